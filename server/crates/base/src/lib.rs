@@ -1,0 +1,12 @@
+//! What every room may use: typed ids, vectors indexed by them, spans of bytes, and the budget.
+//!
+//! Deliberately absent: anything that knows a language, a protocol, a file or a clock.
+#![forbid(unsafe_code)]
+
+mod budget;
+mod ids;
+mod span;
+
+pub use budget::{Budget, CancelToken, Stop};
+pub use ids::{IdVec, IndexId};
+pub use span::Span;

@@ -1,0 +1,338 @@
+//! One function, or the declarations of a file, as terms.
+
+use std::sync::Arc;
+
+use base::{IdVec, IndexId, Span};
+
+use crate::{Op, Symbol, SymbolId, TypeId, Types};
+
+base::id!(
+    /// A term of one body.
+    pub struct TermId
+);
+base::id!(
+    /// A place that was not understood.
+    pub struct RejectId
+);
+
+/// A node of the tree. Every node has exactly one parent (nothing is shared), so that spans can stand aside.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Term {
+    pub op: Op,
+    pub args: Box<[TermId]>,
+    /// The type of an expression's value (before implicit conversion by its context); `void` for statements.
+    pub ty: TypeId,
+}
+
+/// Where a term's text is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Origin {
+    /// Written at its span.
+    #[default]
+    Source,
+    /// Came out of a macro used at its span: no edit may be made inside.
+    Macro,
+    /// Made by a rewrite; the span is that of what it replaced.
+    Made,
+}
+
+/// Why a place was not understood.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RejectKind {
+    /// The parser reports an error here.
+    Syntax,
+    /// Legal, but not lowered by this front end (inline assembly, statement expressions, …).
+    Unsupported,
+    /// A macro whose definition could not be used.
+    Macro,
+    /// A preprocessor conditional inside the body that changes its meaning.
+    Conditional,
+    /// Nested deeper than we follow.
+    TooDeep,
+    /// Another language's construct that merely occurs around.
+    Foreign,
+}
+
+/// A place that was not understood, with the reason in words that continue "unknown, because …".
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Reject {
+    pub kind: RejectKind,
+    pub reason: Arc<str>,
+    pub span: Span,
+}
+
+/// What signed integer overflow does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SignedOverflow {
+    /// Undefined (C, C++, CUDA): an analysis may take it as not happening.
+    Undefined,
+    /// Wraps (C# `unchecked`).
+    Wraps,
+    /// Raises an exception (C# `checked`).
+    Traps,
+}
+
+/// What differs between languages and matters for meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Semantics {
+    pub signed_overflow: SignedOverflow,
+    /// Whether an access outside an array raises an exception (C#) instead of being undefined (C).
+    pub checked_bounds: bool,
+    /// Whether loops without side effects may be taken to end (C11 6.8.5p6).
+    pub loops_end: bool,
+}
+
+impl Semantics {
+    /// C and CUDA.
+    pub const C: Semantics = Semantics {
+        signed_overflow: SignedOverflow::Undefined,
+        checked_bounds: false,
+        loops_end: true,
+    };
+}
+
+/// One function, or a stretch of file-level declarations, as terms. Immutable once built; rewriting builds another.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// The function's name, or empty for declarations.
+    pub name: Arc<str>,
+    pub semantics: Semantics,
+    /// A `Function` or `Program` term.
+    pub root: TermId,
+    pub types: Types,
+    pub symbols: IdVec<SymbolId, Symbol>,
+    terms: IdVec<TermId, Term>,
+    spans: Vec<Span>,
+    origins: Vec<Origin>,
+    rejects: IdVec<RejectId, Reject>,
+    /// Structural hash of all that matters for meaning: terms, types, symbols, rejects; no spans. Equal hashes may
+    /// share facts.
+    pub hash: u64,
+}
+
+impl Body {
+    /// A term.
+    pub fn term(&self, id: TermId) -> &Term {
+        &self.terms[id]
+    }
+    /// A term's head.
+    pub fn op(&self, id: TermId) -> &Op {
+        &self.terms[id].op
+    }
+    /// A term's arguments.
+    pub fn args(&self, id: TermId) -> &[TermId] {
+        &self.terms[id].args
+    }
+    /// A term's type.
+    pub fn ty(&self, id: TermId) -> TypeId {
+        self.terms[id].ty
+    }
+    /// A term's place, relative to the body's first byte.
+    pub fn span(&self, id: TermId) -> Span {
+        self.spans[id.index()]
+    }
+    /// Where a term's text is.
+    pub fn origin(&self, id: TermId) -> Origin {
+        self.origins[id.index()]
+    }
+    /// A place that was not understood.
+    pub fn reject(&self, id: RejectId) -> &Reject {
+        &self.rejects[id]
+    }
+    /// All places that were not understood.
+    pub fn rejects(&self) -> impl Iterator<Item = &Reject> {
+        self.rejects.iter()
+    }
+    /// Number of terms.
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+    /// Whether there is no term.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+    /// The symbol a `Sym` term uses.
+    pub fn as_symbol(&self, id: TermId) -> Option<SymbolId> {
+        match self.op(id) {
+            Op::Sym(s) => Some(*s),
+            _ => None,
+        }
+    }
+    /// The value of an `Int` term.
+    pub fn as_int(&self, id: TermId) -> Option<i128> {
+        match self.op(id) {
+            Op::Int(v) => Some(*v),
+            _ => None,
+        }
+    }
+    /// The term and everything under it, parents first, in textual order. Not recursive: depth costs no stack.
+    pub fn walk(&self, root: TermId) -> Walk<'_> {
+        Walk {
+            body: self,
+            stack: vec![root],
+        }
+    }
+    /// All loops under `root`, outermost first, in textual order.
+    pub fn loops(&self, root: TermId) -> impl Iterator<Item = TermId> + '_ {
+        self.walk(root).filter(|&t| self.op(t).is_loop())
+    }
+    /// For every term its parent (the root has none).
+    pub fn parents(&self) -> Vec<Option<TermId>> {
+        let mut parents = vec![None; self.terms.len()];
+        for (id, term) in self.terms.iter_ids() {
+            for &a in term.args.iter() {
+                parents[a.index()] = Some(id);
+            }
+        }
+        parents
+    }
+    /// Whether two terms are the same but for their places.
+    pub fn same(&self, a: TermId, b: TermId) -> bool {
+        let mut stack = vec![(a, b)];
+        while let Some((a, b)) = stack.pop() {
+            if a == b {
+                continue;
+            }
+            let (x, y) = (self.term(a), self.term(b));
+            if x.op != y.op || x.ty != y.ty || x.args.len() != y.args.len() {
+                return false;
+            }
+            stack.extend(x.args.iter().copied().zip(y.args.iter().copied()));
+        }
+        true
+    }
+    /// Starts another body from this one's types, symbols and terms; ids stay valid.
+    pub fn to_builder(&self) -> BodyBuilder {
+        BodyBuilder {
+            name: self.name.clone(),
+            semantics: self.semantics,
+            types: self.types.clone(),
+            symbols: self.symbols.clone(),
+            terms: self.terms.clone(),
+            spans: self.spans.clone(),
+            origins: self.origins.clone(),
+            rejects: self.rejects.clone(),
+        }
+    }
+}
+
+/// Terms in textual order, parents first.
+pub struct Walk<'a> {
+    body: &'a Body,
+    stack: Vec<TermId>,
+}
+
+impl Iterator for Walk<'_> {
+    type Item = TermId;
+    fn next(&mut self) -> Option<TermId> {
+        let id = self.stack.pop()?;
+        self.stack.extend(self.body.args(id).iter().rev());
+        Some(id)
+    }
+}
+
+impl Walk<'_> {
+    /// Leaves out what is under the term that was returned last.
+    pub fn skip_children_of(&mut self, id: TermId) {
+        let n = self.body.args(id).len();
+        let keep = self.stack.len().saturating_sub(n);
+        self.stack.truncate(keep);
+    }
+}
+
+/// Builds a [`Body`].
+#[derive(Clone, Debug)]
+pub struct BodyBuilder {
+    pub name: Arc<str>,
+    pub semantics: Semantics,
+    pub types: Types,
+    pub symbols: IdVec<SymbolId, Symbol>,
+    terms: IdVec<TermId, Term>,
+    spans: Vec<Span>,
+    origins: Vec<Origin>,
+    rejects: IdVec<RejectId, Reject>,
+}
+
+impl BodyBuilder {
+    /// An empty body.
+    pub fn new(name: &str, semantics: Semantics) -> BodyBuilder {
+        BodyBuilder {
+            name: name.into(),
+            semantics,
+            types: Types::default(),
+            symbols: IdVec::new(),
+            terms: IdVec::new(),
+            spans: Vec::new(),
+            origins: Vec::new(),
+            rejects: IdVec::new(),
+        }
+    }
+    /// Adds a term written at `span`.
+    pub fn term(&mut self, op: Op, args: impl Into<Box<[TermId]>>, ty: TypeId, span: Span) -> TermId {
+        self.term_from(op, args, ty, span, Origin::Source)
+    }
+    /// Adds a term and says where it comes from.
+    pub fn term_from(
+        &mut self,
+        op: Op,
+        args: impl Into<Box<[TermId]>>,
+        ty: TypeId,
+        span: Span,
+        origin: Origin,
+    ) -> TermId {
+        self.spans.push(span);
+        self.origins.push(origin);
+        self.terms.push(Term {
+            op,
+            args: args.into(),
+            ty,
+        })
+    }
+    /// Adds a gap with its reason.
+    pub fn reject(&mut self, kind: RejectKind, reason: &str, span: Span, understood: Vec<TermId>) -> TermId {
+        let id = self.rejects.push(Reject {
+            kind,
+            reason: reason.into(),
+            span,
+        });
+        let void = self.types.void();
+        self.term(Op::Reject(id), understood, void, span)
+    }
+    /// Records a gap without making a term of it (for places that have none).
+    pub fn note_reject(&mut self, kind: RejectKind, reason: &str, span: Span) -> RejectId {
+        self.rejects.push(Reject {
+            kind,
+            reason: reason.into(),
+            span,
+        })
+    }
+    /// A term added before.
+    pub fn get(&self, id: TermId) -> &Term {
+        &self.terms[id]
+    }
+    /// Changes a term added before (its arguments must be unshared).
+    pub fn set(&mut self, id: TermId, term: Term) {
+        self.terms[id] = term;
+    }
+    /// A term's span.
+    pub fn span(&self, id: TermId) -> Span {
+        self.spans[id.index()]
+    }
+    /// Ends building. Terms not under `root` are kept but mean nothing, save those array types refer to.
+    pub fn finish(self, root: TermId) -> Body {
+        let mut body = Body {
+            name: self.name,
+            semantics: self.semantics,
+            root,
+            types: self.types,
+            symbols: self.symbols,
+            terms: self.terms,
+            spans: self.spans,
+            origins: self.origins,
+            rejects: self.rejects,
+            hash: 0,
+        };
+        body.hash = crate::hash::hash_body(&body);
+        body
+    }
+}

@@ -1,0 +1,153 @@
+//! Functions whose meaning every room knows: the pure part of `<math.h>` and a few of `<stdlib.h>`.
+//!
+//! Pure here means: reads no memory, writes none (`errno` and floating-point flags aside), always returns.
+//! Source: C11 7.12 (math), 7.22.6 (abs). CUDA's device versions have the same names (CUDA Math API).
+
+use crate::{FloatKind, IntKind};
+
+/// The result and parameter kinds of a known pure function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Intrinsic {
+    /// All parameters and the result are this floating type.
+    Float { kind: FloatKind, arity: u8 },
+    /// All parameters and the result are this integer type.
+    Int { kind: IntKind, arity: u8 },
+    /// A floating parameter and an `int` result or test (`isnan`, `signbit`, …): any floating type.
+    Classify,
+    /// `ldexp(double, int)`.
+    FloatInt { kind: FloatKind },
+    /// `lround(double)` and the like: floating parameter, integer result.
+    ToInt { from: FloatKind, to: IntKind },
+}
+
+const UNARY: [&str; 30] = [
+    "sqrt",
+    "cbrt",
+    "fabs",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "rint",
+    "nearbyint",
+    "erf",
+    "erfc",
+];
+const BINARY: [&str; 8] = [
+    "pow", "fmod", "atan2", "hypot", "fmin", "fmax", "fdim", "copysign",
+];
+
+/// The known pure function of this name, if there is one. `tgamma`, `lgamma` (writes `signgam`), `frexp`, `modf`
+/// (write through pointers) and `rand` are not here on purpose.
+pub fn intrinsic(name: &str) -> Option<Intrinsic> {
+    match name {
+        "abs" => {
+            return Some(Intrinsic::Int {
+                kind: IntKind::Int,
+                arity: 1,
+            })
+        }
+        "labs" => {
+            return Some(Intrinsic::Int {
+                kind: IntKind::Long,
+                arity: 1,
+            })
+        }
+        "llabs" => {
+            return Some(Intrinsic::Int {
+                kind: IntKind::LongLong,
+                arity: 1,
+            })
+        }
+        "isnan" | "isinf" | "isfinite" | "signbit" => return Some(Intrinsic::Classify),
+        "ldexp" => return Some(Intrinsic::FloatInt { kind: FloatKind::F64 }),
+        "ldexpf" => return Some(Intrinsic::FloatInt { kind: FloatKind::F32 }),
+        "fma" => {
+            return Some(Intrinsic::Float {
+                kind: FloatKind::F64,
+                arity: 3,
+            })
+        }
+        "fmaf" => {
+            return Some(Intrinsic::Float {
+                kind: FloatKind::F32,
+                arity: 3,
+            })
+        }
+        "lround" | "lrint" => {
+            return Some(Intrinsic::ToInt {
+                from: FloatKind::F64,
+                to: IntKind::Long,
+            })
+        }
+        "lroundf" | "lrintf" => {
+            return Some(Intrinsic::ToInt {
+                from: FloatKind::F32,
+                to: IntKind::Long,
+            })
+        }
+        _ => {}
+    }
+    let (stem, kind) = match name.strip_suffix('f') {
+        Some(stem) if UNARY.contains(&stem) || BINARY.contains(&stem) => (stem, FloatKind::F32),
+        _ => (name, FloatKind::F64),
+    };
+    if UNARY.contains(&stem) {
+        Some(Intrinsic::Float { kind, arity: 1 })
+    } else if BINARY.contains(&stem) {
+        Some(Intrinsic::Float { kind, arity: 2 })
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_variants_are_told_apart() {
+        assert_eq!(
+            intrinsic("sqrtf"),
+            Some(Intrinsic::Float {
+                kind: FloatKind::F32,
+                arity: 1
+            })
+        );
+        assert_eq!(
+            intrinsic("erf"),
+            Some(Intrinsic::Float {
+                kind: FloatKind::F64,
+                arity: 1
+            })
+        );
+        assert_eq!(
+            intrinsic("erff"),
+            Some(Intrinsic::Float {
+                kind: FloatKind::F32,
+                arity: 1
+            })
+        );
+        assert_eq!(intrinsic("frexp"), None);
+        assert_eq!(intrinsic("rand"), None);
+    }
+}

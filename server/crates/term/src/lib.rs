@@ -1,0 +1,26 @@
+//! Programs as terms `f(t1, …, tn)` (F1.1): what every room between the parser and the printer speaks.
+//!
+//! A [`Body`] holds one function (or a stretch of file-level declarations) as a tree of [`Term`]s with types, symbols
+//! and, aside, spans and rejects. It is self-contained: no id of one body means anything in another. Spans are relative
+//! to the body's first byte, so a body does not change when text above it does.
+//!
+//! Deliberately absent: any source language, any GPU vendor, any diagnostic. What differs between languages and
+//! matters for meaning is in [`Semantics`].
+#![forbid(unsafe_code)]
+
+mod body;
+mod hash;
+mod intrinsics;
+mod ops;
+mod symbols;
+mod types;
+
+pub mod notation;
+
+pub use body::{
+    Body, BodyBuilder, Origin, Reject, RejectId, RejectKind, Semantics, SignedOverflow, Term, TermId,
+};
+pub use intrinsics::{intrinsic, Intrinsic};
+pub use ops::{BinOp, Op, UnOp, F64};
+pub use symbols::{Storage, Symbol, SymbolId};
+pub use types::{Field, FloatKind, IntKind, Len, Quals, Record, RecordId, Type, TypeId, TypeKind, Types};

@@ -1,0 +1,60 @@
+//! Variables and functions of one body.
+
+use std::sync::Arc;
+
+use base::Span;
+
+use crate::TypeId;
+
+base::id!(
+    /// A variable or function of one body.
+    pub struct SymbolId
+);
+
+/// Where a symbol lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Storage {
+    /// A parameter, by position.
+    Param(u32),
+    /// A local variable, one per execution of its block.
+    Local,
+    /// A local `static`.
+    StaticLocal,
+    /// A file-scope variable; `defined_here` tells `extern` apart. Its address may be known anywhere.
+    Global {
+        /// Whether this file defines (not only declares) it.
+        defined_here: bool,
+        /// `static` at file scope.
+        internal: bool,
+    },
+    /// A function.
+    Function,
+    /// A constant with a known value (an enumerator).
+    Constant(i128),
+    /// Used but declared nowhere that was read; its type is a guess or opaque.
+    Undeclared,
+    /// Something the target provides, such as `threadIdx`.
+    Builtin,
+    /// A variable in a block's shared memory (`__shared__`), one per block.
+    Shared,
+}
+
+/// A variable or function.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Symbol {
+    pub name: Arc<str>,
+    pub ty: TypeId,
+    pub storage: Storage,
+    /// Whether `&x` (or array decay to a stored pointer, or capture) occurs anywhere in the body: others may then
+    /// reach it. Arrays: whether they are passed on or their address is stored, not mere indexing.
+    pub address_taken: bool,
+    /// The declaration's name in the text, relative to the body, if it is there.
+    pub span: Option<Span>,
+}
+
+impl Symbol {
+    /// Whether only the current call of the body can reach it: a parameter or local whose address is not taken.
+    pub fn is_own_scalar(&self) -> bool {
+        matches!(self.storage, Storage::Param(_) | Storage::Local) && !self.address_taken
+    }
+}
