@@ -1,0 +1,479 @@
+//! What is said of loops: the central types that every view and every plan reads.
+//!
+//! A claim is made per loop. Its verdict rests on evidence that stands beside it: dependences with witnesses for
+//! "sequential", obstacles for "unknown", conditions with the way each is met for the rest. No sentence is made here;
+//! `ide` words them.
+
+use base::IdVec;
+use term::{BinOp, IntKind, SymbolId, TermId, TypeId};
+
+base::id!(
+    /// A loop of one body, in textual order.
+    pub struct LoopId
+);
+
+/// All that is known of the loops of one body.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Outermost first, textual order: a loop's id is greater than its parent's.
+    pub loops: IdVec<LoopId, LoopFacts>,
+    /// Whether some answer is `unknown` only because the budget was spent: a larger one may say more.
+    pub out_of_budget: bool,
+}
+
+impl Facts {
+    /// The loop whose term this is.
+    pub fn of_term(&self, term: TermId) -> Option<LoopId> {
+        self.loops
+            .iter_ids()
+            .find(|(_, l)| l.term == term)
+            .map(|(id, _)| id)
+    }
+    /// The loops directly inside.
+    pub fn children(&self, id: LoopId) -> impl Iterator<Item = LoopId> + '_ {
+        self.loops
+            .iter_ids()
+            .filter(move |(_, l)| l.parent == Some(id))
+            .map(|(id, _)| id)
+    }
+}
+
+/// Whether the iterations of a loop can run at once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Verdict {
+    /// Proved: no two iterations touch the same cell with a write, privates aside, under the conditions listed.
+    Independent,
+    /// Independent but for the recognised reductions listed.
+    Reduction,
+    /// Proved not to be: at least one dependence listed has a witness.
+    Sequential,
+    /// Neither: the obstacles listed stopped us.
+    Unknown,
+}
+
+/// One loop.
+#[derive(Clone, Debug)]
+pub struct LoopFacts {
+    /// The `For`, `While` or `DoWhile` term.
+    pub term: TermId,
+    /// The loop directly around it.
+    pub parent: Option<LoopId>,
+    /// Number of loops around it.
+    pub depth: u32,
+    /// How it counts, or why it is not a counted loop.
+    pub control: Result<Control, Obstacle>,
+    pub verdict: Verdict,
+    /// What an `Independent` or `Reduction` verdict needs (all of them must hold together).
+    pub conditions: Vec<Condition>,
+    /// Dependences carried by this loop, those that can be proved first. Privatised and reduced ones are not listed.
+    pub dependences: Vec<Dependence>,
+    /// Why nothing (more) can be said. Filled for `Unknown`.
+    pub obstacles: Vec<Obstacle>,
+    /// Scalars each iteration writes before it reads and nobody reads afterwards: each thread has its own.
+    pub privates: Vec<Private>,
+    pub reductions: Vec<Reduction>,
+    /// Scalars that move by a constant each iteration.
+    pub inductions: Vec<Induction>,
+    /// The user's request to offload this loop, if it has one.
+    pub mark: Option<MarkFacts>,
+}
+
+/// The user's mark on a loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MarkFacts {
+    /// The `Mark` term.
+    pub term: TermId,
+    /// The kernel's name, if one was given.
+    pub name: Option<String>,
+    /// Number of nested loops asked for.
+    pub collapse: Option<u32>,
+}
+
+/// A counted loop: `for (index = lower; index REL bound; index += step)` with all three fixed during the loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Control {
+    pub index: SymbolId,
+    /// The index's integer type.
+    pub index_type: IntKind,
+    /// Whether the index is declared in the loop's own header (and so dies with it).
+    pub declared_here: bool,
+    /// The first value; converted to the index type.
+    pub lower: TermId,
+    /// The other side of the comparison.
+    pub bound: TermId,
+    /// How index (left) and bound (right) are compared: `Lt`, `Le`, `Gt`, `Ge` or `Ne`.
+    pub relation: BinOp,
+    pub step: Step,
+}
+
+/// How far the index moves each iteration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// A constant, not 0.
+    Const(i128),
+    /// An invariant term added (or subtracted: `negated`) each iteration; its sign must be that of the relation.
+    Term { term: TermId, negated: bool },
+}
+
+/// How a condition is met.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MetBy {
+    Proof,
+    /// The emitted code tests it and runs the original loop where it does not hold.
+    RunTimeCheck,
+    /// Only the user can promise it.
+    User,
+}
+
+/// Something a verdict needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    pub kind: ConditionKind,
+    pub met_by: MetBy,
+    /// For `RunTimeCheck` by value: what must be true of the loop's parameters. (Alias checks compare extents instead.)
+    pub check: Option<Pred>,
+}
+
+/// What a condition says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ConditionKind {
+    /// The cells the loop touches through the two do not overlap.
+    NoAlias(Object, Object),
+    /// The term's value is the mathematical one: unsigned or narrow arithmetic does not wrap.
+    NoWrap(TermId),
+    /// `0 <= subscript < size of that dimension`.
+    Bounds {
+        /// An `Index` term.
+        access: TermId,
+        /// The dimension's length as a term, or as a constant in `length`.
+        length_term: Option<TermId>,
+        length: Option<u64>,
+    },
+    /// The flattened subscript `outer*stride + inner` really is two-dimensional: `0 <= inner < stride`.
+    InRow {
+        /// The subscript.
+        access: TermId,
+        /// The stride.
+        stride: TermId,
+    },
+    /// No two iterations see the same value of this subscript.
+    Injective(TermId),
+    /// The function reads and writes no memory.
+    Pure(SymbolId),
+    /// Regrouping the operations is accepted: results may differ in the last bits.
+    Reassociate(ReductionOp, TypeId),
+    /// The step has the sign the comparison needs.
+    StepSign(TermId),
+    /// The loop ends: the index meets its bound.
+    Terminates(TermId),
+}
+
+/// A piece of memory that subscripts select cells of.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Object {
+    /// The array, pointer or scalar variable.
+    pub symbol: SymbolId,
+    /// Field path after the last subscript (`p[i].x` → `["x"]`).
+    pub fields: Vec<std::sync::Arc<str>>,
+}
+
+/// Kind of dependence (Allen & Kennedy, ch. 2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum DependenceKind {
+    /// A write, then a read of the same cell.
+    Flow,
+    /// A read, then a write.
+    Anti,
+    /// Two writes.
+    Output,
+}
+
+/// The orders in which source and sink may stand at one level, a set. Starts full; tests only remove.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Direction {
+    /// Source iteration before sink iteration.
+    pub lt: bool,
+    pub eq: bool,
+    pub gt: bool,
+}
+
+impl Direction {
+    pub const ANY: Direction = Direction {
+        lt: true,
+        eq: true,
+        gt: true,
+    };
+    pub const LT: Direction = Direction {
+        lt: true,
+        eq: false,
+        gt: false,
+    };
+    pub const EQ: Direction = Direction {
+        lt: false,
+        eq: true,
+        gt: false,
+    };
+    pub const GT: Direction = Direction {
+        lt: false,
+        eq: false,
+        gt: true,
+    };
+    /// `<`, `<=`, `*`, …
+    pub fn symbol(self) -> &'static str {
+        match (self.lt, self.eq, self.gt) {
+            (true, true, true) => "*",
+            (true, true, false) => "<=",
+            (true, false, true) => "<>",
+            (true, false, false) => "<",
+            (false, true, true) => ">=",
+            (false, true, false) => "=",
+            (false, false, true) => ">",
+            (false, false, false) => "0",
+        }
+    }
+}
+
+/// Two accesses of which one writes, in different iterations of the loop they are listed at.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Dependence {
+    pub kind: DependenceKind,
+    pub object: Object,
+    /// The access that comes first (an `Index`, `Sym`, `Member` or `Deref` term).
+    pub source: TermId,
+    pub sink: TermId,
+    /// The loops around both, from the one that carries it inwards.
+    pub loops: Vec<LoopId>,
+    /// Per loop of `loops`; the first is `<`.
+    pub direction: Vec<Direction>,
+    /// Per loop of `loops`: iterations from source to sink where that is one constant.
+    pub distance: Vec<Option<i128>>,
+    /// Two concrete iterations and the cell they share; `None` where it may exist but is not proved to.
+    pub witness: Option<Witness>,
+}
+
+/// A proof that a dependence exists: run the loop with these parameter values and it happens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// Values of what is fixed during the loop (outer indices included).
+    pub params: Vec<(Param, i128)>,
+    /// Index values (by loop of `loops` and then of the loops around the source alone) at the source.
+    pub source: Vec<(SymbolId, i128)>,
+    /// Likewise at the sink.
+    pub sink: Vec<(SymbolId, i128)>,
+    /// Iteration numbers of the carrying loop, counted from 0.
+    pub source_iteration: i128,
+    pub sink_iteration: i128,
+    /// The shared cell's subscripts (empty for a scalar).
+    pub cell: Vec<i128>,
+}
+
+/// A value that is fixed during the loop.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Param {
+    /// A variable.
+    Symbol(SymbolId),
+    /// Any other invariant integer term (`p->n`, `n*m`, `dims[0]`); equal terms are one parameter.
+    Term(TermId),
+}
+
+/// Why something is unknown, at its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Obstacle {
+    pub kind: ObstacleKind,
+    /// The term that stopped us.
+    pub term: TermId,
+}
+
+/// What stopped us.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ObstacleKind {
+    /// The front end did not understand this place.
+    NotUnderstood,
+    /// `while`, `do`, or a `for` that does not count: the number of iterations is not known beforehand.
+    NotCounted(NotCounted),
+    /// A call to a function whose effects are not known.
+    UnknownCall(SymbolId),
+    /// A call through a pointer.
+    IndirectCall,
+    /// A subscript that depends on memory (`a[idx[i]]`): injective(idx) would settle it.
+    IndirectSubscript(TermId),
+    /// A subscript that is not affine in the indices.
+    NonAffineSubscript,
+    /// Whether the access happens depends on data.
+    DataDependentCondition,
+    /// A `break`, `return` or `goto` leaves the loop early.
+    EarlyExit,
+    /// A pointer whose target is not known (`*p` of a moving pointer, pointer to pointer).
+    UnknownPointer(SymbolId),
+    /// The two may overlap and the emitted code cannot test it.
+    MayAlias(Object, Object),
+    /// A scalar whose value passes from one iteration to the next in a way we do not know.
+    CarriedScalar(SymbolId),
+    /// A scalar (or array) written in the loop and read after it, whose last value we cannot give.
+    LiveOut(SymbolId),
+    /// Volatile or atomic memory.
+    Volatile,
+    /// Union members or bit-fields share bytes.
+    SharedBytes,
+    /// A dependence that may exist for some values, without a concrete case.
+    Unproved,
+    /// A condition only the user can promise.
+    NeedsPromise(ConditionKind),
+    /// The counted steps are used up.
+    Budget,
+}
+
+/// Why a loop does not count.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NotCounted {
+    /// `while` or `do`.
+    While,
+    NoInit,
+    NoCondition,
+    /// The condition is not a comparison of the index with an invariant.
+    Condition,
+    /// The step does not add an invariant to the index.
+    Step,
+    /// The index is written in the body.
+    IndexWritten,
+    /// The bound is written in the body.
+    BoundVaries,
+    /// Step and comparison point in different directions, so it runs at most once or never ends.
+    WrongWay,
+    /// Index of floating or pointer type.
+    IndexType,
+    /// The index's address is taken or it is not a local variable.
+    IndexEscapes,
+}
+
+/// A privatised scalar.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Private {
+    pub symbol: SymbolId,
+    /// Whether it is declared inside the loop (and so private by itself).
+    pub declared_inside: bool,
+}
+
+/// Operators of recognised reductions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReductionOp {
+    Add,
+    Mul,
+    Min,
+    Max,
+    BitAnd,
+    BitOr,
+    BitXor,
+    /// `s = s && x`
+    And,
+    /// `s = s || x`
+    Or,
+}
+
+/// A value accumulated over the iterations with an associative operator and used for nothing else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reduction {
+    pub object: Object,
+    /// The accumulator as written: a `Sym`, or an `Index` whose subscripts are fixed during the loop.
+    pub place: TermId,
+    pub op: ReductionOp,
+    pub ty: TypeId,
+    /// The statements that accumulate: `s += e`, `s = s + e`, `if (x < s) s = x`, ….
+    pub updates: Vec<TermId>,
+}
+
+/// A scalar with `value = start + step * iteration` at the start of each iteration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Induction {
+    pub symbol: SymbolId,
+    pub step: i128,
+    /// The one statement that moves it.
+    pub update: TermId,
+}
+
+/// An integer expression the host can evaluate before the loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Expr {
+    Int(i128),
+    Param(Param),
+    Add(Vec<Expr>),
+    Mul(i128, Box<Expr>),
+    /// Product of two parameters (delinearised strides).
+    Product(Box<Expr>, Box<Expr>),
+    /// Rounded towards minus infinity; the divisor is positive.
+    FloorDiv(Box<Expr>, i128),
+    Min(Vec<Expr>),
+    Max(Vec<Expr>),
+    Select(Box<Pred>, Box<Expr>, Box<Expr>),
+}
+
+/// A condition the host can evaluate before the loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Pred {
+    True,
+    False,
+    /// `e >= 0`
+    NonNegative(Expr),
+    /// `e == 0`
+    Zero(Expr),
+    And(Vec<Pred>),
+    Or(Vec<Pred>),
+    Not(Box<Pred>),
+}
+
+/// What a kernel for a loop needs to know beyond its verdict; made on demand by [`crate::offload`].
+#[derive(Clone, Debug)]
+pub struct Offload {
+    /// One to three loops, outermost first, each directly and alone inside the one before it, whose iterations all
+    /// run at once. Their bounds may depend on outer ones.
+    pub band: Vec<LoopId>,
+    /// Per loop of the band its largest trip count over the outer ones (F3.4's n_max), and its trip count for given
+    /// outer indices is computed in the kernel from `Control`.
+    pub max_trips: Vec<Expr>,
+    /// Memory the loop touches through arrays and pointers, by object, without privates.
+    pub buffers: Vec<Buffer>,
+    /// Scalars that are only read: passed by value.
+    pub inputs: Vec<SymbolId>,
+    pub privates: Vec<Private>,
+    pub reductions: Vec<Reduction>,
+    pub inductions: Vec<Induction>,
+    /// Indices and privates declared outside the loop that may be read after it, with the value each then has
+    /// (only valid if the loop ran at least once; otherwise the index has its first value).
+    pub finals: Vec<Final>,
+    /// Conditions the host must test before the launch.
+    pub conditions: Vec<Condition>,
+    /// Pure functions called, with the type of computation each has in C.
+    pub calls: Vec<SymbolId>,
+}
+
+/// The value a variable has after the loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Final {
+    pub symbol: SymbolId,
+    pub value: Expr,
+}
+
+/// One object the kernel uses.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Buffer {
+    /// The array or pointer variable.
+    pub symbol: SymbolId,
+    /// Type of one element as the kernel sees it (all subscripts applied; a struct for arrays of structs).
+    pub element: TypeId,
+    /// How many subscripts reach an element, and the inner dimensions' lengths from the second on.
+    pub inner_lengths: Vec<Length>,
+    pub read: bool,
+    pub written: bool,
+    /// Whether the loop surely writes every element of the extent (then it need not be copied in).
+    pub wholly_written: bool,
+    /// First and last element touched, counted in elements from the base; `None`: the whole declared array.
+    pub extent: Option<(Expr, Expr)>,
+}
+
+/// Length of an inner array dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Length {
+    Const(u64),
+    /// The VLA's length term; its value was fixed where the array was declared.
+    Term(TermId),
+}
