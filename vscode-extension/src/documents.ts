@@ -1,0 +1,17 @@
+// Which documents the server is told about. The server tells languages apart by extension and content as well;
+// this list only has to be wide enough.
+
+const LANGUAGES = ["c", "cpp", "cuda-cpp", "cuda", "csharp"] as const;
+const SCHEMES = ["file", "untitled"] as const;
+
+export interface DocumentFilter {
+  readonly scheme: string;
+  readonly language?: string;
+  readonly pattern?: string;
+}
+
+/** One filter for each language and scheme, and one for CUDA files in editors that know no CUDA language. */
+export function documentFilters(): DocumentFilter[] {
+  const byLanguage = LANGUAGES.flatMap((language) => SCHEMES.map((scheme) => ({ scheme, language })));
+  return [...byLanguage, { scheme: "file", pattern: "**/*.{cu,cuh}" }];
+}

@@ -1,0 +1,33 @@
+// The editor's side of Warpwright: starts the server and shows what it says. Computes nothing itself.
+
+import * as vscode from "vscode";
+import { Server } from "./client";
+import { registerCommands } from "./commands";
+import { Status } from "./status";
+import { traceChannel } from "./trace";
+
+let server: Server | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const output = vscode.window.createOutputChannel("Warpwright", { log: true });
+  const trace = traceChannel("Warpwright Trace");
+  const status = new Status();
+  const running = new Server(context, status, output, trace);
+  server = running;
+  context.subscriptions.push(
+    output,
+    trace.channel,
+    status,
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("warpwright.trace.server")) trace.refresh();
+      if (change.affectsConfiguration("warpwright.server.path")) void running.restart();
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => status.refresh()),
+  );
+  registerCommands(context, running, output, trace.channel);
+  await running.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.stop();
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import * as path from "node:path";
+import { describe, test } from "node:test";
+import { choose, fulfilling, WISHES, type ActionLike } from "../src/actions";
+import { Crashes, RESTARTS_IN_WINDOW, WINDOW_MS } from "../src/crashes";
+import { documentFilters } from "../src/documents";
+import { locateServer, type Surroundings } from "../src/locate";
+import { shown } from "../src/state";
+import { needsTrust } from "../src/trust";
+
+describe("which server is started", () => {
+  const around = (present: string[], more: Partial<Surroundings> = {}): Surroundings => ({
+    configured: "",
+    extensionFolder: "/ext",
+    searchPath: ["/usr/bin", "bin", "/opt/bin"].join(path.delimiter),
+    windows: false,
+    home: "/home/u",
+    isProgram: (f) => present.includes(f),
+    ...more,
+  });
+  test("the configured one comes first", () => {
+    const found = locateServer(around(["/ext/server/warpwright", "/x/w"], { configured: " /x/w " }));
+    assert.deepEqual(found, { kind: "found", program: "/x/w", origin: "setting" });
+  });
+  test("~ is the home folder", () => {
+    assert.deepEqual(locateServer(around(["/home/u/w"], { configured: "~/w" })), { kind: "found", program: "/home/u/w", origin: "setting" });
+  });
+  test("a wrong setting is reported, not worked around", () => {
+    for (const configured of ["/not/there", "relative/w"]) {
+      const found = locateServer(around(["/ext/server/warpwright"], { configured }));
+      assert.equal(found.kind, "missing");
+      assert.ok(found.kind === "missing" && found.message.includes("warpwright.server.path"));
+    }
+  });
+  test("then the bundled one, then PATH", () => {
+    assert.deepEqual(locateServer(around(["/ext/server/warpwright", "/usr/bin/warpwright"])), { kind: "found", program: "/ext/server/warpwright", origin: "bundled" });
+    assert.deepEqual(locateServer(around(["/opt/bin/warpwright"])), { kind: "found", program: "/opt/bin/warpwright", origin: "PATH" });
+  });
+  test("a relative folder on PATH is never searched", () => {
+    assert.equal(locateServer(around(["bin/warpwright"])).kind, "missing");
+  });
+  test("Windows has its own name", () => {
+    assert.equal(locateServer(around(["/ext/server/warpwright.exe"], { windows: true })).kind, "found");
+  });
+});
+
+describe("crashes", () => {
+  test("a few are restarted, one more is not", () => {
+    const crashes = new Crashes();
+    for (let i = 0; i < RESTARTS_IN_WINDOW; i++) assert.equal(crashes.record(1000 + i), "restart");
+    assert.equal(crashes.record(2000), "give-up");
+  });
+  test("old ones are forgotten", () => {
+    const crashes = new Crashes();
+    for (let i = 0; i < 100; i++) assert.equal(crashes.record((i * WINDOW_MS) / RESTARTS_IN_WINDOW), "restart");
+  });
+  test("a start by hand begins anew", () => {
+    const crashes = new Crashes();
+    for (let i = 0; i <= RESTARTS_IN_WINDOW; i++) crashes.record(i);
+    crashes.forget();
+    assert.equal(crashes.record(10), "restart");
+  });
+});
+
+describe("documents", () => {
+  test("files and unsaved documents of every language", () => {
+    const filters = documentFilters();
+    for (const language of ["c", "cpp", "cuda-cpp", "cuda", "csharp"])
+      for (const scheme of ["file", "untitled"]) assert.ok(filters.some((f) => f.language === language && f.scheme === scheme), `${language} ${scheme}`);
+  });
+});
+
+describe("actions at the cursor", () => {
+  const offload: ActionLike = { title: "Offload to GPU", kind: { value: "refactor.rewrite.warpwright.offload" } };
+  const offload2: ActionLike = { title: "Offload both loops", kind: { value: "refactor.rewrite.warpwright.offload.2d" } };
+  const foreign: ActionLike = { title: "Extract", kind: { value: "refactor.extract" } };
+  const near: ActionLike = { title: "x", kind: { value: "refactor.rewrite.warpwright.offloading" } };
+  const verify: ActionLike = { title: "Verify", command: { command: "warpwright.verify" } };
+  test("by kind, also a finer one, and by command", () => {
+    assert.deepEqual(fulfilling([foreign, offload, offload2, near, verify], WISHES.offload), [offload, offload2]);
+    assert.deepEqual(fulfilling([foreign, offload, verify], WISHES.verify), [verify]);
+  });
+  test("one is run, several are asked about, none is explained", () => {
+    assert.deepEqual(choose([foreign, offload], WISHES.offload), { kind: "one", action: offload });
+    assert.equal(choose([offload, offload2], WISHES.offload).kind, "several");
+    const none = choose([foreign], WISHES.offload);
+    assert.ok(none.kind === "none" && none.message.includes("offload"));
+  });
+  test("the reason of a disabled one is shown", () => {
+    const disabled = { ...offload, disabled: { reason: "a[i-1] is written by the iteration before" } };
+    assert.deepEqual(choose([disabled], WISHES.offload), { kind: "none", message: "a[i-1] is written by the iteration before" });
+  });
+});
+
+describe("the rest", () => {
+  test("running things needs trust, reading does not", () => {
+    assert.ok(needsTrust("warpwright.verify"));
+    assert.ok(needsTrust("warpwright.profile"));
+    assert.ok(!needsTrust("warpwright.offload"));
+  });
+  test("every state has its words", () => {
+    assert.match(shown({ kind: "running", version: "0.1.0" }, true).tooltip, /0\.1\.0 is running/);
+    assert.match(shown({ kind: "running", version: "" }, false).tooltip, /not trusted/);
+    assert.equal(shown({ kind: "crashed", restarting: false }, true).severity, "error");
+    assert.equal(shown({ kind: "crashed", restarting: true }, true).severity, "warning");
+    assert.equal(shown({ kind: "missing", message: "no server" }, true).tooltip, "no server");
+  });
+});
