@@ -97,7 +97,7 @@ export class Server {
       { command: program, args: ["lsp"], transport: TransportKind.stdio },
       {
         documentSelector: documentFilters().map((f) => ({ ...f })) as { scheme: string; language: string }[],
-        outputChannel: this.output,
+        outputChannel: this.#output,
         traceOutputChannel: this.#trace.channel,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         initializationOptions: () => vscode.workspace.getConfiguration("warpwright"),
