@@ -6,4 +6,32 @@
 
 mod facts;
 
+use base::Budget;
+use term::Body;
+
 pub use facts::*;
+
+/// Counted steps given to each loop while typing.
+pub const TYPING_STEPS: u64 = 60_000;
+/// Counted steps given to each loop on save and on the command line.
+pub const FULL_STEPS: u64 = 2_000_000;
+
+/// The facts of every loop of a body. `steps_per_loop` bounds the work on each loop by itself, so that an answer does
+/// not depend on what stands around it; `budget` only carries cancellation.
+pub fn analyze(body: &Body, steps_per_loop: u64, budget: &Budget) -> Facts {
+    let _ = (body, steps_per_loop, budget);
+    Facts::default()
+}
+
+/// What a kernel for this loop needs, or why there can be none. `collapse`: how many nested loops to run in parallel
+/// at most (all that can be, if `None`; never more than three).
+pub fn offload(
+    body: &Body,
+    facts: &Facts,
+    target: LoopId,
+    collapse: Option<u32>,
+    budget: &Budget,
+) -> Result<Offload, Vec<Obstacle>> {
+    let _ = (body, collapse, budget);
+    Err(facts.loops[target].obstacles.clone())
+}
