@@ -1,0 +1,249 @@
+//! What other rooms see: documents parsed, units, items, directives, and the questions an editor asks of them.
+
+use std::sync::Arc;
+
+use base::Span;
+use term::{Body, Op, Reject, TermId};
+
+use crate::lex::{self, Lexed};
+
+/// A source language.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Language {
+    /// C11 with common GNU spellings.
+    C,
+    /// C#; recognised, not lowered yet.
+    CSharp,
+    /// CUDA C++, as far as its C subset goes.
+    Cuda,
+}
+
+/// The language of a document by extension and content; the editor's `language_id` decides only where those do not.
+/// `.cpp`, `.cc` and `.h` are C unless they hold CUDA.
+pub fn detect(path: &str, language_id: Option<&str>, text: &str) -> Option<Language> {
+    let extension = path
+        .rsplit(['/', '\\'])
+        .next()
+        .and_then(|f| f.rsplit_once('.'))
+        .map(|(_, e)| e.to_ascii_lowercase());
+    let cuda = || lex::looks_like_cuda(text);
+    match extension.as_deref() {
+        Some("cu" | "cuh") => return Some(Language::Cuda),
+        Some("cs") => return Some(Language::CSharp),
+        Some("c" | "h") => return Some(if cuda() { Language::Cuda } else { Language::C }),
+        Some("cpp" | "cc" | "cxx" | "hpp" | "hh" | "inl") => return cuda().then_some(Language::Cuda),
+        _ => {}
+    }
+    match language_id {
+        Some("csharp" | "c-sharp" | "cs") => Some(Language::CSharp),
+        Some("cuda" | "cuda-cpp" | "cu") => Some(Language::Cuda),
+        Some("c") => Some(if cuda() { Language::Cuda } else { Language::C }),
+        Some("cpp" | "c++") => cuda().then_some(Language::Cuda),
+        _ => None,
+    }
+}
+
+/// What the compiler's command line would say.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Options {
+    /// `-D NAME=VALUE`; `-D NAME` is `("NAME", "1")`. `NAME(a,b)` defines a function-like macro.
+    pub defines: Vec<(String, String)>,
+}
+
+/// One replacement of text: byte offsets, and (row, byte column) points. The points are for parsers that want them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Edit {
+    pub start_byte: u32,
+    pub old_end_byte: u32,
+    pub new_end_byte: u32,
+    pub start_point: (u32, u32),
+    pub old_end_point: (u32, u32),
+    pub new_end_point: (u32, u32),
+}
+
+/// A text and what was read off it: an immutable snapshot, cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    inner: Arc<ParsedInner>,
+}
+
+#[derive(Debug)]
+struct ParsedInner {
+    language: Language,
+    text: Arc<str>,
+    lexed: Lexed,
+}
+
+impl Parsed {
+    /// Reads a text from scratch.
+    pub fn parse(language: Language, text: impl Into<Arc<str>>) -> Parsed {
+        let text: Arc<str> = text.into();
+        let lexed = if language == Language::CSharp {
+            Lexed::default()
+        } else {
+            lex::lex(&text)
+        };
+        Parsed {
+            inner: Arc::new(ParsedInner { language, text, lexed }),
+        }
+    }
+
+    /// Reads the text that `edits` (in order) made of this one. Equal to [`Parsed::parse`] of the new text: items are
+    /// found again from the tokens, and only those whose text changed are parsed again by [`crate::lower`].
+    pub fn reparse(&self, _edits: &[Edit], new_text: impl Into<Arc<str>>) -> Parsed {
+        Parsed::parse(self.inner.language, new_text)
+    }
+
+    /// The text.
+    pub fn text(&self) -> &Arc<str> {
+        &self.inner.text
+    }
+    /// The language it was read as.
+    pub fn language(&self) -> Language {
+        self.inner.language
+    }
+    pub(crate) fn lexed(&self) -> &Lexed {
+        &self.inner.lexed
+    }
+}
+
+/// A document as terms.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    pub language: Language,
+    /// In textual order, not overlapping.
+    pub items: Vec<Item>,
+    /// Places outside items that were not understood; spans are absolute.
+    pub rejects: Vec<Reject>,
+    /// Marks, suppressions and other directives, in textual order.
+    pub directives: Vec<Directive>,
+}
+
+impl Unit {
+    /// Whether this file defines a function of that name: then a known name such as `round` has not its known meaning.
+    pub fn defines_function(&self, name: &str) -> bool {
+        self.items
+            .iter()
+            .any(|i| i.kind == ItemKind::Function && &*i.name == name)
+    }
+}
+
+/// Whether an item is a function with a body.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ItemKind {
+    /// A function definition; the body's root is a `Function`, or a `Program` with a reject where it was not understood.
+    Function,
+    /// Other file-level declarations; the body's root is a `Program`.
+    Declarations,
+}
+
+/// A function or declaration of a file.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// In the file.
+    pub span: Span,
+    pub kind: ItemKind,
+    /// The function's name, or the first name declared; may be empty.
+    pub name: Arc<str>,
+    /// Spans in it are relative to `span.start`. The same `Arc` as before where nothing it depends on changed.
+    pub body: Arc<Body>,
+    /// `__global__`
+    pub is_kernel: bool,
+    /// `__device__`
+    pub is_device: bool,
+    /// Runs on the host: C functions, and CUDA functions that are neither kernel nor `__device__` only.
+    pub is_host: bool,
+    /// `static` at file scope.
+    pub is_static: bool,
+    /// `__launch_bounds__(threads, blocks)`: threads per block at most, where it is a constant.
+    pub launch_bounds: Option<u32>,
+}
+
+/// Something written for us (or for another tool) in a pragma or comment.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Directive {
+    pub kind: DirectiveKind,
+    /// In the file.
+    pub span: Span,
+    /// 0-based line of its first byte.
+    pub line: u32,
+    /// Byte offset of the next token after it, i.e. what a mark applies to.
+    pub before: u32,
+}
+
+/// What a directive says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum DirectiveKind {
+    /// Offload the loop that follows.
+    Mark {
+        /// Kernel name, if given.
+        name: Option<Arc<str>>,
+        /// `collapse(n)`, if given.
+        collapse: Option<u32>,
+        /// Whether a `for` follows, which then carries the `Mark` term.
+        attached: bool,
+    },
+    /// `// warpwright: ignore[code, …]`: these codes, or all if none is named, on this line and the next.
+    Ignore(Vec<Arc<str>>),
+    /// `// warpwright: name(arguments)` of another kind, such as `launch`: name and raw arguments.
+    Other(Arc<str>, Arc<str>),
+    /// A pragma of another tool (`omp …`), by its text.
+    Foreign(Arc<str>),
+}
+
+/// The item whose span touches the offset.
+pub fn item_at(unit: &Unit, offset: u32) -> Option<&Item> {
+    let k = unit.items.partition_point(|i| i.span.start <= offset);
+    let item = unit.items.get(k.checked_sub(1)?)?;
+    item.span.touches(offset).then_some(item)
+}
+
+/// The smallest term whose span touches the offset (relative to the body); of equals the innermost.
+pub fn term_at(body: &Body, offset: u32) -> Option<TermId> {
+    let mut best: Option<TermId> = None;
+    let mut walk = body.walk(body.root);
+    while let Some(id) = walk.next() {
+        let span = body.span(id);
+        if !span.touches(offset) {
+            // A reject or macro may hold terms whose spans lie elsewhere, but never outside their parent's.
+            walk.skip_children_of(id);
+            continue;
+        }
+        if best.is_none_or(|b| span.len() <= body.span(b).len()) {
+            best = Some(id);
+        }
+    }
+    best
+}
+
+/// From a loop's first byte to the end of its header: `for (…)`, `while (…)`, `do`. For other terms their own span.
+pub fn loop_header_span(body: &Body, term: TermId) -> Span {
+    let span = body.span(term);
+    let args = body.args(term);
+    match body.op(term) {
+        Op::For => match args.get(3) {
+            // A macro may give header and body one span; then the whole use is the header.
+            Some(&b) if body.span(b).start > span.start => header(body, span, b, args.get(..3)),
+            _ => span,
+        },
+        Op::While => match args.get(1) {
+            Some(&b) if body.span(b).start > span.start => header(body, span, b, args.get(..1)),
+            _ => span,
+        },
+        Op::DoWhile => Span::new(span.start as usize, (span.start as usize + 2).min(span.end as usize)),
+        _ => span,
+    }
+}
+
+fn header(body: &Body, whole: Span, block: TermId, parts: Option<&[TermId]>) -> Span {
+    let limit = body.span(block).start;
+    let last = parts
+        .into_iter()
+        .flatten()
+        .map(|&p| body.span(p).end)
+        .filter(|&e| e <= limit)
+        .max()
+        .unwrap_or(whole.start);
+    // The closing parenthesis follows the last part; absent parts of a `for` stand where they would be.
+    Span::new(whole.start as usize, (last.max(whole.start) as usize + 1).min(limit as usize))
+}
