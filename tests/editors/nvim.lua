@@ -1,0 +1,144 @@
+-- The way of a loop in Neovim without any plugin: diagnostics, hover, "Offload to GPU" applied to two files, a rename that
+-- nobody offers, an orderly end. Run as
+--   WARPWRIGHT=program PROJECT=folder nvim --headless -u NONE -n -c 'luafile nvim.lua'
+-- Waits for conditions, never for a time. Written for Neovim 0.7 and later.
+
+local PATIENCE = 60000 -- milliseconds for one condition on a slow, busy machine
+
+local function say(text)
+  io.stdout:write('nvim: ' .. text .. '\n')
+end
+
+local function fail(text)
+  io.stdout:write('nvim: FAILED: ' .. text .. '\n')
+  vim.cmd('cquit 1')
+end
+
+local function wait(what, condition)
+  if not vim.wait(PATIENCE, condition, 10) then
+    error('waited in vain for: ' .. what)
+  end
+end
+
+local function line_of(buffer, text)
+  for i, line in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do
+    local column = line:find(text, 1, true)
+    if column then
+      return i - 1, column - 1
+    end
+  end
+  error('no line with ' .. text)
+end
+
+local function content(buffer)
+  return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
+end
+
+local function story()
+  local program, project = vim.env.WARPWRIGHT, vim.env.PROJECT
+  local client_id = vim.lsp.start_client({ cmd = { program, 'lsp' }, name = 'warpwright', root_dir = project })
+  if not client_id then
+    error('the client did not start')
+  end
+  vim.cmd('edit ' .. vim.fn.fnameescape(project .. '/loops.c'))
+  local buffer = vim.api.nvim_get_current_buf()
+  vim.lsp.buf_attach_client(buffer, client_id)
+  wait('the server is initialized', function()
+    local client = vim.lsp.get_client_by_id(client_id)
+    return client ~= nil and client.initialized
+  end)
+  local client = vim.lsp.get_client_by_id(client_id)
+
+  local function request(method, params)
+    local answer, problem = client.request_sync(method, params, PATIENCE, buffer)
+    if not answer then
+      error(method .. ' was not answered: ' .. tostring(problem))
+    end
+    return answer
+  end
+
+  local function message_on(text)
+    local line = line_of(buffer, text)
+    for _, d in ipairs(vim.diagnostic.get(buffer)) do
+      if d.lnum == line and d.source == 'warpwright' then
+        return d.message, d.severity
+      end
+    end
+  end
+
+  wait('a diagnostic on the sequential loop', function()
+    return message_on('for (int i = 1;') ~= nil
+  end)
+  local message, severity = message_on('for (int i = 1;')
+  assert(severity == vim.diagnostic.severity.INFO, 'a sequential loop is information, not ' .. tostring(severity))
+  say('the sequential loop: ' .. message:gsub('\n.*', ''))
+  wait('a diagnostic on the independent loop', function()
+    return message_on('for (int i = 0;') ~= nil
+  end)
+  message, severity = message_on('for (int i = 0;')
+  assert(severity == vim.diagnostic.severity.HINT, 'an independent loop is a hint, not ' .. tostring(severity))
+  say('the independent loop: ' .. message:gsub('\n.*', ''))
+
+  local line, column = line_of(buffer, 'for (int i = 0;')
+  local document = { uri = vim.uri_from_bufnr(buffer) }
+  local at = { textDocument = document, position = { line = line, character = column } }
+  local hover = request('textDocument/hover', at)
+  assert(hover.result and hover.result.contents, 'no hover on the loop')
+  local words = vim.lsp.util.convert_input_to_markdown_lines(hover.result.contents)
+  assert(table.concat(words, '\n'):lower():find('independent') or table.concat(words, '\n'):find('GPU'), 'the hover says neither "independent" nor "GPU": ' .. table.concat(words, '\n'))
+  say('the hover has ' .. #words .. ' lines')
+
+  local actions = request('textDocument/codeAction', {
+    textDocument = document,
+    range = { start = at.position, ['end'] = at.position },
+    context = { diagnostics = {} },
+  }).result or {}
+  local offload
+  for _, action in ipairs(actions) do
+    if action.title:find('Offload to') then
+      offload = offload or action
+    end
+  end
+  assert(offload, 'no action "Offload to GPU" among ' .. #actions)
+  if not offload.edit then
+    offload = assert(request('codeAction/resolve', offload).result, 'the action was not resolved')
+  end
+  assert(offload.edit, 'the resolved action has no edit')
+  local before = content(buffer)
+  vim.lsp.util.apply_workspace_edit(offload.edit, client.offset_encoding)
+  assert(content(buffer) ~= before, 'the C file did not change')
+  local kernel
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(other):find('%.cu$') then
+      kernel = other
+    end
+  end
+  assert(kernel, 'no .cu file was made')
+  assert(content(kernel):find('__global__', 1, true), 'the .cu file holds no kernel')
+  vim.cmd('silent wall')
+  assert(vim.fn.filereadable(vim.api.nvim_buf_get_name(kernel)) == 1, 'the .cu file is not on the disk')
+  say('the action changed loops.c and made ' .. vim.fn.fnamemodify(vim.api.nvim_buf_get_name(kernel), ':t'))
+
+  -- Renaming is clangd's trade: it is not advertised, and asking all the same gets an answer, not a crash.
+  local offered = client.server_capabilities or client.resolved_capabilities
+  assert(not offered.renameProvider, 'renaming is advertised')
+  local rename = request('textDocument/rename', vim.tbl_extend('force', at, { newName = 'other' }))
+  assert(rename.err or rename.result == nil or rename.result == vim.NIL, 'something was renamed')
+  say('renaming nothing changes nothing')
+
+  wait('diagnostics of what was written', function()
+    return message_on('for (int i = 1;') ~= nil
+  end)
+  vim.lsp.stop_client(client_id)
+  wait('the server has ended', function()
+    return vim.lsp.client_is_stopped(client_id)
+  end)
+  say('the server ended when it was asked to')
+end
+
+local ok, problem = pcall(story)
+if ok then
+  vim.cmd('qall!')
+else
+  fail(tostring(problem))
+end

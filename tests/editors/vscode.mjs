@@ -1,0 +1,265 @@
+// The whole way in a real VS Code: code-server in Chromium, the packaged extension, the real server.
+// Opens a C file, reads the squiggle and the hover, applies "Offload to GPU", finds the new .cu file, kills the server
+// and sees it come back; then once more in a folder that is not trusted. Waits for conditions, never for a time.
+//
+// Usage: node vscode.mjs --code-server DIR --node DIR --vsix FILE --project DIR --out DIR [--screenshot FILE]
+
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { chromium } from "playwright-core";
+
+/** Milliseconds that one condition may take on a slow, busy machine. */
+const PATIENCE = 120_000;
+const SERVER_LINE = /HTTP server listening on (http:\/\/127\.0\.0\.1:\d+)/;
+
+const { values: options } = parseArgs({
+  options: Object.fromEntries(["code-server", "node", "vsix", "project", "out", "screenshot", "chromium"].map((name) => [name, { type: "string" }])),
+});
+const out = options.out;
+mkdirSync(out, { recursive: true });
+const home = mkdtempSync(join(tmpdir(), "warpwright-vscode-"));
+let failed = true;
+try {
+  const extensions = join(home, "extensions");
+  install(extensions);
+  await session("trusted", { trusted: true }, offloadStory);
+  await session("restricted", { trusted: false }, restrictedStory);
+  failed = false;
+} finally {
+  if (failed) console.error(`logs and screenshots of the failure: ${out}`);
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+}
+
+function codeServer() {
+  // The version of Node that code-server was built for comes first on PATH.
+  const program = join(options["code-server"], "node_modules", "code-server", "out", "node", "entry.js");
+  const node = join(options.node, "bin", "node");
+  const env = { ...process.env, PATH: `${join(options.node, "bin")}:${process.env.PATH}`, EXTENSIONS_GALLERY: "{}" };
+  return { program, node, env };
+}
+
+function install(extensions) {
+  const { program, node, env } = codeServer();
+  const args = [program, "--extensions-dir", extensions, "--user-data-dir", join(home, "install"), "--install-extension", options.vsix];
+  const done = spawnSync(node, args, { env, encoding: "utf8" });
+  if (done.status !== 0) throw new Error(`installing the extension failed:\n${done.stdout}\n${done.stderr}`);
+  step("the packaged extension is installed");
+}
+
+/** Starts an editor on a fresh copy of the project, runs the story in it, and leaves nothing running. */
+async function session(name, { trusted }, story) {
+  const folder = join(home, name, "project");
+  const data = join(home, name, "data");
+  cpSync(options.project, folder, { recursive: true });
+  mkdirSync(join(data, "User"), { recursive: true });
+  writeFileSync(join(data, "User", "settings.json"), JSON.stringify(userSettings(), null, 2));
+  const config = join(home, name, "config.yaml");
+  writeFileSync(config, "bind-addr: 127.0.0.1:0\nauth: none\ncert: false\n");
+
+  const { program, node, env } = codeServer();
+  const args = [program, "--config", config, "--user-data-dir", data, "--extensions-dir", join(home, "extensions"), "--disable-telemetry", "--disable-update-check"];
+  if (trusted) args.push("--disable-workspace-trust");
+  const server = spawn(node, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const log = [];
+  const address = await new Promise((resolve, reject) => {
+    const hear = (chunk) => {
+      log.push(chunk.toString());
+      const line = SERVER_LINE.exec(log.join(""));
+      if (line) resolve(line[1]);
+    };
+    server.stdout.on("data", hear);
+    server.stderr.on("data", hear);
+    server.on("exit", (code) => reject(new Error(`code-server ended with ${code}:\n${log.join("")}`)));
+    setTimeout(() => reject(new Error(`code-server did not start:\n${log.join("")}`)), PATIENCE).unref();
+  });
+  const browser = await chromium.launch({
+    executablePath: options.chromium ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--force-device-scale-factor=1"],
+  });
+  const page = await browser.newPage({ viewport: { width: 1200, height: 760 } });
+  page.setDefaultTimeout(PATIENCE);
+  try {
+    await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
+    await story({ page, folder, data });
+  } catch (e) {
+    await page.screenshot({ path: join(out, `${name}-failure.png`) }).catch(() => undefined);
+    writeFileSync(join(out, `${name}-code-server.log`), log.join(""));
+    writeFileSync(join(out, `${name}-extension.log`), outputOf(data));
+    throw e;
+  } finally {
+    await browser.close();
+    const gone = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGTERM");
+    await gone;
+  }
+}
+
+async function offloadStory({ page, folder }) {
+  await open(page, "loops.c");
+  await page.locator(".squiggly-info").first().waitFor();
+  step("a loop that is not independent is underlined");
+  await page.locator(".squiggly-hint").first().waitFor();
+  step("a loop that can run on the GPU carries a hint");
+  await page.locator(".statusbar-item", { hasText: "Warpwright" }).first().waitFor();
+  step("the status item is there");
+
+  const line = lineOf(folder, "loops.c", "for (int i = 0; i < n; i++)");
+  await goTo(page, line, 5);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("Control+i");
+  const hover = page.locator(".monaco-hover:visible", { hasText: /GPU|independent/i }).first();
+  await hover.waitFor();
+  step(`the hover says: ${(await hover.innerText()).split("\n")[0]}`);
+  await page.screenshot({ path: join(out, "hover.png") });
+  if (options.screenshot !== undefined) await page.screenshot({ path: options.screenshot });
+  await page.keyboard.press("Escape");
+  await hover.waitFor({ state: "hidden" });
+
+  await page.keyboard.press("Control+.");
+  const action = page.locator(".action-widget .monaco-list-row", { hasText: /Offload to (the )?GPU/i }).first();
+  await action.waitFor();
+  await page.screenshot({ path: join(out, "actions.png") });
+  await action.click();
+  const kernel = page.locator(".explorer-folders-view .monaco-list-row", { hasText: /\.cu$/ }).first();
+  await kernel.waitFor();
+  const name = (await kernel.innerText()).trim();
+  step(`the action made ${name}`);
+  await open(page, name);
+  await page.locator(".view-line", { hasText: "__global__" }).first().waitFor();
+  step("the new file holds a kernel");
+  await page.screenshot({ path: join(out, "kernel.png") });
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("s");
+  const original = readFileSync(join(options.project, "loops.c"), "utf8");
+  await until("both files are saved", () => read(folder, name).includes("__global__") && read(folder, "loops.c") !== original);
+  step("both files are on the disk, and the C file changed");
+
+  await palette(page, "Warpwright: Verify the Loop");
+  await until("the command that needs trust", async () => (await rows(page)).some((r) => r.includes("Verify the Loop")));
+  await page.keyboard.press("Escape");
+  step("verifying is offered");
+
+  const [before] = await until("the server's process", () => nonEmpty(serverProcesses()));
+  process.kill(before, "SIGKILL");
+  await until("another server's process", () => nonEmpty(serverProcesses().filter((pid) => pid !== before)));
+  await open(page, "loops.c");
+  const underlined = await page.locator(".squiggly-info").count();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.insertText("void again(int n, float *a) {\nfor (int i = 1; i < n; i++)\na[i] = a[i - 1] * 2;\n}\n");
+  await until("a squiggle under what was typed after the crash", async () => (await page.locator(".squiggly-info").count()) > underlined);
+  step("a killed server is started again and reads what is typed");
+  await page.screenshot({ path: join(out, "after-crash.png") });
+}
+
+async function restrictedStory({ page }) {
+  await open(page, "loops.c");
+  await page.locator(".squiggly-info").first().waitFor();
+  step("a folder that is not trusted is analyzed");
+  await palette(page, "Warpwright: Explain the Verdict");
+  await until("the command that needs no trust", async () => (await rows(page)).some((r) => r.includes("Explain the Verdict")));
+  await palette(page, "Warpwright: Verify the Loop");
+  const settled = await until("the answer of the palette", async () => {
+    const shown = await rows(page);
+    return shown.some((r) => r.includes("Explain the Verdict")) ? undefined : nonEmpty(shown);
+  });
+  if (settled.some((r) => r.includes("Verify the Loop"))) throw new Error("verifying is offered in a folder that is not trusted");
+  step("there, verifying is not offered");
+  await page.screenshot({ path: join(out, "restricted.png") });
+}
+
+async function open(page, file) {
+  const row = page.locator(".explorer-folders-view .monaco-list-row", { hasText: file }).first();
+  await row.dblclick();
+  await page.locator(".tab.active", { hasText: file }).first().waitFor();
+  await page.locator(".monaco-editor .view-line").first().waitFor();
+}
+
+async function palette(page, text) {
+  await page.keyboard.press("F1");
+  const input = page.locator(".quick-input-widget input").first();
+  await input.waitFor();
+  await input.fill(`>${text}`);
+}
+
+function rows(page) {
+  return page.locator(".quick-input-widget .monaco-list-row").allInnerTexts();
+}
+
+async function goTo(page, line, column) {
+  await page.keyboard.press("Control+g");
+  const input = page.locator(".quick-input-widget input").first();
+  await input.waitFor();
+  await input.fill(`:${line}:${column}`);
+  await page.keyboard.press("Enter");
+  await page.locator(".statusbar-item", { hasText: `Ln ${line}, Col ${column}` }).first().waitFor();
+}
+
+function lineOf(folder, file, text) {
+  const line = read(folder, file).split("\n").findIndex((l) => l.includes(text));
+  if (line < 0) throw new Error(`${file} has no line with ${text}`);
+  return line + 1;
+}
+
+function read(folder, file) {
+  const path = join(folder, file);
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}
+
+/** Processes that run the program inside our own copy of the extension, which nothing else does. */
+function serverProcesses() {
+  return readdirSync("/proc").filter((p) => /^\d+$/.test(p)).filter((pid) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/exe`), ...readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")].some((s) => s.startsWith(join(home, "extensions")) && s.endsWith("/server/warpwright"));
+    } catch {
+      return false; // it ended meanwhile
+    }
+  }).map(Number);
+}
+
+function nonEmpty(list) {
+  return list.length > 0 ? list : undefined;
+}
+
+async function until(what, condition) {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`waited in vain for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** What the extension wrote to its output channels. */
+function outputOf(data) {
+  const logs = join(data, "logs");
+  if (!existsSync(logs)) return "";
+  return readdirSync(logs, { recursive: true }).map(String).filter((f) => /warpwright/i.test(f) && f.endsWith(".log")).map((f) => `== ${f}\n${readFileSync(join(logs, f), "utf8")}`).join("\n");
+}
+
+function userSettings() {
+  return {
+    "workbench.startupEditor": "none",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.colorTheme": "Default Dark Modern",
+    "workbench.tips.enabled": false,
+    "chat.disableAIFeatures": true,
+    "security.workspace.trust.startupPrompt": "never",
+    "security.workspace.trust.banner": "never",
+    "editor.minimap.enabled": false,
+    "editor.fontFamily": "DejaVu Sans Mono",
+    "editor.hover.delay": 100,
+    "editor.hover.sticky": true,
+    "files.autoSave": "off",
+    "telemetry.telemetryLevel": "off",
+    "extensions.ignoreRecommendations": true,
+    "window.commandCenter": false,
+  };
+}
+
+function step(text) {
+  console.log(`vscode: ${text}`);
+}
