@@ -48,8 +48,13 @@ impl Ctx {
             return None;
         }
         // SAFETY: `raw` is a live context that only this thread knows. "Continue" makes every failure a NULL result
-        // instead of a message or an abort; the other options are set again before each use.
-        unsafe { isl_options_set_on_error(raw, ON_ERROR_CONTINUE) };
+        // instead of a message or an abort. Minima and maxima are asked for by name instead of as nested selections,
+        // and loops are to have one upper bound.
+        unsafe {
+            isl_options_set_on_error(raw, ON_ERROR_CONTINUE);
+            isl_options_set_ast_build_detect_min_max(raw, 1);
+            isl_options_set_ast_build_atomic_upper_bound(raw, 1);
+        }
         Some(Rc::new(Ctx {
             raw,
             names: RefCell::default(),
@@ -202,21 +207,38 @@ impl Ctx {
         usize::try_from(self.run(budget, call)?).map_err(|_| Error::Isl("no size and no reason".into()))
     }
 
-    /// The identifier `<kind><index>`, ours to give away. `p` parameters, `i` iterators, `S` statements, `A` arrays.
-    pub(crate) fn name(&self, kind: char, index: usize) -> Result<*mut isl_id> {
-        let mut names = self.names.borrow_mut();
-        if let Some(id) = names.get(&(kind, index)) {
-            // SAFETY: the table owns a reference to the live identifier; this makes another.
-            return Ok(unsafe { isl_id_copy(id.as_ptr()) });
-        }
-        let text =
-            CString::new(format!("{kind}{index}")).map_err(|_| Error::Unsupported("a name with a NUL"))?;
+    /// The identifier `<kind><index>`: `p` parameters, `i` iterators, `S` statements, `A` arrays.
+    pub(crate) fn name(self: &Rc<Ctx>, kind: char, index: usize) -> Result<Obj<isl_id>> {
+        let known = self.names.borrow().get(&(kind, index)).copied();
+        let id = match known {
+            Some(id) => id,
+            None => {
+                let id = self.fresh(format!("{kind}{index}"))?;
+                self.names.borrow_mut().insert((kind, index), id);
+                id
+            }
+        };
+        // SAFETY: the table owns a reference to the live identifier; this makes another, owned by the result.
+        unsafe { isl_id_copy(id.as_ptr()) };
+        Ok(Obj {
+            raw: id,
+            ctx: self.clone(),
+        })
+    }
+
+    /// An identifier that isl itself gives a meaning to.
+    pub(crate) fn word(self: &Rc<Ctx>, word: &str) -> Result<Obj<isl_id>> {
+        Ok(Obj {
+            raw: self.fresh(word.to_owned())?,
+            ctx: self.clone(),
+        })
+    }
+
+    fn fresh(&self, text: String) -> Result<NonNull<isl_id>> {
+        let text = CString::new(text).map_err(|_| Error::Unsupported("a name with a NUL"))?;
         // SAFETY: the context is live, and isl copies the text.
         let id = unsafe { isl_id_alloc(self.raw, text.as_ptr(), std::ptr::null_mut()) };
-        let id = NonNull::new(id).ok_or_else(|| Error::Isl("no identifier".into()))?;
-        names.insert((kind, index), id);
-        // SAFETY: as above.
-        Ok(unsafe { isl_id_copy(id.as_ptr()) })
+        NonNull::new(id).ok_or_else(|| Error::Isl("no identifier".into()))
     }
 
     /// Reads an identifier made by [`Ctx::name`] back; frees it.
@@ -274,8 +296,8 @@ impl Ctx {
         };
         for i in 0..params {
             let id = self.name('p', i)?;
-            // SAFETY: takes both; a NULL space stays NULL.
-            space = unsafe { isl_space_set_dim_id(space, DIM_PARAM, i as c_uint, id) };
+            // SAFETY: takes the space and the reference made here; a NULL space stays NULL.
+            space = unsafe { isl_space_set_dim_id(space, DIM_PARAM, i as c_uint, id.give()) };
         }
         let space = NonNull::new(space).ok_or_else(|| Error::Isl("no space".into()))?;
         self.spaces.borrow_mut().insert(shape, space);
@@ -369,6 +391,7 @@ macro_rules! objects {
 
 objects! {
     isl_val isl_val_free;
+    isl_id isl_id_free isl_id_copy;
     isl_space isl_space_free isl_space_copy;
     isl_mat isl_mat_free isl_mat_copy;
     isl_set isl_set_free isl_set_copy;

@@ -218,6 +218,7 @@ extern "C" {
     pub fn isl_set_apply(a: *mut isl_set, b: *mut isl_map) -> *mut isl_set;
     pub fn isl_set_identity(a: *mut isl_set) -> *mut isl_map;
     pub fn isl_set_flatten(a: *mut isl_set) -> *mut isl_set;
+    pub fn isl_set_solutions(a: *mut isl_set) -> *mut isl_basic_set;
     pub fn isl_set_coefficients(a: *mut isl_set) -> *mut isl_basic_set;
     pub fn isl_set_set_tuple_id(a: *mut isl_set, b: *mut isl_id) -> *mut isl_set;
     pub fn isl_set_to_str(a: *mut isl_set) -> *mut c_char;

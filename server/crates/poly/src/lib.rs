@@ -12,15 +12,20 @@
 mod ctx;
 mod error;
 mod expr;
+mod farkas;
 mod ffi;
+mod flow;
 mod linear;
 mod map;
 mod parametric;
+mod scan;
 mod set;
 
 pub use error::{Error, Result};
 pub use expr::{Comparison, Expr, Remainder, Rounding};
+pub use flow::{Access, Dependence, Flow, Flows, Instances};
 pub use linear::{Affine, Constraint, Disjunct, Div, Kind, MapSpace, Row, Space};
 pub use map::{Map, Pair};
 pub use parametric::{Parametric, Piece};
+pub use scan::{scan, upper_bound, Ast, Shape, Statement};
 pub use set::{Extent, Point, Set};
