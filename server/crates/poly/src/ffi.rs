@@ -41,7 +41,6 @@ opaque! {
     isl_ast_node
     isl_ast_node_list
     isl_basic_map
-    isl_local_space
 }
 
 /// `enum isl_dim_type`.
@@ -75,12 +74,10 @@ extern "C" {
     pub fn isl_options_set_on_error(a: *mut isl_ctx, b: c_int) -> c_int;
     pub fn isl_options_set_ast_build_detect_min_max(a: *mut isl_ctx, b: c_int) -> c_int;
     pub fn isl_options_set_ast_build_atomic_upper_bound(a: *mut isl_ctx, b: c_int) -> c_int;
-    pub fn isl_options_set_ast_build_exploit_nested_bounds(a: *mut isl_ctx, b: c_int) -> c_int;
     pub fn isl_val_int_from_si(a: *mut isl_ctx, b: c_long) -> *mut isl_val;
     pub fn isl_val_int_from_chunks(a: *mut isl_ctx, b: usize, c: usize, d: *const c_void) -> *mut isl_val;
     pub fn isl_val_neg(a: *mut isl_val) -> *mut isl_val;
     pub fn isl_val_mul(a: *mut isl_val, b: *mut isl_val) -> *mut isl_val;
-    pub fn isl_val_copy(a: *mut isl_val) -> *mut isl_val;
     pub fn isl_val_free(a: *mut isl_val) -> *mut isl_val;
     pub fn isl_val_sgn(a: *mut isl_val) -> c_int;
     pub fn isl_val_is_int(a: *mut isl_val) -> c_int;
@@ -95,8 +92,6 @@ extern "C" {
     pub fn isl_id_get_name(a: *mut isl_id) -> *const c_char;
     pub fn isl_id_list_alloc(a: *mut isl_ctx, b: c_int) -> *mut isl_id_list;
     pub fn isl_id_list_add(a: *mut isl_id_list, b: *mut isl_id) -> *mut isl_id_list;
-    pub fn isl_id_list_copy(a: *mut isl_id_list) -> *mut isl_id_list;
-    pub fn isl_id_list_free(a: *mut isl_id_list) -> *mut isl_id_list;
     pub fn isl_space_alloc(a: *mut isl_ctx, b: c_uint, c: c_uint, d: c_uint) -> *mut isl_space;
     pub fn isl_space_set_alloc(a: *mut isl_ctx, b: c_uint, c: c_uint) -> *mut isl_space;
     pub fn isl_space_params_alloc(a: *mut isl_ctx, b: c_uint) -> *mut isl_space;
@@ -152,13 +147,9 @@ extern "C" {
     pub fn isl_basic_set_get_div(a: *mut isl_basic_set, b: c_int) -> *mut isl_aff;
     pub fn isl_basic_set_copy(a: *mut isl_basic_set) -> *mut isl_basic_set;
     pub fn isl_basic_set_free(a: *mut isl_basic_set) -> *mut isl_basic_set;
-    pub fn isl_basic_set_solutions(a: *mut isl_basic_set) -> *mut isl_basic_set;
-    pub fn isl_basic_set_list_copy(a: *mut isl_basic_set_list) -> *mut isl_basic_set_list;
     pub fn isl_basic_set_list_free(a: *mut isl_basic_set_list) -> *mut isl_basic_set_list;
     pub fn isl_basic_set_list_size(a: *mut isl_basic_set_list) -> c_int;
     pub fn isl_basic_set_list_get_at(a: *mut isl_basic_set_list, b: c_int) -> *mut isl_basic_set;
-    pub fn isl_basic_map_copy(a: *mut isl_basic_map) -> *mut isl_basic_map;
-    pub fn isl_basic_map_free(a: *mut isl_basic_map) -> *mut isl_basic_map;
     pub fn isl_set_from_basic_set(a: *mut isl_basic_set) -> *mut isl_set;
     pub fn isl_set_copy(a: *mut isl_set) -> *mut isl_set;
     pub fn isl_set_free(a: *mut isl_set) -> *mut isl_set;
@@ -185,7 +176,6 @@ extern "C" {
         f: c_uint,
     ) -> *mut isl_set;
     pub fn isl_set_insert_dims(a: *mut isl_set, b: c_int, c: c_uint, d: c_uint) -> *mut isl_set;
-    pub fn isl_set_add_dims(a: *mut isl_set, b: c_int, c: c_uint) -> *mut isl_set;
     pub fn isl_set_reset_space(a: *mut isl_set, b: *mut isl_space) -> *mut isl_set;
     pub fn isl_set_fix_val(a: *mut isl_set, b: c_int, c: c_uint, d: *mut isl_val) -> *mut isl_set;
     pub fn isl_set_lower_bound_si(a: *mut isl_set, b: c_int, c: c_uint, d: c_int) -> *mut isl_set;
@@ -208,24 +198,20 @@ extern "C" {
     pub fn isl_set_compute_divs(a: *mut isl_set) -> *mut isl_set;
     pub fn isl_set_remove_divs(a: *mut isl_set) -> *mut isl_set;
     pub fn isl_set_make_disjoint(a: *mut isl_set) -> *mut isl_set;
-    pub fn isl_set_detect_equalities(a: *mut isl_set) -> *mut isl_set;
     pub fn isl_set_remove_redundancies(a: *mut isl_set) -> *mut isl_set;
     pub fn isl_set_affine_hull(a: *mut isl_set) -> *mut isl_basic_set;
     pub fn isl_set_simple_hull(a: *mut isl_set) -> *mut isl_basic_set;
     pub fn isl_set_polyhedral_hull(a: *mut isl_set) -> *mut isl_basic_set;
     pub fn isl_set_n_basic_set(a: *mut isl_set) -> c_int;
     pub fn isl_set_get_basic_set_list(a: *mut isl_set) -> *mut isl_basic_set_list;
-    pub fn isl_set_apply(a: *mut isl_set, b: *mut isl_map) -> *mut isl_set;
     pub fn isl_set_identity(a: *mut isl_set) -> *mut isl_map;
     pub fn isl_set_flatten(a: *mut isl_set) -> *mut isl_set;
     pub fn isl_set_solutions(a: *mut isl_set) -> *mut isl_basic_set;
     pub fn isl_set_coefficients(a: *mut isl_set) -> *mut isl_basic_set;
-    pub fn isl_set_set_tuple_id(a: *mut isl_set, b: *mut isl_id) -> *mut isl_set;
     pub fn isl_set_to_str(a: *mut isl_set) -> *mut c_char;
     pub fn isl_map_to_str(a: *mut isl_map) -> *mut c_char;
     pub fn isl_point_is_void(a: *mut isl_point) -> c_int;
     pub fn isl_point_get_coordinate_val(a: *mut isl_point, b: c_int, c: c_int) -> *mut isl_val;
-    pub fn isl_point_copy(a: *mut isl_point) -> *mut isl_point;
     pub fn isl_point_free(a: *mut isl_point) -> *mut isl_point;
     pub fn isl_map_from_basic_map(a: *mut isl_basic_map) -> *mut isl_map;
     pub fn isl_map_copy(a: *mut isl_map) -> *mut isl_map;
@@ -239,13 +225,11 @@ extern "C" {
     pub fn isl_map_intersect_range(a: *mut isl_map, b: *mut isl_set) -> *mut isl_map;
     pub fn isl_map_intersect_params(a: *mut isl_map, b: *mut isl_set) -> *mut isl_map;
     pub fn isl_map_gist(a: *mut isl_map, b: *mut isl_map) -> *mut isl_map;
-    pub fn isl_map_gist_domain(a: *mut isl_map, b: *mut isl_set) -> *mut isl_map;
     pub fn isl_map_gist_params(a: *mut isl_map, b: *mut isl_set) -> *mut isl_map;
     pub fn isl_map_coalesce(a: *mut isl_map) -> *mut isl_map;
     pub fn isl_map_reverse(a: *mut isl_map) -> *mut isl_map;
     pub fn isl_map_domain(a: *mut isl_map) -> *mut isl_set;
     pub fn isl_map_range(a: *mut isl_map) -> *mut isl_set;
-    pub fn isl_map_params(a: *mut isl_map) -> *mut isl_set;
     pub fn isl_map_apply_range(a: *mut isl_map, b: *mut isl_map) -> *mut isl_map;
     pub fn isl_map_deltas(a: *mut isl_map) -> *mut isl_set;
     pub fn isl_map_is_empty(a: *mut isl_map) -> c_int;
@@ -270,7 +254,6 @@ extern "C" {
     ) -> *mut isl_map;
     pub fn isl_map_project_out(a: *mut isl_map, b: c_int, c: c_uint, d: c_uint) -> *mut isl_map;
     pub fn isl_map_flat_range_product(a: *mut isl_map, b: *mut isl_map) -> *mut isl_map;
-    pub fn isl_map_flat_product(a: *mut isl_map, b: *mut isl_map) -> *mut isl_map;
     pub fn isl_map_reset_space(a: *mut isl_map, b: *mut isl_space) -> *mut isl_map;
     pub fn isl_map_set_tuple_id(a: *mut isl_map, b: c_int, c: *mut isl_id) -> *mut isl_map;
     pub fn isl_map_get_tuple_id(a: *mut isl_map, b: c_int) -> *mut isl_id;
@@ -279,7 +262,6 @@ extern "C" {
     pub fn isl_map_range_factor_domain(a: *mut isl_map) -> *mut isl_map;
     pub fn isl_map_transitive_closure(a: *mut isl_map, b: *mut c_int) -> *mut isl_map;
     pub fn isl_map_wrap(a: *mut isl_map) -> *mut isl_set;
-    pub fn isl_map_list_copy(a: *mut isl_map_list) -> *mut isl_map_list;
     pub fn isl_map_list_free(a: *mut isl_map_list) -> *mut isl_map_list;
     pub fn isl_map_list_size(a: *mut isl_map_list) -> c_int;
     pub fn isl_map_list_get_at(a: *mut isl_map_list, b: c_int) -> *mut isl_map;
@@ -306,14 +288,11 @@ extern "C" {
         a: *mut isl_union_access_info,
         b: *mut isl_union_map,
     ) -> *mut isl_union_access_info;
-    pub fn isl_union_access_info_copy(a: *mut isl_union_access_info) -> *mut isl_union_access_info;
-    pub fn isl_union_access_info_free(a: *mut isl_union_access_info) -> *mut isl_union_access_info;
     pub fn isl_union_access_info_compute_flow(a: *mut isl_union_access_info) -> *mut isl_union_flow;
     pub fn isl_union_flow_get_full_must_dependence(a: *mut isl_union_flow) -> *mut isl_union_map;
     pub fn isl_union_flow_get_full_may_dependence(a: *mut isl_union_flow) -> *mut isl_union_map;
     pub fn isl_union_flow_get_must_no_source(a: *mut isl_union_flow) -> *mut isl_union_map;
     pub fn isl_union_flow_get_may_no_source(a: *mut isl_union_flow) -> *mut isl_union_map;
-    pub fn isl_union_flow_copy(a: *mut isl_union_flow) -> *mut isl_union_flow;
     pub fn isl_union_flow_free(a: *mut isl_union_flow) -> *mut isl_union_flow;
     pub fn isl_aff_copy(a: *mut isl_aff) -> *mut isl_aff;
     pub fn isl_aff_free(a: *mut isl_aff) -> *mut isl_aff;
@@ -328,15 +307,12 @@ extern "C" {
     pub fn isl_pw_aff_domain(a: *mut isl_pw_aff) -> *mut isl_set;
     pub fn isl_pw_aff_coalesce(a: *mut isl_pw_aff) -> *mut isl_pw_aff;
     pub fn isl_pw_aff_gist_params(a: *mut isl_pw_aff, b: *mut isl_set) -> *mut isl_pw_aff;
-    pub fn isl_pw_aff_intersect_params(a: *mut isl_pw_aff, b: *mut isl_set) -> *mut isl_pw_aff;
     pub fn isl_pw_aff_foreach_piece(a: *mut isl_pw_aff, b: PieceFn, c: *mut c_void) -> c_int;
     pub fn isl_pw_aff_union_max(a: *mut isl_pw_aff, b: *mut isl_pw_aff) -> *mut isl_pw_aff;
     pub fn isl_pw_aff_union_min(a: *mut isl_pw_aff, b: *mut isl_pw_aff) -> *mut isl_pw_aff;
-    pub fn isl_pw_multi_aff_copy(a: *mut isl_pw_multi_aff) -> *mut isl_pw_multi_aff;
     pub fn isl_pw_multi_aff_free(a: *mut isl_pw_multi_aff) -> *mut isl_pw_multi_aff;
     pub fn isl_pw_multi_aff_get_pw_aff(a: *mut isl_pw_multi_aff, b: c_int) -> *mut isl_pw_aff;
     pub fn isl_ast_build_from_context(a: *mut isl_set) -> *mut isl_ast_build;
-    pub fn isl_ast_build_copy(a: *mut isl_ast_build) -> *mut isl_ast_build;
     pub fn isl_ast_build_free(a: *mut isl_ast_build) -> *mut isl_ast_build;
     pub fn isl_ast_build_set_options(a: *mut isl_ast_build, b: *mut isl_union_map) -> *mut isl_ast_build;
     pub fn isl_ast_build_set_iterators(a: *mut isl_ast_build, b: *mut isl_id_list) -> *mut isl_ast_build;
@@ -346,7 +322,6 @@ extern "C" {
         a: *mut isl_ast_build,
         b: *mut isl_union_map,
     ) -> *mut isl_ast_node;
-    pub fn isl_ast_expr_copy(a: *mut isl_ast_expr) -> *mut isl_ast_expr;
     pub fn isl_ast_expr_free(a: *mut isl_ast_expr) -> *mut isl_ast_expr;
     pub fn isl_ast_expr_get_type(a: *mut isl_ast_expr) -> c_int;
     pub fn isl_ast_expr_get_val(a: *mut isl_ast_expr) -> *mut isl_val;
@@ -354,7 +329,6 @@ extern "C" {
     pub fn isl_ast_expr_get_op_type(a: *mut isl_ast_expr) -> c_int;
     pub fn isl_ast_expr_get_op_n_arg(a: *mut isl_ast_expr) -> c_int;
     pub fn isl_ast_expr_get_op_arg(a: *mut isl_ast_expr, b: c_int) -> *mut isl_ast_expr;
-    pub fn isl_ast_node_copy(a: *mut isl_ast_node) -> *mut isl_ast_node;
     pub fn isl_ast_node_free(a: *mut isl_ast_node) -> *mut isl_ast_node;
     pub fn isl_ast_node_get_type(a: *mut isl_ast_node) -> c_int;
     pub fn isl_ast_node_for_get_iterator(a: *mut isl_ast_node) -> *mut isl_ast_expr;
@@ -369,7 +343,6 @@ extern "C" {
     pub fn isl_ast_node_if_get_else_node(a: *mut isl_ast_node) -> *mut isl_ast_node;
     pub fn isl_ast_node_block_get_children(a: *mut isl_ast_node) -> *mut isl_ast_node_list;
     pub fn isl_ast_node_user_get_expr(a: *mut isl_ast_node) -> *mut isl_ast_expr;
-    pub fn isl_ast_node_list_copy(a: *mut isl_ast_node_list) -> *mut isl_ast_node_list;
     pub fn isl_ast_node_list_free(a: *mut isl_ast_node_list) -> *mut isl_ast_node_list;
     pub fn isl_ast_node_list_size(a: *mut isl_ast_node_list) -> c_int;
     pub fn isl_ast_node_list_get_at(a: *mut isl_ast_node_list, b: c_int) -> *mut isl_ast_node;
