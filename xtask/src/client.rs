@@ -1,0 +1,163 @@
+//! The least of a language client: enough to measure a server as an editor would meet it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, Context, Result};
+use serde_json::{json, Value};
+
+use crate::program;
+
+/// How long one answer may take before the measurement is given up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub struct Client {
+    child: Child,
+    to_server: Option<ChildStdin>,
+    from_server: Receiver<(Instant, Value)>,
+    next_id: i64,
+}
+
+impl Client {
+    /// Starts `program lsp` and initializes it.
+    pub fn start(program: &std::path::PathBuf) -> Result<Client> {
+        let mut child = program::command(program)
+            .arg("lsp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("the server could not be started")?;
+        let to_server = child.stdin.take();
+        let stdout = child.stdout.take().context("the server has no output")?;
+        let (send, from_server) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut reader = BufReader::new(stdout);
+            // The time is taken when a message is complete, not when somebody looks at it.
+            while let Some(message) = read_message(&mut reader) {
+                if send.send((Instant::now(), message)).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut client = Client {
+            child,
+            to_server,
+            from_server,
+            next_id: 1,
+        };
+        client.request(
+            "initialize",
+            &json!({
+                "processId": std::process::id(),
+                "rootUri": null,
+                "capabilities": {"textDocument": {"publishDiagnostics": {"versionSupport": true, "relatedInformation": true}}},
+            }),
+        )?;
+        client.notify("initialized", &json!({}))?;
+        Ok(client)
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+    }
+
+    /// Asks and waits; requests of the server that come meanwhile are answered with null.
+    pub fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        let (_, answer) = self.wait(&format!("the answer to {method}"), |m| {
+            m["id"] == id && m.get("method").is_none()
+        })?;
+        if let Some(error) = answer.get("error") {
+            bail!("{method}: {error}");
+        }
+        Ok(answer["result"].clone())
+    }
+
+    /// Waits for diagnostics of this version of the document (or a newer one) and gives the time they came.
+    pub fn diagnostics(&mut self, uri: &str, version: i64) -> Result<(Instant, usize)> {
+        let (at, message) = self.wait(&format!("diagnostics of version {version}"), |m| {
+            m["method"] == "textDocument/publishDiagnostics"
+                && m["params"]["uri"] == uri
+                && m["params"]["version"].as_i64().is_some_and(|v| v >= version)
+        })?;
+        Ok((
+            at,
+            message["params"]["diagnostics"].as_array().map_or(0, Vec::len),
+        ))
+    }
+
+    pub fn stop(mut self) -> Result<()> {
+        self.request("shutdown", &Value::Null)?;
+        self.notify("exit", &Value::Null)?;
+        self.to_server = None;
+        self.child.wait().context("waiting for the server's end")?;
+        Ok(())
+    }
+
+    fn wait(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<(Instant, Value)> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok((at, message)) = self.from_server.recv_timeout(left) else {
+                bail!("waited in vain for {what}");
+            };
+            if wanted(&message) {
+                return Ok((at, message));
+            }
+            if let (Some(id), Some(_)) = (message.get("id"), message.get("method")) {
+                let answer = if message["method"] == "workspace/configuration" {
+                    let asked = message["params"]["items"].as_array().map_or(0, Vec::len);
+                    Value::Array(vec![Value::Null; asked])
+                } else {
+                    Value::Null
+                };
+                self.send(&json!({"jsonrpc": "2.0", "id": id, "result": answer}))?;
+            }
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> Result<()> {
+        let body = message.to_string();
+        let pipe = self.to_server.as_mut().context("the server's input is closed")?;
+        write!(pipe, "Content-Length: {}\r\n\r\n{body}", body.len()).context("writing to the server")?;
+        pipe.flush().context("writing to the server")
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // After `stop` it has ended already; after an error nobody else ends it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_message(reader: &mut impl BufRead) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end() {
+            "" => break,
+            header => {
+                if let Some(n) = header.strip_prefix("Content-Length:") {
+                    length = n.trim().parse().ok()?;
+                }
+            }
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}

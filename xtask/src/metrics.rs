@@ -1,0 +1,490 @@
+//! `cargo xtask metrics`: how long an editor waits, measured from outside on the release build.
+//!
+//! Two C files of realistic functions (2,000 and 20,000 lines, the same on every machine) are opened in a fresh server
+//! each: time to the first diagnostics, then 200 single-character edits inside one function, each waited for. Hover is
+//! asked in between. Deliberately absent: profiling inside the server.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{ensure, Context, Result};
+use serde_json::json;
+
+use crate::client::Client;
+use crate::program::{self, Profile};
+use crate::{sh, tools};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    Print,
+    Write,
+}
+
+const EDITS: usize = 200;
+/// Opening is measured this many times, each in a fresh process; the median counts.
+const OPENINGS: usize = 5;
+const BEGIN: &str = "<!-- metrics: begin (written by `cargo xtask metrics --write`) -->";
+const END: &str = "<!-- metrics: end -->";
+
+/// Goals, in milliseconds: cold opening, and the 99th percentile from a keystroke to its diagnostics.
+struct Goal {
+    lines: usize,
+    cold: Option<f64>,
+    keystroke: f64,
+}
+
+const GOALS: [Goal; 2] = [
+    Goal {
+        lines: 2_000,
+        cold: None,
+        keystroke: 10.0,
+    },
+    Goal {
+        lines: 20_000,
+        cold: Some(500.0),
+        keystroke: 50.0,
+    },
+];
+
+/// What was measured of one file.
+struct Measured {
+    lines: usize,
+    kilobytes: f64,
+    diagnostics: usize,
+    /// Process start to the first diagnostics, opening included.
+    cold: Duration,
+    /// Opening to the first diagnostics, in a server that is already there.
+    open: Duration,
+    /// From the edit to its diagnostics.
+    edits: Vec<Duration>,
+    hovers: Vec<Duration>,
+    /// Peak resident memory of the server, in megabytes.
+    memory: f64,
+}
+
+pub fn run(output: Output) -> Result<()> {
+    tools::for_building()?;
+    let program = sh::step("release build", || program::build(Profile::Release))?;
+    let mut measured = Vec::new();
+    for goal in &GOALS {
+        measured.push(sh::step(&format!("{} lines", goal.lines), || {
+            measure(&program, goal.lines)
+        })?);
+    }
+    let size = fs::metadata(&program)?.len() as f64 / 1e6;
+    let table = table(&measured, size)?;
+    println!("\n{table}");
+    if output == Output::Write {
+        write(&table)?;
+    }
+    Ok(())
+}
+
+fn measure(program: &PathBuf, lines: usize) -> Result<Measured> {
+    let text = c_file(lines);
+    let uri = "file:///metrics/generated.c";
+    let mut cold = Vec::new();
+    let mut open = Vec::new();
+    for _ in 1..OPENINGS {
+        let (client, times) = opened(program, uri, &text)?;
+        client.stop()?;
+        cold.push(times.0);
+        open.push(times.1);
+    }
+    let (mut client, times) = opened(program, uri, &text)?;
+    cold.push(times.0);
+    open.push(times.1);
+
+    // A digit typed into a constant in the middle of the file, and taken back again.
+    let target = text.lines().count() / 2;
+    let (line, column) = text
+        .lines()
+        .enumerate()
+        .skip(target)
+        .find_map(|(line, words)| words.find("0.5f").map(|column| (line, column + 3)))
+        .context("the generated file has no constant to edit")?;
+    let mut edits = Vec::new();
+    let mut hovers = Vec::new();
+    for version in 2..2 + EDITS {
+        let inserting = version % 2 == 0;
+        let end = if inserting { column } else { column + 1 };
+        let change = json!({
+            "range": {"start": {"line": line, "character": column}, "end": {"line": line, "character": end}},
+            "text": if inserting { "2" } else { "" },
+        });
+        let start = Instant::now();
+        client.notify(
+            "textDocument/didChange",
+            &json!({"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}),
+        )?;
+        let (at, _) = client.diagnostics(uri, i64::try_from(version)?)?;
+        edits.push(at.duration_since(start));
+        if version % 10 == 0 {
+            let start = Instant::now();
+            let position = json!({"line": line - 1, "character": 6});
+            client.request(
+                "textDocument/hover",
+                &json!({"textDocument": {"uri": uri}, "position": position}),
+            )?;
+            hovers.push(start.elapsed());
+        }
+    }
+    let memory = peak_memory(client.id())?;
+    let diagnostics = times.2;
+    client.stop()?;
+    ensure!(
+        diagnostics > 0,
+        "the generated file has no findings: nothing was measured"
+    );
+    Ok(Measured {
+        lines: text.lines().count(),
+        kilobytes: text.len() as f64 / 1e3,
+        diagnostics,
+        cold: quantile(&mut cold, 0.5),
+        open: quantile(&mut open, 0.5),
+        edits,
+        hovers,
+        memory,
+    })
+}
+
+/// A fresh server with the file open; the times from the process's start and from opening, and the number of findings.
+fn opened(program: &PathBuf, uri: &str, text: &str) -> Result<(Client, (Duration, Duration, usize))> {
+    let start = Instant::now();
+    let mut client = Client::start(program)?;
+    let opening = Instant::now();
+    client.notify(
+        "textDocument/didOpen",
+        &json!({"textDocument": {"uri": uri, "languageId": "c", "version": 1, "text": text}}),
+    )?;
+    let (at, count) = client.diagnostics(uri, 1)?;
+    Ok((
+        client,
+        (at.duration_since(start), at.duration_since(opening), count),
+    ))
+}
+
+/// The largest resident size of a process so far, in megabytes (Linux: VmHWM of proc(5), in KiB).
+fn peak_memory(process: u32) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).context("the server's memory")?;
+    let kib = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmHWM:"))
+        .and_then(|l| l.split_whitespace().next());
+    Ok(kib.and_then(|k| k.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0 / 1e6)
+}
+
+/// The value below which the share `q` of all lies (nearest rank).
+fn quantile(times: &mut [Duration], q: f64) -> Duration {
+    times.sort();
+    let rank = (q * times.len() as f64).ceil() as usize;
+    times
+        .get(rank.clamp(1, times.len().max(1)) - 1)
+        .copied()
+        .unwrap_or_default()
+}
+
+fn table(all: &[Measured], program_megabytes: f64) -> Result<String> {
+    let mut out = String::new();
+    writeln!(
+        out,
+        "Measured on {} with {}; release build, {program_megabytes:.1} MB.\n",
+        date()?,
+        hardware()?
+    )?;
+    let heads: Vec<String> = all
+        .iter()
+        .map(|m| format!("{} lines ({:.0} kB)", thousands(m.lines), m.kilobytes))
+        .collect();
+    writeln!(out, "| | {} | ratio | goal |", heads.join(" | "))?;
+    writeln!(out, "|---|{}---|---|", "---|".repeat(all.len()))?;
+    let mut row = |name: &str, values: Vec<f64>, unit: &str, goal: String| -> Result<()> {
+        let cells: Vec<String> = values
+            .iter()
+            .map(|v| format!("{} {unit}", three_digits(*v)))
+            .collect();
+        let ratio = match values.as_slice() {
+            [first, .., last] if *first > 0.0 => format!("{:.1}", last / first),
+            _ => String::new(),
+        };
+        Ok(writeln!(
+            out,
+            "| {name} | {} | {ratio} | {goal} |",
+            cells.join(" | ")
+        )?)
+    };
+    let goals = |pick: &dyn Fn(&Goal) -> Option<f64>| -> String {
+        let words = GOALS
+            .iter()
+            .filter_map(|g| pick(g).map(|ms| format!("< {ms} ms at {}", thousands(g.lines))));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let edits = |q: f64| {
+        all.iter()
+            .map(|m| milliseconds(quantile(&mut m.edits.clone(), q)))
+            .collect::<Vec<_>>()
+    };
+    let hovers = |q: f64| {
+        all.iter()
+            .map(|m| milliseconds(quantile(&mut m.hovers.clone(), q)))
+            .collect::<Vec<_>>()
+    };
+    row(
+        "start of the process to first diagnostics",
+        all.iter().map(|m| milliseconds(m.cold)).collect(),
+        "ms",
+        goals(&|g| g.cold),
+    )?;
+    row(
+        "opening to first diagnostics",
+        all.iter().map(|m| milliseconds(m.open)).collect(),
+        "ms",
+        String::new(),
+    )?;
+    row(
+        "keystroke to diagnostics, median",
+        edits(0.5),
+        "ms",
+        String::new(),
+    )?;
+    row(
+        "keystroke to diagnostics, 99th percentile",
+        edits(0.99),
+        "ms",
+        goals(&|g| Some(g.keystroke)),
+    )?;
+    row("keystroke to diagnostics, worst", edits(1.0), "ms", String::new())?;
+    row("hover, median", hovers(0.5), "ms", String::new())?;
+    row("hover, worst", hovers(1.0), "ms", String::new())?;
+    row(
+        "peak memory",
+        all.iter().map(|m| m.memory).collect(),
+        "MB",
+        String::new(),
+    )?;
+    row(
+        "findings",
+        all.iter().map(|m| m.diagnostics as f64).collect(),
+        "",
+        String::new(),
+    )?;
+    for (m, goal) in all.iter().zip(&GOALS) {
+        let keystroke = milliseconds(quantile(&mut m.edits.clone(), 0.99));
+        let met = keystroke < goal.keystroke && goal.cold.is_none_or(|c| milliseconds(m.cold) < c);
+        writeln!(
+            out,
+            "\nGoals at {} lines: {}.",
+            thousands(goal.lines),
+            if met { "met" } else { "not met" }
+        )?;
+    }
+    Ok(out)
+}
+
+/// Puts the table between the marks in docs/performance.md.
+fn write(table: &str) -> Result<()> {
+    let path = sh::root().join("docs/performance.md");
+    let page = fs::read_to_string(&path).unwrap_or_else(|_| format!("# Performance\n\n{BEGIN}\n{END}\n"));
+    let (before, rest) = page
+        .split_once(BEGIN)
+        .with_context(|| format!("{} has no line `{BEGIN}`", path.display()))?;
+    let (_, after) = rest
+        .split_once(END)
+        .with_context(|| format!("{} has no line `{END}`", path.display()))?;
+    fs::write(
+        &path,
+        format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", table.trim()),
+    )
+    .context("writing docs/performance.md")?;
+    println!("written to docs/performance.md");
+    Ok(())
+}
+
+fn date() -> Result<String> {
+    let out = sh::output(std::process::Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
+    Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned())
+}
+
+fn hardware() -> Result<String> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu
+        .lines()
+        .find_map(|l| l.strip_prefix("model name"))
+        .map_or("an unknown processor", |l| l.trim_start_matches([' ', '\t', ':']));
+    let cores = std::thread::available_parallelism()?.get();
+    Ok(format!("{model}, {cores} cores"))
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn three_digits(value: f64) -> String {
+    if value >= 100.0 || value == value.trunc() {
+        format!("{value:.0}")
+    } else if value >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+fn thousands(n: usize) -> String {
+    if n >= 1000 {
+        format!("{},{:03}", n / 1000, n % 1000)
+    } else {
+        n.to_string()
+    }
+}
+
+/// A C file of about this many lines: functions of the kinds that numerical code is made of, none twice the same.
+fn c_file(lines: usize) -> String {
+    let mut text =
+        String::from("#include <math.h>\n#include <stddef.h>\n#include <stdlib.h>\n\n#define BLOCK 64\n\n");
+    let mut count = text.lines().count();
+    for (number, pattern) in PATTERNS.iter().cycle().enumerate() {
+        let function = pattern
+            .replace("@N", &number.to_string())
+            .replace("@K", &(number % 7 + 1).to_string());
+        let length = function.lines().count() + 1;
+        if count + length > lines {
+            break;
+        }
+        text.push_str(function.trim_start());
+        text.push('\n');
+        count += length;
+    }
+    text
+}
+
+const PATTERNS: [&str; 9] = [
+    "
+/* y := a x + y, shifted by @K */
+void axpy_@N(int n, float a, const float *restrict x, float *restrict y) {
+    for (int i = 0; i < n; i++) {
+        y[i] = a * x[i + @K] + 0.5f * y[i];
+    }
+}
+",
+    "
+double dot_@N(int n, const double *x, const double *y) {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * y[i] * @K.0;
+    return sum;
+}
+",
+    "
+void stencil_@N(int n, int m, float a[n][m], float b[n][m]) {
+    for (int i = 1; i < n - 1; i++) {
+        for (int j = 1; j < m - 1; j++) {
+            b[i][j] = 0.5f * a[i][j]
+                    + 0.125f * (a[i - 1][j] + a[i + 1][j]
+                              + a[i][j - 1] + a[i][j + 1]);
+        }
+    }
+}
+",
+    "
+void matmul_@N(int n, const double a[n][n], const double b[n][n], double c[n][n]) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0.0;
+            for (int k = 0; k < n; k++)
+                sum += a[i][k] * b[k][j];
+            c[i][j] = sum + @K;
+        }
+}
+",
+    "
+void recurrence_@N(int n, float *a) {
+    for (int i = @K; i < n; i++)
+        a[i] = 0.5f * a[i - @K] + a[i];
+}
+",
+    "
+void histogram_@N(size_t n, const unsigned char *pixels, unsigned *bins) {
+    for (size_t i = 0; i < n; i++) {
+        unsigned bin = pixels[i] / @K;
+        bins[bin]++;
+    }
+}
+",
+    "
+struct particle_@N {
+    float x, y, z;
+    float vx, vy, vz;
+};
+
+void step_@N(int n, struct particle_@N *p, float dt) {
+    for (int i = 0; i < n; i++) {
+        float drag = 0.5f * dt / @K.0f;
+        p[i].vx -= drag * p[i].vx;
+        p[i].vy -= drag * p[i].vy;
+        p[i].vz -= drag * p[i].vz;
+        p[i].x += dt * p[i].vx;
+        p[i].y += dt * p[i].vy;
+        p[i].z += dt * p[i].vz;
+        if (p[i].z < 0.0f) {
+            p[i].z = -p[i].z;
+            p[i].vz = -p[i].vz;
+        }
+    }
+}
+",
+    "
+static int parse_@N(const char *text, int *out, int limit) {
+    int count = 0;
+    while (*text && count < limit) {
+        int value = 0;
+        while (*text >= '0' && *text <= '9') {
+            value = value * 10 + (*text - '0');
+            text++;
+        }
+        out[count++] = value + @K;
+        if (*text == ',')
+            text++;
+        else
+            break;
+    }
+    return count;
+}
+",
+    "
+void lu_@N(int n, double a[n][n]) {
+    for (int k = 0; k < n - 1; k++) {
+        for (int i = k + 1; i < n; i++)
+            a[i][k] /= a[k][k];
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < n; j++)
+                a[i][j] -= a[i][k] * a[k][j];
+    }
+}
+",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_the_asked_length_and_are_the_same_each_time() {
+        for lines in [2_000, 20_000] {
+            let text = c_file(lines);
+            let got = text.lines().count();
+            assert!(got <= lines && got + 30 > lines, "{got} lines for {lines}");
+            assert_eq!(text, c_file(lines));
+            assert_eq!(text.matches('{').count(), text.matches('}').count());
+        }
+    }
+
+    #[test]
+    fn quantiles_are_nearest_ranks() {
+        let mut times: Vec<Duration> = (1..=200).rev().map(Duration::from_millis).collect();
+        assert_eq!(quantile(&mut times, 0.5), Duration::from_millis(100));
+        assert_eq!(quantile(&mut times, 0.99), Duration::from_millis(198));
+        assert_eq!(quantile(&mut times, 1.0), Duration::from_millis(200));
+    }
+}

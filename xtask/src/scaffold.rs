@@ -1,0 +1,132 @@
+//! `cargo xtask new lint|action NAME`: the files a new lint or action starts from, with its line in the list.
+//!
+//! What comes out compiles and says nothing yet: the finder answers "none". The pattern is in `server/crates/ide`.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{bail, ensure, Context, Result};
+
+use crate::sh;
+
+pub fn run(kind: &str, name: &str) -> Result<()> {
+    let stem = name.replace('-', "_");
+    let good = !stem.is_empty()
+        && stem.starts_with(|c: char| c.is_ascii_lowercase())
+        && stem
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    ensure!(
+        good,
+        "`{name}` is no name: lower-case letters, digits and `-`, a letter first"
+    );
+    match kind {
+        "lint" => lint(&sh::root(), &stem),
+        "action" => action(&sh::root(), &stem),
+        other => bail!("`{other}` is nothing that can be started; there are `lint` and `action`"),
+    }
+}
+
+fn lint(root: &Path, stem: &str) -> Result<()> {
+    let code = stem.replace('_', "-");
+    let folder = root.join("server/crates/ide/src/lints");
+    write_new(
+        &folder.join(format!("{stem}.rs")),
+        &LINT.replace("@stem", stem).replace("@code", &code),
+    )?;
+    write_new(
+        &root.join(format!("docs/codes/{code}.md")),
+        &PAGE.replace("@code", &code),
+    )?;
+    add_to_list(&folder.join("mod.rs"), stem, "LINT")?;
+    println!("Next: say in docs/codes/{code}.md what is wrong, why it matters and what to do; then find it.");
+    Ok(())
+}
+
+fn action(root: &Path, stem: &str) -> Result<()> {
+    let folder = root.join("server/crates/ide/src/actions");
+    write_new(&folder.join(format!("{stem}.rs")), &ACTION.replace("@stem", stem))?;
+    add_to_list(&folder.join("mod.rs"), stem, "ACTION")?;
+    println!("Next: offer it from memoized facts in `offer`; make the edit in `edit`.");
+    Ok(())
+}
+
+fn write_new(path: &Path, text: &str) -> Result<()> {
+    ensure!(!path.exists(), "{} is there already", path.display());
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    fs::write(path, text).with_context(|| path.display().to_string())?;
+    println!("new: {}", path.strip_prefix(sh::root()).unwrap_or(path).display());
+    Ok(())
+}
+
+/// Adds `mod stem;` and `stem::ITEM,` where the sorted lists of the module have their place for it.
+fn add_to_list(path: &Path, stem: &str, item: &str) -> Result<()> {
+    let old = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let new = insert_sorted(&old, &format!("mod {stem};"), |l| {
+        l.starts_with("mod ") && l.ends_with(';')
+    })
+    .and_then(|t| {
+        insert_sorted(&t, &format!("    {stem}::{item},"), |l| {
+            l.starts_with("    ") && l.ends_with(&format!("::{item},"))
+        })
+    })
+    .with_context(|| format!("{} has no list to put `{stem}` into", path.display()))?;
+    fs::write(path, new).with_context(|| path.display().to_string())?;
+    println!(
+        "changed: {}",
+        path.strip_prefix(sh::root()).unwrap_or(path).display()
+    );
+    Ok(())
+}
+
+/// Puts a line among the lines that `is_entry` takes for entries of one sorted list.
+fn insert_sorted(text: &str, line: &str, is_entry: impl Fn(&str) -> bool) -> Option<String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let last = lines.iter().rposition(|l| is_entry(l))?;
+    let at = lines
+        .iter()
+        .position(|l| is_entry(l) && *l > line)
+        .unwrap_or(last + 1);
+    lines.insert(at, line);
+    Some(lines.join("\n") + "\n")
+}
+
+const LINT: &str = r#"//! `@code`: what is wrong, in one line.
+
+use super::{At, Find, Lint, Said};
+use crate::Severity;
+
+pub(super) const LINT: Lint = Lint {
+    code: "@code",
+    severity: Severity::Information,
+    summary: "What is wrong, in one sentence.",
+    page: include_str!("../../../../../docs/codes/@code.md"),
+    find: Find::Loop(@stem),
+};
+
+fn @stem(_at: &At) -> Option<Said> {
+    None
+}
+"#;
+
+const PAGE: &str = "# @code\n\nWhat is wrong.\n\n## Why\n\nWhat it costs or breaks.\n\n## What now\n\nWhat to do about it.\n";
+
+const ACTION: &str = "";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_where_the_list_has_their_place() {
+        let text = "mod a;\nmod c;\n\nconst ALL: &[L] = &[\n    a::LINT,\n    c::LINT,\n];\n";
+        let entry = |l: &str| l.starts_with("mod ");
+        for (line, expected) in [("mod b;", 1), ("mod d;", 2), ("mod A;", 0)] {
+            let new = insert_sorted(text, line, entry).expect("a list");
+            assert_eq!(new.lines().position(|l| l == line), Some(expected), "{new}");
+        }
+        assert_eq!(insert_sorted("nothing\n", "mod b;", entry), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! `cargo xtask test`: everything that must hold, from formatting to real editors. `.ci/run` calls nothing else.
+//!
+//! Ends with cargo's own summary. Tools that are missing are named, before the tests and by the tests themselves; with
+//! `CI=true` a missing tool or a skipped test is a failure.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{ensure, Result};
+
+use crate::codegen::{self, Mode};
+use crate::tools::Missing;
+use crate::{sh, tools};
+
+pub fn run() -> Result<()> {
+    let missing = install()?;
+    let has_npm = !missing.iter().any(|m| m.tool == "packages of the extension");
+    sh::step("formatting", || {
+        sh::run(sh::cargo().args(["fmt", "--all", "--check"]))
+    })?;
+    sh::step("lints", || {
+        sh::run(sh::cargo().args([
+            "clippy",
+            "--quiet",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]))
+    })?;
+    sh::step("generated files", || codegen::run(Mode::Check))?;
+    if has_npm {
+        sh::step("extension: types and unit tests", || {
+            let folder = sh::root().join("vscode-extension");
+            sh::run(
+                Command::new("npm")
+                    .args(["run", "--silent", "check"])
+                    .current_dir(&folder),
+            )?;
+            sh::quietly(
+                Command::new("npm")
+                    .args(["run", "--silent", "test"])
+                    .current_dir(&folder),
+            )
+        })?;
+    }
+
+    let skips = sh::root().join("test-output/skips.txt");
+    fs::create_dir_all(sh::root().join("test-output"))?;
+    fs::write(&skips, "")?;
+    println!("\n== cargo test (the editors are tests/editors.rs)");
+    let mut test = sh::cargo();
+    test.args(["test", "--workspace", "--no-fail-fast"])
+        .env("WARPWRIGHT_CI", "1")
+        .env("WARPWRIGHT_SKIPS", &skips);
+    for (name, value) in tools::environment() {
+        test.env(name, value);
+    }
+    let result = sh::run(&mut test);
+    let skipped = fs::read_to_string(&skips)?;
+    if !skipped.is_empty() {
+        println!("\n{}", skipped.trim_end());
+    }
+    result?;
+    ensure!(!is_ci() || skipped.is_empty(), "in CI nothing may be skipped");
+    Ok(())
+}
+
+/// Installs the tools and names those that could not be.
+pub fn install() -> Result<Vec<Missing>> {
+    let missing = sh::step("tools", || Ok(tools::for_testing()))?;
+    for Missing { tool, why } in &missing {
+        println!("MISSING: {tool}: {why}");
+    }
+    ensure!(!is_ci() || missing.is_empty(), "in CI no tool may be missing");
+    Ok(missing)
+}
+
+fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|ci| ci == "true")
+}
