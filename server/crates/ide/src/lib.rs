@@ -1,1 +1,47 @@
+//! What an editor or a terminal shows of a document: diagnostics, hover, actions, lenses, hints and reports, in the
+//! editor's vocabulary.
+//!
+//! Facts are found by `analysis`; this room finds what is worth saying, words it, and makes the edits. One result
+//! ([`Findings`]) has many views. Deliberately absent: LSP types, JSON, threads, paths and clocks; the shell turns
+//! what is here into each of them.
+//!
+//! The usual way through: [`Doc::open`] → [`check`] → [`Findings`] → [`hover`], [`actions()`], [`inlay_hints`],
+//! [`lenses`]; an action's edit is made by [`resolve`] only when somebody wants it.
 #![forbid(unsafe_code)]
+
+mod actions;
+mod check;
+mod codes;
+mod diagnostic;
+mod document;
+mod hints;
+mod hover;
+mod lints;
+mod memo;
+mod offload;
+mod place;
+mod report;
+mod settings;
+mod verify;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use actions::{
+    actions, resolve, Action, ActionId, ActionKind, FileEdit, NewFile, ResolveError, Resolved, WorkspaceEdit,
+};
+pub use check::{check, Cancelled, Findings, LoopFinding, Tier};
+pub use codes::{codes, explain, Code};
+pub use diagnostic::{Diagnostic, Related, Severity, Tag};
+pub use document::{Doc, Language, Options};
+pub use hints::{inlay_hints, lenses, InlayHint, Lens};
+pub use hover::{hover, Hover};
+pub use memo::Memo;
+pub use offload::{offload, Offloaded, Refused, Which};
+pub use report::{
+    ConditionReport, DependenceReport, LineColumn, LoopReport, ObstacleReport, ReductionReport,
+    ThreadMapReport,
+};
+pub use settings::{Level, Settings};
+pub use verify::{verify, Outcome, VerifyCase, VerifyOptions, VerifyReport};

@@ -1,0 +1,33 @@
+//! "Ignore …": a suppression comment above the line of a finding.
+
+use super::{diagnostic_at, document_edit, line_above, Action, ActionId, ActionKind, ResolveError, Resolved};
+use crate::check::Findings;
+use crate::{Diagnostic, Doc};
+
+pub(super) fn offer(position: usize, d: &Diagnostic) -> Option<Action> {
+    // a suppression cannot suppress what is said of suppressions
+    if d.code == "unused-ignore" {
+        return None;
+    }
+    Some(Action {
+        id: ActionId::ignore(d.code, d.span.start),
+        title: format!("Ignore `{}` here (adds a comment)", d.code),
+        kind: ActionKind::QuickFix,
+        diagnostics: vec![position],
+        disabled: None,
+        preferred: false,
+    })
+}
+
+pub(super) fn edit(doc: &Doc, findings: &Findings, argument: &str) -> Result<Resolved, ResolveError> {
+    let (code, offset) = argument.split_once('@').ok_or(ResolveError::Stale)?;
+    let offset = offset.parse().map_err(|_| ResolveError::Stale)?;
+    let d = diagnostic_at(findings, code, offset).ok_or(ResolveError::Stale)?;
+    let comment = format!("// warpwright: ignore[{}]", d.code);
+    let edit = line_above(doc, d.span.start, &comment).ok_or_else(|| {
+        ResolveError::Refused(
+            "The line above ends with a backslash, so no comment can stand there.".to_owned(),
+        )
+    })?;
+    Ok(document_edit(edit))
+}

@@ -1,0 +1,45 @@
+//! "Mark for the GPU": a comment above the loop that asks for its offload.
+
+use super::{document_edit, Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use crate::lints::is_parallel;
+
+pub(super) fn offer(at: &At) -> Option<Action> {
+    let l = at.place.of(at.finding.id);
+    let counted = l.control.is_ok();
+    // to mark what must not be offloaded would only make an error
+    if l.mark.is_some() || !counted || !is_parallel(l) {
+        return None;
+    }
+    let name = at.place.loop_name(at.finding.id).replace('`', "");
+    Some(Action {
+        id: ActionId::mark(&at.finding.key),
+        title: format!("Mark {name} for the GPU"),
+        kind: ActionKind::Mark,
+        diagnostics: at.diagnostics(),
+        disabled: refusal(at),
+        preferred: false,
+    })
+}
+
+fn refusal(at: &At) -> Option<String> {
+    (!at.place.is_source(at.finding.id))
+        .then(|| "The loop comes out of a macro; mark it in the macro.".to_owned())
+}
+
+pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
+    if let Some(reason) = refusal(at) {
+        return Err(ResolveError::Refused(reason));
+    }
+    if at.place.of(at.finding.id).mark.is_some() {
+        return Err(ResolveError::Stale);
+    }
+    // directly before the loop, whatever else stands on its line: a mark speaks of the next token
+    let text = at.doc.text();
+    let start = at.finding.span.start;
+    let indentation = text.indentation_of(text.line_of(start));
+    let end = text.line_ending().as_str();
+    Ok(document_edit(text::Edit::insert(
+        start,
+        format!("// warpwright: offload{end}{indentation}"),
+    )))
+}

@@ -1,0 +1,65 @@
+//! "Offload to GPU": rewrites the loop into a kernel in a new file and a checked launch in its place.
+
+use base::CancelToken;
+
+use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use crate::lints::is_parallel;
+use crate::offload::{offload, Refused, Which};
+use crate::Memo;
+use analysis::{MetBy, Verdict};
+
+pub(super) fn offer(at: &At) -> Option<Action> {
+    let l = at.place.of(at.finding.id);
+    if !is_parallel(l) && l.mark.is_none() {
+        return None;
+    }
+    let band = at.place.band(at.finding.id);
+    let mut notes: Vec<String> = Vec::new();
+    if band.len() > 1 {
+        notes.push(format!("{} nested loops", band.len()));
+    }
+    if l.verdict == Verdict::Reduction {
+        notes.push("reduction".to_owned());
+    }
+    if l.conditions.iter().any(|c| c.met_by == MetBy::RunTimeCheck) {
+        notes.push("checked at run time".to_owned());
+    }
+    let notes = match notes.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", notes.join(", ")),
+    };
+    let name = at.place.loop_name(at.finding.id).replace('`', "");
+    Some(Action {
+        id: ActionId::offload(&at.finding.key),
+        title: format!("Offload to GPU: {name}{notes}"),
+        kind: ActionKind::Offload,
+        diagnostics: at.diagnostics(),
+        disabled: refusal(at),
+        preferred: false,
+    })
+}
+
+fn refusal(at: &At) -> Option<String> {
+    let l = at.place.of(at.finding.id);
+    if !at.place.is_source(at.finding.id) {
+        return Some("The loop comes out of a macro, where no edit can be made.".to_owned());
+    }
+    match l.verdict {
+        Verdict::Independent | Verdict::Reduction => None,
+        Verdict::Sequential => Some(crate::words::sequential(at.place, at.finding.id)),
+        Verdict::Unknown => Some(crate::words::unknown(at.place, at.finding.id)),
+    }
+}
+
+pub(super) fn edit(at: &At, memo: &Memo, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+    if let Some(reason) = refusal(at) {
+        return Err(ResolveError::Refused(reason));
+    }
+    let which = Which::Key(at.finding.key.clone());
+    match offload(at.doc, at.findings, memo, &which, cancel) {
+        Ok(done) => Ok(Resolved::Edit(done.edit)),
+        Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
+        Err(Refused::Stale) => Err(ResolveError::Stale),
+        Err(Refused::Because(reason)) => Err(ResolveError::Refused(reason)),
+    }
+}

@@ -1,0 +1,233 @@
+//! From a document to its findings: facts per function (remembered), diagnostics per lint, suppressions last.
+
+use std::sync::Arc;
+
+use analysis::{Facts, LoopFacts, LoopId, Obstacle, ObstacleKind, Verdict};
+use base::{Budget, CancelToken, IdVec, Span};
+use rustc_hash::FxHashMap;
+use term::Body;
+
+use crate::lints;
+use crate::place::{loop_key, Place};
+use crate::report::{self, LoopReport};
+use crate::{Diagnostic, Doc, Memo, Settings};
+
+/// How much work an answer is worth.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Tier {
+    /// While the user types.
+    Typing,
+    /// On save, when idle, and on the command line.
+    Full,
+}
+
+impl Tier {
+    fn steps(self) -> u64 {
+        match self {
+            Tier::Typing => analysis::TYPING_STEPS,
+            Tier::Full => analysis::FULL_STEPS,
+        }
+    }
+}
+
+/// Nobody wants the answer any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cancelled;
+
+/// What is said of one version of a document.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// Every loop, in textual order.
+    pub loops: Vec<LoopFinding>,
+    /// In textual order; suppressed ones and those whose level is off are left out.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Whether some answer is unknown only because the budget was spent: [`Tier::Full`] may say more.
+    pub out_of_budget: bool,
+    /// The facts of each item, `None` where it has no loops.
+    pub(crate) facts: Vec<Option<Arc<Facts>>>,
+}
+
+/// One loop.
+#[derive(Clone, Debug)]
+pub struct LoopFinding {
+    /// Names the loop in this and, mostly, the next versions of the document: `function#0`.
+    pub key: String,
+    /// The whole loop, in bytes of the document.
+    pub span: Span,
+    /// Its header, `for (…)`.
+    pub header: Span,
+    /// Whether the user asked for its offload.
+    pub marked: bool,
+    pub report: LoopReport,
+    pub(crate) item: usize,
+    pub(crate) id: LoopId,
+}
+
+impl Findings {
+    /// The function an item is, with its facts. `doc` is the document these findings are of.
+    pub(crate) fn place<'a>(&self, doc: &'a Doc, item: usize) -> Option<Place<'a>> {
+        Some(Place {
+            doc,
+            index: item,
+            item: doc.unit().items.get(item)?,
+            facts: self.facts.get(item)?.clone()?,
+        })
+    }
+    /// The loop of this key.
+    pub fn by_key(&self, key: &str) -> Option<&LoopFinding> {
+        self.loops.iter().find(|l| l.key == key)
+    }
+    /// The outermost loop that begins on this 1-based line.
+    pub fn on_line(&self, line: u32) -> Option<&LoopFinding> {
+        self.loops.iter().find(|l| l.report.line == line)
+    }
+    /// The loops the user asked to offload, outermost first.
+    pub fn marked(&self) -> impl Iterator<Item = &LoopFinding> {
+        self.loops.iter().filter(|l| l.marked)
+    }
+    /// The innermost loop whose text touches the offset.
+    pub fn loop_around(&self, offset: u32) -> Option<&LoopFinding> {
+        self.loops
+            .iter()
+            .filter(|l| l.span.touches(offset))
+            .min_by_key(|l| l.span.len())
+    }
+}
+
+/// Findings of a document. Facts are taken from `memo` where they are there. Only cancellation makes it fail.
+pub fn check(
+    doc: &Doc,
+    memo: &Memo,
+    settings: &Settings,
+    tier: Tier,
+    cancel: &CancelToken,
+) -> Result<Findings, Cancelled> {
+    let facts = all_facts(doc, memo, tier, cancel)?;
+    Ok(findings(doc, settings, facts))
+}
+
+/// The facts of each item that has loops.
+fn all_facts(
+    doc: &Doc,
+    memo: &Memo,
+    tier: Tier,
+    cancel: &CancelToken,
+) -> Result<Vec<Option<Arc<Facts>>>, Cancelled> {
+    let mut all = Vec::with_capacity(doc.unit().items.len());
+    for (index, item) in doc.unit().items.iter().enumerate() {
+        if cancel.is_cancelled() {
+            return Err(Cancelled);
+        }
+        let Some(key) = doc.key(index).filter(|_| has_loops(&item.body)) else {
+            all.push(None);
+            continue;
+        };
+        let facts = match memo.get(key, tier) {
+            Some(facts) => facts,
+            None => {
+                let budget = Budget::with_cancel(tier.steps(), cancel.clone());
+                let facts = analyze(&item.body, tier, &budget);
+                // what a cancelled analysis left out is not an answer
+                if cancel.is_cancelled() {
+                    return Err(Cancelled);
+                }
+                memo.put(key, tier, facts)
+            }
+        };
+        all.push(Some(facts));
+    }
+    Ok(all)
+}
+
+fn has_loops(body: &Body) -> bool {
+    body.loops(body.root).next().is_some()
+}
+
+/// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.
+fn analyze(body: &Body, tier: Tier, budget: &Budget) -> Facts {
+    let facts = analysis::analyze(body, tier.steps(), budget);
+    let missing = body.loops(body.root).any(|t| facts.of_term(t).is_none());
+    if missing {
+        not_analyzed(body)
+    } else {
+        facts
+    }
+}
+
+fn not_analyzed(body: &Body) -> Facts {
+    let mut loops: IdVec<LoopId, LoopFacts> = IdVec::new();
+    let mut open: Vec<(LoopId, Span)> = Vec::new();
+    for term in body.loops(body.root) {
+        let span = body.span(term);
+        while open.last().is_some_and(|(_, s)| !s.contains(span)) {
+            open.pop();
+        }
+        let obstacle = Obstacle {
+            kind: ObstacleKind::NotUnderstood,
+            term,
+        };
+        let id = loops.push(LoopFacts {
+            term,
+            parent: open.last().map(|(id, _)| *id),
+            depth: open.len() as u32,
+            control: Err(obstacle.clone()),
+            verdict: Verdict::Unknown,
+            conditions: Vec::new(),
+            dependences: Vec::new(),
+            obstacles: vec![obstacle],
+            privates: Vec::new(),
+            reductions: Vec::new(),
+            inductions: Vec::new(),
+            mark: None,
+        });
+        open.push((id, span));
+    }
+    Facts {
+        loops,
+        out_of_budget: false,
+    }
+}
+
+/// Findings out of facts; separate from [`check`] so that tests can hand in facts.
+pub(crate) fn findings(doc: &Doc, settings: &Settings, facts: Vec<Option<Arc<Facts>>>) -> Findings {
+    let places: Vec<Place> = doc
+        .unit()
+        .items
+        .iter()
+        .zip(&facts)
+        .enumerate()
+        .filter_map(|(index, (item, facts))| {
+            let facts = facts.clone()?;
+            Some(Place {
+                doc,
+                index,
+                item,
+                facts,
+            })
+        })
+        .collect();
+    let diagnostics = lints::run(doc, settings, &places);
+    let mut names: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut loops = Vec::new();
+    for place in &places {
+        let occurrence = names.entry(&place.item.name).or_insert(0);
+        for id in place.facts.loops.ids() {
+            loops.push(LoopFinding {
+                key: loop_key(&place.item.name, *occurrence, id),
+                span: place.span(place.of(id).term),
+                header: place.header(id),
+                marked: place.of(id).mark.is_some(),
+                report: report::loop_report(place, id),
+                item: place.index,
+                id,
+            });
+        }
+        *occurrence += 1;
+    }
+    Findings {
+        loops,
+        diagnostics,
+        out_of_budget: places.iter().any(|p| p.facts.out_of_budget),
+        facts,
+    }
+}

@@ -1,0 +1,29 @@
+//! The codes of findings and their pages.
+
+use crate::lints::{lint, LINTS};
+use crate::Severity;
+
+/// A code of a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Code {
+    /// Kebab-case.
+    pub code: &'static str,
+    /// Severity where settings say nothing.
+    pub severity: Severity,
+    /// One line.
+    pub summary: &'static str,
+}
+
+/// All codes, sorted.
+pub fn codes() -> impl Iterator<Item = Code> {
+    LINTS.iter().map(|l| Code {
+        code: l.code,
+        severity: l.severity,
+        summary: l.summary,
+    })
+}
+
+/// The page of a code, in Markdown: what it means, why it matters, an example, what to do. `None`: no such code.
+pub fn explain(code: &str) -> Option<&'static str> {
+    lint(code).map(|l| l.page)
+}

@@ -1,0 +1,57 @@
+//! A finding as an editor lists it.
+
+use base::Span;
+
+/// How much a finding asks for attention.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// A possibility.
+    Hint,
+    /// Something worth knowing.
+    Information,
+    /// Costs speed, or rests on an unproved promise.
+    Warning,
+    /// Wrong results, or a request that must not be followed.
+    Error,
+}
+
+impl Severity {
+    /// `hint`, `information`, `warning`, `error`: as in reports and settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Hint => "hint",
+            Severity::Information => "information",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// What an editor may do with the text beside underlining it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Tag {
+    /// Can be removed without a change in meaning: shown faded.
+    Unnecessary,
+}
+
+/// Another place that belongs to a finding. Some editors do not show it, so the message never needs it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Related {
+    /// Bytes of the document.
+    pub span: Span,
+    pub message: String,
+}
+
+/// A finding at its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// Kebab-case; has a page: [`crate::explain`].
+    pub code: &'static str,
+    pub severity: Severity,
+    /// Bytes of the document.
+    pub span: Span,
+    /// What, why, and what now; complete in itself, one paragraph, no markup.
+    pub message: String,
+    pub related: Vec<Related>,
+    pub tags: Vec<Tag>,
+}

@@ -1,0 +1,189 @@
+//! A document: its text, what was read off it, and the keys under which its functions' facts are remembered.
+//!
+//! An immutable snapshot; an edit makes another and shares every function whose text did not change.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::Span;
+use text::{Applied, ContentHash, Text};
+
+pub use front::Language;
+
+/// What the compiler's command line would say.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// `-D NAME=VALUE` as `("NAME", Some("VALUE"))`, `-D NAME` as `("NAME", None)`.
+    pub defines: Vec<(String, Option<String>)>,
+}
+
+impl Options {
+    fn to_front(&self) -> front::Options {
+        let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "1".to_owned());
+        front::Options {
+            defines: self.defines.iter().map(|(n, v)| (n.clone(), value(v))).collect(),
+        }
+    }
+}
+
+/// A document snapshot. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Doc {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    text: Text,
+    options: Options,
+    parsed: front::Parsed,
+    unit: front::Unit,
+    keys: Vec<Key>,
+    /// Shared by all versions of the document.
+    front_memo: Arc<Mutex<front::Memo>>,
+}
+
+/// Under what the facts of an item are remembered: its meaning and its characters. Two texts that read the same in
+/// different surroundings differ in the first half, a collision of the short first half shows in the second.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Key {
+    meaning: u64,
+    text: ContentHash,
+}
+
+impl Doc {
+    /// The language of a document by its name's extension and content; the editor's language id decides only where
+    /// those do not. `None`: nothing we read.
+    pub fn detect(name: &str, language_id: Option<&str>, text: &Text) -> Option<Language> {
+        front::detect(name, language_id, &text.to_string())
+    }
+
+    /// Reads a document. `name` is its file name without folders, such as `lu.c`: new files are named after it.
+    pub fn open(language: Language, name: &str, text: Text, options: Options) -> Doc {
+        let parsed = front::Parsed::parse(language, text.to_string());
+        Doc::build(name.to_owned(), text, options, parsed, Arc::default(), None)
+    }
+
+    /// The document after these changes, which were applied one after the other, the first to this document's text.
+    pub fn edit(&self, changes: &[Applied]) -> Doc {
+        let Some(last) = changes.last() else {
+            return self.clone();
+        };
+        let edits: Vec<front::Edit> = changes
+            .iter()
+            .filter_map(|c| c.points)
+            .map(|p| front::Edit {
+                start_byte: p.start_byte,
+                old_end_byte: p.old_end_byte,
+                new_end_byte: p.new_end_byte,
+                start_point: (p.start.row, p.start.column),
+                old_end_point: (p.old_end.row, p.old_end.column),
+                new_end_point: (p.new_end.row, p.new_end.column),
+            })
+            .collect();
+        if edits.is_empty() {
+            return self.clone();
+        }
+        let old = &self.inner;
+        let parsed = old.parsed.reparse(&edits, last.text.to_string());
+        Doc::build(
+            old.name.clone(),
+            last.text.clone(),
+            old.options.clone(),
+            parsed,
+            old.front_memo.clone(),
+            Some(self),
+        )
+    }
+
+    fn build(
+        name: String,
+        text: Text,
+        options: Options,
+        parsed: front::Parsed,
+        front_memo: Arc<Mutex<front::Memo>>,
+        before: Option<&Doc>,
+    ) -> Doc {
+        // A panic while lowering may have left the memo half-filled, but never wrong: entries are added whole.
+        let unit = {
+            let mut memo = front_memo.lock().unwrap_or_else(PoisonError::into_inner);
+            front::lower(&parsed, &options.to_front(), &mut memo)
+        };
+        let keys = keys(&unit, &text, before);
+        Doc {
+            inner: Arc::new(Inner {
+                name,
+                text,
+                options,
+                parsed,
+                unit,
+                keys,
+                front_memo,
+            }),
+        }
+    }
+
+    /// The file name given at [`Doc::open`].
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+    /// The text.
+    pub fn text(&self) -> &Text {
+        &self.inner.text
+    }
+    /// The language it is read as.
+    pub fn language(&self) -> Language {
+        self.inner.unit.language
+    }
+    /// The options it was read with.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+    /// The same document read with other options.
+    pub fn with_options(&self, options: Options) -> Doc {
+        if options == self.inner.options {
+            return self.clone();
+        }
+        let i = &self.inner;
+        Doc::build(
+            i.name.clone(),
+            i.text.clone(),
+            options,
+            i.parsed.clone(),
+            Arc::default(),
+            None,
+        )
+    }
+
+    pub(crate) fn unit(&self) -> &front::Unit {
+        &self.inner.unit
+    }
+    pub(crate) fn key(&self, item: usize) -> Option<Key> {
+        self.inner.keys.get(item).copied()
+    }
+    /// The text of a span of the document.
+    pub(crate) fn slice(&self, span: Span) -> &str {
+        self.inner.parsed.text().get(span.range()).unwrap_or("")
+    }
+}
+
+/// The keys of all items; those of bodies shared with the document before are not computed again.
+fn keys(unit: &front::Unit, text: &Text, before: Option<&Doc>) -> Vec<Key> {
+    let known: rustc_hash::FxHashMap<*const term::Body, Key> = before
+        .map(|d| {
+            let bodies = d.inner.unit.items.iter().map(|i| Arc::as_ptr(&i.body));
+            bodies.zip(d.inner.keys.iter().copied()).collect()
+        })
+        .unwrap_or_default();
+    unit.items
+        .iter()
+        .map(|item| {
+            let new = || Key {
+                meaning: item.body.hash,
+                text: text.hash_of(item.span),
+            };
+            // the document before still holds its bodies, so an equal address is the same body
+            known.get(&Arc::as_ptr(&item.body)).copied().unwrap_or_else(new)
+        })
+        .collect()
+}

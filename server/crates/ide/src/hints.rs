@@ -1,0 +1,110 @@
+//! Short labels beside loops: inlay hints behind headers, and lenses above.
+
+use analysis::{LoopId, Verdict};
+use base::Span;
+
+use crate::check::Findings;
+use crate::place::Place;
+use crate::words;
+use crate::{ActionId, Doc};
+
+/// A few words behind a loop's header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InlayHint {
+    /// Byte offset of the document before which the hint stands.
+    pub offset: u32,
+    /// `parallel`, `reduction (+)`, `sequential: a`, `unknown: call of f`.
+    pub label: String,
+    /// The whole sentence.
+    pub tooltip: String,
+}
+
+/// A line above a loop, with what a click does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lens {
+    /// The loop's header.
+    pub span: Span,
+    pub title: String,
+    /// The action a click takes.
+    pub action: ActionId,
+}
+
+/// The hints of the loops whose header touches `range`.
+pub fn inlay_hints(doc: &Doc, findings: &Findings, range: Span) -> Vec<InlayHint> {
+    let mut hints = Vec::new();
+    for l in &findings.loops {
+        let visible = l.header.start <= range.end && range.start <= l.header.end;
+        let Some(place) = findings.place(doc, l.item).filter(|_| visible) else {
+            continue;
+        };
+        hints.push(InlayHint {
+            offset: l.header.end,
+            label: label(&place, l.id),
+            tooltip: sentence(&place, l.id),
+        });
+    }
+    hints
+}
+
+/// The lenses: what can run on the GPU, and why marked loops cannot.
+pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
+    let mut lenses = Vec::new();
+    for l in &findings.loops {
+        let Some(place) = findings.place(doc, l.item) else {
+            continue;
+        };
+        if !crate::lints::shown(&place.facts).contains(&l.id) {
+            continue;
+        }
+        let parallel = crate::lints::is_parallel(place.of(l.id));
+        let (title, action) = match parallel && place.is_source(l.id) {
+            true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
+            false if l.marked => (
+                format!("Not offloaded: {}", label(&place, l.id)),
+                ActionId::explain(&l.key),
+            ),
+            false => continue,
+        };
+        lenses.push(Lens {
+            span: l.header,
+            title,
+            action,
+        });
+    }
+    lenses
+}
+
+/// The verdict and its first reason in a few words.
+pub(crate) fn label(place: &Place, id: LoopId) -> String {
+    let l = place.of(id);
+    match l.verdict {
+        Verdict::Independent => "parallel".to_owned(),
+        Verdict::Reduction => {
+            let mut operators: Vec<&str> = Vec::new();
+            for r in &l.reductions {
+                let operator = words::operator(r.op);
+                if !operators.contains(&operator) {
+                    operators.push(operator);
+                }
+            }
+            format!("reduction ({})", operators.join(", "))
+        }
+        Verdict::Sequential => match l.dependences.first() {
+            Some(d) => format!("sequential: {}", place.object(&d.object)),
+            None => "sequential".to_owned(),
+        },
+        Verdict::Unknown => match l.obstacles.first() {
+            Some(o) => format!("unknown: {}", words::obstacle(place, o).kind.replace('-', " ")),
+            None => "unknown".to_owned(),
+        },
+    }
+}
+
+/// The verdict as a whole message.
+pub(crate) fn sentence(place: &Place, id: LoopId) -> String {
+    match place.of(id).verdict {
+        Verdict::Independent | Verdict::Reduction => words::parallel(place, id),
+        Verdict::Sequential => words::sequential(place, id),
+        Verdict::Unknown => words::unknown(place, id),
+    }
+}

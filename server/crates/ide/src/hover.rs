@@ -1,0 +1,214 @@
+//! What is known of a loop, as Markdown, when the pointer rests on its header.
+//!
+//! Short and made to be scanned: the verdict, the reason, then a list. Everything taken from the program's text stands
+//! in code spans, so that nothing in it can be read as markup.
+
+use analysis::{LoopId, Verdict};
+use base::Span;
+
+use crate::check::Findings;
+use crate::place::Place;
+use crate::words::{self, list, quoted};
+use crate::Doc;
+
+/// Text to show, and what it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hover {
+    pub markdown: String,
+    /// Bytes of the document.
+    pub span: Span,
+}
+
+/// Dependences, conditions and obstacles listed at most, each.
+const LISTED: usize = 6;
+
+/// The hover at an offset: on a loop's header, or on what a diagnostic underlines.
+pub fn hover(doc: &Doc, findings: &Findings, offset: u32) -> Option<Hover> {
+    // headers do not nest save in macros, where the outermost speaks for all
+    let on_header = findings.loops.iter().find(|l| l.header.touches(offset));
+    if let Some(l) = on_header {
+        let place = findings.place(doc, l.item)?;
+        return Some(Hover {
+            markdown: loop_markdown(&place, l.id),
+            span: l.header,
+        });
+    }
+    let d = findings.diagnostics.iter().find(|d| d.span.touches(offset))?;
+    let markdown = format!("{}\n\n`{}`", escape(&d.message), d.code);
+    Some(Hover {
+        markdown,
+        span: d.span,
+    })
+}
+
+/// All that is known of one loop.
+pub(crate) fn loop_markdown(place: &Place, id: LoopId) -> String {
+    let l = place.of(id);
+    let mut lines: Vec<String> = vec![headline(place, id), String::new()];
+    match l.verdict {
+        Verdict::Independent | Verdict::Reduction => parallel(place, id, &mut lines),
+        Verdict::Sequential => sequential(place, id, &mut lines),
+        Verdict::Unknown => unknown(place, id, &mut lines),
+    }
+    lines.join("\n")
+}
+
+fn headline(place: &Place, id: LoopId) -> String {
+    let verdict = match place.of(id).verdict {
+        Verdict::Independent => "Loop iterations can be executed independently",
+        Verdict::Reduction => "Loop iterations can be executed independently, as a reduction",
+        Verdict::Sequential => "Loop is sequential",
+        Verdict::Unknown => "Unknown whether loop iterations are independent",
+    };
+    let mark = match &place.of(id).mark {
+        Some(_) => ", marked for the GPU",
+        None => "",
+    };
+    format!("**{verdict}** ({}{mark})", escape(&place.loop_name(id)))
+}
+
+fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+    let l = place.of(id);
+    let band = place.band(id);
+    let names: Vec<String> = band
+        .iter()
+        .filter_map(|b| place.index_name(*b))
+        .map(quoted)
+        .collect();
+    let across = match band.len() {
+        1 => String::new(),
+        n => format!(" across {n} nested loops ({})", list(&names)),
+    };
+    lines.push(match words::thread_count(place, &band) {
+        Some(count) => format!(
+            "- on the GPU: one thread per iteration{across}, {} threads",
+            code(&count)
+        ),
+        None => format!("- on the GPU: one thread per iteration{across}"),
+    });
+    if l.verdict == Verdict::Independent {
+        lines.push("- because: no iteration writes a cell that another one reads or writes".to_owned());
+    }
+    for r in &l.reductions {
+        lines.push(format!(
+            "- reduction: {} with {}",
+            code(&place.text(r.place)),
+            code(words::operator(r.op))
+        ));
+    }
+    privates(place, id, lines);
+    let conditions = &l.conditions;
+    for c in conditions.iter().take(LISTED) {
+        let words = words::condition(place, &c.kind);
+        let how = match c.met_by {
+            analysis::MetBy::Proof => "proved",
+            analysis::MetBy::RunTimeCheck => "checked before the launch, else the loop runs as it is",
+            analysis::MetBy::User => "your promise",
+        };
+        lines.push(format!(
+            "- condition {}: {} ({how})",
+            code(&words.text),
+            escape(&words.sentence)
+        ));
+    }
+    more(conditions.len(), lines);
+}
+
+fn privates(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+    let names: Vec<String> = place
+        .of(id)
+        .privates
+        .iter()
+        .map(|p| quoted(place.symbol(p.symbol)))
+        .collect();
+    if !names.is_empty() {
+        lines.push(format!("- private to each thread: {}", names.join(", ")));
+    }
+}
+
+fn sequential(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+    let all = &place.of(id).dependences;
+    for d in all.iter().take(LISTED) {
+        let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
+        let vector = match directions.len() {
+            0 | 1 => String::new(),
+            _ => format!(", directions {}", code(&format!("({})", directions.join(", ")))),
+        };
+        lines.push(format!("- {}{vector}", escape(&words::dependence(place, d))));
+    }
+    more(all.len(), lines);
+    lines.push(String::new());
+    lines.push(escape(&words::remedy(place, id)));
+    inside(place, id, lines);
+}
+
+fn unknown(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+    let all = &place.of(id).obstacles;
+    for o in all.iter().take(LISTED) {
+        lines.push(format!("- {}", escape(&words::obstacle(place, o).reason)));
+    }
+    more(all.len(), lines);
+    if let Some(first) = all.first() {
+        lines.push(String::new());
+        lines.push(escape(&words::obstacle(place, first).remedy));
+    }
+    inside(place, id, lines);
+}
+
+fn inside(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+    for inner in crate::lints::parallel_inside(&place.facts, id)
+        .into_iter()
+        .take(LISTED)
+    {
+        lines.push(String::new());
+        lines.push(format!(
+            "Inside it, {} on line {} can run on the GPU.",
+            escape(&place.loop_name(inner)),
+            place.line(place.of(inner).term)
+        ));
+    }
+}
+
+fn more(count: usize, lines: &mut Vec<String>) {
+    if count > LISTED {
+        lines.push(format!("- and {} more", count - LISTED));
+    }
+}
+
+/// A code span; its fence is longer than any run of backticks inside (CommonMark 6.1).
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    if longest == 0 {
+        return format!("`{text}`");
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence} {text} {fence}")
+}
+
+/// Words with code spans in backticks, as messages have them: what stands outside the spans is escaped.
+pub(crate) fn escape(message: &str) -> String {
+    let mut out = String::with_capacity(message.len() + 8);
+    let parts: Vec<&str> = message.split('`').collect();
+    // an odd number of backticks would leave a span open: then all are escaped
+    let paired = parts.len() % 2 == 1;
+    for (k, part) in parts.iter().enumerate() {
+        if k > 0 {
+            out.push_str(if paired { "`" } else { "\\`" });
+        }
+        let is_code = paired && k % 2 == 1;
+        if is_code {
+            out.push_str(part);
+            continue;
+        }
+        for c in part.chars() {
+            if matches!(
+                c,
+                '\\' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&'
+            ) {
+                out.push('\\');
+            }
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,23 @@
+//! `carried-dependence`: an iteration needs what another one did, shown with two concrete iterations.
+
+use analysis::Verdict;
+
+use super::{At, Find, Lint, Said};
+use crate::{words, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "carried-dependence",
+    severity: Severity::Information,
+    summary: "The loop is sequential: an iteration uses a cell that another iteration writes.",
+    page: include_str!("../../../../../docs/codes/carried-dependence.md"),
+    find: Find::Loop(carried_dependence),
+};
+
+fn carried_dependence(at: &At) -> Option<Said> {
+    let wanted = at.facts.verdict == Verdict::Sequential && at.facts.mark.is_none();
+    wanted.then(|| Said {
+        message: words::sequential(at.place, at.id),
+        related: words::dependence_places(at.place, at.id),
+        ..Said::default()
+    })
+}

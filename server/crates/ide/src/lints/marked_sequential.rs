@@ -1,0 +1,26 @@
+//! `marked-sequential`: the user asked to offload a loop whose iterations depend on each other.
+
+use analysis::Verdict;
+
+use super::{At, Find, Lint, Said};
+use crate::{words, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "marked-sequential",
+    severity: Severity::Error,
+    summary: "A loop marked for the GPU is sequential and must not be offloaded.",
+    page: include_str!("../../../../../docs/codes/marked-sequential.md"),
+    find: Find::Loop(marked_sequential),
+};
+
+fn marked_sequential(at: &At) -> Option<Said> {
+    let wanted = at.facts.verdict == Verdict::Sequential && at.facts.mark.is_some();
+    wanted.then(|| Said {
+        message: format!(
+            "Marked for the GPU, but must not be offloaded. {} Or remove the mark.",
+            words::sequential(at.place, at.id)
+        ),
+        related: words::dependence_places(at.place, at.id),
+        ..Said::default()
+    })
+}

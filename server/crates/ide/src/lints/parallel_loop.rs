@@ -1,0 +1,21 @@
+//! `parallel-loop`: the iterations of a loop are independent, so it can run on the GPU.
+
+use analysis::Verdict;
+
+use super::{At, Find, Lint, Said};
+use crate::{words, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "parallel-loop",
+    severity: Severity::Hint,
+    summary: "The iterations of the loop are independent: it can run on the GPU.",
+    page: include_str!("../../../../../docs/codes/parallel-loop.md"),
+    find: Find::Loop(parallel_loop),
+};
+
+fn parallel_loop(at: &At) -> Option<Said> {
+    (at.facts.verdict == Verdict::Independent).then(|| Said {
+        message: words::parallel(at.place, at.id),
+        ..Said::default()
+    })
+}

@@ -1,0 +1,22 @@
+//! `reduction-loop`: the iterations are independent but for values accumulated with an associative operator.
+
+use analysis::Verdict;
+
+use super::{At, Find, Lint, Said};
+use crate::{words, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "reduction-loop",
+    severity: Severity::Hint,
+    summary:
+        "The loop accumulates values with an associative operator: it can run on the GPU as a reduction.",
+    page: include_str!("../../../../../docs/codes/reduction-loop.md"),
+    find: Find::Loop(reduction_loop),
+};
+
+fn reduction_loop(at: &At) -> Option<Said> {
+    (at.facts.verdict == Verdict::Reduction).then(|| Said {
+        message: words::parallel(at.place, at.id),
+        ..Said::default()
+    })
+}

@@ -1,0 +1,23 @@
+//! `unknown-loop`: neither proof nor counter-example; the construct that stopped us is named.
+
+use analysis::Verdict;
+
+use super::{At, Find, Lint, Said};
+use crate::{words, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "unknown-loop",
+    severity: Severity::Information,
+    summary: "Whether the iterations are independent is unknown; what stopped the analysis is named.",
+    page: include_str!("../../../../../docs/codes/unknown-loop.md"),
+    find: Find::Loop(unknown_loop),
+};
+
+fn unknown_loop(at: &At) -> Option<Said> {
+    let wanted = at.facts.verdict == Verdict::Unknown && at.facts.mark.is_none();
+    wanted.then(|| Said {
+        message: words::unknown(at.place, at.id),
+        related: words::obstacle_places(at.place, at.id),
+        ..Said::default()
+    })
+}

@@ -1,0 +1,213 @@
+//! One function of a document with its facts: where its terms are and how they read.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use analysis::{Facts, LoopFacts, LoopId, Object};
+use base::{IndexId, Span};
+use term::{Body, Op, Origin, SymbolId, TermId};
+
+use crate::report::LineColumn;
+use crate::words::term_text;
+use crate::Doc;
+
+/// Longest text of one term in a message, in characters.
+const LONGEST: usize = 48;
+
+/// A function and its facts.
+#[derive(Clone)]
+pub(crate) struct Place<'a> {
+    pub doc: &'a Doc,
+    /// Position in the unit's items.
+    pub index: usize,
+    pub item: &'a front::Item,
+    pub facts: Arc<Facts>,
+}
+
+impl<'a> Place<'a> {
+    pub fn body(&self) -> &'a Body {
+        &self.item.body
+    }
+    /// A loop's facts. Ids come from these facts alone.
+    pub fn of(&self, id: LoopId) -> &LoopFacts {
+        &self.facts.loops[id]
+    }
+    /// A term's place in the document.
+    pub fn span(&self, term: TermId) -> Span {
+        self.absolute(self.body().span(term))
+    }
+    pub fn absolute(&self, span: Span) -> Span {
+        span.shifted(self.item.span.start)
+    }
+    /// From the loop's first byte to the end of its header; one line at most where it comes out of a macro.
+    pub fn header(&self, id: LoopId) -> Span {
+        let term = self.of(id).term;
+        let whole = self.span(term);
+        let args = self.body().args(term);
+        let block = match self.body().op(term) {
+            Op::For => args.get(3),
+            Op::While => args.get(1),
+            Op::DoWhile => return self.first_word(whole),
+            _ => None,
+        };
+        let inside = block
+            .map(|b| self.span(*b))
+            .filter(|b| b.start > whole.start && b.start <= whole.end);
+        let head = inside.map_or(whole, |b| Span {
+            start: whole.start,
+            end: b.start,
+        });
+        let text = self.doc.slice(head);
+        let text = match inside {
+            Some(_) => header_text(text),
+            None => text.lines().next().unwrap_or("").trim_end(),
+        };
+        Span::new(head.start as usize, head.start as usize + text.len())
+    }
+    /// `for`, `while` or `do`; the macro's name where the loop comes out of one.
+    pub fn keyword(&self, id: LoopId) -> Span {
+        self.first_word(self.span(self.of(id).term))
+    }
+    fn first_word(&self, span: Span) -> Span {
+        let text = self.doc.slice(span);
+        let len = text
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(text.len());
+        Span::new(span.start as usize, span.start as usize + len)
+    }
+
+    /// Where an offset of the document is.
+    pub fn line_column(&self, offset: u32) -> LineColumn {
+        line_column(self.doc, offset)
+    }
+    /// 1-based line a term begins on.
+    pub fn line(&self, term: TermId) -> u32 {
+        self.line_column(self.span(term).start).line
+    }
+
+    /// A term as the user wrote it, on one line, shortened in the middle; printed as C where it comes out of a macro.
+    pub fn text(&self, term: TermId) -> String {
+        let written = self.doc.slice(self.span(term));
+        let word = !written.is_empty() && written.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let leaf = self.body().args(term).is_empty();
+        let text = match self.body().origin(term) {
+            Origin::Source => Cow::Borrowed(written),
+            // the name of a constant says more than its value
+            Origin::Macro if leaf && word => Cow::Borrowed(written),
+            _ => Cow::Owned(term_text(self.body(), term)),
+        };
+        one_line(&text)
+    }
+    pub fn symbol(&self, symbol: SymbolId) -> &str {
+        self.body().symbols.get(symbol).map_or("?", |s| &s.name)
+    }
+    /// `a`, `p.x`.
+    pub fn object(&self, object: &Object) -> String {
+        let mut text = self.symbol(object.symbol).to_owned();
+        for field in &object.fields {
+            text.push('.');
+            text.push_str(field);
+        }
+        text
+    }
+    /// The loop's index, if it counts.
+    pub fn index_name(&self, id: LoopId) -> Option<&str> {
+        let control = self.of(id).control.as_ref().ok()?;
+        Some(self.symbol(control.index))
+    }
+    /// How to call a loop: "loop `i`", or "`while` loop on line 3".
+    pub fn loop_name(&self, id: LoopId) -> String {
+        if let Some(index) = self.index_name(id) {
+            return format!("loop `{index}`");
+        }
+        let keyword = match self.body().op(self.of(id).term) {
+            Op::While => "while",
+            Op::DoWhile => "do",
+            _ => "for",
+        };
+        format!("`{keyword}` loop on line {}", self.line(self.of(id).term))
+    }
+    /// Whether the loop's text may be edited.
+    pub fn is_source(&self, id: LoopId) -> bool {
+        self.body().origin(self.of(id).term) == Origin::Source
+    }
+
+    /// The loops from `id` inwards whose iterations can all run at once: each parallel, directly and alone inside the
+    /// one before. At most three; just `id` where that is a reduction.
+    pub fn band(&self, id: LoopId) -> Vec<LoopId> {
+        let mut band = vec![id];
+        let mut at = id;
+        let limit = self
+            .of(id)
+            .mark
+            .as_ref()
+            .and_then(|m| m.collapse)
+            .unwrap_or(3)
+            .clamp(1, 3) as usize;
+        while band.len() < limit && self.of(at).verdict == analysis::Verdict::Independent {
+            let Some(inner) = self.only_loop_inside(at) else {
+                break;
+            };
+            if self.of(inner).verdict != analysis::Verdict::Independent {
+                break;
+            }
+            band.push(inner);
+            at = inner;
+        }
+        band
+    }
+
+    /// The loop that is the whole body of this one.
+    fn only_loop_inside(&self, id: LoopId) -> Option<LoopId> {
+        let body = self.body();
+        let block = *body.args(self.of(id).term).get(3)?;
+        let mut statements = body
+            .args(block)
+            .iter()
+            .filter(|t| !matches!(body.op(**t), Op::Empty));
+        let (first, rest) = (statements.next()?, statements.next());
+        if rest.is_some() {
+            return None;
+        }
+        self.facts
+            .of_term(*first)
+            .filter(|l| self.of(*l).parent == Some(id))
+    }
+}
+
+/// Where an offset of a document is.
+pub(crate) fn line_column(doc: &Doc, offset: u32) -> LineColumn {
+    let line = doc.text().line_of(offset);
+    let start = doc.text().line_span_with_terminator(line).map_or(0, |s| s.start);
+    LineColumn {
+        line: line + 1,
+        column: offset.saturating_sub(start) + 1,
+    }
+}
+
+/// A name for the loop that stays while the function is not edited: function and number of the loop in it.
+pub(crate) fn loop_key(function: &str, occurrence: usize, id: LoopId) -> String {
+    match occurrence {
+        0 => format!("{function}#{}", id.index()),
+        n => format!("{function}~{n}#{}", id.index()),
+    }
+}
+
+/// The text up to and with the parenthesis that ends a header, given the text up to the body; comments and a brace
+/// after it are left out.
+fn header_text(text: &str) -> &str {
+    let end = text.rfind(')').map_or(text.trim_end().len(), |k| k + 1);
+    text.get(..end).unwrap_or(text)
+}
+
+/// White space made single blanks, and the middle left out of what is long.
+pub(crate) fn one_line(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = flat.chars().count();
+    if count <= LONGEST {
+        return flat;
+    }
+    let head: String = flat.chars().take(LONGEST * 2 / 3).collect();
+    let tail: String = flat.chars().skip(count - LONGEST / 4).collect();
+    format!("{} … {}", head.trim_end(), tail.trim_start())
+}

@@ -1,0 +1,179 @@
+//! The structs of the command line's JSON contract (DESIGN, "What the command line promises"); the shell serialises.
+//!
+//! Field names and order are those of the contract. Lines and columns are 1-based; columns count UTF-8 bytes.
+
+use analysis::{Condition, Dependence, LoopId, Obstacle};
+
+use crate::lints::is_parallel;
+use crate::place::Place;
+use crate::words;
+
+/// A place. 1-based; columns in UTF-8 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LineColumn {
+    pub line: u32,
+    pub column: u32,
+}
+
+/// One loop, counted or not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoopReport {
+    /// Where the loop's keyword (or the macro that makes the loop) begins.
+    pub line: u32,
+    pub column: u32,
+    /// One past the last byte of the whole loop.
+    pub end_line: u32,
+    pub end_column: u32,
+    pub function: String,
+    /// `independent`, `reduction`, `sequential`, `unknown`.
+    pub verdict: &'static str,
+    pub conditions: Vec<ConditionReport>,
+    /// Names of the privatised scalars.
+    pub private: Vec<String>,
+    pub reductions: Vec<ReductionReport>,
+    pub dependences: Vec<DependenceReport>,
+    pub obstacles: Vec<ObstacleReport>,
+    /// Only for `independent` and `reduction`.
+    pub thread_map: Option<ThreadMapReport>,
+}
+
+/// Something the verdict needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConditionReport {
+    /// `no-alias`, `no-wrap`, `bounds`, `in-row`, `injective`, `pure`, `reassociate`, `step-sign`, `terminates`.
+    pub kind: &'static str,
+    /// `no-alias(a,b)`
+    pub text: String,
+    /// `proof`, `run-time check` or `user`.
+    pub met_by: &'static str,
+}
+
+/// A recognised reduction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReductionReport {
+    pub variable: String,
+    /// `+`, `*`, `min`, `max`, `&`, `|`, `^`, `&&`, `||`.
+    pub operator: &'static str,
+}
+
+/// A dependence carried by the loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DependenceReport {
+    /// `flow`, `anti`, `output`.
+    pub kind: &'static str,
+    pub variable: String,
+    pub source: LineColumn,
+    pub sink: LineColumn,
+    /// Per loop around both, from the one that carries it inwards: `<`, `=`, `>`, `<=`, `>=`, `<>`, `*`.
+    pub direction: Vec<&'static str>,
+    /// Likewise; `None` where it is not one constant. Text where the number does not fit 64 bits never occurs: such
+    /// a distance is `None`.
+    pub distance: Vec<Option<i64>>,
+    /// `i=3 writes a[4], i=4 reads a[4]`; `None` where the dependence may exist but is not proved to.
+    pub witness: Option<String>,
+}
+
+/// Why nothing (more) can be said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ObstacleReport {
+    /// Kebab-case name of the kind, such as `unknown-call`.
+    pub kind: &'static str,
+    pub text: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// How iterations become threads if the loop is offloaded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThreadMapReport {
+    /// Number of nested loops whose iterations run at once, 1 to 3.
+    pub dimension: u32,
+    /// Per statement, in textual order (`S1`, `S2`, …), the thread coordinates its instances run at: `i` or `(i, j)`.
+    pub maps: Vec<(String, String)>,
+    /// Number of threads that do work, as an expression in the program's variables: `n` or `(n) * (m)`.
+    pub threads: String,
+}
+
+/// The report of one loop.
+pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
+    let l = place.of(id);
+    let span = place.span(l.term);
+    let (start, end) = (place.line_column(span.start), place.line_column(span.end));
+    LoopReport {
+        line: start.line,
+        column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+        function: place.item.name.to_string(),
+        verdict: words::verdict(l.verdict),
+        conditions: l.conditions.iter().map(|c| condition_report(place, c)).collect(),
+        private: l
+            .privates
+            .iter()
+            .map(|p| place.symbol(p.symbol).to_owned())
+            .collect(),
+        reductions: l
+            .reductions
+            .iter()
+            .map(|r| ReductionReport {
+                variable: place.text(r.place),
+                operator: words::operator(r.op),
+            })
+            .collect(),
+        dependences: l
+            .dependences
+            .iter()
+            .map(|d| dependence_report(place, d))
+            .collect(),
+        obstacles: l.obstacles.iter().map(|o| obstacle_report(place, o)).collect(),
+        thread_map: thread_map(place, id),
+    }
+}
+
+fn condition_report(place: &Place, c: &Condition) -> ConditionReport {
+    let words = words::condition(place, &c.kind);
+    ConditionReport {
+        kind: words.kind,
+        text: words.text,
+        met_by: words::met_by(c.met_by),
+    }
+}
+
+fn dependence_report(place: &Place, d: &Dependence) -> DependenceReport {
+    DependenceReport {
+        kind: words::kind_name(d.kind),
+        variable: place.object(&d.object),
+        source: place.line_column(place.span(d.source).start),
+        sink: place.line_column(place.span(d.sink).start),
+        direction: d.direction.iter().map(|x| x.symbol()).collect(),
+        distance: d
+            .distance
+            .iter()
+            .map(|x| x.and_then(|v| i64::try_from(v).ok()))
+            .collect(),
+        witness: words::witness(place, d),
+    }
+}
+
+fn obstacle_report(place: &Place, o: &Obstacle) -> ObstacleReport {
+    let words = words::obstacle(place, o);
+    let at = place.line_column(place.span(o.term).start);
+    ObstacleReport {
+        kind: words.kind,
+        text: words.reason,
+        line: at.line,
+        column: at.column,
+    }
+}
+
+fn thread_map(place: &Place, id: LoopId) -> Option<ThreadMapReport> {
+    if !is_parallel(place.of(id)) {
+        return None;
+    }
+    let band = place.band(id);
+    Some(ThreadMapReport {
+        dimension: band.len() as u32,
+        maps: words::statement_maps(place, &band),
+        threads: words::thread_count(place, &band)?,
+    })
+}

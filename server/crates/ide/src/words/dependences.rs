@@ -1,0 +1,131 @@
+//! Dependences in words: the two iterations, the cell they share, and what would remove it.
+
+use analysis::{Dependence, DependenceKind, LoopId, Param, Witness};
+use term::SymbolId;
+
+use crate::place::Place;
+
+/// `flow`, `anti`, `output`.
+pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
+    match kind {
+        DependenceKind::Flow => "flow",
+        DependenceKind::Anti => "anti",
+        DependenceKind::Output => "output",
+    }
+}
+
+/// What source and sink do.
+pub(crate) fn access_words(kind: DependenceKind) -> (&'static str, &'static str) {
+    match kind {
+        DependenceKind::Flow => ("writes", "reads"),
+        DependenceKind::Anti => ("reads", "writes"),
+        DependenceKind::Output => ("writes", "writes"),
+    }
+}
+
+/// "iteration i=0 writes a[1] on line 12, iteration i=1 reads it on line 12, for n=2 (flow dependence on `a`,
+/// distance 1)".
+pub(crate) fn dependence(place: &Place, d: &Dependence) -> String {
+    let (first, second) = access_words(d.kind);
+    let (source_line, sink_line) = (place.line(d.source), place.line(d.sink));
+    let name = place.object(&d.object);
+    let mut label = format!("{} dependence on `{name}`", kind_name(d.kind));
+    if let Some(Some(distance)) = d.distance.first() {
+        label.push_str(&format!(", distance {distance}"));
+    }
+    match &d.witness {
+        Some(w) => format!(
+            "iteration {} {first} {} on line {source_line}, iteration {} {second} it on line {sink_line}{} ({label})",
+            iteration(place, &w.source, w.source_iteration),
+            cell(&name, w),
+            iteration(place, &w.sink, w.sink_iteration),
+            example(place, w),
+        ),
+        None => format!(
+            "an iteration {first} `{}` on line {source_line}, a later one may be one that {second} the same cell \
+             through `{}` on line {sink_line} ({label})",
+            place.text(d.source),
+            place.text(d.sink)
+        ),
+    }
+}
+
+/// The contract's form: `i=3 writes a[4], i=4 reads a[4]`, then `, for n=5`.
+pub(crate) fn witness(place: &Place, d: &Dependence) -> Option<String> {
+    let w = d.witness.as_ref()?;
+    let (first, second) = access_words(d.kind);
+    let cell = cell(&place.object(&d.object), w);
+    Some(format!(
+        "{} {first} {cell}, {} {second} {cell}{}",
+        iteration(place, &w.source, w.source_iteration),
+        iteration(place, &w.sink, w.sink_iteration),
+        example(place, w)
+    ))
+}
+
+/// `i=0, j=2`; the iteration's number where the loop has no index.
+fn iteration(place: &Place, indices: &[(SymbolId, i128)], number: i128) -> String {
+    if indices.is_empty() {
+        return format!("{}", number.saturating_add(1));
+    }
+    let one = |(symbol, value): &(SymbolId, i128)| format!("{}={value}", place.symbol(*symbol));
+    indices.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// `a[1][2]`; the name alone for a scalar.
+fn cell(name: &str, w: &Witness) -> String {
+    let mut text = name.to_owned();
+    for subscript in &w.cell {
+        text.push_str(&format!("[{subscript}]"));
+    }
+    text
+}
+
+/// `, for n=2`
+fn example(place: &Place, w: &Witness) -> String {
+    let name = |p: &Param| match p {
+        Param::Symbol(symbol) => place.symbol(*symbol).to_owned(),
+        Param::Term(term) => place.text(*term),
+    };
+    let values: Vec<String> = w.params.iter().map(|(p, v)| format!("{}={v}", name(p))).collect();
+    match values.is_empty() {
+        true => String::new(),
+        false => format!(", for {}", values.join(", ")),
+    }
+}
+
+/// What would remove the dependences of a loop: a sentence.
+pub(crate) fn remedy(place: &Place, id: LoopId) -> String {
+    let all = &place.of(id).dependences;
+    let Some(first) = all.first() else {
+        return String::new();
+    };
+    let name = place.object(&first.object);
+    // a scalar has no subscripts; the witness knows, and so does the access
+    let scalar = place.body().as_symbol(first.source).is_some();
+    let flow = all.iter().find(|d| d.kind == DependenceKind::Flow);
+    let anti = all.iter().any(|d| d.kind == DependenceKind::Anti);
+    match (flow, scalar) {
+        (Some(_), true) => format!(
+            "If `{name}` only accumulates, write it as `{name} = {name} + …` (or `*`, min, max) and use it for nothing else \
+             in the loop: it is then a reduction. Else compute it from the loop's index."
+        ),
+        (Some(d), false) => match d.distance.first() {
+            Some(Some(distance)) if *distance > 1 => format!(
+                "This is a recurrence; only {distance} neighboring iterations are independent at a time. Compute `{}` from \
+                 values that are there before the loop, or offload another loop of the nest.",
+                place.object(&d.object)
+            ),
+            _ => format!(
+                "This is a recurrence: compute `{}` from values that are there before the loop, write it as a scan, or \
+                 offload another loop of the nest.",
+                place.object(&d.object)
+            ),
+        },
+        (None, true) => format!("Declare `{name}` inside the loop, so that every iteration has its own."),
+        (None, false) if anti => format!("Read from a copy of `{name}` made before the loop, and the dependence is gone."),
+        (None, false) => format!(
+            "Give every iteration its own cell of `{name}`, or write only in the last iteration that counts."
+        ),
+    }
+}

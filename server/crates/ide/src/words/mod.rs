@@ -1,0 +1,269 @@
+//! Facts in sentences. A message says what, why and what now, is one paragraph, and needs no markup to be read.
+//!
+//! The words are those of the field and of peers: "Loop iterations can be executed independently" and "Loop is
+//! sequential" (FOUNDATIONS F3.1), flow, anti and output dependence (Allen & Kennedy), reduction, private.
+
+mod conditions;
+mod dependences;
+mod obstacles;
+mod terms;
+mod threads;
+
+use analysis::{LoopId, MetBy, Reduction, ReductionOp, Verdict};
+
+use crate::lints::parallel_inside;
+use crate::place::Place;
+use crate::Related;
+
+pub(crate) use conditions::condition;
+pub(crate) use dependences::{dependence, kind_name, remedy, witness};
+pub(crate) use obstacles::obstacle;
+pub(crate) use terms::term_text;
+pub(crate) use threads::{statement_maps, thread_count};
+
+/// A parallel loop: what runs at once, under which conditions, how to get it.
+pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
+    let l = place.of(id);
+    let band = place.band(id);
+    let mut text =
+        match l.verdict {
+            Verdict::Reduction => format!(
+                "Can run on the GPU as a reduction: the iterations of {} are independent but for {}.",
+                place.loop_name(id),
+                list(
+                    &l.reductions
+                        .iter()
+                        .map(|r| reduction(place, r))
+                        .collect::<Vec<_>>()
+                )
+            ),
+            _ if band.len() > 1 => {
+                format!(
+            "Can run on the GPU: loop iterations can be executed independently ({} nested loops: {}).",
+            band.len(),
+            list(&band.iter().filter_map(|b| place.index_name(*b)).map(quoted).collect::<Vec<_>>())
+        )
+            }
+            _ => format!(
+                "Can run on the GPU: the iterations of {} can be executed independently.",
+                place.loop_name(id)
+            ),
+        };
+    let checked = conditions_met(place, id, MetBy::RunTimeCheck);
+    if !checked.is_empty() {
+        text.push_str(&format!(
+            " The generated code first checks that {}, and else runs this loop as it is.",
+            list(&checked)
+        ));
+    }
+    let accepted = conditions_met(place, id, MetBy::User);
+    if !accepted.is_empty() {
+        text.push_str(&format!(" It rests on your word that {}.", list(&accepted)));
+    }
+    text.push_str(match l.mark {
+        Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.",
+        None => " Apply \"Offload to GPU\" to rewrite it.",
+    });
+    text
+}
+
+/// The conditions met this way, as what must be true; each once.
+pub(crate) fn conditions_met(place: &Place, id: LoopId, met_by: MetBy) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for c in place.of(id).conditions.iter().filter(|c| c.met_by == met_by) {
+        let sentence = condition(place, &c.kind).sentence;
+        if !all.contains(&sentence) {
+            all.push(sentence);
+        }
+    }
+    shorten(all, 3)
+}
+
+/// A sequential loop: the witness, the other dependences, what would remove them, where parallelism is nevertheless.
+pub(crate) fn sequential(place: &Place, id: LoopId) -> String {
+    let l = place.of(id);
+    // proved ones come first
+    let Some(first) = l.dependences.first() else {
+        return format!(
+            "Loop is sequential: the iterations of {} depend on each other.",
+            place.loop_name(id)
+        );
+    };
+    let mut text = format!("Loop is sequential: {}.", dependence(place, first));
+    let mut others: Vec<String> = Vec::new();
+    for d in l.dependences.iter().skip(1) {
+        let name = format!("`{}`", place.object(&d.object));
+        if d.object != first.object && !others.contains(&name) {
+            others.push(name);
+        }
+    }
+    if !others.is_empty() {
+        text.push_str(&format!(" So it is with {}.", list(&shorten(others, 3))));
+    }
+    text.push(' ');
+    text.push_str(&remedy(place, id));
+    text.push_str(&inner_hint(place, id));
+    text
+}
+
+/// An unknown loop: what stopped the analysis, where, and what would settle it.
+pub(crate) fn unknown(place: &Place, id: LoopId) -> String {
+    let l = place.of(id);
+    let Some(first) = l.obstacles.first() else {
+        return format!(
+            "Unknown whether the iterations of {} are independent: the analysis did not say why.",
+            place.loop_name(id)
+        );
+    };
+    let words = obstacle(place, first);
+    let mut text = format!(
+        "Unknown whether loop iterations are independent: {}.",
+        words.reason
+    );
+    let more = l.obstacles.iter().skip(1).map(|o| obstacle(place, o).reason);
+    let mut others: Vec<String> = Vec::new();
+    for reason in more {
+        if reason != words.reason && !others.contains(&reason) {
+            others.push(reason);
+        }
+    }
+    match others.as_slice() {
+        [] => {}
+        [one] => text.push_str(&format!(" Also, {one}.")),
+        [one, rest @ ..] => text.push_str(&format!(
+            " Also, {one}, and {} more.",
+            plural(rest.len(), "obstacle")
+        )),
+    }
+    text.push(' ');
+    text.push_str(&words.remedy);
+    text.push_str(&inner_hint(place, id));
+    text
+}
+
+/// Where parallelism is, if not here.
+fn inner_hint(place: &Place, id: LoopId) -> String {
+    let inner = parallel_inside(&place.facts, id);
+    let Some(first) = inner.first() else {
+        return String::new();
+    };
+    let place_of = |l: &LoopId| {
+        format!(
+            "{} on line {}",
+            place.loop_name(*l),
+            place.line(place.of(*l).term)
+        )
+    };
+    match inner.len() {
+        1 => format!(" Inside it, {} can run on the GPU.", place_of(first)),
+        n => format!(
+            " Inside it, {} can run on the GPU, the first being {}.",
+            plural(n, "loop"),
+            place_of(first)
+        ),
+    }
+}
+
+/// The places of the first dependence.
+pub(crate) fn dependence_places(place: &Place, id: LoopId) -> Vec<Related> {
+    let Some(d) = place.of(id).dependences.first() else {
+        return Vec::new();
+    };
+    let (first, second) = dependences::access_words(d.kind);
+    let related = |term, verb: &str, which: &str| Related {
+        span: place.span(term),
+        message: format!("{verb} here, in {which} iteration"),
+    };
+    vec![
+        related(d.source, first, "an earlier"),
+        related(d.sink, second, "a later"),
+    ]
+}
+
+/// The places of the obstacles.
+pub(crate) fn obstacle_places(place: &Place, id: LoopId) -> Vec<Related> {
+    let l = place.of(id);
+    let inside = l.obstacles.iter().filter(|o| o.term != l.term).take(4);
+    inside
+        .map(|o| Related {
+            span: place.span(o.term),
+            message: capitalized(&obstacle(place, o).reason),
+        })
+        .collect()
+}
+
+/// "`s` (+)"
+pub(crate) fn reduction(place: &Place, r: &Reduction) -> String {
+    format!("`{}` ({})", place.text(r.place), operator(r.op))
+}
+
+/// As reports spell it.
+pub(crate) fn operator(op: ReductionOp) -> &'static str {
+    match op {
+        ReductionOp::Add => "+",
+        ReductionOp::Mul => "*",
+        ReductionOp::Min => "min",
+        ReductionOp::Max => "max",
+        ReductionOp::BitAnd => "&",
+        ReductionOp::BitOr => "|",
+        ReductionOp::BitXor => "^",
+        ReductionOp::And => "&&",
+        ReductionOp::Or => "||",
+    }
+}
+
+/// As reports spell it.
+pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Independent => "independent",
+        Verdict::Reduction => "reduction",
+        Verdict::Sequential => "sequential",
+        Verdict::Unknown => "unknown",
+    }
+}
+
+/// As reports spell it.
+pub(crate) fn met_by(met_by: MetBy) -> &'static str {
+    match met_by {
+        MetBy::Proof => "proof",
+        MetBy::RunTimeCheck => "run-time check",
+        MetBy::User => "user",
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// `1 loop`, `2 loops`.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{s}")
+}
+
+pub(crate) fn quoted(text: &str) -> String {
+    format!("`{text}`")
+}
+
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}
+
+/// The first `limit` items, and how many more.
+fn shorten(mut items: Vec<String>, limit: usize) -> Vec<String> {
+    if items.len() > limit + 1 {
+        let more = items.len() - limit;
+        items.truncate(limit);
+        items.push(format!("{more} more"));
+    }
+    items
+}

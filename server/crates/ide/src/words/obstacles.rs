@@ -1,0 +1,206 @@
+//! Obstacles in words: why nothing can be said, and what would settle it.
+
+use analysis::{NotCounted, Obstacle, ObstacleKind};
+use term::Op;
+
+use super::condition;
+use crate::place::{one_line, Place};
+
+/// An obstacle in words.
+pub(crate) struct ObstacleWords {
+    /// Kebab-case.
+    pub kind: &'static str,
+    /// Continues "unknown, because …"; names line and construct.
+    pub reason: String,
+    /// What now: a sentence.
+    pub remedy: String,
+}
+
+/// The words of an obstacle.
+pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
+    let text = place.text(obstacle.term);
+    let line = place.line(obstacle.term);
+    let is_loop = place.body().op(obstacle.term).is_loop();
+    // a loop's own text would be the whole loop
+    let text = if is_loop { String::new() } else { text };
+    let words = |kind: &'static str, reason: String, remedy: &str| ObstacleWords {
+        kind,
+        reason,
+        remedy: remedy.to_owned(),
+    };
+    match &obstacle.kind {
+        ObstacleKind::NotUnderstood => {
+            let reason = match place.body().op(obstacle.term) {
+                Op::Reject(r) => format!(
+                    "line {line} was not understood ({})",
+                    one_line(&place.body().reject(*r).reason)
+                ),
+                _ if is_loop => format!("the loop on line {line} was not analyzed"),
+                _ => format!("`{text}` on line {line} was not understood"),
+            };
+            words("not-understood", reason, "Write this place in plain form, or take it out of the loop.")
+        }
+        ObstacleKind::NotCounted(why) => not_counted(*why, line),
+        ObstacleKind::UnknownCall(function) => {
+            let name = place.symbol(*function);
+            words(
+                "unknown-call",
+                format!("`{name}`, called on line {line}, may read or write anything"),
+                &format!("Write what `{name}` computes into the loop, or call it outside."),
+            )
+        }
+        ObstacleKind::IndirectCall => words(
+            "indirect-call",
+            format!("`{text}` on line {line} calls through a pointer, and the function called is not known"),
+            "Call the function by its name, or take the call out of the loop.",
+        ),
+        ObstacleKind::IndirectSubscript(term) => {
+            let subscript = place.text(*term);
+            words(
+                "indirect-subscript",
+                format!("the subscript `{subscript}` on line {line} comes out of memory and may have the same value twice"),
+                &format!(
+                    "It would be parallel if no two iterations have the same `{subscript}`; that cannot be seen from the text."
+                ),
+            )
+        }
+        ObstacleKind::NonAffineSubscript => words(
+            "non-affine-subscript",
+            format!("the subscript `{text}` on line {line} is not a sum of loop indices with constant factors"),
+            "Write the subscript as `a*i + b`, or use an array of more dimensions.",
+        ),
+        ObstacleKind::DataDependentCondition => words(
+            "data-dependent-condition",
+            format!("whether `{text}` on line {line} happens depends on data"),
+            "Make the access unconditional, or choose between values instead of between accesses.",
+        ),
+        ObstacleKind::EarlyExit => words(
+            "early-exit",
+            format!("`{}` on line {line} may leave the loop before its end", exit_word(place, obstacle)),
+            "Let the loop run to its end, for example by computing the result with a condition or a minimum.",
+        ),
+        ObstacleKind::UnknownPointer(symbol) => {
+            let name = place.symbol(*symbol);
+            words(
+                "unknown-pointer",
+                format!("it is not known where `{name}` points on line {line}"),
+                &format!("Use `{name}` as an array, `{name}[i]`, and do not move it inside the loop."),
+            )
+        }
+        ObstacleKind::MayAlias(a, b) => {
+            let (a, b) = (place.object(a), place.object(b));
+            words(
+                "may-alias",
+                format!("`{a}` and `{b}` may overlap (line {line}), and a check at run time cannot tell"),
+                &format!("Declare the pointers `restrict` if `{a}` and `{b}` never overlap."),
+            )
+        }
+        ObstacleKind::CarriedScalar(symbol) => {
+            let name = place.symbol(*symbol);
+            words(
+                "carried-scalar",
+                format!("`{name}` passes a value from one iteration to the next (line {line}) in a way that is not a known reduction"),
+                &format!(
+                    "If `{name}` only accumulates, write `{name} = {name} + …` (or `*`, min, max); else compute it from the loop's index."
+                ),
+            )
+        }
+        ObstacleKind::LiveOut(symbol) => {
+            let name = place.symbol(*symbol);
+            words(
+                "live-out",
+                format!("`{name}` is written in the loop (line {line}) and read after it, and its last value is not known"),
+                &format!("Declare `{name}` inside the loop, or do not read it afterwards."),
+            )
+        }
+        ObstacleKind::Volatile => words(
+            "volatile",
+            format!("`{text}` on line {line} is volatile or atomic memory"),
+            "Use a plain variable in the loop.",
+        ),
+        ObstacleKind::SharedBytes => words(
+            "shared-bytes",
+            format!("`{text}` on line {line} shares its bytes with other members (union or bit-field)"),
+            "Use members with memory of their own in the loop.",
+        ),
+        ObstacleKind::Unproved => words(
+            "unproved",
+            format!("`{text}` on line {line} may touch a cell that another iteration writes, and neither this nor the contrary was proved"),
+            "Simpler subscripts and bounds, or `restrict` on pointers, may settle it.",
+        ),
+        ObstacleKind::NeedsPromise(kind) => {
+            let c = condition(place, kind);
+            words(
+                "needs-promise",
+                format!("only you can know that {} ({}, line {line})", c.sentence, c.text),
+                "Without that promise it is not offloaded.",
+            )
+        }
+        ObstacleKind::Budget => words(
+            "budget",
+            "the analysis stopped at its limit of counted steps".to_owned(),
+            "Saving the file gives it a larger limit; smaller loops need less.",
+        ),
+    }
+}
+
+/// `break`, `return`, `goto`.
+fn exit_word(place: &Place, obstacle: &Obstacle) -> &'static str {
+    match place.body().op(obstacle.term) {
+        Op::Return => "return",
+        Op::Goto(_) => "goto",
+        Op::Call => "a call",
+        _ => "break",
+    }
+}
+
+fn not_counted(why: NotCounted, line: u32) -> ObstacleWords {
+    let canonical = "Write it as `for (i = a; i < b; i += c)`, with `a`, `b` and `c` fixed during the loop.";
+    let (reason, remedy) = match why {
+        NotCounted::While => (
+            format!("the loop on line {line} is a `while` or `do` loop, so its number of iterations is not known beforehand"),
+            canonical,
+        ),
+        NotCounted::NoInit => (
+            format!("the `for` on line {line} gives its index no first value"),
+            "Set the index in the header: `for (i = a; …)`.",
+        ),
+        NotCounted::NoCondition => (
+            format!("the `for` on line {line} has no condition, so its number of iterations is not known beforehand"),
+            canonical,
+        ),
+        NotCounted::Condition => (
+            format!("the condition of the `for` on line {line} does not compare the index with a fixed bound"),
+            canonical,
+        ),
+        NotCounted::Step => (
+            format!("the `for` on line {line} does not move its index by a fixed amount"),
+            canonical,
+        ),
+        NotCounted::IndexWritten => (
+            format!("the index of the `for` on line {line} is written in the loop's body"),
+            "Move the index in the header alone.",
+        ),
+        NotCounted::BoundVaries => (
+            format!("the bound of the `for` on line {line} changes during the loop"),
+            "Copy the bound to a local variable before the loop.",
+        ),
+        NotCounted::WrongWay => (
+            format!("the index of the `for` on line {line} moves away from its bound"),
+            "Correct the comparison or the step.",
+        ),
+        NotCounted::IndexType => (
+            format!("the index of the `for` on line {line} is not an integer"),
+            "Count with an integer and compute the other value from it.",
+        ),
+        NotCounted::IndexEscapes => (
+            format!("the index of the `for` on line {line} may be changed from elsewhere (its address is taken, or it is not local)"),
+            "Count with a local variable.",
+        ),
+    };
+    ObstacleWords {
+        kind: "not-counted",
+        reason,
+        remedy: remedy.to_owned(),
+    }
+}
