@@ -5,6 +5,11 @@
 //! charged to, and answers with an [`Error`] instead of an abort. [`Set`], [`Map`] and [`Parametric`] belong to the
 //! thread that made them (they are not `Send`); plain data crosses threads.
 //!
+//! ```compile_fail
+//! fn send<T: Send>() {}
+//! send::<poly::Set>(); // a set cannot leave its thread
+//! ```
+//!
 //! Deliberately absent: loops, spans and names of variables; parsing of isl's notation; counting of parametric sets.
 #![deny(unsafe_op_in_unsafe_fn)]
 #![deny(missing_docs)]
@@ -17,6 +22,7 @@ mod ffi;
 mod flow;
 mod linear;
 mod map;
+mod optima;
 mod parametric;
 mod scan;
 mod set;
@@ -26,6 +32,7 @@ pub use expr::{Comparison, Expr, Remainder, Rounding};
 pub use flow::{Access, Dependence, Flow, Flows, Instances};
 pub use linear::{Affine, Constraint, Disjunct, Div, Kind, MapSpace, Row, Space};
 pub use map::{Map, Pair};
+pub use optima::Extent;
 pub use parametric::{Parametric, Piece};
 pub use scan::{scan, upper_bound, Ast, Shape, Statement};
-pub use set::{Extent, Point, Set};
+pub use set::{Point, Set};

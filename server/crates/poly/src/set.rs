@@ -2,11 +2,10 @@
 //!
 //! Deliberately absent: names of dimensions, counting of parametric sets, rational sets.
 
-use crate::ctx::{int, Ctx, Obj, MAX_COLUMNS};
+use crate::ctx::{Ctx, Obj, MAX_COLUMNS};
 use crate::error::{Error, Result};
 use crate::ffi::*;
 use crate::linear::{matrices, read_disjunct, Constraint, Disjunct, Row, Space};
-use crate::parametric::Parametric;
 use base::Budget;
 use libc::{c_int, c_uint};
 use std::ops::Range;
@@ -26,17 +25,6 @@ pub struct Point {
     pub params: Vec<i128>,
     /// The tuple.
     pub dims: Vec<i128>,
-}
-
-/// The least or greatest value of something over a set and over all values of its parameters.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Extent {
-    /// The set is empty.
-    Empty,
-    /// There is no bound.
-    Infinite,
-    /// The value, which is attained.
-    Value(i128),
 }
 
 type Unary = unsafe extern "C" fn(*mut isl_set) -> *mut isl_set;
@@ -103,6 +91,9 @@ impl Set {
             let mut constraints = d.constraints.clone();
             for (k, div) in d.divs.iter().enumerate() {
                 let overflow = || Error::Overflow("a division's definition");
+                if div.denominator <= 0 {
+                    return Err(Error::Mismatch("a division by a number that is not positive"));
+                }
                 let low = div
                     .numerator
                     .checked_sub(&Row::default().exist(k, div.denominator))
@@ -128,11 +119,11 @@ impl Set {
         self.space
     }
 
-    fn ctx(&self) -> &Rc<Ctx> {
+    pub(crate) fn ctx(&self) -> &Rc<Ctx> {
         self.obj.ctx()
     }
 
-    fn unary(&self, budget: &Budget, f: Unary) -> Result<Set> {
+    pub(crate) fn unary(&self, budget: &Budget, f: Unary) -> Result<Set> {
         // SAFETY: `f` is one of isl's functions from set to set; it takes the reference made here.
         Ok(Set::own(
             self.ctx().make(budget, || unsafe { f(self.obj.give()) })?,
@@ -314,8 +305,8 @@ impl Set {
 
     // ---- dimensions -------------------------------------------------------------------------------------------
 
-    fn check_dims(&self, dims: &Range<usize>) -> Result<()> {
-        if dims.start <= dims.end && dims.end <= self.space.dims {
+    pub(crate) fn check_dims(&self, dims: &Range<usize>) -> Result<()> {
+        if dims.start <= dims.end && dims.end <= self.space.dims && dims.start < usize::MAX {
             Ok(())
         } else {
             Err(Error::Mismatch("no such dimension"))
@@ -420,7 +411,7 @@ impl Set {
 
     /// The tuples whose dimension `dim` is `value`.
     pub fn fix_dim(&self, dim: usize, value: i128, budget: &Budget) -> Result<Set> {
-        self.check_dims(&(dim..dim + 1))?;
+        self.check_dims(&(dim..dim.saturating_add(1)))?;
         self.fix(DIM_SET, dim, value, budget)
     }
 
@@ -439,204 +430,6 @@ impl Set {
             isl_set_fix_val(self.obj.give(), kind, at as c_uint, ctx.val(value))
         })?;
         Ok(Set::own(obj, self.space))
-    }
-
-    // ---- optima -----------------------------------------------------------------------------------------------
-
-    /// For each value of the parameters the lexicographically least tuple. `Err(Unbounded)` if there is none.
-    pub fn lexmin(&self, budget: &Budget) -> Result<Set> {
-        self.unary(budget, isl_set_lexmin)
-    }
-    /// For each value of the parameters the lexicographically greatest tuple. `Err(Unbounded)` if there is none.
-    pub fn lexmax(&self, budget: &Budget) -> Result<Set> {
-        self.unary(budget, isl_set_lexmax)
-    }
-    /// [`Set::lexmin`] as one expression in the parameters per dimension, each defined where the set is not empty.
-    pub fn lexmin_exprs(&self, budget: &Budget) -> Result<Vec<Parametric>> {
-        self.lexopt(budget, isl_set_lexmin_pw_multi_aff)
-    }
-    /// [`Set::lexmax`] as one expression in the parameters per dimension, each defined where the set is not empty.
-    pub fn lexmax_exprs(&self, budget: &Budget) -> Result<Vec<Parametric>> {
-        self.lexopt(budget, isl_set_lexmax_pw_multi_aff)
-    }
-
-    fn lexopt(
-        &self,
-        budget: &Budget,
-        f: unsafe extern "C" fn(*mut isl_set) -> *mut isl_pw_multi_aff,
-    ) -> Result<Vec<Parametric>> {
-        let ctx = self.ctx();
-        // SAFETY: `f` takes the reference made here; the positions lie within the tuple.
-        let all = ctx.make(budget, || unsafe { f(self.obj.give()) })?;
-        (0..self.space.dims)
-            .map(|i| {
-                let one = ctx.make(budget, || unsafe {
-                    isl_pw_multi_aff_get_pw_aff(all.keep(), i as c_int)
-                })?;
-                Ok(Parametric::own(one, self.space.params))
-            })
-            .collect()
-    }
-
-    /// The greatest value of a form over the set, as an expression in the parameters, defined where the set is not
-    /// empty. `None`: there is no bound.
-    pub fn max_of(&self, row: &Row, budget: &Budget) -> Result<Option<Parametric>> {
-        self.optimum(row, budget, isl_set_dim_max)
-    }
-
-    /// The least value of a form over the set, as an expression in the parameters, defined where the set is not
-    /// empty. `None`: there is no bound.
-    pub fn min_of(&self, row: &Row, budget: &Budget) -> Result<Option<Parametric>> {
-        self.optimum(row, budget, isl_set_dim_min)
-    }
-
-    fn optimum(
-        &self,
-        row: &Row,
-        budget: &Budget,
-        f: unsafe extern "C" fn(*mut isl_set, c_int) -> *mut isl_pw_aff,
-    ) -> Result<Option<Parametric>> {
-        let (set, at) = self.measured(row, budget)?;
-        // SAFETY: `f` takes the reference made here; the position lies within the tuple.
-        match self
-            .ctx()
-            .make(budget, || unsafe { f(set.obj.give(), at as c_int) })
-        {
-            Ok(obj) => Ok(Some(Parametric::own(obj, self.space.params))),
-            Err(Error::Unbounded) => Ok(None),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// The greatest value of a form over the set and over all values of the parameters.
-    pub fn max_value(&self, row: &Row, budget: &Budget) -> Result<Extent> {
-        self.extent(row, budget, isl_set_dim_max_val)
-    }
-
-    /// The least value of a form over the set and over all values of the parameters.
-    pub fn min_value(&self, row: &Row, budget: &Budget) -> Result<Extent> {
-        self.extent(row, budget, isl_set_dim_min_val)
-    }
-
-    fn extent(
-        &self,
-        row: &Row,
-        budget: &Budget,
-        f: unsafe extern "C" fn(*mut isl_set, c_int) -> *mut isl_val,
-    ) -> Result<Extent> {
-        let (set, at) = self.measured(row, budget)?;
-        if set.is_empty(budget)? {
-            return Ok(Extent::Empty);
-        }
-        let ctx = self.ctx();
-        // SAFETY: `f` takes the reference made here; the position lies within the tuple.
-        let val = match ctx.make(budget, || unsafe { f(set.obj.give(), at as c_int) }) {
-            Err(Error::Unbounded) => return Ok(Extent::Infinite),
-            other => other?,
-        };
-        // SAFETY (both): keep the value.
-        let (up, down) = unsafe { (isl_val_is_infty(val.keep()), isl_val_is_neginfty(val.keep())) };
-        if up != 0 || down != 0 {
-            return Ok(Extent::Infinite);
-        }
-        Ok(Extent::Value(int(&val)?))
-    }
-
-    /// A set with a dimension that equals the form, and which one it is.
-    fn measured(&self, row: &Row, budget: &Budget) -> Result<(Set, usize)> {
-        if row.exists.iter().any(|&c| c != 0) {
-            return Err(Error::Mismatch("a form to optimize has no existential variables"));
-        }
-        let n = self.space.dims;
-        if let Some(dim) = row.as_dim().filter(|&d| d < n) {
-            return Ok((self.clone(), dim));
-        }
-        if row.dims.iter().skip(n).any(|&c| c != 0) {
-            return Err(Error::Mismatch(
-                "a form names a dimension that the set does not have",
-            ));
-        }
-        let new = self.insert_dims(n, 1, budget)?;
-        let equal = row.clone().dim(n, -1);
-        Ok((new.constrain(0, &[Constraint::eq(equal)], budget)?, n))
-    }
-
-    /// The one value that dimension `dim` has in all tuples for all parameters, if there is one.
-    pub fn fixed_value(&self, dim: usize, budget: &Budget) -> Result<Option<i128>> {
-        self.check_dims(&(dim..dim + 1))?;
-        let ctx = self.ctx();
-        // SAFETY: keeps the set; the position was checked.
-        let plain = ctx.make(budget, || unsafe {
-            isl_set_plain_get_val_if_fixed(self.obj.keep(), DIM_SET, dim as c_uint)
-        })?;
-        // SAFETY: keeps the value.
-        if unsafe { isl_val_is_nan(plain.keep()) } == 0 && !self.is_empty(budget)? {
-            return Ok(Some(int(&plain)?));
-        }
-        let row = Row::default().dim(dim, 1);
-        match (self.min_value(&row, budget)?, self.max_value(&row, budget)?) {
-            (Extent::Value(a), Extent::Value(b)) if a == b => Ok(Some(a)),
-            _ => Ok(None),
-        }
-    }
-
-    /// A point of the set, small where a small one is easy to find; `None` if the set is empty.
-    ///
-    /// Prefers small non-negative numbers, then small ones, and the least parameters first: such a point is easier to
-    /// read in a message. Which point it is depends on the set only.
-    pub fn sample_point(&self, budget: &Budget) -> Result<Option<Point>> {
-        let flat = self.params_to_dims(budget)?;
-        if flat.is_empty(budget)? {
-            return Ok(None);
-        }
-        for (low, high) in [(0, 4), (0, 64), (-64, 64), (-4096, 4096)] {
-            let near = flat.boxed(low, high, budget)?;
-            if !near.is_empty(budget)? {
-                return near.lexmin(budget)?.any_point(self.space.params, budget);
-            }
-        }
-        flat.any_point(self.space.params, budget)
-    }
-
-    /// The lexicographically least tuple together with its parameters taken as leading dimensions; `None` if the set
-    /// is empty. `Err(Unbounded)` if there is no least one.
-    pub fn lexmin_point(&self, budget: &Budget) -> Result<Option<Point>> {
-        self.params_to_dims(budget)?
-            .lexmin(budget)?
-            .any_point(self.space.params, budget)
-    }
-
-    fn boxed(&self, low: c_int, high: c_int, budget: &Budget) -> Result<Set> {
-        let n = self.space.dims;
-        // SAFETY: each call takes the set and gives it back (NULL stays NULL); the positions lie within the tuple.
-        let obj = self.ctx().make(budget, || unsafe {
-            let mut s = self.obj.give();
-            for i in 0..n {
-                s = isl_set_lower_bound_si(s, DIM_SET, i as c_uint, low);
-                s = isl_set_upper_bound_si(s, DIM_SET, i as c_uint, high);
-            }
-            s
-        })?;
-        Ok(Set::own(obj, self.space))
-    }
-
-    /// Some point of a set without parameters; the first `params` coordinates are given as parameters.
-    fn any_point(&self, params: usize, budget: &Budget) -> Result<Option<Point>> {
-        let ctx = self.ctx();
-        // SAFETY: takes the reference made here; then the point is kept, and the positions lie within the tuple.
-        let point = ctx.make(budget, || unsafe { isl_set_sample_point(self.obj.give()) })?;
-        if ctx.test(budget, || unsafe { isl_point_is_void(point.keep()) })? {
-            return Ok(None);
-        }
-        let mut all = Vec::with_capacity(self.space.dims);
-        for i in 0..self.space.dims {
-            let c = ctx.make(budget, || unsafe {
-                isl_point_get_coordinate_val(point.keep(), DIM_SET, i as c_int)
-            })?;
-            all.push(int(&c)?);
-        }
-        let dims = all.split_off(params.min(all.len()));
-        Ok(Some(Point { params: all, dims }))
     }
 
     // ---- reading back -----------------------------------------------------------------------------------------

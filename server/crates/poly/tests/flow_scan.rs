@@ -447,6 +447,41 @@ fn scanning_refuses_and_runs_out_politely() {
     }
 }
 
+#[test]
+fn scanning_nothing_and_one_instance() {
+    let ctx = context(1, &[]);
+    let none = function(&set(1, 1, &[ge(c(-1))]), &[d(0)]);
+    assert_eq!(
+        visited(
+            &scan(
+                &[Statement {
+                    id: 0,
+                    schedule: &none
+                }],
+                &ctx,
+                &[],
+                &b()
+            )
+            .unwrap(),
+            &[3]
+        ),
+        []
+    );
+    let once = function(&set(1, 0, &[ge(c(-2).param(0, 1))]), &[]);
+    let ast = scan(
+        &[Statement {
+            id: 5,
+            schedule: &once,
+        }],
+        &ctx,
+        &[],
+        &b(),
+    )
+    .unwrap();
+    assert_eq!(visited(&ast, &[2]), [(5, vec![])]);
+    assert_eq!(visited(&ast, &[1]), []);
+}
+
 trait Probe {
     fn contains_pair(&self) -> bool;
 }

@@ -291,6 +291,15 @@ fn wrong_shapes_are_errors() {
     assert!(matches!(t.intersect(&other, &b()), Err(Error::Mismatch(_))));
     assert!(matches!(t.project_out(1..3, &b()), Err(Error::Mismatch(_))));
     assert!(matches!(t.fix_param(1, 0, &b()), Err(Error::Mismatch(_))));
+    assert!(matches!(t.fix_dim(usize::MAX, 0, &b()), Err(Error::Mismatch(_))));
+    assert!(matches!(
+        t.insert_dims(usize::MAX, 1, &b()),
+        Err(Error::Mismatch(_))
+    ));
+    assert!(matches!(
+        t.insert_dims(0, usize::MAX, &b()),
+        Err(Error::Overflow(_))
+    ));
     let row = [ge(c(0).dim(2, 1))];
     assert!(matches!(
         Set::from_constraints(t.space(), 0, &row, &b()),
@@ -349,4 +358,45 @@ fn four_threads_at_once() {
     for t in threads {
         t.join().unwrap();
     }
+}
+
+#[test]
+fn what_has_no_bound_says_so() {
+    let space = Space { params: 1, dims: 2 };
+    // { [i, j] : i >= j }
+    let half = Set::from_constraints(space, 0, &[ge(c(0).dim(0, 1).dim(1, -1))], &b()).unwrap();
+    assert_eq!(half.lexmin(&b()).unwrap_err(), Error::Unbounded);
+    assert_eq!(half.lexmin_point(&b()).unwrap_err(), Error::Unbounded);
+    assert!(half.min_of(&c(0).dim(1, 1), &b()).unwrap().is_none());
+    assert_eq!(
+        half.min_value(&c(0).dim(0, 1).dim(1, -1), &b()).unwrap(),
+        Extent::Value(0)
+    );
+    // One bounded disjunct and one without a bound above
+    let up = Set::from_constraints(
+        space,
+        0,
+        &[ge(c(0).dim(0, 1)), Constraint::eq(c(0).dim(1, 1))],
+        &b(),
+    )
+    .unwrap();
+    let both = triangle().union(&up, &b()).unwrap();
+    assert!(both.max_of(&c(0).dim(0, 1), &b()).unwrap().is_none());
+    assert_eq!(both.max_value(&c(0).dim(0, 1), &b()).unwrap(), Extent::Infinite);
+    assert!(!both.is_bounded(&b()).unwrap());
+    let max = both.max_of(&c(0).dim(1, 1), &b()).unwrap().unwrap();
+    assert_eq!(max.eval(&[4], &b()).unwrap(), Some(3));
+    assert_eq!(max.eval(&[-4], &b()).unwrap(), Some(0));
+}
+
+#[test]
+fn an_object_may_outlive_its_threads_context_table() {
+    use std::cell::RefCell;
+    thread_local!(static KEPT: RefCell<Option<Set>> = const { RefCell::new(None) });
+    // Thread-local values are dropped in an order that nobody promises.
+    let thread = std::thread::spawn(|| {
+        KEPT.with(|k| k.borrow_mut().replace(triangle()));
+        triangle().is_empty(&b()).unwrap()
+    });
+    assert!(!thread.join().unwrap());
 }
