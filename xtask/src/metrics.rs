@@ -348,11 +348,12 @@ fn c_file(lines: usize) -> String {
         let function = pattern
             .replace("@N", &number.to_string())
             .replace("@K", &(number % 7 + 1).to_string());
+        let function = function.trim_start();
         let length = function.lines().count() + 1;
         if count + length > lines {
             break;
         }
-        text.push_str(function.trim_start());
+        text.push_str(function);
         text.push('\n');
         count += length;
     }

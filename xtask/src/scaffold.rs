@@ -38,7 +38,14 @@ fn lint(root: &Path, stem: &str) -> Result<()> {
         &root.join(format!("docs/codes/{code}.md")),
         &PAGE.replace("@code", &code),
     )?;
-    add_to_list(&folder.join("mod.rs"), stem, "LINT")?;
+    change(&folder.join("mod.rs"), |text| {
+        let text = insert_sorted(text, &format!("mod {stem};"), |l| {
+            l.starts_with("mod ") && l.ends_with(';')
+        })?;
+        insert_sorted(&text, &format!("    {stem}::LINT,"), |l| {
+            l.starts_with("    ") && l.ends_with("::LINT,")
+        })
+    })?;
     println!("Next: say in docs/codes/{code}.md what is wrong, why it matters and what to do; then find it.");
     Ok(())
 }
@@ -46,7 +53,22 @@ fn lint(root: &Path, stem: &str) -> Result<()> {
 fn action(root: &Path, stem: &str) -> Result<()> {
     let folder = root.join("server/crates/ide/src/actions");
     write_new(&folder.join(format!("{stem}.rs")), &ACTION.replace("@stem", stem))?;
-    add_to_list(&folder.join("mod.rs"), stem, "ACTION")?;
+    change(&folder.join("mod.rs"), |text| {
+        let text = insert_sorted(text, &format!("mod {stem};"), |l| {
+            l.starts_with("mod ") && l.ends_with(';')
+        })?;
+        // Offers stand in the order of the menu, so a new one comes last.
+        let text = insert_after_last(
+            &text,
+            &format!("        offered.extend({stem}::offer(&at));"),
+            |l| l.ends_with("::offer(&at));"),
+        )?;
+        insert_before(
+            &text,
+            &format!("        \"{stem}\" => {stem}::edit(&at),"),
+            "        _ => Err(ResolveError::Stale),",
+        )
+    })?;
     println!("Next: offer it from memoized facts in `offer`; make the edit in `edit`.");
     Ok(())
 }
@@ -61,18 +83,15 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Adds `mod stem;` and `stem::ITEM,` where the sorted lists of the module have their place for it.
-fn add_to_list(path: &Path, stem: &str, item: &str) -> Result<()> {
+/// Changes the list of a module, or says that the list is not where it was when this was written.
+fn change(path: &Path, edit: impl FnOnce(&str) -> Option<String>) -> Result<()> {
     let old = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let new = insert_sorted(&old, &format!("mod {stem};"), |l| {
-        l.starts_with("mod ") && l.ends_with(';')
-    })
-    .and_then(|t| {
-        insert_sorted(&t, &format!("    {stem}::{item},"), |l| {
-            l.starts_with("    ") && l.ends_with(&format!("::{item},"))
-        })
-    })
-    .with_context(|| format!("{} has no list to put `{stem}` into", path.display()))?;
+    let new = edit(&old).with_context(|| {
+        format!(
+            "{} has no such list any more: add the lines by hand",
+            path.display()
+        )
+    })?;
     fs::write(path, new).with_context(|| path.display().to_string())?;
     println!(
         "changed: {}",
@@ -89,6 +108,20 @@ fn insert_sorted(text: &str, line: &str, is_entry: impl Fn(&str) -> bool) -> Opt
         .iter()
         .position(|l| is_entry(l) && *l > line)
         .unwrap_or(last + 1);
+    lines.insert(at, line);
+    Some(lines.join("\n") + "\n")
+}
+
+fn insert_after_last(text: &str, line: &str, is_entry: impl Fn(&str) -> bool) -> Option<String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let last = lines.iter().rposition(|l| is_entry(l))?;
+    lines.insert(last + 1, line);
+    Some(lines.join("\n") + "\n")
+}
+
+fn insert_before(text: &str, line: &str, next: &str) -> Option<String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|l| *l == next)?;
     lines.insert(at, line);
     Some(lines.join("\n") + "\n")
 }
@@ -113,7 +146,19 @@ fn @stem(_at: &At) -> Option<Said> {
 
 const PAGE: &str = "# @code\n\nWhat is wrong.\n\n## Why\n\nWhat it costs or breaks.\n\n## What now\n\nWhat to do about it.\n";
 
-const ACTION: &str = "";
+const ACTION: &str = r#"//! "What it does", as the menu says it.
+
+use super::{Action, At, ResolveError, Resolved};
+
+/// Reads facts only: it is asked at every move of the cursor. The action's id is `@stem:` and the loop's key.
+pub(super) fn offer(_at: &At) -> Option<Action> {
+    None
+}
+
+pub(super) fn edit(_at: &At) -> Result<Resolved, ResolveError> {
+    Err(ResolveError::Stale)
+}
+"#;
 
 #[cfg(test)]
 mod tests {
