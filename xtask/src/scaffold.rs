@@ -38,14 +38,7 @@ fn lint(root: &Path, stem: &str) -> Result<()> {
         &root.join(format!("docs/codes/{code}.md")),
         &PAGE.replace("@code", &code),
     )?;
-    change(&folder.join("mod.rs"), |text| {
-        let text = insert_sorted(text, &format!("mod {stem};"), |l| {
-            l.starts_with("mod ") && l.ends_with(';')
-        })?;
-        insert_sorted(&text, &format!("    {stem}::LINT,"), |l| {
-            l.starts_with("    ") && l.ends_with("::LINT,")
-        })
-    })?;
+    change(&folder.join("mod.rs"), |text| with_lint(text, stem))?;
     println!("Next: say in docs/codes/{code}.md what is wrong, why it matters and what to do; then find it.");
     Ok(())
 }
@@ -53,24 +46,29 @@ fn lint(root: &Path, stem: &str) -> Result<()> {
 fn action(root: &Path, stem: &str) -> Result<()> {
     let folder = root.join("server/crates/ide/src/actions");
     write_new(&folder.join(format!("{stem}.rs")), &ACTION.replace("@stem", stem))?;
-    change(&folder.join("mod.rs"), |text| {
-        let text = insert_sorted(text, &format!("mod {stem};"), |l| {
-            l.starts_with("mod ") && l.ends_with(';')
-        })?;
-        // Offers stand in the order of the menu, so a new one comes last.
-        let text = insert_after_last(
-            &text,
-            &format!("        offered.extend({stem}::offer(&at));"),
-            |l| l.ends_with("::offer(&at));"),
-        )?;
-        insert_before(
-            &text,
-            &format!("        \"{stem}\" => {stem}::edit(&at),"),
-            "        _ => Err(ResolveError::Stale),",
-        )
-    })?;
+    change(&folder.join("mod.rs"), |text| with_action(text, stem))?;
     println!("Next: offer it from memoized facts in `offer`; make the edit in `edit`.");
     Ok(())
+}
+
+fn with_lint(list: &str, stem: &str) -> Option<String> {
+    let text = insert_sorted(list, &format!("mod {stem};"), is_mod)?;
+    insert_sorted(&text, &format!("    {stem}::LINT,"), |l| {
+        l.starts_with("    ") && l.ends_with("::LINT,")
+    })
+}
+
+fn with_action(list: &str, stem: &str) -> Option<String> {
+    let text = insert_sorted(list, &format!("mod {stem};"), is_mod)?;
+    // Offers stand in the order of the menu, so a new one comes last.
+    let offer = format!("        offered.extend({stem}::offer(&at));");
+    let text = insert_after_last(&text, &offer, |l| l.ends_with("::offer(&at));"))?;
+    let arm = format!("        \"{stem}\" => {stem}::edit(&at),");
+    insert_before(&text, &arm, "        _ => Err(ResolveError::Stale),")
+}
+
+fn is_mod(line: &str) -> bool {
+    line.starts_with("mod ") && line.ends_with(';')
 }
 
 fn write_new(path: &Path, text: &str) -> Result<()> {
@@ -173,5 +171,16 @@ mod tests {
             assert_eq!(new.lines().position(|l| l == line), Some(expected), "{new}");
         }
         assert_eq!(insert_sorted("nothing\n", "mod b;", entry), None);
+    }
+
+    #[test]
+    fn the_lists_in_the_tree_are_where_they_are_looked_for() {
+        let folder = sh::root().join("server/crates/ide/src");
+        let lints = fs::read_to_string(folder.join("lints/mod.rs")).expect("the list of lints");
+        let new = with_lint(&lints, "strided_access").expect("a place for a lint");
+        assert_eq!(new.lines().count(), lints.lines().count() + 2);
+        let actions = fs::read_to_string(folder.join("actions/mod.rs")).expect("the list of actions");
+        let new = with_action(&actions, "distribute_loop").expect("a place for an action");
+        assert_eq!(new.lines().count(), actions.lines().count() + 3);
     }
 }
