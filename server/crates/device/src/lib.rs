@@ -1,1 +1,32 @@
-#![deny(unsafe_op_in_unsafe_fn)]
+//! What runs things: NVRTC (the CUDA compiler as a library), the CUDA driver, and the worker process around them.
+//!
+//! Plain data goes in and out. The server itself loads no CUDA library: it starts a worker ([`Client`]), a process of
+//! its own that speaks line-delimited JSON ([`protocol`]) and may be stopped, may crash, or may be on another machine
+//! (`ssh HOST warpwright worker`, `srun … warpwright worker`: any argument vector). A machine without CUDA gets
+//! [`Unavailable`] with the next step in it, and nothing else changes.
+//!
+//! Deliberately absent: diagnostics, loops, terms, LSP, sockets. Launching kernels comes with the profile issue; the
+//! protocol already carries its requests, and the worker answers them with `not_supported`.
+
+mod arch;
+mod client;
+mod compile;
+mod driver;
+mod error;
+mod library;
+mod log;
+mod nvrtc;
+mod process;
+pub mod protocol;
+pub mod worker;
+
+pub use arch::{Arch, ArchError, ArchKind};
+pub use client::{Client, Limits, WorkerCommand};
+pub use compile::{
+    compile_check, newest_arch, supported_archs, CompileMessage, CompileOutcome, CompileRequest, Compiled,
+    Failed, KernelResources, MessageStage, Severity,
+};
+pub use driver::{gpus, Gpu, Gpus};
+pub use error::{DeviceError, Unavailable, UnavailableKind};
+pub use library::ENV_NVRTC;
+pub use nvrtc::LibraryInfo;
