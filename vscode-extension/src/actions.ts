@@ -13,12 +13,14 @@ export interface Wish {
   readonly kind: string;
   /** The server's command that does the same, when the action is a command and not an edit. */
   readonly command: string;
+  /** How the titles begin, where the kind is one that many actions have. */
+  readonly title?: string;
 }
 
 export const WISHES = {
   offload: { verb: "offload", kind: "refactor.rewrite.warpwright.offload", command: "warpwright.offload" },
   mark: { verb: "mark", kind: "refactor.rewrite.warpwright.mark", command: "warpwright.mark" },
-  unmark: { verb: "unmark", kind: "refactor.rewrite.warpwright.unmark", command: "warpwright.unmark" },
+  unmark: { verb: "unmark", kind: "quickfix", command: "warpwright.unmark", title: "Remove the GPU mark" },
   verify: { verb: "verify", kind: "refactor.rewrite.warpwright.verify", command: "warpwright.verify" },
   explain: { verb: "explain", kind: "refactor.rewrite.warpwright.explain", command: "warpwright.explain" },
 } as const satisfies Record<string, Wish>;
@@ -27,7 +29,8 @@ export const WISHES = {
 export function fulfilling<A extends ActionLike>(actions: readonly A[], wish: Wish): A[] {
   return actions.filter((a) => {
     const kind = a.kind?.value ?? "";
-    return kind === wish.kind || kind.startsWith(wish.kind + ".") || a.command?.command === wish.command;
+    const ofKind = kind === wish.kind || kind.startsWith(wish.kind + ".");
+    return (ofKind && (wish.title === undefined || a.title.startsWith(wish.title))) || a.command?.command === wish.command;
   });
 }
 

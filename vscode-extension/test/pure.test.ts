@@ -80,6 +80,11 @@ describe("actions at the cursor", () => {
     assert.deepEqual(fulfilling([foreign, offload, offload2, near, verify], WISHES.offload), [offload, offload2]);
     assert.deepEqual(fulfilling([foreign, offload, verify], WISHES.verify), [verify]);
   });
+  test("a quick fix is told by its words", () => {
+    const unmark: ActionLike = { title: "Remove the GPU mark of loop i", kind: { value: "quickfix" } };
+    const other: ActionLike = { title: "Remove unused variable", kind: { value: "quickfix" } };
+    assert.deepEqual(fulfilling([other, unmark], WISHES.unmark), [unmark]);
+  });
   test("one is run, several are asked about, none is explained", () => {
     assert.deepEqual(choose([foreign, offload], WISHES.offload), { kind: "one", action: offload });
     assert.equal(choose([offload, offload2], WISHES.offload).kind, "several");
