@@ -4,7 +4,17 @@
 //! Deliberately absent: sentences for users (`ide` words the facts) and any look at the text.
 #![forbid(unsafe_code)]
 
+mod alias;
+mod control;
+mod depend;
+mod effects;
 mod facts;
+mod liveness;
+mod loops;
+mod nest;
+mod prove;
+mod reductions;
+mod value;
 
 use base::Budget;
 use term::Body;
@@ -19,8 +29,7 @@ pub const FULL_STEPS: u64 = 2_000_000;
 /// The facts of every loop of a body. `steps_per_loop` bounds the work on each loop by itself, so that an answer does
 /// not depend on what stands around it; `budget` only carries cancellation.
 pub fn analyze(body: &Body, steps_per_loop: u64, budget: &Budget) -> Facts {
-    let _ = (body, steps_per_loop, budget);
-    Facts::default()
+    loops::analyze(body, steps_per_loop, budget)
 }
 
 /// What a kernel for this loop needs, or why there can be none. `collapse`: how many nested loops to run in parallel

@@ -1,0 +1,172 @@
+//! Whether two variables can name the same memory.
+//!
+//! Proofs used: two named objects are distinct (C11 6.2.4); `restrict` (6.7.3.1); memory fresh from `malloc` (7.22.3);
+//! a variable whose address is taken nowhere. Types are not used: C programs that break the aliasing rule exist.
+
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::effects::Effects;
+use crate::nest::base_symbol;
+
+/// What is known of two variables through which memory is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Aliasing {
+    Distinct,
+    May,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reach {
+    /// The variable is the memory (array, struct, scalar).
+    Named {
+        hidden: bool,
+    },
+    /// It points to memory of its own.
+    Fresh,
+    /// A `restrict` pointer that keeps its value.
+    Restrict {
+        param: bool,
+    },
+    /// A parameter that keeps its value.
+    Param,
+    Global,
+    Pointer,
+}
+
+fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
+    let symbol = &body.symbols[s];
+    let ty = body.types.get(symbol.ty);
+    if !matches!(ty.kind, TypeKind::Pointer { .. }) {
+        let hidden = !symbol.address_taken && matches!(symbol.storage, Storage::Param(_) | Storage::Local);
+        return Reach::Named { hidden };
+    }
+    let steady = effects.is_single_valued(s);
+    let is_param = matches!(symbol.storage, Storage::Param(_));
+    if ty.quals.is_restrict && steady {
+        return Reach::Restrict { param: is_param };
+    }
+    if steady && is_param {
+        return Reach::Param;
+    }
+    if steady && is_fresh(body, effects, s) {
+        return Reach::Fresh;
+    }
+    match symbol.storage {
+        Storage::Global { .. } => Reach::Global,
+        _ => Reach::Pointer,
+    }
+}
+
+/// Whether the one value of a local pointer is what an allocation function returned.
+fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
+    let Some(&[declare]) = effects.writes.get(&s).map(Vec::as_slice) else {
+        return false;
+    };
+    let Op::Declare(_) = body.op(declare) else {
+        return false;
+    };
+    let mut e = match body.args(declare).first() {
+        Some(&e) => e,
+        None => return false,
+    };
+    while *body.op(e) == Op::Cast {
+        e = body.args(e)[0];
+    }
+    is_allocation(body, e)
+}
+
+fn is_allocation(body: &Body, e: TermId) -> bool {
+    *body.op(e) == Op::Call
+        && body
+            .args(e)
+            .first()
+            .and_then(|&f| body.as_symbol(f))
+            .is_some_and(|f| {
+                let f = &body.symbols[f];
+                matches!(
+                    f.storage,
+                    Storage::Function | Storage::Undeclared | Storage::Builtin
+                ) && matches!(&*f.name, "malloc" | "calloc" | "aligned_alloc")
+            })
+}
+
+/// Whether memory reached through `a` and through `b` (different variables) can overlap.
+pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
+    use Aliasing::{Distinct, May};
+    if a == b {
+        return May;
+    }
+    let (x, y) = (reach(body, effects, a), reach(body, effects, b));
+    match (x, y) {
+        (Reach::Named { .. }, Reach::Named { .. }) => Distinct,
+        (Reach::Named { hidden: true }, p) | (p, Reach::Named { hidden: true }) => {
+            // A local that no `&` reaches; an array's name may still have been copied into a local pointer.
+            let named = if x == p && x != (Reach::Named { hidden: true }) {
+                b
+            } else {
+                a
+            };
+            let is_array = matches!(body.types.kind(body.symbols[named].ty), TypeKind::Array { .. });
+            if is_array && !matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh) {
+                May
+            } else {
+                Distinct
+            }
+        }
+        // Fresh memory cannot be what a parameter points to, nor a named object, nor other fresh memory.
+        (Reach::Fresh, Reach::Fresh | Reach::Param | Reach::Restrict { .. } | Reach::Named { .. })
+        | (Reach::Param | Reach::Restrict { .. } | Reach::Named { .. }, Reach::Fresh) => Distinct,
+        // What a restrict parameter reaches and the loop modifies is reached through nothing else; only a local
+        // pointer could have been derived from it.
+        (Reach::Restrict { param: true }, other) | (other, Reach::Restrict { param: true }) => match other {
+            Reach::Pointer | Reach::Restrict { param: false } => {
+                let local = if other == x { a } else { b };
+                if derived_elsewhere(body, effects, local) {
+                    Distinct
+                } else {
+                    May
+                }
+            }
+            Reach::Global => {
+                let global = if other == x { a } else { b };
+                if effects.writes.contains_key(&global) {
+                    May
+                } else {
+                    Distinct
+                }
+            }
+            _ => Distinct,
+        },
+        _ => May,
+    }
+}
+
+/// Whether every value the local pointer gets has a base that is a parameter or named object of its own.
+fn derived_elsewhere(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
+    let Some(writes) = effects.writes.get(&s) else {
+        return false;
+    };
+    !writes.is_empty()
+        && writes.iter().all(|&w| {
+            let value = match body.op(w) {
+                Op::Declare(_) => body.args(w).first().copied(),
+                Op::Assign => body.args(w).get(1).copied(),
+                _ => None,
+            };
+            let Some(mut v) = value else { return false };
+            while *body.op(v) == Op::Cast {
+                v = body.args(v)[0];
+            }
+            is_allocation(body, v)
+                || base_symbol(body, v).is_some_and(|b| {
+                    b != s
+                        && match body.symbols[b].storage {
+                            Storage::Param(_) => {
+                                !body.types.quals(body.symbols[b].ty).is_restrict
+                                    && effects.is_single_valued(b)
+                            }
+                            _ => matches!(body.types.kind(body.symbols[b].ty), TypeKind::Array { .. }),
+                        }
+                })
+        })
+}

@@ -1,0 +1,621 @@
+//! Dependences between two accesses, exactly (F4.2): a cheap test first, integer sets where it cannot answer.
+
+use base::Budget;
+use rustc_hash::FxHashMap;
+use term::SymbolId;
+
+use crate::nest::{Access, Model};
+use crate::value::{Constraint, Poly, Var, VarKind};
+use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind, Param, Witness};
+
+/// What two accesses of one object are to each other, across iterations of the root.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Proved: no cell is shared by different iterations.
+    No,
+    /// With a witness.
+    Yes(Box<Dependence>),
+    /// It may exist; why that is all we know.
+    Maybe(Box<Dependence>, Obstacle),
+}
+
+/// What the two paths (subscripts and fields) demand for the places to overlap.
+enum Overlap {
+    Never,
+    /// These differences are zero; `exact` if that is all.
+    When {
+        equal: Vec<(Poly, Poly)>,
+        exact: bool,
+    },
+}
+
+fn overlap(a: &Access, b: &Access) -> Overlap {
+    #[derive(Clone)]
+    enum Part<'x> {
+        Sub(&'x Option<Poly>),
+        Field(&'x str),
+    }
+    fn parts(a: &Access) -> Vec<Part<'_>> {
+        let mut out = Vec::new();
+        let mut fields = a.fields.iter().peekable();
+        for (k, s) in a.subs.iter().enumerate() {
+            while let Some((_, f)) = fields.next_if(|(at, _)| *at <= k) {
+                out.push(Part::Field(f));
+            }
+            out.push(Part::Sub(&s.value));
+        }
+        out.extend(fields.map(|(_, f)| Part::Field(f)));
+        out
+    }
+    let mut equal = Vec::new();
+    let mut exact = true;
+    for (x, y) in parts(a).iter().zip(parts(b).iter()) {
+        match (x, y) {
+            (Part::Field(f), Part::Field(g)) => {
+                if f != g {
+                    return Overlap::Never;
+                }
+            }
+            (Part::Sub(Some(p)), Part::Sub(Some(q))) => equal.push((p.clone(), q.clone())),
+            (Part::Sub(_), Part::Sub(_)) => exact = false,
+            _ => {
+                exact = false;
+                break;
+            }
+        }
+    }
+    Overlap::When { equal, exact }
+}
+
+/// Zero-index and single-index tests on subscripts that use the root's counter alone: `true` if no two different
+/// iterations of the root can meet (Goff, Kennedy & Tseng, PLDI 1991: ZIV, strong SIV).
+fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)]) -> bool {
+    equal.iter().any(|(p, q)| {
+        let only = |e: &Poly| e.vars().all(|v| v == root || model.is_param(v));
+        if !only(p) || !only(q) {
+            return false;
+        }
+        let (a, b) = (p.coefficient(root), q.coefficient(root));
+        if a != b {
+            return false;
+        }
+        // a*x + r = a*x' + s
+        let Some(diff) = Poly::sub(q, p) else { return false };
+        let Some(d) = diff.as_constant() else { return false };
+        if a == 0 {
+            d != 0
+        } else {
+            // a*(x - x') = d: only x = x' if d = 0; nothing if a does not divide d.
+            d == 0 || d % a != 0
+        }
+    })
+}
+
+/// Variables of a pair, numbered for the integer sets: parameters, then the counters of source and of sink; the rest
+/// are existential.
+struct Frame<'m, 'a> {
+    model: &'m Model<'a>,
+    params: Vec<Var>,
+    /// Model loops around source and sink; dims are source's then sink's.
+    source_loops: Vec<usize>,
+    sink_loops: Vec<usize>,
+    exists: FxHashMap<(Var, bool), usize>,
+    constraints: Vec<poly::Constraint>,
+    /// Values fixed for factors of products.
+    fixed: FxHashMap<Var, i128>,
+    failed: bool,
+}
+
+impl<'m, 'a> Frame<'m, 'a> {
+    fn new(
+        model: &'m Model<'a>,
+        source: &Access,
+        sink: &Access,
+        fixed: FxHashMap<Var, i128>,
+    ) -> Frame<'m, 'a> {
+        Frame {
+            model,
+            params: Vec::new(),
+            source_loops: source.loops.clone(),
+            sink_loops: sink.loops.clone(),
+            exists: FxHashMap::default(),
+            constraints: Vec::new(),
+            fixed,
+            failed: false,
+        }
+    }
+
+    fn row(&mut self, p: &Poly, sink: bool) -> poly::Row {
+        let mut row = poly::Row::constant(p.constant_part());
+        for (m, c) in p.terms() {
+            let [v] = m else {
+                if !m.is_empty() {
+                    self.failed = true;
+                }
+                continue;
+            };
+            match &self.model.vars[*v as usize] {
+                VarKind::Param(_) => {
+                    if let Some(k) = self.fixed.get(v) {
+                        row.constant += c * k;
+                        continue;
+                    }
+                    let at = self.param_at(*v);
+                    row = add_param(row, at, c);
+                }
+                VarKind::Product(factors) => {
+                    let value: Option<i128> = factors
+                        .iter()
+                        .map(|f| self.fixed.get(f).copied())
+                        .try_fold(1i128, |a, k| a.checked_mul(k?));
+                    match value {
+                        Some(k) => row.constant += c * k,
+                        None => {
+                            let at = self.param_at(*v);
+                            row = add_param(row, at, c);
+                        }
+                    }
+                }
+                VarKind::Iter(l) => {
+                    let loops = if sink {
+                        &self.sink_loops
+                    } else {
+                        &self.source_loops
+                    };
+                    let base = if sink { self.source_loops.len() } else { 0 };
+                    match loops.iter().position(|x| x == l) {
+                        Some(k) => row = add_dim(row, base + k, c),
+                        // A counter of a loop that is not around the access: its value after that loop, unknown.
+                        None => {
+                            let at = self.exist_at(*v, sink);
+                            row = add_exist(row, at, c);
+                        }
+                    }
+                }
+                VarKind::Quotient | VarKind::Fresh => {
+                    let at = self.exist_at(*v, sink);
+                    row = add_exist(row, at, c);
+                }
+            }
+        }
+        row
+    }
+
+    fn param_at(&mut self, v: Var) -> usize {
+        match self.params.iter().position(|&p| p == v) {
+            Some(i) => i,
+            None => {
+                self.params.push(v);
+                self.params.len() - 1
+            }
+        }
+    }
+
+    fn exist_at(&mut self, v: Var, sink: bool) -> usize {
+        if let Some(&k) = self.exists.get(&(v, sink)) {
+            return k;
+        }
+        let k = self.exists.len();
+        self.exists.insert((v, sink), k);
+        // A quotient brings its definition along.
+        if let Some((_, defs)) = self.model.quotients.iter().find(|(q, _)| *q == v) {
+            for d in defs.clone() {
+                self.add(&d, sink);
+            }
+        }
+        k
+    }
+
+    fn add(&mut self, c: &Constraint, sink: bool) {
+        let row = self.row(&c.poly, sink);
+        self.constraints.push(if c.equality {
+            poly::Constraint::eq(row)
+        } else {
+            poly::Constraint::ge(row)
+        });
+    }
+
+    /// `p` at the source minus `q` at the sink.
+    fn difference(&mut self, p: &Poly, q: &Poly) -> poly::Row {
+        let a = self.row(p, false);
+        let b = self.row(q, true);
+        match a.checked_sub(&b) {
+            Some(r) => r,
+            None => {
+                self.failed = true;
+                poly::Row::default()
+            }
+        }
+    }
+}
+
+fn add_param(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
+    if row.params.len() <= at {
+        row.params.resize(at + 1, 0);
+    }
+    row.params[at] += c;
+    row
+}
+
+fn add_dim(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
+    if row.dims.len() <= at {
+        row.dims.resize(at + 1, 0);
+    }
+    row.dims[at] += c;
+    row
+}
+
+fn add_exist(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
+    if row.exists.len() <= at {
+        row.exists.resize(at + 1, 0);
+    }
+    row.exists[at] += c;
+    row
+}
+
+/// The pairs of instances (source before sink in the root's iterations) that share a cell.
+struct Pairs {
+    set: poly::Set,
+    params: Vec<Var>,
+    source_loops: Vec<usize>,
+    sink_loops: Vec<usize>,
+}
+
+fn pairs(
+    model: &Model<'_>,
+    source: &Access,
+    sink: &Access,
+    equal: &[(Poly, Poly)],
+    fixed: &FxHashMap<Var, i128>,
+    budget: &Budget,
+) -> poly::Result<Option<Pairs>> {
+    // All parameters first, so that every disjunct has the same space.
+    let mut all_params: Vec<Var> = Vec::new();
+    let mut disjuncts = Vec::new();
+    for da in &source.domain.pieces {
+        for db in &sink.domain.pieces {
+            let mut f = Frame::new(model, source, sink, fixed.clone());
+            f.params = all_params.clone();
+            for c in da {
+                f.add(c, false);
+            }
+            for c in db {
+                f.add(c, true);
+            }
+            for (p, q) in equal {
+                let row = f.difference(p, q);
+                f.constraints.push(poly::Constraint::eq(row));
+            }
+            // Context only over parameters in use (and what follows from them).
+            let mut used = f.params.len();
+            loop {
+                let mut added = false;
+                for c in &model.context {
+                    let touches = c
+                        .poly
+                        .vars()
+                        .any(|v| f.params.contains(&v) || f.fixed.contains_key(&v));
+                    if touches {
+                        f.add(c, false);
+                        added = true;
+                    }
+                }
+                if !added || f.params.len() == used {
+                    break;
+                }
+                used = f.params.len();
+            }
+            // Root: source first.
+            let n = f.source_loops.len();
+            f.constraints
+                .push(poly::Constraint::ge(poly::Row::constant(-1).dim(n, 1).dim(0, -1)));
+            if f.failed {
+                return Ok(None);
+            }
+            all_params = f.params.clone();
+            disjuncts.push((f.exists.len(), f.constraints));
+        }
+    }
+    let dims = source.loops.len() + sink.loops.len();
+    let space = poly::Space {
+        params: all_params.len(),
+        dims,
+    };
+    let mut set = poly::Set::empty(space, budget)?;
+    for (i, (exists, constraints)) in disjuncts.iter().enumerate() {
+        let one = poly::Set::from_constraints(space, *exists, constraints, budget)?;
+        set = if i == 0 { one } else { set.union(&one, budget)? };
+    }
+    Ok(Some(Pairs {
+        set,
+        params: all_params,
+        source_loops: source.loops.clone(),
+        sink_loops: sink.loops.clone(),
+    }))
+}
+
+/// Tests one ordered pair: `source` in an earlier iteration of the root than `sink`.
+pub(crate) fn test(
+    model: &Model<'_>,
+    ids: &[Option<LoopId>],
+    source: &Access,
+    sink: &Access,
+    detail: bool,
+    budget: &Budget,
+) -> Outcome {
+    let (equal, paths_exact) = match overlap(source, sink) {
+        Overlap::Never => return Outcome::No,
+        Overlap::When { equal, exact } => (equal, exact),
+    };
+    let root = model.loops[0].var;
+    if source.domain.pieces.is_empty() || sink.domain.pieces.is_empty() || quick_no(root, model, &equal) {
+        return Outcome::No;
+    }
+    let kind = match (source.write, sink.write) {
+        (true, true) => DependenceKind::Output,
+        (true, false) => DependenceKind::Flow,
+        _ => DependenceKind::Anti,
+    };
+    let common: Vec<usize> = source
+        .loops
+        .iter()
+        .zip(&sink.loops)
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| *a)
+        .collect();
+    let mut dependence = Dependence {
+        kind,
+        object: object(source),
+        source: source.term,
+        sink: sink.term,
+        loops: common
+            .iter()
+            .filter_map(|&l| ids.get(l).copied().flatten())
+            .collect(),
+        direction: vec![Direction::LT; 1],
+        distance: vec![None; common.len()],
+        witness: None,
+    };
+    dependence.direction.resize(common.len(), Direction::ANY);
+    let reason = source.why.clone().or_else(|| sink.why.clone());
+    let exact =
+        paths_exact && source.why.is_none() && sink.why.is_none() && source.domain.exact && sink.domain.exact;
+    let maybe = |d: Dependence, o: Option<ObstacleKind>| {
+        let obstacle = match o {
+            Some(kind) => Obstacle {
+                kind,
+                term: sink.term,
+            },
+            None => reason.clone().unwrap_or(Obstacle {
+                kind: ObstacleKind::Unproved,
+                term: sink.term,
+            }),
+        };
+        Outcome::Maybe(Box::new(d), obstacle)
+    };
+    let stopped = |e: &poly::Error| match e {
+        poly::Error::Spent | poly::Error::Cancelled => Some(ObstacleKind::Budget),
+        _ => Some(ObstacleKind::Unproved),
+    };
+    let none = FxHashMap::default();
+    let found = match pairs(model, source, sink, &equal, &none, budget) {
+        Ok(Some(p)) => p,
+        Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
+        Err(e) => return maybe(dependence, stopped(&e)),
+    };
+    match found.set.is_empty(budget) {
+        Ok(true) => return Outcome::No,
+        Ok(false) => {}
+        Err(e) => return maybe(dependence, stopped(&e)),
+    }
+    if !exact {
+        return maybe(dependence, None);
+    }
+    // Products of parameters are not numbers one may choose freely: fix their factors.
+    let mut factors: Vec<Var> = Vec::new();
+    for &v in &found.params {
+        if let VarKind::Product(fs) = &model.vars[v as usize] {
+            for f in fs {
+                if !factors.contains(f) {
+                    factors.push(*f);
+                }
+            }
+        }
+    }
+    let chosen = if factors.is_empty() {
+        match found.set.sample_point(budget) {
+            Ok(Some(p)) => Some((found, p, none)),
+            Ok(None) => None,
+            Err(e) => return maybe(dependence, stopped(&e)),
+        }
+    } else {
+        match with_fixed_factors(model, source, sink, &equal, &factors, budget) {
+            Ok(c) => c,
+            Err(e) => return maybe(dependence, stopped(&e)),
+        }
+    };
+    let Some((found, point, fixed)) = chosen else {
+        return maybe(dependence, Some(ObstacleKind::Unproved));
+    };
+    dependence.witness = witness(model, source, &found, &point, &fixed);
+    if dependence.witness.is_none() {
+        return maybe(dependence, Some(ObstacleKind::Unproved));
+    }
+    describe(&found, &common, &point, detail, &mut dependence, budget);
+    Outcome::Yes(Box::new(dependence))
+}
+
+type Chosen = Option<(Pairs, poly::Point, FxHashMap<Var, i128>)>;
+
+fn with_fixed_factors(
+    model: &Model<'_>,
+    source: &Access,
+    sink: &Access,
+    equal: &[(Poly, Poly)],
+    factors: &[Var],
+    budget: &Budget,
+) -> poly::Result<Chosen> {
+    const TRY: [i128; 7] = [4, 1, 2, 3, 0, 5, 8];
+    if factors.len() > 3 {
+        return Ok(None);
+    }
+    let total = TRY.len().pow(factors.len() as u32);
+    for n in 0..total {
+        let mut k = n;
+        let mut fixed = FxHashMap::default();
+        for &f in factors {
+            fixed.insert(f, TRY[k % TRY.len()]);
+            k /= TRY.len();
+        }
+        let Some(p) = pairs(model, source, sink, equal, &fixed, budget)? else {
+            return Ok(None);
+        };
+        if let Some(point) = p.set.sample_point(budget)? {
+            return Ok(Some((p, point, fixed)));
+        }
+    }
+    Ok(None)
+}
+
+/// The object an access belongs to.
+pub(crate) fn object(a: &Access) -> Object {
+    Object {
+        symbol: a.base,
+        fields: a.fields.iter().map(|f| f.1.clone()).collect(),
+    }
+}
+
+fn witness(
+    model: &Model<'_>,
+    source: &Access,
+    pairs: &Pairs,
+    point: &poly::Point,
+    fixed: &FxHashMap<Var, i128>,
+) -> Option<Witness> {
+    let n = pairs.source_loops.len();
+    let value_at = |p: &Poly, sink: bool| -> Option<i128> {
+        let mut sum = p.constant_part();
+        for (m, c) in p.terms() {
+            let mut product = c;
+            for v in m {
+                let x = match &model.vars[*v as usize] {
+                    VarKind::Param(_) => match fixed.get(v) {
+                        Some(k) => *k,
+                        None => *point.params.get(pairs.params.iter().position(|q| q == v)?)?,
+                    },
+                    VarKind::Product(fs) => fs
+                        .iter()
+                        .map(|f| fixed.get(f).copied())
+                        .try_fold(1i128, |a, k| a.checked_mul(k?))?,
+                    VarKind::Iter(l) => {
+                        let (loops, base) = if sink {
+                            (&pairs.sink_loops, n)
+                        } else {
+                            (&pairs.source_loops, 0)
+                        };
+                        *point.dims.get(base + loops.iter().position(|x| x == l)?)?
+                    }
+                    _ => return None,
+                };
+                product = product.checked_mul(x)?;
+            }
+            if !m.is_empty() {
+                sum = sum.checked_add(product)?;
+            }
+        }
+        Some(sum)
+    };
+    let indices = |loops: &[usize], sink: bool| -> Option<Vec<(SymbolId, i128)>> {
+        let mut out = Vec::new();
+        for &l in loops {
+            if let Some((s, p)) = &model.loops[l].index {
+                out.push((*s, value_at(p, sink)?));
+            }
+        }
+        Some(out)
+    };
+    let iteration = model.loops[0].iteration.as_ref();
+    let mut params: Vec<(Param, i128)> = Vec::new();
+    for (v, x) in pairs.params.iter().zip(&point.params) {
+        if let VarKind::Param(p) = &model.vars[*v as usize] {
+            params.push((*p, *x));
+        }
+    }
+    for (v, x) in fixed {
+        if let VarKind::Param(p) = &model.vars[*v as usize] {
+            params.push((*p, *x));
+        }
+    }
+    params.sort_unstable();
+    // A quotient in a subscript is not among the point's coordinates; the cell is then left out.
+    let cell: Option<Vec<i128>> = source
+        .subs
+        .iter()
+        .map(|s| s.value.as_ref().and_then(|p| value_at(p, false)))
+        .collect();
+    Some(Witness {
+        params,
+        source: indices(&pairs.source_loops, false)?,
+        sink: indices(&pairs.sink_loops, true)?,
+        source_iteration: value_at(iteration?, false)?,
+        sink_iteration: value_at(iteration?, true)?,
+        cell: cell.unwrap_or_default(),
+    })
+}
+
+/// Fills directions and distances: starts with everything possible and removes what the set excludes.
+fn describe(
+    pairs: &Pairs,
+    common: &[usize],
+    point: &poly::Point,
+    detail: bool,
+    dependence: &mut Dependence,
+    budget: &Budget,
+) {
+    let n = pairs.source_loops.len();
+    for level in 0..common.len() {
+        let delta = |k: i128, sign: i128| poly::Row::constant(k).dim(n + level, sign).dim(level, -sign);
+        let excludes = |row: poly::Row| {
+            pairs
+                .set
+                .constrain(0, &[poly::Constraint::ge(row)], budget)
+                .and_then(|s| s.is_empty(budget))
+                .unwrap_or(false)
+        };
+        let (Some(s), Some(t)) = (point.dims.get(level), point.dims.get(n + level)) else {
+            return;
+        };
+        let d = t - s;
+        if !detail && level > 0 {
+            return;
+        }
+        // No other distance than the witness's?
+        if excludes(delta(-d - 1, 1)) && excludes(delta(d - 1, -1)) {
+            dependence.distance[level] = Some(d);
+            dependence.direction[level] = match d.signum() {
+                1 => Direction::LT,
+                0 => Direction::EQ,
+                _ => Direction::GT,
+            };
+            continue;
+        }
+        if level == 0 {
+            continue;
+        }
+        let mut dir = Direction::ANY;
+        if excludes(delta(-1, 1)) {
+            dir.lt = false;
+        }
+        if excludes(delta(-1, -1)) {
+            dir.gt = false;
+        }
+        let equal = pairs
+            .set
+            .constrain(0, &[poly::Constraint::eq(delta(0, 1))], budget)
+            .and_then(|s| s.is_empty(budget));
+        if equal == Ok(true) {
+            dir.eq = false;
+        }
+        dependence.direction[level] = dir;
+    }
+}

@@ -1,0 +1,419 @@
+//! Which local variables may be read after a loop, and which a loop's iteration reads before it writes them.
+//!
+//! Backward and forward walks over the structured tree (no graph is built). A body with `goto` or with a place that
+//! was not understood answers "all": pessimism is the only safe side here.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, SymbolId, TermId};
+
+pub(crate) type Set = FxHashSet<SymbolId>;
+
+/// For every loop the variables that may be read after it before they are written again.
+pub(crate) struct Liveness {
+    /// `None`: everything may be.
+    after: Option<FxHashMap<TermId, Set>>,
+}
+
+impl Liveness {
+    pub(crate) fn new(body: &Body) -> Liveness {
+        let opaque = body
+            .walk(body.root)
+            .any(|t| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_)));
+        if opaque {
+            return Liveness { after: None };
+        }
+        let mut walk = Backward {
+            body,
+            after: FxHashMap::default(),
+            breaks: Vec::new(),
+            continues: Vec::new(),
+            depth: 0,
+        };
+        let ok = walk.live(body.root, Set::default()).is_some();
+        Liveness {
+            after: ok.then_some(walk.after),
+        }
+    }
+
+    /// Whether the variable may be read after the loop. Only meaningful for variables nobody else can reach.
+    pub(crate) fn is_live_after(&self, loop_term: TermId, s: SymbolId) -> bool {
+        match &self.after {
+            Some(map) => map.get(&loop_term).is_none_or(|set| set.contains(&s)),
+            None => true,
+        }
+    }
+}
+
+struct Backward<'a> {
+    body: &'a Body,
+    after: FxHashMap<TermId, Set>,
+    breaks: Vec<Set>,
+    continues: Vec<Set>,
+    depth: u32,
+}
+
+const MAX_DEPTH: u32 = 400;
+
+impl Backward<'_> {
+    /// Live before the term, given live after. `None`: too deep to say.
+    fn live(&mut self, t: TermId, after: Set) -> Option<Set> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let out = self.live_inner(t, after);
+        self.depth -= 1;
+        out
+    }
+
+    fn live_inner(&mut self, t: TermId, mut live: Set) -> Option<Set> {
+        let body = self.body;
+        let args = body.args(t);
+        Some(match body.op(t) {
+            Op::List | Op::Program | Op::Comma | Op::Function(_) => {
+                for &a in args.iter().rev() {
+                    live = self.live(a, live)?;
+                }
+                live
+            }
+            Op::If | Op::Select => {
+                let mut joined = self.live(*args.get(1)?, live.clone())?;
+                match args.get(2) {
+                    Some(&e) => joined.extend(self.live(e, live)?),
+                    None => joined.extend(live),
+                }
+                self.live(*args.first()?, joined)?
+            }
+            Op::Binary(b) if b.is_logical() => {
+                let mut joined = self.live(*args.get(1)?, live.clone())?;
+                joined.extend(live);
+                self.live(*args.first()?, joined)?
+            }
+            Op::For => {
+                let (init, cond, step, inner) = (*args.first()?, *args.get(1)?, *args.get(2)?, *args.get(3)?);
+                self.note(t, &live);
+                // Live at the top (before the condition): a fixpoint that only grows.
+                let mut top = live.clone();
+                loop {
+                    let before_step = self.live(step, top.clone())?;
+                    self.breaks.push(live.clone());
+                    self.continues.push(before_step.clone());
+                    let before_body = self.live(inner, before_step);
+                    self.breaks.pop();
+                    self.continues.pop();
+                    let mut at_cond = before_body?;
+                    at_cond.extend(live.iter().copied());
+                    let next = self.live(cond, at_cond)?;
+                    let size = top.len();
+                    top.extend(next);
+                    if top.len() == size {
+                        break;
+                    }
+                }
+                self.live(init, top)?
+            }
+            Op::While => {
+                self.note(t, &live);
+                let mut top = live.clone();
+                loop {
+                    self.breaks.push(live.clone());
+                    self.continues.push(top.clone());
+                    let before_body = self.live(*args.get(1)?, top.clone());
+                    self.breaks.pop();
+                    self.continues.pop();
+                    let mut at_cond = before_body?;
+                    at_cond.extend(live.iter().copied());
+                    let next = self.live(*args.first()?, at_cond)?;
+                    let size = top.len();
+                    top.extend(next);
+                    if top.len() == size {
+                        break;
+                    }
+                }
+                top
+            }
+            Op::DoWhile => {
+                self.note(t, &live);
+                let mut top = live.clone();
+                loop {
+                    let mut at_end = top.clone();
+                    at_end.extend(live.iter().copied());
+                    let before_cond = self.live(*args.get(1)?, at_end)?;
+                    self.breaks.push(live.clone());
+                    self.continues.push(before_cond.clone());
+                    let before_body = self.live(*args.first()?, before_cond);
+                    self.breaks.pop();
+                    self.continues.pop();
+                    let next = before_body?;
+                    let size = top.len();
+                    top.extend(next);
+                    if top.len() == size {
+                        break;
+                    }
+                }
+                top
+            }
+            Op::Switch => {
+                // Any statement of the body may come first: nothing is surely written.
+                self.breaks.push(live.clone());
+                let inside = self.live(*args.get(1)?, live.clone());
+                self.breaks.pop();
+                let mut joined = inside?;
+                joined.extend(live);
+                // Reads anywhere inside may be reached from a later label.
+                joined.extend(reads_in(body, *args.get(1)?));
+                self.live(*args.first()?, joined)?
+            }
+            Op::Break => self.breaks.last().cloned().unwrap_or_default(),
+            Op::Continue => self.continues.last().cloned().unwrap_or_default(),
+            Op::Return => match args.first() {
+                Some(&e) => self.live(e, Set::default())?,
+                None => Set::default(),
+            },
+            Op::Declare(s) => {
+                live.remove(s);
+                match args.first() {
+                    Some(&e) => self.live(e, live)?,
+                    None => live,
+                }
+            }
+            Op::Assign => {
+                let (place, value) = (*args.first()?, *args.get(1)?);
+                match body.as_symbol(place) {
+                    Some(s) => {
+                        live.remove(&s);
+                        self.live(value, live)?
+                    }
+                    None => {
+                        live = self.live(value, live)?;
+                        self.live(place, live)?
+                    }
+                }
+            }
+            Op::Sym(s) => {
+                live.insert(*s);
+                live
+            }
+            Op::SizeOf => live,
+            _ => {
+                for &a in args.iter().rev() {
+                    live = self.live(a, live)?;
+                }
+                live
+            }
+        })
+    }
+
+    fn note(&mut self, t: TermId, live: &Set) {
+        self.after.entry(t).or_default().extend(live.iter().copied());
+    }
+}
+
+fn reads_in(body: &Body, root: TermId) -> Set {
+    body.walk(root).filter_map(|t| body.as_symbol(t)).collect()
+}
+
+/// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an
+/// earlier iteration included. `None`: too deep to say.
+pub(crate) fn exposed_reads(body: &Body, parts: &[TermId]) -> Option<Set> {
+    let mut f = Forward {
+        body,
+        exposed: Set::default(),
+        depth: 0,
+    };
+    let mut state = State::Reached(Set::default());
+    for &p in parts {
+        state = f.flow(p, state)?;
+    }
+    Some(f.exposed)
+}
+
+/// What is surely written when control gets here; `Ended` where it cannot get here.
+#[derive(Clone)]
+enum State {
+    Reached(Set),
+    Ended,
+}
+
+struct Forward<'a> {
+    body: &'a Body,
+    exposed: Set,
+    depth: u32,
+}
+
+impl Forward<'_> {
+    fn flow(&mut self, t: TermId, state: State) -> Option<State> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let out = self.flow_inner(t, state);
+        self.depth -= 1;
+        out
+    }
+
+    fn flow_inner(&mut self, t: TermId, state: State) -> Option<State> {
+        let State::Reached(written) = state else {
+            return Some(State::Ended);
+        };
+        let body = self.body;
+        let args = body.args(t);
+        let here = |w: Set| Some(State::Reached(w));
+        match body.op(t) {
+            Op::If | Op::Select => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                let a = self.flow(*args.get(1)?, s.clone())?;
+                let b = match args.get(2) {
+                    Some(&e) => self.flow(e, s)?,
+                    None => s,
+                };
+                Some(join(a, b))
+            }
+            Op::Binary(b) if b.is_logical() => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                self.flow(*args.get(1)?, s.clone())?;
+                Some(s)
+            }
+            Op::For => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                let s = self.flow(*args.get(1)?, s)?;
+                // The body may not run; what it reads on its first run is what counts (a later run has seen more
+                // writes). `continue` reaches the step with less written than the body's end.
+                let inside = self.flow(*args.get(3)?, s.clone())?;
+                let at_step = if has_continue(body, *args.get(3)?) {
+                    s.clone()
+                } else {
+                    inside
+                };
+                self.flow(*args.get(2)?, at_step)?;
+                Some(s)
+            }
+            Op::While => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                self.flow(*args.get(1)?, s.clone())?;
+                Some(s)
+            }
+            Op::DoWhile => {
+                let inner = *args.first()?;
+                let s = State::Reached(written);
+                let end = self.flow(inner, s.clone())?;
+                // A `continue` or `break` may leave early with less written.
+                let end = if leaves_early(body, inner) { s } else { end };
+                self.flow(*args.get(1)?, end)
+            }
+            Op::Switch => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                // Any label may be entered first: each statement sees only what was written before the switch.
+                for &item in body.args(*args.get(1)?) {
+                    self.flow(item, s.clone())?;
+                }
+                Some(s)
+            }
+            Op::Break | Op::Continue => Some(State::Ended),
+            Op::Return => {
+                if let Some(&e) = args.first() {
+                    self.flow(e, State::Reached(written))?;
+                }
+                Some(State::Ended)
+            }
+            Op::Declare(s) => match args.first() {
+                Some(&e) => match self.flow(e, State::Reached(written))? {
+                    State::Reached(mut w) => {
+                        w.insert(*s);
+                        here(w)
+                    }
+                    ended => Some(ended),
+                },
+                // Without an initialiser the variable holds nothing: a read before a write is not carried over from
+                // the iteration before (each has its own), so it counts as written.
+                None => {
+                    let mut w = written;
+                    w.insert(*s);
+                    here(w)
+                }
+            },
+            Op::Assign => {
+                let (place, value) = (*args.first()?, *args.get(1)?);
+                match body.as_symbol(place) {
+                    Some(s) => match self.flow(value, State::Reached(written))? {
+                        State::Reached(mut w) => {
+                            w.insert(s);
+                            here(w)
+                        }
+                        ended => Some(ended),
+                    },
+                    None => {
+                        let s = self.flow(place, State::Reached(written))?;
+                        self.flow(value, s)
+                    }
+                }
+            }
+            Op::Sym(s) => {
+                if !written.contains(s) {
+                    self.exposed.insert(*s);
+                }
+                here(written)
+            }
+            Op::SizeOf => here(written),
+            _ => {
+                let mut state = State::Reached(written);
+                for &a in args {
+                    state = self.flow(a, state)?;
+                }
+                Some(state)
+            }
+        }
+    }
+}
+
+fn join(a: State, b: State) -> State {
+    match (a, b) {
+        (State::Ended, s) | (s, State::Ended) => s,
+        (State::Reached(a), State::Reached(b)) => State::Reached(a.intersection(&b).copied().collect()),
+    }
+}
+
+/// Whether a `continue` of this very loop occurs in its body.
+fn has_continue(body: &Body, inner: TermId) -> bool {
+    jumps(body, inner, false)
+}
+
+fn leaves_early(body: &Body, inner: TermId) -> bool {
+    jumps(body, inner, true)
+}
+
+fn jumps(body: &Body, inner: TermId, breaks_too: bool) -> bool {
+    // (term, whether a `break` here would leave our loop, whether a `continue` would)
+    let mut stack = vec![(inner, true, true)];
+    while let Some((t, ours_break, ours_continue)) = stack.pop() {
+        match body.op(t) {
+            Op::Continue if ours_continue => return true,
+            Op::Break if ours_break && breaks_too => return true,
+            op => {
+                let (b, c) = match op {
+                    op if op.is_loop() => (false, false),
+                    Op::Switch => (false, ours_continue),
+                    _ => (ours_break, ours_continue),
+                };
+                stack.extend(body.args(t).iter().map(|&a| (a, b, c)));
+            }
+        }
+    }
+    false
+}
+
+/// Whether control may leave the loop other than through its condition: `break`, `return`, `goto`, a label inside.
+pub(crate) fn early_exit(body: &Body, loop_term: TermId) -> Option<TermId> {
+    let mut stack: Vec<(TermId, bool)> = body.args(loop_term).iter().map(|&a| (a, true)).collect();
+    while let Some((t, ours)) = stack.pop() {
+        match body.op(t) {
+            Op::Return | Op::Goto(_) | Op::Label(_) => return Some(t),
+            Op::Break if ours => return Some(t),
+            op => {
+                let ours = ours && !op.is_loop() && !matches!(op, Op::Switch);
+                stack.extend(body.args(t).iter().map(|&a| (a, ours)));
+            }
+        }
+    }
+    None
+}

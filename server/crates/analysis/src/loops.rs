@@ -1,0 +1,716 @@
+//! From a body to the facts of each of its loops.
+
+use base::Budget;
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, FloatKind, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::alias::{aliasing, Aliasing};
+use crate::control::control;
+use crate::depend::{self, Outcome};
+use crate::effects::Effects;
+use crate::liveness::{early_exit, exposed_reads, Liveness};
+use crate::nest::{Access, Model, Need, Obligation};
+use crate::reductions::{updates, Update};
+use crate::value::{Poly, Var, VarKind};
+use crate::{
+    Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, Induction, LoopFacts, LoopId,
+    MarkFacts, MetBy, Object, Obstacle, ObstacleKind, Param, Pred, Private, Reduction, ReductionOp, Verdict,
+};
+
+/// Dependences listed per loop at most; more would not be read.
+const MAX_LISTED: usize = 12;
+
+/// What is worked out once per body.
+pub(crate) struct Context<'a> {
+    pub body: &'a Body,
+    pub effects: Effects<'a>,
+    pub liveness: Liveness,
+    /// Loops with the number of the one around.
+    pub loops: Vec<(TermId, Option<usize>, u32)>,
+    pub controls: Vec<Result<Control, Obstacle>>,
+    ids: FxHashMap<TermId, LoopId>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(body: &'a Body) -> Context<'a> {
+        let effects = Effects::new(body);
+        let liveness = Liveness::new(body);
+        let mut loops = Vec::new();
+        // Parents come before children: remember the loop around each term on the way down.
+        let mut stack = vec![(body.root, None, 0)];
+        while let Some((t, around, depth)) = stack.pop() {
+            let (around, depth) = if body.op(t).is_loop() {
+                loops.push((t, around, depth));
+                (Some(loops.len() - 1), depth + 1)
+            } else {
+                (around, depth)
+            };
+            stack.extend(body.args(t).iter().rev().map(|&a| (a, around, depth)));
+        }
+        let controls = loops
+            .iter()
+            .map(|&(t, _, _)| control(body, t, &effects))
+            .collect();
+        let ids = loops
+            .iter()
+            .enumerate()
+            .map(|(i, l)| (l.0, LoopId(i as u32)))
+            .collect();
+        Context {
+            body,
+            effects,
+            liveness,
+            loops,
+            controls,
+            ids,
+        }
+    }
+
+    fn enclosing(&self, at: usize) -> Vec<(TermId, Option<Control>)> {
+        let mut out = Vec::new();
+        let mut next = self.loops[at].1;
+        while let Some(i) = next {
+            out.push((self.loops[i].0, self.controls[i].clone().ok()));
+            next = self.loops[i].1;
+        }
+        out.reverse();
+        out
+    }
+
+    pub(crate) fn model(&'a self, at: usize, c: &Control) -> Model<'a> {
+        Model::build(self.body, &self.effects, self.loops[at].0, c, &self.enclosing(at))
+    }
+
+    pub(crate) fn loop_ids(&self, model: &Model<'_>) -> Vec<Option<LoopId>> {
+        model
+            .loops
+            .iter()
+            .map(|l| self.ids.get(&l.term).copied())
+            .collect()
+    }
+}
+
+pub(crate) fn analyze(body: &Body, steps_per_loop: u64, budget: &Budget) -> Facts {
+    let cx = Context::new(body);
+    let mut facts = Facts::default();
+    for at in 0..cx.loops.len() {
+        let part = budget.part(steps_per_loop);
+        let l = one_loop(&cx, at, steps_per_loop > crate::TYPING_STEPS, &part);
+        if l.obstacles.iter().any(|o| o.kind == ObstacleKind::Budget) {
+            facts.out_of_budget = true;
+        }
+        facts.loops.push(l);
+    }
+    facts
+}
+
+fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopFacts {
+    let body = cx.body;
+    let (t, parent, depth) = cx.loops[at];
+    let mut facts = LoopFacts {
+        term: t,
+        parent: parent.map(|p| LoopId(p as u32)),
+        depth,
+        control: cx.controls[at].clone(),
+        verdict: Verdict::Unknown,
+        conditions: Vec::new(),
+        dependences: Vec::new(),
+        obstacles: Vec::new(),
+        privates: Vec::new(),
+        reductions: Vec::new(),
+        inductions: Vec::new(),
+        mark: mark_of(body, t),
+    };
+    // What is inside and cannot be seen through stops everything.
+    blockers(body, t, &mut facts.obstacles);
+    let control = match &cx.controls[at] {
+        Ok(c) => c.clone(),
+        Err(o) => {
+            facts.obstacles.insert(0, o.clone());
+            return facts;
+        }
+    };
+    if let Some(exit) = early_exit(body, t) {
+        facts.obstacles.push(Obstacle {
+            kind: ObstacleKind::EarlyExit,
+            term: exit,
+        });
+    }
+    if !facts.obstacles.is_empty() {
+        return facts;
+    }
+    if budget.spend(1).is_err() {
+        facts.obstacles.push(Obstacle {
+            kind: ObstacleKind::Budget,
+            term: t,
+        });
+        return facts;
+    }
+    let mut model = cx.model(at, &control);
+    if !model.obstacles.is_empty() {
+        facts.obstacles = std::mem::take(&mut model.obstacles);
+        return facts;
+    }
+    let scalars = Scalars::new(cx, &model, &control);
+    facts.privates = scalars.privates.clone();
+    facts.inductions = scalars.inductions.clone();
+    facts.reductions = scalars.reductions.clone();
+
+    meet_obligations(&mut model, &mut facts);
+    let accesses: Vec<Access> = model
+        .accesses
+        .iter()
+        .filter(|a| !scalars.set_aside(a))
+        .cloned()
+        .collect();
+    alias_conditions(cx, &model, &accesses, &mut facts);
+    dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
+    for r in &facts.reductions {
+        if let (Some(kind), ReductionOp::Add | ReductionOp::Mul) = (body.types.as_float(r.ty), r.op) {
+            debug_assert!(kind != FloatKind::Long);
+            facts.conditions.push(Condition {
+                kind: ConditionKind::Reassociate(r.op, r.ty),
+                met_by: MetBy::User,
+                check: None,
+            });
+        }
+    }
+    facts.verdict = if facts.dependences.iter().any(|d| d.witness.is_some()) {
+        facts.obstacles.clear();
+        Verdict::Sequential
+    } else if !facts.obstacles.is_empty() {
+        Verdict::Unknown
+    } else if facts.reductions.is_empty() {
+        Verdict::Independent
+    } else {
+        Verdict::Reduction
+    };
+    match facts.verdict {
+        Verdict::Sequential => {
+            facts.dependences.sort_by_key(|d| d.witness.is_none());
+            facts.conditions.clear();
+        }
+        Verdict::Independent | Verdict::Reduction => facts.dependences.clear(),
+        Verdict::Unknown => {}
+    }
+    facts
+}
+
+fn mark_of(body: &Body, t: TermId) -> Option<MarkFacts> {
+    if *body.op(t) != Op::For {
+        return None;
+    }
+    let mark = body
+        .args(t)
+        .iter()
+        .skip(4)
+        .copied()
+        .find(|&m| matches!(body.op(m), Op::Mark(_)))?;
+    let Op::Mark(name) = body.op(mark) else {
+        return None;
+    };
+    let collapse = body.args(mark).iter().find_map(|&c| match body.op(c) {
+        Op::Apply(f) if &**f == "collapse" => body
+            .args(c)
+            .first()
+            .and_then(|&n| body.as_int(n))
+            .and_then(|n| u32::try_from(n).ok()),
+        _ => None,
+    });
+    Some(MarkFacts {
+        term: mark,
+        name: (!name.is_empty()).then(|| name.to_string()),
+        collapse,
+    })
+}
+
+/// Places under the loop that may do anything.
+fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
+    for x in body.walk(t) {
+        let kind = match body.op(x) {
+            Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
+                ObstacleKind::NotUnderstood
+            }
+            Op::Call => match body.args(x).first().and_then(|&f| body.as_symbol(f)) {
+                Some(f) if crate::effects::is_pure_callee(body, f) => continue,
+                Some(f) => ObstacleKind::UnknownCall(f),
+                None => ObstacleKind::IndirectCall,
+            },
+            _ => continue,
+        };
+        // A mark's clauses are not part of the program.
+        if matches!(body.op(x), Op::Apply(_)) && is_clause(body, t, x) {
+            continue;
+        }
+        let o = Obstacle { kind, term: x };
+        if !out.iter().any(|p| p.kind == o.kind) {
+            out.push(o);
+        }
+    }
+}
+
+fn is_clause(body: &Body, root: TermId, x: TermId) -> bool {
+    body.walk(root)
+        .any(|m| matches!(body.op(m), Op::Mark(_)) && body.args(m).contains(&x))
+}
+
+// ---- scalars
+
+struct Scalars {
+    index: SymbolId,
+    privates: Vec<Private>,
+    inductions: Vec<Induction>,
+    reductions: Vec<Reduction>,
+    /// Terms that belong to the reduction of that number.
+    groups: FxHashMap<TermId, usize>,
+    aside: FxHashSet<SymbolId>,
+}
+
+impl Scalars {
+    fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
+        let body = cx.body;
+        let root = model.root;
+        let args = body.args(root);
+        let (cond, step, inner) = (args[1], args[2], args[3]);
+        let mut written: Vec<SymbolId> = cx.effects.writes_in(root).iter().copied().collect();
+        written.sort_unstable();
+        let exposed = [vec![inner], vec![cond], vec![step]]
+            .iter()
+            .map(|parts| exposed_reads(body, parts))
+            .collect::<Option<Vec<_>>>();
+        let exposed: Option<FxHashSet<SymbolId>> = exposed.map(|v| v.into_iter().flatten().collect());
+        let mut s = Scalars {
+            index: control.index,
+            privates: Vec::new(),
+            inductions: Vec::new(),
+            reductions: Vec::new(),
+            groups: FxHashMap::default(),
+            aside: FxHashSet::default(),
+        };
+        s.aside.insert(control.index);
+        for &(symbol, k, update) in &model.inductions {
+            s.inductions.push(Induction {
+                symbol,
+                step: k,
+                update,
+            });
+            s.aside.insert(symbol);
+        }
+        for &symbol in &written {
+            let v = &body.symbols[symbol];
+            let scalar = matches!(
+                body.types.kind(v.ty),
+                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
+            );
+            if model.declared_inside(symbol) {
+                s.privates.push(Private {
+                    symbol,
+                    declared_inside: true,
+                });
+                continue;
+            }
+            if s.aside.contains(&symbol) || !scalar || !v.is_own_scalar() {
+                continue;
+            }
+            let comes_in = exposed.as_ref().is_none_or(|e| e.contains(&symbol));
+            if !comes_in && !cx.liveness.is_live_after(root, symbol) {
+                s.privates.push(Private {
+                    symbol,
+                    declared_inside: false,
+                });
+                s.aside.insert(symbol);
+            }
+        }
+        s.find_reductions(cx, model, inner);
+        s
+    }
+
+    fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId) {
+        let body = cx.body;
+        let mut left: Vec<Update> = updates(body, inner)
+            .into_iter()
+            .filter(|u| match body.as_symbol(u.place) {
+                Some(s) => !self.aside.contains(&s) && !model.declared_inside(s) && !self.is_const(body, s),
+                None => is_fixed_cell(model, u.place),
+            })
+            .collect();
+        while let Some(first) = left.first().cloned() {
+            let (same, rest): (Vec<Update>, Vec<Update>) =
+                left.into_iter().partition(|u| body.same(u.place, first.place));
+            left = rest;
+            if same.iter().any(|u| u.op != first.op) {
+                continue;
+            }
+            let occurrences: FxHashSet<TermId> =
+                same.iter().flat_map(|u| u.occurrences.iter().copied()).collect();
+            if let Some(s) = body.as_symbol(first.place) {
+                // Used for nothing else in the whole loop.
+                let all = body
+                    .walk(model.root)
+                    .filter(|&x| body.as_symbol(x) == Some(s))
+                    .count();
+                if all != occurrences.len() {
+                    continue;
+                }
+            }
+            let Some(base) = crate::nest::base_symbol(body, first.place) else {
+                continue;
+            };
+            let number = self.reductions.len();
+            for o in &occurrences {
+                self.groups.insert(*o, number);
+            }
+            self.reductions.push(Reduction {
+                object: Object {
+                    symbol: base,
+                    fields: Vec::new(),
+                },
+                place: first.place,
+                op: first.op,
+                ty: body.ty(first.place),
+                updates: same.iter().map(|u| u.statement).collect(),
+            });
+        }
+    }
+
+    fn is_const(&self, body: &Body, s: SymbolId) -> bool {
+        body.types.quals(body.symbols[s].ty).is_const
+    }
+
+    fn set_aside(&self, a: &Access) -> bool {
+        a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base) || a.base == self.index
+    }
+
+    fn same_group(&self, a: &Access, b: &Access) -> bool {
+        match (self.groups.get(&a.term), self.groups.get(&b.term)) {
+            (Some(x), Some(y)) => x == y,
+            _ => false,
+        }
+    }
+}
+
+/// Whether an element's place does not move during the loop.
+fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
+    let mut seen = false;
+    for a in model.accesses.iter().filter(|a| a.term == place) {
+        seen = true;
+        let fixed = a.subs.iter().all(|s| {
+            s.value
+                .as_ref()
+                .is_some_and(|p| p.vars().all(|v| model.is_param(v)))
+        });
+        if !fixed {
+            return false;
+        }
+    }
+    seen
+}
+
+// ---- conditions
+
+fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
+    let obligations = std::mem::take(&mut model.obligations);
+    let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) = obligations
+        .into_iter()
+        .partition(|o| o.poly.vars().all(|v| model.is_param(v)));
+    flat.append(&mut rest);
+    for o in flat {
+        let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
+        let kind = condition_kind(&o.kind);
+        if crate::prove::non_negative(&o.poly, &o.domain, &model.context) {
+            note(facts, kind, MetBy::Proof, None);
+            continue;
+        }
+        let is_param = |v: Var| model.is_param(v);
+        let needs = crate::prove::sufficient(&o.poly, &o.domain, &model.context, &is_param);
+        let preds: Option<Vec<Pred>> = needs.as_ref().and_then(|ps| {
+            ps.iter()
+                .map(|p| Some(Pred::NonNegative(expr_of(model, p)?)))
+                .collect()
+        });
+        match preds {
+            Some(preds) if !preds.is_empty() => {
+                let pred = if preds.len() == 1 {
+                    preds[0].clone()
+                } else {
+                    Pred::And(preds)
+                };
+                if o.poly.vars().all(|v| model.is_param(v)) && poly.is_linear() {
+                    // From here on it may be taken to hold: where it does not, the original loop runs.
+                    model.context.push(crate::value::Constraint::non_negative(poly));
+                }
+                note(facts, kind, MetBy::RunTimeCheck, Some(pred));
+            }
+            Some(_) => note(facts, kind, MetBy::Proof, None),
+            None => {
+                let term = condition_term(&o.kind);
+                facts.obstacles.push(Obstacle {
+                    kind: ObstacleKind::NeedsPromise(kind),
+                    term,
+                });
+            }
+        }
+    }
+}
+
+fn note(facts: &mut LoopFacts, kind: ConditionKind, met_by: MetBy, check: Option<Pred>) {
+    if let Some(old) = facts.conditions.iter_mut().find(|c| c.kind == kind) {
+        if let Some(p) = check {
+            old.met_by = met_by;
+            old.check = Some(match old.check.take() {
+                None => p,
+                Some(q) if q == p => p,
+                Some(Pred::And(mut qs)) => {
+                    if !qs.contains(&p) {
+                        qs.push(p);
+                    }
+                    Pred::And(qs)
+                }
+                Some(q) => Pred::And(vec![q, p]),
+            });
+        }
+        return;
+    }
+    facts.conditions.push(Condition { kind, met_by, check });
+}
+
+fn condition_kind(need: &Need) -> ConditionKind {
+    match need {
+        Need::NoWrap(t) => ConditionKind::NoWrap(*t),
+        Need::Bounds { access, length } => match length {
+            crate::nest::Length::Const(n) => ConditionKind::Bounds {
+                access: *access,
+                length_term: None,
+                length: Some(*n),
+            },
+            crate::nest::Length::Term(t, _) => ConditionKind::Bounds {
+                access: *access,
+                length_term: Some(*t),
+                length: None,
+            },
+        },
+        Need::InRow { access, stride } => ConditionKind::InRow {
+            access: *access,
+            stride: *stride,
+        },
+        Need::StepSign(t) => ConditionKind::StepSign(*t),
+        Need::Terminates(t) => ConditionKind::Terminates(*t),
+    }
+}
+
+fn condition_term(need: &Need) -> TermId {
+    match need {
+        Need::NoWrap(t) | Need::StepSign(t) | Need::Terminates(t) => *t,
+        Need::Bounds { access, .. } | Need::InRow { access, .. } => *access,
+    }
+}
+
+/// A value in parameters as an expression for the host.
+pub(crate) fn expr_of(model: &Model<'_>, p: &Poly) -> Option<Expr> {
+    let mut sum = Vec::new();
+    for (m, c) in p.terms() {
+        let mut factors = Vec::new();
+        for &v in m {
+            match &model.vars[v as usize] {
+                VarKind::Param(p) => factors.push(Expr::Param(*p)),
+                VarKind::Product(fs) => {
+                    for &f in fs {
+                        match &model.vars[f as usize] {
+                            VarKind::Param(p) => factors.push(Expr::Param(*p)),
+                            _ => return None,
+                        }
+                    }
+                }
+                _ => return None,
+            }
+        }
+        let mut e = match factors.pop() {
+            None => {
+                sum.push(Expr::Int(c));
+                continue;
+            }
+            Some(e) => e,
+        };
+        while let Some(f) = factors.pop() {
+            e = Expr::Product(Box::new(f), Box::new(e));
+        }
+        sum.push(if c == 1 { e } else { Expr::Mul(c, Box::new(e)) });
+    }
+    Some(match sum.len() {
+        0 => Expr::Int(0),
+        1 => sum.remove(0),
+        _ => Expr::Add(sum),
+    })
+}
+
+fn alias_conditions(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], facts: &mut LoopFacts) {
+    let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    for (i, &a) in bases.iter().enumerate() {
+        for &b in &bases[i + 1..] {
+            let writes = |s: SymbolId| accesses.iter().any(|x| x.base == s && x.write);
+            if !writes(a) && !writes(b) {
+                continue;
+            }
+            if aliasing(cx.body, &cx.effects, a, b) == Aliasing::Distinct {
+                continue;
+            }
+            let object = |s| Object {
+                symbol: s,
+                fields: Vec::new(),
+            };
+            let known = |s: SymbolId| has_extent(cx.body, model, accesses, s);
+            let at = accesses
+                .iter()
+                .find(|x| x.base == a || x.base == b)
+                .map_or(model.root, |x| x.term);
+            if known(a) && known(b) {
+                note(
+                    facts,
+                    ConditionKind::NoAlias(object(a), object(b)),
+                    MetBy::RunTimeCheck,
+                    None,
+                );
+            } else {
+                facts.obstacles.push(Obstacle {
+                    kind: ObstacleKind::MayAlias(object(a), object(b)),
+                    term: at,
+                });
+            }
+        }
+    }
+}
+
+/// Whether the host can tell, before the loop, a stretch of memory that holds all cells reached through the variable.
+fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) -> bool {
+    if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
+        return true;
+    }
+    accesses.iter().filter(|a| a.base == s).all(|a| {
+        a.subs.iter().all(|sub| {
+            let Some(p) = &sub.value else { return false };
+            p.vars().all(|v| match model.vars[v as usize] {
+                VarKind::Param(_) | VarKind::Product(_) => true,
+                VarKind::Iter(_) => a.domain.pieces.iter().all(|piece| {
+                    let bounded = |sign: i128| {
+                        piece.iter().any(|c| {
+                            (c.poly.coefficient(v).signum() == sign
+                                || (c.equality && c.poly.coefficient(v) != 0))
+                                && c.poly
+                                    .vars()
+                                    .all(|x| !matches!(model.vars[x as usize], VarKind::Fresh))
+                        })
+                    };
+                    bounded(1) && bounded(-1)
+                }),
+                VarKind::Quotient => true,
+                VarKind::Fresh => false,
+            })
+        })
+    })
+}
+
+// ---- dependences
+
+fn dependences(
+    cx: &Context<'_>,
+    model: &Model<'_>,
+    accesses: &[Access],
+    scalars: &Scalars,
+    detail: bool,
+    budget: &Budget,
+    facts: &mut LoopFacts,
+) {
+    let ids = cx.loop_ids(model);
+    // Equal accesses need testing once.
+    let mut unique: Vec<&Access> = Vec::new();
+    for a in accesses {
+        let same = |b: &&Access| {
+            a.base == b.base
+                && a.write == b.write
+                && a.fields == b.fields
+                && a.domain == b.domain
+                && a.loops == b.loops
+                && a.why.is_none() == b.why.is_none()
+                && a.subs.len() == b.subs.len()
+                && a.subs.iter().zip(&b.subs).all(|(x, y)| x.value == y.value)
+                && scalars.groups.get(&a.term) == scalars.groups.get(&b.term)
+        };
+        if !unique.iter().any(|b| same(b)) {
+            unique.push(a);
+        }
+    }
+    let mut seen: FxHashSet<(DependenceKind, SymbolId, TermId, TermId)> = FxHashSet::default();
+    'all: for (i, &a) in unique.iter().enumerate() {
+        for (j, &b) in unique.iter().enumerate() {
+            if a.base != b.base || (!a.write && !b.write) || (a.write && b.write && j < i) {
+                continue;
+            }
+            if scalars.same_group(a, b) {
+                continue;
+            }
+            let found = facts.dependences.iter().any(|d: &Dependence| d.witness.is_some());
+            if found && (facts.dependences.len() >= MAX_LISTED || !detail) {
+                break 'all;
+            }
+            if budget.spend(1).is_err() {
+                facts.obstacles.push(Obstacle {
+                    kind: ObstacleKind::Budget,
+                    term: model.root,
+                });
+                break 'all;
+            }
+            // Two writes: either may come first.
+            let orders: &[(&Access, &Access)] = if a.write && b.write && i != j {
+                &[(a, b), (b, a)]
+            } else {
+                &[(a, b)]
+            };
+            for &(source, sink) in orders {
+                match depend::test(model, &ids, source, sink, detail, budget) {
+                    Outcome::No => {}
+                    Outcome::Yes(d) => {
+                        if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
+                            facts.dependences.push(*d);
+                        }
+                    }
+                    Outcome::Maybe(d, why) => {
+                        let why = carried_scalar(cx.body, source, why);
+                        if !facts.obstacles.contains(&why) && facts.obstacles.len() < MAX_LISTED {
+                            facts.obstacles.push(why);
+                        }
+                        if facts.dependences.len() < MAX_LISTED
+                            && seen.insert((d.kind, d.object.symbol, d.source, d.sink))
+                        {
+                            facts.dependences.push(*d);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A variable that passes between iterations under conditions we cannot follow is named as such.
+fn carried_scalar(body: &Body, a: &Access, why: Obstacle) -> Obstacle {
+    let plain = a.subs.is_empty()
+        && a.fields.is_empty()
+        && matches!(body.symbols[a.base].storage, Storage::Local | Storage::Param(_));
+    if plain && why.kind != ObstacleKind::Budget {
+        Obstacle {
+            kind: ObstacleKind::CarriedScalar(a.base),
+            term: a.term,
+        }
+    } else {
+        why
+    }
+}
+
+/// Kept for `offload`: the parameter a variable of the model stands for.
+pub(crate) fn as_param(model: &Model<'_>, v: Var) -> Option<Param> {
+    match &model.vars[v as usize] {
+        VarKind::Param(p) => Some(*p),
+        _ => None,
+    }
+}

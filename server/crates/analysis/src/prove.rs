@@ -1,0 +1,154 @@
+//! A small prover for `e >= 0` over a domain: replaces counters by their bounds until parameters alone are left.
+//!
+//! It only ever makes the value smaller, so reaching a value that is not negative is a proof, and reaching a value in
+//! parameters alone is a condition that suffices and that the host can test. Products of a counter with parameters are
+//! allowed where those parameters are known not to be negative.
+
+use crate::value::{Constraint, Domain, Poly, Var};
+
+/// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell.
+pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint]) -> bool {
+    domain.pieces.iter().all(|piece| {
+        let mut fuel = 300u32;
+        prove(e, piece, context, 6, &mut fuel)
+    })
+}
+
+/// Values in parameters alone, all of which being non-negative makes `e >= 0` everywhere in the domain. `None`: none found.
+pub(crate) fn sufficient(
+    e: &Poly,
+    domain: &Domain,
+    context: &[Constraint],
+    is_param: &dyn Fn(Var) -> bool,
+) -> Option<Vec<Poly>> {
+    let mut out: Vec<Poly> = Vec::new();
+    for piece in &domain.pieces {
+        let mut fuel = 300u32;
+        let p = reduce(e, piece, context, is_param, 6, &mut fuel)?;
+        if !out.contains(&p) {
+            out.push(p);
+        }
+    }
+    Some(out)
+}
+
+fn prove(e: &Poly, piece: &[Constraint], context: &[Constraint], depth: u32, fuel: &mut u32) -> bool {
+    if let Some(c) = e.as_constant() {
+        return c >= 0;
+    }
+    if depth == 0 || *fuel == 0 {
+        return false;
+    }
+    *fuel -= 1;
+    for c in piece.iter().chain(context) {
+        if let Some(less) = steps(e, c, piece, context, depth) {
+            if prove(&less, piece, context, depth - 1, fuel) {
+                return true;
+            }
+            if *fuel == 0 {
+                return false;
+            }
+        }
+    }
+    false
+}
+
+fn reduce(
+    e: &Poly,
+    piece: &[Constraint],
+    context: &[Constraint],
+    is_param: &dyn Fn(Var) -> bool,
+    depth: u32,
+    fuel: &mut u32,
+) -> Option<Poly> {
+    if e.vars().all(is_param) {
+        return Some(e.clone());
+    }
+    if depth == 0 || *fuel == 0 {
+        return None;
+    }
+    *fuel -= 1;
+    for c in piece {
+        if c.poly.vars().all(is_param) {
+            continue;
+        }
+        if let Some(less) = steps(e, c, piece, context, depth) {
+            if let Some(p) = reduce(&less, piece, context, is_param, depth - 1, fuel) {
+                return Some(p);
+            }
+        }
+    }
+    None
+}
+
+/// Smaller values that `c >= 0` (or `c == 0`) gives: `e - k·f·c`, where a monomial `k·f·v` of `e` disappears against
+/// the `v` of `c` and `f >= 0`. At most one per constraint.
+fn steps(e: &Poly, c: &Constraint, piece: &[Constraint], context: &[Constraint], depth: u32) -> Option<Poly> {
+    for (m, coefficient) in e.terms() {
+        for (at, v) in m.iter().enumerate() {
+            let in_c = c.poly.coefficient(*v);
+            if in_c == 0 || coefficient % in_c != 0 {
+                continue;
+            }
+            let k = coefficient / in_c;
+            if k <= 0 && !c.equality {
+                continue;
+            }
+            let mut rest = m.to_vec();
+            rest.remove(at);
+            let positive = c.equality
+                || rest.iter().all(|&f| {
+                    let mut fuel = 20;
+                    prove(&Poly::var(f), piece, context, depth.min(3) - 1, &mut fuel)
+                });
+            if !positive {
+                continue;
+            }
+            let factor = Poly::from_terms([(rest, k)])?;
+            return c.poly.mul(&factor).and_then(|p| e.sub(&p));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Variables: 0 = i, 1 = n, 2 = m, 3 = j.
+    fn p(terms: &[(&[Var], i128)]) -> Poly {
+        Poly::from_terms(terms.iter().map(|(m, c)| (m.to_vec(), *c))).unwrap()
+    }
+
+    #[test]
+    fn bounds_of_counters_are_substituted() {
+        // 0 <= i < n, 0 <= j < i
+        let piece = vec![
+            Constraint::non_negative(p(&[(&[0], 1)])),
+            Constraint::non_negative(p(&[(&[1], 1), (&[0], -1), (&[], -1)])),
+            Constraint::non_negative(p(&[(&[3], 1)])),
+            Constraint::non_negative(p(&[(&[0], 1), (&[3], -1), (&[], -1)])),
+        ];
+        let d = Domain {
+            pieces: vec![piece],
+            exact: true,
+        };
+        assert!(
+            non_negative(&p(&[(&[1], 1), (&[3], -1), (&[], -2)]), &d, &[]),
+            "j <= n - 2"
+        );
+        assert!(
+            !non_negative(&p(&[(&[1], 1), (&[3], -1), (&[], -3)]), &d, &[]),
+            "j <= n - 3 is false for j = n - 2"
+        );
+        // m - 1 - i >= 0 is not known, but m >= n suffices.
+        let need = sufficient(&p(&[(&[2], 1), (&[0], -1), (&[], -1)]), &d, &[], &|v| {
+            v == 1 || v == 2
+        })
+        .unwrap();
+        assert_eq!(need, vec![p(&[(&[2], 1), (&[1], -1)])]);
+        // i*n + j < 2^40 with products: 2^40 - i*n - j >= 0.
+        let e = p(&[(&[], 1 << 40), (&[0, 1], -1), (&[3], -1)]);
+        assert!(sufficient(&e, &d, &[], &|v| v == 1 || v == 2).is_some());
+    }
+}

@@ -1,0 +1,304 @@
+//! Accumulations: statements that combine one place with a value by an associative operator, and nothing else.
+
+use term::{BinOp, Body, FloatKind, Op, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::effects::is_pure_callee;
+use crate::ReductionOp;
+
+/// One accumulating statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Update {
+    pub op: ReductionOp,
+    /// The accumulator where it is written.
+    pub place: TermId,
+    /// Every occurrence of the accumulator in the statement (`place` included).
+    pub occurrences: Vec<TermId>,
+    pub statement: TermId,
+}
+
+/// All accumulating statements under a term.
+pub(crate) fn updates(body: &Body, root: TermId) -> Vec<Update> {
+    let mut out = Vec::new();
+    let mut stack = vec![root];
+    while let Some(t) = stack.pop() {
+        let args = body.args(t);
+        // Only statements count: the value of an accumulation must not be used.
+        match body.op(t) {
+            Op::List => {
+                for &a in args {
+                    if let Some(u) = update(body, a) {
+                        out.push(u);
+                    }
+                    stack.push(a);
+                }
+            }
+            Op::For => stack.push(args[3]),
+            Op::While => stack.push(args[1]),
+            Op::DoWhile => stack.push(args[0]),
+            Op::If => stack.extend(&args[1..]),
+            Op::Switch => stack.push(args[1]),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn update(body: &Body, t: TermId) -> Option<Update> {
+    let args = body.args(t);
+    match body.op(t) {
+        Op::Compound(op) => {
+            let (place, value) = (args[0], args[1]);
+            let op = match op {
+                BinOp::Add | BinOp::Sub => ReductionOp::Add,
+                BinOp::Mul => ReductionOp::Mul,
+                BinOp::BitAnd => ReductionOp::BitAnd,
+                BinOp::BitOr => ReductionOp::BitOr,
+                BinOp::BitXor => ReductionOp::BitXor,
+                _ => return None,
+            };
+            fits(body, op, body.ty(place), body.ty(value))?;
+            (is_place(body, place) && is_quiet(body, value) && !mentions(body, value, place)).then_some(
+                Update {
+                    op,
+                    place,
+                    occurrences: vec![place],
+                    statement: t,
+                },
+            )
+        }
+        Op::Step { .. } => {
+            let place = args[0];
+            body.types.as_int(body.ty(place))?;
+            is_place(body, place).then(|| Update {
+                op: ReductionOp::Add,
+                place,
+                occurrences: vec![place],
+                statement: t,
+            })
+        }
+        Op::Assign => assignment(body, t, args[0], args[1]),
+        Op::If if args.len() == 2 => guarded(body, t, args[0], args[1]),
+        _ => None,
+    }
+}
+
+fn is_place(body: &Body, place: TermId) -> bool {
+    matches!(body.op(place), Op::Sym(_) | Op::Index) && is_quiet(body, place)
+}
+
+/// `s = s op e`, `s = e op s`, chains of `+` and `-`, `s = c ? a : b` and `s = fmin(s, e)`.
+fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Update> {
+    if !is_place(body, place) {
+        return None;
+    }
+    let make = |op, mut occurrences: Vec<TermId>| {
+        occurrences.push(place);
+        Some(Update {
+            op,
+            place,
+            occurrences,
+            statement: t,
+        })
+    };
+    match body.op(value) {
+        Op::Binary(op @ (BinOp::Add | BinOp::Sub)) => {
+            let _ = op;
+            let mut occurrences = Vec::new();
+            let mut stack = vec![(value, true, 0)];
+            while let Some((e, positive, depth)) = stack.pop() {
+                if depth > 64 {
+                    return None;
+                }
+                if body.same(e, place) {
+                    if !positive {
+                        return None;
+                    }
+                    occurrences.push(e);
+                    continue;
+                }
+                match body.op(e) {
+                    // Only look into sums of the same type: an inner narrower sum rounds or wraps by itself.
+                    Op::Binary(BinOp::Add) if body.ty(e) == body.ty(value) => {
+                        stack.extend(body.args(e).iter().map(|&a| (a, positive, depth + 1)));
+                    }
+                    Op::Binary(BinOp::Sub) if body.ty(e) == body.ty(value) => {
+                        let a = body.args(e);
+                        stack.push((a[0], positive, depth + 1));
+                        stack.push((a[1], !positive, depth + 1));
+                    }
+                    _ if is_quiet(body, e) && !mentions(body, e, place) => {}
+                    _ => return None,
+                }
+            }
+            fits(body, ReductionOp::Add, body.ty(place), body.ty(value))?;
+            if occurrences.len() == 1 {
+                make(ReductionOp::Add, occurrences)
+            } else {
+                None
+            }
+        }
+        Op::Binary(op) => {
+            let a = body.args(value);
+            let (x, y) = (a[0], a[1]);
+            let op = match op {
+                BinOp::Mul => ReductionOp::Mul,
+                BinOp::BitAnd => ReductionOp::BitAnd,
+                BinOp::BitOr => ReductionOp::BitOr,
+                BinOp::BitXor => ReductionOp::BitXor,
+                BinOp::And => ReductionOp::And,
+                BinOp::Or => ReductionOp::Or,
+                _ => return None,
+            };
+            fits(body, op, body.ty(place), body.ty(value))?;
+            let (own, other) = if body.same(x, place) { (x, y) } else { (y, x) };
+            // `s && x`: the left side decides whether the right runs, so only `s` on the left, with a quiet right.
+            if !body.same(own, place) || !is_quiet(body, other) || mentions(body, other, place) {
+                return None;
+            }
+            make(op, vec![own])
+        }
+        Op::Select => {
+            let a = body.args(value);
+            let (c, x, y) = (a[0], a[1], a[2]);
+            let (own, other, own_first) = if body.same(x, place) {
+                (x, y, true)
+            } else if body.same(y, place) {
+                (y, x, false)
+            } else {
+                return None;
+            };
+            let (op, cond_own) = comparison(body, c, place, other, !own_first)?;
+            fits(body, op, body.ty(place), body.ty(value))?;
+            make(op, vec![own, cond_own])
+        }
+        Op::Call => {
+            let a = body.args(value);
+            let f = body.as_symbol(*a.first()?)?;
+            if a.len() != 3 || !is_pure_callee(body, f) {
+                return None;
+            }
+            let op = match &*body.symbols[f].name {
+                "fmin" | "fminf" => ReductionOp::Min,
+                "fmax" | "fmaxf" => ReductionOp::Max,
+                _ => return None,
+            };
+            let (own, other) = if body.same(a[1], place) {
+                (a[1], a[2])
+            } else {
+                (a[2], a[1])
+            };
+            fits(body, op, body.ty(place), body.ty(value))?;
+            // A wider accumulator is rounded on its way through fminf.
+            if body.types.as_float(body.ty(place)) != body.types.as_float(body.ty(value)) {
+                return None;
+            }
+            (body.same(own, place) && is_quiet(body, other) && !mentions(body, other, place)).then_some(())?;
+            make(op, vec![own])
+        }
+        _ => None,
+    }
+}
+
+/// `if (e < s) s = e;` and its mirror images.
+fn guarded(body: &Body, t: TermId, condition: TermId, then: TermId) -> Option<Update> {
+    let assign = match (body.op(then), body.args(then)) {
+        (Op::List, &[only]) => only,
+        (Op::Assign, _) => then,
+        _ => return None,
+    };
+    if *body.op(assign) != Op::Assign {
+        return None;
+    }
+    let (place, value) = (body.args(assign)[0], body.args(assign)[1]);
+    if !is_place(body, place) {
+        return None;
+    }
+    let (op, own) = comparison(body, condition, place, value, true)?;
+    fits(body, op, body.ty(place), body.ty(value))?;
+    Some(Update {
+        op,
+        place,
+        occurrences: vec![own, place],
+        statement: t,
+    })
+}
+
+/// `other REL place` (or mirrored): which extreme is kept if `take` says that `other` is taken when it holds.
+fn comparison(
+    body: &Body,
+    c: TermId,
+    place: TermId,
+    other: TermId,
+    take: bool,
+) -> Option<(ReductionOp, TermId)> {
+    let Op::Binary(rel) = body.op(c) else { return None };
+    let (l, r) = (body.args(c)[0], body.args(c)[1]);
+    let (own, value, less) = if body.same(r, place) {
+        (r, l, matches!(rel, BinOp::Lt | BinOp::Le))
+    } else if body.same(l, place) {
+        (l, r, matches!(rel, BinOp::Gt | BinOp::Ge))
+    } else {
+        return None;
+    };
+    if !matches!(rel, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge) {
+        return None;
+    }
+    // The same value on both sides, in the same type: a comparison in another type orders otherwise.
+    if !body.same(value, other) || !is_quiet(body, other) || mentions(body, other, place) {
+        return None;
+    }
+    if body.types.kind(body.ty(value)) != body.types.kind(body.ty(place)) {
+        return None;
+    }
+    Some((
+        if less == take {
+            ReductionOp::Min
+        } else {
+            ReductionOp::Max
+        },
+        own,
+    ))
+}
+
+/// Whether accumulating a value of type `value` into a place of type `place` is associative up to rounding.
+fn fits(body: &Body, op: ReductionOp, place: TypeId, value: TypeId) -> Option<()> {
+    let q = body.types.quals(place);
+    if q.is_volatile || q.is_atomic {
+        return None;
+    }
+    match (body.types.kind(place), body.types.kind(value)) {
+        (TypeKind::Int(_), TypeKind::Int(_)) => Some(()),
+        (TypeKind::Float(FloatKind::Long), _) => None,
+        (TypeKind::Float(_), TypeKind::Float(_) | TypeKind::Int(_)) => matches!(
+            op,
+            ReductionOp::Add | ReductionOp::Mul | ReductionOp::Min | ReductionOp::Max
+        )
+        .then_some(()),
+        _ => None,
+    }
+}
+
+/// No side effects and no calls that are not pure.
+fn is_quiet(body: &Body, t: TermId) -> bool {
+    body.walk(t).all(|x| match body.op(x) {
+        Op::Call => body
+            .args(x)
+            .first()
+            .and_then(|&f| body.as_symbol(f))
+            .is_some_and(|f| is_pure_callee(body, f)),
+        Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
+        op => !op.is_write(),
+    })
+}
+
+/// Whether the term reads the place's variable in any way.
+fn mentions(body: &Body, t: TermId, place: TermId) -> bool {
+    match crate::nest::base_symbol(body, place) {
+        Some(s) => reads(body, t, s),
+        None => true,
+    }
+}
+
+fn reads(body: &Body, t: TermId, s: SymbolId) -> bool {
+    body.walk(t).any(|x| body.as_symbol(x) == Some(s))
+}
