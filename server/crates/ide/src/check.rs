@@ -9,7 +9,8 @@ use term::Body;
 
 use crate::lints;
 use crate::place::{loop_key, Place};
-use crate::report::{self, LoopReport};
+use crate::report::LoopReport;
+use crate::worded::{worded, Worded};
 use crate::{Diagnostic, Doc, Memo, Settings};
 
 /// How much work an answer is worth.
@@ -58,7 +59,7 @@ pub struct LoopFinding {
     pub header: Span,
     /// Whether the user asked for its offload.
     pub marked: bool,
-    pub report: LoopReport,
+    pub report: Arc<LoopReport>,
     pub(crate) item: usize,
     pub(crate) id: LoopId,
 }
@@ -68,7 +69,6 @@ impl Findings {
     pub(crate) fn place<'a>(&self, doc: &'a Doc, item: usize) -> Option<Place<'a>> {
         Some(Place {
             doc,
-            index: item,
             item: doc.unit().items.get(item)?,
             facts: self.facts.get(item)?.clone()?,
         })
@@ -103,7 +103,7 @@ pub fn check(
     cancel: &CancelToken,
 ) -> Result<Findings, Cancelled> {
     let facts = all_facts(doc, memo, tier, cancel)?;
-    Ok(findings(doc, settings, facts))
+    Ok(findings(doc, memo, settings, facts))
 }
 
 /// The facts of each item that has loops.
@@ -188,46 +188,40 @@ fn not_analyzed(body: &Body) -> Facts {
     }
 }
 
-/// Findings out of facts; separate from [`check`] so that tests can hand in facts.
-pub(crate) fn findings(doc: &Doc, settings: &Settings, facts: Vec<Option<Arc<Facts>>>) -> Findings {
-    let places: Vec<Place> = doc
-        .unit()
-        .items
-        .iter()
-        .zip(&facts)
-        .enumerate()
-        .filter_map(|(index, (item, facts))| {
-            let facts = facts.clone()?;
-            Some(Place {
-                doc,
-                index,
-                item,
-                facts,
-            })
-        })
-        .collect();
-    let diagnostics = lints::run(doc, settings, &places);
-    let mut names: FxHashMap<&str, usize> = FxHashMap::default();
+fn findings(doc: &Doc, memo: &Memo, settings: &Settings, facts: Vec<Option<Arc<Facts>>>) -> Findings {
+    let mut said: Vec<(u32, Arc<Worded>)> = Vec::new();
     let mut loops = Vec::new();
-    for place in &places {
-        let occurrence = names.entry(&place.item.name).or_insert(0);
-        for id in place.facts.loops.ids() {
+    let mut names: FxHashMap<&str, usize> = FxHashMap::default();
+    for (index, (item, facts)) in doc.unit().items.iter().zip(&facts).enumerate() {
+        let (Some(facts), Some(key)) = (facts, doc.key(index)) else {
+            continue;
+        };
+        let place = Place {
+            doc,
+            item,
+            facts: facts.clone(),
+        };
+        let worded = worded(&place, memo, key);
+        let occurrence = names.entry(&item.name).or_insert(0);
+        let start = item.span.start;
+        for l in &worded.loops {
             loops.push(LoopFinding {
-                key: loop_key(&place.item.name, *occurrence, id),
-                span: place.span(place.of(id).term),
-                header: place.header(id),
-                marked: place.of(id).mark.is_some(),
-                report: report::loop_report(place, id),
-                item: place.index,
-                id,
+                key: loop_key(&item.name, *occurrence, l.id),
+                span: l.span.shifted(start),
+                header: l.header.shifted(start),
+                marked: place.of(l.id).mark.is_some(),
+                report: l.report.clone(),
+                item: index,
+                id: l.id,
             });
         }
         *occurrence += 1;
+        said.push((start, worded));
     }
     Findings {
         loops,
-        diagnostics,
-        out_of_budget: places.iter().any(|p| p.facts.out_of_budget),
+        diagnostics: lints::run(doc, settings, &said),
+        out_of_budget: facts.iter().flatten().any(|f| f.out_of_budget),
         facts,
     }
 }

@@ -23,6 +23,7 @@ mod place;
 mod report;
 mod settings;
 mod verify;
+mod worded;
 mod words;
 
 #[cfg(test)]
@@ -38,7 +39,7 @@ pub use document::{Doc, Language, Options};
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use memo::Memo;
-pub use offload::{offload, Offloaded, Refused, Which};
+pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use report::{
     ConditionReport, DependenceReport, LineColumn, LoopReport, ObstacleReport, ReductionReport,
     ThreadMapReport,

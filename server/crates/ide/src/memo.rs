@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::check::Tier;
 use crate::document::Key;
+use crate::worded::Worded;
 
 /// Remembered facts. Share one among all documents; it may be used from many places at once.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ struct Entries {
 struct Entry {
     tier: Tier,
     facts: Arc<Facts>,
+    /// What was said of the function where it stood last.
+    worded: Option<Arc<Worded>>,
     used: u64,
 }
 
@@ -55,11 +58,6 @@ impl Memo {
         })
     }
 
-    /// The best facts there are for this key.
-    pub(crate) fn best(&self, key: Key) -> Option<Arc<Facts>> {
-        self.get(key, Tier::Typing)
-    }
-
     /// Remembers facts, unless better ones were found meanwhile; returns those that are kept.
     pub(crate) fn put(&self, key: Key, tier: Tier, facts: Facts) -> Arc<Facts> {
         let mut entries = self.lock();
@@ -78,10 +76,31 @@ impl Memo {
         let entry = Entry {
             tier,
             facts: facts.clone(),
+            worded: None,
             used: now,
         };
         entries.by_key.insert(key, entry);
         facts
+    }
+
+    /// What was said of a function whose facts are these, if anything was.
+    pub(crate) fn worded(&self, key: Key, facts: &Arc<Facts>) -> Option<Arc<Worded>> {
+        let entries = self.lock();
+        let entry = entries.by_key.get(&key)?;
+        let worded = entry.worded.clone()?;
+        Arc::ptr_eq(&entry.facts, facts).then_some(worded)
+    }
+
+    /// Remembers what was said of a function whose facts are these.
+    pub(crate) fn put_worded(&self, key: Key, facts: &Arc<Facts>, worded: Arc<Worded>) {
+        let mut entries = self.lock();
+        if let Some(entry) = entries
+            .by_key
+            .get_mut(&key)
+            .filter(|e| Arc::ptr_eq(&e.facts, facts))
+        {
+            entry.worded = Some(worded);
+        }
     }
 
     /// Number of functions remembered.

@@ -1,11 +1,14 @@
-//! From a loop to its kernel and host text: facts → plan → print, then checked again before anybody sees it.
+//! From a loop to its kernel and host text: facts → plan → print, then read back and checked before anybody sees it.
 //!
 //! The only file here that calls `codegen`.
 
-use base::CancelToken;
+use base::{Budget, CancelToken, Span};
+use text::{Edit, EditSet};
 
-use crate::check::Findings;
-use crate::{Doc, Memo, WorkspaceEdit};
+use crate::check::{Findings, LoopFinding};
+use crate::place::Place;
+use crate::words;
+use crate::{Doc, FileEdit, Language, Memo, NewFile, WorkspaceEdit};
 
 /// Which loops to offload.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,7 +17,7 @@ pub enum Which {
     Key(String),
     /// The outermost loop that begins on this 1-based line.
     Line(u32),
-    /// All loops the user marked.
+    /// All loops the user marked; one inside another is left to the outer one.
     Marked,
 }
 
@@ -25,10 +28,40 @@ pub struct Offloaded {
     pub edit: WorkspaceEdit,
     /// The document's whole text afterwards.
     pub host: String,
-    /// Keys of the loops that were offloaded.
-    pub loops: Vec<String>,
-    /// What the user should know, as sentences: checks made at run time, loops left out and why.
+    pub loops: Vec<OffloadedLoop>,
+    /// What the user should know, a sentence each: loops left out and why, last bits that may differ.
     pub notes: Vec<String>,
+    /// Compiler options without which results may differ in the last bits, such as `-fmad=false`.
+    pub build_flags: Vec<&'static str>,
+}
+
+/// One loop that became kernels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OffloadedLoop {
+    pub key: String,
+    /// 1-based line of the loop in the original document.
+    pub line: u32,
+    pub function: String,
+    /// Name of the new file among [`WorkspaceEdit::create`].
+    pub kernel_file: String,
+    pub kernels: Vec<KernelShape>,
+    /// Lines of the kernel file and the lines of the original document they come from, both 1-based, in order.
+    pub line_map: Vec<(u32, u32)>,
+}
+
+/// A kernel and how it is launched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelShape {
+    /// The `__global__` function.
+    pub name: String,
+    /// The function the host calls.
+    pub launcher: String,
+    /// Threads per block along x, y, z.
+    pub block: [u32; 3],
+    /// Blocks along each used axis, as C expressions.
+    pub grid: Vec<String>,
+    /// Index of the loop along each used axis: `("x", "j")`.
+    pub axes: Vec<(String, String)>,
 }
 
 /// Why nothing was rewritten.
@@ -43,15 +76,265 @@ pub enum Refused {
 }
 
 /// Rewrites loops into kernels. `findings` are those of this version of the document.
+///
+/// A single loop that cannot be rewritten is refused; of several, those that cannot are left out with a note, unless
+/// none is left.
 pub fn offload(
     doc: &Doc,
     findings: &Findings,
-    memo: &Memo,
+    _memo: &Memo,
     which: &Which,
     cancel: &CancelToken,
 ) -> Result<Offloaded, Refused> {
-    let _ = (doc, findings, memo, which, cancel);
-    Err(Refused::Because(
-        "This build has no code generator, so the loop was not rewritten.".to_owned(),
-    ))
+    let chosen = choose(findings, which);
+    if chosen.is_empty() {
+        return Err(match which {
+            Which::Key(_) => Refused::Stale,
+            Which::Line(line) => Refused::Because(format!("No loop begins on line {line}.")),
+            Which::Marked => Refused::Because(
+                "No loop is marked. Write `// warpwright: offload` above the loops to offload.".to_owned(),
+            ),
+        });
+    }
+    let mut parts: Vec<(&LoopFinding, Part)> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    for finding in &chosen {
+        match one(doc, findings, finding, cancel) {
+            Ok(part) => parts.push((finding, part)),
+            Err(Refused::Because(why)) if chosen.len() > 1 => {
+                notes.push(format!(
+                    "The loop on line {} is left as it is: {why}",
+                    finding.report.line
+                ));
+            }
+            Err(refused) => return Err(refused),
+        }
+    }
+    if parts.is_empty() {
+        return Err(Refused::Because(notes.join(" ")));
+    }
+    let offloaded = join(doc, parts, notes)?;
+    recheck(doc, &offloaded)?;
+    Ok(offloaded)
+}
+
+/// The loops meant, none inside another.
+fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFinding> {
+    let all = match which {
+        Which::Key(key) => findings.by_key(key).into_iter().collect(),
+        Which::Line(line) => findings.on_line(*line).into_iter().collect(),
+        Which::Marked => findings.marked().collect::<Vec<_>>(),
+    };
+    let mut chosen: Vec<&LoopFinding> = Vec::new();
+    for l in all {
+        if !chosen.iter().any(|c| c.span.contains(l.span)) {
+            chosen.push(l);
+        }
+    }
+    chosen
+}
+
+/// What one loop comes to.
+struct Part {
+    edits: Vec<Edit>,
+    file: NewFile,
+    kernels: Vec<KernelShape>,
+    line_map: Vec<(u32, u32)>,
+    notes: Vec<String>,
+    build_flags: Vec<&'static str>,
+}
+
+fn one(doc: &Doc, findings: &Findings, finding: &LoopFinding, cancel: &CancelToken) -> Result<Part, Refused> {
+    let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
+    let l = place.of(finding.id);
+    let collapse = l.mark.as_ref().and_then(|m| m.collapse);
+    let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
+    let facts = analysis::offload(place.body(), &place.facts, finding.id, collapse, &budget);
+    if cancel.is_cancelled() {
+        return Err(Refused::Cancelled);
+    }
+    let offload = facts.map_err(|obstacles| Refused::Because(blocked(&place, finding, &obstacles)))?;
+    let whole = doc.text().to_string();
+    let input = codegen::Input {
+        body: place.body(),
+        facts: &place.facts,
+        offload: &offload,
+        text: doc.slice(place.item.span),
+        base_offset: place.item.span.start,
+        file_text: &whole,
+        file_name: doc.name(),
+        name: l.mark.as_ref().and_then(|m| m.name.as_deref()).unwrap_or(""),
+    };
+    let plan = codegen::plan(&input).map_err(|refusal| {
+        let reasons: Vec<String> = refusal
+            .reasons
+            .iter()
+            .take(3)
+            .map(|r| words::refusal(&place, r))
+            .collect();
+        Refused::Because(format!("No kernel is made: {}", reasons.join(" Also, ")))
+    })?;
+    let notes = plan.notes.iter().map(|n| note(&place, n)).collect();
+    let output = codegen::print(&plan, codegen::Target::CudaC);
+    Ok(Part {
+        edits: output
+            .host_edits
+            .into_iter()
+            .map(|e| Edit::replace(e.span, e.text))
+            .collect(),
+        file: NewFile {
+            name: output.kernel_file.name,
+            text: output.kernel_file.text,
+        },
+        kernels: output.kernels.into_iter().map(shape).collect(),
+        line_map: output
+            .line_map
+            .iter()
+            .map(|o| (o.line, place.line(o.term)))
+            .collect(),
+        notes,
+        build_flags: output.build_flags,
+    })
+}
+
+/// The reasons `analysis` gives for a loop it proved parallel but cannot describe for a kernel, or never proved.
+fn blocked(place: &Place, finding: &LoopFinding, obstacles: &[analysis::Obstacle]) -> String {
+    match obstacles.first() {
+        Some(first) => {
+            let words = words::obstacle(place, first);
+            format!("No kernel is made, because {}. {}", words.reason, words.remedy)
+        }
+        None => crate::hints::sentence(place, finding.id),
+    }
+}
+
+fn shape(info: codegen::KernelInfo) -> KernelShape {
+    KernelShape {
+        name: info.name,
+        launcher: info.launcher,
+        block: info.block,
+        grid: info.grid,
+        axes: info
+            .axes
+            .into_iter()
+            .map(|(a, index)| (a.letter().to_string(), index))
+            .collect(),
+    }
+}
+
+fn note(place: &Place, note: &codegen::Note) -> String {
+    match note {
+        codegen::Note::Regrouped { symbol, op, .. } => format!(
+            "The `{}` operations on `{}` are regrouped, always in the same way: two runs give the same bits, but the \
+             last ones may differ from the loop's.",
+            words::operator(*op),
+            place.symbol(*symbol)
+        ),
+        codegen::Note::MathLibrary(symbol) => format!(
+            "`{}` on the GPU may differ from the host's library in the last bits.",
+            place.symbol(*symbol)
+        ),
+    }
+}
+
+/// All parts as one edit.
+fn join(doc: &Doc, parts: Vec<(&LoopFinding, Part)>, mut notes: Vec<String>) -> Result<Offloaded, Refused> {
+    let mut create: Vec<NewFile> = Vec::new();
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut loops: Vec<OffloadedLoop> = Vec::new();
+    let mut build_flags: Vec<&'static str> = Vec::new();
+    for (finding, mut part) in parts {
+        if create.iter().any(|f| f.name == part.file.name) {
+            return Err(Refused::Because(format!(
+                "Two loops would make the same file `{}`. Give the kernels names: `// warpwright: offload(name)`.",
+                part.file.name
+            )));
+        }
+        for edit in part.edits {
+            // what every offloaded loop needs once, such as an include
+            if !(edit.span.is_empty() && edits.contains(&edit)) {
+                edits.push(edit);
+            }
+        }
+        loops.push(OffloadedLoop {
+            key: finding.key.clone(),
+            line: finding.report.line,
+            function: finding.report.function.clone(),
+            kernel_file: part.file.name.clone(),
+            kernels: part.kernels,
+            line_map: part.line_map,
+        });
+        create.push(part.file);
+        notes.append(&mut part.notes);
+        for flag in part.build_flags {
+            if !build_flags.contains(&flag) {
+                build_flags.push(flag);
+            }
+        }
+    }
+    let broken = |e: text::EditError| Refused::Because(format!("The edits do not fit together: {e}"));
+    let edits = EditSet::new(edits).map_err(broken)?;
+    let host = edits.apply(doc.text()).map_err(broken)?.to_string();
+    Ok(Offloaded {
+        edit: WorkspaceEdit {
+            create,
+            edits: vec![FileEdit { file: None, edits }],
+        },
+        host,
+        loops,
+        notes,
+        build_flags,
+    })
+}
+
+/// What was generated is read again: a kernel or host text that we would not understand is not offered.
+///
+/// Runs at every offload; running the code (in the simulator or on a GPU) is [`crate::verify`]'s.
+fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
+    for file in &offloaded.edit.create {
+        if let Some((line, reason)) = first_reject(Language::Cuda, doc, &file.text, &[]) {
+            return Err(Refused::Because(format!(
+                "The generated `{}` was not understood when read again (line {line}: {reason}), so it is not offered. \
+                 Please report this loop.",
+                file.name
+            )));
+        }
+    }
+    let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
+    if let Some((line, reason)) = first_reject(doc.language(), doc, &offloaded.host, &known) {
+        return Err(Refused::Because(format!(
+            "The rewritten host text was not understood when read again (line {line}: {reason}), so it is not offered. \
+             Please report this loop."
+        )));
+    }
+    Ok(())
+}
+
+/// The first place of a text that is not understood, with its 1-based line; as many as are `known` are let through.
+fn first_reject(language: Language, doc: &Doc, text: &str, known: &[String]) -> Option<(u32, String)> {
+    let text = text::Text::new(text).ok()?;
+    let again = Doc::open(language, doc.name(), text, doc.options().clone());
+    let mut known = known.to_vec();
+    for (span, reason) in rejects(again.unit()) {
+        match known.iter().position(|k| k == reason) {
+            Some(k) => {
+                known.swap_remove(k);
+            }
+            None => {
+                let line = again.text().line_of(span.start) + 1;
+                return Some((line, reason.to_owned()));
+            }
+        }
+    }
+    None
+}
+
+/// All places that were not understood, in the document.
+fn rejects(unit: &front::Unit) -> impl Iterator<Item = (Span, &str)> {
+    let inside = unit.items.iter().flat_map(|i| {
+        i.body
+            .rejects()
+            .map(move |r| (r.span.shifted(i.span.start), &*r.reason))
+    });
+    unit.rejects.iter().map(|r| (r.span, &*r.reason)).chain(inside)
 }

@@ -18,8 +18,6 @@ const LONGEST: usize = 48;
 #[derive(Clone)]
 pub(crate) struct Place<'a> {
     pub doc: &'a Doc,
-    /// Position in the unit's items.
-    pub index: usize,
     pub item: &'a front::Item,
     pub facts: Arc<Facts>,
 }
@@ -38,6 +36,14 @@ impl<'a> Place<'a> {
     }
     pub fn absolute(&self, span: Span) -> Span {
         span.shifted(self.item.span.start)
+    }
+    /// A span of the document, relative to the function.
+    pub fn relative(&self, span: Span) -> Span {
+        let start = self.item.span.start;
+        Span {
+            start: span.start.saturating_sub(start),
+            end: span.end.saturating_sub(start),
+        }
     }
     /// From the loop's first byte to the end of its header; one line at most where it comes out of a macro.
     pub fn header(&self, id: LoopId) -> Span {
@@ -63,10 +69,6 @@ impl<'a> Place<'a> {
             None => text.lines().next().unwrap_or("").trim_end(),
         };
         Span::new(head.start as usize, head.start as usize + text.len())
-    }
-    /// `for`, `while` or `do`; the macro's name where the loop comes out of one.
-    pub fn keyword(&self, id: LoopId) -> Span {
-        self.first_word(self.span(self.of(id).term))
     }
     fn first_word(&self, span: Span) -> Span {
         let text = self.doc.slice(span);

@@ -4,7 +4,6 @@ use base::Span;
 use front::DirectiveKind;
 
 use super::{Find, Lint, Said};
-use crate::place::Place;
 use crate::{Doc, Severity};
 
 pub(super) const LINT: Lint = Lint {
@@ -18,7 +17,7 @@ pub(super) const LINT: Lint = Lint {
 /// Directives that other parts understand.
 const KNOWN: [&str; 1] = ["launch"];
 
-fn bad_mark(doc: &Doc, _places: &[Place]) -> Vec<(Span, Said)> {
+fn bad_mark(doc: &Doc) -> Vec<(Span, Said)> {
     let mut found = Vec::new();
     for directive in &doc.unit().directives {
         let message = match &directive.kind {

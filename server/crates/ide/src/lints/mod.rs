@@ -13,13 +13,17 @@ mod reduction_loop;
 mod unknown_loop;
 mod unused_ignore;
 
+use std::sync::Arc;
+
 use analysis::{Facts, LoopFacts, LoopId, Verdict};
 use base::Span;
 
 use crate::place::Place;
+use crate::worded::Worded;
 use crate::{Diagnostic, Doc, Level, Related, Settings, Severity, Tag};
 
 /// What one lint is.
+#[derive(Debug)]
 pub(crate) struct Lint {
     /// Kebab-case; the file's stem with `-` for `_`.
     pub code: &'static str,
@@ -33,13 +37,14 @@ pub(crate) struct Lint {
 }
 
 /// How a lint finds.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Find {
     /// Asked of every loop that may be shown; the diagnostic stands on its header.
     Loop(fn(&At) -> Option<Said>),
     /// Asked once a document.
-    Document(fn(&Doc, &[Place]) -> Vec<(Span, Said)>),
-    /// Asked last, with the suppressions that suppressed nothing.
-    Suppressions(fn(&Unused) -> Said),
+    Document(fn(&Doc) -> Vec<(Span, Said)>),
+    /// Found while suppressing.
+    Suppressions,
 }
 
 /// One loop that may be shown.
@@ -49,16 +54,8 @@ pub(crate) struct At<'a> {
     pub facts: &'a LoopFacts,
 }
 
-/// A code of a suppression that suppressed nothing.
-pub(crate) struct Unused<'a> {
-    /// `None`: the suppression names no code and stands for all.
-    pub code: Option<&'a str>,
-    /// Whether such a code exists.
-    pub known: bool,
-}
-
 /// What a lint says.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Said {
     /// What, why, what now.
     pub message: String,
@@ -84,46 +81,62 @@ pub(crate) fn lint(code: &str) -> Option<&'static Lint> {
     LINTS.iter().find(|l| l.code == code)
 }
 
-/// The diagnostics of a document, in textual order.
-pub(crate) fn run(doc: &Doc, settings: &Settings, places: &[Place]) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> = Vec::new();
-    for lint in LINTS {
-        // what is off is still found, so that its suppressions count as used
-        let severity = match settings.level(lint.code, lint.severity) {
-            Level::At(severity) => severity,
-            Level::Off => lint.severity,
+/// What is said of one function's loops; spans are relative to the function.
+pub(crate) fn say(place: &Place) -> Vec<(&'static Lint, Span, Said)> {
+    let mut said = Vec::new();
+    for id in shown(&place.facts) {
+        let at = At {
+            place,
+            id,
+            facts: place.of(id),
         };
-        let mut add = |span: Span, said: Said| found.push(diagnostic(lint, severity, span, said));
-        match lint.find {
-            Find::Loop(find) => {
-                for place in places {
-                    for id in shown(&place.facts) {
-                        let at = At {
-                            place,
-                            id,
-                            facts: place.of(id),
-                        };
-                        if let Some(said) = find(&at) {
-                            add(place.header(id), said);
-                        }
-                    }
+        for lint in LINTS {
+            let Find::Loop(find) = lint.find else { continue };
+            if let Some(mut words) = find(&at) {
+                for r in &mut words.related {
+                    r.span = place.relative(r.span);
                 }
+                said.push((lint, place.relative(place.header(id)), words));
             }
-            Find::Document(find) => {
-                for (span, said) in find(doc, places) {
-                    add(span, said);
-                }
-            }
-            Find::Suppressions(_) => {}
         }
     }
+    said
+}
+
+/// The diagnostics of a document, in textual order. `said` is what [`say`] gave for its functions, with the place of
+/// each function.
+pub(crate) fn run(doc: &Doc, settings: &Settings, said: &[(u32, Arc<Worded>)]) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for (start, worded) in said {
+        for (lint, span, words) in &worded.said {
+            let mut words = words.clone();
+            for r in &mut words.related {
+                r.span = r.span.shifted(*start);
+            }
+            found.push(diagnostic(lint, settings, span.shifted(*start), words));
+        }
+    }
+    for lint in LINTS {
+        if let Find::Document(find) = lint.find {
+            found.extend(
+                find(doc)
+                    .into_iter()
+                    .map(|(span, words)| diagnostic(lint, settings, span, words)),
+            );
+        }
+    }
+    // what is off is found all the same, so that its suppressions count as used
     let mut kept = unused_ignore::suppress(doc, settings, found);
     kept.retain(|d| lint(d.code).is_none_or(|l| settings.level(d.code, l.severity) != Level::Off));
     kept.sort_by_key(|d| (d.span, d.code));
     kept
 }
 
-fn diagnostic(lint: &Lint, severity: Severity, span: Span, said: Said) -> Diagnostic {
+fn diagnostic(lint: &Lint, settings: &Settings, span: Span, said: Said) -> Diagnostic {
+    let severity = match settings.level(lint.code, lint.severity) {
+        Level::At(severity) => severity,
+        Level::Off => lint.severity,
+    };
     Diagnostic {
         code: lint.code,
         severity,

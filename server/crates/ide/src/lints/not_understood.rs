@@ -4,7 +4,7 @@ use base::Span;
 use front::ItemKind;
 
 use super::{Find, Lint, Said};
-use crate::place::{one_line, Place};
+use crate::place::one_line;
 use crate::{Doc, Severity};
 
 pub(super) const LINT: Lint = Lint {
@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(not_understood),
 };
 
-fn not_understood(doc: &Doc, _places: &[Place]) -> Vec<(Span, Said)> {
+fn not_understood(doc: &Doc) -> Vec<(Span, Said)> {
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
         let loops: Vec<Span> = item

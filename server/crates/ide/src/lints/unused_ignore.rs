@@ -4,27 +4,26 @@ use std::sync::Arc;
 
 use front::{Directive, DirectiveKind};
 
-use super::{diagnostic, lint, Find, Lint, Said, Unused};
+use super::{diagnostic, lint, Find, Lint, Said};
 use crate::place::one_line;
-use crate::{Diagnostic, Doc, Level, Settings, Severity, Tag};
-
-const CODE: &str = "unused-ignore";
+use crate::{Diagnostic, Doc, Settings, Severity, Tag};
 
 pub(super) const LINT: Lint = Lint {
-    code: CODE,
+    code: "unused-ignore",
     severity: Severity::Information,
     summary: "A suppression comment suppresses nothing.",
     page: include_str!("../../../../../docs/codes/unused-ignore.md"),
-    find: Find::Suppressions(unused_ignore),
+    find: Find::Suppressions,
 };
 
-fn unused_ignore(unused: &Unused) -> Said {
-    let message = match unused.code {
+/// `code`: what it names; nothing where it stands for all.
+fn unused_ignore(code: Option<&str>) -> Said {
+    let message = match code {
         None => {
             "Suppression without effect: there is no finding on this line or the next. Remove the comment."
                 .to_owned()
         }
-        Some(code) if !unused.known => format!(
+        Some(code) if lint(code).is_none() => format!(
             "Suppression of an unknown code: there is no finding `{}`. Correct the name, or remove it.",
             one_line(code)
         ),
@@ -77,23 +76,10 @@ pub(super) fn suppress(doc: &Doc, settings: &Settings, found: Vec<Diagnostic>) -
             kept.push(diagnostic);
         }
     }
-    let severity = match settings.level(CODE, LINT.severity) {
-        Level::At(severity) => severity,
-        Level::Off => return kept,
-    };
     for ((directive, codes), used) in ignores.iter().zip(&used) {
         for (k, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
             let code = codes.get(k).map(|c| &**c);
-            let unused = Unused {
-                code,
-                known: code.is_none_or(|c| lint(c).is_some()),
-            };
-            kept.push(diagnostic(
-                &LINT,
-                severity,
-                directive.span,
-                unused_ignore(&unused),
-            ));
+            kept.push(diagnostic(&LINT, settings, directive.span, unused_ignore(code)));
         }
     }
     kept
@@ -101,5 +87,15 @@ pub(super) fn suppress(doc: &Doc, settings: &Settings, found: Vec<Diagnostic>) -
 
 /// Whether a suppression speaks of this line (0-based): its own, and the next that holds code.
 fn covers(doc: &Doc, directive: &Directive, line: u32) -> bool {
-    line == directive.line || line == doc.text().line_of(directive.before)
+    line == directive.line || line == doc.text().line_of(after_directives(doc, directive.before))
+}
+
+/// The next token, past the pragmas that stand there: a suppression above a marked loop speaks of the loop.
+fn after_directives(doc: &Doc, mut at: u32) -> u32 {
+    for d in &doc.unit().directives {
+        if d.span.start == at && d.before > at {
+            at = d.before;
+        }
+    }
+    at
 }

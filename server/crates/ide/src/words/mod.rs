@@ -6,6 +6,7 @@
 mod conditions;
 mod dependences;
 mod obstacles;
+mod refusals;
 mod terms;
 mod threads;
 
@@ -18,6 +19,7 @@ use crate::Related;
 pub(crate) use conditions::condition;
 pub(crate) use dependences::{dependence, kind_name, remedy, witness};
 pub(crate) use obstacles::obstacle;
+pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;
 pub(crate) use threads::{statement_maps, thread_count};
 

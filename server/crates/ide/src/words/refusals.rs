@@ -1,0 +1,123 @@
+//! Why a parallel loop gets no kernel, in words, and what would help.
+
+use codegen::{NextStep, Reason, RefusalKind};
+
+use crate::place::Place;
+
+/// "`printf` on line 4 has no version for the GPU. Write …"
+pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
+    let line = place.line(reason.term);
+    let is_loop = place.body().op(reason.term).is_loop();
+    let text = if is_loop {
+        "the loop".to_owned()
+    } else {
+        format!("`{}`", place.text(reason.term))
+    };
+    let name = |symbol| place.symbol(symbol);
+    let why = match &reason.kind {
+        RefusalKind::NotParallel => format!("{text} on line {line} is not proved to be parallel"),
+        RefusalKind::Semantics => "this language's arithmetic is not that of C".to_owned(),
+        RefusalKind::InMacro => {
+            format!("the loop on line {line} comes out of a macro, where no edit can be made")
+        }
+        RefusalKind::NotUnderstood => format!("line {line} was not understood"),
+        RefusalKind::TooDeep => format!("line {line} is nested too deep"),
+        RefusalKind::LongDouble => format!("{text} on line {line} is a `long double`, which no GPU has"),
+        RefusalKind::Type(_) => format!("{text} on line {line} has a type that kernels cannot have"),
+        RefusalKind::PointerValue(s) => {
+            format!("the pointer `{}` is used as a value on line {line}", name(*s))
+        }
+        RefusalKind::Volatile(s) => format!("`{}` on line {line} is volatile or atomic", name(*s)),
+        RefusalKind::UnknownExtent(s) => format!(
+            "it is not known which part of `{}` is used (line {line})",
+            name(*s)
+        ),
+        RefusalKind::PartialSubscript(s) => {
+            format!("`{}` is used without all its subscripts on line {line}", name(*s))
+        }
+        RefusalKind::NoDeviceVersion(s) => {
+            format!(
+                "`{}`, called on line {line}, has no version for the GPU",
+                name(*s)
+            )
+        }
+        RefusalKind::IndirectCall => format!("{text} on line {line} does not call a function by its name"),
+        RefusalKind::VariableLengthLocal(s) => {
+            format!(
+                "the local array `{}` on line {line} has no constant length",
+                name(*s)
+            )
+        }
+        RefusalKind::StaticLocal(s) => {
+            format!("`{}` on line {line} is a `static` variable of the loop", name(*s))
+        }
+        RefusalKind::Undeclared(s) => format!("no declaration of `{}` (line {line}) was found", name(*s)),
+        RefusalKind::Unclassified(s) => {
+            format!(
+                "how `{}` is used on line {line} is not described well enough for a kernel",
+                name(*s)
+            )
+        }
+        RefusalKind::ControlFlow => format!("the jump on line {line} cannot be made in a kernel"),
+        RefusalKind::Operation => {
+            format!("{text} on line {line} is an operation that kernels are not written with")
+        }
+        RefusalKind::ReductionCell => format!("{text} on line {line} accumulates in a cell of an array"),
+        RefusalKind::NanOrder(s) => {
+            format!(
+                "the minimum or maximum in `{}` (line {line}) would depend on where NaNs stand",
+                name(*s)
+            )
+        }
+        RefusalKind::RoundedReduction(s) => format!(
+            "`{}` (line {line}) accumulates floating values in an integer, so rounding depends on the order",
+            name(*s)
+        ),
+        RefusalKind::Induction(s) => {
+            format!(
+                "`{}` (line {line}) moves each iteration in a way that several parallel loops cannot follow",
+                name(*s)
+            )
+        }
+        RefusalKind::Untestable => format!("a condition on line {line} cannot be tested before the launch"),
+        RefusalKind::UntestableOverlap(s) => {
+            format!(
+                "no test before the launch can rule out that `{}` (line {line}) overlaps another array",
+                name(*s)
+            )
+        }
+        RefusalKind::ReadsTooEarly => {
+            format!(
+                "{text} on line {line} would have to be read before it is known that the loop's body runs"
+            )
+        }
+        RefusalKind::MixedSigns(s) => {
+            format!(
+                "`{}` (line {line}) may be negative at first while it is compared as unsigned",
+                name(*s)
+            )
+        }
+        RefusalKind::Overflow => {
+            format!("an integer expression for line {line} may overflow whatever is tested")
+        }
+    };
+    format!("{why}. {}", next_step(reason.kind.next_step()))
+}
+
+fn next_step(step: NextStep) -> &'static str {
+    match step {
+        NextStep::UseNarrowerType => "Use `float` or `double`.",
+        NextStep::StateSize => {
+            "Give the array's size in its declaration, or use bounds that are fixed before the loop."
+        }
+        NextStep::InlineCall => "Write what the function computes into the loop, or use a math function.",
+        NextStep::UseSubscripts => "Use subscripts instead of a stored or moving pointer.",
+        NextStep::UseConstantLength => "Give the local array a constant length.",
+        NextStep::UseLocalCopy => "Copy the value to a local variable before the loop.",
+        NextStep::RestructureFlow => "Write the jump as a condition.",
+        NextStep::UseCompareForm => "Write `if (x < m) m = x` instead.",
+        NextStep::ExpandMacro => "Write the loop out instead of using the macro.",
+        NextStep::UseScalarAccumulator => "Accumulate in a local variable and store it after the loop.",
+        NextStep::None => "This form is not offloaded.",
+    }
+}
