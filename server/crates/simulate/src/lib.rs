@@ -1,1 +1,23 @@
+//! Executes programs: sequentially, with a record of every cell touched (the oracle that analysis is judged by), and
+//! as grids of threads in random interleavings that report races, divergent barriers, accesses outside of objects and
+//! uses of unwritten memory.
+//!
+//! Deliberately absent: any knowledge of what `analysis` concludes or `codegen` prints. What is simulated are terms
+//! read back from text, so that this room can judge the others.
 #![forbid(unsafe_code)]
+
+mod arith;
+mod code;
+mod compile;
+mod exec;
+mod fault;
+mod machine;
+mod math;
+mod memory;
+
+pub use code::Code;
+pub use compile::{compile, Options, Program};
+pub use exec::{Access, AccessKind, Hooks, LoopEvent, NoHooks};
+pub use fault::{Fault, FaultKind, ThreadId};
+pub use machine::{run, run_code, Element, Heap, Outcome, Snapshot, Value};
+pub use memory::{Memory, Object, ObjectId, Space, MAX_OBJECT_BYTES};

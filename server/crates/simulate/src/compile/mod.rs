@@ -1,0 +1,674 @@
+//! From terms to instructions: names become registers or objects, types become the operations that C prescribes.
+//!
+//! What is not understood becomes an instruction that faults when it is reached, so a gap in a branch that is never
+//! taken costs nothing and one that is taken is never guessed.
+//!
+//! Deliberately absent: any judgment about the program. Type errors that no front end lets through are "not supported".
+
+mod call;
+mod expr;
+mod init;
+mod stmt;
+mod types;
+
+use std::sync::Arc;
+
+use base::IndexId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind, Types};
+
+use crate::code::*;
+use crate::fault::{Fault, FaultKind};
+
+/// The functions and file-level declarations that may be executed together.
+#[derive(Clone, Default)]
+pub struct Program<'a> {
+    functions: FxHashMap<Arc<str>, &'a Body>,
+    declarations: Vec<&'a Body>,
+}
+
+impl<'a> Program<'a> {
+    /// Nothing.
+    pub fn new() -> Program<'a> {
+        Program::default()
+    }
+    /// Sorts bodies into functions (by name) and declarations.
+    pub fn of(bodies: impl IntoIterator<Item = &'a Body>) -> Program<'a> {
+        let mut p = Program::new();
+        for b in bodies {
+            p.add(b);
+        }
+        p
+    }
+    /// Adds a function or file-level declarations; a later function of the same name takes the place of the earlier.
+    pub fn add(&mut self, body: &'a Body) {
+        match body.op(body.root) {
+            Op::Function(_) => {
+                self.functions.insert(body.name.clone(), body);
+            }
+            _ => self.declarations.push(body),
+        }
+    }
+    /// The function's body.
+    pub fn function(&self, name: &str) -> Option<&'a Body> {
+        self.functions.get(name).copied()
+    }
+}
+
+/// How to compile.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// C++ overloads of `math.h` (`sqrt(float)` is float) and CUDA's `min`, `max`.
+    pub overloads: bool,
+    /// Loops of the entry function to watch: its variables then live in memory, so that every access is seen.
+    pub watch: Option<Vec<TermId>>,
+}
+
+/// Compiles `entry` and all it calls.
+pub fn compile(program: &Program<'_>, entry: &str, options: &Options) -> Result<Code, Fault> {
+    let mut unit = Unit {
+        program,
+        options,
+        code: Code::default(),
+        functions: FxHashMap::default(),
+        globals: FxHashMap::default(),
+        shared: FxHashMap::default(),
+        queue: Vec::new(),
+        inits: Vec::new(),
+    };
+    if unit.function(entry).is_none() {
+        return Err(Fault::bad_call(&format!("no function `{entry}`")));
+    }
+    loop {
+        if let Some((index, body)) = unit.queue.pop() {
+            let func = Cx::function(&mut unit, body, index);
+            unit.code.funcs[index as usize] = func;
+        } else if let Some((body, symbol, init, global)) = unit.inits.pop() {
+            let func = Cx::global_init(&mut unit, body, symbol, init);
+            unit.code.init.push((global, unit.code.funcs.len() as u32));
+            unit.code.funcs.push(func);
+        } else {
+            break;
+        }
+    }
+    Ok(unit.code)
+}
+
+/// Why a term is not executed.
+pub(crate) struct Gap {
+    reason: Arc<str>,
+    term: TermId,
+}
+pub(crate) type R<T> = Result<T, Gap>;
+
+struct Unit<'u, 'a> {
+    program: &'u Program<'a>,
+    options: &'u Options,
+    code: Code,
+    functions: FxHashMap<Arc<str>, u32>,
+    globals: FxHashMap<Arc<str>, u32>,
+    shared: FxHashMap<(Arc<str>, u32), u32>,
+    queue: Vec<(u32, &'a Body)>,
+    inits: Vec<(&'a Body, SymbolId, TermId, u32)>,
+}
+
+impl<'a> Unit<'_, 'a> {
+    /// The index of a function with a body; compiled later.
+    fn function(&mut self, name: &str) -> Option<u32> {
+        if let Some(&f) = self.functions.get(name) {
+            return Some(f);
+        }
+        let body = self.program.function(name)?;
+        let index = self.code.funcs.len() as u32;
+        let (params, ret) = types::signature(body);
+        self.code.funcs.push(Func {
+            name: body.name.clone(),
+            params,
+            ret,
+            code: Vec::new(),
+            terms: Vec::new(),
+            consts: Vec::new(),
+            vars: Vec::new(),
+            reasons: Vec::new(),
+            regs: 0,
+            slots: 0,
+        });
+        self.functions.insert(body.name.clone(), index);
+        self.queue.push((index, body));
+        Some(index)
+    }
+
+    fn push_global(&mut self, global: Global) -> u32 {
+        self.code.globals.push(global);
+        (self.code.globals.len() - 1) as u32
+    }
+}
+
+/// Where a symbol lives.
+#[derive(Clone, Copy, Debug)]
+enum Home {
+    /// A register; `flag` tells whether it was written, where that is not plain from the text.
+    Reg {
+        reg: Reg,
+        flag: Option<Reg>,
+    },
+    /// An object whose address is in a register.
+    Mem {
+        addr: Reg,
+        var: u32,
+    },
+    Global(u32),
+    Shared(u32),
+}
+
+/// A value in a register.
+#[derive(Clone, Copy, Debug)]
+struct V {
+    reg: Reg,
+    ty: TypeId,
+}
+
+/// Something that can be assigned.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Reg {
+        reg: Reg,
+        flag: Option<Reg>,
+        symbol: SymbolId,
+        ty: TypeId,
+    },
+    Mem {
+        addr: Reg,
+        ty: TypeId,
+    },
+}
+
+impl Place {
+    fn ty(&self) -> TypeId {
+        match self {
+            Place::Reg { ty, .. } | Place::Mem { ty, .. } => *ty,
+        }
+    }
+}
+
+#[derive(Default)]
+struct LoopCx {
+    breaks: Vec<usize>,
+    continues: Vec<usize>,
+    is_switch: bool,
+}
+
+/// Compiles one function.
+struct Cx<'c, 'u, 'a> {
+    unit: &'c mut Unit<'u, 'a>,
+    body: &'a Body,
+    index: u32,
+    types: Types,
+    ins: Vec<Ins>,
+    terms: Vec<TermId>,
+    consts: Vec<u64>,
+    pool: FxHashMap<u64, u32>,
+    vars: Vec<Var>,
+    reasons: Vec<Arc<str>>,
+    homes: FxHashMap<SymbolId, Home>,
+    lens: FxHashMap<TermId, Reg>,
+    fixed: Reg,
+    tmp: Reg,
+    regs: Reg,
+    at: TermId,
+    /// Where control may arrive other than from the instruction before.
+    joined: usize,
+    nest: Vec<LoopCx>,
+    labels: FxHashMap<Arc<str>, u32>,
+    gotos: Vec<(usize, Arc<str>, TermId)>,
+    cases: FxHashMap<TermId, u32>,
+    watched: FxHashMap<TermId, u32>,
+    watch_depth: u32,
+    traced: bool,
+    jumps: bool,
+    depth: u32,
+    ret: RetKind,
+    ret_ty: Option<TypeId>,
+    ret_addr: Reg,
+}
+
+/// Deepest nesting of terms followed; deeper is "not supported" (the compiler is recursive, its stack is not endless).
+const MAX_DEPTH: u32 = 200;
+
+impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
+    fn new(unit: &'c mut Unit<'u, 'a>, body: &'a Body, index: u32) -> Self {
+        Cx {
+            unit,
+            body,
+            index,
+            types: body.types.clone(),
+            ins: Vec::new(),
+            terms: Vec::new(),
+            consts: Vec::new(),
+            pool: FxHashMap::default(),
+            vars: Vec::new(),
+            reasons: Vec::new(),
+            homes: FxHashMap::default(),
+            lens: FxHashMap::default(),
+            fixed: 0,
+            tmp: 0,
+            regs: 0,
+            at: body.root,
+            joined: 0,
+            nest: Vec::new(),
+            labels: FxHashMap::default(),
+            gotos: Vec::new(),
+            cases: FxHashMap::default(),
+            watched: FxHashMap::default(),
+            watch_depth: 0,
+            traced: false,
+            jumps: false,
+            depth: 0,
+            ret: RetKind::Void,
+            ret_ty: None,
+            ret_addr: NONE,
+        }
+    }
+
+    fn function(unit: &'c mut Unit<'u, 'a>, body: &'a Body, index: u32) -> Func {
+        let watch = unit.options.watch.clone();
+        let mut cx = Cx::new(unit, body, index);
+        // the entry function is the first one
+        if index == 0 {
+            if let Some(loops) = watch {
+                cx.traced = true;
+                cx.unit.code.traced = Some(index);
+                cx.watch(&loops);
+            }
+        }
+        if let Err(gap) = cx.whole() {
+            cx.gap(gap);
+        }
+        cx.finish()
+    }
+
+    fn global_init(unit: &'c mut Unit<'u, 'a>, body: &'a Body, symbol: SymbolId, init: TermId) -> Func {
+        let mut cx = Cx::new(unit, body, u32::MAX);
+        cx.reserve_lens();
+        let r = cx.init_global(symbol, init);
+        if let Err(gap) = r {
+            cx.gap(gap);
+        }
+        cx.emit(Ins::Ret { a: NONE });
+        let name: Arc<str> = format!("initializer of {}", body.symbols[symbol].name).into();
+        let mut f = cx.finish();
+        f.name = name;
+        f
+    }
+
+    fn init_global(&mut self, symbol: SymbolId, init: TermId) -> R<()> {
+        let place = self.symbol_place(symbol, init)?;
+        match place {
+            Place::Mem { addr, ty } => self.init(addr, ty, init, false),
+            Place::Reg { .. } => Err(self.err("a global in a register")),
+        }
+    }
+
+    fn watch(&mut self, loops: &[TermId]) {
+        for &l in loops {
+            if !self.body.op(l).is_loop() || self.watched.contains_key(&l) {
+                continue;
+            }
+            let args = self.body.args(l);
+            let mut header = FxHashSet::default();
+            let mut index = None;
+            if let (Op::For, [init, cond, step, ..]) = (self.body.op(l), args) {
+                for part in [init, cond, step] {
+                    header.extend(self.body.walk(*part));
+                }
+                index = self.index_of(*init).or_else(|| self.index_of(*step));
+            }
+            let n = self.unit.code.watched.len() as u32;
+            self.unit.code.watched.push(Watched {
+                term: l,
+                index,
+                header,
+            });
+            self.watched.insert(l, n);
+        }
+    }
+
+    /// The variable that an initialization or step moves.
+    fn index_of(&self, t: TermId) -> Option<SymbolId> {
+        match self.body.op(t) {
+            Op::Declare(s) => Some(*s),
+            Op::Assign | Op::Compound(_) | Op::Step { .. } => {
+                self.body.as_symbol(*self.body.args(t).first()?)
+            }
+            Op::List => match self.body.args(t) {
+                [one] => self.index_of(*one),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A register for every VLA length in any type of the body.
+    fn reserve_lens(&mut self) {
+        let ids: Vec<TypeId> = self.types.ids().collect();
+        for ty in ids {
+            let len = match self.types.kind(ty) {
+                TypeKind::Array { len, .. } => len.clone(),
+                _ => continue,
+            };
+            if let Len::Term(t) = len {
+                if !self.lens.contains_key(&t) {
+                    let r = self.fix();
+                    self.lens.insert(t, r);
+                }
+            }
+        }
+    }
+
+    /// The whole function: parameters, locals, body.
+    fn whole(&mut self) -> R<()> {
+        let body = self.body;
+        let (params, statements) = match (body.op(body.root), body.args(body.root)) {
+            (Op::Function(_), [p, b]) => (*p, *b),
+            _ => return Err(self.err("a function without parameters and body")),
+        };
+        self.unplaced_rejects()?;
+        if let Op::Function(f) = body.op(body.root) {
+            if let TypeKind::Function { ret, variadic, .. } = self.types.kind(body.symbols[*f].ty) {
+                if *variadic {
+                    return Err(self.err("a function with a variable number of arguments"));
+                }
+                self.ret_ty = Some(*ret);
+            }
+        }
+        let kinds = self.unit.code.funcs[self.index as usize].params.clone();
+        self.ret = self.unit.code.funcs[self.index as usize].ret;
+        let declared: Vec<SymbolId> = body
+            .args(params)
+            .iter()
+            .filter_map(|&p| match body.op(p) {
+                Op::Declare(s) => Some(*s),
+                _ => None,
+            })
+            .collect();
+        if declared.len() != kinds.len() || body.args(params).len() != kinds.len() {
+            return Err(self.err("parameters of a kind this machine does not pass"));
+        }
+        for _ in &kinds {
+            self.fix();
+        }
+        if matches!(self.ret, RetKind::Record(_)) {
+            self.ret_addr = self.fix();
+        }
+        let taken = self.scan(statements);
+        // homes first: temporaries come after the last fixed register
+        let mut entry: Vec<(SymbolId, Reg)> = Vec::new();
+        for (i, &s) in declared.iter().enumerate() {
+            let scalar = !matches!(kinds[i], ParamKind::Record(_));
+            if scalar && !taken.contains(&s) && !self.traced {
+                self.homes.insert(
+                    s,
+                    Home::Reg {
+                        reg: i as Reg,
+                        flag: None,
+                    },
+                );
+            } else {
+                self.memory_home(s);
+                entry.push((s, i as Reg));
+            }
+        }
+        self.local_homes(statements, &taken);
+        self.reserve_lens();
+        self.tmp = self.fixed;
+        // variables in memory exist from the start, so that a jump past a declaration finds them
+        let all: Vec<(Reg, u32)> = self
+            .homes
+            .values()
+            .filter_map(|h| match h {
+                Home::Mem { addr, var } if self.vars[*var as usize].size != u64::MAX => Some((*addr, *var)),
+                _ => None,
+            })
+            .collect();
+        let mut all = all;
+        all.sort_by_key(|&(_, v)| v);
+        for (d, var) in all {
+            self.emit(Ins::Alloc { d, var });
+        }
+        for (s, from) in entry {
+            self.at = body.root;
+            let ty = self.decayed_param(body.symbols[s].ty);
+            let addr = match self.homes.get(&s) {
+                Some(Home::Mem { addr, .. }) => *addr,
+                _ => continue,
+            };
+            match self.types.kind(ty) {
+                TypeKind::Record(_) => {
+                    let size = self.const_size(ty)?;
+                    self.emit(Ins::Copy {
+                        p: addr,
+                        a: from,
+                        size: size as u32,
+                    });
+                }
+                _ => {
+                    let kind = self.mem_kind(ty)?;
+                    self.emit(Ins::Store {
+                        kind,
+                        p: addr,
+                        a: from,
+                    });
+                }
+            }
+        }
+        for &s in &declared {
+            let ty = body.symbols[s].ty;
+            self.lengths_of(ty)?;
+        }
+        self.statics(statements);
+        self.stmt(statements);
+        self.at = body.root;
+        self.emit(Ins::Ret { a: NONE });
+        self.patch_gotos();
+        Ok(())
+    }
+
+    /// Gaps that stand at no term could be anywhere: the whole function is not executed.
+    fn unplaced_rejects(&self) -> R<()> {
+        let placed = self
+            .body
+            .walk(self.body.root)
+            .filter(|&t| matches!(self.body.op(t), Op::Reject(_)))
+            .count();
+        match self.body.rejects().nth(placed) {
+            Some(r) => Err(Gap {
+                reason: r.reason.clone(),
+                term: self.body.root,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Symbols whose address is taken; also notes whether jumps can pass a declaration.
+    fn scan(&mut self, root: TermId) -> FxHashSet<SymbolId> {
+        let body = self.body;
+        let mut taken = FxHashSet::default();
+        for t in body.walk(root) {
+            match body.op(t) {
+                Op::AddrOf => {
+                    let mut p = body.args(t).first().copied();
+                    while let Some(x) = p {
+                        p = match body.op(x) {
+                            Op::Sym(s) => {
+                                taken.insert(*s);
+                                None
+                            }
+                            Op::Member { arrow: false, .. } | Op::Index => body.args(x).first().copied(),
+                            _ => None,
+                        }
+                    }
+                }
+                Op::Goto(_) | Op::Switch => self.jumps = true,
+                _ => {}
+            }
+        }
+        taken
+    }
+
+    fn local_homes(&mut self, statements: TermId, taken: &FxHashSet<SymbolId>) {
+        let body = self.body;
+        for t in body.walk(statements) {
+            let Op::Declare(s) = body.op(t) else { continue };
+            let symbol = &body.symbols[*s];
+            if symbol.storage != Storage::Local || self.homes.contains_key(s) {
+                continue;
+            }
+            let scalar = self.is_scalar(symbol.ty);
+            if scalar && !taken.contains(s) && !self.traced {
+                let reg = self.fix();
+                let flag = (body.args(t).is_empty() || self.jumps).then(|| self.fix());
+                self.homes.insert(*s, Home::Reg { reg, flag });
+            } else {
+                self.memory_home(*s);
+            }
+        }
+    }
+
+    fn memory_home(&mut self, s: SymbolId) {
+        let symbol = &self.body.symbols[s];
+        let ty = match symbol.storage {
+            Storage::Param(_) => self.decayed_param(symbol.ty),
+            _ => symbol.ty,
+        };
+        // u64::MAX: not known before the declaration runs
+        let size = self.types.size_align(ty).map_or(u64::MAX, |(s, _)| s);
+        let grain = types::grain(&self.types, ty);
+        let addr = self.fix();
+        let var = self.new_var(symbol.name.clone(), s, size, grain);
+        self.homes.insert(s, Home::Mem { addr, var });
+    }
+
+    fn new_var(&mut self, name: Arc<str>, symbol: SymbolId, size: u64, grain: u32) -> u32 {
+        let slot = self.vars.len() as u32;
+        self.vars.push(Var {
+            name,
+            symbol,
+            size,
+            grain,
+            slot,
+        });
+        slot
+    }
+
+    /// A parameter of array type is a pointer (C11 6.7.6.3p7).
+    fn decayed_param(&mut self, ty: TypeId) -> TypeId {
+        match self.types.kind(ty) {
+            TypeKind::Array { of, .. } => {
+                let of = *of;
+                self.types.pointer(of)
+            }
+            _ => ty,
+        }
+    }
+
+    fn fix(&mut self) -> Reg {
+        self.fixed += 1;
+        self.regs = self.regs.max(self.fixed);
+        self.fixed - 1
+    }
+    fn temp(&mut self) -> Reg {
+        self.temps(1)
+    }
+    fn temps(&mut self, n: u32) -> Reg {
+        let r = self.tmp.max(self.fixed);
+        self.tmp = r + n;
+        self.regs = self.regs.max(self.tmp);
+        r
+    }
+    fn emit(&mut self, ins: Ins) -> usize {
+        self.ins.push(ins);
+        self.terms.push(self.at);
+        self.ins.len() - 1
+    }
+    fn here(&mut self) -> u32 {
+        self.joined = self.ins.len();
+        self.ins.len() as u32
+    }
+    fn patch(&mut self, at: usize, to: u32) {
+        match self.ins.get_mut(at) {
+            Some(Ins::Jump { to: t })
+            | Some(Ins::JumpZ { to: t, .. })
+            | Some(Ins::JumpNZ { to: t, .. })
+            | Some(Ins::Once { to: t, .. }) => *t = to,
+            _ => {}
+        }
+    }
+    fn patch_all(&mut self, list: Vec<usize>, to: u32) {
+        for at in list {
+            self.patch(at, to);
+        }
+    }
+    fn pool(&mut self, v: u64) -> u32 {
+        if let Some(&i) = self.pool.get(&v) {
+            return i;
+        }
+        let i = self.consts.len() as u32;
+        self.consts.push(v);
+        self.pool.insert(v, i);
+        i
+    }
+    fn set(&mut self, d: Reg, v: u64) {
+        let pool = self.pool(v);
+        self.emit(Ins::Const { d, pool });
+    }
+    fn constant(&mut self, v: u64) -> Reg {
+        let d = self.temp();
+        self.set(d, v);
+        d
+    }
+    fn err(&self, reason: &str) -> Gap {
+        Gap {
+            reason: reason.into(),
+            term: self.at,
+        }
+    }
+    fn gap(&mut self, gap: Gap) {
+        let reason = self.reasons.len() as u32;
+        self.reasons.push(gap.reason);
+        let at = self.at;
+        self.at = gap.term;
+        self.emit(Ins::Unsupported { reason });
+        self.at = at;
+    }
+
+    fn finish(self) -> Func {
+        let (params, ret, name) = match self.unit.code.funcs.get(self.index as usize) {
+            Some(f) => (f.params.clone(), f.ret, f.name.clone()),
+            None => (Vec::new(), RetKind::Void, "".into()),
+        };
+        Func {
+            name,
+            params,
+            ret,
+            code: self.ins,
+            terms: self.terms,
+            consts: self.consts,
+            slots: self.vars.len() as u32,
+            vars: self.vars,
+            reasons: self.reasons,
+            regs: self.regs.max(1),
+        }
+    }
+}
+
+/// "Not supported" as a fault of the caller's making.
+pub(crate) fn not_supported(reason: &str) -> FaultKind {
+    FaultKind::NotSupported {
+        reason: reason.into(),
+    }
+}
+
+/// Number of a symbol for tables that know no types.
+pub(crate) fn symbol_number(s: SymbolId) -> u32 {
+    s.index() as u32
+}
