@@ -105,7 +105,7 @@ pub struct KernelResources {
     pub barriers: Option<u32>,
     /// Statically allocated shared memory, bytes a block.
     pub shared_bytes: Option<u32>,
-    /// Constant memory, bytes.
+    /// Constant memory in all banks, bytes.
     pub constant_bytes: Option<u32>,
     /// Stack frame, bytes a thread.
     pub stack_bytes: Option<u32>,
@@ -267,10 +267,7 @@ fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutc
         }
         code::INVALID_OPTION => Err(Unavailable::new(
             UnavailableKind::BadOption,
-            format!(
-                "NVRTC did not take the options: {}.",
-                first_line(&log, &code_name)
-            ),
+            format!("NVRTC did not take the options: {}.", reason_in(&log, &code_name)),
             "Correct the compiler options in the settings.",
         )),
         code::OUT_OF_MEMORY => Err(Unavailable::new(
@@ -284,7 +281,7 @@ fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutc
             UnavailableKind::Broken,
             format!(
                 "NVRTC could not work with its builtins: {}.",
-                first_line(&log, &code_name)
+                reason_in(&log, &code_name)
             ),
             "Put libnvrtc-builtins of the same version beside libnvrtc, or install NVRTC again.",
         )),
@@ -292,7 +289,7 @@ fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutc
             UnavailableKind::Broken,
             format!(
                 "NVRTC failed with {code_name} ({other}): {}.",
-                first_line(&log, "no message")
+                reason_in(&log, "no message")
             ),
             "Try another version of NVRTC (warpwright.nvrtc) and report the kernel.",
         )),
@@ -334,11 +331,12 @@ fn own_error(request: &CompileRequest, line: Option<u32>, text: String) -> Compi
     }
 }
 
-fn first_line(log: &str, otherwise: &str) -> String {
-    let line = log
-        .lines()
-        .map(str::trim)
-        .find(|l| !l.is_empty())
+fn reason_in(log: &str, otherwise: &str) -> String {
+    // a warning may come first, which is not the reason
+    let lines = || log.lines().map(str::trim).filter(|l| !l.is_empty());
+    let line = lines()
+        .find(|l| l.contains("error"))
+        .or_else(|| lines().next())
         .unwrap_or(otherwise);
     line.strip_prefix("nvrtc: error: ")
         .unwrap_or(line)

@@ -168,16 +168,17 @@ pub(crate) fn resources(log: &str) -> Vec<KernelResources> {
                     *field = number(part);
                 }
             } else if let Some(used) = text.strip_prefix("Used ") {
-                // a memory that is not named is not used
-                (kernel.shared_bytes, kernel.constant_bytes) = (Some(0), Some(0));
+                // shared memory that is not named is not used; newer versions never name constant memory
+                kernel.shared_bytes = Some(0);
                 for part in used.split(',').map(|p| p.trim().trim_start_matches("used ")) {
                     match part.split_once(' ').map(|(_, unit)| unit) {
                         Some("registers") => kernel.registers = number(part),
                         Some("barriers") => kernel.barriers = number(part),
                         Some("bytes smem") => kernel.shared_bytes = number(part),
                         Some(unit) if unit.starts_with("bytes cmem") => {
-                            let sum = kernel.constant_bytes.zip(number(part));
-                            kernel.constant_bytes = sum.and_then(|(a, b)| a.checked_add(b));
+                            let sum =
+                                number(part).and_then(|n| n.checked_add(kernel.constant_bytes.unwrap_or(0)));
+                            kernel.constant_bytes = sum;
                         }
                         _ => {}
                     }
@@ -289,7 +290,7 @@ ptxas info    : Used 12 registers, used 1 barriers, 256 bytes smem
             registers: Some(12),
             barriers: Some(1),
             shared_bytes: Some(256),
-            constant_bytes: Some(0),
+            constant_bytes: None,
             stack_bytes: Some(0),
             spill_store_bytes: Some(0),
             spill_load_bytes: Some(0),

@@ -90,6 +90,7 @@ pub(crate) fn pick(named: Option<&Path>, wanted: Option<Arch>) -> Result<&'stati
         .map(|p| format!("{} holds no libnvrtc", p.display()))
         .collect();
     let mut loaded: Vec<&'static Api> = Vec::new();
+    let any_file = !files.is_empty();
     let all = files.into_iter().map(Some).chain(loader.then_some(None));
     for file in all {
         match open(file) {
@@ -116,6 +117,11 @@ pub(crate) fn pick(named: Option<&Path>, wanted: Option<Arch>) -> Result<&'stati
         let reason = format!("NVRTC {major}.{minor} does not know {arch}; it knows {known}.");
         return Err(Unavailable::new(UnavailableKind::NoSuchArch, reason, next));
     }
+    let found = if any_file {
+        "could not be loaded"
+    } else {
+        "was not found"
+    };
     let detail = if failed.is_empty() {
         String::new()
     } else {
@@ -124,7 +130,7 @@ pub(crate) fn pick(named: Option<&Path>, wanted: Option<Arch>) -> Result<&'stati
     let next = "Install the CUDA toolkit, `pip install nvidia-cuda-nvrtc-cu12`, or set warpwright.nvrtc.";
     Err(Unavailable::new(
         UnavailableKind::NoLibrary,
-        format!("libnvrtc was not found{detail}."),
+        format!("libnvrtc {found}{detail}."),
         next,
     ))
 }
@@ -140,9 +146,7 @@ fn open(file: Option<PathBuf>) -> Result<&'static Api, Option<String>> {
         Some(path) => {
             // SAFETY: running a library's initializers is what the user asked for by naming it.
             let library = unsafe { Library::new(path) };
-            Box::leak(Box::new(library.map_err(|e| {
-                Some(format!("{} cannot be loaded: {e}", path.display()))
-            })?))
+            Box::leak(Box::new(library.map_err(|e| Some(load_error(path, &e)))?))
         }
         None => loader_library().ok_or(None)?,
     };
@@ -153,6 +157,17 @@ fn open(file: Option<PathBuf>) -> Result<&'static Api, Option<String>> {
     let api: &'static Api = Box::leak(Box::new(api));
     open.push((file, api));
     Ok(api)
+}
+
+/// What the system said, with the file's name unless it said that too.
+fn load_error(path: &Path, error: &libloading::Error) -> String {
+    let text = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    let name = path.display().to_string();
+    if text.contains(&name) {
+        text
+    } else {
+        format!("{name}: {text}")
+    }
 }
 
 /// What the loader's own search finds under the names that cudarc knows.

@@ -22,6 +22,8 @@ pub(crate) struct Process {
     stdin: Sender<String>,
     stdout: Receiver<Result<String, String>>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
+    /// Hears nothing, and is closed when the standard error has been read to its end.
+    stderr_open: Receiver<()>,
     ended: bool,
 }
 
@@ -69,12 +71,17 @@ impl Process {
         });
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&stderr);
-        std::thread::spawn(move || keep_tail(errors, &kept));
+        let (open, stderr_open) = channel::<()>();
+        std::thread::spawn(move || {
+            keep_tail(errors, &kept);
+            drop(open);
+        });
         Ok(Process {
             child,
             stdin,
             stdout,
             stderr,
+            stderr_open,
             ended: false,
         })
     }
@@ -106,6 +113,8 @@ impl Process {
             std::thread::sleep(Duration::from_millis(2));
         }
         self.kill();
+        // its last words may still be in the pipe; a grandchild may hold that open
+        let _ = self.stderr_open.recv_timeout(wait);
         match self.child.try_wait() {
             Ok(Some(status)) => status.to_string(),
             _ => "it did not end".to_owned(),

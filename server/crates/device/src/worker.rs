@@ -31,7 +31,7 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
 /// What a job gets beyond its limit to stop by itself, before the process is given up.
 const GRACE: Duration = Duration::from_millis(500);
 /// The compiler recurses over deep expressions; running out of stack would end the worker.
-const JOB_STACK: usize = 256 << 20;
+const JOB_STACK: usize = 64 << 20;
 
 enum Job {
     Compile(Box<CompileRequest>),
@@ -93,9 +93,20 @@ pub fn main() -> ExitCode {
     };
     match end {
         ServeEnd::Input => ExitCode::SUCCESS,
-        ServeEnd::Output => ExitCode::from(2),
-        ServeEnd::Stuck => ExitCode::from(3),
+        ServeEnd::Output => leave(2),
+        ServeEnd::Stuck => leave(3),
     }
+}
+
+/// Ends the process while a job may still run: the compiler's own clean-up at a usual exit would meet it at work.
+fn leave(code: i32) -> ExitCode {
+    // SAFETY: ends the process at once; the answers are flushed.
+    #[cfg(unix)]
+    unsafe {
+        libc::_exit(code)
+    }
+    #[cfg(not(unix))]
+    std::process::exit(code)
 }
 
 #[cfg(unix)]

@@ -138,8 +138,9 @@ fn gpus_of_a_stand_in_driver() {
     let source = dir.path().join("cuda.c");
     std::fs::write(
         &source,
-        "#include <string.h>
-         int cuInit(unsigned f) { return 0; }
+        "#include <stdio.h>
+         #include <string.h>
+         int cuInit(unsigned f) { puts(\"noise on standard output\"); fflush(stdout); return 0; }
          int cuDriverGetVersion(int *v) { *v = 13000; return 0; }
          int cuDeviceGetCount(int *n) { *n = 2; return 0; }
          int cuDeviceGet(int *d, int i) { *d = i; return i == 1 ? 101 : 0; }
