@@ -77,17 +77,11 @@ fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
 
 fn is_allocation(body: &Body, e: TermId) -> bool {
     *body.op(e) == Op::Call
-        && body
-            .args(e)
-            .first()
-            .and_then(|&f| body.as_symbol(f))
-            .is_some_and(|f| {
-                let f = &body.symbols[f];
-                matches!(
-                    f.storage,
-                    Storage::Function | Storage::Undeclared | Storage::Builtin
-                ) && matches!(&*f.name, "malloc" | "calloc" | "aligned_alloc")
-            })
+        && body.args(e).first().and_then(|&f| body.as_symbol(f)).is_some_and(|f| {
+            let f = &body.symbols[f];
+            matches!(f.storage, Storage::Function | Storage::Undeclared | Storage::Builtin)
+                && matches!(&*f.name, "malloc" | "calloc" | "aligned_alloc")
+        })
 }
 
 /// Whether memory reached through `a` and through `b` (different variables) can overlap.
@@ -101,11 +95,7 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
         (Reach::Named { .. }, Reach::Named { .. }) => Distinct,
         (Reach::Named { hidden: true }, p) | (p, Reach::Named { hidden: true }) => {
             // A local that no `&` reaches; an array's name may still have been copied into a local pointer.
-            let named = if x == p && x != (Reach::Named { hidden: true }) {
-                b
-            } else {
-                a
-            };
+            let named = if x == p && x != (Reach::Named { hidden: true }) { b } else { a };
             let is_array = matches!(body.types.kind(body.symbols[named].ty), TypeKind::Array { .. });
             if is_array && !matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh) {
                 May

@@ -10,12 +10,7 @@ use crate::{Control, NotCounted, Obstacle, ObstacleKind, Step};
 
 /// How a loop counts, or what keeps it from counting.
 pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Result<Control, Obstacle> {
-    let fail = |why: NotCounted, term: TermId| {
-        Err(Obstacle {
-            kind: ObstacleKind::NotCounted(why),
-            term,
-        })
-    };
+    let fail = |why: NotCounted, term: TermId| Err(Obstacle { kind: ObstacleKind::NotCounted(why), term });
     if *body.op(loop_term) != Op::For {
         return fail(NotCounted::While, loop_term);
     }
@@ -35,14 +30,7 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
     // The index is the side that the step moves.
     let moved = stepped(body, step);
     if moved.is_empty() {
-        return fail(
-            NotCounted::Step,
-            if *body.op(step) == Op::Empty {
-                loop_term
-            } else {
-                step
-            },
-        );
+        return fail(NotCounted::Step, if *body.op(step) == Op::Empty { loop_term } else { step });
     }
     let side = |t: TermId| strip_casts(body, t).and_then(|t| body.as_symbol(t));
     let (index, bound, relation, change) = match (side(left), side(right)) {
@@ -96,15 +84,7 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
     } else if relation == BinOp::Ne {
         return fail(NotCounted::WrongWay, condition);
     }
-    Ok(Control {
-        index,
-        index_type,
-        declared_here,
-        lower,
-        bound,
-        relation,
-        step,
-    })
+    Ok(Control { index, index_type, declared_here, lower, bound, relation, step })
 }
 
 /// What one part of a step does to a variable.
@@ -145,10 +125,9 @@ pub(crate) fn stepped(body: &Body, step: TermId) -> Vec<(SymbolId, Option<Change
 pub(crate) fn change_of(body: &Body, t: TermId) -> Option<(SymbolId, Option<Change>)> {
     let args = body.args(t);
     match body.op(t) {
-        Op::Step { delta, .. } => Some((
-            body.as_symbol(*args.first()?)?,
-            Some(Change::Const(*delta as i128)),
-        )),
+        Op::Step { delta, .. } => {
+            Some((body.as_symbol(*args.first()?)?, Some(Change::Const(*delta as i128))))
+        }
         Op::Compound(op) => {
             let s = body.as_symbol(*args.first()?)?;
             let e = *args.get(1)?;

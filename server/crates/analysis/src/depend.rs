@@ -157,11 +157,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                     }
                 }
                 VarKind::Iter(l) => {
-                    let loops = if sink {
-                        &self.sink_loops
-                    } else {
-                        &self.source_loops
-                    };
+                    let loops = if sink { &self.sink_loops } else { &self.source_loops };
                     let base = if sink { self.source_loops.len() } else { 0 };
                     match loops.iter().position(|x| x == l) {
                         Some(k) => row = add_dim(row, base + k, c),
@@ -208,11 +204,7 @@ impl<'m, 'a> Frame<'m, 'a> {
 
     fn add(&mut self, c: &Constraint, sink: bool) {
         let row = self.row(&c.poly, sink);
-        self.constraints.push(if c.equality {
-            poly::Constraint::eq(row)
-        } else {
-            poly::Constraint::ge(row)
-        });
+        self.constraints.push(if c.equality { poly::Constraint::eq(row) } else { poly::Constraint::ge(row) });
     }
 
     /// `p` at the source minus `q` at the sink.
@@ -291,10 +283,7 @@ fn pairs(
             loop {
                 let mut added = false;
                 for c in &model.context {
-                    let touches = c
-                        .poly
-                        .vars()
-                        .any(|v| f.params.contains(&v) || f.fixed.contains_key(&v));
+                    let touches = c.poly.vars().any(|v| f.params.contains(&v) || f.fixed.contains_key(&v));
                     if touches {
                         f.add(c, false);
                         added = true;
@@ -307,8 +296,7 @@ fn pairs(
             }
             // Root: source first.
             let n = f.source_loops.len();
-            f.constraints
-                .push(poly::Constraint::ge(poly::Row::constant(-1).dim(n, 1).dim(0, -1)));
+            f.constraints.push(poly::Constraint::ge(poly::Row::constant(-1).dim(n, 1).dim(0, -1)));
             if f.failed {
                 return Ok(None);
             }
@@ -317,10 +305,7 @@ fn pairs(
         }
     }
     let dims = source.loops.len() + sink.loops.len();
-    let space = poly::Space {
-        params: all_params.len(),
-        dims,
-    };
+    let space = poly::Space { params: all_params.len(), dims };
     let mut set = poly::Set::empty(space, budget)?;
     for (i, (exists, constraints)) in disjuncts.iter().enumerate() {
         let one = poly::Set::from_constraints(space, *exists, constraints, budget)?;
@@ -356,22 +341,14 @@ pub(crate) fn test(
         (true, false) => DependenceKind::Flow,
         _ => DependenceKind::Anti,
     };
-    let common: Vec<usize> = source
-        .loops
-        .iter()
-        .zip(&sink.loops)
-        .take_while(|(a, b)| a == b)
-        .map(|(a, _)| *a)
-        .collect();
+    let common: Vec<usize> =
+        source.loops.iter().zip(&sink.loops).take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
     let mut dependence = Dependence {
         kind,
         object: object(source),
         source: source.term,
         sink: sink.term,
-        loops: common
-            .iter()
-            .filter_map(|&l| ids.get(l).copied().flatten())
-            .collect(),
+        loops: common.iter().filter_map(|&l| ids.get(l).copied().flatten()).collect(),
         direction: vec![Direction::LT; 1],
         distance: vec![None; common.len()],
         witness: None,
@@ -382,14 +359,8 @@ pub(crate) fn test(
         paths_exact && source.why.is_none() && sink.why.is_none() && source.domain.exact && sink.domain.exact;
     let maybe = |d: Dependence, o: Option<ObstacleKind>| {
         let obstacle = match o {
-            Some(kind) => Obstacle {
-                kind,
-                term: sink.term,
-            },
-            None => reason.clone().unwrap_or(Obstacle {
-                kind: ObstacleKind::Unproved,
-                term: sink.term,
-            }),
+            Some(kind) => Obstacle { kind, term: sink.term },
+            None => reason.clone().unwrap_or(Obstacle { kind: ObstacleKind::Unproved, term: sink.term }),
         };
         Outcome::Maybe(Box::new(d), obstacle)
     };
@@ -479,10 +450,7 @@ fn with_fixed_factors(
 
 /// The object an access belongs to.
 pub(crate) fn object(a: &Access) -> Object {
-    Object {
-        symbol: a.base,
-        fields: a.fields.iter().map(|f| f.1.clone()).collect(),
-    }
+    Object { symbol: a.base, fields: a.fields.iter().map(|f| f.1.clone()).collect() }
 }
 
 fn witness(
@@ -503,16 +471,12 @@ fn witness(
                         Some(k) => *k,
                         None => *point.params.get(pairs.params.iter().position(|q| q == v)?)?,
                     },
-                    VarKind::Product(fs) => fs
-                        .iter()
-                        .map(|f| fixed.get(f).copied())
-                        .try_fold(1i128, |a, k| a.checked_mul(k?))?,
+                    VarKind::Product(fs) => {
+                        fs.iter().map(|f| fixed.get(f).copied()).try_fold(1i128, |a, k| a.checked_mul(k?))?
+                    }
                     VarKind::Iter(l) => {
-                        let (loops, base) = if sink {
-                            (&pairs.sink_loops, n)
-                        } else {
-                            (&pairs.source_loops, 0)
-                        };
+                        let (loops, base) =
+                            if sink { (&pairs.sink_loops, n) } else { (&pairs.source_loops, 0) };
                         *point.dims.get(base + loops.iter().position(|x| x == l)?)?
                     }
                     _ => return None,
@@ -548,11 +512,8 @@ fn witness(
     }
     params.sort_unstable();
     // A quotient in a subscript is not among the point's coordinates; the cell is then left out.
-    let cell: Option<Vec<i128>> = source
-        .subs
-        .iter()
-        .map(|s| s.value.as_ref().and_then(|p| value_at(p, false)))
-        .collect();
+    let cell: Option<Vec<i128>> =
+        source.subs.iter().map(|s| s.value.as_ref().and_then(|p| value_at(p, false))).collect();
     Some(Witness {
         params,
         source: indices(&pairs.source_loops, false)?,

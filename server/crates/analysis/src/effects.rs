@@ -24,11 +24,7 @@ impl<'a> Effects<'a> {
                 writes.entry(s).or_default().push(t);
             }
         }
-        Effects {
-            body,
-            memo: RefCell::default(),
-            writes,
-        }
+        Effects { body, memo: RefCell::default(), writes }
     }
 
     /// Variables that a term under `root` writes directly (declared ones included).
@@ -36,11 +32,7 @@ impl<'a> Effects<'a> {
         if let Some(set) = self.memo.borrow().get(&root) {
             return set.clone();
         }
-        let set: FxHashSet<SymbolId> = self
-            .body
-            .walk(root)
-            .filter_map(|t| written(self.body, t))
-            .collect();
+        let set: FxHashSet<SymbolId> = self.body.walk(root).filter_map(|t| written(self.body, t)).collect();
         let set = Rc::new(set);
         self.memo.borrow_mut().insert(root, set.clone());
         set
@@ -91,8 +83,6 @@ pub(crate) fn written(body: &Body, t: TermId) -> Option<SymbolId> {
 /// Whether a called function is known to be pure: an intrinsic that this file does not define otherwise.
 pub(crate) fn is_pure_callee(body: &Body, f: SymbolId) -> bool {
     let symbol = &body.symbols[f];
-    matches!(
-        symbol.storage,
-        Storage::Function | Storage::Undeclared | Storage::Builtin
-    ) && term::intrinsic(&symbol.name).is_some()
+    matches!(symbol.storage, Storage::Function | Storage::Undeclared | Storage::Builtin)
+        && term::intrinsic(&symbol.name).is_some()
 }

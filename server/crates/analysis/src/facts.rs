@@ -24,17 +24,11 @@ pub struct Facts {
 impl Facts {
     /// The loop whose term this is.
     pub fn of_term(&self, term: TermId) -> Option<LoopId> {
-        self.loops
-            .iter_ids()
-            .find(|(_, l)| l.term == term)
-            .map(|(id, _)| id)
+        self.loops.iter_ids().find(|(_, l)| l.term == term).map(|(id, _)| id)
     }
     /// The loops directly inside.
     pub fn children(&self, id: LoopId) -> impl Iterator<Item = LoopId> + '_ {
-        self.loops
-            .iter_ids()
-            .filter(move |(_, l)| l.parent == Some(id))
-            .map(|(id, _)| id)
+        self.loops.iter_ids().filter(move |(_, l)| l.parent == Some(id)).map(|(id, _)| id)
     }
 }
 
@@ -198,26 +192,10 @@ pub struct Direction {
 }
 
 impl Direction {
-    pub const ANY: Direction = Direction {
-        lt: true,
-        eq: true,
-        gt: true,
-    };
-    pub const LT: Direction = Direction {
-        lt: true,
-        eq: false,
-        gt: false,
-    };
-    pub const EQ: Direction = Direction {
-        lt: false,
-        eq: true,
-        gt: false,
-    };
-    pub const GT: Direction = Direction {
-        lt: false,
-        eq: false,
-        gt: true,
-    };
+    pub const ANY: Direction = Direction { lt: true, eq: true, gt: true };
+    pub const LT: Direction = Direction { lt: true, eq: false, gt: false };
+    pub const EQ: Direction = Direction { lt: false, eq: true, gt: false };
+    pub const GT: Direction = Direction { lt: false, eq: false, gt: true };
     /// `<`, `<=`, `*`, …
     pub fn symbol(self) -> &'static str {
         match (self.lt, self.eq, self.gt) {

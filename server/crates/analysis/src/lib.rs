@@ -12,6 +12,7 @@ mod facts;
 mod liveness;
 mod loops;
 mod nest;
+mod offload;
 mod prove;
 mod reductions;
 mod value;
@@ -41,6 +42,5 @@ pub fn offload(
     collapse: Option<u32>,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
-    let _ = (body, collapse, budget);
-    Err(facts.loops[target].obstacles.clone())
+    offload::offload(body, facts, target, collapse, budget)
 }

@@ -16,9 +16,8 @@ pub(crate) struct Liveness {
 
 impl Liveness {
     pub(crate) fn new(body: &Body) -> Liveness {
-        let opaque = body
-            .walk(body.root)
-            .any(|t| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_)));
+        let opaque =
+            body.walk(body.root).any(|t| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_)));
         if opaque {
             return Liveness { after: None };
         }
@@ -30,9 +29,7 @@ impl Liveness {
             depth: 0,
         };
         let ok = walk.live(body.root, Set::default()).is_some();
-        Liveness {
-            after: ok.then_some(walk.after),
-        }
+        Liveness { after: ok.then_some(walk.after) }
     }
 
     /// Whether the variable may be read after the loop. Only meaningful for variables nobody else can reach.
@@ -216,11 +213,7 @@ fn reads_in(body: &Body, root: TermId) -> Set {
 /// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an
 /// earlier iteration included. `None`: too deep to say.
 pub(crate) fn exposed_reads(body: &Body, parts: &[TermId]) -> Option<Set> {
-    let mut f = Forward {
-        body,
-        exposed: Set::default(),
-        depth: 0,
-    };
+    let mut f = Forward { body, exposed: Set::default(), depth: 0 };
     let mut state = State::Reached(Set::default());
     for &p in parts {
         state = f.flow(p, state)?;
@@ -280,11 +273,7 @@ impl Forward<'_> {
                 // The body may not run; what it reads on its first run is what counts (a later run has seen more
                 // writes). `continue` reaches the step with less written than the body's end.
                 let inside = self.flow(*args.get(3)?, s.clone())?;
-                let at_step = if has_continue(body, *args.get(3)?) {
-                    s.clone()
-                } else {
-                    inside
-                };
+                let at_step = if has_continue(body, *args.get(3)?) { s.clone() } else { inside };
                 self.flow(*args.get(2)?, at_step)?;
                 Some(s)
             }

@@ -14,7 +14,7 @@ use crate::reductions::{updates, Update};
 use crate::value::{Poly, Var, VarKind};
 use crate::{
     Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, Induction, LoopFacts, LoopId,
-    MarkFacts, MetBy, Object, Obstacle, ObstacleKind, Param, Pred, Private, Reduction, ReductionOp, Verdict,
+    MarkFacts, MetBy, Object, Obstacle, ObstacleKind, Pred, Private, Reduction, ReductionOp, Verdict,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -47,23 +47,9 @@ impl<'a> Context<'a> {
             };
             stack.extend(body.args(t).iter().rev().map(|&a| (a, around, depth)));
         }
-        let controls = loops
-            .iter()
-            .map(|&(t, _, _)| control(body, t, &effects))
-            .collect();
-        let ids = loops
-            .iter()
-            .enumerate()
-            .map(|(i, l)| (l.0, LoopId(i as u32)))
-            .collect();
-        Context {
-            body,
-            effects,
-            liveness,
-            loops,
-            controls,
-            ids,
-        }
+        let controls = loops.iter().map(|&(t, _, _)| control(body, t, &effects)).collect();
+        let ids = loops.iter().enumerate().map(|(i, l)| (l.0, LoopId(i as u32))).collect();
+        Context { body, effects, liveness, loops, controls, ids }
     }
 
     fn enclosing(&self, at: usize) -> Vec<(TermId, Option<Control>)> {
@@ -82,11 +68,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn loop_ids(&self, model: &Model<'_>) -> Vec<Option<LoopId>> {
-        model
-            .loops
-            .iter()
-            .map(|l| self.ids.get(&l.term).copied())
-            .collect()
+        model.loops.iter().map(|l| self.ids.get(&l.term).copied()).collect()
     }
 }
 
@@ -131,19 +113,13 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         }
     };
     if let Some(exit) = early_exit(body, t) {
-        facts.obstacles.push(Obstacle {
-            kind: ObstacleKind::EarlyExit,
-            term: exit,
-        });
+        facts.obstacles.push(Obstacle { kind: ObstacleKind::EarlyExit, term: exit });
     }
     if !facts.obstacles.is_empty() {
         return facts;
     }
     if budget.spend(1).is_err() {
-        facts.obstacles.push(Obstacle {
-            kind: ObstacleKind::Budget,
-            term: t,
-        });
+        facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget, term: t });
         return facts;
     }
     let mut model = cx.model(at, &control);
@@ -157,12 +133,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     facts.reductions = scalars.reductions.clone();
 
     meet_obligations(&mut model, &mut facts);
-    let accesses: Vec<Access> = model
-        .accesses
-        .iter()
-        .filter(|a| !scalars.set_aside(a))
-        .cloned()
-        .collect();
+    let accesses: Vec<Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);
     dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
     for r in &facts.reductions {
@@ -200,28 +171,17 @@ fn mark_of(body: &Body, t: TermId) -> Option<MarkFacts> {
     if *body.op(t) != Op::For {
         return None;
     }
-    let mark = body
-        .args(t)
-        .iter()
-        .skip(4)
-        .copied()
-        .find(|&m| matches!(body.op(m), Op::Mark(_)))?;
+    let mark = body.args(t).iter().skip(4).copied().find(|&m| matches!(body.op(m), Op::Mark(_)))?;
     let Op::Mark(name) = body.op(mark) else {
         return None;
     };
     let collapse = body.args(mark).iter().find_map(|&c| match body.op(c) {
-        Op::Apply(f) if &**f == "collapse" => body
-            .args(c)
-            .first()
-            .and_then(|&n| body.as_int(n))
-            .and_then(|n| u32::try_from(n).ok()),
+        Op::Apply(f) if &**f == "collapse" => {
+            body.args(c).first().and_then(|&n| body.as_int(n)).and_then(|n| u32::try_from(n).ok())
+        }
         _ => None,
     });
-    Some(MarkFacts {
-        term: mark,
-        name: (!name.is_empty()).then(|| name.to_string()),
-        collapse,
-    })
+    Some(MarkFacts { term: mark, name: (!name.is_empty()).then(|| name.to_string()), collapse })
 }
 
 /// Places under the loop that may do anything.
@@ -250,13 +210,12 @@ fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
 }
 
 fn is_clause(body: &Body, root: TermId, x: TermId) -> bool {
-    body.walk(root)
-        .any(|m| matches!(body.op(m), Op::Mark(_)) && body.args(m).contains(&x))
+    body.walk(root).any(|m| matches!(body.op(m), Op::Mark(_)) && body.args(m).contains(&x))
 }
 
 // ---- scalars
 
-struct Scalars {
+pub(crate) struct Scalars {
     index: SymbolId,
     privates: Vec<Private>,
     inductions: Vec<Induction>,
@@ -267,7 +226,7 @@ struct Scalars {
 }
 
 impl Scalars {
-    fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
+    pub(crate) fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
         let body = cx.body;
         let root = model.root;
         let args = body.args(root);
@@ -289,11 +248,7 @@ impl Scalars {
         };
         s.aside.insert(control.index);
         for &(symbol, k, update) in &model.inductions {
-            s.inductions.push(Induction {
-                symbol,
-                step: k,
-                update,
-            });
+            s.inductions.push(Induction { symbol, step: k, update });
             s.aside.insert(symbol);
         }
         for &symbol in &written {
@@ -303,10 +258,7 @@ impl Scalars {
                 TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
             );
             if model.declared_inside(symbol) {
-                s.privates.push(Private {
-                    symbol,
-                    declared_inside: true,
-                });
+                s.privates.push(Private { symbol, declared_inside: true });
                 continue;
             }
             if s.aside.contains(&symbol) || !scalar || !v.is_own_scalar() {
@@ -314,10 +266,7 @@ impl Scalars {
             }
             let comes_in = exposed.as_ref().is_none_or(|e| e.contains(&symbol));
             if !comes_in && !cx.liveness.is_live_after(root, symbol) {
-                s.privates.push(Private {
-                    symbol,
-                    declared_inside: false,
-                });
+                s.privates.push(Private { symbol, declared_inside: false });
                 s.aside.insert(symbol);
             }
         }
@@ -345,10 +294,7 @@ impl Scalars {
                 same.iter().flat_map(|u| u.occurrences.iter().copied()).collect();
             if let Some(s) = body.as_symbol(first.place) {
                 // Used for nothing else in the whole loop.
-                let all = body
-                    .walk(model.root)
-                    .filter(|&x| body.as_symbol(x) == Some(s))
-                    .count();
+                let all = body.walk(model.root).filter(|&x| body.as_symbol(x) == Some(s)).count();
                 if all != occurrences.len() {
                     continue;
                 }
@@ -361,10 +307,7 @@ impl Scalars {
                 self.groups.insert(*o, number);
             }
             self.reductions.push(Reduction {
-                object: Object {
-                    symbol: base,
-                    fields: Vec::new(),
-                },
+                object: Object { symbol: base, fields: Vec::new() },
                 place: first.place,
                 op: first.op,
                 ty: body.ty(first.place),
@@ -377,7 +320,7 @@ impl Scalars {
         body.types.quals(body.symbols[s].ty).is_const
     }
 
-    fn set_aside(&self, a: &Access) -> bool {
+    pub(crate) fn set_aside(&self, a: &Access) -> bool {
         a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base) || a.base == self.index
     }
 
@@ -394,11 +337,8 @@ fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
     let mut seen = false;
     for a in model.accesses.iter().filter(|a| a.term == place) {
         seen = true;
-        let fixed = a.subs.iter().all(|s| {
-            s.value
-                .as_ref()
-                .is_some_and(|p| p.vars().all(|v| model.is_param(v)))
-        });
+        let fixed =
+            a.subs.iter().all(|s| s.value.as_ref().is_some_and(|p| p.vars().all(|v| model.is_param(v))));
         if !fixed {
             return false;
         }
@@ -410,9 +350,8 @@ fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
 
 fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut model.obligations);
-    let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) = obligations
-        .into_iter()
-        .partition(|o| o.poly.vars().all(|v| model.is_param(v)));
+    let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
+        obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
     flat.append(&mut rest);
     for o in flat {
         let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
@@ -423,18 +362,12 @@ fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
         }
         let is_param = |v: Var| model.is_param(v);
         let needs = crate::prove::sufficient(&o.poly, &o.domain, &model.context, &is_param);
-        let preds: Option<Vec<Pred>> = needs.as_ref().and_then(|ps| {
-            ps.iter()
-                .map(|p| Some(Pred::NonNegative(expr_of(model, p)?)))
-                .collect()
-        });
+        let preds: Option<Vec<Pred>> = needs
+            .as_ref()
+            .and_then(|ps| ps.iter().map(|p| Some(Pred::NonNegative(expr_of(model, p)?))).collect());
         match preds {
             Some(preds) if !preds.is_empty() => {
-                let pred = if preds.len() == 1 {
-                    preds[0].clone()
-                } else {
-                    Pred::And(preds)
-                };
+                let pred = if preds.len() == 1 { preds[0].clone() } else { Pred::And(preds) };
                 if o.poly.vars().all(|v| model.is_param(v)) && poly.is_linear() {
                     // From here on it may be taken to hold: where it does not, the original loop runs.
                     model.context.push(crate::value::Constraint::non_negative(poly));
@@ -444,10 +377,7 @@ fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
             Some(_) => note(facts, kind, MetBy::Proof, None),
             None => {
                 let term = condition_term(&o.kind);
-                facts.obstacles.push(Obstacle {
-                    kind: ObstacleKind::NeedsPromise(kind),
-                    term,
-                });
+                facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term });
             }
         }
     }
@@ -478,21 +408,14 @@ fn condition_kind(need: &Need) -> ConditionKind {
     match need {
         Need::NoWrap(t) => ConditionKind::NoWrap(*t),
         Need::Bounds { access, length } => match length {
-            crate::nest::Length::Const(n) => ConditionKind::Bounds {
-                access: *access,
-                length_term: None,
-                length: Some(*n),
-            },
-            crate::nest::Length::Term(t, _) => ConditionKind::Bounds {
-                access: *access,
-                length_term: Some(*t),
-                length: None,
-            },
+            crate::nest::Length::Const(n) => {
+                ConditionKind::Bounds { access: *access, length_term: None, length: Some(*n) }
+            }
+            crate::nest::Length::Term(t, _) => {
+                ConditionKind::Bounds { access: *access, length_term: Some(*t), length: None }
+            }
         },
-        Need::InRow { access, stride } => ConditionKind::InRow {
-            access: *access,
-            stride: *stride,
-        },
+        Need::InRow { access, stride } => ConditionKind::InRow { access: *access, stride: *stride },
         Need::StepSign(t) => ConditionKind::StepSign(*t),
         Need::Terminates(t) => ConditionKind::Terminates(*t),
     }
@@ -556,27 +479,15 @@ fn alias_conditions(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], fa
             if aliasing(cx.body, &cx.effects, a, b) == Aliasing::Distinct {
                 continue;
             }
-            let object = |s| Object {
-                symbol: s,
-                fields: Vec::new(),
-            };
+            let object = |s| Object { symbol: s, fields: Vec::new() };
             let known = |s: SymbolId| has_extent(cx.body, model, accesses, s);
-            let at = accesses
-                .iter()
-                .find(|x| x.base == a || x.base == b)
-                .map_or(model.root, |x| x.term);
+            let at = accesses.iter().find(|x| x.base == a || x.base == b).map_or(model.root, |x| x.term);
             if known(a) && known(b) {
-                note(
-                    facts,
-                    ConditionKind::NoAlias(object(a), object(b)),
-                    MetBy::RunTimeCheck,
-                    None,
-                );
+                note(facts, ConditionKind::NoAlias(object(a), object(b)), MetBy::RunTimeCheck, None);
             } else {
-                facts.obstacles.push(Obstacle {
-                    kind: ObstacleKind::MayAlias(object(a), object(b)),
-                    term: at,
-                });
+                facts
+                    .obstacles
+                    .push(Obstacle { kind: ObstacleKind::MayAlias(object(a), object(b)), term: at });
             }
         }
     }
@@ -597,9 +508,7 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
                         piece.iter().any(|c| {
                             (c.poly.coefficient(v).signum() == sign
                                 || (c.equality && c.poly.coefficient(v) != 0))
-                                && c.poly
-                                    .vars()
-                                    .all(|x| !matches!(model.vars[x as usize], VarKind::Fresh))
+                                && c.poly.vars().all(|x| !matches!(model.vars[x as usize], VarKind::Fresh))
                         })
                     };
                     bounded(1) && bounded(-1)
@@ -637,7 +546,7 @@ fn dependences(
                 && a.subs.iter().zip(&b.subs).all(|(x, y)| x.value == y.value)
                 && scalars.groups.get(&a.term) == scalars.groups.get(&b.term)
         };
-        if !unique.iter().any(|b| same(b)) {
+        if !unique.iter().any(same) {
             unique.push(a);
         }
     }
@@ -655,18 +564,12 @@ fn dependences(
                 break 'all;
             }
             if budget.spend(1).is_err() {
-                facts.obstacles.push(Obstacle {
-                    kind: ObstacleKind::Budget,
-                    term: model.root,
-                });
+                facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget, term: model.root });
                 break 'all;
             }
             // Two writes: either may come first.
-            let orders: &[(&Access, &Access)] = if a.write && b.write && i != j {
-                &[(a, b), (b, a)]
-            } else {
-                &[(a, b)]
-            };
+            let orders: &[(&Access, &Access)] =
+                if a.write && b.write && i != j { &[(a, b), (b, a)] } else { &[(a, b)] };
             for &(source, sink) in orders {
                 match depend::test(model, &ids, source, sink, detail, budget) {
                     Outcome::No => {}
@@ -698,19 +601,8 @@ fn carried_scalar(body: &Body, a: &Access, why: Obstacle) -> Obstacle {
         && a.fields.is_empty()
         && matches!(body.symbols[a.base].storage, Storage::Local | Storage::Param(_));
     if plain && why.kind != ObstacleKind::Budget {
-        Obstacle {
-            kind: ObstacleKind::CarriedScalar(a.base),
-            term: a.term,
-        }
+        Obstacle { kind: ObstacleKind::CarriedScalar(a.base), term: a.term }
     } else {
         why
-    }
-}
-
-/// Kept for `offload`: the parameter a variable of the model stands for.
-pub(crate) fn as_param(model: &Model<'_>, v: Var) -> Option<Param> {
-    match &model.vars[v as usize] {
-        VarKind::Param(p) => Some(*p),
-        _ => None,
     }
 }

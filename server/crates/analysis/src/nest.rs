@@ -19,7 +19,6 @@ use crate::{Control, Obstacle, ObstacleKind, Param, Step};
 #[derive(Clone, Debug)]
 pub(crate) struct ModelLoop {
     pub term: TermId,
-    pub parent: Option<usize>,
     /// The counter.
     pub var: Var,
     /// The index variable and its value in an iteration.
@@ -28,6 +27,11 @@ pub(crate) struct ModelLoop {
     pub iteration: Option<Poly>,
     /// Number of iterations, where it is affine (only right when positive).
     pub trips: Option<Poly>,
+    /// First value and bound, in the type they are compared in.
+    pub lower: Option<Poly>,
+    pub limit: Option<Poly>,
+    /// Where the body runs.
+    pub domain: Domain,
     pub control: Option<Control>,
 }
 
@@ -55,10 +59,8 @@ pub(crate) struct Access {
     pub domain: Domain,
     /// What made it inexact.
     pub why: Option<Obstacle>,
-    /// Type of what is accessed.
-    pub ty: TypeId,
-    /// Place in the order of one iteration.
-    pub order: usize,
+    /// Lengths of the dimensions from the second on, where all are known.
+    pub inner: Option<Vec<Poly>>,
 }
 
 /// Length of a dimension.
@@ -282,10 +284,7 @@ impl<'a> Model<'a> {
             let never_wraps =
                 (kind.signed() && kind.bits() >= 32) || (c.step == Step::Const(1) && c.relation == BinOp::Lt);
             let plain = |m: &Model<'_>, e: TermId| {
-                m.body
-                    .types
-                    .as_int(m.body.ty(e))
-                    .is_some_and(|k| k.signed() == kind.signed())
+                m.body.types.as_int(m.body.ty(e)).is_some_and(|k| k.signed() == kind.signed())
                     || control::constant(m.body, e).is_some_and(|v| v >= 0)
             };
             if !never_wraps {
@@ -294,11 +293,7 @@ impl<'a> Model<'a> {
             let saved = std::mem::take(&mut self.obligations);
             if steady(self, c.lower) && plain(self, c.lower) {
                 if let (Some(lower), Step::Const(step)) = (self.plain_value(c.lower), &c.step) {
-                    let d = if *step > 0 {
-                        index.sub(&lower)
-                    } else {
-                        lower.sub(&index)
-                    };
+                    let d = if *step > 0 { index.sub(&lower) } else { lower.sub(&index) };
                     if let Some(d) = d.and_then(|d| self.linear(&d)) {
                         self.context.push(Constraint::non_negative(d));
                     }
@@ -310,10 +305,7 @@ impl<'a> Model<'a> {
                     for piece in d.pieces.into_iter().take(1) {
                         for k in piece {
                             if let Some(p) = self.linear(&k.poly) {
-                                self.context.push(Constraint {
-                                    poly: p,
-                                    equality: k.equality,
-                                });
+                                self.context.push(Constraint { poly: p, equality: k.equality });
                             }
                         }
                     }
@@ -340,12 +332,9 @@ impl<'a> Model<'a> {
                         self.context.push(Constraint::non_negative(Poly::var(v as Var)));
                     }
                     if kind.bits() <= 16 {
-                        let below = Poly::var(v as Var)
-                            .scale(-1)
-                            .and_then(|p| p.add_constant(kind.max()));
+                        let below = Poly::var(v as Var).scale(-1).and_then(|p| p.add_constant(kind.max()));
                         let above = Poly::var(v as Var).add_constant(-kind.min());
-                        self.context
-                            .extend(below.into_iter().chain(above).map(Constraint::non_negative));
+                        self.context.extend(below.into_iter().chain(above).map(Constraint::non_negative));
                     }
                 }
             }
@@ -373,11 +362,13 @@ impl<'a> Model<'a> {
         let var = self.fresh(VarKind::Iter(0));
         self.loops.push(ModelLoop {
             term: self.root,
-            parent: None,
             var,
             index: None,
             iteration: None,
             trips: None,
+            lower: None,
+            limit: None,
+            domain: Domain::unknown(),
             control: Some(c.clone()),
         });
         for s in &written {
@@ -432,15 +423,9 @@ impl<'a> Model<'a> {
     fn enter_counted(&mut self, at: usize, c: &Control, lower: Pieces, cond: TermId) {
         let var = self.loops[at].var;
         let x = Poly::var(var);
-        let single = if lower.len() == 1 {
-            Some(lower[0].1.clone())
-        } else {
-            None
-        };
-        let known = single
-            .as_ref()
-            .filter(|p| p.vars().all(|v| self.vars[v as usize] != VarKind::Fresh))
-            .cloned();
+        let single = if lower.len() == 1 { Some(lower[0].1.clone()) } else { None };
+        let known =
+            single.as_ref().filter(|p| p.vars().all(|v| self.vars[v as usize] != VarKind::Fresh)).cloned();
         let (index, iteration) = match (&c.step, &known) {
             (Step::Const(1), Some(l)) => (x.clone(), x.sub(l)),
             (Step::Const(s), Some(l)) => match x.scale(*s).and_then(|p| p.add(l)) {
@@ -474,8 +459,7 @@ impl<'a> Model<'a> {
         }
         self.loops[at].index = Some((c.index, index.clone()));
         self.loops[at].iteration = iteration;
-        self.env
-            .insert(c.index, Some(vec![(Domain::always(), index.clone())]));
+        self.env.insert(c.index, Some(vec![(Domain::always(), index.clone())]));
         if let Step::Term { term, negated } = c.step {
             if let Some(s) = self.plain_value(term) {
                 let up = matches!(c.relation, BinOp::Lt | BinOp::Le);
@@ -487,10 +471,7 @@ impl<'a> Model<'a> {
                 self.obstacle(ObstacleKind::NonAffineSubscript, term);
             }
             self.dom.exact = false;
-            self.why.get_or_insert(Obstacle {
-                kind: ObstacleKind::NonAffineSubscript,
-                term,
-            });
+            self.why.get_or_insert(Obstacle { kind: ObstacleKind::NonAffineSubscript, term });
         }
         // The condition, with C's conversions.
         let bound_side = self.visit(c.bound);
@@ -526,6 +507,9 @@ impl<'a> Model<'a> {
         if let (Some(l), Some(b)) = (&known, &limit) {
             self.loops[at].trips = trips(c, l, b);
         }
+        self.loops[at].lower = known;
+        self.loops[at].limit = limit.clone();
+        self.loops[at].domain = self.dom.clone();
         // Where the index ends must be a value of its type, else it wraps and the loop goes on.
         if let Some(b) = limit {
             let kind = c.index_type;
@@ -590,7 +574,6 @@ impl<'a> Model<'a> {
         let saved_jumped = std::mem::take(&mut self.jumped);
         let at = self.loops.len();
         let var = self.fresh(VarKind::Iter(at));
-        let parent = self.path.last().copied();
         let control = control::control(self.body, t, self.effects).ok();
         let (init, cond, step, inner) = match self.body.op(t) {
             Op::For => (Some(args[0]), Some(args[1]), Some(args[2]), args[3]),
@@ -602,16 +585,16 @@ impl<'a> Model<'a> {
         }
         self.loops.push(ModelLoop {
             term: t,
-            parent,
             var,
             index: None,
             iteration: None,
             trips: None,
+            lower: None,
+            limit: None,
+            domain: Domain::unknown(),
             control: control.clone(),
         });
-        let lower = control
-            .as_ref()
-            .and_then(|c| self.value_of_symbol(c.index, c.lower));
+        let lower = control.as_ref().and_then(|c| self.value_of_symbol(c.index, c.lower));
         let written: Vec<SymbolId> = {
             let mut all: Vec<SymbolId> = self.effects.writes_in(t).iter().copied().collect();
             all.sort_unstable();
@@ -621,10 +604,8 @@ impl<'a> Model<'a> {
             Some(c) => induction_updates(self.body, t, Some(c.index)),
             None => Vec::new(),
         };
-        let entry: Vec<(SymbolId, i128, Option<Pieces>)> = inductions
-            .iter()
-            .map(|&(s, k, u)| (s, k, self.value_of_symbol(s, u)))
-            .collect();
+        let entry: Vec<(SymbolId, i128, Option<Pieces>)> =
+            inductions.iter().map(|&(s, k, u)| (s, k, self.value_of_symbol(s, u))).collect();
         for &s in &written {
             self.forget(s);
         }
@@ -638,9 +619,7 @@ impl<'a> Model<'a> {
                 for (s, k, v) in &entry {
                     let moved = v.as_ref().zip(iteration.as_ref()).and_then(|(v, n)| {
                         let by = n.scale(*k)?;
-                        v.iter()
-                            .map(|(d, p)| Some((d.clone(), p.add(&by)?)))
-                            .collect::<Option<Pieces>>()
+                        v.iter().map(|(d, p)| Some((d.clone(), p.add(&by)?))).collect::<Option<Pieces>>()
                     });
                     if moved.is_some() && self.body.symbols[*s].is_own_scalar() {
                         self.env.insert(*s, moved);
@@ -659,10 +638,7 @@ impl<'a> Model<'a> {
         }
         self.visit_body(t, inner);
         if control.is_none() {
-            for s in [cond.filter(|_| *self.body.op(t) == Op::DoWhile), step]
-                .into_iter()
-                .flatten()
-            {
+            for s in [cond.filter(|_| *self.body.op(t) == Op::DoWhile), step].into_iter().flatten() {
                 self.visit(s);
             }
         } else if let Some(s) = step {
@@ -675,12 +651,7 @@ impl<'a> Model<'a> {
         }
         // After the loop an induction has moved `trips` times, if that is known and surely not negative: it is not
         // proved here, so only constants count.
-        if let Some(n) = self.loops[at]
-            .trips
-            .as_ref()
-            .and_then(Poly::as_constant)
-            .filter(|n| *n >= 0)
-        {
+        if let Some(n) = self.loops[at].trips.as_ref().and_then(Poly::as_constant).filter(|n| *n >= 0) {
             if !has_own_break(self.body, inner) {
                 for (s, k, v) in entry {
                     if let Some(v) = v {
@@ -786,16 +757,9 @@ impl<'a> Model<'a> {
     }
 
     fn branch(&mut self, t: TermId, yes: Domain, no: Domain, then: TermId, other: Option<TermId>) {
-        let why_data = Obstacle {
-            kind: ObstacleKind::DataDependentCondition,
-            term: self.body.args(t)[0],
-        };
-        let (dom, why, env, pointers) = (
-            self.dom.clone(),
-            self.why.clone(),
-            self.env.clone(),
-            self.pointers.clone(),
-        );
+        let why_data = Obstacle { kind: ObstacleKind::DataDependentCondition, term: self.body.args(t)[0] };
+        let (dom, why, env, pointers) =
+            (self.dom.clone(), self.why.clone(), self.env.clone(), self.pointers.clone());
         let outer_jump = std::mem::take(&mut self.jumped);
         let enter = |m: &mut Self, d: &Domain| {
             m.dom = dom.and(d);
@@ -880,11 +844,7 @@ impl<'a> Model<'a> {
                 None => self.forget(s),
             }
         }
-        let mut names: Vec<SymbolId> = then_pointers
-            .keys()
-            .chain(self.pointers.keys())
-            .copied()
-            .collect();
+        let mut names: Vec<SymbolId> = then_pointers.keys().chain(self.pointers.keys()).copied().collect();
         names.sort_unstable();
         names.dedup();
         for s in names {
@@ -1071,11 +1031,7 @@ impl<'a> Model<'a> {
             return None;
         }
         self.depth += 1;
-        let v = if self.depth < MAX_DEPTH {
-            self.plain_value(init)
-        } else {
-            None
-        };
+        let v = if self.depth < MAX_DEPTH { self.plain_value(init) } else { None };
         self.depth -= 1;
         v
     }
@@ -1214,21 +1170,14 @@ impl<'a> Model<'a> {
                 );
                 let shift = matches!(op, BinOp::Shl | BinOp::Shr);
                 let a = self.convert(a?, ka, k, args[0]);
-                let b = if shift {
-                    b
-                } else {
-                    self.convert(b?, kb, k, args[1])
-                };
+                let b = if shift { b } else { self.convert(b?, kb, k, args[1]) };
                 let v = self.arithmetic(op, a?, b?)?;
                 self.in_type(Some(v), k, t)
             }
             Op::Select => {
                 let (yes, no) = self.condition(args[0]);
                 let (dom, why, env) = (self.dom.clone(), self.why.clone(), self.env.clone());
-                let because = Obstacle {
-                    kind: ObstacleKind::DataDependentCondition,
-                    term: args[0],
-                };
+                let because = Obstacle { kind: ObstacleKind::DataDependentCondition, term: args[0] };
                 self.dom = dom.and(&yes);
                 if !yes.exact {
                     self.why.get_or_insert(because.clone());
@@ -1289,11 +1238,7 @@ impl<'a> Model<'a> {
                         let common = if shift { ka.promoted() } else { ka.common(kb) };
                         from = self.find_int_type(common).unwrap_or(lt);
                         let a = self.convert(a, ka, common, args[0]);
-                        let b = if shift {
-                            Some(b)
-                        } else {
-                            self.convert(b, kb, common, args[1])
-                        };
+                        let b = if shift { Some(b) } else { self.convert(b, kb, common, args[1]) };
                         let v = a.zip(b).and_then(|(a, b)| self.arithmetic(op, a, b));
                         self.in_type(v, common, t)
                     }
@@ -1355,10 +1300,7 @@ impl<'a> Model<'a> {
     }
 
     fn find_int_type(&self, kind: IntKind) -> Option<TypeId> {
-        self.body
-            .types
-            .ids()
-            .find(|&id| *self.body.types.kind(id) == TypeKind::Int(kind))
+        self.body.types.ids().find(|&id| *self.body.types.kind(id) == TypeKind::Int(kind))
     }
 
     fn opaque_param(&mut self, t: TermId) -> Option<Pieces> {
@@ -1403,11 +1345,7 @@ impl<'a> Model<'a> {
             return None;
         }
         if k == 1 {
-            return Some(if op == BinOp::Rem {
-                Poly::default()
-            } else {
-                a.clone()
-            });
+            return Some(if op == BinOp::Rem { Poly::default() } else { a.clone() });
         }
         let a = self.linear(a)?;
         if a.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
@@ -1473,10 +1411,7 @@ impl<'a> Model<'a> {
     /// Records a variable as a cell of its own.
     fn touch_symbol(&mut self, s: SymbolId, t: TermId, write: bool) {
         let symbol = &self.body.symbols[s];
-        if matches!(
-            symbol.storage,
-            Storage::Constant(_) | Storage::Function | Storage::Builtin
-        ) {
+        if matches!(symbol.storage, Storage::Constant(_) | Storage::Function | Storage::Builtin) {
             return;
         }
         let written = self.effects.writes_in(self.root).contains(&s);
@@ -1487,12 +1422,7 @@ impl<'a> Model<'a> {
         if declared_inside && !matches!(symbol.storage, Storage::StaticLocal) {
             return;
         }
-        let loc = Loc {
-            base: s,
-            fields: Vec::new(),
-            subs: Vec::new(),
-            lengths: Vec::new(),
-        };
+        let loc = Loc { base: s, fields: Vec::new(), subs: Vec::new(), lengths: Vec::new() };
         self.record(loc, t, write, symbol.ty);
     }
 
@@ -1575,12 +1505,7 @@ impl<'a> Model<'a> {
     fn location(&mut self, t: TermId) -> Result<Loc, Obstacle> {
         let args = self.body.args(t).to_vec();
         match self.body.op(t).clone() {
-            Op::Sym(s) => Ok(Loc {
-                base: s,
-                fields: Vec::new(),
-                subs: Vec::new(),
-                lengths: Vec::new(),
-            }),
+            Op::Sym(s) => Ok(Loc { base: s, fields: Vec::new(), subs: Vec::new(), lengths: Vec::new() }),
             Op::Index => {
                 let (mut base, mut sub) = (args[0], args[1]);
                 if self.body.types.as_int(self.body.ty(base)).is_some() {
@@ -1593,11 +1518,7 @@ impl<'a> Model<'a> {
             }
             Op::Deref => self.pointer(args[0]),
             Op::Member { field, arrow } => {
-                let mut loc = if arrow {
-                    self.pointer(args[0])?
-                } else {
-                    self.location(args[0])?
-                };
+                let mut loc = if arrow { self.pointer(args[0])? } else { self.location(args[0])? };
                 let record = match self.body.types.kind(self.body.ty(args[0])) {
                     TypeKind::Record(r) => Some(*r),
                     TypeKind::Pointer { to, .. } => match self.body.types.kind(*to) {
@@ -1607,40 +1528,22 @@ impl<'a> Model<'a> {
                     _ => None,
                 };
                 let Some(record) = record.map(|r| self.body.types.record(r)) else {
-                    return Err(Obstacle {
-                        kind: ObstacleKind::NotUnderstood,
-                        term: t,
-                    });
+                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
                 };
                 let Some(fields) = &record.fields else {
-                    return Err(Obstacle {
-                        kind: ObstacleKind::NotUnderstood,
-                        term: t,
-                    });
+                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
                 };
                 let Some(f) = fields.iter().find(|f| f.name == field) else {
-                    return Err(Obstacle {
-                        kind: ObstacleKind::NotUnderstood,
-                        term: t,
-                    });
+                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
                 };
                 if record.is_union || f.bits.is_some() {
-                    return Err(Obstacle {
-                        kind: ObstacleKind::SharedBytes,
-                        term: t,
-                    });
+                    return Err(Obstacle { kind: ObstacleKind::SharedBytes, term: t });
                 }
                 loc.fields.push((loc.subs.len(), field));
                 Ok(loc)
             }
-            Op::Cast => Err(Obstacle {
-                kind: ObstacleKind::NotUnderstood,
-                term: t,
-            }),
-            _ => Err(Obstacle {
-                kind: ObstacleKind::NotUnderstood,
-                term: t,
-            }),
+            Op::Cast => Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t }),
+            _ => Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t }),
         }
     }
 
@@ -1648,10 +1551,7 @@ impl<'a> Model<'a> {
     fn pointer(&mut self, t: TermId) -> Result<Loc, Obstacle> {
         self.depth += 1;
         let out = if self.depth > MAX_DEPTH {
-            Err(Obstacle {
-                kind: ObstacleKind::Budget,
-                term: t,
-            })
+            Err(Obstacle { kind: ObstacleKind::Budget, term: t })
         } else {
             self.pointer_inner(t)
         };
@@ -1691,10 +1591,7 @@ impl<'a> Model<'a> {
                     let q = self.body.types.quals(e);
                     q.is_volatile || q.is_atomic
                 }) {
-                    return Err(Obstacle {
-                        kind: ObstacleKind::Volatile,
-                        term: t,
-                    });
+                    return Err(Obstacle { kind: ObstacleKind::Volatile, term: t });
                 }
                 match self.pointers.get(&s) {
                     Some(Some(loc)) => return Ok(loc.clone()),
@@ -1708,12 +1605,7 @@ impl<'a> Model<'a> {
                     return unknown(self);
                 }
                 self.touch_symbol(s, t, false);
-                Ok(Loc {
-                    base: s,
-                    fields: Vec::new(),
-                    subs: vec![(zero(), t)],
-                    lengths: vec![None],
-                })
+                Ok(Loc { base: s, fields: Vec::new(), subs: vec![(zero(), t)], lengths: vec![None] })
             }
             Op::Binary(op @ (BinOp::Add | BinOp::Sub)) => {
                 let (p, e) = if self.body.types.as_int(self.body.ty(args[1])).is_some() {
@@ -1731,10 +1623,8 @@ impl<'a> Model<'a> {
             Op::AddrOf => {
                 let loc = self.location(args[0])?;
                 let movable = !loc.subs.is_empty() && loc.fields.last().is_none_or(|f| f.0 < loc.subs.len());
-                let scalar_cell = !matches!(
-                    self.body.types.kind(self.body.ty(args[0])),
-                    TypeKind::Array { .. }
-                );
+                let scalar_cell =
+                    !matches!(self.body.types.kind(self.body.ty(args[0])), TypeKind::Array { .. });
                 if movable && scalar_cell {
                     Ok(loc)
                 } else {
@@ -1813,8 +1703,7 @@ impl<'a> Model<'a> {
         for (v, term) in &loc.subs {
             let usable = v.as_ref().filter(|v| {
                 combos.len() * v.len() <= 8
-                    && v.iter()
-                        .all(|(_, p)| p.vars().all(|x| self.vars[x as usize] != VarKind::Fresh))
+                    && v.iter().all(|(_, p)| p.vars().all(|x| self.vars[x as usize] != VarKind::Fresh))
             });
             match usable {
                 Some(v) => {
@@ -1822,10 +1711,7 @@ impl<'a> Model<'a> {
                     for (d, subs) in &combos {
                         for (when, p) in v {
                             let mut subs = subs.clone();
-                            subs.push(Subscript {
-                                value: Some(p.clone()),
-                                term: *term,
-                            });
+                            subs.push(Subscript { value: Some(p.clone()), term: *term });
                             next.push((d.and(when), subs));
                         }
                     }
@@ -1835,17 +1721,13 @@ impl<'a> Model<'a> {
                     let kind = self.inexact_kind(*term);
                     why.get_or_insert(Obstacle { kind, term: *term });
                     for (_, subs) in &mut combos {
-                        subs.push(Subscript {
-                            value: None,
-                            term: *term,
-                        });
+                        subs.push(Subscript { value: None, term: *term });
                     }
                 }
             }
         }
         for (domain, subs) in combos {
             let inexact = subs.iter().any(|s| s.value.is_none()) || !domain.exact;
-            let order = self.accesses.len();
             self.accesses.push(Access {
                 base: loc.base,
                 fields: loc.fields.clone(),
@@ -1856,15 +1738,11 @@ impl<'a> Model<'a> {
                 loops: self.path.clone(),
                 domain,
                 why: if inexact {
-                    why.clone().or(Some(Obstacle {
-                        kind: ObstacleKind::DataDependentCondition,
-                        term: t,
-                    }))
+                    why.clone().or(Some(Obstacle { kind: ObstacleKind::DataDependentCondition, term: t }))
                 } else {
                     None
                 },
-                ty,
-                order,
+                inner: None,
             });
         }
     }
@@ -1876,10 +1754,7 @@ impl<'a> Model<'a> {
             Op::Sym(s) => {
                 matches!(self.body.symbols[*s].storage, Storage::Local)
                     && self.effects.writes_in(self.root).contains(s)
-                    && !self
-                        .loops
-                        .iter()
-                        .any(|l| l.control.as_ref().is_some_and(|c| c.index == *s))
+                    && !self.loops.iter().any(|l| l.control.as_ref().is_some_and(|c| c.index == *s))
             }
             _ => false,
         });
@@ -1917,10 +1792,9 @@ impl<'a> Model<'a> {
                     let linear = self.linear(&p);
                     if linear.is_none() {
                         let term = self.accesses[i].subs[k].term;
-                        self.accesses[i].why.get_or_insert(Obstacle {
-                            kind: ObstacleKind::NonAffineSubscript,
-                            term,
-                        });
+                        self.accesses[i]
+                            .why
+                            .get_or_insert(Obstacle { kind: ObstacleKind::NonAffineSubscript, term });
                     }
                     self.accesses[i].subs[k].value = linear;
                 }
@@ -1928,16 +1802,32 @@ impl<'a> Model<'a> {
             let (domain, lost) = self.linear_domain(&self.accesses[i].domain.clone());
             if lost {
                 let term = self.accesses[i].term;
-                self.accesses[i].why.get_or_insert(Obstacle {
-                    kind: ObstacleKind::DataDependentCondition,
-                    term,
-                });
+                self.accesses[i]
+                    .why
+                    .get_or_insert(Obstacle { kind: ObstacleKind::DataDependentCondition, term });
             }
             self.accesses[i].domain = domain;
+        }
+        for l in 0..self.loops.len() {
+            self.loops[l].domain = self.linear_domain(&self.loops[l].domain.clone()).0;
         }
         for i in 0..self.obligations.len() {
             let (domain, _) = self.linear_domain(&self.obligations[i].domain.clone());
             self.obligations[i].domain = domain;
+        }
+        for a in &mut self.accesses {
+            if a.inner.is_none() {
+                a.inner = a
+                    .lengths
+                    .iter()
+                    .skip(1)
+                    .map(|l| match l {
+                        Some(Length::Const(n)) => Some(Poly::constant(*n as i128)),
+                        Some(Length::Term(_, v)) => v.clone(),
+                        None => None,
+                    })
+                    .collect();
+            }
         }
         // Inner subscripts stay inside their dimension, or cells of different rows would be the same.
         for i in 0..self.accesses.len() {
@@ -1956,15 +1846,10 @@ impl<'a> Model<'a> {
                 };
                 match (s.value.clone(), len_poly) {
                     (Some(v), Some(n)) => {
-                        let need = Need::Bounds {
-                            access: a.term,
-                            length,
-                        };
+                        let need = Need::Bounds { access: a.term, length };
                         self.oblige(need.clone(), v.clone(), a.domain.clone());
-                        if let Some(p) = n
-                            .sub(&v)
-                            .and_then(|p| p.add_constant(-1))
-                            .and_then(|p| self.linear(&p))
+                        if let Some(p) =
+                            n.sub(&v).and_then(|p| p.add_constant(-1)).and_then(|p| self.linear(&p))
                         {
                             self.oblige(need, p, a.domain.clone());
                         } else {
@@ -1990,22 +1875,13 @@ impl<'a> Model<'a> {
             let mut piece = Vec::new();
             for c in p {
                 match self.linear(&c.poly) {
-                    Some(poly) => piece.push(Constraint {
-                        poly,
-                        equality: c.equality,
-                    }),
+                    Some(poly) => piece.push(Constraint { poly, equality: c.equality }),
                     None => lost = true,
                 }
             }
             pieces.push(piece);
         }
-        (
-            Domain {
-                pieces,
-                exact: d.exact && !lost,
-            },
-            lost,
-        )
+        (Domain { pieces, exact: d.exact && !lost }, lost)
     }
 
     /// Products of parameters that multiply a counter, longest first, each dividing the one before.
@@ -2023,9 +1899,7 @@ impl<'a> Model<'a> {
             }
         }
         found.sort_by_key(|s| std::cmp::Reverse(s.len()));
-        let chain = found
-            .windows(2)
-            .all(|w| divide(&w[0], &w[1]).is_some_and(|q| !q.is_empty()));
+        let chain = found.windows(2).all(|w| divide(&w[0], &w[1]).is_some_and(|q| !q.is_empty()));
         if !chain || found.len() > 3 {
             return Vec::new();
         }
@@ -2054,10 +1928,7 @@ impl<'a> Model<'a> {
                 rest = other;
             }
             let Some(r) = Poly::from_terms(rest) else { return };
-            if !r.is_linear()
-                && r.terms()
-                    .any(|(m, _)| m.len() > 1 && !m.iter().all(|&v| self.is_param(v)))
-            {
+            if !r.is_linear() && r.terms().any(|(m, _)| m.len() > 1 && !m.iter().all(|&v| self.is_param(v))) {
                 return;
             }
             let Some(r) = self.linear(&r) else { return };
@@ -2084,10 +1955,9 @@ impl<'a> Model<'a> {
                     .iter()
                     .find_map(|&v| match self.vars[v as usize] {
                         VarKind::Param(Param::Term(t)) => Some(t),
-                        VarKind::Param(Param::Symbol(s)) => self
-                            .body
-                            .walk(access)
-                            .find(|&x| self.body.as_symbol(x) == Some(s)),
+                        VarKind::Param(Param::Symbol(s)) => {
+                            self.body.walk(access).find(|&x| self.body.as_symbol(x) == Some(s))
+                        }
                         _ => None,
                     })
                     .unwrap_or(access);
@@ -2098,10 +1968,7 @@ impl<'a> Model<'a> {
                     self.oblige(need, p, domain.clone());
                 }
             }
-            self.accesses[i].subs = parts
-                .into_iter()
-                .map(|p| Subscript { value: Some(p), term })
-                .collect();
+            self.accesses[i].subs = parts.into_iter().map(|p| Subscript { value: Some(p), term }).collect();
             self.accesses[i].lengths = vec![None; n];
         }
     }
@@ -2119,17 +1986,13 @@ fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
 }
 
 fn known_pieces(vars: &[VarKind], p: &Pieces) -> bool {
-    p.iter()
-        .all(|(d, p)| d.exact && p.vars().all(|v| vars[v as usize] != VarKind::Fresh))
+    p.iter().all(|(d, p)| d.exact && p.vars().all(|v| vars[v as usize] != VarKind::Fresh))
 }
 
 /// Conditions over unknown values say nothing exactly.
 fn blurred(vars: &[VarKind], d: Domain) -> Domain {
-    let unknown = d
-        .pieces
-        .iter()
-        .flatten()
-        .any(|c| c.poly.vars().any(|v| vars[v as usize] == VarKind::Fresh));
+    let unknown =
+        d.pieces.iter().flatten().any(|c| c.poly.vars().any(|v| vars[v as usize] == VarKind::Fresh));
     if unknown {
         d.inexact()
     } else {
@@ -2199,10 +2062,7 @@ fn trips(c: &Control, lower: &Poly, bound: &Poly) -> Option<Poly> {
 }
 
 fn is_scalar(body: &Body, ty: TypeId) -> bool {
-    matches!(
-        body.types.kind(ty),
-        TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
-    )
+    matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. })
 }
 
 /// The variable at the root of a place.
@@ -2215,11 +2075,7 @@ pub(crate) fn base_symbol(body: &Body, mut t: TermId) -> Option<SymbolId> {
             }
             Op::Binary(BinOp::Add | BinOp::Sub) => {
                 let (a, b) = (body.args(t)[0], body.args(t)[1]);
-                t = if body.types.as_int(body.ty(a)).is_some() {
-                    b
-                } else {
-                    a
-                };
+                t = if body.types.as_int(body.ty(a)).is_some() { b } else { a };
             }
             _ => return None,
         }
@@ -2276,14 +2132,9 @@ pub(crate) fn induction_updates(
             if Some(s) == index || k == 0 {
                 continue;
             }
-            let writes = body
-                .walk(loop_term)
-                .filter(|&x| crate::effects::written(body, x) == Some(s))
-                .count();
-            let in_init = body
-                .walk(args[0])
-                .filter(|&x| crate::effects::written(body, x) == Some(s))
-                .count();
+            let writes =
+                body.walk(loop_term).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
+            let in_init = body.walk(args[0]).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
             if writes - in_init == 1 {
                 out.push((s, k, t));
             }

@@ -129,23 +129,15 @@ mod tests {
             Constraint::non_negative(p(&[(&[3], 1)])),
             Constraint::non_negative(p(&[(&[0], 1), (&[3], -1), (&[], -1)])),
         ];
-        let d = Domain {
-            pieces: vec![piece],
-            exact: true,
-        };
-        assert!(
-            non_negative(&p(&[(&[1], 1), (&[3], -1), (&[], -2)]), &d, &[]),
-            "j <= n - 2"
-        );
+        let d = Domain { pieces: vec![piece], exact: true };
+        assert!(non_negative(&p(&[(&[1], 1), (&[3], -1), (&[], -2)]), &d, &[]), "j <= n - 2");
         assert!(
             !non_negative(&p(&[(&[1], 1), (&[3], -1), (&[], -3)]), &d, &[]),
             "j <= n - 3 is false for j = n - 2"
         );
         // m - 1 - i >= 0 is not known, but m >= n suffices.
-        let need = sufficient(&p(&[(&[2], 1), (&[0], -1), (&[], -1)]), &d, &[], &|v| {
-            v == 1 || v == 2
-        })
-        .unwrap();
+        let need =
+            sufficient(&p(&[(&[2], 1), (&[0], -1), (&[], -1)]), &d, &[], &|v| v == 1 || v == 2).unwrap();
         assert_eq!(need, vec![p(&[(&[2], 1), (&[1], -1)])]);
         // i*n + j < 2^40 with products: 2^40 - i*n - j >= 0.
         let e = p(&[(&[], 1 << 40), (&[0, 1], -1), (&[3], -1)]);

@@ -57,14 +57,8 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
                 _ => return None,
             };
             fits(body, op, body.ty(place), body.ty(value))?;
-            (is_place(body, place) && is_quiet(body, value) && !mentions(body, value, place)).then_some(
-                Update {
-                    op,
-                    place,
-                    occurrences: vec![place],
-                    statement: t,
-                },
-            )
+            (is_place(body, place) && is_quiet(body, value) && !mentions(body, value, place))
+                .then_some(Update { op, place, occurrences: vec![place], statement: t })
         }
         Op::Step { .. } => {
             let place = args[0];
@@ -93,12 +87,7 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
     }
     let make = |op, mut occurrences: Vec<TermId>| {
         occurrences.push(place);
-        Some(Update {
-            op,
-            place,
-            occurrences,
-            statement: t,
-        })
+        Some(Update { op, place, occurrences, statement: t })
     };
     match body.op(value) {
         Op::Binary(op @ (BinOp::Add | BinOp::Sub)) => {
@@ -182,11 +171,7 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
                 "fmax" | "fmaxf" => ReductionOp::Max,
                 _ => return None,
             };
-            let (own, other) = if body.same(a[1], place) {
-                (a[1], a[2])
-            } else {
-                (a[2], a[1])
-            };
+            let (own, other) = if body.same(a[1], place) { (a[1], a[2]) } else { (a[2], a[1]) };
             fits(body, op, body.ty(place), body.ty(value))?;
             // A wider accumulator is rounded on its way through fminf.
             if body.types.as_float(body.ty(place)) != body.types.as_float(body.ty(value)) {
@@ -215,12 +200,7 @@ fn guarded(body: &Body, t: TermId, condition: TermId, then: TermId) -> Option<Up
     }
     let (op, own) = comparison(body, condition, place, value, true)?;
     fits(body, op, body.ty(place), body.ty(value))?;
-    Some(Update {
-        op,
-        place,
-        occurrences: vec![own, place],
-        statement: t,
-    })
+    Some(Update { op, place, occurrences: vec![own, place], statement: t })
 }
 
 /// `other REL place` (or mirrored): which extreme is kept if `take` says that `other` is taken when it holds.
@@ -250,14 +230,7 @@ fn comparison(
     if body.types.kind(body.ty(value)) != body.types.kind(body.ty(place)) {
         return None;
     }
-    Some((
-        if less == take {
-            ReductionOp::Min
-        } else {
-            ReductionOp::Max
-        },
-        own,
-    ))
+    Some((if less == take { ReductionOp::Min } else { ReductionOp::Max }, own))
 }
 
 /// Whether accumulating a value of type `value` into a place of type `place` is associative up to rounding.
@@ -269,11 +242,10 @@ fn fits(body: &Body, op: ReductionOp, place: TypeId, value: TypeId) -> Option<()
     match (body.types.kind(place), body.types.kind(value)) {
         (TypeKind::Int(_), TypeKind::Int(_)) => Some(()),
         (TypeKind::Float(FloatKind::Long), _) => None,
-        (TypeKind::Float(_), TypeKind::Float(_) | TypeKind::Int(_)) => matches!(
-            op,
-            ReductionOp::Add | ReductionOp::Mul | ReductionOp::Min | ReductionOp::Max
-        )
-        .then_some(()),
+        (TypeKind::Float(_), TypeKind::Float(_) | TypeKind::Int(_)) => {
+            matches!(op, ReductionOp::Add | ReductionOp::Mul | ReductionOp::Min | ReductionOp::Max)
+                .then_some(())
+        }
         _ => None,
     }
 }
@@ -281,11 +253,9 @@ fn fits(body: &Body, op: ReductionOp, place: TypeId, value: TypeId) -> Option<()
 /// No side effects and no calls that are not pure.
 fn is_quiet(body: &Body, t: TermId) -> bool {
     body.walk(t).all(|x| match body.op(x) {
-        Op::Call => body
-            .args(x)
-            .first()
-            .and_then(|&f| body.as_symbol(f))
-            .is_some_and(|f| is_pure_callee(body, f)),
+        Op::Call => {
+            body.args(x).first().and_then(|&f| body.as_symbol(f)).is_some_and(|f| is_pure_callee(body, f))
+        }
         Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
         op => !op.is_write(),
     })

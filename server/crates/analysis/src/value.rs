@@ -47,9 +47,7 @@ impl Poly {
         Poly { terms }
     }
     pub(crate) fn var(v: Var) -> Poly {
-        Poly {
-            terms: BTreeMap::from([(vec![v], 1)]),
-        }
+        Poly { terms: BTreeMap::from([(vec![v], 1)]) }
     }
     pub(crate) fn as_constant(&self) -> Option<i128> {
         match self.terms.len() {
@@ -101,9 +99,7 @@ impl Poly {
                 if vars.len() > 4 {
                     return None;
                 }
-                let term = Poly {
-                    terms: BTreeMap::from([(vars, checked(c.checked_mul(*d)?)?)]),
-                };
+                let term = Poly { terms: BTreeMap::from([(vars, checked(c.checked_mul(*d)?)?)]) };
                 out = out.add(&term)?;
             }
         }
@@ -117,9 +113,7 @@ impl Poly {
         let mut out = Poly::default();
         for (m, c) in items {
             if c != 0 {
-                out = out.add(&Poly {
-                    terms: BTreeMap::from([(m, c)]),
-                })?;
+                out = out.add(&Poly { terms: BTreeMap::from([(m, c)]) })?;
             }
         }
         Some(out)
@@ -136,20 +130,6 @@ impl Poly {
     pub(crate) fn vars(&self) -> impl Iterator<Item = Var> + '_ {
         self.terms.keys().flatten().copied()
     }
-    /// With `v` replaced by another value.
-    pub(crate) fn substitute(&self, v: Var, by: &Poly) -> Option<Poly> {
-        let mut out = Poly::default();
-        for (m, c) in &self.terms {
-            let n = m.iter().filter(|&&x| x == v).count();
-            let rest: Vec<Var> = m.iter().copied().filter(|&x| x != v).collect();
-            let mut term = Poly::from_terms([(rest, *c)])?;
-            for _ in 0..n {
-                term = term.mul(by)?;
-            }
-            out = out.add(&term)?;
-        }
-        Some(out)
-    }
 }
 
 /// `poly >= 0` or `poly == 0`, over linear values.
@@ -161,19 +141,14 @@ pub(crate) struct Constraint {
 
 impl Constraint {
     pub(crate) fn non_negative(poly: Poly) -> Constraint {
-        Constraint {
-            poly,
-            equality: false,
-        }
+        Constraint { poly, equality: false }
     }
     pub(crate) fn zero(poly: Poly) -> Constraint {
         Constraint { poly, equality: true }
     }
     /// If it has no variable: whether it holds.
     pub(crate) fn decided(&self) -> Option<bool> {
-        self.poly
-            .as_constant()
-            .map(|c| if self.equality { c == 0 } else { c >= 0 })
+        self.poly.as_constant().map(|c| if self.equality { c == 0 } else { c >= 0 })
     }
 }
 
@@ -189,45 +164,26 @@ const MAX_PIECES: usize = 12;
 
 impl Domain {
     pub(crate) fn always() -> Domain {
-        Domain {
-            pieces: vec![Vec::new()],
-            exact: true,
-        }
+        Domain { pieces: vec![Vec::new()], exact: true }
     }
     pub(crate) fn never() -> Domain {
-        Domain {
-            pieces: Vec::new(),
-            exact: true,
-        }
+        Domain { pieces: Vec::new(), exact: true }
     }
     pub(crate) fn unknown() -> Domain {
-        Domain {
-            pieces: vec![Vec::new()],
-            exact: false,
-        }
+        Domain { pieces: vec![Vec::new()], exact: false }
     }
     pub(crate) fn of(c: Constraint) -> Domain {
         match c.decided() {
             Some(true) => Domain::always(),
             Some(false) => Domain::never(),
-            None => Domain {
-                pieces: vec![vec![c]],
-                exact: true,
-            },
+            None => Domain { pieces: vec![vec![c]], exact: true },
         }
     }
     pub(crate) fn and(&self, other: &Domain) -> Domain {
         if self.pieces.len() * other.pieces.len() > MAX_PIECES {
             // Keep the side with fewer pieces: the intersection lies inside either.
-            let keep = if self.pieces.len() <= other.pieces.len() {
-                self
-            } else {
-                other
-            };
-            return Domain {
-                pieces: keep.pieces.clone(),
-                exact: false,
-            };
+            let keep = if self.pieces.len() <= other.pieces.len() { self } else { other };
+            return Domain { pieces: keep.pieces.clone(), exact: false };
         }
         let mut pieces = Vec::new();
         for a in &self.pieces {
@@ -241,10 +197,7 @@ impl Domain {
                 pieces.push(p);
             }
         }
-        Domain {
-            pieces,
-            exact: self.exact && other.exact,
-        }
+        Domain { pieces, exact: self.exact && other.exact }
     }
     pub(crate) fn or(&self, other: &Domain) -> Domain {
         let mut pieces = self.pieces.clone();
@@ -256,10 +209,7 @@ impl Domain {
         if pieces.len() > MAX_PIECES {
             return Domain::unknown();
         }
-        Domain {
-            pieces,
-            exact: self.exact && other.exact,
-        }
+        Domain { pieces, exact: self.exact && other.exact }
     }
     pub(crate) fn inexact(mut self) -> Domain {
         self.exact = false;
@@ -281,11 +231,7 @@ mod tests {
             e.substitute(0, &Poly::constant(3)).unwrap(),
             n.scale(3).unwrap().add_constant(3).unwrap()
         );
-        assert_eq!(
-            Poly::constant(1 << 99).scale(2),
-            None,
-            "too large is given up, not wrapped"
-        );
+        assert_eq!(Poly::constant(1 << 99).scale(2), None, "too large is given up, not wrapped");
     }
 
     #[test]

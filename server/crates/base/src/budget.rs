@@ -48,10 +48,7 @@ impl Budget {
 
     /// A budget of `steps` that stops when `cancel` is set.
     pub fn with_cancel(steps: u64, cancel: CancelToken) -> Budget {
-        Budget {
-            left: Arc::new(AtomicU64::new(steps)),
-            cancel,
-        }
+        Budget { left: Arc::new(AtomicU64::new(steps)), cancel }
     }
 
     /// A fresh budget of `steps` that is cancelled together with this one. Use one per unit of work
@@ -70,11 +67,8 @@ impl Budget {
         if self.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
-        let taken = self
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                left.checked_sub(steps)
-            });
+        let taken =
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(steps));
         match taken {
             Ok(_) => Ok(()),
             Err(_) => {

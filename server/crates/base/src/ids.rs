@@ -35,10 +35,7 @@ pub struct IdVec<I, T> {
 impl<I: IndexId, T> IdVec<I, T> {
     /// Empty.
     pub fn new() -> Self {
-        IdVec {
-            items: Vec::new(),
-            _id: PhantomData,
-        }
+        IdVec { items: Vec::new(), _id: PhantomData }
     }
     /// Adds an item and returns its id.
     pub fn push(&mut self, item: T) -> I {

@@ -13,10 +13,7 @@ impl Span {
     /// The range `start..end`; a reversed pair is put in order.
     pub fn new(start: usize, end: usize) -> Span {
         let (a, b) = if start <= end { (start, end) } else { (end, start) };
-        Span {
-            start: a.min(u32::MAX as usize) as u32,
-            end: b.min(u32::MAX as usize) as u32,
-        }
+        Span { start: a.min(u32::MAX as usize) as u32, end: b.min(u32::MAX as usize) as u32 }
     }
 
     /// Length in bytes.
@@ -41,18 +38,12 @@ impl Span {
 
     /// The smallest range that holds both.
     pub fn cover(self, other: Span) -> Span {
-        Span {
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// Moved right by `by` bytes.
     pub fn shifted(self, by: u32) -> Span {
-        Span {
-            start: self.start + by,
-            end: self.end + by,
-        }
+        Span { start: self.start + by, end: self.end + by }
     }
 
     /// As a `usize` range, for slicing.

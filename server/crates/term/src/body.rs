@@ -84,11 +84,8 @@ pub struct Semantics {
 
 impl Semantics {
     /// C and CUDA.
-    pub const C: Semantics = Semantics {
-        signed_overflow: SignedOverflow::Undefined,
-        checked_bounds: false,
-        loops_end: true,
-    };
+    pub const C: Semantics =
+        Semantics { signed_overflow: SignedOverflow::Undefined, checked_bounds: false, loops_end: true };
 }
 
 /// One function, or a stretch of file-level declarations, as terms. Immutable once built; rewriting builds another.
@@ -167,10 +164,7 @@ impl Body {
     }
     /// The term and everything under it, parents first, in textual order. Not recursive: depth costs no stack.
     pub fn walk(&self, root: TermId) -> Walk<'_> {
-        Walk {
-            body: self,
-            stack: vec![root],
-        }
+        Walk { body: self, stack: vec![root] }
     }
     /// All loops under `root`, outermost first, in textual order.
     pub fn loops(&self, root: TermId) -> impl Iterator<Item = TermId> + '_ {
@@ -282,29 +276,17 @@ impl BodyBuilder {
     ) -> TermId {
         self.spans.push(span);
         self.origins.push(origin);
-        self.terms.push(Term {
-            op,
-            args: args.into(),
-            ty,
-        })
+        self.terms.push(Term { op, args: args.into(), ty })
     }
     /// Adds a gap with its reason.
     pub fn reject(&mut self, kind: RejectKind, reason: &str, span: Span, understood: Vec<TermId>) -> TermId {
-        let id = self.rejects.push(Reject {
-            kind,
-            reason: reason.into(),
-            span,
-        });
+        let id = self.rejects.push(Reject { kind, reason: reason.into(), span });
         let void = self.types.void();
         self.term(Op::Reject(id), understood, void, span)
     }
     /// Records a gap without making a term of it (for places that have none).
     pub fn note_reject(&mut self, kind: RejectKind, reason: &str, span: Span) -> RejectId {
-        self.rejects.push(Reject {
-            kind,
-            reason: reason.into(),
-            span,
-        })
+        self.rejects.push(Reject { kind, reason: reason.into(), span })
     }
     /// A term added before.
     pub fn get(&self, id: TermId) -> &Term {

@@ -52,59 +52,22 @@ const UNARY: [&str; 30] = [
     "erf",
     "erfc",
 ];
-const BINARY: [&str; 8] = [
-    "pow", "fmod", "atan2", "hypot", "fmin", "fmax", "fdim", "copysign",
-];
+const BINARY: [&str; 8] = ["pow", "fmod", "atan2", "hypot", "fmin", "fmax", "fdim", "copysign"];
 
 /// The known pure function of this name, if there is one. `tgamma`, `lgamma` (writes `signgam`), `frexp`, `modf`
 /// (write through pointers) and `rand` are not here on purpose.
 pub fn intrinsic(name: &str) -> Option<Intrinsic> {
     match name {
-        "abs" => {
-            return Some(Intrinsic::Int {
-                kind: IntKind::Int,
-                arity: 1,
-            })
-        }
-        "labs" => {
-            return Some(Intrinsic::Int {
-                kind: IntKind::Long,
-                arity: 1,
-            })
-        }
-        "llabs" => {
-            return Some(Intrinsic::Int {
-                kind: IntKind::LongLong,
-                arity: 1,
-            })
-        }
+        "abs" => return Some(Intrinsic::Int { kind: IntKind::Int, arity: 1 }),
+        "labs" => return Some(Intrinsic::Int { kind: IntKind::Long, arity: 1 }),
+        "llabs" => return Some(Intrinsic::Int { kind: IntKind::LongLong, arity: 1 }),
         "isnan" | "isinf" | "isfinite" | "signbit" => return Some(Intrinsic::Classify),
         "ldexp" => return Some(Intrinsic::FloatInt { kind: FloatKind::F64 }),
         "ldexpf" => return Some(Intrinsic::FloatInt { kind: FloatKind::F32 }),
-        "fma" => {
-            return Some(Intrinsic::Float {
-                kind: FloatKind::F64,
-                arity: 3,
-            })
-        }
-        "fmaf" => {
-            return Some(Intrinsic::Float {
-                kind: FloatKind::F32,
-                arity: 3,
-            })
-        }
-        "lround" | "lrint" => {
-            return Some(Intrinsic::ToInt {
-                from: FloatKind::F64,
-                to: IntKind::Long,
-            })
-        }
-        "lroundf" | "lrintf" => {
-            return Some(Intrinsic::ToInt {
-                from: FloatKind::F32,
-                to: IntKind::Long,
-            })
-        }
+        "fma" => return Some(Intrinsic::Float { kind: FloatKind::F64, arity: 3 }),
+        "fmaf" => return Some(Intrinsic::Float { kind: FloatKind::F32, arity: 3 }),
+        "lround" | "lrint" => return Some(Intrinsic::ToInt { from: FloatKind::F64, to: IntKind::Long }),
+        "lroundf" | "lrintf" => return Some(Intrinsic::ToInt { from: FloatKind::F32, to: IntKind::Long }),
         _ => {}
     }
     let (stem, kind) = match name.strip_suffix('f') {
@@ -126,27 +89,9 @@ mod tests {
 
     #[test]
     fn float_variants_are_told_apart() {
-        assert_eq!(
-            intrinsic("sqrtf"),
-            Some(Intrinsic::Float {
-                kind: FloatKind::F32,
-                arity: 1
-            })
-        );
-        assert_eq!(
-            intrinsic("erf"),
-            Some(Intrinsic::Float {
-                kind: FloatKind::F64,
-                arity: 1
-            })
-        );
-        assert_eq!(
-            intrinsic("erff"),
-            Some(Intrinsic::Float {
-                kind: FloatKind::F32,
-                arity: 1
-            })
-        );
+        assert_eq!(intrinsic("sqrtf"), Some(Intrinsic::Float { kind: FloatKind::F32, arity: 1 }));
+        assert_eq!(intrinsic("erf"), Some(Intrinsic::Float { kind: FloatKind::F64, arity: 1 }));
+        assert_eq!(intrinsic("erff"), Some(Intrinsic::Float { kind: FloatKind::F32, arity: 1 }));
         assert_eq!(intrinsic("frexp"), None);
         assert_eq!(intrinsic("rand"), None);
     }

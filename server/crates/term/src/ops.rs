@@ -259,10 +259,7 @@ impl BinOp {
 
     /// `<`, `<=`, `>`, `>=`, `==`, `!=`.
     pub fn is_comparison(self) -> bool {
-        matches!(
-            self,
-            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne
-        )
+        matches!(self, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne)
     }
 
     /// `&&`, `||`.

@@ -254,10 +254,7 @@ impl Types {
     }
     /// Interns an unqualified type.
     pub fn plain(&mut self, kind: TypeKind) -> TypeId {
-        self.intern(Type {
-            kind,
-            quals: Quals::default(),
-        })
+        self.intern(Type { kind, quals: Quals::default() })
     }
     /// An integer type.
     pub fn int(&mut self, kind: IntKind) -> TypeId {
@@ -273,11 +270,7 @@ impl Types {
     }
     /// A plain pointer.
     pub fn pointer(&mut self, to: TypeId) -> TypeId {
-        self.plain(TypeKind::Pointer {
-            to,
-            declared: Len::Unknown,
-            is_static: false,
-        })
+        self.plain(TypeKind::Pointer { to, declared: Len::Unknown, is_static: false })
     }
     /// The same type with these qualifiers instead.
     pub fn with_quals(&mut self, ty: TypeId, quals: Quals) -> TypeId {
@@ -346,10 +339,7 @@ impl Types {
             TypeKind::Float(FloatKind::F64) => Some((8, 8)),
             TypeKind::Float(FloatKind::Long) => Some((16, 16)),
             TypeKind::Pointer { .. } => Some((8, 8)),
-            TypeKind::Array {
-                of,
-                len: Len::Const(n),
-            } => {
+            TypeKind::Array { of, len: Len::Const(n) } => {
                 let (s, a) = self.size_align(*of)?;
                 Some((s.checked_mul(*n)?, a))
             }

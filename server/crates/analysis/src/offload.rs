@@ -1,0 +1,695 @@
+//! What a kernel for a loop needs to know: which loops run at once, what memory it touches and how much of it.
+//!
+//! Extents are exact: the host copies them, so they may not reach one element beyond what the program itself touches.
+//! Where only a guess is possible the answer is an obstacle.
+
+use base::Budget;
+use rustc_hash::FxHashMap;
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::effects::is_pure_callee;
+use crate::loops::{expr_of, Context, Scalars};
+use crate::nest::{Access, Model};
+use crate::value::{Constraint, Domain, Poly, Var, VarKind};
+use crate::{
+    Buffer, Condition, Expr, Facts, Final, Length, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Param,
+    Pred, Private, Step, Verdict,
+};
+
+pub(crate) fn offload(
+    body: &Body,
+    facts: &Facts,
+    target: LoopId,
+    collapse: Option<u32>,
+    budget: &Budget,
+) -> Result<Offload, Vec<Obstacle>> {
+    let claim = &facts.loops[target];
+    if !matches!(claim.verdict, Verdict::Independent | Verdict::Reduction) {
+        let mut why = claim.obstacles.clone();
+        why.extend(
+            claim.dependences.iter().take(1).map(|d| Obstacle { kind: ObstacleKind::Unproved, term: d.sink }),
+        );
+        return Err(why);
+    }
+    let Ok(control) = &claim.control else {
+        return Err(claim.obstacles.clone());
+    };
+    let fail = |kind: ObstacleKind, term: TermId| Err(vec![Obstacle { kind, term }]);
+    if let Step::Term { term, .. } = control.step {
+        return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
+    }
+    let cx = Context::new(body);
+    let model = cx.model(target.0 as usize, control);
+    let scalars = Scalars::new(&cx, &model, control);
+    let band = band(body, facts, target, collapse);
+    let root = claim.term;
+
+    let mut maker = Maker { model: &model, budget, params: Vec::new() };
+    let mut max_trips = Vec::new();
+    for &b in &band {
+        let l = &facts.loops[b];
+        let Some(at) = model.loops.iter().position(|m| m.term == l.term) else {
+            return fail(ObstacleKind::Unproved, l.term);
+        };
+        match maker.max_trips(at) {
+            Some(e) => max_trips.push(e),
+            None => return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), l.term),
+        }
+    }
+
+    let accesses: Vec<&Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).collect();
+    let reduced: Vec<SymbolId> = claim.reductions.iter().map(|r| r.object.symbol).collect();
+    let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    let mut buffers = Vec::new();
+    for base in bases {
+        let ty = body.symbols[base].ty;
+        if matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_)) || model.declared_inside(base)
+        {
+            // A scalar reached by name is passed by value or is a reduction.
+            let written = accesses.iter().any(|a| a.base == base && a.write);
+            if written && !reduced.contains(&base) && !model.declared_inside(base) {
+                return fail(ObstacleKind::LiveOut(base), root);
+            }
+            continue;
+        }
+        let mine: Vec<&Access> = accesses.iter().filter(|a| a.base == base).copied().collect();
+        // Reading a pointer's own value is not an access of what it points to.
+        let mine: Vec<&Access> =
+            mine.into_iter().filter(|a| !a.subs.is_empty() || !is_pointer(body, ty)).collect();
+        if mine.is_empty() {
+            continue;
+        }
+        buffers.push(maker.buffer(body, base, &mine)?);
+    }
+
+    let band_indices: Vec<SymbolId> =
+        band.iter().filter_map(|&b| facts.loops[b].control.as_ref().ok().map(|c| c.index)).collect();
+    let mut privates: Vec<Private> =
+        claim.privates.iter().filter(|p| !band_indices.contains(&p.symbol)).copied().collect();
+    privates.sort_by_key(|p| p.symbol);
+
+    let mut finals = Vec::new();
+    if !control.declared_here && cx.liveness.is_live_after(root, control.index) {
+        let (Some(lower), Some(trips), Step::Const(step)) =
+            (model.loops[0].lower.as_ref(), maker.trips_of_root(), &control.step)
+        else {
+            return fail(ObstacleKind::LiveOut(control.index), root);
+        };
+        let Some(lower) = expr_of(&model, lower) else {
+            return fail(ObstacleKind::LiveOut(control.index), root);
+        };
+        let moved = Expr::Mul(*step, Box::new(trips));
+        finals.push(Final { symbol: control.index, value: Expr::Add(vec![lower, moved]) });
+    }
+    for i in &claim.inductions {
+        if cx.liveness.is_live_after(root, i.symbol) {
+            let Some(trips) = maker.trips_of_root() else {
+                return fail(ObstacleKind::LiveOut(i.symbol), root);
+            };
+            let start = Expr::Param(Param::Symbol(i.symbol));
+            let moved = Expr::Mul(i.step, Box::new(trips));
+            finals.push(Final { symbol: i.symbol, value: Expr::Add(vec![start, moved]) });
+        }
+    }
+
+    let mut conditions: Vec<Condition> = Vec::new();
+    for &b in &band {
+        for c in &facts.loops[b].conditions {
+            if c.met_by != MetBy::Proof && !conditions.contains(c) {
+                conditions.push(c.clone());
+            }
+        }
+    }
+    let written = cx.effects.writes_in(root);
+    let mut inputs = Vec::new();
+    let mut calls = Vec::new();
+    for t in body.walk(root) {
+        match body.op(t) {
+            Op::Sym(s) => {
+                let symbol = &body.symbols[*s];
+                let scalar = matches!(body.types.kind(symbol.ty), TypeKind::Int(_) | TypeKind::Float(_));
+                let variable = matches!(
+                    symbol.storage,
+                    Storage::Param(_)
+                        | Storage::Local
+                        | Storage::StaticLocal
+                        | Storage::Global { .. }
+                        | Storage::Undeclared
+                );
+                if scalar && variable && !written.contains(s) && !inputs.contains(s) {
+                    inputs.push(*s);
+                }
+            }
+            Op::Call => {
+                if let Some(f) = body.args(t).first().and_then(|&f| body.as_symbol(f)) {
+                    if is_pure_callee(body, f) && !calls.contains(&f) {
+                        calls.push(f);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(Offload {
+        band,
+        max_trips,
+        buffers,
+        inputs,
+        privates,
+        reductions: claim.reductions.clone(),
+        inductions: claim.inductions.clone(),
+        finals,
+        conditions,
+        calls,
+    })
+}
+
+fn is_pointer(body: &Body, ty: TypeId) -> bool {
+    matches!(body.types.kind(ty), TypeKind::Pointer { .. })
+}
+
+/// The target and the loops alone inside it whose iterations also run at once.
+fn band(body: &Body, facts: &Facts, target: LoopId, collapse: Option<u32>) -> Vec<LoopId> {
+    let most = collapse.unwrap_or(3).clamp(1, 3) as usize;
+    let mut band = vec![target];
+    let outer = &facts.loops[target];
+    // Iterations of a reduction are spread over one loop; its partial results are per thread of that loop.
+    if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() {
+        return band;
+    }
+    let written = crate::effects::Effects::new(body).writes_in(outer.term);
+    while band.len() < most {
+        let Some(&last) = band.last() else { break };
+        let inner = body.args(facts.loops[last].term).get(3).copied();
+        let Some(inner) = inner else { break };
+        let statements: Vec<TermId> = body
+            .args(inner)
+            .iter()
+            .copied()
+            .filter(|&t| {
+                // A declaration without initialiser may go inside.
+                !matches!(body.op(t), Op::Empty)
+                    && !(matches!(body.op(t), Op::Declare(_)) && body.args(t).is_empty())
+            })
+            .collect();
+        let declared: Vec<SymbolId> = body
+            .args(inner)
+            .iter()
+            .filter_map(|&t| match body.op(t) {
+                Op::Declare(s) => Some(*s),
+                _ => None,
+            })
+            .collect();
+        let [only] = statements[..] else { break };
+        let Some(next) = facts.of_term(only) else { break };
+        let l = &facts.loops[next];
+        if l.verdict != Verdict::Independent || !l.inductions.is_empty() {
+            break;
+        }
+        let Ok(c) = &l.control else { break };
+        if matches!(c.step, Step::Term { .. }) {
+            break;
+        }
+        // What is declared between the two loops must be private to the inner one as well.
+        let private = |s: &SymbolId| *s == c.index || l.privates.iter().any(|p| p.symbol == *s);
+        let used_inside = |s: &SymbolId| body.walk(l.term).any(|t| body.as_symbol(t) == Some(*s));
+        if !declared.iter().all(|s| private(s) || !used_inside(s)) {
+            break;
+        }
+        // Bounds must be computable from outer indices and fixed values alone, without memory that may be written.
+        let plain = |e: TermId| {
+            body.walk(e).all(|t| match body.op(t) {
+                Op::Sym(s) => {
+                    !written.contains(s)
+                        || band.iter().any(|&b| facts.loops[b].control.as_ref().is_ok_and(|k| k.index == *s))
+                }
+                Op::Call | Op::Index | Op::Member { .. } | Op::Deref | Op::AddrOf => false,
+                op => !op.is_write(),
+            })
+        };
+        if !plain(c.lower) || !plain(c.bound) {
+            break;
+        }
+        // The host tests the inner loop's conditions before any outer iteration.
+        let testable =
+            l.conditions.iter().all(|k| k.check.as_ref().is_none_or(|p| pred_is_fixed(p, body, &written)));
+        if !testable {
+            break;
+        }
+        band.push(next);
+    }
+    band
+}
+
+fn pred_is_fixed(p: &Pred, body: &Body, written: &rustc_hash::FxHashSet<SymbolId>) -> bool {
+    match p {
+        Pred::True | Pred::False => true,
+        Pred::NonNegative(e) | Pred::Zero(e) => expr_is_fixed(e, body, written),
+        Pred::And(ps) | Pred::Or(ps) => ps.iter().all(|p| pred_is_fixed(p, body, written)),
+        Pred::Not(p) => pred_is_fixed(p, body, written),
+    }
+}
+
+fn expr_is_fixed(e: &Expr, body: &Body, written: &rustc_hash::FxHashSet<SymbolId>) -> bool {
+    match e {
+        Expr::Int(_) => true,
+        Expr::Param(Param::Symbol(s)) => !written.contains(s),
+        Expr::Param(Param::Term(t)) => {
+            body.walk(*t).all(|x| body.as_symbol(x).is_none_or(|s| !written.contains(&s)))
+        }
+        Expr::Add(es) | Expr::Min(es) | Expr::Max(es) => es.iter().all(|e| expr_is_fixed(e, body, written)),
+        Expr::Mul(_, e) | Expr::FloorDiv(e, _) => expr_is_fixed(e, body, written),
+        Expr::Product(a, b) => expr_is_fixed(a, body, written) && expr_is_fixed(b, body, written),
+        Expr::Select(p, a, b) => {
+            pred_is_fixed(p, body, written)
+                && expr_is_fixed(a, body, written)
+                && expr_is_fixed(b, body, written)
+        }
+    }
+}
+
+/// Builds sets over one instance and reads parametric answers back.
+struct Maker<'m, 'a> {
+    model: &'m Model<'a>,
+    budget: &'m Budget,
+    /// Parameters by position; grows, so that every set made has at most these.
+    params: Vec<Var>,
+}
+
+impl Maker<'_, '_> {
+    /// The largest number of iterations the loop has in any iteration of those around it.
+    fn max_trips(&mut self, at: usize) -> Option<Expr> {
+        if at == 0 {
+            return self.trips_of_root();
+        }
+        let l = &self.model.loops[at];
+        let iteration = l.iteration.clone()?;
+        if !l.domain.exact {
+            return None;
+        }
+        // Loops around it, outermost first: those the domain's counters name.
+        let loops: Vec<usize> = (0..=at).collect();
+        let (set, params) = self.set(&l.domain.clone(), &loops, &[])?;
+        let mut exists = FxHashMap::default();
+        let row = self.row(&iteration, &loops, &params, &mut exists, 0)?;
+        if !exists.is_empty() {
+            return None;
+        }
+        let best = set.max_of(&row, self.budget).ok()??;
+        let context = self.context(&params)?;
+        let value = best.expr(&context, self.budget).ok()?;
+        let defined = best.domain(self.budget).ok()?.condition(&context, self.budget).ok()?;
+        let value = Expr::Add(vec![self.expr(&value, &params)?, Expr::Int(1)]);
+        Some(match self.pred(&defined, &params)? {
+            Pred::True => value,
+            p => Expr::Select(Box::new(p), Box::new(value), Box::new(Expr::Int(0))),
+        })
+    }
+
+    /// Number of iterations of the root, 0 if it does not run.
+    fn trips_of_root(&self) -> Option<Expr> {
+        let l = &self.model.loops[0];
+        let (lower, limit, c) = (l.lower.as_ref()?, l.limit.as_ref()?, l.control.as_ref()?);
+        use term::BinOp::{Ge, Gt, Le, Lt};
+        let Step::Const(step) = c.step else { return None };
+        let span = match c.relation {
+            Lt => limit.sub(lower)?,
+            Le => limit.sub(lower)?.add_constant(1)?,
+            Gt => lower.sub(limit)?,
+            Ge => lower.sub(limit)?.add_constant(1)?,
+            _ if step > 0 => limit.sub(lower)?,
+            _ => lower.sub(limit)?,
+        };
+        let step = step.abs();
+        let e = expr_of(self.model, &span.add_constant(step - 1)?)?;
+        let e = if step == 1 { e } else { Expr::FloorDiv(Box::new(e), step) };
+        Some(Expr::Max(vec![Expr::Int(0), e]))
+    }
+
+    fn row(
+        &mut self,
+        p: &Poly,
+        loops: &[usize],
+        params: &[Var],
+        exists: &mut FxHashMap<Var, usize>,
+        first_dim: usize,
+    ) -> Option<poly::Row> {
+        let mut row = poly::Row::constant(p.constant_part());
+        for (m, c) in p.terms() {
+            let [v] = m else {
+                if m.is_empty() {
+                    continue;
+                }
+                return None;
+            };
+            row = match &self.model.vars[*v as usize] {
+                VarKind::Param(_) | VarKind::Product(_) => {
+                    let at = params.iter().position(|x| x == v)?;
+                    let old = row.params.get(at).copied().unwrap_or(0);
+                    row.param(at, old + c)
+                }
+                VarKind::Iter(l) => {
+                    let at = first_dim + loops.iter().position(|x| x == l)?;
+                    let old = row.dims.get(at).copied().unwrap_or(0);
+                    row.dim(at, old + c)
+                }
+                VarKind::Quotient | VarKind::Fresh => {
+                    let n = exists.len();
+                    let at = *exists.entry(*v).or_insert(n);
+                    let old = row.exists.get(at).copied().unwrap_or(0);
+                    row.exist(at, old + c)
+                }
+            };
+        }
+        Some(row)
+    }
+
+    fn use_params(&mut self, p: &Poly) {
+        for v in p.vars() {
+            if self.model.is_param(v) && !self.params.contains(&v) {
+                self.params.push(v);
+            }
+        }
+    }
+
+    /// The set of `values` (or, without any, of the counters) over the domain.
+    fn set(&mut self, domain: &Domain, loops: &[usize], values: &[Poly]) -> Option<(poly::Set, Vec<Var>)> {
+        for c in domain.pieces.iter().flatten() {
+            self.use_params(&c.poly);
+        }
+        for v in values {
+            self.use_params(v);
+        }
+        for c in self.model.context.clone() {
+            self.use_params(&c.poly);
+        }
+        let params = self.params.clone();
+        let n = values.len();
+        let space = poly::Space { params: params.len(), dims: n + loops.len() };
+        let mut out = poly::Set::empty(space, self.budget).ok()?;
+        for piece in &domain.pieces {
+            let mut exists = FxHashMap::default();
+            let mut rows = Vec::new();
+            let mut todo: Vec<Constraint> = piece.clone();
+            todo.extend(self.model.context.iter().cloned());
+            let mut defined: Vec<Var> = Vec::new();
+            for (k, v) in values.iter().enumerate() {
+                let row = self.row(v, loops, &params, &mut exists, n)?;
+                let old = row.dims.get(k).copied().unwrap_or(0);
+                rows.push(poly::Constraint::eq(row.dim(k, old - 1)));
+            }
+            while let Some(c) = todo.pop() {
+                let row = self.row(&c.poly, loops, &params, &mut exists, n)?;
+                rows.push(if c.equality { poly::Constraint::eq(row) } else { poly::Constraint::ge(row) });
+                let fresh: Vec<Var> = exists.keys().copied().filter(|v| !defined.contains(v)).collect();
+                for v in fresh {
+                    defined.push(v);
+                    if let Some((_, defs)) = self.model.quotients.iter().find(|(q, _)| *q == v) {
+                        todo.extend(defs.iter().cloned());
+                    }
+                }
+            }
+            // Quotients that only a value names.
+            let fresh: Vec<Var> = exists.keys().copied().filter(|v| !defined.contains(v)).collect();
+            for v in fresh {
+                if let Some((_, defs)) = self.model.quotients.iter().find(|(q, _)| *q == v) {
+                    for c in defs.clone() {
+                        let row = self.row(&c.poly, loops, &params, &mut exists, n)?;
+                        rows.push(poly::Constraint::ge(row));
+                    }
+                }
+            }
+            let one = poly::Set::from_constraints(space, exists.len(), &rows, self.budget).ok()?;
+            out = out.union(&one, self.budget).ok()?;
+        }
+        if n > 0 {
+            out = out.project_out(n..n + loops.len(), self.budget).ok()?;
+        }
+        Some((out, params))
+    }
+
+    fn context(&mut self, params: &[Var]) -> Option<poly::Set> {
+        let mut rows = Vec::new();
+        for c in &self.model.context.clone() {
+            let mut exists = FxHashMap::default();
+            if c.poly.vars().all(|v| params.contains(&v)) {
+                let row = self.row(&c.poly, &[], params, &mut exists, 0)?;
+                rows.push(if c.equality { poly::Constraint::eq(row) } else { poly::Constraint::ge(row) });
+            }
+        }
+        poly::Set::from_constraints(poly::Space { params: params.len(), dims: 0 }, 0, &rows, self.budget).ok()
+    }
+
+    fn buffer(&mut self, body: &Body, base: SymbolId, mine: &[&Access]) -> Result<Buffer, Vec<Obstacle>> {
+        let ty = body.symbols[base].ty;
+        let fail = |kind: ObstacleKind, term: TermId| Err(vec![Obstacle { kind, term }]);
+        let (element, inner_lengths, declared) = shape(body, ty);
+        let read = mine.iter().any(|a| !a.write);
+        let written = mine.iter().any(|a| a.write);
+        let at = mine.first().map_or(self.model.root, |a| a.term);
+        // Pointers to pointers, to opaque types and to nothing have no elements to copy.
+        if matches!(
+            body.types.kind(element),
+            TypeKind::Pointer { .. } | TypeKind::Opaque(_) | TypeKind::Void | TypeKind::Function { .. }
+        ) {
+            return fail(ObstacleKind::UnknownPointer(base), at);
+        }
+        let mut buffer = Buffer {
+            symbol: base,
+            element,
+            inner_lengths,
+            read,
+            written,
+            wholly_written: false,
+            extent: None,
+        };
+        match self.extent(mine, written) {
+            Some((extent, whole)) => {
+                buffer.extent = Some(extent);
+                buffer.wholly_written = whole && !read;
+                Ok(buffer)
+            }
+            None if declared => Ok(buffer),
+            None => {
+                let why = mine.iter().find_map(|a| a.why.clone());
+                Err(vec![why.unwrap_or(Obstacle { kind: ObstacleKind::NonAffineSubscript, term: at })])
+            }
+        }
+    }
+
+    /// First and last element, and whether every element between is surely written.
+    fn extent(&mut self, mine: &[&Access], written: bool) -> Option<((Expr, Expr), bool)> {
+        let inner = mine.first()?.inner.clone()?;
+        let plain = |a: &Access| {
+            a.fields.first().is_none_or(|f| f.0 >= a.subs.len()) && a.inner.as_ref() == Some(&inner)
+        };
+        if !mine.iter().all(|a| plain(a)) || mine.iter().any(|a| a.subs.len() != inner.len() + 1) {
+            return None;
+        }
+        let mut exact: Option<poly::Set> = None;
+        let mut exact_writes: Option<poly::Set> = None;
+        let mut loose: Vec<poly::Set> = Vec::new();
+        // Fix the parameters first, so that all sets live in one space.
+        for a in mine {
+            for c in a.domain.pieces.iter().flatten() {
+                self.use_params(&c.poly);
+            }
+            for s in &a.subs {
+                self.use_params(s.value.as_ref()?);
+            }
+        }
+        for l in &inner {
+            self.use_params(l);
+        }
+        for a in mine {
+            let values: Option<Vec<Poly>> = a.subs.iter().map(|s| s.value.clone()).collect();
+            let (set, _) = self.set(&a.domain, &a.loops, &values?)?;
+            let sure = a.domain.exact && a.why.is_none();
+            if sure {
+                exact = Some(match exact {
+                    None => set.clone(),
+                    Some(e) => e.union(&set, self.budget).ok()?,
+                });
+                if a.write {
+                    exact_writes = Some(match exact_writes {
+                        None => set,
+                        Some(e) => e.union(&set, self.budget).ok()?,
+                    });
+                }
+            } else {
+                loose.push(set);
+            }
+        }
+        let exact = exact?.coalesce(self.budget).ok()?;
+        for l in loose {
+            if !l.is_subset(&exact, self.budget).ok()? {
+                return None;
+            }
+        }
+        let params = self.params.clone();
+        let context = self.context(&params)?;
+        let first = self.corner(exact.lexmin_exprs(self.budget).ok()?, &context, &params, &inner)?;
+        let last = self.corner(exact.lexmax_exprs(self.budget).ok()?, &context, &params, &inner)?;
+        // Empty where no iteration touches it: then last < first.
+        let runs = exact.params(self.budget).ok()?.condition(&context, self.budget).ok()?;
+        let last = match self.pred(&runs, &params)? {
+            Pred::True => last,
+            p => Expr::Select(
+                Box::new(p),
+                Box::new(last),
+                Box::new(Expr::Add(vec![first.clone(), Expr::Int(-1)])),
+            ),
+        };
+        let whole = written
+            && exact_writes.is_some_and(|w| self.covers(&w, &exact, &inner, &params).unwrap_or(false));
+        Some(((first, last), whole))
+    }
+
+    /// Whether `writes` holds every cell from the first to the last row of `all`, rows being whole.
+    fn covers(
+        &mut self,
+        writes: &poly::Set,
+        all: &poly::Set,
+        inner: &[Poly],
+        params: &[Var],
+    ) -> Option<bool> {
+        // The first subscripts of all cells, twice, and one between them.
+        let n = inner.len();
+        let rows = all.project_out(1..n + 1, self.budget).ok()?;
+        let pair = rows.product(&rows, self.budget).ok()?;
+        let dims = n + 3;
+        let mut lifted = pair.insert_dims(0, n + 1, self.budget).ok()?;
+        let mut constraints = vec![
+            poly::Constraint::ge(poly::Row::constant(0).dim(0, 1).dim(n + 1, -1)),
+            poly::Constraint::ge(poly::Row::constant(0).dim(n + 2, 1).dim(0, -1)),
+        ];
+        for (k, l) in inner.iter().enumerate() {
+            let mut exists = FxHashMap::default();
+            let length = self.row(l, &[], params, &mut exists, 0)?;
+            constraints.push(poly::Constraint::ge(poly::Row::constant(0).dim(k + 1, 1)));
+            let mut upper = length.dim(k + 1, -1);
+            upper.constant -= 1;
+            constraints.push(poly::Constraint::ge(upper));
+        }
+        lifted = lifted.constrain(0, &constraints, self.budget).ok()?;
+        let hull = lifted.project_out(n + 1..dims, self.budget).ok()?;
+        hull.is_subset(writes, self.budget).ok()
+    }
+
+    /// A tuple as one element number: Horner's scheme over the inner lengths.
+    fn corner(
+        &mut self,
+        tuple: Vec<poly::Parametric>,
+        context: &poly::Set,
+        params: &[Var],
+        inner: &[Poly],
+    ) -> Option<Expr> {
+        let mut out: Option<Expr> = None;
+        for (k, p) in tuple.iter().enumerate() {
+            let e = p.expr(context, self.budget).ok()?;
+            let e = self.expr(&e, params)?;
+            out = Some(match out {
+                None => e,
+                Some(o) => {
+                    let length = expr_of(self.model, inner.get(k - 1)?)?;
+                    let scaled = match length {
+                        Expr::Int(n) => Expr::Mul(n, Box::new(o)),
+                        l => Expr::Product(Box::new(o), Box::new(l)),
+                    };
+                    Expr::Add(vec![scaled, e])
+                }
+            });
+        }
+        out
+    }
+
+    fn expr(&self, e: &poly::Expr, params: &[Var]) -> Option<Expr> {
+        use poly::Expr as P;
+        let two = |a: &P, b: &P| Some((self.expr(a, params)?, self.expr(b, params)?));
+        Some(match e {
+            P::Int(n) => Expr::Int(*n),
+            P::Param(i) => expr_of(self.model, &Poly::var(*params.get(*i)?))?,
+            P::Neg(a) => Expr::Mul(-1, Box::new(self.expr(a, params)?)),
+            P::Add(a, b) => {
+                let (a, b) = two(a, b)?;
+                Expr::Add(vec![a, b])
+            }
+            P::Sub(a, b) => {
+                let (a, b) = two(a, b)?;
+                minus(a, b)
+            }
+            P::Mul(a, b) => match two(a, b)? {
+                (Expr::Int(n), e) | (e, Expr::Int(n)) => Expr::Mul(n, Box::new(e)),
+                (a, b) => Expr::Product(Box::new(a), Box::new(b)),
+            },
+            // All roundings isl promises agree with the floor where it promises them.
+            P::Div(a, n, _) => Expr::FloorDiv(Box::new(self.expr(a, params)?), *n),
+            P::Mod(a, n, _) => {
+                let a = self.expr(a, params)?;
+                let whole = Expr::Mul(-n, Box::new(Expr::FloorDiv(Box::new(a.clone()), *n)));
+                Expr::Add(vec![a, whole])
+            }
+            P::Min(es) => Expr::Min(es.iter().map(|e| self.expr(e, params)).collect::<Option<_>>()?),
+            P::Max(es) => Expr::Max(es.iter().map(|e| self.expr(e, params)).collect::<Option<_>>()?),
+            P::Select(c, a, b) => {
+                let (x, y) = two(a, b)?;
+                Expr::Select(Box::new(self.pred(c, params)?), Box::new(x), Box::new(y))
+            }
+            P::Compare(..) | P::And(..) | P::Or(..) => {
+                Expr::Select(Box::new(self.pred(e, params)?), Box::new(Expr::Int(1)), Box::new(Expr::Int(0)))
+            }
+            P::Iter(_) => return None,
+        })
+    }
+
+    fn pred(&self, e: &poly::Expr, params: &[Var]) -> Option<Pred> {
+        use poly::{Comparison as C, Expr as P};
+        Some(match e {
+            P::Int(0) => Pred::False,
+            P::Int(_) => Pred::True,
+            P::And(a, b) => Pred::And(vec![self.pred(a, params)?, self.pred(b, params)?]),
+            P::Or(a, b) => Pred::Or(vec![self.pred(a, params)?, self.pred(b, params)?]),
+            P::Compare(c, a, b) => {
+                let (a, b) = (self.expr(a, params)?, self.expr(b, params)?);
+                let less_one = |e: Expr| Expr::Add(vec![e, Expr::Int(-1)]);
+                match c {
+                    C::Eq => Pred::Zero(minus(a, b)),
+                    C::Ge => Pred::NonNegative(minus(a, b)),
+                    C::Gt => Pred::NonNegative(less_one(minus(a, b))),
+                    C::Le => Pred::NonNegative(minus(b, a)),
+                    C::Lt => Pred::NonNegative(less_one(minus(b, a))),
+                }
+            }
+            other => Pred::Not(Box::new(Pred::Zero(self.expr(other, params)?))),
+        })
+    }
+}
+
+fn minus(a: Expr, b: Expr) -> Expr {
+    match b {
+        Expr::Int(0) => a,
+        Expr::Int(n) => Expr::Add(vec![a, Expr::Int(-n)]),
+        b => Expr::Add(vec![a, Expr::Mul(-1, Box::new(b))]),
+    }
+}
+
+/// Element type, inner lengths, and whether the language says how large the object is.
+fn shape(body: &Body, ty: TypeId) -> (TypeId, Vec<Length>, bool) {
+    let mut lengths = Vec::new();
+    let (mut t, declared) = match body.types.kind(ty) {
+        TypeKind::Pointer { to, is_static, declared } => (*to, *is_static && *declared != Len::Unknown),
+        TypeKind::Array { of, len } => (*of, *len != Len::Unknown),
+        _ => return (ty, lengths, true),
+    };
+    while let TypeKind::Array { of, len } = body.types.kind(t) {
+        lengths.push(match len {
+            Len::Const(n) => Length::Const(*n),
+            Len::Term(l) => Length::Term(*l),
+            Len::Unknown => break,
+        });
+        t = *of;
+    }
+    (t, lengths, declared)
+}
