@@ -33,19 +33,11 @@ pub struct ArchError(pub String);
 impl Arch {
     /// `sm_NUMBER`.
     pub const fn sm(number: u16) -> Arch {
-        Arch {
-            kind: ArchKind::Real,
-            number,
-            suffix: None,
-        }
+        Arch { kind: ArchKind::Real, number, suffix: None }
     }
     /// `compute_NUMBER`.
     pub const fn compute(number: u16) -> Arch {
-        Arch {
-            kind: ArchKind::Virtual,
-            number,
-            suffix: None,
-        }
+        Arch { kind: ArchKind::Virtual, number, suffix: None }
     }
 }
 
@@ -79,11 +71,7 @@ impl FromStr for Arch {
         if !(2..=4).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return Err(error());
         }
-        Ok(Arch {
-            kind,
-            number: digits.parse().map_err(|_| error())?,
-            suffix,
-        })
+        Ok(Arch { kind, number: digits.parse().map_err(|_| error())?, suffix })
     }
 }
 
@@ -109,9 +97,7 @@ mod tests {
         for name in ["sm_70", "sm_90a", "compute_75", "sm_121", "compute_100f"] {
             assert_eq!(name.parse::<Arch>().map(|a| a.to_string()), Ok(name.to_owned()));
         }
-        for name in [
-            "", "sm_", "sm_x", "sm_9", "sm_90aa", "sm_90b", "70", "sm_+70", "sm_99999", "ampere",
-        ] {
+        for name in ["", "sm_", "sm_x", "sm_9", "sm_90aa", "sm_90b", "70", "sm_+70", "sm_99999", "ampere"] {
             assert!(name.parse::<Arch>().is_err(), "{name}");
         }
     }

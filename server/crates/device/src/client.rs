@@ -22,10 +22,7 @@ pub struct WorkerCommand {
 impl WorkerCommand {
     /// The command `argv` with the environment as it is.
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> WorkerCommand {
-        WorkerCommand {
-            argv: argv.into_iter().map(Into::into).collect(),
-            env: Vec::new(),
-        }
+        WorkerCommand { argv: argv.into_iter().map(Into::into).collect(), env: Vec::new() }
     }
 
     /// With one more environment variable.
@@ -101,14 +98,9 @@ impl Client {
 
     /// The compile check. It cannot fail: what goes wrong around the compiler is [`CompileOutcome::Unavailable`].
     pub fn compile(&mut self, request: CompileRequest, cancel: &CancelToken) -> CompileOutcome {
-        let limit = request
-            .limit_ms
-            .map_or(self.limits.request, Duration::from_millis);
+        let limit = request.limit_ms.map_or(self.limits.request, Duration::from_millis);
         let limit_ms = Some(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-        let ask = |id| Request::Compile {
-            id,
-            request: CompileRequest { limit_ms, ..request },
-        };
+        let ask = |id| Request::Compile { id, request: CompileRequest { limit_ms, ..request } };
         match self.call(limit, cancel, &mut |_| {}, ask) {
             Ok(Report::Compile(outcome)) => {
                 // the compiler may still be at it, and the worker about to end for that
@@ -129,10 +121,7 @@ impl Client {
         library: Option<PathBuf>,
         cancel: &CancelToken,
     ) -> Result<Machine, DeviceError> {
-        match self.call(self.limits.request, cancel, &mut |_| {}, |id| Request::Machine {
-            id,
-            library,
-        })? {
+        match self.call(self.limits.request, cancel, &mut |_| {}, |id| Request::Machine { id, library })? {
             Report::Machine(machine) => Ok(machine),
             other => Err(self.wrong_report(&other)),
         }
@@ -145,10 +134,7 @@ impl Client {
         cancel: &CancelToken,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Report, DeviceError> {
-        self.call(self.limits.request, cancel, progress, |id| Request::Verify {
-            id,
-            request,
-        })
+        self.call(self.limits.request, cancel, progress, |id| Request::Verify { id, request })
     }
 
     /// Runs a kernel and measures it.
@@ -158,10 +144,7 @@ impl Client {
         cancel: &CancelToken,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Report, DeviceError> {
-        self.call(self.limits.request, cancel, progress, |id| Request::Profile {
-            id,
-            request,
-        })
+        self.call(self.limits.request, cancel, progress, |id| Request::Profile { id, request })
     }
 
     /// The worker's name and version, as it last said hello.
@@ -176,9 +159,7 @@ impl Client {
 
     /// The end of what the worker, or the last one that ended, wrote to its standard error.
     pub fn stderr(&self) -> String {
-        self.process
-            .as_ref()
-            .map_or_else(|| self.stderr.clone(), Process::stderr)
+        self.process.as_ref().map_or_else(|| self.stderr.clone(), Process::stderr)
     }
 
     /// Ends the worker. The next request starts another.
@@ -231,19 +212,13 @@ impl Client {
                 Some(Reply::NotSupported { id: of, reason }) if of == id => {
                     return Err(DeviceError::NotSupported { reason })
                 }
-                Some(Reply::Error {
-                    id: of,
-                    kind,
-                    message,
-                }) if of == Some(id) => {
+                Some(Reply::Error { id: of, kind, message }) if of == Some(id) => {
                     return Err(match kind {
                         ErrorKind::Cancelled => DeviceError::Cancelled,
                         _ => DeviceError::Refused { message },
                     })
                 }
-                Some(Reply::Error {
-                    id: None, message, ..
-                }) => {
+                Some(Reply::Error { id: None, message, .. }) => {
                     self.stop();
                     return Err(DeviceError::Refused { message });
                 }
@@ -256,12 +231,8 @@ impl Client {
 
     fn start(&mut self) -> Result<(), DeviceError> {
         let program = self.command.argv.first().cloned().unwrap_or_default();
-        let process = Process::start(&self.command.argv, &self.command.env, MAX_LINE).map_err(|e| {
-            DeviceError::Start {
-                program: program.clone(),
-                reason: e.to_string(),
-            }
-        })?;
+        let process = Process::start(&self.command.argv, &self.command.env, MAX_LINE)
+            .map_err(|e| DeviceError::Start { program: program.clone(), reason: e.to_string() })?;
         self.process = Some(process);
         let id = self.take_id();
         self.send(&Request::Hello {
@@ -274,22 +245,14 @@ impl Client {
         let mut banner = 0;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let heard = self
-                .process
-                .as_ref()
-                .map_or(Heard::Closed, |p| p.hear(left.min(LOOK)));
+            let heard = self.process.as_ref().map_or(Heard::Closed, |p| p.hear(left.min(LOOK)));
             match heard {
                 Heard::Line(line) => match serde_json::from_str::<Reply>(&line) {
                     Ok(Reply::Hello { protocol, .. }) if protocol != PROTOCOL_VERSION => {
                         self.stop();
-                        return Err(DeviceError::Version {
-                            ours: PROTOCOL_VERSION,
-                            theirs: protocol,
-                        });
+                        return Err(DeviceError::Version { ours: PROTOCOL_VERSION, theirs: protocol });
                     }
-                    Ok(Reply::Hello {
-                        worker, capabilities, ..
-                    }) => {
+                    Ok(Reply::Hello { worker, capabilities, .. }) => {
                         (self.worker, self.capabilities) = (worker, capabilities);
                         return Ok(());
                     }
@@ -306,19 +269,14 @@ impl Client {
             if left.is_zero() || banner > BANNER_LINES {
                 self.stop();
                 let limit_ms = u64::try_from(self.limits.start.as_millis()).unwrap_or(u64::MAX);
-                return Err(DeviceError::NoHello {
-                    program,
-                    limit_ms,
-                    stderr: tail(&self.stderr),
-                });
+                return Err(DeviceError::NoHello { program, limit_ms, stderr: tail(&self.stderr) });
             }
         }
     }
 
     fn send(&mut self, request: &Request) -> Result<(), DeviceError> {
-        let line = serde_json::to_string(request).map_err(|e| DeviceError::Refused {
-            message: e.to_string(),
-        })?;
+        let line =
+            serde_json::to_string(request).map_err(|e| DeviceError::Refused { message: e.to_string() })?;
         if let Some(process) = &self.process {
             process.send(line);
         }
@@ -341,23 +299,15 @@ impl Client {
     }
 
     fn died(&mut self) -> DeviceError {
-        let status = self
-            .process
-            .as_mut()
-            .map_or_else(String::new, |p| p.end(STATUS_GRACE));
+        let status = self.process.as_mut().map_or_else(String::new, |p| p.end(STATUS_GRACE));
         self.stop();
-        DeviceError::Died {
-            status,
-            stderr: tail(&self.stderr),
-        }
+        DeviceError::Died { status, stderr: tail(&self.stderr) }
     }
 
     fn wrong_report(&mut self, report: &Report) -> DeviceError {
         self.stop();
         let what = format!("another report than was asked for: {report:?}");
-        DeviceError::Protocol {
-            what: what.chars().take(160).collect(),
-        }
+        DeviceError::Protocol { what: what.chars().take(160).collect() }
     }
 
     fn take_id(&mut self) -> u64 {
@@ -375,10 +325,5 @@ fn after(wait: Duration) -> Instant {
 /// The last lines, for a message.
 fn tail(stderr: &str) -> String {
     let lines: Vec<&str> = stderr.lines().filter(|l| !l.trim().is_empty()).collect();
-    lines
-        .iter()
-        .skip(lines.len().saturating_sub(3))
-        .copied()
-        .collect::<Vec<_>>()
-        .join(" / ")
+    lines.iter().skip(lines.len().saturating_sub(3)).copied().collect::<Vec<_>>().join(" / ")
 }

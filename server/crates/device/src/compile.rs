@@ -158,22 +158,13 @@ pub enum Severity {
 
 /// The architectures that the library generates code for, rising. Loads the library into this process.
 pub fn supported_archs(library: Option<&Path>) -> Result<Vec<Arch>, Unavailable> {
-    Ok(nvrtc::pick(library, None)?
-        .info
-        .archs
-        .iter()
-        .map(|a| Arch::sm(*a))
-        .collect())
+    Ok(nvrtc::pick(library, None)?.info.archs.iter().map(|a| Arch::sm(*a)).collect())
 }
 
 /// The newest of [`supported_archs`].
 pub fn newest_arch(library: Option<&Path>) -> Result<Arch, Unavailable> {
     let none = || {
-        Unavailable::new(
-            UnavailableKind::Broken,
-            "NVRTC knows no architecture.",
-            "Install another NVRTC.",
-        )
+        Unavailable::new(UnavailableKind::Broken, "NVRTC knows no architecture.", "Install another NVRTC.")
     };
     supported_archs(library)?.pop().ok_or_else(none)
 }
@@ -196,44 +187,23 @@ fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutc
     let api = nvrtc::pick(request.library.as_deref(), Some(request.arch))?;
     let real = request.arch.kind == crate::ArchKind::Real;
     let failed = |messages, log| {
-        CompileOutcome::Failed(Failed {
-            arch: request.arch,
-            library: api.info.clone(),
-            messages,
-            log,
-        })
+        CompileOutcome::Failed(Failed { arch: request.arch, library: api.info.clone(), messages, log })
     };
     let source = match CString::new(request.source.as_str()) {
         Ok(source) => source,
         Err(nul) => {
-            let line = request
-                .source
-                .bytes()
-                .take(nul.nul_position())
-                .filter(|b| *b == b'\n')
-                .count();
+            let line = request.source.bytes().take(nul.nul_position()).filter(|b| *b == b'\n').count();
             let text = "The source holds a NUL character.".to_owned();
-            return Ok(failed(
-                vec![own_error(request, Some(line as u32 + 1), text)],
-                String::new(),
-            ));
+            return Ok(failed(vec![own_error(request, Some(line as u32 + 1), text)], String::new()));
         }
     };
     // a name is only printed; what cannot be passed is left out
     let name = request.name.replace('\0', "");
     let c_name = CString::new(name.as_str()).unwrap_or_default();
     let limit = request.limit_ms.map(Duration::from_millis);
-    let stop = Stop {
-        cancel: cancel.clone(),
-        deadline: limit.and_then(|l| Instant::now().checked_add(l)),
-    };
-    let Raw {
-        code,
-        code_name,
-        log,
-        ptx_bytes,
-        cubin_bytes,
-    } = api.compile(&source, &c_name, &options(request, real)?, &stop);
+    let stop = Stop { cancel: cancel.clone(), deadline: limit.and_then(|l| Instant::now().checked_add(l)) };
+    let Raw { code, code_name, log, ptx_bytes, cubin_bytes } =
+        api.compile(&source, &c_name, &options(request, real)?, &stop);
     let messages = log::messages(&log, &name, &request.source);
     let has_error = messages.iter().any(|m| m.severity == Severity::Error);
     match code {
@@ -254,15 +224,9 @@ fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutc
         code::COMPILATION if has_error => Ok(failed(messages, log)),
         // said without a message that is understood: the log itself is the message
         code::COMPILATION => {
-            let text = if log.trim().is_empty() {
-                "The compiler gave no reason.".to_owned()
-            } else {
-                log.clone()
-            };
-            let messages = messages
-                .into_iter()
-                .chain([own_error(request, None, text)])
-                .collect();
+            let text =
+                if log.trim().is_empty() { "The compiler gave no reason.".to_owned() } else { log.clone() };
+            let messages = messages.into_iter().chain([own_error(request, None, text)]).collect();
             Ok(failed(messages, log))
         }
         code::INVALID_OPTION => Err(Unavailable::new(
@@ -279,18 +243,12 @@ fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutc
         code::CANCELLED => Err(Unavailable::time_limit(request.limit_ms.unwrap_or_default())),
         code::BUILTIN_OPERATION_FAILURE => Err(Unavailable::new(
             UnavailableKind::Broken,
-            format!(
-                "NVRTC could not work with its builtins: {}.",
-                reason_in(&log, &code_name)
-            ),
+            format!("NVRTC could not work with its builtins: {}.", reason_in(&log, &code_name)),
             "Put libnvrtc-builtins of the same version beside libnvrtc, or install NVRTC again.",
         )),
         other => Err(Unavailable::new(
             UnavailableKind::Broken,
-            format!(
-                "NVRTC failed with {code_name} ({other}): {}.",
-                reason_in(&log, "no message")
-            ),
+            format!("NVRTC failed with {code_name} ({other}): {}.", reason_in(&log, "no message")),
             "Try another version of NVRTC (warpwright.nvrtc) and report the kernel.",
         )),
     }
@@ -308,16 +266,9 @@ fn options(request: &CompileRequest, real: bool) -> Result<Vec<CString>, Unavail
     options.extend(request.options.iter().cloned());
     let nul = |_| {
         let reason = "A compiler option holds a NUL character.";
-        Unavailable::new(
-            UnavailableKind::BadOption,
-            reason,
-            "Correct the compiler options in the settings.",
-        )
+        Unavailable::new(UnavailableKind::BadOption, reason, "Correct the compiler options in the settings.")
     };
-    options
-        .into_iter()
-        .map(|o| CString::new(o).map_err(nul))
-        .collect()
+    options.into_iter().map(|o| CString::new(o).map_err(nul)).collect()
 }
 
 fn own_error(request: &CompileRequest, line: Option<u32>, text: String) -> CompileMessage {
@@ -334,12 +285,6 @@ fn own_error(request: &CompileRequest, line: Option<u32>, text: String) -> Compi
 fn reason_in(log: &str, otherwise: &str) -> String {
     // a warning may come first, which is not the reason
     let lines = || log.lines().map(str::trim).filter(|l| !l.is_empty());
-    let line = lines()
-        .find(|l| l.contains("error"))
-        .or_else(|| lines().next())
-        .unwrap_or(otherwise);
-    line.strip_prefix("nvrtc: error: ")
-        .unwrap_or(line)
-        .trim_end_matches('.')
-        .to_owned()
+    let line = lines().find(|l| l.contains("error")).or_else(|| lines().next()).unwrap_or(otherwise);
+    line.strip_prefix("nvrtc: error: ").unwrap_or(line).trim_end_matches('.').to_owned()
 }

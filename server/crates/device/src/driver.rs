@@ -47,10 +47,7 @@ pub fn gpus() -> Gpus {
 }
 
 fn without(reason: &str) -> Gpus {
-    Gpus {
-        reason: Some(reason.to_owned()),
-        ..Gpus::default()
-    }
+    Gpus { reason: Some(reason.to_owned()), ..Gpus::default() }
 }
 
 fn ask_driver() -> Gpus {
@@ -74,18 +71,12 @@ fn ask_driver() -> Gpus {
         }
     }
     let driver = (version > 0).then_some((version as u32 / 1000, version as u32 % 1000 / 10));
-    let mut gpus = Gpus {
-        driver,
-        ..Gpus::default()
-    };
+    let mut gpus = Gpus { driver, ..Gpus::default() };
     for ordinal in 0..count.max(0) {
         match describe(ordinal) {
             Ok(gpu) => gpus.list.push(gpu),
             Err(e) => {
-                gpus.reason = Some(format!(
-                    "GPU {ordinal} did not answer ({:?}). Check nvidia-smi.",
-                    e.0
-                ))
+                gpus.reason = Some(format!("GPU {ordinal} did not answer ({:?}). Check nvidia-smi.", e.0))
             }
         }
     }
@@ -106,9 +97,7 @@ fn describe(ordinal: c_int) -> Result<Gpu, cudarc::driver::DriverError> {
         sys::cuDeviceTotalMem_v2(&mut bytes, device).result()?;
         let attribute = |what| {
             let mut value: c_int = 0;
-            sys::cuDeviceGetAttribute(&mut value, what, device)
-                .result()
-                .map(|()| value.max(0) as u32)
+            sys::cuDeviceGetAttribute(&mut value, what, device).result().map(|()| value.max(0) as u32)
         };
         Ok(Gpu {
             ordinal: ordinal as u32,

@@ -42,30 +42,19 @@ impl Unavailable {
         reason: impl Into<String>,
         next_step: impl Into<String>,
     ) -> Unavailable {
-        Unavailable {
-            kind,
-            reason: reason.into(),
-            next_step: next_step.into(),
-        }
+        Unavailable { kind, reason: reason.into(), next_step: next_step.into() }
     }
 
     pub(crate) fn time_limit(limit_ms: u64) -> Unavailable {
         Unavailable::new(
             UnavailableKind::TimeLimit,
-            format!(
-                "The compiler ran longer than {} s and was stopped.",
-                seconds(limit_ms)
-            ),
+            format!("The compiler ran longer than {} s and was stopped.", seconds(limit_ms)),
             "Reduce the unrolling in the kernel or raise warpwright.compileTimeLimit.",
         )
     }
 
     pub(crate) fn cancelled() -> Unavailable {
-        Unavailable::new(
-            UnavailableKind::Cancelled,
-            "The compilation was cancelled.",
-            "Ask again.",
-        )
+        Unavailable::new(UnavailableKind::Cancelled, "The compilation was cancelled.", "Ask again.")
     }
 }
 

@@ -13,24 +13,13 @@ pub(crate) fn messages(log: &str, name: &str, source: &str) -> Vec<CompileMessag
     while let Some(line) = lines.get(i) {
         i += 1;
         if let Some(mut message) = front_end(line) {
-            let rest: Vec<&str> = lines
-                .iter()
-                .skip(i)
-                .take_while(|l| !l.trim().is_empty())
-                .copied()
-                .collect();
-            let rest: Vec<&str> = rest
-                .iter()
-                .take_while(|l| front_end(l).is_none() && other(l).is_none())
-                .copied()
-                .collect();
+            let rest: Vec<&str> =
+                lines.iter().skip(i).take_while(|l| !l.trim().is_empty()).copied().collect();
+            let rest: Vec<&str> =
+                rest.iter().take_while(|l| front_end(l).is_none() && other(l).is_none()).copied().collect();
             i += rest.len();
             let in_source = message.file.as_deref() == Some(name);
-            let wanted = message
-                .line
-                .filter(|_| in_source)
-                .and_then(|l| source.get(l as usize - 1))
-                .copied();
+            let wanted = message.line.filter(|_| in_source).and_then(|l| source.get(l as usize - 1)).copied();
             read_excerpt(&mut message, &rest, wanted);
             found.push(message);
         } else if let Some(message) = other(line) {
@@ -80,10 +69,7 @@ fn severity(text: &str) -> Option<(Severity, &str)> {
     let (head, rest) = text.split_once(": ")?;
     // the number of the message says which one it is; it stays in the log
     let word = head.split_once(" #").map_or(head, |(word, _)| word);
-    words
-        .iter()
-        .find(|(w, _)| *w == word)
-        .map(|(_, severity)| (*severity, rest))
+    words.iter().find(|(w, _)| *w == word).map(|(_, severity)| (*severity, rest))
 }
 
 /// Messages without a place in the kernel: those of NVRTC's options and of ptxas, whose lines are of the PTX.
@@ -103,14 +89,7 @@ fn other(line: &str) -> Option<CompileMessage> {
         (MessageStage::Assembler, severity, text)
     };
     let text = text.trim().to_owned();
-    Some(CompileMessage {
-        stage,
-        file: None,
-        line: None,
-        column: None,
-        severity,
-        text,
-    })
+    Some(CompileMessage { stage, file: None, line: None, column: None, severity, text })
 }
 
 /// The lines under a message: the excerpt with its caret, and notes, which join the text.
@@ -144,15 +123,10 @@ pub(crate) fn resources(log: &str) -> Vec<KernelResources> {
     // functions that are not inlined have properties of their own, which are not the kernel's
     let mut of_kernel = false;
     for line in log.lines().filter_map(|l| l.strip_prefix("ptxas")) {
-        let text = line
-            .split_once(": ")
-            .map_or_else(|| line.trim_start_matches([' ', '.']), |(_, t)| t)
-            .trim();
+        let text =
+            line.split_once(": ").map_or_else(|| line.trim_start_matches([' ', '.']), |(_, t)| t).trim();
         if let Some(name) = text.strip_prefix("Compiling entry function ").and_then(quoted) {
-            kernels.push(KernelResources {
-                name: name.to_owned(),
-                ..KernelResources::default()
-            });
+            kernels.push(KernelResources { name: name.to_owned(), ..KernelResources::default() });
             of_kernel = true;
         } else if let Some(name) = text.strip_prefix("Function properties for ") {
             of_kernel = kernels.last().is_some_and(|k| k.name == name.trim());
@@ -242,14 +216,7 @@ ptxas info    : 0 bytes gmem
             .iter()
             .map(|m| {
                 let n = |v: Option<u32>| v.map_or("-".to_owned(), |n| n.to_string());
-                format!(
-                    "{:?} {:?} {}:{} {}",
-                    m.stage,
-                    m.severity,
-                    n(m.line),
-                    n(m.column),
-                    m.text
-                )
+                format!("{:?} {:?} {}:{} {}", m.stage, m.severity, n(m.line), n(m.column), m.text)
             })
             .collect();
         expect_test::expect![[r#"

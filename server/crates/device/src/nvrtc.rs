@@ -85,10 +85,8 @@ impl Stop {
 /// A library that knows `wanted`, or the newest there is. Asked again, it is the same one.
 pub(crate) fn pick(named: Option<&Path>, wanted: Option<Arch>) -> Result<&'static Api, Unavailable> {
     let Places { files, empty, loader } = places(named, &|name| std::env::var_os(name));
-    let mut failed: Vec<String> = empty
-        .iter()
-        .map(|p| format!("{} holds no libnvrtc", p.display()))
-        .collect();
+    let mut failed: Vec<String> =
+        empty.iter().map(|p| format!("{} holds no libnvrtc", p.display())).collect();
     let mut loaded: Vec<&'static Api> = Vec::new();
     let any_file = !files.is_empty();
     let all = files.into_iter().map(Some).chain(loader.then_some(None));
@@ -102,13 +100,7 @@ pub(crate) fn pick(named: Option<&Path>, wanted: Option<Arch>) -> Result<&'stati
     }
     if let (Some(api), Some(arch)) = (loaded.first(), wanted) {
         let (major, minor) = api.info.version;
-        let known = api
-            .info
-            .archs
-            .iter()
-            .map(|a| format!("sm_{a}"))
-            .collect::<Vec<_>>()
-            .join(", ");
+        let known = api.info.archs.iter().map(|a| format!("sm_{a}")).collect::<Vec<_>>().join(", ");
         let next = if arch.number < api.info.archs.first().copied().unwrap_or(0) {
             "Choose one of these, or point warpwright.nvrtc to an older NVRTC (pip install nvidia-cuda-nvrtc-cu12)."
         } else {
@@ -117,22 +109,10 @@ pub(crate) fn pick(named: Option<&Path>, wanted: Option<Arch>) -> Result<&'stati
         let reason = format!("NVRTC {major}.{minor} does not know {arch}; it knows {known}.");
         return Err(Unavailable::new(UnavailableKind::NoSuchArch, reason, next));
     }
-    let found = if any_file {
-        "could not be loaded"
-    } else {
-        "was not found"
-    };
-    let detail = if failed.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", failed.join("; "))
-    };
+    let found = if any_file { "could not be loaded" } else { "was not found" };
+    let detail = if failed.is_empty() { String::new() } else { format!(" ({})", failed.join("; ")) };
     let next = "Install the CUDA toolkit, `pip install nvidia-cuda-nvrtc-cu12`, or set warpwright.nvrtc.";
-    Err(Unavailable::new(
-        UnavailableKind::NoLibrary,
-        format!("libnvrtc {found}{detail}."),
-        next,
-    ))
+    Err(Unavailable::new(UnavailableKind::NoLibrary, format!("libnvrtc {found}{detail}."), next))
 }
 
 /// Opens a file, or what the loader finds. `Err(None)`: the loader finds nothing, which needs no words.
@@ -150,9 +130,7 @@ fn open(file: Option<PathBuf>) -> Result<&'static Api, Option<String>> {
         }
         None => loader_library().ok_or(None)?,
     };
-    let name = file
-        .as_ref()
-        .map_or_else(|| "the loader's libnvrtc".to_owned(), |p| p.display().to_string());
+    let name = file.as_ref().map_or_else(|| "the loader's libnvrtc".to_owned(), |p| p.display().to_string());
     let api = Api::of(library, file.clone()).map_err(|e| Some(format!("{name} is no usable NVRTC: {e}")))?;
     let api: &'static Api = Box::leak(Box::new(api));
     open.push((file, api));
@@ -204,18 +182,12 @@ impl Api {
             let mut archs = vec![0 as c_int; count as usize];
             let rc = get::<Count>(library, "nvrtcGetSupportedArchs")?(archs.as_mut_ptr());
             if rc != code::SUCCESS {
-                return Err(format!(
-                    "it does not say which architectures it knows (result {rc})"
-                ));
+                return Err(format!("it does not say which architectures it knows (result {rc})"));
             }
             let mut archs: Vec<u16> = archs.into_iter().filter_map(|a| u16::try_from(a).ok()).collect();
             archs.sort_unstable();
             Ok(Api {
-                info: LibraryInfo {
-                    path,
-                    version: (major, minor),
-                    archs,
-                },
+                info: LibraryInfo { path, version: (major, minor), archs },
                 create: get(library, "nvrtcCreateProgram")?,
                 compile: get(library, "nvrtcCompileProgram")?,
                 destroy: get(library, "nvrtcDestroyProgram")?,
@@ -256,18 +228,9 @@ impl Api {
                 (self.destroy)(&mut program);
             }
             let words = (self.error_string)(code);
-            let code_name = if words.is_null() {
-                String::new()
-            } else {
-                CStr::from_ptr(words).to_string_lossy().into()
-            };
-            Raw {
-                code,
-                code_name,
-                log,
-                ptx_bytes: ptx as u64,
-                cubin_bytes: cubin as u64,
-            }
+            let code_name =
+                if words.is_null() { String::new() } else { CStr::from_ptr(words).to_string_lossy().into() };
+            Raw { code, code_name, log, ptx_bytes: ptx as u64, cubin_bytes: cubin as u64 }
         }
     }
 

@@ -39,15 +39,11 @@ pub(crate) enum Heard {
 
 impl Process {
     pub fn start(argv: &[String], env: &[(String, String)], max_line: usize) -> std::io::Result<Process> {
-        let (program, arguments) = argv
-            .split_first()
-            .ok_or_else(|| std::io::Error::other("the command is empty"))?;
+        let (program, arguments) =
+            argv.split_first().ok_or_else(|| std::io::Error::other("the command is empty"))?;
         let mut command = Command::new(program);
         command.args(arguments).envs(env.iter().map(|(k, v)| (k, v)));
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // a group of its own, so that what the child starts is ended with it
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -76,14 +72,7 @@ impl Process {
             keep_tail(errors, &kept);
             drop(open);
         });
-        Ok(Process {
-            child,
-            stdin,
-            stdout,
-            stderr,
-            stderr_open,
-            ended: false,
-        })
+        Ok(Process { child, stdin, stdout, stderr, stderr_open, ended: false })
     }
 
     /// Gives a line to the writing thread. A child that does not read it is found by its silence.
@@ -174,11 +163,7 @@ impl Drop for Process {
 fn write_lines(mut input: impl Write, lines: &Receiver<String>) {
     for mut line in lines {
         line.push('\n');
-        if input
-            .write_all(line.as_bytes())
-            .and_then(|()| input.flush())
-            .is_err()
-        {
+        if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
             return;
         }
     }
@@ -202,12 +187,7 @@ pub(crate) fn read_line(
 ) -> std::io::Result<Option<Result<String, String>>> {
     let mut line = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX);
-    if input
-        .by_ref()
-        .take(limit.saturating_add(1))
-        .read_until(b'\n', &mut line)?
-        == 0
-    {
+    if input.by_ref().take(limit.saturating_add(1)).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
     }
     if line.last() != Some(&b'\n') && line.len() > max {
@@ -217,9 +197,7 @@ pub(crate) fn read_line(
     while line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
         line.pop();
     }
-    Ok(Some(
-        String::from_utf8(line).map_err(|_| "a line that is not UTF-8".to_owned()),
-    ))
+    Ok(Some(String::from_utf8(line).map_err(|_| "a line that is not UTF-8".to_owned())))
 }
 
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {

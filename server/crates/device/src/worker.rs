@@ -67,13 +67,7 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> ServeE
     let (events, inbox) = channel();
     let reader = events.clone();
     std::thread::spawn(move || read_lines(input, &reader));
-    let mut server = Server {
-        output,
-        events,
-        queue: VecDeque::new(),
-        running: None,
-        greeted: false,
-    };
+    let mut server = Server { output, events, queue: VecDeque::new(), running: None, greeted: false };
     server.run(&inbox).unwrap_or(ServeEnd::Output)
 }
 
@@ -84,10 +78,7 @@ pub fn main() -> ExitCode {
     let end = match protocol_output() {
         Ok(output) => serve(input, output),
         Err(e) => {
-            let _ = writeln!(
-                std::io::stderr(),
-                "the worker cannot take its standard output: {e}"
-            );
+            let _ = writeln!(std::io::stderr(), "the worker cannot take its standard output: {e}");
             ServeEnd::Output
         }
     };
@@ -158,21 +149,12 @@ impl<W: Write> Server<W> {
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => ended = true,
                 Ok(Event::Done(id, result)) => self.done(id, result)?,
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Some(Running {
-                        id,
-                        limit_ms,
-                        cancelled,
-                        ..
-                    }) = self.running.take()
-                    {
+                    if let Some(Running { id, limit_ms, cancelled, .. }) = self.running.take() {
                         if cancelled {
                             self.cancelled(id)?;
                         } else {
                             let outcome = CompileOutcome::Unavailable(Unavailable::time_limit(limit_ms));
-                            self.send(&Reply::Report {
-                                id,
-                                report: Report::Compile(outcome),
-                            })?;
+                            self.send(&Reply::Report { id, report: Report::Compile(outcome) })?;
                         }
                     }
                     for (id, _) in std::mem::take(&mut self.queue) {
@@ -191,12 +173,7 @@ impl<W: Write> Server<W> {
             Err(error) => return self.not_understood(line, &error),
         };
         match request {
-            Request::Hello {
-                id,
-                protocol,
-                memory_bytes,
-                ..
-            } => {
+            Request::Hello { id, protocol, memory_bytes, .. } => {
                 if protocol != PROTOCOL_VERSION {
                     let message = format!("This worker speaks protocol {PROTOCOL_VERSION}, not {protocol}.");
                     return self.error(Some(id), ErrorKind::Protocol, message);
@@ -225,10 +202,7 @@ impl<W: Write> Server<W> {
             Request::Compile { id, request } => self.enqueue(id, Job::Compile(Box::new(request))),
             Request::Verify { id, .. } | Request::Profile { id, .. } => {
                 let reason = "it does not launch kernels on a GPU yet. Use the simulator (--on simulator).";
-                self.send(&Reply::NotSupported {
-                    id,
-                    reason: reason.to_owned(),
-                })
+                self.send(&Reply::NotSupported { id, reason: reason.to_owned() })
             }
         }
     }
@@ -237,25 +211,15 @@ impl<W: Write> Server<W> {
     fn not_understood(&mut self, line: &str, error: &serde_json::Error) -> std::io::Result<()> {
         const KNOWN: [&str; 6] = ["hello", "machine", "compile", "verify", "profile", "cancel"];
         let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
-        let id = value
-            .as_ref()
-            .and_then(|v| v.get("id"))
-            .and_then(serde_json::Value::as_u64);
-        let kind = value
-            .as_ref()
-            .and_then(|v| v.get("type"))
-            .and_then(serde_json::Value::as_str);
+        let id = value.as_ref().and_then(|v| v.get("id")).and_then(serde_json::Value::as_u64);
+        let kind = value.as_ref().and_then(|v| v.get("type")).and_then(serde_json::Value::as_str);
         match (id, kind) {
             (Some(id), Some(kind)) if !KNOWN.contains(&kind) => {
                 let reason =
                     format!("it does not know the request \"{kind}\". Install a newer warpwright there.");
                 self.send(&Reply::NotSupported { id, reason })
             }
-            _ => self.error(
-                id,
-                ErrorKind::Malformed,
-                format!("The line is not a request: {error}."),
-            ),
+            _ => self.error(id, ErrorKind::Malformed, format!("The line is not a request: {error}.")),
         }
     }
 
@@ -278,18 +242,13 @@ impl<W: Write> Server<W> {
     }
 
     fn cancelled(&mut self, id: u64) -> std::io::Result<()> {
-        self.error(
-            Some(id),
-            ErrorKind::Cancelled,
-            "The request was cancelled.".to_owned(),
-        )
+        self.error(Some(id), ErrorKind::Cancelled, "The request was cancelled.".to_owned())
     }
 
     fn start(&mut self, id: u64, job: Job) -> std::io::Result<()> {
         let limit = job.limit_ms().map_or(DEFAULT_LIMIT, Duration::from_millis);
-        let deadline = Instant::now()
-            .checked_add(limit + GRACE)
-            .unwrap_or_else(|| Instant::now() + DEFAULT_LIMIT);
+        let deadline =
+            Instant::now().checked_add(limit + GRACE).unwrap_or_else(|| Instant::now() + DEFAULT_LIMIT);
         let cancel = CancelToken::new();
         let (events, job_cancel) = (self.events.clone(), cancel.clone());
         let work = move || {
@@ -302,20 +261,12 @@ impl<W: Write> Server<W> {
         match std::thread::Builder::new().stack_size(JOB_STACK).spawn(work) {
             Ok(_) => {
                 let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-                self.running = Some(Running {
-                    id,
-                    limit_ms,
-                    deadline,
-                    cancel,
-                    cancelled: false,
-                });
+                self.running = Some(Running { id, limit_ms, deadline, cancel, cancelled: false });
                 Ok(())
             }
-            Err(e) => self.error(
-                Some(id),
-                ErrorKind::Internal,
-                format!("The worker cannot start a thread: {e}."),
-            ),
+            Err(e) => {
+                self.error(Some(id), ErrorKind::Internal, format!("The worker cannot start a thread: {e}."))
+            }
         }
     }
 
@@ -343,10 +294,7 @@ fn run(job: Job, cancel: &CancelToken) -> Report {
     match job {
         Job::Compile(request) => {
             let limit_ms = request.limit_ms.unwrap_or(DEFAULT_LIMIT.as_millis() as u64);
-            let request = CompileRequest {
-                limit_ms: Some(limit_ms),
-                ..*request
-            };
+            let request = CompileRequest { limit_ms: Some(limit_ms), ..*request };
             Report::Compile(compile_check(&request, cancel))
         }
         Job::Machine(library) => {
@@ -354,12 +302,7 @@ fn run(job: Job, cancel: &CancelToken) -> Report {
                 Ok(info) => (Some(info), None),
                 Err(reason) => (None, Some(reason)),
             };
-            Report::Machine(Machine {
-                host: host_name(),
-                gpus: crate::gpus(),
-                nvrtc,
-                nvrtc_reason,
-            })
+            Report::Machine(Machine { host: host_name(), gpus: crate::gpus(), nvrtc, nvrtc_reason })
         }
     }
 }
@@ -380,10 +323,7 @@ fn read_lines(mut input: impl BufRead, events: &Sender<Event>) {
 
 #[cfg(unix)]
 fn limit_memory(bytes: u64) -> std::io::Result<()> {
-    let limit = libc::rlimit {
-        rlim_cur: bytes as libc::rlim_t,
-        rlim_max: bytes as libc::rlim_t,
-    };
+    let limit = libc::rlimit { rlim_cur: bytes as libc::rlim_t, rlim_max: bytes as libc::rlim_t };
     // SAFETY: a plain system call that reads the struct.
     match unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } {
         0 => Ok(()),

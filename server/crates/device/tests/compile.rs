@@ -50,14 +50,8 @@ fn a_good_kernel_for_every_wanted_architecture() {
             assert_eq!(done.kernels.len(), 1);
             let kernel = &done.kernels[0];
             assert_eq!(kernel.name, "saxpy");
-            assert!(
-                kernel.registers.is_some_and(|r| (4..64).contains(&r)),
-                "{kernel:?}"
-            );
-            assert_eq!(
-                (kernel.spill_store_bytes, kernel.spill_load_bytes),
-                (Some(0), Some(0))
-            );
+            assert!(kernel.registers.is_some_and(|r| (4..64).contains(&r)), "{kernel:?}");
+            assert_eq!((kernel.spill_store_bytes, kernel.spill_load_bytes), (Some(0), Some(0)));
             assert_eq!((kernel.shared_bytes, kernel.stack_bytes), (Some(0), Some(0)));
         }
         let request = CompileRequest::new(SAXPY, "saxpy.cu", Arch::compute(newest));
@@ -68,6 +62,32 @@ fn a_good_kernel_for_every_wanted_architecture() {
     }
     if !sm_70 && !libraries().is_empty() {
         common::skipped("libnvrtc 12 (sm_70)");
+    }
+}
+
+#[test]
+fn of_several_libraries_the_one_that_knows_the_architecture_is_taken() {
+    let files = libraries();
+    let [old, new] = files.as_slice() else {
+        if !files.is_empty() {
+            common::skipped("libnvrtc in two versions (12 and 13)");
+        }
+        return;
+    };
+    // as in a Python environment with both wheels
+    let dir = tempfile::tempdir().expect("temporary folder");
+    for (file, package) in [(old, "cuda_nvrtc"), (new, "cu13")] {
+        let package = dir.path().join("lib/python3.99/site-packages/nvidia").join(package);
+        std::fs::create_dir_all(&package).expect("folder");
+        std::os::unix::fs::symlink(file.parent().expect("folder"), package.join("lib")).expect("link");
+    }
+    let mut client = client(Limits::default());
+    for (number, major) in [(70, 12), (90, 13), (121, 13)] {
+        let request = CompileRequest::new(SAXPY, "saxpy.cu", Arch::sm(number));
+        match client.compile(with_library(request, dir.path()), &never()) {
+            CompileOutcome::Compiled(done) => assert_eq!(done.library.version.0, major),
+            other => panic!("sm_{number}: {other:?}"),
+        }
     }
 }
 
@@ -86,10 +106,7 @@ fn resources_and_fused_multiply_add() {
         let sizes: Vec<u64> = [None, Some(false)]
             .into_iter()
             .map(|fmad| {
-                let request = CompileRequest {
-                    fmad,
-                    ..CompileRequest::new(source, "k.cu", Arch::sm(90))
-                };
+                let request = CompileRequest { fmad, ..CompileRequest::new(source, "k.cu", Arch::sm(90)) };
                 match client.compile(with_library(request, &library), &never()) {
                     CompileOutcome::Compiled(done) => {
                         assert_eq!(done.kernels[0].shared_bytes, Some(256));
@@ -114,11 +131,7 @@ fn messages_carry_their_line() {
         let CompileOutcome::Failed(failed) = client.compile(with_library(request, &library), &never()) else {
             panic!("it must not compile");
         };
-        let errors: Vec<_> = failed
-            .messages
-            .iter()
-            .filter(|m| m.severity == Severity::Error)
-            .collect();
+        let errors: Vec<_> = failed.messages.iter().filter(|m| m.severity == Severity::Error).collect();
         assert_eq!(errors.len(), 2, "{errors:?}");
         assert_eq!(
             (errors[0].file.as_deref(), errors[0].line, errors[0].column),
@@ -129,10 +142,7 @@ fn messages_carry_their_line() {
             (errors[1].file.as_deref(), errors[1].line, errors[1].column),
             (Some("loop.c"), Some(40), None)
         );
-        assert!(failed
-            .messages
-            .iter()
-            .any(|m| m.severity == Severity::Warning && m.line == Some(3)));
+        assert!(failed.messages.iter().any(|m| m.severity == Severity::Warning && m.line == Some(3)));
 
         let assembler = "extern \"C\" __global__ void k() { asm(\"bogus;\"); }";
         let request = CompileRequest::new(assembler, "k.cu", Arch::sm(90));
@@ -140,10 +150,7 @@ fn messages_carry_their_line() {
             panic!("it must not assemble");
         };
         assert!(
-            failed
-                .messages
-                .iter()
-                .any(|m| m.stage == MessageStage::Assembler && m.line.is_none()),
+            failed.messages.iter().any(|m| m.stage == MessageStage::Assembler && m.line.is_none()),
             "{failed:?}"
         );
 
@@ -154,16 +161,10 @@ fn messages_carry_their_line() {
         assert_eq!(failed.messages[0].line, Some(2));
 
         let options = vec!["--bogus".to_owned()];
-        let request = CompileRequest {
-            options,
-            ..CompileRequest::new(SAXPY, "k.cu", Arch::sm(90))
-        };
+        let request = CompileRequest { options, ..CompileRequest::new(SAXPY, "k.cu", Arch::sm(90)) };
         let reason = unavailable(client.compile(with_library(request, &library), &never()));
         assert_eq!(reason.kind, UnavailableKind::BadOption);
-        assert_eq!(
-            reason.reason,
-            "NVRTC did not take the options: unrecognized option --bogus found."
-        );
+        assert_eq!(reason.reason, "NVRTC did not take the options: unrecognized option --bogus found.");
     }
 }
 
@@ -176,10 +177,8 @@ fn deep_parentheses_are_an_answer() {
         let request = CompileRequest::new(deep.clone(), "k.cu", Arch::sm(90));
         // compiled, refused or crashed: in each case a value, and the next request is served
         let _ = client.compile(with_library(request, &library), &never());
-        let next = client.compile(
-            with_library(CompileRequest::new(SAXPY, "k.cu", Arch::sm(90)), &library),
-            &never(),
-        );
+        let next = client
+            .compile(with_library(CompileRequest::new(SAXPY, "k.cu", Arch::sm(90)), &library), &never());
         assert!(matches!(next, CompileOutcome::Compiled(_)), "{next:?}");
     }
 }
@@ -199,14 +198,10 @@ fn an_absent_library_is_a_note() {
     // a file that is no library, and a library that is no NVRTC
     let fake = dir.path().join("libnvrtc.so.12");
     std::fs::write(&fake, "not a library").expect("file");
-    let reason = unavailable(client.compile(
-        with_library(CompileRequest::new(SAXPY, "k", Arch::sm(90)), &fake),
-        &never(),
-    ));
-    assert!(
-        reason.reason.starts_with("libnvrtc could not be loaded"),
-        "{reason}"
+    let reason = unavailable(
+        client.compile(with_library(CompileRequest::new(SAXPY, "k", Arch::sm(90)), &fake), &never()),
     );
+    assert!(reason.reason.starts_with("libnvrtc could not be loaded"), "{reason}");
 }
 
 #[test]
@@ -221,15 +216,9 @@ fn the_time_limit_stops_the_compiler() {
         let reason = unavailable(client.compile(with_library(slow, &library), &never()));
         assert_eq!(reason.kind, UnavailableKind::TimeLimit, "{reason}");
         assert!(reason.reason.contains("0.700 s"), "{reason}");
-        assert!(
-            began.elapsed() < Duration::from_secs(8),
-            "took {:?}",
-            began.elapsed()
-        );
-        let next = client.compile(
-            with_library(CompileRequest::new(SAXPY, "k.cu", Arch::sm(90)), &library),
-            &never(),
-        );
+        assert!(began.elapsed() < Duration::from_secs(8), "took {:?}", began.elapsed());
+        let next = client
+            .compile(with_library(CompileRequest::new(SAXPY, "k.cu", Arch::sm(90)), &library), &never());
         assert!(matches!(next, CompileOutcome::Compiled(_)), "{next:?}");
     }
 }
@@ -248,11 +237,7 @@ fn cancelling_is_heard() {
         let began = Instant::now();
         let reason = unavailable(client.compile(with_library(slow, &library), &cancel));
         assert_eq!(reason.kind, UnavailableKind::Cancelled);
-        assert!(
-            began.elapsed() < Duration::from_secs(5),
-            "took {:?}",
-            began.elapsed()
-        );
+        assert!(began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());
         waiting.join().expect("no panic");
         client.stop();
     }
@@ -261,10 +246,7 @@ fn cancelling_is_heard() {
 #[test]
 fn the_memory_limit_is_a_value() {
     for library in libraries() {
-        let mut client = client(Limits {
-            memory_bytes: Some(300 << 20),
-            ..Limits::default()
-        });
+        let mut client = client(Limits { memory_bytes: Some(300 << 20), ..Limits::default() });
         let request = with_library(CompileRequest::new(slow_kernel(), "k.cu", Arch::sm(90)), &library);
         let reason = unavailable(client.compile(request, &never()));
         assert_ne!(reason.kind, UnavailableKind::Cancelled, "{reason}");

@@ -33,10 +33,7 @@ fn talk(lines: &str) -> Vec<Reply> {
     let mut output = Vec::new();
     device::worker::serve(Cursor::new(lines.as_bytes().to_vec()), &mut output);
     let output = String::from_utf8(output).expect("UTF-8");
-    output
-        .lines()
-        .map(|l| serde_json::from_str(l).expect("a reply"))
-        .collect()
+    output.lines().map(|l| serde_json::from_str(l).expect("a reply")).collect()
 }
 
 fn show(replies: &[Reply]) -> String {
@@ -113,9 +110,7 @@ fn a_machine_is_described() {
     let machine = machine(&mut client).expect("answers");
     assert!(!machine.host.is_empty());
     assert!(machine.nvrtc.is_none());
-    assert!(machine
-        .nvrtc_reason
-        .is_some_and(|r| r.reason.contains("/nowhere")));
+    assert!(machine.nvrtc_reason.is_some_and(|r| r.reason.contains("/nowhere")));
     assert_eq!(machine.gpus.list.is_empty(), machine.gpus.reason.is_some());
     let run = RunRequest {
         compile: request(),
@@ -126,9 +121,7 @@ fn a_machine_is_described() {
         arguments: Vec::new(),
         repetitions: 1,
     };
-    let error = client
-        .profile(run, &CancelToken::new(), &mut |_| {})
-        .expect_err("not yet");
+    let error = client.profile(run, &CancelToken::new(), &mut |_| {}).expect_err("not yet");
     assert!(matches!(error, DeviceError::NotSupported { .. }), "{error}");
 }
 
@@ -165,15 +158,9 @@ fn gpus_of_a_stand_in_driver() {
     assert_eq!(gpus.driver, Some((13, 0)));
     assert_eq!(gpus.list.len(), 1);
     let gpu = &gpus.list[0];
-    assert_eq!(
-        (gpu.name.as_str(), gpu.compute_capability, gpu.multiprocessors),
-        ("Paper GPU", (9, 0), 132)
-    );
+    assert_eq!((gpu.name.as_str(), gpu.compute_capability, gpu.multiprocessors), ("Paper GPU", (9, 0), 132));
     assert_eq!(gpu.memory_bytes, 6 << 30);
-    assert!(
-        gpus.reason.is_some_and(|r| r.contains("GPU 1 did not answer")),
-        "the second is not hidden"
-    );
+    assert!(gpus.reason.is_some_and(|r| r.contains("GPU 1 did not answer")), "the second is not hidden");
 
     // a driver without the functions: cudarc panics, we do not
     let empty = dir.path().join("empty.c");
@@ -189,29 +176,17 @@ fn gpus_of_a_stand_in_driver() {
 fn a_program_that_is_not_there() {
     let error = Client::spawn(WorkerCommand::new(["/nowhere/warpwright", "worker"]), short()).err();
     assert!(matches!(error, Some(DeviceError::Start { .. })), "{error:?}");
-    let error = Client::spawn(WorkerCommand::default(), short())
-        .err()
-        .expect("no command");
-    assert!(
-        error.to_string().contains("Check the worker's command"),
-        "{error}"
-    );
+    let error = Client::spawn(WorkerCommand::default(), short()).err().expect("no command");
+    assert!(error.to_string().contains("Check the worker's command"), "{error}");
     let outcome = Client::lazy(WorkerCommand::default(), short()).compile(request(), &CancelToken::new());
-    let CompileOutcome::Unavailable(reason) = outcome else {
-        panic!("{outcome:?}")
-    };
-    assert!(
-        reason.next_step.starts_with("Check the worker's command"),
-        "{reason:?}"
-    );
+    let CompileOutcome::Unavailable(reason) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.next_step.starts_with("Check the worker's command"), "{reason:?}");
 }
 
 #[test]
 fn a_worker_that_ends_says_why() {
     let error = Client::spawn(script("echo no such module: cuda >&2; exit 7"), short()).err();
-    let Some(DeviceError::Died { status, stderr }) = error else {
-        panic!("{error:?}")
-    };
+    let Some(DeviceError::Died { status, stderr }) = error else { panic!("{error:?}") };
     assert!(status.contains('7'), "{status}");
     assert_eq!(stderr, "no such module: cuda");
 }
@@ -227,20 +202,14 @@ fn a_worker_that_is_killed_is_started_again() {
     );
     let mut client = Client::spawn(script(&text), short()).expect("says hello");
     let error = machine(&mut client).expect_err("killed");
-    assert!(
-        matches!(&error, DeviceError::Died { status, .. } if status.contains('9')),
-        "{error}"
-    );
+    assert!(matches!(&error, DeviceError::Died { status, .. } if status.contains('9')), "{error}");
     client = Client::spawn(script(&text), Limits::default()).expect("the real one");
     assert!(machine(&mut client).is_ok());
 
     // killed between two requests: nobody notices
     let idle = format!("read hello; {HELLO}; exit 0");
     std::fs::remove_file(&mark).expect("made above");
-    let text = format!(
-        "if [ -e '{m}' ]; then exec '{WORKER}'; fi; touch '{m}'; {idle}",
-        m = mark.display()
-    );
+    let text = format!("if [ -e '{m}' ]; then exec '{WORKER}'; fi; touch '{m}'; {idle}", m = mark.display());
     let mut client = Client::spawn(script(&text), Limits::default()).expect("says hello");
     std::thread::sleep(Duration::from_millis(200));
     assert!(machine(&mut client).is_ok());
@@ -249,44 +218,25 @@ fn a_worker_that_is_killed_is_started_again() {
 #[test]
 fn silence_has_an_end() {
     let began = Instant::now();
-    let limits = Limits {
-        start: Duration::from_millis(300),
-        ..short()
-    };
+    let limits = Limits { start: Duration::from_millis(300), ..short() };
     let error = Client::spawn(script("exec sleep 60"), limits).err();
     assert!(matches!(error, Some(DeviceError::NoHello { .. })), "{error:?}");
     let text = format!("read hello; {HELLO}; sleep 60; sleep 60");
     let mut client = Client::spawn(script(&text), short()).expect("says hello");
-    assert!(matches!(
-        machine(&mut client),
-        Err(DeviceError::TimeLimit { limit_ms: 300 })
-    ));
+    assert!(matches!(machine(&mut client), Err(DeviceError::TimeLimit { limit_ms: 300 })));
     // one that does not read its input either, however much there is of it
     let mut big = request();
     big.source = "x".repeat(8 << 20);
-    let outcome = client.compile(
-        CompileRequest {
-            limit_ms: Some(200),
-            ..big
-        },
-        &CancelToken::new(),
-    );
+    let outcome = client.compile(CompileRequest { limit_ms: Some(200), ..big }, &CancelToken::new());
     assert!(matches!(outcome, CompileOutcome::Unavailable(_)));
-    assert!(
-        began.elapsed() < Duration::from_secs(10),
-        "took {:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(10), "took {:?}", began.elapsed());
 }
 
 #[test]
 fn what_a_worker_started_ends_with_it() {
     let dir = tempfile::tempdir().expect("temporary folder");
     let mark = dir.path().join("pid");
-    let text = format!(
-        "read hello; {HELLO}; sleep 61 & echo $! > '{}'; wait",
-        mark.display()
-    );
+    let text = format!("read hello; {HELLO}; sleep 61 & echo $! > '{}'; wait", mark.display());
     let mut client = Client::spawn(script(&text), short()).expect("says hello");
     assert!(matches!(machine(&mut client), Err(DeviceError::TimeLimit { .. })));
     let pid = std::fs::read_to_string(&mark).expect("written");
@@ -311,10 +261,7 @@ fn garbage_is_refused_and_banners_are_not() {
     let babble = format!("read hello; {HELLO}; read r; echo 'Segmentation fault'; sleep 60");
     let mut client = Client::spawn(script(&babble), short()).expect("says hello");
     let error = machine(&mut client).expect_err("garbage");
-    assert!(
-        matches!(&error, DeviceError::Protocol { what } if what.contains("Segmentation")),
-        "{error}"
-    );
+    assert!(matches!(&error, DeviceError::Protocol { what } if what.contains("Segmentation")), "{error}");
 
     let endless = "yes";
     let error = Client::spawn(script(endless), short()).err();
@@ -328,9 +275,7 @@ fn garbage_is_refused_and_banners_are_not() {
     );
 
     let old = r#"read hello; echo '{"type":"hello","id":1,"protocol":9}'; sleep 60"#;
-    let error = Client::spawn(script(old), short())
-        .err()
-        .expect("another version");
+    let error = Client::spawn(script(old), short()).err().expect("another version");
     assert_eq!(error, DeviceError::Version { ours: 1, theirs: 9 });
     assert!(error.to_string().contains("Install the same version"));
 }
@@ -347,8 +292,5 @@ fn a_closed_output_ends_the_worker() {
         }
     }
     let input = Cursor::new(b"{\"type\":\"hello\",\"id\":1,\"protocol\":1}\n".to_vec());
-    assert_eq!(
-        device::worker::serve(input, Closed),
-        device::worker::ServeEnd::Output
-    );
+    assert_eq!(device::worker::serve(input, Closed), device::worker::ServeEnd::Output);
 }

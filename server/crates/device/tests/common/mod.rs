@@ -9,26 +9,45 @@ use std::path::{Path, PathBuf};
 pub const WORKER: &str = env!("CARGO_BIN_EXE_ww-device-worker");
 
 /// Folders or files that hold an NVRTC: those of `WARPWRIGHT_NVRTC`, and those that `cargo xtask test` installs.
-pub fn libraries() -> Vec<PathBuf> {
+pub fn places() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = match std::env::var_os("WARPWRIGHT_NVRTC") {
         Some(list) => std::env::split_paths(&list).collect(),
         None => Vec::new(),
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    found.extend([".tools/nvrtc12", ".tools/nvrtc13"].map(|f| root.join(f)));
+    found.extend([".tools/python", ".tools/nvrtc12", ".tools/nvrtc13"].map(|f| root.join(f)));
     found.retain(|p| p.exists());
-    if found.is_empty() {
-        skipped("libnvrtc (pip install nvidia-cuda-nvrtc-cu12 into .tools/nvrtc12, or set WARPWRIGHT_NVRTC)");
-    }
     found
+}
+
+/// The library files of [`places`], each version once.
+pub fn libraries() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for place in places() {
+        collect(&place, 8, &mut files);
+    }
+    files.sort_by_key(|f| f.file_name().map(ToOwned::to_owned));
+    files.dedup_by_key(|f| f.file_name().map(ToOwned::to_owned));
+    if files.is_empty() {
+        skipped("libnvrtc (cargo xtask test installs it; or set WARPWRIGHT_NVRTC)");
+    }
+    files
+}
+
+fn collect(place: &Path, depth: u32, files: &mut Vec<PathBuf>) {
+    let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if place.is_file() && name.starts_with("libnvrtc.so") {
+        files.push(place.to_owned());
+    } else if depth > 0 && place.is_dir() && !place.is_symlink() {
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            collect(&entry.path(), depth - 1, files);
+        }
+    }
 }
 
 /// A test without its tool: loud here, an error where everything must be there.
 pub fn skipped(tool: &str) {
-    assert!(
-        std::env::var_os("CI").is_none_or(|v| v != "true"),
-        "missing tool: {tool}"
-    );
+    assert!(std::env::var_os("CI").is_none_or(|v| v != "true"), "missing tool: {tool}");
     // not `eprintln!`, which the test harness keeps to itself
     let _ = writeln!(std::io::stderr(), "SKIPPED, missing tool: {tool}");
 }
