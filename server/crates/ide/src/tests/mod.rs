@@ -1,1 +1,77 @@
-//! Tests of this room, by view.
+//! Tests of this room, by view. Inputs are tiny C functions; `$0` is the cursor; carets stand under what a finding
+//! underlines.
+
+mod actions;
+mod hover;
+mod incremental;
+mod lints;
+mod messages;
+mod pages;
+mod reports;
+mod words;
+
+use base::{CancelToken, Span};
+use text::Text;
+
+use crate::{check, Doc, Findings, Language, Memo, Options, Settings, Tier};
+
+/// A C document.
+pub(crate) fn open(code: &str) -> Doc {
+    let text = Text::new(code).expect("a small text");
+    Doc::open(Language::C, "test.c", text, Options::default())
+}
+
+/// Its findings with the full budget.
+pub(crate) fn full(doc: &Doc) -> Findings {
+    full_with(doc, &Settings::default())
+}
+
+pub(crate) fn full_with(doc: &Doc, settings: &Settings) -> Findings {
+    check(doc, &Memo::new(), settings, Tier::Full, &CancelToken::new()).expect("nobody cancels")
+}
+
+/// The code without `$0`, and where that stood.
+pub(crate) fn cursor(code: &str) -> (String, u32) {
+    let at = code.find("$0").expect("a cursor in the input");
+    (code.replacen("$0", "", 1), at as u32)
+}
+
+/// The code with a line of carets under each diagnostic: `//  ^^^ code`. Diagnostics must begin at column 3 or later.
+pub(crate) fn annotate(doc: &Doc, findings: &Findings) -> String {
+    let text = doc.text();
+    let mut out = String::new();
+    for line in 0..text.line_count() {
+        let span = text.line_span(line).expect("a line");
+        out.push_str(&text.line(line));
+        out.push('\n');
+        for d in findings.diagnostics.iter().filter(|d| text.line_of(d.span.start) == line) {
+            let end = d.span.end.min(span.end);
+            let (indent, width) = (d.span.start - span.start, end - d.span.start);
+            let blanks = " ".repeat((indent as usize).saturating_sub(2));
+            out.push_str(&format!("//{blanks}{} {}\n", "^".repeat(width as usize), d.code));
+        }
+    }
+    // the last line has no terminator of its own
+    out.pop();
+    out
+}
+
+/// The code without its lines of carets.
+pub(crate) fn plain(code: &str) -> String {
+    let is_carets = |l: &&str| {
+        let rest = l.strip_prefix("//").map(str::trim_start);
+        rest.is_some_and(|r| r.starts_with('^'))
+    };
+    code.split('\n').filter(|l| !is_carets(l)).collect::<Vec<_>>().join("\n")
+}
+
+/// The findings are exactly those under which carets stand.
+pub(crate) fn check_carets(code: &str) {
+    let doc = open(&plain(code));
+    assert_eq!(annotate(&doc, &full(&doc)), code);
+}
+
+/// Everything, for views that take a range.
+pub(crate) fn everywhere(doc: &Doc) -> Span {
+    doc.text().span()
+}

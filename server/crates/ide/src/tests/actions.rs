@@ -1,0 +1,265 @@
+//! Actions: what is offered, and what they do.
+
+use base::{CancelToken, Span};
+use expect_test::{expect, Expect};
+
+use super::{cursor, full, open};
+use crate::{actions, resolve, Memo, ResolveError, Resolved};
+
+fn check_offered(code: &str, expected: Expect) {
+    let (code, at) = cursor(code);
+    let doc = open(&code);
+    let findings = full(&doc);
+    let mut out = String::new();
+    for a in actions(&doc, &findings, Span { start: at, end: at }) {
+        let answers: Vec<&str> = a.diagnostics.iter().map(|k| findings.diagnostics[*k].code).collect();
+        out.push_str(&format!("{} | {} | {} | {}", a.id.as_str(), a.kind.name(), a.title, answers.join(",")));
+        if let Some(reason) = a.disabled {
+            out.push_str(&format!(" | disabled: {reason}"));
+        }
+        out.push('\n');
+    }
+    expected.assert_eq(&out);
+}
+
+/// The text after the action whose id begins so.
+fn check_edit(code: &str, id: &str, expected: Expect) {
+    let (code, at) = cursor(code);
+    let doc = open(&code);
+    let findings = full(&doc);
+    let offered = actions(&doc, &findings, Span { start: at, end: at });
+    let action = offered.iter().find(|a| a.id.as_str().starts_with(id)).expect("the action is offered");
+    let out = match resolve(&doc, &findings, &Memo::new(), &action.id, &CancelToken::new()) {
+        Ok(Resolved::Edit(edit)) => {
+            let mut out = String::new();
+            for e in &edit.edits {
+                assert_eq!(e.file, None);
+                out.push_str(&e.edits.apply(doc.text()).expect("edits fit").to_string());
+            }
+            for f in &edit.create {
+                out.push_str(&format!("==== {}\n{}", f.name, f.text));
+            }
+            out
+        }
+        Ok(Resolved::Show { title, markdown }) => format!("{title}\n{markdown}\n"),
+        Err(e) => format!("{e:?}\n"),
+    };
+    expected.assert_eq(&out);
+}
+
+const CLEAR: &str = "void f(int n, float *a) {\n    f$0or (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n";
+const MARKED: &str =
+    "void f(int n, float *a) {\n    // warpwright: offload(k)\n    f$0or (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n";
+
+#[test]
+fn offered_on_a_parallel_loop() {
+    check_offered(CLEAR, expect![[r#"
+        offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | parallel-loop
+        mark:f#0 | refactor.rewrite.warpwright.mark | Mark loop i for the GPU | parallel-loop
+        explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i parallel? | parallel-loop
+        ignore:parallel-loop@30 | quickfix | Ignore `parallel-loop` here (adds a comment) | parallel-loop
+    "#]]);
+}
+
+#[test]
+fn offered_on_a_marked_loop() {
+    check_offered(MARKED, expect![[r#"
+        offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | parallel-loop
+        unmark:f#0 | quickfix | Remove the GPU mark of loop i | parallel-loop
+        explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i parallel? | parallel-loop
+        ignore:parallel-loop@60 | quickfix | Ignore `parallel-loop` here (adds a comment) | parallel-loop
+    "#]]);
+}
+
+#[test]
+fn offered_on_a_sequential_loop() {
+    check_offered(
+        "void f(int n, float *a) {\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n",
+        expect![[r#"
+            explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i sequential? | carried-dependence
+            ignore:carried-dependence@30 | quickfix | Ignore `carried-dependence` here (adds a comment) | carried-dependence
+        "#]],
+    );
+}
+
+#[test]
+fn offered_on_a_marked_sequential_loop() {
+    check_offered(
+        "void f(int n, float *a) {\n    #pragma ops target\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n",
+        expect![[r#"
+            offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | marked-sequential | disabled: Loop is sequential: iteration i=1 writes a[1] on line 4, iteration i=2 reads it on line 4, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: compute `a` from values that are there before the loop, write it as a scan, or offload another loop of the nest.
+            unmark:f#0 | quickfix | Remove the GPU mark of loop i | marked-sequential
+            explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i sequential? | marked-sequential
+            ignore:marked-sequential@53 | quickfix | Ignore `marked-sequential` here (adds a comment) | marked-sequential
+        "#]],
+    );
+}
+
+#[test]
+fn nothing_is_offered_off_the_header() {
+    check_offered(
+        "void f(int n, float *a) {\n    for (int i = 1; i < n; i++)\n        a[i] $0= a[i - 1];\n}\n",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn mark() {
+    check_edit(CLEAR, "mark:", expect![[r#"
+        void f(int n, float *a) {
+            // warpwright: offload
+            for (int i = 0; i < n; i++)
+                a[i] = 0;
+        }
+    "#]]);
+}
+
+#[test]
+fn mark_goes_directly_before_a_loop_in_the_middle_of_a_line() {
+    check_edit(
+        "void f(int n, float *a) {\n    if (n) f$0or (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n",
+        "mark:",
+        expect![[r#"
+            void f(int n, float *a) {
+                if (n) // warpwright: offload
+                for (int i = 0; i < n; i++)
+                    a[i] = 0;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn unmark_comment() {
+    check_edit(MARKED, "unmark:", expect![[r#"
+        void f(int n, float *a) {
+            for (int i = 0; i < n; i++)
+                a[i] = 0;
+        }
+    "#]]);
+}
+
+#[test]
+fn unmark_pragma() {
+    check_edit(
+        "void f(int n, float *a) {\n    #pragma ops target collapse(1)\n    f$0or (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n",
+        "unmark:",
+        expect![[r#"
+            void f(int n, float *a) {
+                for (int i = 0; i < n; i++)
+                    a[i] = 0;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn ignore() {
+    check_edit(
+        "void f(int n, float *a) {\r\n\tf$0or (int i = 1; i < n; i++)\r\n\t\ta[i] = a[i - 1];\r\n}\r\n",
+        "ignore:",
+        expect![[r#"
+            void f(int n, float *a) {
+            	// warpwright: ignore[carried-dependence]
+            	for (int i = 1; i < n; i++)
+            		a[i] = a[i - 1];
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn remove_unused_suppression() {
+    check_edit(
+        "void f(int n) {\n    n = 1; // warpwright: ig$0nore[parallel-loop]\n    n = 2;\n}\n",
+        "remove:",
+        expect![[r#"
+            void f(int n) {
+                n = 1;
+                n = 2;
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn explain() {
+    check_edit(
+        "int g(int);\nvoid f(int n, int *a) {\n    f$0or (int i = 0; i < n; i++)\n        a[i] = g(i);\n}\n",
+        "explain:",
+        expect![[r#"
+            Why is loop i unknown?
+            Line 3, `for (int i = 0; i < n; i++)`:
+
+            **Unknown whether loop iterations are independent** (loop `i`)
+
+            - `g`, called on line 4, may read or write anything
+
+            Write what `g` computes into the loop, or call it outside.
+
+            ---
+
+            # `unknown-loop`: nothing is proved of the loop
+
+            *Default level: information.*
+
+            ## What it says
+
+            It is neither proved that the iterations are independent nor that two of them depend on each other. The message names the
+            construct that stopped the analysis and its line.
+
+            ## Why it matters
+
+            What is unknown is said as unknown: the loop is not offloaded, and it may well be parallel.
+
+            ## Example
+
+            ```c
+            void scatter(int n, const int *restrict idx, double *restrict a) {
+                for (int i = 0; i < n; i++)
+            //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^ unknown-loop
+                    a[idx[i]] = i;
+            }
+            ```
+
+            ## What to do
+
+            The message ends with what would settle it. Common cases:
+
+            - *a function is called whose effects are not known*: write what it computes into the loop, or call it outside.
+            - *a subscript comes out of memory*: whether it has the same value twice cannot be seen from the text.
+            - *the loop is not counted* (`while`, `break`, a bound that changes): write it as `for (i = a; i < b; i += c)` with fixed
+              parts.
+            - *two pointers may overlap and this cannot be tested*: declare them `restrict` if they do not.
+            - *the limit of counted steps*: save the file for an analysis with a larger limit.
+
+        "#]],
+    );
+}
+
+#[test]
+fn every_edit_removes_what_it_answers() {
+    // after the suppression no diagnostic is left, and none about the suppression
+    let (code, at) = cursor("void f(int n, float *a) {\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n");
+    let doc = open(&code);
+    let findings = full(&doc);
+    let offered = actions(&doc, &findings, Span { start: at, end: at });
+    let action = offered.iter().find(|a| a.id.as_str().starts_with("ignore:")).expect("offered");
+    let Ok(Resolved::Edit(edit)) = resolve(&doc, &findings, &Memo::new(), &action.id, &CancelToken::new()) else {
+        panic!("an edit");
+    };
+    let after = open(&edit.edits[0].edits.apply(doc.text()).expect("fits").to_string());
+    assert_eq!(full(&after).diagnostics, []);
+}
+
+#[test]
+fn an_id_of_another_version_is_stale() {
+    let (code, _) = cursor(CLEAR);
+    let doc = open(&code);
+    let findings = full(&doc);
+    for id in ["offload:g#0", "mark:f#7", "ignore:parallel-loop@1", "remove:0-3", "nonsense", "x:y", ""] {
+        let id = crate::ActionId::new(id);
+        let done = resolve(&doc, &findings, &Memo::new(), &id, &CancelToken::new());
+        assert_eq!(done, Err(ResolveError::Stale), "{id:?}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Versions of a document: findings after edits are those of a fresh document, and tiers only ever learn.
+
+use base::CancelToken;
+use text::{Position, PositionEncoding, PositionRange};
+
+use super::{full, open};
+use crate::{check, Cancelled, Doc, Findings, Memo, Settings, Tier};
+
+fn replaced(doc: &Doc, line: u32, from: u32, to: u32, new: &str) -> Doc {
+    let range = PositionRange::new(Position::new(line, from), Position::new(line, to));
+    let applied = doc.text().apply_lsp_change(Some(range), new, PositionEncoding::Utf16).expect("fits");
+    doc.edit(&[applied])
+}
+
+fn said(findings: &Findings) -> String {
+    let mut out: Vec<String> = findings.diagnostics.iter().map(|d| format!("{d:?}")).collect();
+    out.extend(findings.loops.iter().map(|l| format!("{} {:?} {:?} {:?}", l.key, l.span, l.header, l.report)));
+    out.join("\n")
+}
+
+const TWO: &str = "void f(int n, double *a) {\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\nvoid g(int n, double *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = a[i];\n}\n";
+
+#[test]
+fn findings_after_edits_are_those_of_a_fresh_document() {
+    let memo = Memo::new();
+    let settings = Settings::default();
+    let mut doc = open(TWO);
+    let edits = [
+        (2, 19, 20, "2"),
+        (0, 0, 0, "int unrelated; "),
+        (0, 0, 0, "\n\n"),
+        (4, 19, 20, "1"),
+        (4, 0, 24, ""),
+        (0, 0, 0, "/* für 𝄞 */"),
+    ];
+    for (line, from, to, new) in edits {
+        doc = replaced(&doc, line, from, to, new);
+        let found = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
+        let fresh = open(&doc.text().to_string());
+        assert_eq!(said(&found), said(&full(&fresh)), "{}", doc.text());
+    }
+}
+
+#[test]
+fn typing_above_a_function_analyzes_nothing_in_it() {
+    let memo = Memo::new();
+    let settings = Settings::default();
+    let doc = open(TWO);
+    let _ = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new());
+    let before = memo.len();
+    let doc = replaced(&doc, 0, 0, 0, "\n// a comment\n\n");
+    let _ = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new());
+    assert_eq!(memo.len(), before);
+}
+
+#[test]
+fn a_full_answer_is_kept_while_typing() {
+    let memo = Memo::new();
+    let settings = Settings::default();
+    let doc = open(TWO);
+    let full = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
+    let typing = check(&doc, &memo, &settings, Tier::Typing, &CancelToken::new()).expect("nobody cancels");
+    assert_eq!(said(&full), said(&typing));
+}
+
+#[test]
+fn cancelled_is_cancelled() {
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let done = check(&open(TWO), &Memo::new(), &Settings::default(), Tier::Full, &cancel);
+    assert_eq!(done.err(), Some(Cancelled));
+}

@@ -1,0 +1,29 @@
+//! Small words.
+
+use crate::hover::escape;
+use crate::place::one_line;
+use crate::words::{list, plural};
+
+#[test]
+fn terms_become_one_short_line() {
+    assert_eq!(one_line("a[ i ]\n\t+ b"), "a[ i ] + b");
+    let long = "value[index_of_the_row * number_of_columns + index_of_the_column]";
+    assert_eq!(one_line(long), "value[index_of_the_row * number_ … f_the_column]");
+    assert_eq!(one_line("ü".repeat(60).as_str()).chars().count(), 47);
+}
+
+#[test]
+fn markdown_is_escaped_outside_code() {
+    assert_eq!(escape("a_b *c* `d_e *f*` [g]"), "a\\_b \\*c\\* `d_e *f*` \\[g\\]");
+    assert_eq!(escape("a ` b_"), "a \\` b\\_");
+}
+
+#[test]
+fn lists_read_as_sentences() {
+    let items = |n: usize| (0..n).map(|k| k.to_string()).collect::<Vec<_>>();
+    assert_eq!(list(&items(1)), "0");
+    assert_eq!(list(&items(2)), "0 and 1");
+    assert_eq!(list(&items(3)), "0, 1 and 2");
+    assert_eq!(plural(1, "loop"), "1 loop");
+    assert_eq!(plural(3, "loop"), "3 loops");
+}
