@@ -1,0 +1,212 @@
+//! Flattened arrays get their dimensions back, and everything becomes linear.
+
+use super::*;
+
+impl Model<'_> {
+    /// Gives flattened subscripts `i*n + j` their dimensions back, per object and for all its accesses alike;
+    /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
+    pub(super) fn delinearize(&mut self) {
+        let mut keys: Vec<(SymbolId, Vec<(usize, Arc<str>)>)> = Vec::new();
+        for a in &self.accesses {
+            let key = (a.base, a.fields.clone());
+            if a.subs.len() == 1 && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        for (base, fields) in keys {
+            let members: Vec<usize> = (0..self.accesses.len())
+                .filter(|&i| self.accesses[i].base == base && self.accesses[i].fields == fields)
+                .collect();
+            let strides = self.strides(&members);
+            if !strides.is_empty() {
+                self.split(&members, &strides);
+            }
+        }
+        // What is still not linear is any value.
+        for i in 0..self.accesses.len() {
+            for k in 0..self.accesses[i].subs.len() {
+                if let Some(p) = self.accesses[i].subs[k].value.clone() {
+                    let linear = self.linear(&p);
+                    if linear.is_none() {
+                        let term = self.accesses[i].subs[k].term;
+                        self.accesses[i]
+                            .why
+                            .get_or_insert(Obstacle { kind: ObstacleKind::NonAffineSubscript, term });
+                    }
+                    self.accesses[i].subs[k].value = linear;
+                }
+            }
+            let (domain, lost) = self.linear_domain(&self.accesses[i].domain.clone());
+            if lost {
+                let term = self.accesses[i].term;
+                self.accesses[i]
+                    .why
+                    .get_or_insert(Obstacle { kind: ObstacleKind::DataDependentCondition, term });
+            }
+            self.accesses[i].domain = domain;
+        }
+        for l in 0..self.loops.len() {
+            self.loops[l].domain = self.linear_domain(&self.loops[l].domain.clone()).0;
+        }
+        for i in 0..self.obligations.len() {
+            let (domain, _) = self.linear_domain(&self.obligations[i].domain.clone());
+            self.obligations[i].domain = domain;
+        }
+        for a in &mut self.accesses {
+            if a.inner.is_none() {
+                a.inner = a
+                    .lengths
+                    .iter()
+                    .skip(1)
+                    .map(|l| match l {
+                        Some(Length::Const(n)) => Some(Poly::constant(*n as i128)),
+                        Some(Length::Term(_, v)) => v.clone(),
+                        None => None,
+                    })
+                    .collect();
+            }
+        }
+        // Inner subscripts stay inside their dimension, or cells of different rows would be the same.
+        for i in 0..self.accesses.len() {
+            let a = self.accesses[i].clone();
+            for (k, s) in a.subs.iter().enumerate() {
+                let first = k == 0 && !a.fields.iter().any(|f| f.0 == 0);
+                if first {
+                    continue;
+                }
+                let Some(length) = a.lengths.get(k).cloned().flatten() else {
+                    continue;
+                };
+                let len_poly = match &length {
+                    Length::Const(n) => Some(Poly::constant(*n as i128)),
+                    Length::Term(_, v) => v.clone(),
+                };
+                match (s.value.clone(), len_poly) {
+                    (Some(v), Some(n)) => {
+                        let need = Need::Bounds { access: a.term, length };
+                        self.oblige(need.clone(), v.clone(), a.domain.clone());
+                        if let Some(p) =
+                            n.sub(&v).and_then(|p| p.add_constant(-1)).and_then(|p| self.linear(&p))
+                        {
+                            self.oblige(need, p, a.domain.clone());
+                        } else {
+                            self.accesses[i].subs.iter_mut().for_each(|s| s.value = None);
+                        }
+                    }
+                    _ => {
+                        // An inner subscript of any value may leave its row: the whole place is unknown.
+                        self.accesses[i].subs.iter_mut().for_each(|s| s.value = None);
+                        let term = s.term;
+                        let kind = self.inexact_kind(term);
+                        self.accesses[i].why.get_or_insert(Obstacle { kind, term });
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn linear_domain(&mut self, d: &Domain) -> (Domain, bool) {
+        let mut lost = false;
+        let mut pieces = Vec::new();
+        for p in &d.pieces {
+            let mut piece = Vec::new();
+            for c in p {
+                match self.linear(&c.poly) {
+                    Some(poly) => piece.push(Constraint { poly, equality: c.equality }),
+                    None => lost = true,
+                }
+            }
+            pieces.push(piece);
+        }
+        (Domain { pieces, exact: d.exact && !lost }, lost)
+    }
+
+    /// Products of parameters that multiply a counter, longest first, each dividing the one before.
+    pub(super) fn strides(&self, members: &[usize]) -> Vec<Vec<Var>> {
+        let mut found: Vec<Vec<Var>> = Vec::new();
+        for &i in members {
+            let Some(p) = self.accesses[i].subs.first().and_then(|s| s.value.as_ref()) else {
+                continue;
+            };
+            for (m, _) in p.terms() {
+                let (params, rest): (Vec<Var>, Vec<Var>) = m.iter().copied().partition(|&v| self.is_param(v));
+                if !params.is_empty() && !rest.is_empty() && !found.contains(&params) {
+                    found.push(params);
+                }
+            }
+        }
+        found.sort_by_key(|s| std::cmp::Reverse(s.len()));
+        let chain = found.windows(2).all(|w| divide(&w[0], &w[1]).is_some_and(|q| !q.is_empty()));
+        if !chain || found.len() > 3 {
+            return Vec::new();
+        }
+        found
+    }
+
+    pub(super) fn split(&mut self, members: &[usize], strides: &[Vec<Var>]) {
+        // All or nothing: first see that every known subscript splits into linear parts.
+        let mut splits = Vec::new();
+        for &i in members {
+            let a = &self.accesses[i];
+            let Some(p) = a.subs.first().and_then(|s| s.value.clone()) else {
+                splits.push(None);
+                continue;
+            };
+            let mut rest: Vec<(Vec<Var>, i128)> = p.terms().map(|(m, c)| (m.to_vec(), c)).collect();
+            let mut parts = Vec::new();
+            for s in strides {
+                let (mine, other): (Vec<_>, Vec<_>) =
+                    rest.into_iter().partition(|(m, _)| divide(m, s).is_some());
+                let q = Poly::from_terms(mine.into_iter().filter_map(|(m, c)| Some((divide(&m, s)?, c))));
+                let Some(q) = q.filter(Poly::is_linear) else {
+                    return;
+                };
+                parts.push(q);
+                rest = other;
+            }
+            let Some(r) = Poly::from_terms(rest) else { return };
+            if !r.is_linear() && r.terms().any(|(m, _)| m.len() > 1 && !m.iter().all(|&v| self.is_param(v))) {
+                return;
+            }
+            let Some(r) = self.linear(&r) else { return };
+            parts.push(r);
+            splits.push(Some(parts));
+        }
+        for (&i, parts) in members.iter().zip(splits) {
+            let term = self.accesses[i].subs[0].term;
+            let n = strides.len() + 1;
+            let Some(parts) = parts else {
+                self.accesses[i].subs = vec![Subscript { value: None, term }; n];
+                self.accesses[i].lengths = vec![None; n];
+                continue;
+            };
+            let domain = self.accesses[i].domain.clone();
+            let access = self.accesses[i].term;
+            for (k, part) in parts.iter().enumerate().skip(1) {
+                // Dimension k has length strides[k-1] / strides[k] (or the last stride itself).
+                let length = match strides.get(k) {
+                    Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
+                    None => strides[k - 1].clone(),
+                };
+                let stride = length
+                    .iter()
+                    .find_map(|&v| match self.vars[v as usize] {
+                        VarKind::Param(Param::Term(t)) => Some(t),
+                        VarKind::Param(Param::Symbol(s)) => {
+                            self.body.walk(access).find(|&x| self.body.as_symbol(x) == Some(s))
+                        }
+                        _ => None,
+                    })
+                    .unwrap_or(access);
+                let need = Need::InRow { access, stride };
+                self.oblige(need.clone(), part.clone(), domain.clone());
+                let length = Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&p));
+                if let Some(p) = length.and_then(|l| l.sub(part)).and_then(|p| p.add_constant(-1)) {
+                    self.oblige(need, p, domain.clone());
+                }
+            }
+            self.accesses[i].subs = parts.into_iter().map(|p| Subscript { value: Some(p), term }).collect();
+            self.accesses[i].lengths = vec![None; n];
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! The model of one loop: what its iterations read and write, as affine accesses over iteration domains (F4.1).
+//!
+//! A model is rooted at one loop. Values that are fixed while that loop runs are parameters; every loop at or under the
+//! root has a counter; each access has a domain over the counters. Whatever is not affine makes a domain or a
+//! subscript *inexact*: it then stands for more than the program does, so that "no conflict" stays a proof while
+//! "conflict" no longer is one.
+
+mod flatten;
+mod loops;
+mod places;
+mod statements;
+mod values;
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{BinOp, Body, IntKind, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+
+use crate::control;
+use crate::effects::Effects;
+use crate::value::{Constraint, Domain, Poly, Var, VarKind};
+use crate::{Control, Obstacle, ObstacleKind, Param, Step};
+
+/// A loop of the model; number 0 is the root.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelLoop {
+    pub term: TermId,
+    /// The counter.
+    pub var: Var,
+    /// The index variable and its value in an iteration.
+    pub index: Option<(SymbolId, Poly)>,
+    /// The number of the iteration, from 0, where it is affine.
+    pub iteration: Option<Poly>,
+    /// Number of iterations, where it is affine (only right when positive).
+    pub trips: Option<Poly>,
+    /// First value and bound, in the type they are compared in.
+    pub lower: Option<Poly>,
+    pub limit: Option<Poly>,
+    /// Where the body runs.
+    pub domain: Domain,
+    pub control: Option<Control>,
+}
+
+/// A subscript of an access.
+#[derive(Clone, Debug)]
+pub(crate) struct Subscript {
+    /// `None`: any value.
+    pub value: Option<Poly>,
+    pub term: TermId,
+}
+
+/// One place that reads or writes memory, or a variable that outlives the iteration.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub base: SymbolId,
+    /// Field names with the number of subscripts before each.
+    pub fields: Vec<(usize, Arc<str>)>,
+    pub subs: Vec<Subscript>,
+    /// Lengths of the dimensions, where the type says them; parallel to `subs`.
+    pub lengths: Vec<Option<Length>>,
+    pub write: bool,
+    pub term: TermId,
+    /// Model loops around it, outermost (0) first.
+    pub loops: Vec<usize>,
+    pub domain: Domain,
+    /// What made it inexact.
+    pub why: Option<Obstacle>,
+    /// Lengths of the dimensions from the second on, where all are known.
+    pub inner: Option<Vec<Poly>>,
+}
+
+/// Length of a dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Length {
+    Const(u64),
+    Term(TermId, Option<Poly>),
+}
+
+/// Something that must hold over a domain for the model to be the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Obligation {
+    pub kind: Need,
+    /// `poly >= 0`
+    pub poly: Poly,
+    pub domain: Domain,
+}
+
+/// What an obligation is for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Need {
+    NoWrap(TermId),
+    Bounds { access: TermId, length: Length },
+    InRow { access: TermId, stride: TermId },
+    StepSign(TermId),
+    Terminates(TermId),
+}
+
+/// A value with the condition under which it is that one.
+type Pieces = Vec<(Domain, Poly)>;
+
+/// A place in memory or a variable.
+#[derive(Clone, Debug)]
+struct Loc {
+    base: SymbolId,
+    fields: Vec<(usize, Arc<str>)>,
+    subs: Vec<(Option<Pieces>, TermId)>,
+    lengths: Vec<Option<Length>>,
+}
+
+/// See the module's text.
+pub(crate) struct Model<'a> {
+    pub body: &'a Body,
+    pub effects: &'a Effects<'a>,
+    pub root: TermId,
+    pub vars: Vec<VarKind>,
+    pub loops: Vec<ModelLoop>,
+    pub accesses: Vec<Access>,
+    pub obligations: Vec<Obligation>,
+    /// What is known of the parameters whenever the loop runs.
+    pub context: Vec<Constraint>,
+    /// Defining constraints of quotients.
+    pub quotients: Vec<(Var, Vec<Constraint>)>,
+    pub obstacles: Vec<Obstacle>,
+    env: FxHashMap<SymbolId, Option<Pieces>>,
+    pointers: FxHashMap<SymbolId, Option<Loc>>,
+    param_ids: FxHashMap<Param, Var>,
+    product_ids: FxHashMap<Vec<Var>, Var>,
+    term_params: Vec<(TermId, Var)>,
+    dom: Domain,
+    why: Option<Obstacle>,
+    path: Vec<usize>,
+    depth: u32,
+    jumped: bool,
+    /// Variables declared in the root's body: each iteration has its own.
+    inside: FxHashSet<SymbolId>,
+    /// Variables through which the root writes memory; `None` where a place has no variable at its base.
+    written_bases: FxHashSet<Option<SymbolId>>,
+    /// Variables that move by a constant each iteration of the root, with the step.
+    pub inductions: Vec<(SymbolId, i128, TermId)>,
+}
+
+const MAX_DEPTH: u32 = 300;
+const MAX_VALUE_PIECES: usize = 4;
+const MAX_ACCESSES: usize = 2000;
+
+impl<'a> Model<'a> {
+    /// Builds the model of a counted loop. `enclosing`: the loops around it, outermost first.
+    pub(crate) fn build(
+        body: &'a Body,
+        effects: &'a Effects<'a>,
+        root: TermId,
+        root_control: &Control,
+        enclosing: &[(TermId, Option<Control>)],
+    ) -> Model<'a> {
+        let mut m = Model {
+            body,
+            effects,
+            root,
+            vars: Vec::new(),
+            loops: Vec::new(),
+            accesses: Vec::new(),
+            obligations: Vec::new(),
+            context: Vec::new(),
+            quotients: Vec::new(),
+            obstacles: Vec::new(),
+            env: FxHashMap::default(),
+            pointers: FxHashMap::default(),
+            param_ids: FxHashMap::default(),
+            product_ids: FxHashMap::default(),
+            term_params: Vec::new(),
+            dom: Domain::always(),
+            why: None,
+            path: Vec::new(),
+            depth: 0,
+            jumped: false,
+            inside: FxHashSet::default(),
+            written_bases: FxHashSet::default(),
+            inductions: Vec::new(),
+        };
+        m.read_root();
+        m.read_context(enclosing);
+        m.root_loop(root_control);
+        m.delinearize();
+        m.type_ranges();
+        m
+    }
+
+    pub(super) fn read_root(&mut self) {
+        for x in self.body.walk(self.root) {
+            if self.body.op(x).is_write() {
+                let place = self.body.args(x)[0];
+                if self.body.as_symbol(place).is_none() {
+                    self.written_bases.insert(base_symbol(self.body, place));
+                }
+            }
+        }
+        for x in self.body.walk(self.body.args(self.root)[3]) {
+            if let Op::Declare(s) = self.body.op(x) {
+                if matches!(self.body.symbols[*s].storage, Storage::Local) {
+                    self.inside.insert(*s);
+                }
+            }
+        }
+    }
+
+    pub(super) fn fresh(&mut self, kind: VarKind) -> Var {
+        self.vars.push(kind);
+        (self.vars.len() - 1) as Var
+    }
+
+    pub(super) fn fresh_value(&mut self) -> Poly {
+        Poly::var(self.fresh(VarKind::Fresh))
+    }
+
+    pub(crate) fn param(&mut self, p: Param) -> Var {
+        if let Some(&v) = self.param_ids.get(&p) {
+            return v;
+        }
+        if let Param::Term(t) = p {
+            if let Some(&(_, v)) = self.term_params.iter().find(|(u, _)| self.body.same(*u, t)) {
+                return v;
+            }
+        }
+        let v = self.fresh(VarKind::Param(p));
+        self.param_ids.insert(p, v);
+        if let Param::Term(t) = p {
+            self.term_params.push((t, v));
+        }
+        v
+    }
+
+    /// The value as a linear one: products of parameters become parameters. `None` where it is not linear.
+    pub(crate) fn linear(&mut self, p: &Poly) -> Option<Poly> {
+        if p.is_linear() {
+            return Some(p.clone());
+        }
+        let mut items = Vec::new();
+        for (m, c) in p.terms() {
+            if m.len() <= 1 {
+                items.push((m.to_vec(), c));
+                continue;
+            }
+            if !m.iter().all(|&v| self.is_param(v)) {
+                return None;
+            }
+            let v = match self.product_ids.get(m) {
+                Some(&v) => v,
+                None => {
+                    let v = self.fresh(VarKind::Product(m.to_vec()));
+                    self.product_ids.insert(m.to_vec(), v);
+                    v
+                }
+            };
+            items.push((vec![v], c));
+        }
+        Poly::from_terms(items)
+    }
+
+    pub(crate) fn is_param(&self, v: Var) -> bool {
+        matches!(self.vars[v as usize], VarKind::Param(_) | VarKind::Product(_))
+    }
+
+    pub(super) fn obstacle(&mut self, kind: ObstacleKind, term: TermId) {
+        let o = Obstacle { kind, term };
+        if !self.obstacles.contains(&o) {
+            self.obstacles.push(o);
+        }
+    }
+
+    pub(super) fn blur(&mut self, kind: ObstacleKind, term: TermId) {
+        self.dom.exact = false;
+        self.why.get_or_insert(Obstacle { kind, term });
+    }
+
+    /// Ranges of outer indices, where they are affine in what is fixed.
+    pub(super) fn read_context(&mut self, enclosing: &[(TermId, Option<Control>)]) {
+        for (t, control) in enclosing {
+            let Some(c) = control else { continue };
+            let moving = self.effects.writes_in(*t);
+            let steady = |m: &Model<'_>, e: TermId| {
+                m.body.walk(e).all(|x| match m.body.op(x) {
+                    Op::Sym(s) => !moving.contains(s),
+                    Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast => true,
+                    _ => false,
+                })
+            };
+            let index = Poly::var(self.param(Param::Symbol(c.index)));
+            // A wrapping index, or a comparison that converts, may leave the plain range.
+            let kind = c.index_type;
+            let never_wraps =
+                (kind.signed() && kind.bits() >= 32) || (c.step == Step::Const(1) && c.relation == BinOp::Lt);
+            let plain = |m: &Model<'_>, e: TermId| {
+                m.body.types.as_int(m.body.ty(e)).is_some_and(|k| k.signed() == kind.signed())
+                    || control::constant(m.body, e).is_some_and(|v| v >= 0)
+            };
+            if !never_wraps {
+                continue;
+            }
+            let saved = std::mem::take(&mut self.obligations);
+            if steady(self, c.lower) && plain(self, c.lower) {
+                if let (Some(lower), Step::Const(step)) = (self.plain_value(c.lower), &c.step) {
+                    let d = if *step > 0 { index.sub(&lower) } else { lower.sub(&index) };
+                    if let Some(d) = d.and_then(|d| self.linear(&d)) {
+                        self.context.push(Constraint::non_negative(d));
+                    }
+                }
+            }
+            if steady(self, c.bound) && plain(self, c.bound) && c.relation != BinOp::Ne {
+                if let Some(bound) = self.plain_value(c.bound) {
+                    let d = compare(c.relation, &index, &bound);
+                    for piece in d.pieces.into_iter().take(1) {
+                        for k in piece {
+                            if let Some(p) = self.linear(&k.poly) {
+                                self.context.push(Constraint { poly: p, equality: k.equality });
+                            }
+                        }
+                    }
+                }
+            }
+            // A conversion that might not keep the value makes the range unsure; then it is not known.
+            if !self.obligations.is_empty() {
+                self.context.clear();
+            }
+            self.obligations = saved;
+        }
+    }
+
+    /// Value ranges that unsigned parameter types give.
+    pub(super) fn type_ranges(&mut self) {
+        for v in 0..self.vars.len() {
+            if let VarKind::Param(p) = &self.vars[v] {
+                let ty = match p {
+                    Param::Symbol(s) => self.body.symbols[*s].ty,
+                    Param::Term(t) => self.body.ty(*t),
+                };
+                if let Some(kind) = self.body.types.as_int(ty) {
+                    if !kind.signed() {
+                        self.context.push(Constraint::non_negative(Poly::var(v as Var)));
+                    }
+                    if kind.bits() <= 16 {
+                        let below = Poly::var(v as Var).scale(-1).and_then(|p| p.add_constant(kind.max()));
+                        let above = Poly::var(v as Var).add_constant(-kind.min());
+                        self.context.extend(below.into_iter().chain(above).map(Constraint::non_negative));
+                    }
+                }
+            }
+        }
+    }
+}
+
+// ---- helpers without a model
+
+fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
+    let mut rest = m.to_vec();
+    for v in by {
+        let at = rest.iter().position(|x| x == v)?;
+        rest.remove(at);
+    }
+    Some(rest)
+}
+
+fn known_pieces(vars: &[VarKind], p: &Pieces) -> bool {
+    p.iter().all(|(d, p)| d.exact && p.vars().all(|v| vars[v as usize] != VarKind::Fresh))
+}
+
+/// Conditions over unknown values say nothing exactly.
+fn blurred(vars: &[VarKind], d: Domain) -> Domain {
+    let unknown =
+        d.pieces.iter().flatten().any(|c| c.poly.vars().any(|v| vars[v as usize] == VarKind::Fresh));
+    if unknown {
+        d.inexact()
+    } else {
+        d
+    }
+}
+
+fn map_pieces(v: Pieces, f: impl Fn(&Poly) -> Option<Poly>) -> Option<Pieces> {
+    v.into_iter().map(|(d, p)| Some((d, f(&p)?))).collect()
+}
+
+fn negated(op: BinOp) -> BinOp {
+    match op {
+        BinOp::Lt => BinOp::Ge,
+        BinOp::Le => BinOp::Gt,
+        BinOp::Gt => BinOp::Le,
+        BinOp::Ge => BinOp::Lt,
+        BinOp::Eq => BinOp::Ne,
+        BinOp::Ne => BinOp::Eq,
+        o => o,
+    }
+}
+
+/// Where `a op b` holds.
+fn compare(op: BinOp, a: &Poly, b: &Poly) -> Domain {
+    let diff = |x: &Poly, y: &Poly, k: i128| x.sub(y).and_then(|p| p.add_constant(k));
+    let ge = |p: Option<Poly>| p.map_or_else(Domain::unknown, |p| Domain::of(Constraint::non_negative(p)));
+    match op {
+        BinOp::Lt => ge(diff(b, a, -1)),
+        BinOp::Le => ge(diff(b, a, 0)),
+        BinOp::Gt => ge(diff(a, b, -1)),
+        BinOp::Ge => ge(diff(a, b, 0)),
+        BinOp::Eq => diff(a, b, 0).map_or_else(Domain::unknown, |p| Domain::of(Constraint::zero(p))),
+        BinOp::Ne => ge(diff(b, a, -1)).or(&ge(diff(a, b, -1))),
+        _ => Domain::unknown(),
+    }
+}
+
+fn compare_pieces(op: BinOp, a: &Pieces, b: &Pieces) -> Domain {
+    let mut out = Domain::never();
+    for (da, pa) in a {
+        for (db, pb) in b {
+            out = out.or(&da.and(db).and(&compare(op, pa, pb)));
+        }
+    }
+    out
+}
+
+/// Number of iterations as a value, right where it is positive.
+fn trips(c: &Control, lower: &Poly, bound: &Poly) -> Option<Poly> {
+    let span = match c.relation {
+        BinOp::Lt => bound.sub(lower)?,
+        BinOp::Le => bound.sub(lower)?.add_constant(1)?,
+        BinOp::Gt => lower.sub(bound)?,
+        BinOp::Ge => lower.sub(bound)?.add_constant(1)?,
+        BinOp::Ne if c.step == Step::Const(1) => bound.sub(lower)?,
+        _ => lower.sub(bound)?,
+    };
+    match c.step {
+        Step::Const(1 | -1) => Some(span),
+        Step::Const(s) => span.as_constant().map(|n| {
+            let s = s.abs();
+            Poly::constant((n + s - 1).div_euclid(s))
+        }),
+        Step::Term { .. } => None,
+    }
+}
+
+fn is_scalar(body: &Body, ty: TypeId) -> bool {
+    matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. })
+}
+
+/// The variable at the root of a place.
+pub(crate) fn base_symbol(body: &Body, mut t: TermId) -> Option<SymbolId> {
+    for _ in 0..1000 {
+        match body.op(t) {
+            Op::Sym(s) => return Some(*s),
+            Op::Index | Op::Member { .. } | Op::Deref | Op::AddrOf | Op::Cast | Op::Step { .. } => {
+                t = *body.args(t).first()?
+            }
+            Op::Binary(BinOp::Add | BinOp::Sub) => {
+                let (a, b) = (body.args(t)[0], body.args(t)[1]);
+                t = if body.types.as_int(body.ty(a)).is_some() { b } else { a };
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn ends_in_jump(body: &Body, t: TermId) -> bool {
+    match body.op(t) {
+        Op::Break | Op::Continue => true,
+        Op::List => body.args(t).last().is_some_and(|&l| ends_in_jump(body, l)),
+        _ => false,
+    }
+}
+
+fn has_own_break(body: &Body, inner: TermId) -> bool {
+    let mut stack = vec![inner];
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            Op::Break => return true,
+            op if op.is_loop() || matches!(op, Op::Switch) => {}
+            _ => stack.extend(body.args(t)),
+        }
+    }
+    false
+}
+
+/// Scalars that one unconditional statement of the loop's body (or its step) moves by a constant each iteration.
+pub(crate) fn induction_updates(
+    body: &Body,
+    loop_term: TermId,
+    index: Option<SymbolId>,
+) -> Vec<(SymbolId, i128, TermId)> {
+    let args = body.args(loop_term);
+    if *body.op(loop_term) != Op::For {
+        return Vec::new();
+    }
+    let inner = args[3];
+    let mut out = Vec::new();
+    let mut candidates: Vec<TermId> = Vec::new();
+    // A `continue` skips what follows it; then only the step is unconditional.
+    if !has_jump(body, inner) && *body.op(inner) == Op::List {
+        candidates.extend(body.args(inner));
+    }
+    let mut stack = vec![args[2]];
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            Op::Comma => stack.extend(body.args(t).iter().rev()),
+            _ => candidates.push(t),
+        }
+    }
+    for t in candidates {
+        if let Some((s, Some(control::Change::Const(k)))) = control::change_of(body, t) {
+            if Some(s) == index || k == 0 {
+                continue;
+            }
+            let writes =
+                body.walk(loop_term).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
+            let in_init = body.walk(args[0]).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
+            if writes - in_init == 1 {
+                out.push((s, k, t));
+            }
+        }
+    }
+    out
+}
+
+fn has_jump(body: &Body, inner: TermId) -> bool {
+    let mut stack = vec![(inner, true)];
+    while let Some((t, ours)) = stack.pop() {
+        match body.op(t) {
+            Op::Continue if ours => return true,
+            Op::Break if ours => return true,
+            op => {
+                let ours = ours && !op.is_loop();
+                stack.extend(body.args(t).iter().map(|&a| (a, ours)));
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,387 @@
+//! Places: which object an access reaches, through which subscripts and fields.
+
+use super::*;
+impl Model<'_> {
+    pub(super) fn read_symbol(&mut self, s: SymbolId, t: TermId) -> Option<Pieces> {
+        let symbol = &self.body.symbols[s];
+        let ty = symbol.ty;
+        if self.body.types.quals(ty).is_volatile || self.body.types.quals(ty).is_atomic {
+            self.obstacle(ObstacleKind::Volatile, t);
+        }
+        match symbol.storage {
+            Storage::Constant(v) => return Some(vec![(Domain::always(), Poly::constant(v))]),
+            Storage::Function | Storage::Builtin => return None,
+            _ => {}
+        }
+        match self.body.types.kind(ty) {
+            TypeKind::Array { .. } => return None,
+            TypeKind::Record(_) => {
+                self.touch_symbol(s, t, false);
+                return None;
+            }
+            TypeKind::Opaque(_) | TypeKind::Function { .. } | TypeKind::Void => {
+                self.obstacle(ObstacleKind::NotUnderstood, t);
+                return None;
+            }
+            _ => {}
+        }
+        self.touch_symbol(s, t, false);
+        self.value_of_symbol(s, t)
+    }
+
+    /// Records a variable as a cell of its own.
+    pub(super) fn touch_symbol(&mut self, s: SymbolId, t: TermId, write: bool) {
+        let symbol = &self.body.symbols[s];
+        if matches!(symbol.storage, Storage::Constant(_) | Storage::Function | Storage::Builtin) {
+            return;
+        }
+        let written = self.effects.writes_in(self.root).contains(&s);
+        let declared_inside = self.declared_inside(s);
+        if symbol.is_own_scalar() && (!written || declared_inside) {
+            return;
+        }
+        if declared_inside && !matches!(symbol.storage, Storage::StaticLocal) {
+            return;
+        }
+        let loc = Loc { base: s, fields: Vec::new(), subs: Vec::new(), lengths: Vec::new() };
+        self.record(loc, t, write, symbol.ty);
+    }
+
+    /// Whether each iteration of the root has its own.
+    pub(crate) fn declared_inside(&self, s: SymbolId) -> bool {
+        self.inside.contains(&s)
+    }
+
+    pub(super) fn read_place(&mut self, t: TermId) -> Option<Pieces> {
+        if let Op::Sym(s) = *self.body.op(t) {
+            return self.read_symbol(s, t);
+        }
+        let ty = self.body.ty(t);
+        match self.location(t) {
+            Ok(loc) => {
+                if matches!(self.body.types.kind(ty), TypeKind::Array { .. }) {
+                    return None;
+                }
+                let invariant = self.body.types.as_int(ty).is_some() && self.is_fixed_load(&loc, t);
+                self.record(loc, t, false, ty);
+                if invariant {
+                    return self.opaque_param(t);
+                }
+                None
+            }
+            Err(o) => {
+                self.obstacle(o.kind, o.term);
+                None
+            }
+        }
+    }
+
+    /// Whether a load gives the same value in every iteration: fixed subscripts, and nothing in the loop writes the
+    /// object by name. (Writes through other pointers are kept apart by conditions.)
+    pub(super) fn is_fixed_load(&self, loc: &Loc, t: TermId) -> bool {
+        if !self.effects.is_invariant_in(self.body, t, self.root) {
+            return false;
+        }
+        !self.written_bases.contains(&None) && !self.written_bases.contains(&Some(loc.base))
+    }
+
+    pub(super) fn write_place(
+        &mut self,
+        place: TermId,
+        value: Option<Pieces>,
+        from: TypeId,
+        at: TermId,
+    ) -> Option<Pieces> {
+        if let Op::Sym(s) = *self.body.op(place) {
+            let ty = self.body.symbols[s].ty;
+            if self.body.types.quals(ty).is_volatile || self.body.types.quals(ty).is_atomic {
+                self.obstacle(ObstacleKind::Volatile, place);
+            }
+            self.touch_symbol(s, place, true);
+            if matches!(self.body.types.kind(ty), TypeKind::Pointer { .. }) {
+                let p = self.pointer(at).ok();
+                self.pointers.insert(s, p);
+                return None;
+            }
+            self.assign_symbol(s, value, from, at);
+            return self.env.get(&s).cloned().flatten();
+        }
+        match self.location(place) {
+            Ok(loc) => {
+                let ty = self.body.ty(place);
+                self.record(loc, place, true, ty);
+            }
+            Err(o) => self.obstacle(o.kind, o.term),
+        }
+        None
+    }
+
+    pub(super) fn visit_subscripts(&mut self, t: TermId) {
+        if let Err(o) = self.location(t) {
+            self.obstacle(o.kind, o.term);
+        }
+    }
+
+    /// The place a term names; subscripts are visited.
+    pub(super) fn location(&mut self, t: TermId) -> Result<Loc, Obstacle> {
+        let args = self.body.args(t).to_vec();
+        match self.body.op(t).clone() {
+            Op::Sym(s) => Ok(Loc { base: s, fields: Vec::new(), subs: Vec::new(), lengths: Vec::new() }),
+            Op::Index => {
+                let (mut base, mut sub) = (args[0], args[1]);
+                if self.body.types.as_int(self.body.ty(base)).is_some() {
+                    std::mem::swap(&mut base, &mut sub);
+                }
+                let mut loc = self.pointer(base)?;
+                let v = self.visit(sub);
+                self.move_pointer(&mut loc, v, sub, false);
+                Ok(loc)
+            }
+            Op::Deref => self.pointer(args[0]),
+            Op::Member { field, arrow } => {
+                let mut loc = if arrow { self.pointer(args[0])? } else { self.location(args[0])? };
+                let record = match self.body.types.kind(self.body.ty(args[0])) {
+                    TypeKind::Record(r) => Some(*r),
+                    TypeKind::Pointer { to, .. } => match self.body.types.kind(*to) {
+                        TypeKind::Record(r) => Some(*r),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let Some(record) = record.map(|r| self.body.types.record(r)) else {
+                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
+                };
+                let Some(fields) = &record.fields else {
+                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
+                };
+                let Some(f) = fields.iter().find(|f| f.name == field) else {
+                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
+                };
+                if record.is_union || f.bits.is_some() {
+                    return Err(Obstacle { kind: ObstacleKind::SharedBytes, term: t });
+                }
+                loc.fields.push((loc.subs.len(), field));
+                Ok(loc)
+            }
+            Op::Cast => Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t }),
+            _ => Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t }),
+        }
+    }
+
+    /// Where a pointer value (or decayed array) points: a place whose last subscript may be moved.
+    pub(super) fn pointer(&mut self, t: TermId) -> Result<Loc, Obstacle> {
+        self.depth += 1;
+        let out = if self.depth > MAX_DEPTH {
+            Err(Obstacle { kind: ObstacleKind::Budget, term: t })
+        } else {
+            self.pointer_inner(t)
+        };
+        self.depth -= 1;
+        out
+    }
+
+    pub(super) fn pointer_inner(&mut self, t: TermId) -> Result<Loc, Obstacle> {
+        let ty = self.body.ty(t);
+        let zero = || Some(vec![(Domain::always(), Poly::default())]);
+        if let TypeKind::Array { len, .. } = self.body.types.kind(ty).clone() {
+            let mut loc = self.location(t)?;
+            let length = match len {
+                Len::Const(n) => Some(Length::Const(n)),
+                Len::Term(l) => {
+                    let v = self.length_value(l);
+                    Some(Length::Term(l, v))
+                }
+                Len::Unknown => None,
+            };
+            loc.subs.push((zero(), t));
+            loc.lengths.push(length);
+            return Ok(loc);
+        }
+        let args = self.body.args(t).to_vec();
+        let unknown = |m: &Self| {
+            let kind = match base_symbol(m.body, t) {
+                Some(s) => ObstacleKind::UnknownPointer(s),
+                None => ObstacleKind::NotUnderstood,
+            };
+            Err(Obstacle { kind, term: t })
+        };
+        match self.body.op(t).clone() {
+            Op::Sym(s) => {
+                let symbol = &self.body.symbols[s];
+                if self.body.types.element(symbol.ty).is_some_and(|e| {
+                    let q = self.body.types.quals(e);
+                    q.is_volatile || q.is_atomic
+                }) {
+                    return Err(Obstacle { kind: ObstacleKind::Volatile, term: t });
+                }
+                match self.pointers.get(&s) {
+                    Some(Some(loc)) => return Ok(loc.clone()),
+                    Some(None) => return unknown(self),
+                    None => {}
+                }
+                if self.effects.writes_in(self.root).contains(&s) {
+                    return unknown(self);
+                }
+                if !matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
+                    return unknown(self);
+                }
+                self.touch_symbol(s, t, false);
+                Ok(Loc { base: s, fields: Vec::new(), subs: vec![(zero(), t)], lengths: vec![None] })
+            }
+            Op::Binary(op @ (BinOp::Add | BinOp::Sub)) => {
+                let (p, e) = if self.body.types.as_int(self.body.ty(args[1])).is_some() {
+                    (args[0], args[1])
+                } else if op == BinOp::Add && self.body.types.as_int(self.body.ty(args[0])).is_some() {
+                    (args[1], args[0])
+                } else {
+                    return unknown(self);
+                };
+                let mut loc = self.pointer(p)?;
+                let v = self.visit(e);
+                self.move_pointer(&mut loc, v, e, op == BinOp::Sub);
+                Ok(loc)
+            }
+            Op::AddrOf => {
+                let loc = self.location(args[0])?;
+                let movable = !loc.subs.is_empty() && loc.fields.last().is_none_or(|f| f.0 < loc.subs.len());
+                let scalar_cell =
+                    !matches!(self.body.types.kind(self.body.ty(args[0])), TypeKind::Array { .. });
+                if movable && scalar_cell {
+                    Ok(loc)
+                } else {
+                    unknown(self)
+                }
+            }
+            Op::Cast => {
+                let inner = args[0];
+                let same = self
+                    .body
+                    .types
+                    .element(ty)
+                    .zip(self.body.types.element(self.body.ty(inner)))
+                    .is_some_and(|(a, b)| self.body.types.kind(a) == self.body.types.kind(b));
+                if same {
+                    self.pointer(inner)
+                } else {
+                    unknown(self)
+                }
+            }
+            _ => unknown(self),
+        }
+    }
+
+    pub(super) fn move_pointer(&mut self, loc: &mut Loc, by: Option<Pieces>, at: TermId, backwards: bool) {
+        if let Some((last, term)) = loc.subs.last_mut() {
+            let sum = match (last.take(), by) {
+                (Some(a), Some(b)) if a.len() * b.len() <= MAX_VALUE_PIECES => {
+                    let mut out = Vec::new();
+                    let mut ok = true;
+                    for (da, pa) in &a {
+                        for (db, pb) in &b {
+                            match if backwards { pa.sub(pb) } else { pa.add(pb) } {
+                                Some(p) => out.push((da.and(db), p)),
+                                None => ok = false,
+                            }
+                        }
+                    }
+                    ok.then_some(out)
+                }
+                _ => None,
+            };
+            *last = sum;
+            *term = at;
+        }
+    }
+
+    /// A VLA's length, fixed where the array was declared.
+    pub(super) fn length_value(&mut self, l: TermId) -> Option<Poly> {
+        let steady = self.body.walk(l).all(|x| match self.body.op(x) {
+            Op::Sym(s) => {
+                matches!(self.body.symbols[*s].storage, Storage::Constant(_))
+                    || self.effects.is_single_valued(*s)
+            }
+            Op::Int(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Cast => true,
+            _ => false,
+        });
+        if steady {
+            let before = self.obligations.len();
+            let v = self.plain_value(l);
+            if self.obligations.len() == before && v.is_some() {
+                return v;
+            }
+            self.obligations.truncate(before);
+        }
+        Some(Poly::var(self.param(Param::Term(l))))
+    }
+
+    pub(super) fn record(&mut self, loc: Loc, t: TermId, write: bool, ty: TypeId) {
+        if self.body.types.quals(ty).is_volatile || self.body.types.quals(ty).is_atomic {
+            self.obstacle(ObstacleKind::Volatile, t);
+        }
+        // Each combination of pieces is an access of its own.
+        let mut combos: Vec<(Domain, Vec<Subscript>)> = vec![(self.dom.clone(), Vec::new())];
+        let mut why = self.why.clone();
+        for (v, term) in &loc.subs {
+            let usable = v.as_ref().filter(|v| {
+                combos.len() * v.len() <= 8
+                    && v.iter().all(|(_, p)| p.vars().all(|x| self.vars[x as usize] != VarKind::Fresh))
+            });
+            match usable {
+                Some(v) => {
+                    let mut next = Vec::new();
+                    for (d, subs) in &combos {
+                        for (when, p) in v {
+                            let mut subs = subs.clone();
+                            subs.push(Subscript { value: Some(p.clone()), term: *term });
+                            next.push((d.and(when), subs));
+                        }
+                    }
+                    combos = next;
+                }
+                None => {
+                    let kind = self.inexact_kind(*term);
+                    why.get_or_insert(Obstacle { kind, term: *term });
+                    for (_, subs) in &mut combos {
+                        subs.push(Subscript { value: None, term: *term });
+                    }
+                }
+            }
+        }
+        for (domain, subs) in combos {
+            let inexact = subs.iter().any(|s| s.value.is_none()) || !domain.exact;
+            self.accesses.push(Access {
+                base: loc.base,
+                fields: loc.fields.clone(),
+                subs,
+                lengths: loc.lengths.clone(),
+                write,
+                term: t,
+                loops: self.path.clone(),
+                domain,
+                why: if inexact {
+                    why.clone().or(Some(Obstacle { kind: ObstacleKind::DataDependentCondition, term: t }))
+                } else {
+                    None
+                },
+                inner: None,
+            });
+        }
+    }
+
+    /// What kind of obstacle a value is that could not be followed.
+    pub(super) fn inexact_kind(&self, t: TermId) -> ObstacleKind {
+        let load = self.body.walk(t).find(|&x| match self.body.op(x) {
+            Op::Index | Op::Deref | Op::Member { .. } => true,
+            Op::Sym(s) => {
+                matches!(self.body.symbols[*s].storage, Storage::Local)
+                    && self.effects.writes_in(self.root).contains(s)
+                    && !self.loops.iter().any(|l| l.control.as_ref().is_some_and(|c| c.index == *s))
+            }
+            _ => false,
+        });
+        match load {
+            Some(l) => ObstacleKind::IndirectSubscript(l),
+            None => ObstacleKind::NonAffineSubscript,
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Expressions: values as polynomials, with what must hold for them to be the mathematical ones.
+
+use super::*;
+impl Model<'_> {
+    /// A pure value in the current environment, single-pieced and linear or not; records nothing.
+    pub(super) fn plain_value(&mut self, t: TermId) -> Option<Poly> {
+        if self
+            .body
+            .walk(t)
+            .any(|x| self.body.op(x).is_write() || matches!(self.body.op(x), Op::Call | Op::Reject(_)))
+        {
+            return None;
+        }
+        let (accesses, obligations, obstacles) =
+            (self.accesses.len(), self.obligations.len(), self.obstacles.len());
+        let v = self.visit(t);
+        self.accesses.truncate(accesses);
+        let _ = obligations;
+        self.obstacles.truncate(obstacles);
+        match v {
+            Some(p) if p.len() == 1 => p.into_iter().next().map(|p| p.1),
+            _ => None,
+        }
+    }
+
+    pub(super) fn value_of_symbol(&mut self, s: SymbolId, at: TermId) -> Option<Pieces> {
+        let symbol = &self.body.symbols[s];
+        self.body.types.as_int(symbol.ty)?;
+        if let Storage::Constant(v) = symbol.storage {
+            return Some(vec![(Domain::always(), Poly::constant(v))]);
+        }
+        if let Some(v) = self.env.get(&s) {
+            return v.clone();
+        }
+        // Not written in the loop: fixed. A local that is set once from fixed values is those values.
+        let _ = at;
+        if let Some(p) = self.definition(s) {
+            return Some(vec![(Domain::always(), p)]);
+        }
+        self.entry_value(s)
+    }
+
+    /// The affine definition of a variable that has one value for the whole body and whose operands do too.
+    pub(super) fn definition(&mut self, s: SymbolId) -> Option<Poly> {
+        if !matches!(self.body.symbols[s].storage, Storage::Local) || !self.effects.is_single_valued(s) {
+            return None;
+        }
+        let declare = *self.effects.writes.get(&s)?.first()?;
+        let Op::Declare(_) = self.body.op(declare) else {
+            return None;
+        };
+        let init = *self.body.args(declare).first()?;
+        let kind = self.body.types.as_int(self.body.symbols[s].ty)?;
+        let plain = self.body.walk(init).all(|x| match self.body.op(x) {
+            Op::Int(_) | Op::Unary(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Cast => true,
+            Op::Sym(u) => {
+                matches!(self.body.symbols[*u].storage, Storage::Constant(_))
+                    || (self.effects.is_single_valued(*u) && *u != s)
+            }
+            _ => false,
+        });
+        let small = self.body.walk(init).take(40).count() < 40;
+        // Only signed types of full width: their arithmetic is exact or undefined.
+        let exact = self.body.walk(init).all(|x| {
+            self.body
+                .types
+                .as_int(self.body.ty(x))
+                .is_some_and(|k| k.signed() && k.bits() >= 32 && k.bits() <= kind.bits())
+        }) && kind.signed();
+        if !plain || !small || !exact {
+            return None;
+        }
+        self.depth += 1;
+        let v = if self.depth < MAX_DEPTH { self.plain_value(init) } else { None };
+        self.depth -= 1;
+        v
+    }
+
+    pub(super) fn assign_symbol(&mut self, s: SymbolId, value: Option<Pieces>, from: TypeId, at: TermId) {
+        let ty = self.body.symbols[s].ty;
+        let kinds = self.body.types.as_int(from).zip(self.body.types.as_int(ty));
+        let converted = match (value, kinds) {
+            (Some(v), Some((from, to))) => self.convert(v, from, to, at),
+            _ => None,
+        };
+        match converted {
+            Some(v) if self.body.symbols[s].is_own_scalar() => {
+                self.env.insert(s, Some(v));
+                self.pointers.remove(&s);
+            }
+            _ => self.forget(s),
+        }
+    }
+
+    /// The value after conversion between integer types; an obligation says where it stays the same.
+    pub(super) fn convert(&mut self, v: Pieces, from: IntKind, to: IntKind, at: TermId) -> Option<Pieces> {
+        if to == IntKind::Bool && from != IntKind::Bool {
+            return None;
+        }
+        if to.min() <= from.min() && from.max() <= to.max() {
+            return Some(v);
+        }
+        for (d, p) in &v {
+            if let Some(c) = p.as_constant() {
+                if c < to.min() || c > to.max() {
+                    return None;
+                }
+                continue;
+            }
+            if p.vars().any(|x| self.vars[x as usize] == VarKind::Fresh) {
+                return None;
+            }
+            let dom = self.dom.and(d);
+            if from.min() < to.min() {
+                self.oblige(Need::NoWrap(at), p.add_constant(-to.min())?, dom.clone());
+            }
+            if from.max() > to.max() {
+                self.oblige(Need::NoWrap(at), p.scale(-1)?.add_constant(to.max())?, dom);
+            }
+        }
+        Some(v)
+    }
+
+    /// The value of an operation in `kind`, obliged to be the mathematical one where the type would wrap.
+    pub(super) fn in_type(&mut self, v: Option<Pieces>, kind: IntKind, at: TermId) -> Option<Pieces> {
+        let v = v?;
+        if kind.signed() {
+            return Some(v);
+        }
+        for (d, p) in &v {
+            if let Some(c) = p.as_constant() {
+                if c < 0 || c > kind.max() {
+                    return None;
+                }
+                continue;
+            }
+            if p.vars().any(|x| self.vars[x as usize] == VarKind::Fresh) {
+                return None;
+            }
+            let dom = self.dom.and(d);
+            self.oblige(Need::NoWrap(at), p.clone(), dom.clone());
+            self.oblige(Need::NoWrap(at), p.scale(-1)?.add_constant(kind.max())?, dom);
+        }
+        Some(v)
+    }
+
+    pub(super) fn oblige(&mut self, kind: Need, poly: Poly, domain: Domain) {
+        if poly.as_constant().is_some_and(|c| c >= 0) {
+            return;
+        }
+        let same = |o: &Obligation| o.poly == poly && o.domain.pieces == domain.pieces && o.kind == kind;
+        if !self.obligations.iter().any(same) {
+            self.obligations.push(Obligation { kind, poly, domain });
+        }
+    }
+
+    /// Evaluates: records accesses, updates variables, and gives the integer value where it is known.
+    pub(crate) fn visit(&mut self, t: TermId) -> Option<Pieces> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH || self.accesses.len() > MAX_ACCESSES {
+            self.obstacle(ObstacleKind::Budget, t);
+            self.depth -= 1;
+            return None;
+        }
+        let v = self.visit_inner(t);
+        self.depth -= 1;
+        v.filter(|p| !p.is_empty() && p.len() <= MAX_VALUE_PIECES)
+    }
+
+    pub(super) fn visit_inner(&mut self, t: TermId) -> Option<Pieces> {
+        let args = self.body.args(t).to_vec();
+        let ty = self.body.ty(t);
+        let kind = self.body.types.as_int(ty);
+        match self.body.op(t).clone() {
+            Op::Int(v) => Some(vec![(Domain::always(), Poly::constant(v))]),
+            Op::Float(_) | Op::Str(_) | Op::Empty | Op::SizeOfType(_) | Op::SizeOf => {
+                kind.and_then(|_| self.opaque_param(t))
+            }
+            Op::Sym(s) => self.read_symbol(s, t),
+            Op::Unary(op) => {
+                if op == UnOp::Not {
+                    self.visit(args[0]);
+                    return None;
+                }
+                let v = self.visit(args[0])?;
+                let k = kind?;
+                match op {
+                    UnOp::Plus => Some(v),
+                    UnOp::Neg => {
+                        let v = map_pieces(v, |p| p.scale(-1));
+                        self.in_type(v, k, t)
+                    }
+                    UnOp::BitNot if k.signed() => map_pieces(v, |p| p.scale(-1)?.add_constant(-1)),
+                    _ => None,
+                }
+            }
+            Op::Binary(op) if op.is_logical() => {
+                self.condition(t);
+                None
+            }
+            Op::Binary(op) => {
+                let (a, b) = (self.visit(args[0]), self.visit(args[1]));
+                if op.is_comparison() {
+                    return None;
+                }
+                let k = kind?;
+                let (ka, kb) = (
+                    self.body.types.as_int(self.body.ty(args[0]))?,
+                    self.body.types.as_int(self.body.ty(args[1]))?,
+                );
+                let shift = matches!(op, BinOp::Shl | BinOp::Shr);
+                let a = self.convert(a?, ka, k, args[0]);
+                let b = if shift { b } else { self.convert(b?, kb, k, args[1]) };
+                let v = self.arithmetic(op, a?, b?)?;
+                self.in_type(Some(v), k, t)
+            }
+            Op::Select => {
+                let (yes, no) = self.condition(args[0]);
+                let (dom, why, env) = (self.dom.clone(), self.why.clone(), self.env.clone());
+                let because = Obstacle { kind: ObstacleKind::DataDependentCondition, term: args[0] };
+                self.dom = dom.and(&yes);
+                if !yes.exact {
+                    self.why.get_or_insert(because.clone());
+                }
+                let a = self.visit(args[1]);
+                let writes = self.effects.writes_in(t).iter().next().is_some();
+                self.why = why.clone();
+                self.dom = dom.and(&no);
+                if !no.exact {
+                    self.why.get_or_insert(because);
+                }
+                if writes {
+                    self.env = env;
+                }
+                let b = self.visit(args[2]);
+                (self.dom, self.why) = (dom, why);
+                if writes {
+                    for &s in self.effects.writes_in(t).iter() {
+                        self.forget(s);
+                    }
+                }
+                let k = kind?;
+                let (ka, kb) = (
+                    self.body.types.as_int(self.body.ty(args[1]))?,
+                    self.body.types.as_int(self.body.ty(args[2]))?,
+                );
+                let a = self.convert(a?, ka, k, args[1])?;
+                let b = self.convert(b?, kb, k, args[2])?;
+                let mut out: Pieces = a.into_iter().map(|(d, p)| (yes.and(&d), p)).collect();
+                out.extend(b.into_iter().map(|(d, p)| (no.and(&d), p)));
+                Some(out)
+            }
+            Op::Comma => {
+                self.visit(args[0]);
+                self.visit(args[1])
+            }
+            Op::Cast => {
+                let v = self.visit(args[0]);
+                let from = self.body.types.as_int(self.body.ty(args[0]));
+                match (v, from, kind) {
+                    (Some(v), Some(from), Some(to)) => self.convert(v, from, to, t),
+                    _ => None,
+                }
+            }
+            Op::Assign => {
+                let value = self.visit(args[1]);
+                self.write_place(args[0], value, self.body.ty(args[1]), args[1])
+            }
+            Op::Compound(op) => {
+                let right = self.visit(args[1]);
+                let old = self.read_place(args[0]);
+                let (lt, rt) = (self.body.ty(args[0]), self.body.ty(args[1]));
+                let kinds = self.body.types.as_int(lt).zip(self.body.types.as_int(rt));
+                let mut from = lt;
+                let v = match (old, right, kinds) {
+                    (Some(a), Some(b), Some((ka, kb))) => {
+                        let shift = matches!(op, BinOp::Shl | BinOp::Shr);
+                        let common = if shift { ka.promoted() } else { ka.common(kb) };
+                        from = self.find_int_type(common).unwrap_or(lt);
+                        let a = self.convert(a, ka, common, args[0]);
+                        let b = if shift { Some(b) } else { self.convert(b, kb, common, args[1]) };
+                        let v = a.zip(b).and_then(|(a, b)| self.arithmetic(op, a, b));
+                        self.in_type(v, common, t)
+                    }
+                    _ => None,
+                };
+                self.write_place(args[0], v, from, t)
+            }
+            Op::Step { delta, prefix } => {
+                let old = self.read_place(args[0]);
+                let k = self.body.types.as_int(self.body.ty(args[0]));
+                let new = match (old.clone(), k) {
+                    (Some(v), Some(k)) => {
+                        let v = map_pieces(v, |p| p.add_constant(delta as i128));
+                        self.in_type(v, k.promoted(), t)
+                    }
+                    _ => None,
+                };
+                let lt = self.body.ty(args[0]);
+                let from = k.and_then(|k| self.find_int_type(k.promoted())).unwrap_or(lt);
+                let after = self.write_place(args[0], new, from, t);
+                if prefix {
+                    after
+                } else {
+                    old
+                }
+            }
+            Op::Index | Op::Member { .. } | Op::Deref => self.read_place(t),
+            Op::AddrOf => {
+                // The address alone reads nothing, but the subscripts in it are evaluated.
+                self.visit_subscripts(args[0]);
+                None
+            }
+            Op::Call => {
+                for &a in &args[1..] {
+                    self.visit(a);
+                }
+                match self.body.as_symbol(args[0]) {
+                    Some(f) if crate::effects::is_pure_callee(self.body, f) => {}
+                    Some(f) => self.obstacle(ObstacleKind::UnknownCall(f), t),
+                    None => self.obstacle(ObstacleKind::IndirectCall, t),
+                }
+                None
+            }
+            Op::InitList => {
+                for a in args {
+                    self.visit(a);
+                }
+                None
+            }
+            Op::Reject(_) => {
+                self.obstacle(ObstacleKind::NotUnderstood, t);
+                None
+            }
+            _ => {
+                self.obstacle(ObstacleKind::NotUnderstood, t);
+                None
+            }
+        }
+    }
+
+    pub(super) fn find_int_type(&self, kind: IntKind) -> Option<TypeId> {
+        self.body.types.ids().find(|&id| *self.body.types.kind(id) == TypeKind::Int(kind))
+    }
+
+    pub(super) fn opaque_param(&mut self, t: TermId) -> Option<Pieces> {
+        let v = self.param(Param::Term(t));
+        Some(vec![(Domain::always(), Poly::var(v))])
+    }
+
+    pub(super) fn arithmetic(&mut self, op: BinOp, a: Pieces, b: Pieces) -> Option<Pieces> {
+        if a.len() * b.len() > MAX_VALUE_PIECES {
+            return None;
+        }
+        let mut out = Vec::new();
+        for (da, pa) in &a {
+            for (db, pb) in &b {
+                let d = da.and(db);
+                let p = match op {
+                    BinOp::Add => pa.add(pb)?,
+                    BinOp::Sub => pa.sub(pb)?,
+                    BinOp::Mul => pa.mul(pb)?,
+                    BinOp::Shl => {
+                        let s = pb.as_constant().filter(|s| (0..62).contains(s))?;
+                        pa.scale(1 << s)?
+                    }
+                    BinOp::Div | BinOp::Rem | BinOp::Shr => self.quotient(op, pa, pb, &d)?,
+                    _ => return None,
+                };
+                out.push((d, p));
+            }
+        }
+        Some(out)
+    }
+
+    /// `a / k`, `a % k`, `a >> k` for a constant k, where `a` is not negative (C rounds towards zero).
+    pub(super) fn quotient(&mut self, op: BinOp, a: &Poly, k: &Poly, when: &Domain) -> Option<Poly> {
+        let k = k.as_constant()?;
+        let k = match op {
+            BinOp::Shr if (0..62).contains(&k) => 1i128 << k,
+            BinOp::Shr => return None,
+            _ => k,
+        };
+        if k <= 0 {
+            return None;
+        }
+        if k == 1 {
+            return Some(if op == BinOp::Rem { Poly::default() } else { a.clone() });
+        }
+        let a = self.linear(a)?;
+        if a.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
+            return None;
+        }
+        if let Some(c) = a.as_constant() {
+            return Some(Poly::constant(if op == BinOp::Rem {
+                c % k
+            } else if op == BinOp::Shr {
+                c.div_euclid(k)
+            } else {
+                c / k
+            }));
+        }
+        if op != BinOp::Shr {
+            let dom = self.dom.and(when);
+            let sure = crate::prove::non_negative(&a, &dom, &self.context);
+            if !sure {
+                return None;
+            }
+        }
+        let q = Poly::var(self.fresh(VarKind::Quotient));
+        let v = (self.vars.len() - 1) as Var;
+        // k*q <= a <= k*q + k - 1
+        let r = a.sub(&q.scale(k)?)?;
+        let defining = vec![
+            Constraint::non_negative(r.clone()),
+            Constraint::non_negative(r.scale(-1)?.add_constant(k - 1)?),
+        ];
+        self.quotients.push((v, defining));
+        Some(if op == BinOp::Rem { r } else { q })
+    }
+}
