@@ -42,12 +42,7 @@ impl Client {
                 }
             }
         });
-        let mut client = Client {
-            child,
-            to_server,
-            from_server,
-            next_id: 1,
-        };
+        let mut client = Client { child, to_server, from_server, next_id: 1 };
         client.request(
             "initialize",
             &json!({
@@ -73,9 +68,8 @@ impl Client {
         let id = self.next_id;
         self.next_id += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        let (_, answer) = self.wait(&format!("the answer to {method}"), |m| {
-            m["id"] == id && m.get("method").is_none()
-        })?;
+        let (_, answer) =
+            self.wait(&format!("the answer to {method}"), |m| m["id"] == id && m.get("method").is_none())?;
         if let Some(error) = answer.get("error") {
             bail!("{method}: {error}");
         }
@@ -89,10 +83,7 @@ impl Client {
                 && m["params"]["uri"] == uri
                 && m["params"]["version"].as_i64().is_some_and(|v| v >= version)
         })?;
-        Ok((
-            at,
-            message["params"]["diagnostics"].as_array().map_or(0, Vec::len),
-        ))
+        Ok((at, message["params"]["diagnostics"].as_array().map_or(0, Vec::len)))
     }
 
     pub fn stop(mut self) -> Result<()> {

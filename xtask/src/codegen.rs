@@ -26,10 +26,7 @@ const OWN_RESTRICTED: &str = "warpwright.server.path";
 pub fn run(mode: Mode) -> Result<()> {
     let settings = settings()?;
     let package = fs::read_to_string(sh::root().join(PACKAGE)).context(PACKAGE)?;
-    let files = [
-        (PACKAGE, package_json(&package, &settings)?),
-        (REFERENCE, reference(&settings)?),
-    ];
+    let files = [(PACKAGE, package_json(&package, &settings)?), (REFERENCE, reference(&settings)?)];
     let mut stale = Vec::new();
     for (name, text) in files {
         let path = sh::root().join(name);
@@ -55,16 +52,10 @@ fn settings() -> Result<Map<String, Value>> {
     let program = program::build(Profile::Debug)?;
     let printed = sh::output(program::command(&program).arg("settings-schema"))?;
     let said = String::from_utf8_lossy(&printed.stderr).into_owned();
-    ensure!(
-        printed.status.success(),
-        "`warpwright settings-schema` failed: {said}"
-    );
+    ensure!(printed.status.success(), "`warpwright settings-schema` failed: {said}");
     let schema: Value =
         serde_json::from_slice(&printed.stdout).context("`warpwright settings-schema` prints no JSON")?;
-    schema["properties"]
-        .as_object()
-        .cloned()
-        .context("the settings' schema has no properties")
+    schema["properties"].as_object().cloned().context("the settings' schema has no properties")
 }
 
 /// The extension's manifest with the settings' section and the list of restricted settings replaced. The rest of the file
@@ -75,35 +66,19 @@ fn package_json(old: &str, settings: &Map<String, Value>) -> Result<String> {
         section.insert(name.clone(), for_vscode(schema, order, is_restricted(schema)));
     }
     let restricted: Vec<Value> = std::iter::once(OWN_RESTRICTED.to_owned())
-        .chain(
-            settings
-                .iter()
-                .filter(|(_, schema)| is_restricted(schema))
-                .map(|(name, _)| name.clone()),
-        )
+        .chain(settings.iter().filter(|(_, schema)| is_restricted(schema)).map(|(name, _)| name.clone()))
         .map(Value::String)
         .collect();
-    let text = replace_value(
-        old,
-        &["\"title\": \"Analysis\"", "\"properties\":"],
-        &Value::Object(section),
-        8,
-    )?;
-    let text = replace_value(
-        &text,
-        &["\"restrictedConfigurations\":"],
-        &Value::Array(restricted),
-        6,
-    )?;
+    let text =
+        replace_value(old, &["\"title\": \"Analysis\"", "\"properties\":"], &Value::Object(section), 8)?;
+    let text = replace_value(&text, &["\"restrictedConfigurations\":"], &Value::Array(restricted), 6)?;
     serde_json::from_str::<Value>(&text).context("the new package.json is no JSON")?;
     Ok(text)
 }
 
 /// A setting that names a file to load or run: a folder that is not trusted must not set it.
 fn is_restricted(schema: &Value) -> bool {
-    schema["description"]
-        .as_str()
-        .is_some_and(|words| words.starts_with("Absolute path"))
+    schema["description"].as_str().is_some_and(|words| words.starts_with("Absolute path"))
 }
 
 fn for_vscode(schema: &Value, order: usize, restricted: bool) -> Value {
@@ -117,11 +92,7 @@ fn for_vscode(schema: &Value, order: usize, restricted: bool) -> Value {
         }
     }
     out.insert("order".to_owned(), Value::from(order + 1));
-    let scope = if restricted {
-        "machine-overridable"
-    } else {
-        "resource"
-    };
+    let scope = if restricted { "machine-overridable" } else { "resource" };
     out.insert("scope".to_owned(), Value::from(scope));
     Value::Object(out)
 }
@@ -131,17 +102,13 @@ fn replace_value(text: &str, marks: &[&str], value: &Value, indent: usize) -> Re
     let mut at = 0;
     for mark in marks {
         let rest = text.get(at..).unwrap_or_default();
-        at += rest
-            .find(mark)
-            .with_context(|| format!("{PACKAGE} has no `{mark}` where it should"))?
+        at += rest.find(mark).with_context(|| format!("{PACKAGE} has no `{mark}` where it should"))?
             + mark.len();
     }
     let (before, rest) = text.split_at(at);
     let spaces = rest.len() - rest.trim_start().len();
     let mut values = serde_json::Deserializer::from_str(rest.trim_start()).into_iter::<Value>();
-    values
-        .next()
-        .with_context(|| format!("{PACKAGE} has no value after {marks:?}"))??;
+    values.next().with_context(|| format!("{PACKAGE} has no value after {marks:?}"))??;
     let after = rest.get(spaces + values.byte_offset()..).unwrap_or_default();
     let pretty = serde_json::to_string_pretty(value)?.replace('\n', &format!("\n{}", " ".repeat(indent)));
     Ok(format!("{before} {pretty}{after}"))
@@ -157,11 +124,7 @@ fn reference(settings: &Map<String, Value>) -> Result<String> {
          `warpwright.trace.server`) are described in its README.\n",
     );
     for (name, schema) in settings {
-        let words = |key: &str| {
-            schema[key]
-                .as_str()
-                .with_context(|| format!("{name} has no {key}"))
-        };
+        let words = |key: &str| schema[key].as_str().with_context(|| format!("{name} has no {key}"));
         writeln!(out, "\n## `{name}`\n")?;
         writeln!(
             out,
@@ -169,23 +132,14 @@ fn reference(settings: &Map<String, Value>) -> Result<String> {
             words("title")?.trim_end_matches('.'),
             words("description")?.trim_end()
         )?;
-        writeln!(
-            out,
-            "Type: {}. Default: `{}`.",
-            type_in_words(schema),
-            schema["default"]
-        )?;
+        writeln!(out, "Type: {}. Default: `{}`.", type_in_words(schema), schema["default"])?;
     }
     Ok(out)
 }
 
 fn type_in_words(schema: &Value) -> String {
     if let Some(values) = schema["enum"].as_array() {
-        return values
-            .iter()
-            .map(|v| format!("`{v}`"))
-            .collect::<Vec<_>>()
-            .join(", ");
+        return values.iter().map(|v| format!("`{v}`")).collect::<Vec<_>>().join(", ");
     }
     match schema["type"].as_str() {
         Some("array") => format!("list ({} each)", type_in_words(&schema["items"])),
@@ -239,27 +193,15 @@ mod tests {
         let section = &read["configuration"][1]["properties"];
         assert_eq!(section["warpwright.hints"]["markdownDescription"], "Show them.");
         assert_eq!(section["warpwright.nvrtc"]["scope"], "machine-overridable");
-        assert_eq!(
-            read["restrictedConfigurations"],
-            json!(["warpwright.server.path", "warpwright.nvrtc"])
-        );
-        assert_eq!(
-            package_json(&new, &settings()).expect("again"),
-            new,
-            "a second run changes nothing"
-        );
+        assert_eq!(read["restrictedConfigurations"], json!(["warpwright.server.path", "warpwright.nvrtc"]));
+        assert_eq!(package_json(&new, &settings()).expect("again"), new, "a second run changes nothing");
     }
 
     #[test]
     fn a_setting_without_words_is_refused() {
         let mut all = settings();
-        all.insert(
-            "warpwright.silent".to_owned(),
-            json!({"type": "string", "default": ""}),
-        );
+        all.insert("warpwright.silent".to_owned(), json!({"type": "string", "default": ""}));
         assert!(reference(&all).is_err());
-        assert!(reference(&settings())
-            .expect("a page")
-            .contains("## `warpwright.hints`"));
+        assert!(reference(&settings()).expect("a page").contains("## `warpwright.hints`"));
     }
 }

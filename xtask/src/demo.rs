@@ -27,11 +27,7 @@ pub fn run() -> Result<()> {
         println!("The compile check will be skipped: NVRTC could not be installed ({e:#}).");
     }
 
-    heading(
-        2,
-        "Findings: what every loop allows, and why",
-        &format!("warpwright analyze {FIXTURE}"),
-    );
+    heading(2, "Findings: what every loop allows, and why", &format!("warpwright analyze {FIXTURE}"));
     // 1 means "there are findings", which is the point.
     call(&program, &["analyze", FIXTURE], &[0, 1])?;
 
@@ -42,14 +38,9 @@ pub fn run() -> Result<()> {
         "Rewrite: a kernel file and a host file; the original is not touched",
         &format!("warpwright offload --out {} {FIXTURE}", shown.display()),
     );
-    call(
-        &program,
-        &["offload", "--out", &shown.to_string_lossy(), FIXTURE],
-        &[0],
-    )?;
-    let mut files: Vec<PathBuf> = fs::read_dir(&out)?
-        .map(|e| e.map(|e| e.path()))
-        .collect::<Result<_, _>>()?;
+    call(&program, &["offload", "--out", &shown.to_string_lossy(), FIXTURE], &[0])?;
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&out)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
     files.sort();
     ensure!(!files.is_empty(), "the rewrite made no files");
     for file in &files {
@@ -64,7 +55,7 @@ pub fn run() -> Result<()> {
     call(&program, &["verify", FIXTURE], &[0])?;
 
     println!("\n== In an editor");
-    println!("  VS Code:  cargo xtask dist && code --install-extension dist/*.vsix");
+    println!("  VS Code:  cargo xtask dist && code --install-extension target/dist/*.vsix");
     println!("            then open {FIXTURE}, point at a `for`, and press Ctrl+. on it.");
     println!("  Neovim:   vim.lsp.start_client({{ cmd = {{ 'target/release/warpwright', 'lsp' }} }})");
     println!("  others:   any editor with a language client: the command is `warpwright lsp`.");
@@ -76,16 +67,10 @@ fn heading(number: u32, what: &str, command: &str) {
 }
 
 fn call(program: &PathBuf, arguments: &[&str], good: &[i32]) -> Result<()> {
-    let status = program::command(program)
-        .args(arguments)
-        .status()
-        .context("warpwright could not be started")?;
+    let status =
+        program::command(program).args(arguments).status().context("warpwright could not be started")?;
     let code = status.code().unwrap_or(-1);
-    ensure!(
-        good.contains(&code),
-        "`warpwright {}` ended with {code}",
-        arguments.join(" ")
-    );
+    ensure!(good.contains(&code), "`warpwright {}` ended with {code}", arguments.join(" "));
     Ok(())
 }
 
@@ -103,18 +88,9 @@ fn excerpt(file: &Path, folder: &Path) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let lines: Vec<&str> = text.lines().collect();
     let name = folder.join(file.file_name().unwrap_or_default());
-    let start = lines
-        .iter()
-        .position(|l| l.contains("__global__"))
-        .unwrap_or_else(|| first_call(&lines));
+    let start = lines.iter().position(|l| l.contains("__global__")).unwrap_or_else(|| first_call(&lines));
     let end = lines.len().min(start + EXCERPT);
-    println!(
-        "\n--- {} ({} lines; {}–{} shown)",
-        name.display(),
-        lines.len(),
-        start + 1,
-        end
-    );
+    println!("\n--- {} ({} lines; {}–{} shown)", name.display(), lines.len(), start + 1, end);
     for line in lines.get(start..end).unwrap_or_default() {
         println!("    {line}");
     }

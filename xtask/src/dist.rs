@@ -12,12 +12,10 @@ use crate::{sh, tools};
 const TARGET: &str = "linux-x64";
 
 pub fn run() -> Result<()> {
-    let out = sh::root().join("dist");
-    fs::create_dir_all(&out).context("making dist/")?;
+    let out = sh::root().join("target/dist");
+    fs::create_dir_all(&out).context("making target/dist")?;
     sh::step("tools for building", tools::for_building)?;
-    sh::step("packages of the extension", || {
-        tools::npm_packages("vscode-extension")
-    })?;
+    sh::step("packages of the extension", || tools::npm_packages("vscode-extension"))?;
     let program = sh::step("release build", || program::build(Profile::Release))?;
     let copy = out.join(format!("warpwright-{TARGET}"));
     if sh::quietly(Command::new("strip").arg("-o").arg(&copy).arg(&program)).is_err() {
@@ -35,14 +33,12 @@ pub fn run() -> Result<()> {
                 .arg(&package),
         )
     })?;
-    println!("\nIn dist/:");
+    println!("\nIn target/dist:");
     for file in [&copy, &package] {
-        let bytes = fs::metadata(file)
-            .with_context(|| file.display().to_string())?
-            .len();
+        let bytes = fs::metadata(file).with_context(|| file.display().to_string())?.len();
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         println!("  {name}  {:.1} MB", bytes as f64 / 1e6);
     }
-    println!("Install with: code --install-extension dist/*.vsix");
+    println!("Install with: code --install-extension target/dist/*.vsix");
     Ok(())
 }

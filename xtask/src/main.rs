@@ -17,6 +17,8 @@ mod sh;
 mod test;
 mod tools;
 
+use std::process::ExitCode;
+
 use anyhow::{bail, Result};
 
 const USAGE: &str = "\
@@ -25,10 +27,21 @@ cargo xtask test               installs what the tests need, then runs all of th
 cargo xtask codegen [--check]  writes the generated files, or says which are stale
 cargo xtask new lint NAME      starts a lint (ide/src/lints/NAME.rs); also: new action NAME
 cargo xtask metrics [--write]  measures the editor's waiting times; --write updates docs/performance.md
-cargo xtask dist               release build and VS Code package, into dist/
+cargo xtask dist               release build and VS Code package, into target/dist/
 cargo xtask tools              only installs what the tests need";
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            // The chain of reasons, and no stack: these are failures of tools, not of this program.
+            eprintln!("\nerror: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {

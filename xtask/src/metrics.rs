@@ -36,16 +36,8 @@ struct Goal {
 }
 
 const GOALS: [Goal; 2] = [
-    Goal {
-        lines: 2_000,
-        cold: None,
-        keystroke: 10.0,
-    },
-    Goal {
-        lines: 20_000,
-        cold: Some(500.0),
-        keystroke: 50.0,
-    },
+    Goal { lines: 2_000, cold: None, keystroke: 10.0 },
+    Goal { lines: 20_000, cold: Some(500.0), keystroke: 50.0 },
 ];
 
 /// What was measured of one file.
@@ -69,9 +61,7 @@ pub fn run(output: Output) -> Result<()> {
     let program = sh::step("release build", || program::build(Profile::Release))?;
     let mut measured = Vec::new();
     for goal in &GOALS {
-        measured.push(sh::step(&format!("{} lines", goal.lines), || {
-            measure(&program, goal.lines)
-        })?);
+        measured.push(sh::step(&format!("{} lines", goal.lines), || measure(&program, goal.lines))?);
     }
     let size = fs::metadata(&program)?.len() as f64 / 1e6;
     let table = table(&measured, size)?;
@@ -134,10 +124,7 @@ fn measure(program: &PathBuf, lines: usize) -> Result<Measured> {
     let memory = peak_memory(client.id())?;
     let diagnostics = times.2;
     client.stop()?;
-    ensure!(
-        diagnostics > 0,
-        "the generated file has no findings: nothing was measured"
-    );
+    ensure!(diagnostics > 0, "the generated file has no findings: nothing was measured");
     Ok(Measured {
         lines: text.lines().count(),
         kilobytes: text.len() as f64 / 1e3,
@@ -160,19 +147,13 @@ fn opened(program: &PathBuf, uri: &str, text: &str) -> Result<(Client, (Duration
         &json!({"textDocument": {"uri": uri, "languageId": "c", "version": 1, "text": text}}),
     )?;
     let (at, count) = client.diagnostics(uri, 1)?;
-    Ok((
-        client,
-        (at.duration_since(start), at.duration_since(opening), count),
-    ))
+    Ok((client, (at.duration_since(start), at.duration_since(opening), count)))
 }
 
 /// The largest resident size of a process so far, in megabytes (Linux: VmHWM of proc(5), in KiB).
 fn peak_memory(process: u32) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).context("the server's memory")?;
-    let kib = status
-        .lines()
-        .find_map(|l| l.strip_prefix("VmHWM:"))
-        .and_then(|l| l.split_whitespace().next());
+    let kib = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.split_whitespace().next());
     Ok(kib.and_then(|k| k.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0 / 1e6)
 }
 
@@ -180,10 +161,7 @@ fn peak_memory(process: u32) -> Result<f64> {
 fn quantile(times: &mut [Duration], q: f64) -> Duration {
     times.sort();
     let rank = (q * times.len() as f64).ceil() as usize;
-    times
-        .get(rank.clamp(1, times.len().max(1)) - 1)
-        .copied()
-        .unwrap_or_default()
+    times.get(rank.clamp(1, times.len().max(1)) - 1).copied().unwrap_or_default()
 }
 
 fn table(all: &[Measured], program_megabytes: f64) -> Result<String> {
@@ -194,43 +172,27 @@ fn table(all: &[Measured], program_megabytes: f64) -> Result<String> {
         date()?,
         hardware()?
     )?;
-    let heads: Vec<String> = all
-        .iter()
-        .map(|m| format!("{} lines ({:.0} kB)", thousands(m.lines), m.kilobytes))
-        .collect();
+    let heads: Vec<String> =
+        all.iter().map(|m| format!("{} lines ({:.0} kB)", thousands(m.lines), m.kilobytes)).collect();
     writeln!(out, "| | {} | ratio | goal |", heads.join(" | "))?;
     writeln!(out, "|---|{}---|---|", "---|".repeat(all.len()))?;
     let mut row = |name: &str, values: Vec<f64>, unit: &str, goal: String| -> Result<()> {
-        let cells: Vec<String> = values
-            .iter()
-            .map(|v| format!("{} {unit}", three_digits(*v)))
-            .collect();
+        let cells: Vec<String> = values.iter().map(|v| format!("{} {unit}", three_digits(*v))).collect();
         let ratio = match values.as_slice() {
             [first, .., last] if *first > 0.0 => format!("{:.1}", last / first),
             _ => String::new(),
         };
-        Ok(writeln!(
-            out,
-            "| {name} | {} | {ratio} | {goal} |",
-            cells.join(" | ")
-        )?)
+        Ok(writeln!(out, "| {name} | {} | {ratio} | {goal} |", cells.join(" | "))?)
     };
     let goals = |pick: &dyn Fn(&Goal) -> Option<f64>| -> String {
-        let words = GOALS
-            .iter()
-            .filter_map(|g| pick(g).map(|ms| format!("< {ms} ms at {}", thousands(g.lines))));
+        let words =
+            GOALS.iter().filter_map(|g| pick(g).map(|ms| format!("< {ms} ms at {}", thousands(g.lines))));
         words.collect::<Vec<_>>().join(", ")
     };
-    let edits = |q: f64| {
-        all.iter()
-            .map(|m| milliseconds(quantile(&mut m.edits.clone(), q)))
-            .collect::<Vec<_>>()
-    };
-    let hovers = |q: f64| {
-        all.iter()
-            .map(|m| milliseconds(quantile(&mut m.hovers.clone(), q)))
-            .collect::<Vec<_>>()
-    };
+    let edits =
+        |q: f64| all.iter().map(|m| milliseconds(quantile(&mut m.edits.clone(), q))).collect::<Vec<_>>();
+    let hovers =
+        |q: f64| all.iter().map(|m| milliseconds(quantile(&mut m.hovers.clone(), q))).collect::<Vec<_>>();
     row(
         "start of the process to first diagnostics",
         all.iter().map(|m| milliseconds(m.cold)).collect(),
@@ -243,33 +205,13 @@ fn table(all: &[Measured], program_megabytes: f64) -> Result<String> {
         "ms",
         String::new(),
     )?;
-    row(
-        "keystroke to diagnostics, median",
-        edits(0.5),
-        "ms",
-        String::new(),
-    )?;
-    row(
-        "keystroke to diagnostics, 99th percentile",
-        edits(0.99),
-        "ms",
-        goals(&|g| Some(g.keystroke)),
-    )?;
+    row("keystroke to diagnostics, median", edits(0.5), "ms", String::new())?;
+    row("keystroke to diagnostics, 99th percentile", edits(0.99), "ms", goals(&|g| Some(g.keystroke)))?;
     row("keystroke to diagnostics, worst", edits(1.0), "ms", String::new())?;
     row("hover, median", hovers(0.5), "ms", String::new())?;
     row("hover, worst", hovers(1.0), "ms", String::new())?;
-    row(
-        "peak memory",
-        all.iter().map(|m| m.memory).collect(),
-        "MB",
-        String::new(),
-    )?;
-    row(
-        "findings",
-        all.iter().map(|m| m.diagnostics as f64).collect(),
-        "",
-        String::new(),
-    )?;
+    row("peak memory", all.iter().map(|m| m.memory).collect(), "MB", String::new())?;
+    row("findings", all.iter().map(|m| m.diagnostics as f64).collect(), "", String::new())?;
     for (m, goal) in all.iter().zip(&GOALS) {
         let keystroke = milliseconds(quantile(&mut m.edits.clone(), 0.99));
         let met = keystroke < goal.keystroke && goal.cold.is_none_or(|c| milliseconds(m.cold) < c);
@@ -287,17 +229,12 @@ fn table(all: &[Measured], program_megabytes: f64) -> Result<String> {
 fn write(table: &str) -> Result<()> {
     let path = sh::root().join("docs/performance.md");
     let page = fs::read_to_string(&path).unwrap_or_else(|_| format!("# Performance\n\n{BEGIN}\n{END}\n"));
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .with_context(|| format!("{} has no line `{BEGIN}`", path.display()))?;
-    let (_, after) = rest
-        .split_once(END)
-        .with_context(|| format!("{} has no line `{END}`", path.display()))?;
-    fs::write(
-        &path,
-        format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", table.trim()),
-    )
-    .context("writing docs/performance.md")?;
+    let (before, rest) =
+        page.split_once(BEGIN).with_context(|| format!("{} has no line `{BEGIN}`", path.display()))?;
+    let (_, after) =
+        rest.split_once(END).with_context(|| format!("{} has no line `{END}`", path.display()))?;
+    fs::write(&path, format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", table.trim()))
+        .context("writing docs/performance.md")?;
     println!("written to docs/performance.md");
     Ok(())
 }
@@ -345,9 +282,8 @@ fn c_file(lines: usize) -> String {
         String::from("#include <math.h>\n#include <stddef.h>\n#include <stdlib.h>\n\n#define BLOCK 64\n\n");
     let mut count = text.lines().count();
     for (number, pattern) in PATTERNS.iter().cycle().enumerate() {
-        let function = pattern
-            .replace("@N", &number.to_string())
-            .replace("@K", &(number % 7 + 1).to_string());
+        let function =
+            pattern.replace("@N", &number.to_string()).replace("@K", &(number % 7 + 1).to_string());
         let function = function.trim_start();
         let length = function.lines().count() + 1;
         if count + length > lines {

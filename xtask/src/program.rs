@@ -13,8 +13,11 @@ pub enum Profile {
     Release,
 }
 
-/// Builds `warpwright` and gives the program's path.
+/// Builds `warpwright` and gives the program's path; or the one that WARPWRIGHT_PROGRAM names, to compare builds.
 pub fn build(profile: Profile) -> Result<PathBuf> {
+    if let Some(program) = std::env::var_os("WARPWRIGHT_PROGRAM") {
+        return Ok(program.into());
+    }
     let mut cargo = sh::cargo();
     cargo.args([
         "build",

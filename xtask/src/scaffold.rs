@@ -13,13 +13,8 @@ pub fn run(kind: &str, name: &str) -> Result<()> {
     let stem = name.replace('-', "_");
     let good = !stem.is_empty()
         && stem.starts_with(|c: char| c.is_ascii_lowercase())
-        && stem
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    ensure!(
-        good,
-        "`{name}` is no name: lower-case letters, digits and `-`, a letter first"
-    );
+        && stem.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    ensure!(good, "`{name}` is no name: lower-case letters, digits and `-`, a letter first");
     match kind {
         "lint" => lint(&sh::root(), &stem),
         "action" => action(&sh::root(), &stem),
@@ -30,14 +25,8 @@ pub fn run(kind: &str, name: &str) -> Result<()> {
 fn lint(root: &Path, stem: &str) -> Result<()> {
     let code = stem.replace('_', "-");
     let folder = root.join("server/crates/ide/src/lints");
-    write_new(
-        &folder.join(format!("{stem}.rs")),
-        &LINT.replace("@stem", stem).replace("@code", &code),
-    )?;
-    write_new(
-        &root.join(format!("docs/codes/{code}.md")),
-        &PAGE.replace("@code", &code),
-    )?;
+    write_new(&folder.join(format!("{stem}.rs")), &LINT.replace("@stem", stem).replace("@code", &code))?;
+    write_new(&root.join(format!("docs/codes/{code}.md")), &PAGE.replace("@code", &code))?;
     change(&folder.join("mod.rs"), |text| with_lint(text, stem))?;
     println!("Next: say in docs/codes/{code}.md what is wrong, why it matters and what to do; then find it.");
     Ok(())
@@ -53,9 +42,7 @@ fn action(root: &Path, stem: &str) -> Result<()> {
 
 fn with_lint(list: &str, stem: &str) -> Option<String> {
     let text = insert_sorted(list, &format!("mod {stem};"), is_mod)?;
-    insert_sorted(&text, &format!("    {stem}::LINT,"), |l| {
-        l.starts_with("    ") && l.ends_with("::LINT,")
-    })
+    insert_sorted(&text, &format!("    {stem}::LINT,"), |l| l.starts_with("    ") && l.ends_with("::LINT,"))
 }
 
 fn with_action(list: &str, stem: &str) -> Option<String> {
@@ -84,17 +71,10 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
 /// Changes the list of a module, or says that the list is not where it was when this was written.
 fn change(path: &Path, edit: impl FnOnce(&str) -> Option<String>) -> Result<()> {
     let old = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let new = edit(&old).with_context(|| {
-        format!(
-            "{} has no such list any more: add the lines by hand",
-            path.display()
-        )
-    })?;
+    let new = edit(&old)
+        .with_context(|| format!("{} has no such list any more: add the lines by hand", path.display()))?;
     fs::write(path, new).with_context(|| path.display().to_string())?;
-    println!(
-        "changed: {}",
-        path.strip_prefix(sh::root()).unwrap_or(path).display()
-    );
+    println!("changed: {}", path.strip_prefix(sh::root()).unwrap_or(path).display());
     Ok(())
 }
 
@@ -102,10 +82,7 @@ fn change(path: &Path, edit: impl FnOnce(&str) -> Option<String>) -> Result<()> 
 fn insert_sorted(text: &str, line: &str, is_entry: impl Fn(&str) -> bool) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let last = lines.iter().rposition(|l| is_entry(l))?;
-    let at = lines
-        .iter()
-        .position(|l| is_entry(l) && *l > line)
-        .unwrap_or(last + 1);
+    let at = lines.iter().position(|l| is_entry(l) && *l > line).unwrap_or(last + 1);
     lines.insert(at, line);
     Some(lines.join("\n") + "\n")
 }

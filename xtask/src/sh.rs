@@ -22,9 +22,7 @@ pub fn cargo() -> Command {
 /// Runs a command with its output on ours; anything but success is an error.
 pub fn run(command: &mut Command) -> Result<()> {
     let words = words(command);
-    let status = command
-        .status()
-        .with_context(|| format!("`{words}` could not be started"))?;
+    let status = command.status().with_context(|| format!("`{words}` could not be started"))?;
     if !status.success() {
         bail!("`{words}` failed ({status})");
     }
@@ -34,10 +32,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// Runs a command and keeps its output, whatever its exit code.
 pub fn output(command: &mut Command) -> Result<Output> {
     let words = words(command);
-    command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("`{words}` could not be started"))
+    command.stdin(Stdio::null()).output().with_context(|| format!("`{words}` could not be started"))
 }
 
 /// Runs a chatty command silently; its output is shown only when it fails.
@@ -46,11 +41,7 @@ pub fn quietly(command: &mut Command) -> Result<()> {
     let done = output(command)?;
     if !done.status.success() {
         let said = [done.stdout, done.stderr].concat();
-        bail!(
-            "`{words}` failed ({}):\n{}",
-            done.status,
-            last_lines(&String::from_utf8_lossy(&said), 60)
-        );
+        bail!("`{words}` failed ({}):\n{}", done.status, last_lines(&String::from_utf8_lossy(&said), 60));
     }
     Ok(())
 }
@@ -67,9 +58,7 @@ pub fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Where on PATH a program is.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 pub fn last_lines(text: &str, count: usize) -> String {
@@ -78,11 +67,8 @@ pub fn last_lines(text: &str, count: usize) -> String {
 }
 
 fn words(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let program =
+        Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     std::iter::once(program)
         .chain(command.get_args().map(|a| a.to_string_lossy().into_owned()))
         .collect::<Vec<_>>()

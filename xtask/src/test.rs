@@ -15,9 +15,7 @@ use crate::{sh, tools};
 pub fn run() -> Result<()> {
     let missing = install()?;
     let has_npm = !missing.iter().any(|m| m.tool == "packages of the extension");
-    sh::step("formatting", || {
-        sh::run(sh::cargo().args(["fmt", "--all", "--check"]))
-    })?;
+    sh::step("formatting", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])))?;
     sh::step("lints", || {
         sh::run(sh::cargo().args([
             "clippy",
@@ -33,16 +31,8 @@ pub fn run() -> Result<()> {
     if has_npm {
         sh::step("extension: types and unit tests", || {
             let folder = sh::root().join("vscode-extension");
-            sh::run(
-                Command::new("npm")
-                    .args(["run", "--silent", "check"])
-                    .current_dir(&folder),
-            )?;
-            sh::quietly(
-                Command::new("npm")
-                    .args(["run", "--silent", "test"])
-                    .current_dir(&folder),
-            )
+            sh::run(Command::new("npm").args(["run", "--silent", "check"]).current_dir(&folder))?;
+            sh::quietly(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&folder))
         })?;
     }
 

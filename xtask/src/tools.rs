@@ -41,10 +41,7 @@ const EDITORS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("neovim", "nvim"),
     ("chromium", "chromium"),
-    (
-        "fonts-dejavu-core",
-        "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf",
-    ),
+    ("fonts-dejavu-core", "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"),
     ("libkrb5-dev", "/usr/include/krb5.h"),
     ("pkg-config", "pkg-config"),
 ];
@@ -59,10 +56,7 @@ pub fn for_testing() -> Vec<Missing> {
     let mut missing = Vec::new();
     let mut attempt = |tool: &str, install: &dyn Fn() -> Result<()>| {
         if let Err(e) = install() {
-            missing.push(Missing {
-                tool: tool.to_owned(),
-                why: format!("{e:#}"),
-            });
+            missing.push(Missing { tool: tool.to_owned(), why: format!("{e:#}") });
         }
     };
     attempt("build tools", &for_building);
@@ -82,9 +76,7 @@ pub fn nvrtc() -> Result<()> {
         println!("   installing NVRTC's wheels (about 250 MB unpacked each)");
         sh::quietly(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
         sh::quietly(
-            Command::new(home.join("bin/python"))
-                .args(["-m", "pip", "install", "--quiet"])
-                .args(WHEELS),
+            Command::new(home.join("bin/python")).args(["-m", "pip", "install", "--quiet"]).args(WHEELS),
         )
     })
 }
@@ -96,11 +88,7 @@ pub fn npm_packages(part: &str) -> Result<()> {
         .with_context(|| format!("{part}/package-lock.json"))?;
     installed_once(&folder.join("node_modules"), &lock, || {
         println!("   installing the packages of {part}");
-        sh::quietly(
-            Command::new("npm")
-                .args(["ci", "--no-audit", "--no-fund"])
-                .current_dir(&folder),
-        )
+        sh::quietly(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))
     })
 }
 
@@ -129,8 +117,7 @@ fn code_server() -> Result<()> {
 fn npm_install(home: &Path, package: &str, node: Option<&Path>) -> Result<()> {
     fs::write(home.join("package.json"), "{\"private\": true}\n").context("package.json")?;
     let mut npm = Command::new("npm");
-    npm.current_dir(home)
-        .args(["install", "--no-package-lock", "--no-audit", "--no-fund"]);
+    npm.current_dir(home).args(["install", "--no-package-lock", "--no-audit", "--no-fund"]);
     npm.args(["--unsafe-perm", "--foreground-scripts", package]);
     if let Some(node) = node {
         let mut path = OsString::from(node.join("bin"));
@@ -164,11 +151,8 @@ fn debian(packages: &[(&str, &str)]) -> Result<()> {
             sh::on_path(probe).is_none()
         }
     };
-    let wanted: Vec<&str> = packages
-        .iter()
-        .filter(|(_, probe)| absent(probe))
-        .map(|(name, _)| *name)
-        .collect();
+    let wanted: Vec<&str> =
+        packages.iter().filter(|(_, probe)| absent(probe)).map(|(name, _)| *name).collect();
     if wanted.is_empty() {
         return Ok(());
     }
