@@ -1,0 +1,92 @@
+//! `warpwright analyze`: the findings of files, in the format asked for.
+
+use std::path::PathBuf;
+
+use base::CancelToken;
+use clap::{Args, ValueEnum};
+
+use super::report::{self, FileReport};
+use super::{note, print, Done, SourceArgs};
+use crate::files::{self, Input};
+
+#[derive(Args)]
+pub struct AnalyzeArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Exit with status 1 from this severity on
+    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "LEVEL")]
+    fail_on: FailOn,
+    /// C, C# or CUDA files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Sarif,
+    Github,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Hint,
+    Information,
+    Warning,
+    Error,
+    Never,
+}
+
+impl FailOn {
+    fn severity(self) -> Option<ide::Severity> {
+        Some(match self {
+            FailOn::Hint => ide::Severity::Hint,
+            FailOn::Information => ide::Severity::Information,
+            FailOn::Warning => ide::Severity::Warning,
+            FailOn::Error => ide::Severity::Error,
+            FailOn::Never => return None,
+        })
+    }
+}
+
+pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
+    let options = args.source.options();
+    let memo = ide::Memo::new();
+    let mut reports = Vec::new();
+    let mut failed = false;
+    for path in &args.files {
+        match files::read(path) {
+            Ok(input) => reports.push(analyze(input, &options, &memo)?),
+            Err(e) => {
+                failed = true;
+                note(&format!("error: {e}"));
+            }
+        }
+    }
+    print(&match args.format {
+        Format::Text => report::text(&reports),
+        Format::Json => report::json(&reports)?,
+        Format::Sarif => report::sarif(&reports)?,
+        Format::Github => report::github(&reports),
+    })?;
+    let level = args.fail_on.severity();
+    let found = reports.iter().flat_map(|r| &r.findings.diagnostics).any(|d| level.is_some_and(|l| d.severity >= l));
+    Ok(match (failed, found) {
+        (true, _) => Done::Code(2),
+        (false, true) => Done::Found,
+        (false, false) => Done::Ok,
+    })
+}
+
+/// The findings of one file with the full budget.
+pub fn analyze(input: Input, options: &ide::Options, memo: &ide::Memo) -> anyhow::Result<FileReport> {
+    let doc = ide::Doc::open(input.language, &input.name, input.text, options.clone());
+    let settings = ide::Settings::default();
+    let findings = ide::check(&doc, memo, &settings, ide::Tier::Full, &CancelToken::new())
+        .map_err(|_| anyhow::anyhow!("the analysis of {} was cancelled", input.path.display()))?;
+    Ok(FileReport { path: input.path, doc, findings })
+}

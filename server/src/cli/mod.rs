@@ -1,0 +1,118 @@
+//! The command line. One file per command; this one names them and turns outcomes into exit codes.
+
+mod analyze;
+mod bench;
+mod explain;
+mod offload;
+pub mod report;
+mod verify;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Says of loops whether they can run on a GPU, and rewrites them into checked CUDA kernels.
+#[derive(Parser)]
+#[command(name = "warpwright", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say of every loop whether its iterations can run at once, and why not
+    #[command(after_help = "Exit status: 0 nothing at or above the failing level, 1 findings, 2 could not run.")]
+    Analyze(analyze::AnalyzeArgs),
+    /// Rewrite loops into CUDA kernels with their host code
+    #[command(after_help = "Exit status: 0 files written, 1 refused (the reason is printed), 2 could not run.")]
+    Offload(offload::OffloadArgs),
+    /// Run the kernels of a file beside its loops and compare
+    #[command(after_help = "Exit status: 0 equal, 1 different or refused, 2 could not run.")]
+    Verify(verify::VerifyArgs),
+    /// Explain a finding's code
+    Explain(explain::ExplainArgs),
+    /// Serve an editor: the Language Server Protocol on standard input and output
+    Lsp {
+        /// Accepted because editors pass it; standard input and output are always used
+        #[arg(long)]
+        stdio: bool,
+        /// The editor's process (editors pass it; the same number comes with `initialize`)
+        #[arg(long = "clientProcessId", hide = true)]
+        client_process_id: Option<u32>,
+    },
+    /// Compile kernels for another warpwright: lines of JSON on standard input and output
+    Worker,
+    /// Analyze, offload and verify every file below a folder and measure it
+    Bench(bench::BenchArgs),
+    /// Print the settings as a JSON schema
+    #[command(hide = true)]
+    SettingsSchema,
+}
+
+/// What the compiler would be told.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SourceArgs {
+    /// Define a macro, as for the compiler
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    defines: Vec<String>,
+    /// Accepted as for the compiler; included files are not read yet
+    #[arg(short = 'I', value_name = "DIR")]
+    includes: Vec<PathBuf>,
+}
+
+impl SourceArgs {
+    fn options(&self) -> ide::Options {
+        if !self.includes.is_empty() {
+            note("-I has no effect yet: included files are not read.");
+        }
+        ide::Options { defines: self.defines.iter().map(|d| crate::settings::parse_define(d)).collect() }
+    }
+}
+
+/// What a command ends with.
+pub enum Done {
+    Ok,
+    /// Findings, a difference, a refusal.
+    Found,
+    /// An exit status of its own.
+    Code(u8),
+}
+
+pub fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Analyze(args) => analyze::run(&args),
+        Command::Offload(args) => offload::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Lsp { stdio: _, client_process_id: _ } => crate::lsp::run().map(Done::Code),
+        Command::Worker => return device::worker::main(),
+        Command::Bench(args) => bench::run(&args),
+        Command::SettingsSchema => print(&format!("{:#}\n", crate::settings::schema())).map(|()| Done::Ok),
+    };
+    match outcome {
+        Ok(Done::Ok) => ExitCode::SUCCESS,
+        Ok(Done::Found) => ExitCode::from(1),
+        Ok(Done::Code(code)) => ExitCode::from(code),
+        Err(e) => {
+            note(&format!("error: {e:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Writes to standard output. A reader that left early (`| head`) ends the program quietly.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        done => Ok(done?),
+    }
+}
+
+/// Writes a line to standard error.
+pub fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,340 @@
+//! Findings as text for people, as the JSON of the command line's contract, as SARIF and as GitHub's annotations.
+//!
+//! All four are views of the same findings, which are the editor's. Lines and columns are 1-based; columns count
+//! UTF-8 bytes, in SARIF and in annotations, whose readers count so, UTF-16 units.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::{json, Value};
+use text::PositionEncoding;
+
+/// Results that GitHub takes in one run.
+const SARIF_MAX_RESULTS: usize = 25_000;
+/// A source line is shown up to here.
+const SHOWN_LINE_CHARS: usize = 160;
+
+pub struct FileReport {
+    pub path: PathBuf,
+    pub doc: ide::Doc,
+    pub findings: ide::Findings,
+}
+
+impl FileReport {
+    fn path(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// 1-based begin and end of a finding.
+    fn place(&self, span: base::Span, encoding: PositionEncoding) -> [u32; 4] {
+        let range = self.doc.text().range_of(span, encoding);
+        [range.start.line + 1, range.start.character + 1, range.end.line + 1, range.end.character + 1]
+    }
+}
+
+pub fn language_name(language: ide::Language) -> &'static str {
+    match language {
+        ide::Language::C => "c",
+        ide::Language::CSharp => "csharp",
+        ide::Language::Cuda => "cuda",
+    }
+}
+
+/// For people: each finding with its line, then what all loops are.
+pub fn text(reports: &[FileReport]) -> String {
+    let mut out = String::new();
+    for report in reports {
+        for diagnostic in &report.findings.diagnostics {
+            finding(&mut out, report, diagnostic);
+        }
+        let _ = writeln!(out, "{}: {}\n", report.path(), tally(&report.findings));
+    }
+    if reports.len() > 1 {
+        let all = reports.iter().flat_map(|r| r.findings.loops.iter());
+        let _ = writeln!(out, "{} files: {}", reports.len(), tally_of(all));
+    }
+    out
+}
+
+fn finding(out: &mut String, report: &FileReport, d: &ide::Diagnostic) {
+    let [line, column, end_line, end_column] = report.place(d.span, PositionEncoding::Utf8);
+    let _ = writeln!(out, "{}:{line}:{column}: {}[{}]: {}", report.path(), d.severity.name(), d.code, d.message);
+    let source = report.doc.text().line(line - 1).into_owned();
+    let number = line.to_string();
+    let shown: String = source.chars().take(SHOWN_LINE_CHARS).collect::<String>().trim_end().to_owned();
+    let _ = writeln!(out, " {number} | {}", shown.replace('\t', " "));
+    // the caret line counts characters, the finding bytes
+    let chars = |bytes: u32| source.char_indices().take_while(|(at, _)| *at < bytes as usize).count();
+    let from = chars(column - 1);
+    let to = if end_line == line { chars(end_column - 1) } else { shown.chars().count() };
+    if from <= shown.chars().count() {
+        let carets = to.min(shown.chars().count()).saturating_sub(from).max(1);
+        let _ = writeln!(out, " {:w$} | {:from$}{:^<carets$}", "", "", "", w = number.len());
+    }
+    for related in &d.related {
+        let [line, column, ..] = report.place(related.span, PositionEncoding::Utf8);
+        let _ = writeln!(out, " {:w$} = {line}:{column}: {}", "", related.message, w = number.len());
+    }
+}
+
+/// `3 loops: 1 independent, 1 reduction, 1 sequential`.
+pub fn tally(findings: &ide::Findings) -> String {
+    tally_of(findings.loops.iter())
+}
+
+fn tally_of<'a>(loops: impl Iterator<Item = &'a ide::LoopFinding>) -> String {
+    let verdicts: Vec<&str> = loops.map(|l| l.report.verdict).collect();
+    let parts: Vec<String> = ["independent", "reduction", "sequential", "unknown"]
+        .iter()
+        .map(|verdict| (verdicts.iter().filter(|v| *v == verdict).count(), verdict))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, verdict)| format!("{count} {verdict}"))
+        .collect();
+    let loops = if verdicts.len() == 1 { "loop" } else { "loops" };
+    match parts.is_empty() {
+        true => "no loops".to_owned(),
+        false => format!("{} {loops}: {}", verdicts.len(), parts.join(", ")),
+    }
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    files: Vec<File<'a>>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    path: String,
+    language: &'static str,
+    loops: Vec<Loop<'a>>,
+    diagnostics: Vec<Diagnostic<'a>>,
+}
+
+#[derive(Serialize)]
+struct Loop<'a> {
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    function: &'a str,
+    verdict: &'a str,
+    conditions: Vec<Condition<'a>>,
+    private: &'a [String],
+    reductions: Vec<Reduction<'a>>,
+    dependences: Vec<Dependence<'a>>,
+    obstacles: Vec<Obstacle<'a>>,
+    thread_map: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Condition<'a> {
+    kind: &'a str,
+    text: &'a str,
+    met_by: &'a str,
+}
+
+#[derive(Serialize)]
+struct Reduction<'a> {
+    variable: &'a str,
+    operator: &'a str,
+}
+
+#[derive(Serialize)]
+struct LineColumn {
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize)]
+struct Dependence<'a> {
+    kind: &'a str,
+    variable: &'a str,
+    source: LineColumn,
+    sink: LineColumn,
+    direction: &'a [&'static str],
+    distance: &'a [Option<i64>],
+    witness: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Obstacle<'a> {
+    kind: &'a str,
+    text: &'a str,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize)]
+struct Diagnostic<'a> {
+    code: &'a str,
+    severity: &'a str,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    message: &'a str,
+}
+
+/// The contract of DESIGN, "What the command line promises".
+pub fn json(reports: &[FileReport]) -> anyhow::Result<String> {
+    let files = reports
+        .iter()
+        .map(|r| File {
+            path: r.path(),
+            language: language_name(r.doc.language()),
+            loops: r.findings.loops.iter().map(|l| loop_json(&l.report)).collect(),
+            diagnostics: r.findings.diagnostics.iter().map(|d| diagnostic_json(r, d)).collect(),
+        })
+        .collect();
+    Ok(serde_json::to_string_pretty(&Report { version: 1, files })? + "\n")
+}
+
+fn diagnostic_json<'a>(report: &FileReport, d: &'a ide::Diagnostic) -> Diagnostic<'a> {
+    let [line, column, end_line, end_column] = report.place(d.span, PositionEncoding::Utf8);
+    Diagnostic { code: d.code, severity: d.severity.name(), line, column, end_line, end_column, message: &d.message }
+}
+
+/// One loop as in the JSON contract; the editor's `showDependences` answers it too.
+pub fn loop_value(report: &ide::LoopReport) -> Value {
+    json!(loop_json(report))
+}
+
+fn loop_json(l: &ide::LoopReport) -> Loop<'_> {
+    let at = |p: &ide::LineColumn| LineColumn { line: p.line, column: p.column };
+    Loop {
+        line: l.line,
+        column: l.column,
+        end_line: l.end_line,
+        end_column: l.end_column,
+        function: &l.function,
+        verdict: l.verdict,
+        conditions: l
+            .conditions
+            .iter()
+            .map(|c| Condition { kind: c.kind, text: &c.text, met_by: c.met_by })
+            .collect(),
+        private: &l.private,
+        reductions: l
+            .reductions
+            .iter()
+            .map(|r| Reduction { variable: &r.variable, operator: r.operator })
+            .collect(),
+        dependences: l
+            .dependences
+            .iter()
+            .map(|d| Dependence {
+                kind: d.kind,
+                variable: &d.variable,
+                source: at(&d.source),
+                sink: at(&d.sink),
+                direction: &d.direction,
+                distance: &d.distance,
+                witness: d.witness.as_deref(),
+            })
+            .collect(),
+        obstacles: l
+            .obstacles
+            .iter()
+            .map(|o| Obstacle { kind: o.kind, text: &o.text, line: o.line, column: o.column })
+            .collect(),
+        thread_map: l.thread_map.as_ref().map(|t| {
+            let maps: serde_json::Map<String, Value> =
+                t.maps.iter().map(|(statement, map)| (statement.clone(), json!(map))).collect();
+            json!({"dimension": t.dimension, "maps": maps, "threads": t.threads})
+        }),
+    }
+}
+
+/// SARIF 2.1.0, what code-scanning services take.
+pub fn sarif(reports: &[FileReport]) -> anyhow::Result<String> {
+    let level = |severity: ide::Severity| match severity {
+        ide::Severity::Hint | ide::Severity::Information => "note",
+        ide::Severity::Warning => "warning",
+        ide::Severity::Error => "error",
+    };
+    let region = |report: &FileReport, span: base::Span| {
+        let [line, column, end_line, end_column] = report.place(span, PositionEncoding::Utf16);
+        json!({"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column})
+    };
+    let mut results: Vec<(ide::Severity, Value)> = Vec::new();
+    for report in reports {
+        let artifact = json!({"uri": sarif_uri(report)});
+        for d in &report.findings.diagnostics {
+            let related: Vec<Value> = d
+                .related
+                .iter()
+                .enumerate()
+                .map(|(id, r)| {
+                    let place = json!({"artifactLocation": artifact, "region": region(report, r.span)});
+                    json!({"id": id, "message": {"text": r.message}, "physicalLocation": place})
+                })
+                .collect();
+            let place = json!({"artifactLocation": artifact, "region": region(report, d.span)});
+            let result = json!({
+                "ruleId": d.code, "level": level(d.severity), "message": {"text": d.message},
+                "locations": [{"physicalLocation": place}], "relatedLocations": related,
+            });
+            results.push((d.severity, result));
+        }
+    }
+    // where there are too many, the grave ones stay
+    if results.len() > SARIF_MAX_RESULTS {
+        results.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
+        super::note(&format!("note: only the gravest {SARIF_MAX_RESULTS} of {} results are listed.", results.len()));
+        results.truncate(SARIF_MAX_RESULTS);
+    }
+    let rules: Vec<Value> = ide::codes()
+        .map(|code| json!({"id": code.code, "shortDescription": {"text": code.summary}}))
+        .collect();
+    let driver = json!({"name": "warpwright", "version": env!("CARGO_PKG_VERSION"), "rules": rules});
+    let results: Vec<Value> = results.into_iter().map(|(_, result)| result).collect();
+    let run = json!({"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results});
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run],
+    });
+    Ok(serde_json::to_string_pretty(&log)? + "\n")
+}
+
+/// A relative reference with `/`, its special characters escaped.
+fn sarif_uri(report: &FileReport) -> String {
+    let path = report.path().replace('\\', "/");
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
+            _ => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+/// GitHub's workflow commands: one annotation a finding.
+pub fn github(reports: &[FileReport]) -> String {
+    let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
+    let mut out = String::new();
+    for report in reports {
+        for d in &report.findings.diagnostics {
+            let kind = match d.severity {
+                ide::Severity::Hint | ide::Severity::Information => "notice",
+                ide::Severity::Warning => "warning",
+                ide::Severity::Error => "error",
+            };
+            let [line, column, end_line, end_column] = report.place(d.span, PositionEncoding::Utf16);
+            // GitHub takes columns only for findings on one line
+            let end = if line == end_line { format!(",endColumn={end_column}") } else { String::new() };
+            let _ = writeln!(
+                out,
+                "::{kind} file={},line={line},endLine={end_line},col={column}{end},title=warpwright {}::{}",
+                property(&report.path()),
+                property(d.code),
+                data(&d.message)
+            );
+        }
+    }
+    out
+}

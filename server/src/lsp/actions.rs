@@ -1,0 +1,165 @@
+//! Code actions: listed out of facts, made into edits when the client asks for one of them.
+//!
+//! A client that cannot resolve lazily gets cheap edits at once and the others as commands, as does one that cannot
+//! create files: the server then writes them itself.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
+use tower_lsp::ls_types as lsp;
+
+use super::document::{Analyzed, View};
+use super::edits::{self, Plan};
+use super::host::Context;
+use super::document::range_from_lsp;
+
+/// What an action carries from its listing to its making.
+#[derive(Serialize, Deserialize, Debug, Clone)]
+pub struct ActionData {
+    pub uri: lsp::Uri,
+    pub version: i32,
+    pub id: String,
+}
+
+/// The actions at a range.
+pub fn list(context: &Context, range: lsp::Range, only: Option<&[lsp::CodeActionKind]>) -> lsp::CodeActionResponse {
+    let view = &context.view;
+    let Some(analyzed) = &view.analyzed else { return Vec::new() };
+    let span = view.text.span_of(range_from_lsp(range), context.caps.encoding);
+    let mut listed = Vec::new();
+    for action in ide::actions(&analyzed.doc, &analyzed.findings, span) {
+        if wanted(only, action.kind.name()) {
+            listed.extend(one(context, analyzed, &action));
+        }
+        // what can be offloaded can be compared with its kernel
+        if action.kind == ide::ActionKind::Offload && action.disabled.is_none() && wanted(only, VERIFY_KIND) {
+            let data = data(view, &action);
+            let title = "Verify against the kernel (simulator)".to_owned();
+            listed.push(as_command(context, title, VERIFY_KIND, "warpwright.verify", &data));
+        }
+    }
+    listed
+}
+
+const VERIFY_KIND: &str = "refactor.rewrite.warpwright.verify";
+
+fn wanted(only: Option<&[lsp::CodeActionKind]>, kind: &str) -> bool {
+    let fits = |wish: &lsp::CodeActionKind| {
+        let wish = wish.as_str();
+        wish.is_empty() || kind == wish || kind.strip_prefix(wish).is_some_and(|rest| rest.starts_with('.'))
+    };
+    only.is_none_or(|wishes| wishes.is_empty() || wishes.iter().any(fits))
+}
+
+fn data(view: &View, action: &ide::Action) -> ActionData {
+    ActionData { uri: view.uri.clone(), version: view.version, id: action.id.as_str().to_owned() }
+}
+
+fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<lsp::CodeActionOrCommand> {
+    let (caps, view) = (&context.caps, &context.view);
+    if action.disabled.is_some() && !(caps.action_disabled && caps.action_literals) {
+        return None;
+    }
+    let data = data(view, action);
+    let mut listed = lsp::CodeAction {
+        title: action.title.clone(),
+        kind: Some(action.kind.name().into()),
+        diagnostics: (!action.diagnostics.is_empty())
+            .then(|| action.diagnostics.iter().filter_map(|k| view.diagnostics.get(*k).cloned()).collect()),
+        is_preferred: (caps.action_preferred && action.preferred).then_some(true),
+        ..Default::default()
+    };
+    if let Some(reason) = &action.disabled {
+        listed.disabled = Some(lsp::CodeActionDisabled { reason: reason.clone() });
+        return Some(listed.into());
+    }
+    let command = command_of(action);
+    let makes_files = action.kind == ide::ActionKind::Offload;
+    if action.kind == ide::ActionKind::Explain || !caps.action_literals {
+        return Some(as_command(context, listed.title, action.kind.name(), command, &data));
+    }
+    if makes_files && !edits::client_creates(caps) {
+        if !caps.applies_edits {
+            return None;
+        }
+        listed.command = Some(command_to(&listed.title, command, &data));
+    } else if caps.action_resolve {
+        listed.data = Some(json!(data));
+    } else if makes_files && caps.applies_edits {
+        listed.command = Some(command_to(&listed.title, command, &data));
+    } else {
+        let made = make(context, analyzed, &data.id).ok()?;
+        let Made::Edit(plan) = made else { return None };
+        listed.edit = Some(plan.to_lsp(caps));
+    }
+    Some(listed.into())
+}
+
+/// The command that does what the action does.
+fn command_of(action: &ide::Action) -> &'static str {
+    match action.kind {
+        ide::ActionKind::Offload => "warpwright.offload",
+        ide::ActionKind::Mark => "warpwright.mark",
+        ide::ActionKind::QuickFix => "warpwright.unmark",
+        ide::ActionKind::Explain => "warpwright.explain",
+    }
+}
+
+fn command_to(title: &str, command: &str, data: &ActionData) -> lsp::Command {
+    lsp::Command { title: title.to_owned(), command: command.to_owned(), arguments: Some(vec![json!(data)]) }
+}
+
+fn as_command(
+    context: &Context,
+    title: String,
+    kind: &'static str,
+    command: &str,
+    data: &ActionData,
+) -> lsp::CodeActionOrCommand {
+    let command = command_to(&title, command, data);
+    if !context.caps.action_literals {
+        return command.into();
+    }
+    lsp::CodeAction { title, kind: Some(kind.into()), command: Some(command), ..Default::default() }.into()
+}
+
+/// What an action came to.
+pub enum Made {
+    Edit(Plan),
+    Show { title: String, markdown: String },
+}
+
+/// Makes the action that was listed for `data.version`, or says that the text is another now.
+pub fn make_for(context: &Context, data: &ActionData) -> Result<Made> {
+    if context.view.version != data.version {
+        return Err(stale());
+    }
+    let Some(analyzed) = &context.view.analyzed else { return Err(stale()) };
+    make(context, analyzed, &data.id)
+}
+
+/// Makes an action of this view.
+pub fn make(context: &Context, analyzed: &Analyzed, id: &str) -> Result<Made> {
+    let id = ide::ActionId::new(id);
+    let resolved = ide::resolve(&analyzed.doc, &analyzed.findings, &analyzed.memo, &id, &context.cancel);
+    match resolved {
+        Ok(ide::Resolved::Edit(edit)) => {
+            edits::plan(&edit, &context.view, &context.caps).map(Made::Edit).map_err(failed)
+        }
+        Ok(ide::Resolved::Show { title, markdown }) => Ok(Made::Show { title, markdown }),
+        Err(ide::ResolveError::Stale) => Err(stale()),
+        Err(ide::ResolveError::Refused(reason)) => Err(failed(reason)),
+        Err(ide::ResolveError::Cancelled) => Err(Error::request_cancelled()),
+    }
+}
+
+/// The answer to a question about a text that is no longer there.
+pub fn stale() -> Error {
+    let message = "The document has changed since the action was listed. List the actions again.";
+    Error { code: ErrorCode::ContentModified, message: message.into(), data: None }
+}
+
+/// LSP's RequestFailed: understood, and not possible for a reason.
+pub fn failed(reason: String) -> Error {
+    Error { code: ErrorCode::ServerError(-32803), message: reason.into(), data: None }
+}

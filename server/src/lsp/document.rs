@@ -1,0 +1,172 @@
+//! One open document as the owner of the state keeps it, and the snapshots it hands out.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use base::CancelToken;
+use serde_json::Value;
+use text::{Applied, Position, PositionEncoding, PositionRange, Text};
+use tower_lsp::ls_types as lsp;
+
+use super::host::Ask;
+
+/// After so many unparsed edits the document is read afresh: cheaper than telling a parser of each.
+const MAX_PENDING_EDITS: usize = 512;
+/// A document whose analysis panicked so often is left alone until it is opened again.
+const MAX_PANICS: u8 = 2;
+
+/// An immutable version of a document with what is known of it.
+#[derive(Clone)]
+pub struct View {
+    pub uri: lsp::Uri,
+    /// The client's number for this text.
+    pub version: i32,
+    /// Ours: counts every change of text or settings.
+    pub generation: u64,
+    pub text: Text,
+    /// `None`: a language that is not read, or a document that was given up.
+    pub analyzed: Option<Analyzed>,
+    /// The same findings in the client's words, ready to be sent.
+    pub diagnostics: Arc<Vec<lsp::Diagnostic>>,
+    pub tier: ide::Tier,
+}
+
+/// A document with its findings; they belong together.
+#[derive(Clone)]
+pub struct Analyzed {
+    pub doc: ide::Doc,
+    pub findings: Arc<ide::Findings>,
+    /// Facts of the whole session, for what is computed on demand.
+    pub memo: Arc<ide::Memo>,
+}
+
+/// What runs for a document now.
+pub struct Running {
+    pub generation: u64,
+    pub cancel: CancelToken,
+}
+
+pub struct Document {
+    pub uri: lsp::Uri,
+    /// Different each time a document is opened: answers for a closed one are recognized.
+    pub epoch: u64,
+    pub version: i32,
+    pub generation: u64,
+    pub text: Text,
+    pub language: Option<ide::Language>,
+    /// What the parser last saw; `pending` leads from there to `text`.
+    pub doc: Option<ide::Doc>,
+    pub pending: Vec<Applied>,
+    /// Counts how often reading began afresh, so that what was parsed before is recognized and dropped.
+    pub readings: u64,
+    pub running: Option<Running>,
+    pub view: Option<Arc<View>>,
+    pub wants_full: bool,
+    pub last_change: Instant,
+    /// Requests that wait for the analysis of the newest text.
+    pub waiting: Vec<Ask>,
+    pub panics: u8,
+    /// What was last published, to send nothing twice.
+    pub published: Option<(i32, Value)>,
+    /// What the compiler said of this generation's kernels.
+    pub compiled: Option<(u64, Arc<Vec<lsp::Diagnostic>>)>,
+}
+
+impl Document {
+    pub fn open(uri: lsp::Uri, epoch: u64, generation: u64, language_id: &str, version: i32, text: Text) -> Document {
+        let name = file_name(&uri);
+        let language = ide::Doc::detect(&name, Some(language_id).filter(|id| !id.is_empty()), &text);
+        Document {
+            uri,
+            epoch,
+            version,
+            generation,
+            text,
+            language,
+            doc: None,
+            pending: Vec::new(),
+            readings: 0,
+            running: None,
+            view: None,
+            wants_full: false,
+            last_change: Instant::now(),
+            waiting: Vec::new(),
+            panics: 0,
+            published: None,
+            compiled: None,
+        }
+    }
+
+    /// Applies the changes of one notification, in order. What cannot be applied is named; the text then stays as it
+    /// was before that change.
+    pub fn change(
+        &mut self,
+        version: i32,
+        changes: Vec<lsp::TextDocumentContentChangeEvent>,
+        encoding: PositionEncoding,
+    ) -> Result<(), text::EditError> {
+        if version <= self.version {
+            tracing::warn!(
+                "{}: version {version} after version {}; changes are applied in the order in which they came",
+                self.uri.as_str(),
+                self.version
+            );
+        }
+        self.version = version;
+        for change in changes {
+            let range = change.range.map(range_from_lsp);
+            let applied = self.text.apply_lsp_change(range, &change.text, encoding)?;
+            self.text = applied.text.clone();
+            if applied.edit.is_some() {
+                self.pending.push(applied);
+            }
+        }
+        if self.pending.len() > MAX_PENDING_EDITS {
+            self.read_afresh();
+        }
+        Ok(())
+    }
+
+    /// Forgets what the parser saw.
+    pub fn read_afresh(&mut self) {
+        self.pending.clear();
+        self.doc = None;
+        self.readings += 1;
+    }
+
+    pub fn given_up(&self) -> bool {
+        self.panics >= MAX_PANICS
+    }
+
+    /// The view of the newest text, if it is there.
+    pub fn current(&self) -> Option<&Arc<View>> {
+        self.view.as_ref().filter(|v| v.generation == self.generation)
+    }
+
+    /// A view without findings.
+    pub fn bare_view(&self, diagnostics: Vec<lsp::Diagnostic>) -> View {
+        View {
+            uri: self.uri.clone(),
+            version: self.version,
+            generation: self.generation,
+            text: self.text.clone(),
+            analyzed: None,
+            diagnostics: Arc::new(diagnostics),
+            tier: ide::Tier::Full,
+        }
+    }
+}
+
+/// The last part of the path, decoded: `lu.c`.
+pub fn file_name(uri: &lsp::Uri) -> String {
+    let path = uri.path().decode().to_string_lossy().into_owned();
+    path.rsplit(['/', '\\']).next().unwrap_or("").to_owned()
+}
+
+pub fn position_from_lsp(position: lsp::Position) -> Position {
+    Position::new(position.line, position.character)
+}
+
+pub fn range_from_lsp(range: lsp::Range) -> PositionRange {
+    PositionRange::new(position_from_lsp(range.start), position_from_lsp(range.end))
+}

@@ -1,0 +1,171 @@
+//! Edits of `ide` as LSP's workspace edits, and the writing of new files for clients that cannot create any.
+//!
+//! A file that exists is never replaced: a new file whose name is taken gets the next free one.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use tower_lsp::ls_types as lsp;
+
+use super::caps::Caps;
+use super::document::View;
+use super::to_lsp;
+use crate::files;
+
+/// Names that are tried for a new file: `a.cu`, `a_2.cu`, …
+const MAX_NAMES: u32 = 1000;
+
+/// Whether the client can carry out an edit that creates files by itself.
+pub fn client_creates(caps: &Caps) -> bool {
+    caps.document_changes && caps.creates_files
+}
+
+/// A new file and where it goes.
+#[derive(Debug)]
+pub struct NewFile {
+    pub uri: lsp::Uri,
+    pub path: Option<PathBuf>,
+    pub text: String,
+}
+
+/// An edit in parts: what the client does to the document, and what files come into being.
+pub struct Plan {
+    document: lsp::Uri,
+    version: i32,
+    edits: Vec<lsp::TextEdit>,
+    pub create: Vec<NewFile>,
+}
+
+/// Puts an edit of `view`'s text into LSP's words.
+pub fn plan(edit: &ide::WorkspaceEdit, view: &View, caps: &Caps) -> Result<Plan, String> {
+    let mut edits = Vec::new();
+    for file in &edit.edits {
+        if let Some(name) = &file.file {
+            return Err(format!("The action would edit {name} too, which this server does not do yet."));
+        }
+        let positions = file.edits.to_positions(&view.text, caps.encoding).map_err(|e| e.to_string())?;
+        edits.extend(positions.into_iter().map(|e| lsp::TextEdit {
+            range: lsp::Range { start: to_lsp::position(e.range.start), end: to_lsp::position(e.range.end) },
+            new_text: e.text,
+        }));
+    }
+    let mut create = Vec::new();
+    for file in &edit.create {
+        create.extend(place(file, view)?);
+    }
+    Ok(Plan { document: view.uri.clone(), version: view.version, edits, create })
+}
+
+/// Where a new file goes: beside the document, under a name that is free. `None`: it is there already, word for word.
+fn place(file: &ide::NewFile, view: &View) -> Result<Option<NewFile>, String> {
+    let (stem, extension) = match file.name.rsplit_once('.') {
+        Some((stem, extension)) => (stem, format!(".{extension}")),
+        None => (file.name.as_str(), String::new()),
+    };
+    for number in 1..=MAX_NAMES {
+        let name = match number {
+            1 => file.name.clone(),
+            n => format!("{stem}_{n}{extension}"),
+        };
+        let uri = sibling(&view.uri, &name).ok_or("The document's address has no folder.")?;
+        let path = local_path(&uri);
+        let taken = path.as_ref().is_some_and(|p| p.symlink_metadata().is_ok());
+        if !taken {
+            return Ok(Some(NewFile { uri, path, text: file.text.clone() }));
+        }
+        let same = path.and_then(|p| std::fs::read_to_string(p).ok()).is_some_and(|text| text == file.text);
+        if same {
+            return Ok(None);
+        }
+    }
+    Err(format!("All names like {} are taken. Remove the kernel files that are no longer needed.", file.name))
+}
+
+impl Plan {
+    /// For clients that create files: everything in one edit. For others the document's part.
+    pub fn to_lsp(&self, caps: &Caps) -> lsp::WorkspaceEdit {
+        if !caps.document_changes {
+            // a hash map keyed by addresses, whose interior is only nominally mutable
+            #[allow(clippy::mutable_key_type)]
+            let changes = HashMap::from([(self.document.clone(), self.edits.clone())]);
+            return lsp::WorkspaceEdit { changes: Some(changes), ..Default::default() };
+        }
+        let document = edit_of(self.document.clone(), Some(self.version), self.edits.clone());
+        let changes = if client_creates(caps) && !self.create.is_empty() {
+            let mut operations = Vec::new();
+            for file in &self.create {
+                let options =
+                    lsp::CreateFileOptions { overwrite: Some(false), ignore_if_exists: Some(false) };
+                let create = lsp::CreateFile { uri: file.uri.clone(), options: Some(options), annotation_id: None };
+                operations.push(lsp::DocumentChangeOperation::Op(lsp::ResourceOp::Create(create)));
+                let all = lsp::TextEdit { range: lsp::Range::default(), new_text: file.text.clone() };
+                operations.push(lsp::DocumentChangeOperation::Edit(edit_of(file.uri.clone(), None, vec![all])));
+            }
+            operations.push(lsp::DocumentChangeOperation::Edit(document));
+            lsp::DocumentChanges::Operations(operations)
+        } else {
+            lsp::DocumentChanges::Edits(vec![document])
+        };
+        lsp::WorkspaceEdit { document_changes: Some(changes), ..Default::default() }
+    }
+
+    /// Writes the new files, all or none.
+    pub fn write_files(&self) -> Result<Vec<PathBuf>, String> {
+        let mut written: Vec<PathBuf> = Vec::new();
+        for file in &self.create {
+            let done = match &file.path {
+                None => Err("the document is not a file; save it first".to_owned()),
+                Some(path) => files::write(path, &file.text, files::Existing::Keep).map_err(|e| e.to_string()),
+            };
+            match (done, &file.path) {
+                (Ok(()), Some(path)) => written.push(path.clone()),
+                (done, _) => {
+                    take_back(&written);
+                    let why = done.err().unwrap_or_default();
+                    return Err(format!("{} could not be written: {why}.", file.uri.as_str()));
+                }
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// Removes files that this call has written, after the rest of its edit was refused.
+pub fn take_back(written: &[PathBuf]) {
+    for path in written {
+        if let Err(e) = std::fs::remove_file(path) {
+            tracing::warn!("{} could not be removed again: {e}", path.display());
+        }
+    }
+}
+
+fn edit_of(uri: lsp::Uri, version: Option<i32>, edits: Vec<lsp::TextEdit>) -> lsp::TextDocumentEdit {
+    lsp::TextDocumentEdit {
+        text_document: lsp::OptionalVersionedTextDocumentIdentifier { uri, version },
+        edits: edits.into_iter().map(lsp::OneOf::Left).collect(),
+    }
+}
+
+/// The address of a file beside a document. Unsaved documents (`untitled:`) have no folder, and get one name more.
+fn sibling(document: &lsp::Uri, name: &str) -> Option<lsp::Uri> {
+    let address = document.as_str();
+    let escaped: String = name
+        .bytes()
+        .map(|b| match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(b).to_string(),
+            _ => format!("%{b:02X}"),
+        })
+        .collect();
+    let path_end = address.find(['?', '#']).unwrap_or(address.len());
+    let path = address.get(..path_end)?;
+    let folder = match path.rfind('/') {
+        Some(slash) => path.get(..=slash)?,
+        None => path.get(..=path.find(':')?)?,
+    };
+    format!("{folder}{escaped}").parse().ok()
+}
+
+pub fn local_path(uri: &lsp::Uri) -> Option<PathBuf> {
+    let is_file = uri.scheme().as_str().eq_ignore_ascii_case("file");
+    uri.to_file_path().filter(|_| is_file).map(|p| p.into_owned())
+}

@@ -1,0 +1,579 @@
+//! The owner of the state: one thread that alone reads and writes documents and settings.
+//!
+//! Handlers send it messages; what takes time runs on the pool with an immutable [`View`] and reports back as another
+//! message. It never waits for anything but the next message, so an edit is applied as soon as it arrives. Per
+//! document one analysis runs at a time, for the newest text; an edit cancels it.
+
+use std::collections::HashMap;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use base::CancelToken;
+use serde_json::{json, Value};
+use text::Text;
+use tower_lsp::{ls_types as lsp, Client};
+
+use super::caps::Caps;
+use super::compile;
+use super::document::{Analyzed, Document, Running, View};
+use super::outgoing::Outgoing;
+use super::pool::Pool;
+use super::to_lsp;
+use super::transport::panic_text;
+use crate::settings::Settings;
+
+/// Messages that may wait before the reader of the input waits too.
+const INBOX: usize = 4096;
+
+/// Why a request cannot be answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    UnknownDocument(String),
+    /// The text changed before the answer was there.
+    Changed,
+}
+
+/// A request that needs a document.
+pub struct Ask {
+    pub uri: lsp::Uri,
+    pub need: Need,
+    pub cancel: CancelToken,
+    pub run: Box<dyn FnOnce(Result<Context, Refusal>) + Send>,
+}
+
+/// Which text a request is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// The text when it was asked: it names places in it.
+    ThisText,
+    /// Whatever is newest when the answer is made.
+    Newest,
+}
+
+/// What a request's work sees.
+#[derive(Clone)]
+pub struct Context {
+    pub view: Arc<View>,
+    pub settings: Arc<Settings>,
+    pub caps: Arc<Caps>,
+    pub cancel: CancelToken,
+}
+
+/// What happens.
+pub enum Message {
+    Open { uri: lsp::Uri, language_id: String, version: i32, text: String },
+    Change { uri: lsp::Uri, version: i32, changes: Vec<lsp::TextDocumentContentChangeEvent> },
+    Save { uri: lsp::Uri },
+    Close { uri: lsp::Uri },
+    Settings(Value),
+    FilesChanged,
+    Ask(Ask),
+    Analyzed(Outcome),
+    Compiled { uri: lsp::Uri, epoch: u64, generation: u64, diagnostics: Vec<lsp::Diagnostic> },
+}
+
+/// What became of an analysis.
+pub struct Outcome {
+    uri: lsp::Uri,
+    epoch: u64,
+    generation: u64,
+    readings: u64,
+    result: Result<Done, Failure>,
+}
+
+struct Done {
+    doc: ide::Doc,
+    /// `None`: cancelled.
+    view: Option<View>,
+}
+
+struct Failure(String);
+
+/// How others reach the host.
+#[derive(Clone)]
+pub struct HostHandle(SyncSender<Message>);
+
+impl HostHandle {
+    /// Sends a message. Only full inboxes make it wait.
+    pub fn send(&self, message: Message) {
+        if self.0.send(message).is_err() {
+            tracing::error!("the owner of the state is gone");
+        }
+    }
+}
+
+/// What the host works with.
+pub struct Tools {
+    pub outgoing: Outgoing,
+    pub pool: Pool,
+    pub runtime: tokio::runtime::Handle,
+    pub caps: Arc<OnceLock<Arc<Caps>>>,
+    pub client: Client,
+}
+
+struct Host {
+    inbox: HostHandle,
+    tools: Tools,
+    documents: HashMap<String, Document>,
+    settings: Arc<Settings>,
+    /// Complaints about settings that the user has seen.
+    complained: Vec<String>,
+    memo: Arc<ide::Memo>,
+    epochs: u64,
+    generations: u64,
+}
+
+/// Starts the owner of the state; the second part says whether its thread could be started.
+pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
+    let (sender, receiver) = sync_channel(INBOX);
+    let handle = HostHandle(sender);
+    let host = Host {
+        inbox: handle.clone(),
+        tools,
+        documents: HashMap::new(),
+        settings: Arc::default(),
+        complained: Vec::new(),
+        memo: Arc::default(),
+        epochs: 0,
+        generations: 0,
+    };
+    let started = std::thread::Builder::new().name("ww-host".to_owned()).spawn(move || host.run(&receiver));
+    (handle, started.map(|_| ()))
+}
+
+impl Host {
+    fn run(mut self, messages: &Receiver<Message>) {
+        loop {
+            let message = match self.next_deadline() {
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(deadline) => messages.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            };
+            let turn = AssertUnwindSafe(|| match message {
+                Ok(message) => {
+                    self.handle(message);
+                    true
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.idle();
+                    true
+                }
+                Err(RecvTimeoutError::Disconnected) => false,
+            });
+            match catch_unwind(turn) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(panic) => tracing::error!("a change failed: {}", panic_text(panic.as_ref())),
+            }
+        }
+    }
+
+    fn handle(&mut self, message: Message) {
+        match message {
+            Message::Open { uri, language_id, version, text } => self.open(uri, &language_id, version, &text),
+            Message::Change { uri, version, changes } => self.change(&uri, version, changes),
+            Message::Save { uri } => self.save(&uri),
+            Message::Close { uri } => self.close(&uri),
+            Message::Settings(value) => self.configure(&value),
+            Message::FilesChanged => self.all_again(),
+            Message::Ask(ask) => self.ask(ask),
+            Message::Analyzed(outcome) => self.analyzed(outcome),
+            Message::Compiled { uri, epoch, generation, diagnostics } => {
+                self.compiled(&uri, epoch, generation, diagnostics);
+            }
+        }
+    }
+
+    fn caps(&self) -> Arc<Caps> {
+        self.tools.caps.get().cloned().unwrap_or_default()
+    }
+
+    fn generation(&mut self) -> u64 {
+        self.generations += 1;
+        self.generations
+    }
+
+    fn open(&mut self, uri: lsp::Uri, language_id: &str, version: i32, text: &str) {
+        let text = match Text::new(text) {
+            Ok(text) => text,
+            Err(e) => {
+                tracing::error!("{}: {e}", uri.as_str());
+                return self.log(lsp::MessageType::WARNING, &format!("{} is not analyzed: {e}", uri.as_str()));
+            }
+        };
+        if let Some(old) = self.documents.remove(uri.as_str()) {
+            tracing::warn!("{} was opened twice; the newer text is used", uri.as_str());
+            abandon(old);
+        }
+        self.epochs += 1;
+        let generation = self.generation();
+        let document = Document::open(uri.clone(), self.epochs, generation, language_id, version, text);
+        if document.language.is_none() {
+            tracing::info!("{}: not a language that is read", uri.as_str());
+        }
+        self.documents.insert(uri.as_str().to_owned(), document);
+        self.analyze(uri.as_str());
+    }
+
+    fn change(&mut self, uri: &lsp::Uri, version: i32, changes: Vec<lsp::TextDocumentContentChangeEvent>) {
+        let (encoding, generation) = (self.caps().encoding, self.generation());
+        let Some(document) = self.documents.get_mut(uri.as_str()) else {
+            tracing::warn!("a change of {}, which is not open, was ignored", uri.as_str());
+            return;
+        };
+        let changed = document.change(version, changes, encoding);
+        document.generation = generation;
+        document.last_change = Instant::now();
+        document.wants_full = false;
+        if let Some(running) = &document.running {
+            running.cancel.cancel();
+        }
+        let (stale, kept) =
+            std::mem::take(&mut document.waiting).into_iter().partition(|ask| ask.need == Need::ThisText);
+        document.waiting = kept;
+        for ask in stale {
+            self.tools.pool.soon(Box::new(move || (ask.run)(Err(Refusal::Changed))));
+        }
+        if let Err(e) = changed {
+            // the client and we no longer mean the same text: say so instead of answering for another
+            let what = format!("A change of {} could not be applied: {e} Close and open it again.", uri.as_str());
+            self.log(lsp::MessageType::ERROR, &what);
+        }
+        self.analyze(uri.as_str());
+    }
+
+    fn save(&mut self, uri: &lsp::Uri) {
+        if let Some(document) = self.documents.get_mut(uri.as_str()) {
+            document.wants_full = true;
+            self.analyze(uri.as_str());
+        }
+    }
+
+    fn close(&mut self, uri: &lsp::Uri) {
+        let Some(document) = self.documents.remove(uri.as_str()) else { return };
+        abandon(document);
+        if !self.caps().pulls_diagnostics {
+            let params = json!({"uri": uri.as_str(), "diagnostics": []});
+            self.tools.outgoing.send_diagnostics(uri.as_str(), &params);
+        }
+    }
+
+    fn configure(&mut self, value: &Value) {
+        let (settings, complaints) = Settings::read(value);
+        let new: Vec<String> = complaints.into_iter().filter(|c| !self.complained.contains(c)).collect();
+        if !new.is_empty() {
+            self.log(lsp::MessageType::WARNING, &new.join("\n"));
+            self.complained.extend(new);
+        }
+        if *self.settings != settings {
+            self.settings = Arc::new(settings);
+            self.all_again();
+        }
+    }
+
+    /// Something outside the texts changed: every document is new.
+    fn all_again(&mut self) {
+        let uris: Vec<String> = self.documents.keys().cloned().collect();
+        for uri in uris {
+            let generation = self.generation();
+            if let Some(document) = self.documents.get_mut(&uri) {
+                document.generation = generation;
+                document.wants_full = true;
+                document.read_afresh();
+                if let Some(running) = &document.running {
+                    running.cancel.cancel();
+                }
+            }
+            self.analyze(&uri);
+        }
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        let Some(document) = self.documents.get_mut(ask.uri.as_str()) else {
+            let refusal = Refusal::UnknownDocument(ask.uri.as_str().to_owned());
+            return self.tools.pool.soon(Box::new(move || (ask.run)(Err(refusal))));
+        };
+        match document.current().cloned() {
+            Some(view) => self.answer(ask, view),
+            None => {
+                document.waiting.retain(|waiting| !waiting.cancel.is_cancelled());
+                document.waiting.push(ask);
+            }
+        }
+    }
+
+    fn answer(&self, ask: Ask, view: Arc<View>) {
+        let context =
+            Context { view, settings: self.settings.clone(), caps: self.caps(), cancel: ask.cancel.clone() };
+        self.tools.pool.soon(Box::new(move || {
+            if !context.cancel.is_cancelled() {
+                (ask.run)(Ok(context));
+            }
+        }));
+    }
+
+    /// Starts what the document needs next, unless something runs for it.
+    fn analyze(&mut self, uri: &str) {
+        let caps = self.caps();
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        if document.running.is_some() {
+            return;
+        }
+        if document.current().is_none() && (document.language.is_none() || document.given_up()) {
+            let note = document.given_up().then(|| to_lsp::given_up_note());
+            document.view = Some(Arc::new(document.bare_view(note.into_iter().collect())));
+            document.wants_full = false;
+            return self.tell(uri);
+        }
+        let tier = match document.current() {
+            None => ide::Tier::Typing,
+            Some(view) if document.wants_full && view.tier < ide::Tier::Full => ide::Tier::Full,
+            Some(_) => {
+                document.wants_full = false;
+                return;
+            }
+        };
+        let Some(language) = document.language else { return };
+        let cancel = CancelToken::new();
+        document.running = Some(Running { generation: document.generation, cancel: cancel.clone() });
+        let work = Work {
+            before: document.doc.take(),
+            changes: std::mem::take(&mut document.pending),
+            uri: document.uri.clone(),
+            epoch: document.epoch,
+            version: document.version,
+            generation: document.generation,
+            readings: document.readings,
+            text: document.text.clone(),
+            language,
+            tier,
+            settings: self.settings.clone(),
+            caps,
+            memo: self.memo.clone(),
+            cancel,
+        };
+        let inbox = self.inbox.clone();
+        self.tools.pool.soon(Box::new(move || {
+            let (uri, epoch, generation, readings) =
+                (work.uri.clone(), work.epoch, work.generation, work.readings);
+            let result = catch_unwind(AssertUnwindSafe(|| work.run()));
+            let result = result.map_err(|panic| Failure(panic_text(panic.as_ref())));
+            inbox.send(Message::Analyzed(Outcome { uri, epoch, generation, readings, result }));
+        }));
+    }
+
+    fn analyzed(&mut self, outcome: Outcome) {
+        let Outcome { uri, epoch, generation, readings, result } = outcome;
+        let Some(document) = self.documents.get_mut(uri.as_str()).filter(|d| d.epoch == epoch) else { return };
+        if document.running.as_ref().is_some_and(|r| r.generation == generation) {
+            document.running = None;
+        }
+        let mut news = None;
+        match result {
+            Ok(done) => {
+                // unless settings or a flood of edits made everything new meanwhile
+                if document.readings == readings {
+                    document.doc = Some(done.doc);
+                }
+                let view = done.view.filter(|_| document.generation == generation).map(Arc::new);
+                if let Some(view) = view {
+                    document.view = Some(view.clone());
+                    news = Some(view);
+                }
+            }
+            Err(Failure(why)) => {
+                document.panics += 1;
+                document.read_afresh();
+                document.wants_full = false;
+                let what = if document.given_up() { "it is left alone until it is opened again" } else { "once more" };
+                let what = format!("Analyzing {} failed inside the server ({why}): {what}.", uri.as_str());
+                tracing::error!("{what}");
+                self.log(lsp::MessageType::ERROR, &what);
+            }
+        }
+        if let Some(view) = news {
+            if view.tier == ide::Tier::Full {
+                self.compile(view, epoch);
+            }
+            self.tell(uri.as_str());
+        }
+        self.analyze(uri.as_str());
+    }
+
+    /// The document has news: answers what waited for it and sends its diagnostics.
+    fn tell(&mut self, uri: &str) {
+        let caps = self.caps();
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        let Some(view) = document.current().cloned() else { return };
+        let compiled = document.compiled.clone().filter(|(generation, _)| *generation == view.generation);
+        let view = match compiled {
+            None => view,
+            Some((_, more)) => {
+                let mut all = view.diagnostics.as_ref().clone();
+                all.extend(more.iter().cloned());
+                Arc::new(View { diagnostics: Arc::new(all), ..view.as_ref().clone() })
+            }
+        };
+        let waiting = std::mem::take(&mut document.waiting);
+        let diagnostics = json!(*view.diagnostics);
+        let published = Some((view.version, diagnostics.clone()));
+        let is_news = document.published != published;
+        let was_pulled = document.published.is_some();
+        document.published = published;
+        let worth_telling = view.analyzed.is_some() || !view.diagnostics.is_empty();
+        if is_news && worth_telling && !caps.pulls_diagnostics {
+            let params = json!({"uri": uri, "version": view.version, "diagnostics": diagnostics});
+            self.tools.outgoing.send_diagnostics(uri, &params);
+        }
+        if let Some(document) = self.documents.get_mut(uri) {
+            document.view = Some(view.clone());
+        }
+        for ask in waiting {
+            self.answer(ask, view.clone());
+        }
+        // what the client has fetched for this text may have become better known
+        if is_news && was_pulled && view.tier == ide::Tier::Full {
+            self.refresh(&caps);
+        }
+    }
+
+    fn refresh(&self, caps: &Caps) {
+        let (client, caps) = (self.tools.client.clone(), caps.clone());
+        self.tools.runtime.spawn(async move {
+            if caps.pulls_diagnostics && caps.refreshes_diagnostics {
+                let _ = client.workspace_diagnostic_refresh().await;
+            }
+            if caps.refreshes_hints {
+                let _ = client.inlay_hint_refresh().await;
+            }
+            if caps.refreshes_lenses {
+                let _ = client.code_lens_refresh().await;
+            }
+        });
+    }
+
+    /// Compiles the kernels of marked loops, where a compiler is there, and reports back.
+    fn compile(&self, view: Arc<View>, epoch: u64) {
+        if !self.settings.compile_check.enable {
+            return;
+        }
+        let (inbox, settings, caps) = (self.inbox.clone(), self.settings.clone(), self.caps());
+        self.tools.pool.long(Box::new(move || {
+            if let Some(diagnostics) = compile::check_marked(&view, &settings, &caps) {
+                let (uri, generation) = (view.uri.clone(), view.generation);
+                inbox.send(Message::Compiled { uri, epoch, generation, diagnostics });
+            }
+        }));
+    }
+
+    fn compiled(&mut self, uri: &lsp::Uri, epoch: u64, generation: u64, diagnostics: Vec<lsp::Diagnostic>) {
+        let found = self.documents.get_mut(uri.as_str());
+        let Some(document) = found.filter(|d| d.epoch == epoch && d.generation == generation) else { return };
+        let first_time = document.compiled.as_ref().is_none_or(|(of, _)| *of != generation);
+        // the view of this generation may carry them already
+        if first_time {
+            document.compiled = Some((generation, Arc::new(diagnostics)));
+            self.tell(uri.as_str());
+        }
+    }
+
+    /// When the next document has been left in peace long enough for a thorough analysis.
+    fn next_deadline(&self) -> Option<Instant> {
+        let delay = Duration::from_millis(u64::from(self.settings.analysis.idle_delay));
+        self.documents.values().filter(|d| d.awaits_idle()).map(|d| d.last_change + delay).min()
+    }
+
+    fn idle(&mut self) {
+        let delay = Duration::from_millis(u64::from(self.settings.analysis.idle_delay));
+        let due: Vec<String> = self
+            .documents
+            .iter()
+            .filter(|(_, d)| d.awaits_idle() && d.last_change.elapsed() >= delay)
+            .map(|(uri, _)| uri.clone())
+            .collect();
+        for uri in due {
+            if let Some(document) = self.documents.get_mut(&uri) {
+                document.wants_full = true;
+            }
+            self.analyze(&uri);
+        }
+    }
+
+    fn log(&self, level: lsp::MessageType, message: &str) {
+        let params = json!({"type": level, "message": message});
+        self.tools.outgoing.send_if_room("window/logMessage", &params);
+    }
+}
+
+impl Document {
+    /// Known as far as typing asks, and nothing runs or is wanted.
+    fn awaits_idle(&self) -> bool {
+        self.running.is_none()
+            && !self.wants_full
+            && self.current().is_some_and(|v| v.tier < ide::Tier::Full && v.analyzed.is_some())
+    }
+}
+
+/// Cancels what runs and refuses what waits for a document that is gone.
+fn abandon(document: Document) {
+    if let Some(running) = &document.running {
+        running.cancel.cancel();
+    }
+    for ask in document.waiting {
+        (ask.run)(Err(Refusal::Changed));
+    }
+}
+
+/// One analysis, on a thread of the pool.
+struct Work {
+    before: Option<ide::Doc>,
+    changes: Vec<text::Applied>,
+    uri: lsp::Uri,
+    epoch: u64,
+    version: i32,
+    generation: u64,
+    readings: u64,
+    text: Text,
+    language: ide::Language,
+    tier: ide::Tier,
+    settings: Arc<Settings>,
+    caps: Arc<Caps>,
+    memo: Arc<ide::Memo>,
+    cancel: CancelToken,
+}
+
+impl Work {
+    fn run(self) -> Done {
+        fail_on_request(&self.text);
+        let doc = match self.before {
+            Some(doc) => doc.edit(&self.changes),
+            None => {
+                let name = super::document::file_name(&self.uri);
+                ide::Doc::open(self.language, &name, self.text.clone(), self.settings.options())
+            }
+        };
+        let checked = ide::check(&doc, &self.memo, &self.settings.to_ide(), self.tier, &self.cancel);
+        let Ok(findings) = checked else {
+            return Done { doc, view: None };
+        };
+        let diagnostics = to_lsp::diagnostics(&findings.diagnostics, &self.text, &self.uri, &self.caps);
+        let view = View {
+            uri: self.uri,
+            version: self.version,
+            generation: self.generation,
+            text: self.text,
+            analyzed: Some(Analyzed { doc: doc.clone(), findings: Arc::new(findings), memo: self.memo }),
+            diagnostics: Arc::new(diagnostics),
+            tier: self.tier,
+        };
+        Done { doc, view: Some(view) }
+    }
+}
+
+/// Lets a test see what a panic does: a text with this line fails to be analyzed, in builds for tests alone.
+fn fail_on_request(text: &Text) {
+    if cfg!(debug_assertions) && std::env::var_os("WARPWRIGHT_TEST_PANIC").is_some() {
+        assert!(!text.to_string().contains("panic in the analysis, please"), "as the text asked");
+    }
+}

@@ -1,0 +1,335 @@
+//! The real binary over the real protocol, when everything goes as it should.
+
+mod support;
+
+use std::collections::HashMap;
+
+use serde_json::{json, Value};
+use support::{apply, at, full_caps, Client, SAXPY};
+
+const URI: &str = "file:///project/saxpy.c";
+
+fn codes(diagnostics: &[Value]) -> Vec<String> {
+    diagnostics.iter().map(|d| d["code"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn action<'a>(actions: &'a [Value], kind: &str) -> &'a Value {
+    let found = actions.iter().find(|a| a["kind"] == format!("refactor.rewrite.warpwright.{kind}"));
+    found.unwrap_or_else(|| panic!("no {kind} among {actions:#?}"))
+}
+
+#[test]
+fn from_opening_to_findings() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, SAXPY);
+    let diagnostics = client.diagnostics(URI, 1);
+    assert_eq!(codes(&diagnostics), ["parallel-loop"], "{diagnostics:#?}");
+    let d = diagnostics.first().expect("one");
+    assert_eq!(d["source"], "warpwright");
+    assert_eq!(d["range"]["start"], json!({"line": 1, "character": 4}));
+    assert!(d["message"].as_str().is_some_and(|m| m.len() > 20), "{d:#}");
+
+    let hover = client.hover(URI, 1, 6);
+    assert_eq!(hover["contents"]["kind"], "markdown");
+    assert!(hover["contents"]["value"].as_str().is_some_and(|v| v.contains("independent")), "{hover:#}");
+    assert_eq!(client.hover(URI, 0, 0), Value::Null);
+
+    let hints = client.request(
+        "textDocument/inlayHint",
+        json!({"textDocument": {"uri": URI}, "range": {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}}),
+    );
+    assert_eq!(hints[0]["position"]["line"], 1, "{hints:#}");
+    let lenses = client.request("textDocument/codeLens", json!({"textDocument": {"uri": URI}}));
+    assert_eq!(lenses[0]["command"]["command"], "warpwright.offload", "{lenses:#}");
+
+    // an edit above moves the finding and nothing else
+    client.change(URI, 2, Some([0, 0, 0, 0]), "// one\n// two\n");
+    let moved = client.diagnostics(URI, 2);
+    assert_eq!(moved[0]["range"]["start"], json!({"line": 3, "character": 4}));
+    assert_eq!(moved[0]["message"], d["message"]);
+
+    client.notify("textDocument/didClose", json!({"textDocument": {"uri": URI}}));
+    let cleared = client.wait("an empty list", |m| {
+        m["method"] == "textDocument/publishDiagnostics" && m["params"]["diagnostics"] == json!([])
+    });
+    assert_eq!(cleared["params"]["uri"], URI);
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn what_is_advertised_follows_the_client() {
+    let client = Client::start(&full_caps());
+    let capabilities = &client.init["capabilities"];
+    assert_eq!(capabilities["positionEncoding"], "utf-16");
+    assert_eq!(capabilities["textDocumentSync"]["change"], 2);
+    assert!(capabilities.get("diagnosticProvider").is_none(), "pushed and pulled would be shown twice");
+    for absent in ["completionProvider", "documentSymbolProvider", "renameProvider"] {
+        assert!(capabilities.get(absent).is_none(), "{absent}");
+    }
+    drop(client);
+    let caps = json!({"general": {"positionEncodings": ["utf-16", "utf-8"]}, "textDocument": {"diagnostic": {}}});
+    let client = Client::start(&caps);
+    assert_eq!(client.init["capabilities"]["positionEncoding"], "utf-8");
+    assert!(client.init["capabilities"].get("diagnosticProvider").is_some());
+}
+
+#[test]
+fn two_thousand_edits_in_order() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, SAXPY);
+    let mut expected = SAXPY.to_owned();
+    let mut random = 12345u64;
+    let mut next = move |below: usize| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize % below
+    };
+    for version in 2..2002 {
+        // single characters at places that depend on all edits before
+        let lines: Vec<&str> = expected.split('\n').collect();
+        let line = next(lines.len());
+        let width = lines.get(line).map_or(0, |l| l.len());
+        let from = next(width + 1);
+        let to = (from + next(2)).min(width);
+        let new = ["x", "/", "*", "\n", "", "{", "é"].get(next(7)).copied().unwrap_or("");
+        let start: usize = expected.split_inclusive('\n').take(line).map(str::len).sum();
+        let (mut a, mut b) = (start + from, start + to);
+        while !expected.is_char_boundary(a) {
+            a -= 1;
+        }
+        while !expected.is_char_boundary(b) {
+            b -= 1;
+        }
+        let b = b.max(a);
+        let units = |text: &str| text.encode_utf16().count() as u32;
+        let from = units(expected.get(start..a).unwrap_or(""));
+        let to = units(expected.get(start..b).unwrap_or(""));
+        client.change(URI, version, Some([line as u32, from, line as u32, to]), new);
+        expected.replace_range(a..b, new);
+        if version % 400 == 0 {
+            client.ask("textDocument/codeLens", json!({"textDocument": {"uri": URI}}));
+        }
+    }
+    assert_eq!(client.text_of(URI), expected);
+    // whole again, in one piece
+    client.change(URI, 3000, None, SAXPY);
+    assert_eq!(codes(&client.diagnostics(URI, 3000)), ["parallel-loop"]);
+    assert_eq!(client.text_of(URI), SAXPY);
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn positions_in_all_encodings_with_astral_characters_and_crlf() {
+    // an astral character: 4 bytes, 2 UTF-16 units, 1 scalar value
+    let text = "void f(int n, float *x) {\r\n    /* 😀é */ for (int i = 0; i < n; i++)\r\n        x[i] = 2 * x[i];\r\n}\r\n";
+    for (encoding, column) in [("utf-8", 4 + 6 + 6 + 1), ("utf-16", 4 + 6 + 3 + 1), ("utf-32", 4 + 6 + 2 + 1)] {
+        let mut caps = full_caps();
+        caps["general"] = json!({"positionEncodings": [encoding]});
+        let mut client = Client::start(&caps);
+        assert_eq!(client.init["capabilities"]["positionEncoding"], encoding);
+        client.open(URI, text);
+        let diagnostics = client.diagnostics(URI, 1);
+        assert_eq!(diagnostics[0]["range"]["start"], json!({"line": 1, "character": column}), "{encoding}");
+        // the character behind the astral one is replaced by itself
+        let before = column - 1 - 3 - 1 - if encoding == "utf-8" { 1 } else { 0 };
+        client.change(URI, 2, Some([1, before, 1, column - 1 - 3]), "è");
+        assert_eq!(client.text_of(URI), text.replace('é', "è"), "{encoding}");
+        assert!(client.hover(URI, 1, column + 1).is_object(), "{encoding}");
+        assert_eq!(client.finish(), Some(0));
+    }
+}
+
+#[test]
+fn an_action_is_made_when_it_is_resolved_and_only_for_its_text() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, SAXPY);
+    let actions = client.actions(URI, 1, 6);
+    let mark = action(&actions, "mark").clone();
+    assert!(mark.get("edit").is_none() && mark["data"]["version"] == 1, "{mark:#}");
+    let offload = action(&actions, "offload").clone();
+    let resolved = client.request("codeAction/resolve", offload.clone());
+    let mut texts = HashMap::from([(URI.to_owned(), SAXPY.to_owned())]);
+    apply(&resolved["edit"], &mut texts);
+    assert_eq!(texts.len(), 2, "{resolved:#}");
+    let kernel = texts.iter().find(|(uri, _)| uri.ends_with(".cu")).map(|(_, text)| text.clone()).unwrap_or_default();
+    assert!(kernel.contains("__global__"), "{kernel}");
+    let versioned = resolved["edit"]["documentChanges"].as_array().into_iter().flatten();
+    assert!(versioned.clone().any(|c| c["textDocument"]["version"] == 1), "{resolved:#}");
+    assert_ne!(texts[URI], SAXPY);
+
+    let resolved = client.request("codeAction/resolve", mark.clone());
+    let mut texts = HashMap::from([(URI.to_owned(), SAXPY.to_owned())]);
+    apply(&resolved["edit"], &mut texts);
+    assert!(texts[URI].contains("warpwright: offload"), "{}", texts[URI]);
+
+    // another text: never a wrong edit
+    client.change(URI, 2, Some([0, 0, 0, 0]), "\n");
+    for stale in [mark, offload] {
+        assert_eq!(client.refused("codeAction/resolve", stale)["code"], -32801);
+    }
+    let only = |kind: &str| json!({"textDocument": {"uri": URI}, "context": {"diagnostics": [], "only": [kind]},
+        "range": {"start": {"line": 2, "character": 6}, "end": {"line": 2, "character": 6}}});
+    let marks = client.request("textDocument/codeAction", only("refactor.rewrite.warpwright.mark"));
+    assert_eq!(marks.as_array().map(Vec::len), Some(1), "{marks:#}");
+    let none = client.request("textDocument/codeAction", only("source.organizeImports"));
+    assert_eq!(none, json!([]));
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn commands_do_what_actions_do() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, SAXPY);
+    let here = json!({"uri": URI, "position": {"line": 1, "character": 6}});
+    let run = |command: &str, argument: &Value| json!({"command": command, "arguments": [argument]});
+    let done = client.request("workspace/executeCommand", run("warpwright.offload", &here));
+    assert_eq!(done["applied"], true);
+    let edit = client.applied.pop().expect("an edit was applied");
+    let mut texts = HashMap::from([(URI.to_owned(), SAXPY.to_owned())]);
+    apply(&edit, &mut texts);
+    assert_eq!(texts.len(), 2);
+
+    let shown = client.request("workspace/executeCommand", run("warpwright.explain", &here));
+    assert!(shown["markdown"].as_str().is_some_and(|m| !m.is_empty()), "{shown:#}");
+    client.wait_notification("window/showMessage");
+    let page = client.request("workspace/executeCommand", run("warpwright.explain", &json!({"code": "parallel-loop"})));
+    assert!(page["markdown"].is_string());
+    let facts = client.request("workspace/executeCommand", run("warpwright.showDependences", &here));
+    assert_eq!(facts["verdict"], "independent");
+
+    let profile = client.refused("workspace/executeCommand", run("warpwright.profile", &here));
+    assert!(profile["message"].as_str().is_some_and(|m| m.contains("not supported yet")));
+    client.refused("workspace/executeCommand", run("warpwright.mark", &json!({"uri": URI, "line": 0})));
+    client.refused("workspace/executeCommand", run("warpwright.nonsense", &here));
+    client.refused("workspace/executeCommand", json!({"command": "warpwright.mark", "arguments": []}));
+
+    // the editor says no
+    client.apply_answer = json!({"applied": false, "failureReason": "read-only"});
+    let no = client.refused("workspace/executeCommand", run("warpwright.mark", &here));
+    assert!(no["message"].as_str().is_some_and(|m| m.contains("read-only")), "{no:#}");
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn verify_shows_progress_and_an_outcome() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, SAXPY);
+    let argument = json!({"uri": URI, "line": 1});
+    let done = client.request("workspace/executeCommand", json!({"command": "warpwright.verify", "arguments": [argument]}));
+    let report = &done["reports"][0];
+    assert_eq!(report["function"].as_str().map(|f| !f.is_empty()), Some(true), "{done:#}");
+    let begin = client.wait_notification("$/progress");
+    assert_eq!(begin["value"]["kind"], "begin");
+    let end = client.wait_notification("$/progress");
+    assert_eq!(end["value"]["kind"], "end");
+    assert_eq!(end["token"], begin["token"]);
+    client.wait_notification("window/showMessage");
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn a_client_that_cannot_create_files_gets_them_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("saxpy.c");
+    std::fs::write(&path, SAXPY).expect("written");
+    let uri = format!("file://{}", path.display());
+    let mut caps = full_caps();
+    caps["workspace"]["workspaceEdit"] = json!({});
+    let mut client = Client::start(&caps);
+    client.open(&uri, SAXPY);
+    let actions = client.actions(&uri, 1, 6);
+    let offload = action(&actions, "offload").clone();
+    assert!(offload.get("edit").is_none() && offload["command"]["command"] == "warpwright.offload", "{offload:#}");
+    let run = json!({"command": "warpwright.offload", "arguments": offload["command"]["arguments"]});
+
+    // refused by the editor: nothing stays behind
+    client.apply_answer = json!({"applied": false});
+    client.refused("workspace/executeCommand", run.clone());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 1);
+
+    client.apply_answer = json!({"applied": true});
+    let done = client.request("workspace/executeCommand", run.clone());
+    let created = done["created"][0].as_str().and_then(|u| u.strip_prefix("file://")).expect("a file").to_owned();
+    assert!(std::fs::read_to_string(&created).expect("written").contains("__global__"));
+    let edit = client.applied.pop().expect("the document's part");
+    assert!(edit.get("documentChanges").is_none(), "{edit:#}");
+    let mut texts = HashMap::from([(uri.clone(), SAXPY.to_owned())]);
+    apply(&edit, &mut texts);
+    assert_ne!(texts[&uri], SAXPY);
+
+    // a file that is there is never replaced
+    std::fs::write(&created, "mine\n").expect("written");
+    client.request("workspace/executeCommand", run);
+    assert_eq!(std::fs::read_to_string(&created).expect("there"), "mine\n");
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn diagnostics_can_be_pulled() {
+    let mut caps = full_caps();
+    caps["textDocument"]["diagnostic"] = json!({});
+    let mut client = Client::start(&caps);
+    client.open(URI, SAXPY);
+    let pull = |before: &Value| json!({"textDocument": {"uri": URI}, "previousResultId": before});
+    let first = client.request("textDocument/diagnostic", pull(&Value::Null));
+    assert_eq!(first["kind"], "full");
+    assert_eq!(codes(first["items"].as_array().expect("items")), ["parallel-loop"]);
+    let again = client.request("textDocument/diagnostic", pull(&first["resultId"]));
+    assert_eq!(again, json!({"kind": "unchanged", "resultId": first["resultId"]}));
+    client.change(URI, 2, Some([0, 0, 0, 0]), "\n");
+    let moved = client.request("textDocument/diagnostic", pull(&first["resultId"]));
+    assert_eq!(moved["kind"], "full");
+    assert!(!client.inbox.iter().any(|m| m["method"] == "textDocument/publishDiagnostics"));
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn a_plain_client_gets_plain_text() {
+    let mut client = Client::start(&json!({}));
+    client.open(URI, SAXPY);
+    let diagnostics = client.diagnostics(URI, 1);
+    assert!(diagnostics.iter().all(|d| d.get("relatedInformation").is_none()));
+    let hover = client.hover(URI, 1, 6);
+    assert_eq!(hover["contents"]["kind"], "plaintext");
+    assert!(hover["contents"]["value"].as_str().is_some_and(|v| !v.contains("**") && !v.contains('`')), "{hover:#}");
+    // no literals: commands
+    let actions = client.actions(URI, 1, 6);
+    assert!(actions.iter().all(|a| a["command"].is_string()), "{actions:#?}");
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn settings_come_three_ways_and_wrong_ones_are_named_once() {
+    let mut caps = full_caps();
+    caps["workspace"]["configuration"] = json!(true);
+    let mut client = Client::spawn(&[]);
+    client.configuration = json!({"levels": {"parallel-loop": "warning"}, "server": {"path": ""}});
+    client.initialize(&caps, &json!({"levels": {"parallel-loop": "error"}, "nonsense": 1}));
+    let said = client.wait_notification("window/logMessage");
+    assert!(said["message"].as_str().is_some_and(|m| m.contains("nonsense")), "{said:#}");
+    client.wait("the pull", |m| m["method"] == "workspace/configuration");
+    client.open(URI, SAXPY);
+    client.wait("the severity that was pulled", |m| m["params"]["diagnostics"][0]["severity"] == 2);
+    let settings = json!({"warpwright": {"levels": {"parallel-loop": "off"}, "nonsense": 2}});
+    client.notify("workspace/didChangeConfiguration", json!({"settings": settings}));
+    client.wait("no finding", |m| {
+        m["method"] == "textDocument/publishDiagnostics" && m["params"]["diagnostics"] == json!([])
+    });
+    assert!(!client.inbox.iter().any(|m| m["method"] == "window/logMessage"), "complained twice");
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn cancelled_requests_are_answered_once() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, &SAXPY.repeat(200));
+    let ids: Vec<i64> = (0..50).map(|_| client.ask("textDocument/hover", at(URI, 1, 6))).collect();
+    for id in &ids {
+        client.notify("$/cancelRequest", json!({"id": id}));
+    }
+    for id in ids {
+        let answer = client.answer(id);
+        let code = answer["error"]["code"].as_i64();
+        assert!(answer.get("result").is_some() || code == Some(-32800), "{answer:#}");
+    }
+    assert_eq!(client.finish(), Some(0));
+}
