@@ -1,1 +1,406 @@
-//! C and CUDA.
+//! Lowers one item of C or CUDA: rendered text → tree-sitter → [`term::Body`].
+//!
+//! Deliberately absent: anything between items but the [`Env`] that earlier ones left behind.
+
+mod decl;
+pub(crate) mod env;
+mod expr;
+pub(crate) mod known;
+pub(crate) mod literal;
+mod names;
+mod render;
+mod stmt;
+mod values;
+
+use std::sync::Arc;
+
+use base::Span;
+use rustc_hash::FxHashMap;
+use term::{Body, BodyBuilder, Op, Origin, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind};
+use tree_sitter::Node;
+
+use crate::c::env::{Env, Export, Exported};
+use crate::c::render::Rendered;
+use crate::lex::Token;
+use crate::marks::Mark;
+use crate::pp::{Expander, Gap, Macros, Piece};
+use crate::{ItemKind, Language};
+
+/// Deepest nesting of expressions and statements that is followed.
+const MAX_DEPTH: u32 = 200;
+/// Longest chain of left-associative operators that is followed.
+const MAX_CHAIN: usize = 1000;
+
+/// An item before lowering.
+pub(crate) struct Source<'a> {
+    pub text: &'a str,
+    pub tokens: &'a [Token],
+    pub pieces: &'a [Piece],
+    pub span: Span,
+    /// Names what is anonymous in this item.
+    pub salt: u64,
+    /// Closing braces that the text lacks.
+    pub missing: usize,
+    /// Why the item as a whole cannot be understood.
+    pub broken: Option<(RejectKind, Arc<str>)>,
+}
+
+/// An item after lowering.
+pub(crate) struct Lowered {
+    pub body: Body,
+    pub kind: ItemKind,
+    pub name: Arc<str>,
+    pub exports: Vec<Export>,
+    pub is_kernel: bool,
+    pub is_device: bool,
+    pub is_host: bool,
+    pub is_static: bool,
+    pub launch_bounds: Option<u32>,
+}
+
+/// What a name means in a scope.
+#[derive(Clone, Debug)]
+enum Entity {
+    Symbol(SymbolId),
+    Typedef(TypeId),
+    Enumerator(i128, TypeId),
+    /// Declared in a way that was not understood.
+    Unknown(Arc<str>),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Tag {
+    Record(RecordId),
+    Enum(TypeId),
+}
+
+#[derive(Default, Debug)]
+struct Scope {
+    names: FxHashMap<Arc<str>, Entity>,
+    tags: FxHashMap<Arc<str>, Tag>,
+}
+
+struct Lower<'a> {
+    b: BodyBuilder,
+    env: &'a Env,
+    language: Language,
+    r: &'a Rendered,
+    gaps: &'a [Gap],
+    base: u32,
+    salt: u64,
+    marks: &'a FxHashMap<u32, Mark>,
+    scopes: Vec<Scope>,
+    /// Symbols of what is declared outside this item, by name.
+    outside: FxHashMap<Arc<str>, SymbolId>,
+    /// Types taken over from other bodies.
+    imported: FxHashMap<(usize, TypeId), TypeId>,
+    /// Records of file scope, by name.
+    records: FxHashMap<Arc<str>, RecordId>,
+    anonymous: u32,
+    depth: u32,
+    exports: Vec<Export>,
+}
+
+/// Lowers an item.
+pub(crate) fn lower_item(
+    source: &Source<'_>,
+    language: Language,
+    macros: &Macros,
+    env: &Env,
+    marks: &FxHashMap<u32, Mark>,
+    parser: &mut tree_sitter::Parser,
+) -> Lowered {
+    let mut expander = Expander::new(macros, source.text);
+    let tokens = expander.item(source.tokens, source.pieces);
+    let is_type = |name: &str| env.is_type(name, language);
+    let rendered = render::render(&tokens, source.text, language, &is_type, &mut expander, source.missing);
+    drop(tokens);
+    let gaps = std::mem::take(&mut expander.rejects);
+    let tree = if source.broken.is_some() {
+        None
+    } else {
+        parser.parse(&rendered.text, None)
+    };
+    let mut lower = Lower {
+        b: BodyBuilder::new("", Semantics::C),
+        env,
+        language,
+        r: &rendered,
+        gaps: &gaps,
+        base: source.span.start,
+        salt: source.salt,
+        marks,
+        scopes: vec![Scope::default()],
+        outside: FxHashMap::default(),
+        imported: FxHashMap::default(),
+        records: FxHashMap::default(),
+        anonymous: 0,
+        depth: 0,
+        exports: Vec::new(),
+    };
+    let whole = Span::new(0, source.span.len());
+    let cuda_device_only = rendered.is_kernel || (rendered.is_device && !rendered.is_host);
+    let (kind, name, root, is_static) = match (&tree, &source.broken) {
+        (Some(tree), None) => lower.unit(tree.root_node(), whole, source.missing > 0),
+        (_, broken) => {
+            let (kind, reason) = match broken {
+                Some((k, r)) => (*k, r.clone()),
+                None => (RejectKind::Unsupported, "the parser gave up on it".into()),
+            };
+            let r = lower.b.reject(kind, &reason, whole, Vec::new());
+            let root = lower.program(vec![r], whole);
+            (ItemKind::Declarations, "".into(), root, false)
+        }
+    };
+    let exports = std::mem::take(&mut lower.exports);
+    lower.b.name = if kind == ItemKind::Function { name.clone() } else { "".into() };
+    Lowered {
+        body: lower.b.finish(root),
+        kind,
+        name,
+        exports,
+        is_kernel: rendered.is_kernel,
+        is_device: rendered.is_device,
+        is_host: !cuda_device_only,
+        is_static,
+        launch_bounds: rendered.launch_bounds,
+    }
+}
+
+impl<'a> Lower<'a> {
+    /// A node's text as rendered; for what stands for something else, that.
+    fn text(&self, node: Node<'_>) -> &'a str {
+        let info = self.r.infos.get(self.r.index(node.start_byte()));
+        if let Some(original) = info.and_then(|i| i.original.as_deref()) {
+            return original;
+        }
+        self.r.text.get(node.byte_range()).unwrap_or("")
+    }
+
+    fn ends(&self, node: Node<'_>) -> (usize, usize) {
+        let first = self.r.index(node.start_byte());
+        let last = self.r.index(node.end_byte().saturating_sub(1)).max(first);
+        (first, last)
+    }
+
+    fn token_span(&self, index: usize) -> Span {
+        let s = self.r.infos.get(index).map_or(Span::default(), |i| i.span);
+        Span {
+            start: s.start.saturating_sub(self.base),
+            end: s.end.saturating_sub(self.base),
+        }
+    }
+
+    /// A node's place in the source, relative to the item.
+    fn span(&self, node: Node<'_>) -> Span {
+        let (first, last) = self.ends(node);
+        self.token_span(first).cover(self.token_span(last))
+    }
+
+    /// Whether a node came, wholly or partly, out of a macro that does not lie wholly inside it.
+    fn origin(&self, node: Node<'_>) -> Origin {
+        let (first, last) = self.ends(node);
+        let infos = &self.r.infos;
+        let use_of = |i: usize| infos.get(i).map_or(0, |t| t.expansion);
+        let (a, b) = (use_of(first), use_of(last));
+        let cut_left = a != 0 && first > 0 && use_of(first - 1) == a;
+        let cut_right = b != 0 && use_of(last + 1) == b;
+        if cut_left || cut_right || (a != 0 && a == b) {
+            Origin::Macro
+        } else {
+            Origin::Source
+        }
+    }
+
+    fn term(&mut self, op: Op, args: impl Into<Box<[TermId]>>, ty: TypeId, node: Node<'_>) -> TermId {
+        let (span, origin) = (self.span(node), self.origin(node));
+        self.b.term_from(op, args, ty, span, origin)
+    }
+
+    fn statement(&mut self, op: Op, args: impl Into<Box<[TermId]>>, node: Node<'_>) -> TermId {
+        let void = self.b.types.void();
+        self.term(op, args, void, node)
+    }
+
+    /// A gap of unknown type in place of `node`.
+    fn reject(&mut self, kind: RejectKind, reason: &str, node: Node<'_>, understood: Vec<TermId>) -> TermId {
+        let span = self.span(node);
+        let id = self.b.reject(kind, reason, span, understood);
+        let ty = self.unknown();
+        let mut t = self.b.get(id).clone();
+        t.ty = ty;
+        self.b.set(id, t);
+        id
+    }
+
+    /// The type of what is not understood.
+    fn unknown(&mut self) -> TypeId {
+        self.b.types.plain(TypeKind::Opaque("?".into()))
+    }
+
+    fn program(&mut self, items: Vec<TermId>, span: Span) -> TermId {
+        let void = self.b.types.void();
+        self.b.term(Op::Program, items, void, span)
+    }
+
+    fn file_scope(&self) -> bool {
+        self.scopes.len() == 1
+    }
+
+    fn scope(&mut self) -> &mut Scope {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    /// Lowers all that the item's text holds.
+    fn unit(&mut self, root: Node<'_>, whole: Span, unclosed: bool) -> (ItemKind, Arc<str>, TermId, bool) {
+        let mut cursor = root.walk();
+        let children: Vec<Node<'_>> = root.named_children(&mut cursor).collect();
+        if let [only] = children.as_slice() {
+            if only.kind() == "function_definition" && !root.is_error() {
+                return self.function(*only, whole, unclosed);
+            }
+        }
+        let mut items = Vec::new();
+        if root.is_error() {
+            items.push(self.b.reject(RejectKind::Syntax, "this is not C as far as the parser sees", whole, Vec::new()));
+            return (ItemKind::Declarations, "".into(), self.program(items, whole), false);
+        }
+        for child in children {
+            match child.kind() {
+                "declaration" | "type_definition" | "struct_specifier" | "union_specifier" | "enum_specifier"
+                    if !child.has_error() =>
+                {
+                    self.declaration(child, &mut items);
+                }
+                "function_definition" => {
+                    items.push(self.reject(RejectKind::Unsupported, "this function stands where none may", child, vec![]));
+                    self.poison(child);
+                }
+                "expression_statement" if child.named_child_count() == 0 => {}
+                kind => {
+                    let (kind, reason) = if child.has_error() || child.is_error() {
+                        (RejectKind::Syntax, "the parser reports an error here")
+                    } else if kind == "expression_statement" {
+                        (RejectKind::Macro, "a macro that is not defined in this file seems to stand here")
+                    } else {
+                        (RejectKind::Unsupported, "this is not a declaration that is followed")
+                    };
+                    items.push(self.reject(kind, reason, child, vec![]));
+                    self.poison(child);
+                }
+            }
+        }
+        let name = self
+            .exports
+            .iter()
+            .find_map(|e| match &e.what {
+                Exported::Tag(_) => None,
+                _ => Some(e.name.clone()),
+            })
+            .unwrap_or_else(|| "".into());
+        (ItemKind::Declarations, name, self.program(items, whole), false)
+    }
+
+    fn function(&mut self, node: Node<'_>, whole: Span, unclosed: bool) -> (ItemKind, Arc<str>, TermId, bool) {
+        let rejected = |this: &mut Self, kind, reason: &str, name: Arc<str>| {
+            let r = this.reject(kind, reason, node, vec![]);
+            this.poison_name(name.clone());
+            let root = this.program(vec![r], whole);
+            (ItemKind::Function, name, root, false)
+        };
+        let (Some(declarator), Some(body)) =
+            (node.child_by_field_name("declarator"), node.child_by_field_name("body"))
+        else {
+            return rejected(self, RejectKind::Syntax, "the function's header is not understood", "".into());
+        };
+        let name: Arc<str> = decl::declared_name(declarator).map_or("", |n| self.text(n)).into();
+        let mut cursor = node.walk();
+        let mut old_style = false;
+        let mut broken = false;
+        for child in node.children(&mut cursor) {
+            old_style |= child.kind() == "declaration";
+            broken |= child.id() != body.id() && (child.has_error() || child.is_missing() || child.is_error());
+        }
+        if broken {
+            return rejected(self, RejectKind::Syntax, "the function's header has an error", name);
+        }
+        const OLD: &str = "definitions in the style before C89 are not followed";
+        let spec = self.specifiers(node);
+        let d = self.declarator(declarator, spec.ty, decl::Place::Definition);
+        let (Some(parameters), false) = (d.parameters, old_style) else {
+            return rejected(self, RejectKind::Unsupported, OLD, name);
+        };
+        let mut pc = parameters.walk();
+        if parameters.named_children(&mut pc).any(|p| p.kind() == "identifier") {
+            return rejected(self, RejectKind::Unsupported, OLD, name);
+        }
+        let symbol = self.b.symbols.push(term::Symbol {
+            name: name.clone(),
+            ty: d.ty,
+            storage: term::Storage::Function,
+            address_taken: false,
+            span: d.name.map(|n| self.span(n)),
+        });
+        self.scope().names.insert(name.clone(), Entity::Symbol(symbol));
+        self.scopes.push(Scope::default());
+        let params = self.parameters(parameters);
+        let ty = self.b.types.plain(TypeKind::Function {
+            ret: d.ty,
+            params: params.types,
+            variadic: params.variadic,
+        });
+        self.b.symbols[symbol].ty = ty;
+        self.exports.push(Export {
+            name: name.clone(),
+            what: Exported::Function { ty },
+        });
+        // The body's block shares the parameters' scope (C11 6.2.1p4).
+        let mut items = Vec::new();
+        self.statements(body, &mut items);
+        self.scopes.pop();
+        if unclosed {
+            let end = whole.end as usize;
+            let at = Span::new(end.saturating_sub(1), end);
+            items.push(self.b.reject(RejectKind::Syntax, "a closing brace is missing", at, Vec::new()));
+        }
+        let list = self.statement(Op::List, items, body);
+        let void = self.b.types.void();
+        let root = self.b.term(Op::Function(symbol), vec![params.list, list], void, whole);
+        (ItemKind::Function, name, root, spec.is_static)
+    }
+
+    /// Names that occur in something not understood mean nothing that could be relied on.
+    fn poison(&mut self, node: Node<'_>) {
+        let (first, last) = self.ends(node);
+        for k in first..=last.min(self.r.starts.len().saturating_sub(1)) {
+            let start = self.r.starts.get(k).map_or(0, |&s| s as usize);
+            let end = self.r.starts.get(k + 1).map_or(self.r.text.len(), |&s| s as usize - 1);
+            let word = match self.r.infos.get(k).and_then(|i| i.original.as_deref()) {
+                Some(w) => w,
+                None => self.r.text.get(start..end).unwrap_or(""),
+            };
+            if word.bytes().next().is_some_and(crate::lex::is_ident_start) && !names::is_keyword(word) {
+                self.poison_name(word.into());
+            }
+        }
+    }
+
+    fn poison_name(&mut self, name: Arc<str>) {
+        let reason: Arc<str> = format!("the declaration of `{name}` was not understood").into();
+        if self.file_scope() {
+            // What was known before stays: a stray word does not undo it.
+            if self.env.names.contains_key(&name) {
+                return;
+            }
+            self.exports.push(Export {
+                name: name.clone(),
+                what: Exported::Unknown(reason.clone()),
+            });
+        }
+        self.scope().names.insert(name, Entity::Unknown(reason));
+    }
+}

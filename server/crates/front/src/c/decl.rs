@@ -1,0 +1,795 @@
+//! Declarations: specifiers, declarators, records, enumerations, initialisers.
+
+use std::sync::Arc;
+
+use term::{
+    Field, FloatKind, IntKind, Len, Op, Quals, Record, RecordId, RejectKind, Storage, Symbol, SymbolId, TermId, Type,
+    TypeId, TypeKind,
+};
+use tree_sitter::Node;
+
+use crate::c::env::{Export, Exported, ExportedTag};
+use crate::c::{Entity, Lower, Tag, MAX_DEPTH};
+
+/// Where a declarator stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Plain,
+    /// Arrays and functions become pointers.
+    Parameter,
+    /// A function with a body: its type is left as what it returns, its parameters are read later.
+    Definition,
+}
+
+/// What the words before the declarators say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Specifiers {
+    pub ty: TypeId,
+    pub is_static: bool,
+    pub is_extern: bool,
+    pub is_shared: bool,
+    pub is_thread: bool,
+    /// The type's name is that of a variable: this is no declaration.
+    pub not_a_type: bool,
+}
+
+/// A declarator applied to a type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Declared<'t> {
+    pub name: Option<Node<'t>>,
+    pub ty: TypeId,
+    /// The parameter list, where the thing declared is itself a function.
+    pub parameters: Option<Node<'t>>,
+    /// A part that was not understood.
+    pub odd: bool,
+}
+
+/// The node of the name a declarator declares.
+pub(super) fn declared_name(mut node: Node<'_>) -> Option<Node<'_>> {
+    loop {
+        node = match node.kind() {
+            "identifier" | "field_identifier" | "type_identifier" | "primitive_type" => return Some(node),
+            _ => inner(node)?,
+        };
+    }
+}
+
+fn inner(node: Node<'_>) -> Option<Node<'_>> {
+    if let Some(d) = node.child_by_field_name("declarator") {
+        return Some(d);
+    }
+    match node.kind() {
+        "parenthesized_declarator" | "attributed_declarator" | "abstract_parenthesized_declarator" => {
+            let mut c = node.walk();
+            let found = node
+                .named_children(&mut c)
+                .find(|n| n.kind().ends_with("declarator") || n.kind().ends_with("identifier"));
+            found
+        }
+        _ => None,
+    }
+}
+
+impl Lower<'_> {
+    /// The specifiers of a declaration, parameter, field or type name.
+    pub(super) fn specifiers(&mut self, node: Node<'_>) -> Specifiers {
+        let mut quals = Quals::default();
+        let unknown = self.unknown();
+        let mut spec = Specifiers {
+            ty: unknown,
+            is_static: false,
+            is_extern: false,
+            is_shared: false,
+            is_thread: false,
+            not_a_type: false,
+        };
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "storage_class_specifier" => match self.text(child) {
+                    "static" => spec.is_static = true,
+                    "extern" => spec.is_extern = true,
+                    "__thread" | "thread_local" => spec.is_thread = true,
+                    _ => {}
+                },
+                "type_qualifier" => match self.text(child) {
+                    "__shared__" => spec.is_shared = true,
+                    word => qualify(&mut quals, word),
+                },
+                _ => {}
+            }
+        }
+        if let Some(t) = node.child_by_field_name("type") {
+            spec.ty = self.base_type(t);
+            if t.kind() == "type_identifier" {
+                let name = self.text(t);
+                spec.not_a_type = matches!(self.lookup(name), Some(Entity::Symbol(_) | Entity::Enumerator(..)));
+            }
+        }
+        spec.ty = self.qualified(spec.ty, quals);
+        spec
+    }
+
+    /// Adds qualifiers; an array's go to its elements (C11 6.7.3p9).
+    fn qualified(&mut self, ty: TypeId, quals: Quals) -> TypeId {
+        if quals == Quals::default() {
+            return ty;
+        }
+        if let TypeKind::Array { of, len } = self.b.types.kind(ty).clone() {
+            let of = self.qualified(of, quals);
+            return self.b.types.plain(TypeKind::Array { of, len });
+        }
+        let q = self.b.types.quals(ty);
+        self.b.types.with_quals(
+            ty,
+            Quals {
+                is_const: q.is_const || quals.is_const,
+                is_volatile: q.is_volatile || quals.is_volatile,
+                is_restrict: q.is_restrict || quals.is_restrict,
+                is_atomic: q.is_atomic || quals.is_atomic,
+            },
+        )
+    }
+
+    fn base_type(&mut self, node: Node<'_>) -> TypeId {
+        match node.kind() {
+            "primitive_type" | "type_identifier" => {
+                let name = self.text(node);
+                self.type_by_name(name)
+            }
+            "sized_type_specifier" => self.sized(node),
+            "struct_specifier" => self.record(node, false),
+            "union_specifier" => self.record(node, true),
+            "enum_specifier" => self.enumeration(node),
+            _ => {
+                let text: Arc<str> = self.text(node).into();
+                self.b.types.plain(TypeKind::Opaque(text))
+            }
+        }
+    }
+
+    /// `unsigned long long int` in any order.
+    fn sized(&mut self, node: Node<'_>) -> TypeId {
+        let (mut unsigned, mut signed, mut long, mut short) = (0, 0, 0, 0);
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "unsigned" => unsigned += 1,
+                "signed" => signed += 1,
+                "long" => long += 1,
+                "short" => short += 1,
+                _ => {}
+            }
+        }
+        let base = node.child_by_field_name("type").map(|t| self.text(t));
+        use IntKind::*;
+        let pick = |s: IntKind, u: IntKind| if unsigned > 0 { u } else { s };
+        let kind = match (base, long, short) {
+            _ if unsigned + signed > 1 => None,
+            (Some("char"), 0, 0) => Some(if unsigned > 0 { UChar } else { SChar }),
+            (None | Some("int"), 0, 0) => Some(pick(Int, UInt)),
+            (None | Some("int"), 0, 1) => Some(pick(Short, UShort)),
+            (None | Some("int"), 1, 0) => Some(pick(Long, ULong)),
+            (None | Some("int"), 2, 0) => Some(pick(LongLong, ULongLong)),
+            (Some("double"), 1, 0) if unsigned + signed == 0 => return self.b.types.float(FloatKind::Long),
+            _ => None,
+        };
+        match kind {
+            Some(k) => self.b.types.int(k),
+            None => {
+                let text: Arc<str> = self.r.text.get(node.byte_range()).unwrap_or("").into();
+                self.b.types.plain(TypeKind::Opaque(text))
+            }
+        }
+    }
+
+    fn record(&mut self, node: Node<'_>, is_union: bool) -> TypeId {
+        let name: Option<Arc<str>> = node.child_by_field_name("name").map(|n| self.text(n).into());
+        let body = node.child_by_field_name("body");
+        let known = match &name {
+            None => None,
+            // A definition in an inner scope is another record, unless it completes one of that scope.
+            Some(n) if body.is_some() => self.scope().tags.get(n).copied(),
+            Some(n) => self.tag(n),
+        };
+        let id = match known {
+            Some(Tag::Record(r)) => r,
+            Some(Tag::Enum(_)) => return self.unknown(),
+            None => {
+                let record_name: Arc<str> = match &name {
+                    Some(n) => n.clone(),
+                    None => {
+                        self.anonymous += 1;
+                        format!("<anonymous {:x}.{}>", self.salt, self.anonymous).into()
+                    }
+                };
+                let id = self.b.types.add_record(Record {
+                    name: record_name.clone(),
+                    is_union,
+                    fields: None,
+                });
+                if self.file_scope() {
+                    self.records.insert(record_name.clone(), id);
+                    self.exports.push(Export {
+                        name: record_name,
+                        what: Exported::Tag(ExportedTag::Record(id)),
+                    });
+                }
+                if let Some(n) = &name {
+                    self.scope().tags.insert(n.clone(), Tag::Record(id));
+                }
+                id
+            }
+        };
+        if let Some(body) = body {
+            self.depth += 1;
+            let fields = if body.has_error() || self.depth > MAX_DEPTH { None } else { self.fields(body) };
+            self.depth -= 1;
+            match fields {
+                Some(f) if self.b.types.record(id).fields.is_none() => self.b.types.complete_record(id, f),
+                Some(_) => {}
+                None => {
+                    let span = self.span(body);
+                    self.b
+                        .note_reject(RejectKind::Unsupported, "the members of this type are not all understood", span);
+                }
+            }
+        }
+        self.b.types.plain(TypeKind::Record(id))
+    }
+
+    fn fields(&mut self, body: Node<'_>) -> Option<Vec<Field>> {
+        let mut out: Vec<Field> = Vec::new();
+        let mut cursor = body.walk();
+        for declaration in body.named_children(&mut cursor) {
+            if declaration.kind() != "field_declaration" {
+                return None;
+            }
+            let spec = self.specifiers(declaration);
+            let mut c = declaration.walk();
+            let mut any = false;
+            for child in declaration.named_children(&mut c) {
+                if child.kind() == "bitfield_clause" {
+                    let width = child.named_child(0)?;
+                    let width = self.expr(width);
+                    let bits = u32::try_from(self.value(width)?).ok()?;
+                    if any {
+                        out.last_mut()?.bits = Some(bits);
+                    } else {
+                        // An unnamed bit-field: padding.
+                        out.push(Field {
+                            name: "".into(),
+                            ty: spec.ty,
+                            bits: Some(bits),
+                        });
+                        any = true;
+                    }
+                } else if child.kind().ends_with("declarator") || child.kind() == "field_identifier" {
+                    let d = self.declarator(child, spec.ty, Place::Plain);
+                    if d.odd {
+                        return None;
+                    }
+                    out.push(Field {
+                        name: self.text(d.name?).into(),
+                        ty: d.ty,
+                        bits: None,
+                    });
+                    any = true;
+                }
+            }
+            if !any && matches!(self.b.types.kind(spec.ty), TypeKind::Record(_)) {
+                out.push(Field {
+                    name: "".into(),
+                    ty: spec.ty,
+                    bits: None,
+                });
+            }
+        }
+        Some(out)
+    }
+
+    fn enumeration(&mut self, node: Node<'_>) -> TypeId {
+        let name: Option<Arc<str>> = node.child_by_field_name("name").map(|n| self.text(n).into());
+        let Some(body) = node.child_by_field_name("body") else {
+            return match name.as_deref().and_then(|n| self.tag(n)) {
+                Some(Tag::Enum(t)) => t,
+                _ => self.unknown(),
+            };
+        };
+        let mut next: Option<i128> = Some(0);
+        let mut negative = false;
+        let mut wide = false;
+        let mut cursor = body.walk();
+        for e in body.named_children(&mut cursor) {
+            let Some(n) = e.child_by_field_name("name") else {
+                next = None;
+                continue;
+            };
+            let enumerator: Arc<str> = self.text(n).into();
+            if let Some(v) = e.child_by_field_name("value") {
+                let v = self.expr(v);
+                next = self.value(v);
+            }
+            let (entity, what) = match next {
+                Some(v) => {
+                    negative |= v < 0;
+                    let kind = if v >= IntKind::Int.min() && v <= IntKind::Int.max() {
+                        IntKind::Int
+                    } else {
+                        wide = true;
+                        IntKind::Long
+                    };
+                    let ty = self.b.types.int(kind);
+                    (Entity::Enumerator(v, ty), Exported::Enumerator(v, kind))
+                }
+                None => {
+                    let reason: Arc<str> = format!("the value of `{enumerator}` was not understood").into();
+                    (Entity::Unknown(reason.clone()), Exported::Unknown(reason))
+                }
+            };
+            if self.file_scope() {
+                self.exports.push(Export {
+                    name: enumerator.clone(),
+                    what,
+                });
+            }
+            self.scope().names.insert(enumerator, entity);
+            next = next.and_then(|v| v.checked_add(1));
+        }
+        // What gcc and clang choose (C11 6.7.2.2p4 leaves it to them).
+        let kind = match (wide, negative) {
+            (true, _) => IntKind::Long,
+            (_, true) => IntKind::Int,
+            _ => IntKind::UInt,
+        };
+        let ty = self.b.types.int(kind);
+        if let Some(n) = name {
+            if self.file_scope() {
+                self.exports.push(Export {
+                    name: n.clone(),
+                    what: Exported::Tag(ExportedTag::Enum(kind)),
+                });
+            }
+            self.scope().tags.insert(n, Tag::Enum(ty));
+        }
+        ty
+    }
+
+    /// Applies a declarator (possibly abstract) to a type.
+    pub(super) fn declarator<'t>(&mut self, node: Node<'t>, base: TypeId, place: Place) -> Declared<'t> {
+        let mut d = Declared {
+            name: None,
+            ty: base,
+            parameters: None,
+            odd: false,
+        };
+        // The last array applied is the outermost dimension.
+        let mut outer: Option<(bool, Quals)> = None;
+        let mut at = Some(node);
+        let mut levels = 0;
+        while let Some(n) = at {
+            levels += 1;
+            if levels > MAX_DEPTH {
+                d.odd = true;
+                d.ty = self.unknown();
+                break;
+            }
+            match n.kind() {
+                "identifier" | "field_identifier" | "type_identifier" | "primitive_type" => {
+                    d.name = Some(n);
+                    break;
+                }
+                "pointer_declarator" | "abstract_pointer_declarator" => {
+                    let mut quals = Quals::default();
+                    let mut c = n.walk();
+                    for q in n.named_children(&mut c) {
+                        if q.kind() == "type_qualifier" || q.kind() == "ms_pointer_modifier" {
+                            qualify(&mut quals, self.text(q));
+                        }
+                    }
+                    let p = self.b.types.pointer(d.ty);
+                    d.ty = self.b.types.with_quals(p, quals);
+                    d.parameters = None;
+                    outer = None;
+                }
+                "array_declarator" | "abstract_array_declarator" => {
+                    let mut quals = Quals::default();
+                    let mut is_static = false;
+                    let mut c = n.walk();
+                    for q in n.children(&mut c) {
+                        match q.kind() {
+                            "type_qualifier" => qualify(&mut quals, self.text(q)),
+                            "static" => is_static = true,
+                            _ => {}
+                        }
+                    }
+                    let len = match n.child_by_field_name("size") {
+                        None => Len::Unknown,
+                        Some(s) if s.kind() == "*" => Len::Unknown,
+                        Some(s) => {
+                            let t = self.expr(s);
+                            match self.value(t) {
+                                Some(v) => u64::try_from(v).map_or(Len::Unknown, Len::Const),
+                                None => Len::Term(t),
+                            }
+                        }
+                    };
+                    d.ty = self.b.types.plain(TypeKind::Array { of: d.ty, len });
+                    d.parameters = None;
+                    outer = Some((is_static, quals));
+                }
+                "function_declarator" | "abstract_function_declarator" => {
+                    let parameters = n.child_by_field_name("parameters");
+                    let named = n.child_by_field_name("declarator").filter(|i| i.kind() == "identifier");
+                    if let (Place::Definition, Some(name)) = (place, named) {
+                        d.name = Some(name);
+                        d.parameters = parameters;
+                        break;
+                    }
+                    let (params, variadic, odd) = match parameters {
+                        Some(p) => self.parameter_types(p),
+                        None => (Vec::new(), true, true),
+                    };
+                    d.odd |= odd;
+                    d.ty = self.b.types.plain(TypeKind::Function {
+                        ret: d.ty,
+                        params,
+                        variadic,
+                    });
+                    d.parameters = parameters;
+                    outer = None;
+                }
+                "parenthesized_declarator" | "abstract_parenthesized_declarator" | "attributed_declarator" => {}
+                _ => {
+                    d.odd = true;
+                    break;
+                }
+            }
+            at = inner(n);
+        }
+        if place == Place::Parameter {
+            d.ty = self.adjusted(d.ty, outer);
+        }
+        d
+    }
+
+    /// C11 6.7.6.3p7, p8.
+    fn adjusted(&mut self, ty: TypeId, outer: Option<(bool, Quals)>) -> TypeId {
+        match self.b.types.kind(ty).clone() {
+            TypeKind::Array { of, len } => {
+                let (is_static, quals) = outer.unwrap_or_default();
+                self.b.types.intern(Type {
+                    kind: TypeKind::Pointer {
+                        to: of,
+                        declared: len,
+                        is_static,
+                    },
+                    quals,
+                })
+            }
+            TypeKind::Function { .. } => self.b.types.pointer(ty),
+            _ => ty,
+        }
+    }
+
+    /// Types of a parameter list: (types, variadic or unspecified, not all understood). Names live in a scope of their own.
+    fn parameter_types(&mut self, list: Node<'_>) -> (Vec<TypeId>, bool, bool) {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            self.depth -= 1;
+            return (Vec::new(), true, true);
+        }
+        self.scopes.push(Default::default());
+        let found = self.parameter_list(list, true);
+        self.scopes.pop();
+        self.depth -= 1;
+        let odd = found.iter().any(|p| p.odd);
+        let variadic = found.iter().any(|p| p.variadic) || (found.is_empty() && list.named_child_count() == 0);
+        (found.iter().filter(|p| !p.variadic).map(|p| p.ty).collect(), variadic, odd)
+    }
+
+    fn parameter_list<'t>(&mut self, list: Node<'t>, prototype: bool) -> Vec<Parameter<'t>> {
+        let mut out: Vec<Parameter<'t>> = Vec::new();
+        let mut cursor = list.walk();
+        let children: Vec<Node<'t>> = list.named_children(&mut cursor).collect();
+        let alone = children.len() == 1;
+        for child in children {
+            let mut p = Parameter {
+                name: None,
+                node: child,
+                ty: self.unknown(),
+                variadic: false,
+                odd: false,
+            };
+            match child.kind() {
+                "variadic_parameter" => p.variadic = true,
+                "parameter_declaration" => {
+                    let spec = self.specifiers(child);
+                    match child.child_by_field_name("declarator") {
+                        None => {
+                            if alone && matches!(self.b.types.kind(spec.ty), TypeKind::Void) {
+                                return out;
+                            }
+                            p.ty = self.adjusted(spec.ty, None);
+                        }
+                        Some(d) => {
+                            // `double POLYBENCH_2D(A,N,M,n,m)` reads as a function; no one writes such a parameter.
+                            let bare_function = d.kind() == "function_declarator"
+                                && d.child_by_field_name("declarator")
+                                    .is_some_and(|i| i.kind() == "identifier");
+                            let made = self.declarator(d, spec.ty, Place::Parameter);
+                            p.name = made.name;
+                            p.ty = made.ty;
+                            p.odd = made.odd || spec.not_a_type;
+                            if bare_function {
+                                p.odd = true;
+                            }
+                        }
+                    }
+                    if p.odd {
+                        let text: Arc<str> = self.r.text.get(child.byte_range()).unwrap_or("").into();
+                        p.ty = self.b.types.plain(TypeKind::Opaque(text));
+                        let span = self.span(child);
+                        self.b
+                            .note_reject(RejectKind::Macro, "this parameter's declaration is not understood", span);
+                    }
+                }
+                _ => p.odd = true,
+            }
+            if let Some(n) = p.name {
+                // Later parameters may use it: `double a[n][m]`.
+                if prototype {
+                    // A mere declarator's parameters have no life beyond it and need no symbols.
+                    let name: Arc<str> = self.text(n).into();
+                    let reason = format!("`{name}` is a parameter of another function");
+                    self.scope().names.insert(name, Entity::Unknown(reason.into()));
+                } else {
+                    self.declare(n, p.ty, Storage::Param(out.len() as u32));
+                }
+            }
+            out.push(p);
+        }
+        out
+    }
+
+    /// The parameters of a definition, as a list of declarations in the current scope.
+    pub(super) fn parameters(&mut self, list: Node<'_>) -> Parameters {
+        let found = self.parameter_list(list, false);
+        let mut items = Vec::new();
+        for p in &found {
+            if p.variadic {
+                continue;
+            }
+            let symbol = match p.name.map(|n| self.text(n)).and_then(|n| self.scope().names.get(n).cloned()) {
+                Some(Entity::Symbol(s)) => s,
+                _ => self.b.symbols.push(Symbol {
+                    name: "".into(),
+                    ty: p.ty,
+                    storage: Storage::Param(items.len() as u32),
+                    address_taken: false,
+                    span: None,
+                }),
+            };
+            items.push(self.statement(Op::Declare(symbol), [], p.node));
+        }
+        Parameters {
+            types: found.iter().filter(|p| !p.variadic).map(|p| p.ty).collect(),
+            variadic: found.iter().any(|p| p.variadic),
+            list: self.statement(Op::List, items, list),
+        }
+    }
+
+    /// Brings a name into the current scope.
+    fn declare(&mut self, name: Node<'_>, ty: TypeId, storage: Storage) -> SymbolId {
+        let text: Arc<str> = self.text(name).into();
+        let span = self.span(name);
+        let id = self.b.symbols.push(Symbol {
+            name: text.clone(),
+            ty,
+            storage,
+            address_taken: false,
+            span: Some(span),
+        });
+        self.scope().names.insert(text, Entity::Symbol(id));
+        id
+    }
+
+    /// A type name: `(int *[3])`.
+    pub(super) fn type_name(&mut self, node: Node<'_>) -> TypeId {
+        let spec = self.specifiers(node);
+        match node.child_by_field_name("declarator") {
+            Some(d) => {
+                let d = self.declarator(d, spec.ty, Place::Plain);
+                if d.odd {
+                    self.unknown()
+                } else {
+                    d.ty
+                }
+            }
+            None => spec.ty,
+        }
+    }
+
+    /// A declaration or type definition; its `Declare` terms go to `out`.
+    pub(super) fn declaration(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        if node.has_error() {
+            out.push(self.reject(RejectKind::Syntax, "the parser reports an error in this declaration", node, vec![]));
+            self.poison(node);
+            return;
+        }
+        match node.kind() {
+            "struct_specifier" | "union_specifier" | "enum_specifier" => {
+                self.base_type(node);
+                return;
+            }
+            _ => {}
+        }
+        let spec = self.specifiers(node);
+        if spec.not_a_type {
+            let reason = "this reads as a declaration whose type is a variable";
+            out.push(self.reject(RejectKind::Unsupported, reason, node, vec![]));
+            return;
+        }
+        let typedef = node.kind() == "type_definition";
+        let mut cursor = node.walk();
+        let declarators: Vec<Node<'_>> = node.children_by_field_name("declarator", &mut cursor).collect();
+        let only_one = declarators.len() == 1;
+        for d in declarators {
+            let (inner, init) = if d.kind() == "init_declarator" {
+                (d.child_by_field_name("declarator").unwrap_or(d), d.child_by_field_name("value"))
+            } else {
+                (d, None)
+            };
+            let made = self.declarator(inner, spec.ty, Place::Plain);
+            let Some(name) = made.name.filter(|_| !made.odd) else {
+                out.push(self.reject(RejectKind::Unsupported, "this declarator is not understood", d, vec![]));
+                self.poison(d);
+                continue;
+            };
+            if typedef {
+                let text: Arc<str> = self.text(name).into();
+                if self.file_scope() {
+                    self.exports.push(Export {
+                        name: text.clone(),
+                        what: Exported::Typedef(made.ty),
+                    });
+                }
+                self.scope().names.insert(text, Entity::Typedef(made.ty));
+                continue;
+            }
+            // One declarator: the whole statement is its text; several: each its own part.
+            let place = if only_one { node } else { d };
+            self.variable(name, made.ty, spec, init, place, out);
+        }
+    }
+
+    fn variable(
+        &mut self,
+        name: Node<'_>,
+        ty: TypeId,
+        spec: Specifiers,
+        init: Option<Node<'_>>,
+        place: Node<'_>,
+        out: &mut Vec<TermId>,
+    ) {
+        let text: Arc<str> = self.text(name).into();
+        if matches!(self.b.types.kind(ty), TypeKind::Function { .. }) {
+            self.declare(name, ty, Storage::Function);
+            if self.file_scope() {
+                self.exports.push(Export {
+                    name: text,
+                    what: Exported::Function { ty },
+                });
+            }
+            return;
+        }
+        let file = self.file_scope();
+        let storage = if spec.is_shared {
+            Storage::Shared
+        } else if file || spec.is_extern {
+            Storage::Global {
+                defined_here: !spec.is_extern || init.is_some(),
+                internal: spec.is_static,
+            }
+        } else if spec.is_static || spec.is_thread {
+            Storage::StaticLocal
+        } else {
+            Storage::Local
+        };
+        let symbol = self.declare(name, ty, storage);
+        let init = init.map(|i| {
+            let t = self.initialiser(i);
+            self.escape(t);
+            t
+        });
+        if let (TypeKind::Array { of, len: Len::Unknown }, Some(t)) = (self.b.types.kind(ty).clone(), init) {
+            if let Some(n) = self.initialised_length(t) {
+                let ty = self.b.types.plain(TypeKind::Array { of, len: Len::Const(n) });
+                self.b.symbols[symbol].ty = ty;
+            }
+        }
+        if file {
+            let ty = self.b.symbols[symbol].ty;
+            self.exports.push(Export {
+                name: text,
+                what: Exported::Variable {
+                    ty,
+                    defined: !spec.is_extern || init.is_some(),
+                    internal: spec.is_static,
+                },
+            });
+        }
+        let args: Vec<TermId> = init.into_iter().collect();
+        out.push(self.statement(Op::Declare(symbol), args, place));
+    }
+
+    fn initialised_length(&self, init: TermId) -> Option<u64> {
+        let t = self.b.get(init);
+        match &t.op {
+            Op::InitList => {
+                let gap = t.args.iter().any(|&a| matches!(self.b.get(a).op, Op::Reject(_)));
+                (!gap).then_some(t.args.len() as u64)
+            }
+            Op::Str(s) => Some(s.len() as u64 + 1),
+            _ => None,
+        }
+    }
+
+    fn initialiser(&mut self, node: Node<'_>) -> TermId {
+        if node.kind() != "initializer_list" {
+            return self.expr(node);
+        }
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            self.depth -= 1;
+            return self.reject(RejectKind::TooDeep, "it is nested too deeply", node, vec![]);
+        }
+        let mut items = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            items.push(if child.kind() == "initializer_pair" {
+                self.reject(RejectKind::Unsupported, "designated initialisers are not followed", child, vec![])
+            } else {
+                let t = self.initialiser(child);
+                self.escape(t);
+                t
+            });
+        }
+        self.depth -= 1;
+        let ty = self.b.types.plain(TypeKind::Opaque("{}".into()));
+        self.term(Op::InitList, items, ty, node)
+    }
+
+    pub(super) fn record_of(&self, ty: TypeId) -> Option<RecordId> {
+        match self.b.types.kind(ty) {
+            TypeKind::Record(r) => Some(*r),
+            _ => None,
+        }
+    }
+}
+
+/// The parameters of a definition.
+pub(super) struct Parameters {
+    pub types: Vec<TypeId>,
+    pub variadic: bool,
+    /// A `List` of `Declare`.
+    pub list: TermId,
+}
+
+struct Parameter<'t> {
+    name: Option<Node<'t>>,
+    node: Node<'t>,
+    ty: TypeId,
+    variadic: bool,
+    odd: bool,
+}
+
+fn qualify(quals: &mut Quals, word: &str) {
+    match word {
+        "const" => quals.is_const = true,
+        "volatile" => quals.is_volatile = true,
+        "restrict" | "__restrict" | "__restrict__" => quals.is_restrict = true,
+        "_Atomic" => quals.is_atomic = true,
+        _ => {}
+    }
+}

@@ -1,0 +1,586 @@
+//! Expressions, each with the type C11 6.5 gives it.
+
+use std::sync::Arc;
+
+use base::Span;
+use term::{BinOp, IntKind, Len, Op, Quals, RejectKind, Storage, TermId, TypeId, TypeKind, UnOp};
+use tree_sitter::Node;
+
+use crate::c::{literal, names, render, Entity, Lower, MAX_CHAIN, MAX_DEPTH};
+use crate::Language;
+
+fn binary_op(text: &str) -> Option<BinOp> {
+    BinOp::ALL.into_iter().find(|o| o.symbol() == text)
+}
+
+impl Lower<'_> {
+    /// Lowers an expression.
+    pub(super) fn expr(&mut self, node: Node<'_>) -> TermId {
+        self.depth += 1;
+        let t = if self.depth > MAX_DEPTH {
+            self.reject(RejectKind::TooDeep, "it is nested too deeply", node, vec![])
+        } else {
+            self.expr_inner(node)
+        };
+        self.depth -= 1;
+        t
+    }
+
+    fn field<'t>(&self, node: Node<'t>, name: &str) -> Option<Node<'t>> {
+        node.child_by_field_name(name)
+    }
+
+    fn part(&mut self, node: Node<'_>, name: &str) -> TermId {
+        match self.field(node, name) {
+            Some(n) => self.expr(n),
+            None => self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]),
+        }
+    }
+
+    fn ty(&self, id: TermId) -> TypeId {
+        self.b.get(id).ty
+    }
+
+    /// The type of an expression's value: unqualified.
+    fn rvalue(&mut self, ty: TypeId) -> TypeId {
+        self.b.types.with_quals(ty, Quals::default())
+    }
+
+    /// As `rvalue`, and arrays are pointers to their first elements.
+    fn decayed(&mut self, ty: TypeId) -> TypeId {
+        match *self.b.types.kind(ty) {
+            TypeKind::Array { of, .. } => self.b.types.pointer(of),
+            TypeKind::Function { .. } => self.b.types.pointer(ty),
+            _ => self.rvalue(ty),
+        }
+    }
+
+    fn is_pointer(&self, ty: TypeId) -> bool {
+        matches!(self.b.types.kind(ty), TypeKind::Pointer { .. } | TypeKind::Array { .. })
+    }
+
+    fn expr_inner(&mut self, node: Node<'_>) -> TermId {
+        match node.kind() {
+            "identifier" => self.name(node),
+            "number_literal" | "char_literal" => self.number(node),
+            "string_literal" | "concatenated_string" => self.string(node),
+            "true" | "false" => {
+                let kind = if self.language == Language::Cuda { IntKind::Bool } else { IntKind::Int };
+                let ty = self.b.types.int(kind);
+                let v = i128::from(node.kind() == "true");
+                self.term(Op::Int(v), [], ty, node)
+            }
+            "null" => {
+                let int = self.b.types.int(IntKind::Int);
+                let void = self.b.types.void();
+                let ty = self.b.types.pointer(void);
+                let span = self.span(node);
+                let zero = self.b.term_from(Op::Int(0), [], int, span, term::Origin::Macro);
+                self.b.term_from(Op::Cast, [zero], ty, span, term::Origin::Macro)
+            }
+            "parenthesized_expression" => match node.named_child(0) {
+                Some(n) if n.kind() != "compound_statement" => self.expr(n),
+                _ => self.reject(RejectKind::Unsupported, "statement expressions are not followed", node, vec![]),
+            },
+            "binary_expression" => self.binary_chain(node),
+            "unary_expression" => self.unary(node),
+            "pointer_expression" => self.pointer_expression(node),
+            "update_expression" => self.update(node),
+            "assignment_expression" => self.assignment(node),
+            "conditional_expression" => self.conditional(node),
+            "comma_expression" => {
+                let (a, b) = (self.part(node, "left"), self.part(node, "right"));
+                let ty = self.ty(b);
+                let ty = self.rvalue(ty);
+                self.term(Op::Comma, [a, b], ty, node)
+            }
+            "cast_expression" => self.cast(node),
+            "subscript_expression" => self.subscript(node),
+            "field_expression" => self.member(node),
+            "call_expression" => self.call(node),
+            "sizeof_expression" => self.sizeof(node),
+            "extension_expression" => match node.named_child(0) {
+                Some(n) => self.expr(n),
+                None => self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]),
+            },
+            "gnu_asm_expression" => self.reject(RejectKind::Unsupported, "inline assembly is not followed", node, vec![]),
+            "ERROR" => self.reject(RejectKind::Syntax, "the parser reports an error here", node, vec![]),
+            kind => {
+                let reason = format!("a {} is not followed", kind.replace('_', " "));
+                self.reject(RejectKind::Unsupported, &reason, node, vec![])
+            }
+        }
+    }
+
+    fn number(&mut self, node: Node<'_>) -> TermId {
+        let text = self.text(node);
+        if let Some((v, k)) = literal::integer(text, self.language) {
+            let ty = self.b.types.int(k);
+            return self.term(Op::Int(v), [], ty, node);
+        }
+        if let Some((v, k)) = literal::floating(text) {
+            let ty = self.b.types.float(k);
+            return self.term(Op::Float(term::F64::new(v)), [], ty, node);
+        }
+        self.reject(RejectKind::Unsupported, "this constant's value is not understood", node, vec![])
+    }
+
+    fn string(&mut self, node: Node<'_>) -> TermId {
+        let mut out = String::new();
+        let mut ok = true;
+        if node.kind() == "string_literal" {
+            match literal::string(self.text(node)) {
+                Some(s) => out = s,
+                None => ok = false,
+            }
+        } else {
+            let mut cursor = node.walk();
+            for child in node.named_children(&mut cursor) {
+                match literal::string(self.text(child)).filter(|_| child.kind() == "string_literal") {
+                    Some(s) => out.push_str(&s),
+                    None => ok = false,
+                }
+            }
+        }
+        if !ok {
+            return self.reject(RejectKind::Unsupported, "this string's bytes are not understood", node, vec![]);
+        }
+        let of = self.b.types.int(IntKind::Char);
+        let ty = self.b.types.plain(TypeKind::Array {
+            of,
+            len: Len::Const(out.len() as u64 + 1),
+        });
+        self.term(Op::Str(out.into()), [], ty, node)
+    }
+
+    /// `a + b - c …`: the left spine is walked, not recursed into.
+    fn binary_chain(&mut self, node: Node<'_>) -> TermId {
+        let mut spine = vec![node];
+        let mut at = node;
+        while let Some(left) = self.field(at, "left").filter(|l| l.kind() == "binary_expression") {
+            spine.push(left);
+            at = left;
+            if spine.len() > MAX_CHAIN {
+                return self.reject(RejectKind::TooDeep, "it is a very long chain of operators", node, vec![]);
+            }
+        }
+        let mut left = self.part(at, "left");
+        while let Some(n) = spine.pop() {
+            let Some(op) = self.field(n, "operator").and_then(|o| binary_op(self.text(o))) else {
+                return self.reject(RejectKind::Unsupported, "this operator is not followed", n, vec![left]);
+            };
+            if let Some(r) = self.suspicious(n, op, left) {
+                return r;
+            }
+            let right = self.part(n, "right");
+            left = self.binary(n, op, left, right);
+        }
+        left
+    }
+
+    /// `(name) - x` where nothing is known of `name`: perhaps a cast to a type of a header that was not read. In CUDA
+    /// `f < n > (x)` may be a template's call.
+    fn suspicious(&mut self, node: Node<'_>, op: BinOp, left: TermId) -> Option<TermId> {
+        let unknown = |this: &Self, id: TermId| match this.b.get(id).op {
+            Op::Sym(s) => matches!(this.b.symbols[s].storage, Storage::Undeclared),
+            _ => false,
+        };
+        let l = self.field(node, "left")?;
+        let maybe_cast = l.kind() == "parenthesized_expression"
+            && matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::BitAnd)
+            && unknown(self, left);
+        if maybe_cast {
+            let reason = "a name in parentheses that is declared nowhere here may be a type";
+            return Some(self.reject(RejectKind::Unsupported, reason, node, vec![left]));
+        }
+        if self.language == Language::Cuda && op == BinOp::Lt {
+            let function = match self.b.get(left).op {
+                Op::Sym(s) => matches!(self.b.symbols[s].storage, Storage::Undeclared | Storage::Function),
+                _ => false,
+            };
+            if function {
+                return Some(self.reject(RejectKind::Foreign, "this may be a template's call", node, vec![left]));
+            }
+        }
+        None
+    }
+
+    fn binary(&mut self, node: Node<'_>, op: BinOp, left: TermId, right: TermId) -> TermId {
+        let (l, r) = (self.ty(left), self.ty(right));
+        let ty = self.binary_type(op, l, r);
+        self.term(Op::Binary(op), [left, right], ty, node)
+    }
+
+    fn truth(&mut self) -> TypeId {
+        let kind = if self.language == Language::Cuda { IntKind::Bool } else { IntKind::Int };
+        self.b.types.int(kind)
+    }
+
+    fn binary_type(&mut self, op: BinOp, l: TypeId, r: TypeId) -> TypeId {
+        if op.is_comparison() || op.is_logical() {
+            return self.truth();
+        }
+        let bits = matches!(
+            op,
+            BinOp::Rem | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr
+        );
+        if let Some(t) = self.b.types.operation_type(op, l, r) {
+            if !(bits && self.b.types.as_float(t).is_some()) {
+                return t;
+            }
+            return self.unknown();
+        }
+        let (lp, rp) = (self.is_pointer(l), self.is_pointer(r));
+        let (li, ri) = (self.b.types.as_int(l).is_some(), self.b.types.as_int(r).is_some());
+        match op {
+            BinOp::Add | BinOp::Sub if lp && ri => self.plain_pointer(l),
+            BinOp::Add if li && rp => self.plain_pointer(r),
+            BinOp::Sub if lp && rp => self.b.types.int(IntKind::Long),
+            _ => self.unknown(),
+        }
+    }
+
+    /// The pointer type of an address computed from this one: no promise of a declared length goes with it.
+    fn plain_pointer(&mut self, ty: TypeId) -> TypeId {
+        match self.b.types.element(ty) {
+            Some(e) => self.b.types.pointer(e),
+            None => self.unknown(),
+        }
+    }
+
+    fn promoted(&mut self, ty: TypeId) -> TypeId {
+        if let Some(k) = self.b.types.as_int(ty) {
+            return self.b.types.int(k.promoted());
+        }
+        if self.b.types.as_float(ty).is_some() {
+            return self.rvalue(ty);
+        }
+        self.unknown()
+    }
+
+    fn unary(&mut self, node: Node<'_>) -> TermId {
+        let op = match self.field(node, "operator").map(|o| self.text(o)) {
+            Some("-") => UnOp::Neg,
+            Some("+") => UnOp::Plus,
+            Some("~") => UnOp::BitNot,
+            Some("!") => UnOp::Not,
+            _ => return self.reject(RejectKind::Unsupported, "this operator is not followed", node, vec![]),
+        };
+        let a = self.part(node, "argument");
+        let t = self.ty(a);
+        let ty = if op == UnOp::Not { self.truth() } else { self.promoted(t) };
+        self.term(Op::Unary(op), [a], ty, node)
+    }
+
+    fn pointer_expression(&mut self, node: Node<'_>) -> TermId {
+        let address = self.field(node, "operator").is_some_and(|o| self.text(o) == "&");
+        let a = self.part(node, "argument");
+        let t = self.ty(a);
+        if address {
+            self.take_address(a);
+            let ty = self.b.types.pointer(t);
+            return self.term(Op::AddrOf, [a], ty, node);
+        }
+        let ty = match self.b.types.kind(t) {
+            TypeKind::Function { .. } => t,
+            _ => match self.b.types.element(t) {
+                Some(e) => e,
+                None => self.unknown(),
+            },
+        };
+        self.term(Op::Deref, [a], ty, node)
+    }
+
+    fn update(&mut self, node: Node<'_>) -> TermId {
+        let (Some(operator), Some(argument)) = (self.field(node, "operator"), self.field(node, "argument")) else {
+            return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
+        };
+        let delta = if self.text(operator) == "--" { -1 } else { 1 };
+        let prefix = operator.start_byte() < argument.start_byte();
+        let a = self.expr(argument);
+        let t = self.ty(a);
+        let ty = self.rvalue(t);
+        self.term(Op::Step { delta, prefix }, [a], ty, node)
+    }
+
+    fn assignment(&mut self, node: Node<'_>) -> TermId {
+        let left = self.part(node, "left");
+        let right = self.part(node, "right");
+        let t = self.ty(left);
+        let ty = self.rvalue(t);
+        let text = self.field(node, "operator").map_or("", |o| self.text(o));
+        self.escape(right);
+        if text == "=" {
+            return self.term(Op::Assign, [left, right], ty, node);
+        }
+        match text.strip_suffix('=').and_then(binary_op) {
+            Some(op) => self.term(Op::Compound(op), [left, right], ty, node),
+            None => self.reject(RejectKind::Unsupported, "this operator is not followed", node, vec![left, right]),
+        }
+    }
+
+    fn conditional(&mut self, node: Node<'_>) -> TermId {
+        if self.field(node, "consequence").is_none() {
+            return self.reject(RejectKind::Unsupported, "`a ?: b` is not followed", node, vec![]);
+        }
+        let c = self.part(node, "condition");
+        let a = self.part(node, "consequence");
+        let b = self.part(node, "alternative");
+        let (x, y) = (self.ty(a), self.ty(b));
+        let ty = self.common(a, x, b, y);
+        self.term(Op::Select, [c, a, b], ty, node)
+    }
+
+    /// C11 6.5.15p5, p6.
+    fn common(&mut self, a: TermId, x: TypeId, b: TermId, y: TypeId) -> TypeId {
+        if let Some(t) = self.b.types.operation_type(BinOp::Add, x, y) {
+            return t;
+        }
+        let (x, y) = (self.decayed(x), self.decayed(y));
+        let null = |this: &Self, id: TermId| match &this.b.get(id).op {
+            Op::Int(0) => true,
+            Op::Cast => this.b.get(id).args.first().is_some_and(|&z| this.b.get(z).op == Op::Int(0)),
+            _ => false,
+        };
+        if self.b.types.kind(x) == self.b.types.kind(y) {
+            return x;
+        }
+        match (self.is_pointer(x), self.is_pointer(y)) {
+            (true, _) if null(self, b) => x,
+            (_, true) if null(self, a) => y,
+            (true, true) => {
+                let is_void = |this: &Self, t: TypeId| {
+                    this.b
+                        .types
+                        .element(t)
+                        .is_some_and(|e| matches!(this.b.types.kind(e), TypeKind::Void))
+                };
+                if is_void(self, y) {
+                    y
+                } else {
+                    x
+                }
+            }
+            _ => self.unknown(),
+        }
+    }
+
+    fn cast(&mut self, node: Node<'_>) -> TermId {
+        let Some(t) = self.field(node, "type") else {
+            return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
+        };
+        let ty = self.type_name(t);
+        let ty = self.rvalue(ty);
+        let a = self.part(node, "value");
+        if !self.is_pointer(ty) {
+            self.escape(a);
+        }
+        self.term(Op::Cast, [a], ty, node)
+    }
+
+    fn subscript(&mut self, node: Node<'_>) -> TermId {
+        let mut base = self.part(node, "argument");
+        let mut index = match self.field(node, "index").or_else(|| node.named_child(1)) {
+            Some(n) => self.expr(n),
+            None => return self.reject(RejectKind::Syntax, "a subscript is missing", node, vec![base]),
+        };
+        // `i[a]`
+        if self.b.types.as_int(self.ty(base)).is_some() && self.is_pointer(self.ty(index)) {
+            std::mem::swap(&mut base, &mut index);
+        }
+        let t = self.ty(base);
+        let ty = match self.b.types.element(t) {
+            Some(e) => e,
+            None => self.unknown(),
+        };
+        self.term(Op::Index, [base, index], ty, node)
+    }
+
+    fn member(&mut self, node: Node<'_>) -> TermId {
+        let base = self.part(node, "argument");
+        let arrow = self.field(node, "operator").is_some_and(|o| self.text(o) == "->");
+        let name: Arc<str> = self.field(node, "field").map_or("", |f| self.text(f)).into();
+        let t = self.ty(base);
+        let holder = if arrow { self.b.types.element(t) } else { Some(t) };
+        let found = holder.and_then(|h| {
+            let r = self.record_of(h)?;
+            Some((h, self.member_type(r, &name, 0)?))
+        });
+        let ty = match found {
+            Some((h, f)) => {
+                let (outer, inner) = (self.b.types.quals(h), self.b.types.quals(f));
+                self.b.types.with_quals(
+                    f,
+                    Quals {
+                        is_const: outer.is_const || inner.is_const,
+                        is_volatile: outer.is_volatile || inner.is_volatile,
+                        is_restrict: inner.is_restrict,
+                        is_atomic: inner.is_atomic,
+                    },
+                )
+            }
+            None => self.unknown(),
+        };
+        self.term(Op::Member { field: name, arrow }, [base], ty, node)
+    }
+
+    fn arguments(&mut self, node: Node<'_>) -> Vec<TermId> {
+        let mut out = Vec::new();
+        let Some(list) = self.field(node, "arguments") else { return out };
+        let mut cursor = list.walk();
+        for child in list.named_children(&mut cursor) {
+            let t = if child.kind() == "compound_statement" {
+                self.reject(RejectKind::Macro, "a block as an argument is not followed", child, vec![])
+            } else {
+                self.expr(child)
+            };
+            out.push(t);
+        }
+        for &t in &out {
+            self.escape(t);
+        }
+        out
+    }
+
+    fn returned(&self, ty: TypeId) -> Option<TypeId> {
+        match self.b.types.kind(ty) {
+            TypeKind::Function { ret, .. } => Some(*ret),
+            TypeKind::Pointer { to, .. } => match self.b.types.kind(*to) {
+                TypeKind::Function { ret, .. } => Some(*ret),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, node: Node<'_>) -> TermId {
+        let Some(function) = self.field(node, "function") else {
+            return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
+        };
+        if function.kind() == "call_expression" {
+            let launch = self.field(function, "function");
+            if launch.is_some_and(|f| self.text(f) == render::LAUNCH) {
+                return self.launch(node, function);
+            }
+        }
+        if function.kind() == "identifier" {
+            // A constructor's text is its type; what stands for it in the rendered text tells it apart.
+            if self.r.text.get(function.byte_range()) == Some(render::VECTOR_CALL) {
+                return self.construct(node, function);
+            }
+            return self.named_call(node, function);
+        }
+        let callee = self.expr(function);
+        let args = self.arguments(node);
+        if function.kind() == "parenthesized_expression" {
+            if let Op::Sym(s) = self.b.get(callee).op {
+                if self.b.symbols[s].storage == Storage::Undeclared {
+                    let reason = "a name in parentheses that is declared nowhere here may be a type";
+                    let mut all = vec![callee];
+                    all.extend(args);
+                    return self.reject(RejectKind::Unsupported, reason, node, all);
+                }
+            }
+        }
+        self.finish_call(node, callee, args)
+    }
+
+    fn finish_call(&mut self, node: Node<'_>, callee: TermId, args: Vec<TermId>) -> TermId {
+        let t = self.ty(callee);
+        let ty = match self.returned(t) {
+            Some(r) => self.rvalue(r),
+            None => self.unknown(),
+        };
+        let mut all = vec![callee];
+        all.extend(args);
+        self.term(Op::Call, all, ty, node)
+    }
+
+    fn named_call(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {
+        let name = self.text(function);
+        let args = self.arguments(node);
+        if self.lookup(name).is_none() && self.gap_index(name).is_none() {
+            let types: Vec<TypeId> = args.iter().map(|&a| self.ty(a)).collect();
+            if name == "__builtin_expect" && args.len() == 2 {
+                let long = self.b.types.int(IntKind::Long);
+                return self.term(Op::Cast, [args[0]], long, node);
+            }
+            if let Some(s) = self.library_function(name, Some(&types)) {
+                let ty = self.b.symbols[s].ty;
+                let callee = self.term(Op::Sym(s), [], ty, function);
+                return self.finish_call(node, callee, args);
+            }
+            if names::looks_like_macro(name) {
+                let reason = format!("`{name}` may be a macro of a header that was not read");
+                return self.reject(RejectKind::Macro, &reason, node, args);
+            }
+        }
+        if matches!(self.lookup(name), Some(Entity::Typedef(_))) {
+            let reason = format!("`{name}` is a type, not a function");
+            return self.reject(RejectKind::Unsupported, &reason, node, args);
+        }
+        let callee = self.name(function);
+        self.finish_call(node, callee, args)
+    }
+
+    fn gap_index(&self, name: &str) -> Option<usize> {
+        name.strip_prefix(crate::pp::GAP)?.parse().ok()
+    }
+
+    /// `dim3(a, b)`
+    fn construct(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {
+        let name = self.text(function);
+        let args = self.arguments(node);
+        let Some(ret) = self.known_type(name) else {
+            return self.reject(RejectKind::Unsupported, "this constructor is not followed", node, args);
+        };
+        let fty = self.b.types.plain(TypeKind::Function {
+            ret,
+            params: Vec::new(),
+            variadic: true,
+        });
+        let key = format!("{name}(");
+        let symbol = match self.outside.get(key.as_str()) {
+            Some(&s) => s,
+            None => {
+                let s = self.outside_symbol(&key, fty, Storage::Builtin);
+                self.b.symbols[s].name = name.into();
+                s
+            }
+        };
+        let callee = self.term(Op::Sym(symbol), [], fty, function);
+        self.finish_call(node, callee, args)
+    }
+
+    /// `k<<<grid, block, shared, stream>>>(…)`
+    fn launch(&mut self, node: Node<'_>, configuration: Node<'_>) -> TermId {
+        let mut parts = self.arguments(configuration);
+        if parts.len() < 3 || parts.len() > 5 {
+            return self.reject(RejectKind::Unsupported, "this launch is not understood", node, parts);
+        }
+        let void = self.b.types.void();
+        let end = parts.last().map_or(0, |&p| self.b.span(p).end as usize);
+        while parts.len() < 5 {
+            parts.push(self.b.term(Op::Empty, [], void, Span::new(end, end)));
+        }
+        parts.extend(self.arguments(node));
+        self.term(Op::Launch, parts, void, node)
+    }
+
+    fn sizeof(&mut self, node: Node<'_>) -> TermId {
+        let ulong = self.b.types.int(IntKind::ULong);
+        if let Some(t) = self.field(node, "type") {
+            let ty = self.type_name(t);
+            return match self.b.types.size_align(ty) {
+                Some((size, _)) => self.term(Op::Int(i128::from(size)), [], ulong, node),
+                None => self.term(Op::SizeOfType(ty), [], ulong, node),
+            };
+        }
+        let operand = self.part(node, "value");
+        let t = self.ty(operand);
+        match self.b.types.size_align(t) {
+            Some((size, _)) => self.term(Op::Int(i128::from(size)), [], ulong, node),
+            None => self.term(Op::SizeOf, [operand], ulong, node),
+        }
+    }
+}

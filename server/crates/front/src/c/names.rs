@@ -1,0 +1,410 @@
+//! What an identifier means: scopes, what other items declare, the standard library.
+
+use std::sync::Arc;
+
+use term::{
+    intrinsic, Body, Field, FloatKind, IntKind, Intrinsic, Len, Op, Origin, Quals, Record, RecordId, RejectKind, Storage,
+    Symbol, SymbolId, TermId, Type, TypeId, TypeKind,
+};
+use tree_sitter::Node;
+
+use crate::c::env::{Exported, ExportedTag};
+use crate::c::known::{self, KnownConstant, KnownResult, KnownType, VectorOf};
+use crate::c::{Entity, Lower, Tag};
+use crate::Language;
+
+/// Words that are never names.
+pub(crate) fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "int" | "char" | "float" | "double" | "void" | "unsigned" | "signed" | "long" | "short" | "bool" | "struct"
+            | "union" | "enum" | "static" | "extern" | "const" | "volatile" | "restrict" | "inline" | "typedef" | "if"
+            | "else" | "for" | "while" | "do" | "switch" | "case" | "default" | "break" | "continue" | "return" | "goto"
+            | "sizeof" | "asm" | "__asm__" | "auto" | "register"
+    )
+}
+
+/// A name without lower-case letters may be a macro of a header that was not read.
+pub(crate) fn looks_like_macro(name: &str) -> bool {
+    name.len() > 1
+        && name.bytes().any(|c| c.is_ascii_uppercase())
+        && !name.bytes().any(|c| c.is_ascii_lowercase())
+}
+
+impl Lower<'_> {
+    /// What a name means here; taken over from outside on first use.
+    pub(super) fn lookup(&mut self, name: &str) -> Option<Entity> {
+        for scope in self.scopes.iter().rev() {
+            if let Some(e) = scope.names.get(name) {
+                return Some(e.clone());
+            }
+        }
+        if let Some(&s) = self.outside.get(name) {
+            return Some(Entity::Symbol(s));
+        }
+        let e = self.env.names.get(name)?;
+        let (body, what) = (e.body.clone(), e.what.clone());
+        Some(match what {
+            Exported::Typedef(t) => Entity::Typedef(self.import(&body, t)),
+            Exported::Enumerator(v, k) => Entity::Enumerator(v, self.b.types.int(k)),
+            Exported::Unknown(reason) => Entity::Unknown(reason),
+            Exported::Tag(_) => return None,
+            Exported::Variable { ty, defined, internal } => {
+                let ty = self.import(&body, ty);
+                let storage = Storage::Global {
+                    defined_here: defined,
+                    internal,
+                };
+                Entity::Symbol(self.outside_symbol(name, ty, storage))
+            }
+            Exported::Function { ty } => {
+                let ty = self.import(&body, ty);
+                Entity::Symbol(self.outside_symbol(name, ty, Storage::Function))
+            }
+        })
+    }
+
+    pub(super) fn outside_symbol(&mut self, name: &str, ty: TypeId, storage: Storage) -> SymbolId {
+        let id = self.b.symbols.push(Symbol {
+            name: name.into(),
+            ty,
+            storage,
+            address_taken: false,
+            span: None,
+        });
+        self.outside.insert(name.into(), id);
+        id
+    }
+
+    /// A use of a name.
+    pub(super) fn name(&mut self, node: Node<'_>) -> TermId {
+        let name: Arc<str> = self.text(node).into();
+        if let Some(gap) = self.gap(&name, node) {
+            return gap;
+        }
+        match self.lookup(&name) {
+            Some(Entity::Symbol(s)) => return self.symbol_use(s, node),
+            Some(Entity::Enumerator(v, ty)) => {
+                let s = self.outside_symbol(&name, ty, Storage::Constant(v));
+                // Inner scopes may hide an outer enumerator: keep it out of the table of outside names.
+                self.outside.remove(&name);
+                return self.symbol_use(s, node);
+            }
+            Some(Entity::Typedef(_)) => {
+                let reason = format!("`{name}` is a type, not a value");
+                return self.reject(RejectKind::Unsupported, &reason, node, vec![]);
+            }
+            Some(Entity::Unknown(reason)) => return self.reject(RejectKind::Conditional, &reason, node, vec![]),
+            None => {}
+        }
+        if let Some(c) = known::constant(&name) {
+            return self.constant(c, node);
+        }
+        if matches!(&*name, "stdin" | "stdout" | "stderr") {
+            let file = self.b.types.plain(TypeKind::Opaque("FILE".into()));
+            let ty = self.b.types.pointer(file);
+            let storage = Storage::Global {
+                defined_here: false,
+                internal: false,
+            };
+            let s = self.outside_symbol(&name, ty, storage);
+            return self.symbol_use(s, node);
+        }
+        if self.language == Language::Cuda {
+            let ty = match &*name {
+                "threadIdx" | "blockIdx" => self.known_type("uint3"),
+                "blockDim" | "gridDim" => self.known_type("dim3"),
+                "warpSize" => Some(self.b.types.int(IntKind::Int)),
+                _ => None,
+            };
+            if let Some(ty) = ty {
+                let s = self.outside_symbol(&name, ty, Storage::Builtin);
+                return self.symbol_use(s, node);
+            }
+        }
+        if let Some(s) = self.library_function(&name, None) {
+            return self.symbol_use(s, node);
+        }
+        let ty = self.unknown();
+        let s = self.outside_symbol(&name, ty, Storage::Undeclared);
+        self.symbol_use(s, node)
+    }
+
+    /// The gap that preprocessing left as this identifier.
+    pub(super) fn gap(&mut self, name: &str, node: Node<'_>) -> Option<TermId> {
+        let index: usize = name.strip_prefix(crate::pp::GAP)?.parse().ok()?;
+        let gap = self.gaps.get(index)?.clone();
+        Some(self.reject(gap.kind, &gap.reason, node, vec![]))
+    }
+
+    fn symbol_use(&mut self, symbol: SymbolId, node: Node<'_>) -> TermId {
+        let ty = self.b.symbols[symbol].ty;
+        self.term(Op::Sym(symbol), [], ty, node)
+    }
+
+    fn constant(&mut self, c: KnownConstant, node: Node<'_>) -> TermId {
+        let (op, ty) = match c {
+            KnownConstant::Int(v, k) => (Op::Int(v), self.b.types.int(k)),
+            KnownConstant::Float(v, k) => (Op::Float(term::F64::new(v)), self.b.types.float(k)),
+        };
+        let span = self.span(node);
+        self.b.term_from(op, [], ty, span, Origin::Macro)
+    }
+
+    /// The symbol of a library function. `arguments`: their types, which choose among CUDA's overloads.
+    pub(super) fn library_function(&mut self, name: &str, arguments: Option<&[TypeId]>) -> Option<SymbolId> {
+        let types = &mut self.b.types;
+        let (ret, params) = match intrinsic(name) {
+            Some(Intrinsic::Float { kind, arity }) => {
+                // C++ has an overload for float; C has not.
+                let narrow = self.language == Language::Cuda
+                    && arguments.is_some_and(|a| {
+                        !a.is_empty() && a.iter().all(|&t| types.as_float(t) == Some(FloatKind::F32))
+                    });
+                let t = types.float(if narrow { FloatKind::F32 } else { kind });
+                (t, vec![t; arity as usize])
+            }
+            Some(Intrinsic::Int { kind, arity }) => {
+                let t = types.int(kind);
+                if self.language == Language::Cuda && arguments.is_some_and(|a| a.iter().any(|&t| types.as_float(t).is_some()))
+                {
+                    return None;
+                }
+                (t, vec![t; arity as usize])
+            }
+            Some(Intrinsic::Classify) => {
+                let d = types.float(FloatKind::F64);
+                (types.int(IntKind::Int), vec![d])
+            }
+            Some(Intrinsic::FloatInt { kind }) => {
+                let t = types.float(kind);
+                (t, vec![t, types.int(IntKind::Int)])
+            }
+            Some(Intrinsic::ToInt { from, to }) => {
+                let p = types.float(from);
+                (types.int(to), vec![p])
+            }
+            None => {
+                let ret = match known::function(name, self.language)? {
+                    KnownResult::Void => types.void(),
+                    KnownResult::Int(k) => types.int(k),
+                    KnownResult::Float(k) => types.float(k),
+                    KnownResult::Pointer => {
+                        let v = types.void();
+                        types.pointer(v)
+                    }
+                    KnownResult::Chars => {
+                        let c = types.int(IntKind::Char);
+                        types.pointer(c)
+                    }
+                    KnownResult::OfFirst => {
+                        let a = arguments?;
+                        let (x, y) = (*a.first()?, *a.get(1)?);
+                        types.operation_type(term::BinOp::Add, x, y)?
+                    }
+                    KnownResult::OfSecond => {
+                        let t = *arguments?.get(1)?;
+                        types.with_quals(t, Quals::default())
+                    }
+                    KnownResult::OfPointee => {
+                        let t = *arguments?.first()?;
+                        let t = types.element(t)?;
+                        types.with_quals(t, Quals::default())
+                    }
+                };
+                let ty = types.plain(TypeKind::Function {
+                    ret,
+                    params: Vec::new(),
+                    variadic: true,
+                });
+                return Some(self.overload(name, ty));
+            }
+        };
+        let ty = types.plain(TypeKind::Function {
+            ret,
+            params,
+            variadic: false,
+        });
+        Some(self.overload(name, ty))
+    }
+
+    /// One symbol per name and type.
+    fn overload(&mut self, name: &str, ty: TypeId) -> SymbolId {
+        match self.outside.get(name) {
+            Some(&s) if self.b.symbols[s].ty == ty => s,
+            _ => {
+                let found = self
+                    .b
+                    .symbols
+                    .iter_ids()
+                    .find(|(_, s)| &*s.name == name && s.ty == ty && s.storage == Storage::Function && s.span.is_none())
+                    .map(|(id, _)| id);
+                match found {
+                    Some(s) => s,
+                    None => {
+                        let s = self.outside_symbol(name, ty, Storage::Function);
+                        if self.language == Language::Cuda {
+                            // The next use may choose another overload.
+                            self.outside.remove(name);
+                        }
+                        s
+                    }
+                }
+            }
+        }
+    }
+
+    /// A standard type by name.
+    pub(super) fn known_type(&mut self, name: &str) -> Option<TypeId> {
+        Some(match known::type_name(name, self.language)? {
+            KnownType::Int(k) => self.b.types.int(k),
+            KnownType::Float(k) => self.b.types.float(k),
+            KnownType::Void => self.b.types.void(),
+            KnownType::Opaque => self.b.types.plain(TypeKind::Opaque(name.into())),
+            KnownType::Vector(of, n) => {
+                let element = match of {
+                    VectorOf::Int(k) => self.b.types.int(k),
+                    VectorOf::Float(k) => self.b.types.float(k),
+                };
+                let id = match self.records.get(name) {
+                    Some(&id) => id,
+                    None => {
+                        let fields = ["x", "y", "z", "w"]
+                            .iter()
+                            .take(n as usize)
+                            .map(|f| Field {
+                                name: (*f).into(),
+                                ty: element,
+                                bits: None,
+                            })
+                            .collect();
+                        let id = self.b.types.add_record(Record {
+                            name: name.into(),
+                            is_union: false,
+                            fields: Some(fields),
+                        });
+                        self.records.insert(name.into(), id);
+                        id
+                    }
+                };
+                self.b.types.plain(TypeKind::Record(id))
+            }
+        })
+    }
+
+    /// The type a type name stands for, or an opaque one.
+    pub(super) fn type_by_name(&mut self, name: &str) -> TypeId {
+        match self.lookup(name) {
+            Some(Entity::Typedef(t)) => return t,
+            Some(_) => {}
+            None => {
+                if let Some(t) = self.known_type(name) {
+                    return t;
+                }
+            }
+        }
+        self.b.types.plain(TypeKind::Opaque(name.into()))
+    }
+
+    /// What a tag names here.
+    pub(super) fn tag(&mut self, name: &str) -> Option<Tag> {
+        for scope in self.scopes.iter().rev() {
+            if let Some(t) = scope.tags.get(name) {
+                return Some(*t);
+            }
+        }
+        let e = self.env.tags.get(name)?;
+        let body = e.body.clone();
+        match e.what {
+            Exported::Tag(ExportedTag::Record(r)) => Some(Tag::Record(self.import_record(&body, r))),
+            Exported::Tag(ExportedTag::Enum(k)) => Some(Tag::Enum(self.b.types.int(k))),
+            _ => None,
+        }
+    }
+
+    /// A type of another body as one of ours. Lengths that are terms there are unknown here.
+    pub(super) fn import(&mut self, body: &Arc<Body>, ty: TypeId) -> TypeId {
+        let key = (Arc::as_ptr(body) as usize, ty);
+        if let Some(&t) = self.imported.get(&key) {
+            return t;
+        }
+        let Type { kind, quals } = body.types.get(ty).clone();
+        let len = |l: Len| match l {
+            Len::Term(_) => Len::Unknown,
+            l => l,
+        };
+        let kind = match kind {
+            TypeKind::Pointer { to, declared, is_static } => TypeKind::Pointer {
+                to: self.import(body, to),
+                declared: len(declared),
+                is_static,
+            },
+            TypeKind::Array { of, len: l } => TypeKind::Array {
+                of: self.import(body, of),
+                len: len(l),
+            },
+            TypeKind::Record(r) => TypeKind::Record(self.import_record(body, r)),
+            TypeKind::Function { ret, params, variadic } => TypeKind::Function {
+                ret: self.import(body, ret),
+                params: params.into_iter().map(|p| self.import(body, p)).collect(),
+                variadic,
+            },
+            k => k,
+        };
+        let id = self.b.types.intern(Type { kind, quals });
+        self.imported.insert(key, id);
+        id
+    }
+
+    fn import_record(&mut self, body: &Arc<Body>, record: RecordId) -> RecordId {
+        let name = body.types.record(record).name.clone();
+        if let Some(&r) = self.records.get(&name) {
+            return r;
+        }
+        // The definition may stand in another item than the use.
+        let (body, record) = match self.env.tags.get(&name) {
+            Some(e) => match e.what {
+                Exported::Tag(ExportedTag::Record(r)) if e.body.types.record(r).fields.is_some() => (e.body.clone(), r),
+                _ => (body.clone(), record),
+            },
+            None => (body.clone(), record),
+        };
+        let source = body.types.record(record);
+        let id = self.b.types.add_record(Record {
+            name: name.clone(),
+            is_union: source.is_union,
+            fields: None,
+        });
+        self.records.insert(name, id);
+        if let Some(fields) = &source.fields {
+            let fields = fields
+                .iter()
+                .map(|f| Field {
+                    ty: self.import(&body, f.ty),
+                    ..f.clone()
+                })
+                .collect();
+            self.b.types.complete_record(id, fields);
+        }
+        id
+    }
+
+    /// The type of a member, looked for in anonymous members too.
+    pub(super) fn member_type(&self, record: RecordId, name: &str, depth: u32) -> Option<TypeId> {
+        let fields = self.b.types.record(record).fields.as_ref()?;
+        for f in fields {
+            if &*f.name == name {
+                return Some(f.ty);
+            }
+        }
+        for f in fields.iter().filter(|f| f.name.is_empty() && depth < 16) {
+            if let TypeKind::Record(r) = self.b.types.kind(f.ty) {
+                if let Some(t) = self.member_type(*r, name, depth + 1) {
+                    return Some(t);
+                }
+            }
+        }
+        None
+    }
+}
+

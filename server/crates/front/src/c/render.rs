@@ -1,0 +1,413 @@
+//! Tokens → the text that tree-sitter parses, with a table back to the source.
+//!
+//! What the C grammar cannot know or does not take is settled here on tokens: type names become a type keyword (so that
+//! a cast is never taken for a call), GNU attributes go, CUDA's qualifiers and launches take a C shape. tree-sitter's own
+//! CUDA grammar is not used on purpose: being C++, it reads `i < n && j > (k)` as a template's call.
+
+use std::sync::Arc;
+
+use base::Span;
+use rustc_hash::FxHashSet;
+use term::RejectKind;
+
+use crate::c::known;
+use crate::lex::Kind;
+use crate::pp::{Expander, PToken, Text};
+use crate::Language;
+
+/// The keyword that stands for every type name; the table has the name.
+const TYPE: &str = "max_align_t";
+/// The C qualifier that stands for CUDA's memory spaces; the table has the name.
+const SPACE: &str = "_Nonnull";
+/// `dim3(…)` as a call.
+pub(crate) const VECTOR_CALL: &str = "__ww_construct";
+/// `k<<<…>>>` as a call that gives the function to be called.
+pub(crate) const LAUNCH: &str = "__ww_launch";
+/// Initialisers of more tokens than this are not looked into.
+const MAX_INITIALISER: usize = 65_536;
+
+/// What is known of a token of the rendered text.
+#[derive(Clone, Debug)]
+pub(crate) struct Info {
+    pub span: Span,
+    pub expansion: u32,
+    /// What the text really says, where something else stands for it.
+    pub original: Option<Arc<str>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Rendered {
+    pub text: String,
+    pub starts: Vec<u32>,
+    pub infos: Vec<Info>,
+    pub is_kernel: bool,
+    pub is_device: bool,
+    pub is_host: bool,
+    pub launch_bounds: Option<u32>,
+}
+
+impl Rendered {
+    fn push(&mut self, text: &str, span: Span, expansion: u32, original: Option<Arc<str>>) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        self.starts.push(self.text.len() as u32);
+        self.text.push_str(text);
+        self.infos.push(Info {
+            span,
+            expansion,
+            original,
+        });
+    }
+    fn last(&self) -> &str {
+        self.starts
+            .last()
+            .and_then(|&s| self.text.get(s as usize..))
+            .unwrap_or("")
+    }
+    fn pop(&mut self) -> Option<(String, Info)> {
+        let start = self.starts.pop()? as usize;
+        let text = self.text.get(start..)?.to_owned();
+        self.text.truncate(start.saturating_sub(1));
+        Some((text, self.infos.pop()?))
+    }
+    /// Index of the token at a byte of the text.
+    pub(crate) fn index(&self, byte: usize) -> usize {
+        self.starts
+            .partition_point(|&s| s as usize <= byte)
+            .saturating_sub(1)
+    }
+}
+
+const TYPE_WORDS: [&str; 16] = [
+    "int", "char", "float", "double", "void", "unsigned", "signed", "long", "short", "bool", "size_t", "struct", "union",
+    "enum", "goto", TYPE,
+];
+
+struct Render<'a, 'e> {
+    tokens: &'a [PToken],
+    source: &'a str,
+    language: Language,
+    is_type: &'a dyn Fn(&str) -> bool,
+    expander: &'a mut Expander<'e>,
+    out: Rendered,
+    local_types: FxHashSet<&'a str>,
+    /// Local type names and the token after which they are in force.
+    pending: Vec<(usize, &'a str)>,
+    /// Whether a struct, union or typedef was seen: layout then matters.
+    layout: bool,
+    depth: usize,
+}
+
+/// Renders an item's tokens; `missing` closing braces are added.
+pub(crate) fn render(
+    tokens: &[PToken],
+    source: &str,
+    language: Language,
+    is_type: &dyn Fn(&str) -> bool,
+    expander: &mut Expander<'_>,
+    missing: usize,
+) -> Rendered {
+    let mut r = Render {
+        tokens,
+        source,
+        language,
+        is_type,
+        expander,
+        out: Rendered::default(),
+        local_types: FxHashSet::default(),
+        pending: Vec::new(),
+        layout: false,
+        depth: 0,
+    };
+    let mut k = 0;
+    while k < tokens.len() {
+        k = r.step(k).max(k + 1);
+    }
+    let end = tokens.last().map_or(Span::default(), |t| Span::new(t.span.end as usize, t.span.end as usize));
+    for _ in 0..missing {
+        r.out.push("}", end, 0, None);
+    }
+    r.out
+}
+
+impl<'a> Render<'a, '_> {
+    fn text(&self, k: usize) -> &'a str {
+        self.tokens.get(k).map_or("", |t| t.text(self.source))
+    }
+
+    /// Index after the group that opens at `k`, or `k` if none opens there.
+    fn group(&self, k: usize) -> usize {
+        let (open, close) = match self.text(k) {
+            "(" => ("(", ")"),
+            "{" => ("{", "}"),
+            "[" => ("[", "]"),
+            _ => return k,
+        };
+        let mut depth = 0usize;
+        for j in k..self.tokens.len() {
+            let t = self.text(j);
+            if t == open {
+                depth += 1;
+            } else if t == close {
+                depth -= 1;
+                if depth == 0 {
+                    return j + 1;
+                }
+            }
+        }
+        self.tokens.len()
+    }
+
+    fn keep(&mut self, k: usize) -> usize {
+        self.put(k, None, None)
+    }
+
+    fn put(&mut self, k: usize, text: Option<&str>, original: Option<Arc<str>>) -> usize {
+        if let Some(t) = self.tokens.get(k) {
+            let text = text.unwrap_or_else(|| t.text(self.source));
+            self.out.push(text, t.span, t.expansion, original);
+        }
+        k + 1
+    }
+
+    fn gap(&mut self, k: usize, kind: RejectKind, reason: &str) -> usize {
+        if let Some(t) = self.tokens.get(k) {
+            let gap = self.expander.gap(kind, reason.into(), t.span, t.expansion);
+            if let Text::Own(text) = &gap.text {
+                self.out.push(text, t.span, t.expansion, None);
+            }
+        }
+        k + 1
+    }
+
+    /// Renders the token at `k` and returns the index of the next one to look at.
+    fn step(&mut self, k: usize) -> usize {
+        let text = self.text(k);
+        match self.tokens.get(k).map(|t| t.kind) {
+            Some(Kind::Ident) => self.word(k, text),
+            Some(Kind::Punct) => self.punct(k, text),
+            _ => self.keep(k),
+        }
+    }
+
+    fn punct(&mut self, k: usize, text: &str) -> usize {
+        match text {
+            "{" => {
+                let end = if self.out.last() == "=" { self.group(k) } else { k };
+                if end - k > MAX_INITIALISER {
+                    self.keep(k);
+                    self.gap(k + 1, RejectKind::Unsupported, "a long initialiser is not looked into");
+                    return self.keep(end - 1);
+                }
+                self.depth += 1;
+                self.keep(k)
+            }
+            "}" => {
+                self.depth = self.depth.saturating_sub(1);
+                self.keep(k)
+            }
+            // [[attributes]]
+            "[" if self.text(k + 1) == "["
+                && !self.tokens.get(k + 1).is_some_and(|t| t.spaced)
+                && (matches!(self.out.last(), "" | ";" | "{" | "}" | ")")) =>
+            {
+                self.group(k)
+            }
+            "<<" if self.language == Language::Cuda && self.text(k + 1) == "<" => {
+                self.launch(k).unwrap_or_else(|| self.keep(k))
+            }
+            _ => self.keep(k),
+        }
+    }
+
+    /// `name<<<a, b>>>` → `__ww_launch(name, a, b)`.
+    fn launch(&mut self, k: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        let mut close = None;
+        for j in k + 2..self.tokens.len() {
+            match self.text(j) {
+                "(" | "[" => depth += 1,
+                ")" | "]" if depth == 0 => return None,
+                ")" | "]" => depth -= 1,
+                ";" | "{" | "}" => return None,
+                ">>" if depth == 0 && self.text(j + 1) == ">" && self.text(j + 2) == "(" => {
+                    close = Some(j);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let close = close?;
+        let named = self.out.last().bytes().next().is_some_and(crate::lex::is_ident_start);
+        if !named {
+            return None;
+        }
+        let (name, info) = self.out.pop()?;
+        let (span, expansion) = (info.span, info.expansion);
+        self.out.push(LAUNCH, span, expansion, None);
+        self.out.push("(", span, expansion, None);
+        self.out.push(&name, span, expansion, info.original);
+        self.out.push(",", span, expansion, None);
+        let mut j = k + 2;
+        while j < close {
+            j = self.step(j).max(j + 1);
+        }
+        self.put(close, Some(")"), None);
+        Some(close + 2)
+    }
+
+    fn word(&mut self, k: usize, text: &'a str) -> usize {
+        let Some(token) = self.tokens.get(k) else { return k + 1 };
+        match text {
+            "__attribute__" | "__attribute" => {
+                let end = self.group(k + 1);
+                let harmful = (k + 1..end).any(|j| {
+                    let w = self.text(j).trim_matches('_');
+                    matches!(
+                        w,
+                        "vector_size" | "ext_vector_type" | "mode" | "cleanup" | "scalar_storage_order"
+                            | "transparent_union" | "address_space" | "alias" | "ifunc"
+                    ) || (self.layout && matches!(w, "packed" | "aligned"))
+                        || w == "packed"
+                });
+                if harmful {
+                    self.gap(k, RejectKind::Unsupported, "an attribute changes the meaning of a type");
+                }
+                end
+            }
+            "__declspec" | "_Alignas" | "alignas" => {
+                if self.layout {
+                    self.gap(k, RejectKind::Unsupported, "an alignment changes the layout of a type");
+                }
+                self.group(k + 1)
+            }
+            "__extension__" | "register" | "_Noreturn" | "__noreturn__" => k + 1,
+            "__restrict" | "__restrict__" => self.put(k, Some("restrict"), None),
+            "__inline" | "__inline__" => self.put(k, Some("inline"), None),
+            "__const" | "__const__" | "constexpr" => self.put(k, Some("const"), None),
+            "__volatile" | "__volatile__" => self.put(k, Some("volatile"), None),
+            "__signed" | "__signed__" => self.put(k, Some("signed"), None),
+            "_Thread_local" => self.put(k, Some("__thread"), None),
+            "_Static_assert" | "static_assert" if self.text(k + 1) == "(" => {
+                let end = self.group(k + 1);
+                if self.text(end) == ";" {
+                    end + 1
+                } else {
+                    end
+                }
+            }
+            // An assembler name after a declarator.
+            "__asm__" | "__asm" | "asm" if self.depth == 0 && self.out.last() == ")" => self.group(k + 1),
+            "_Complex" | "__complex__" | "_Imaginary" | "_Decimal64" => {
+                self.gap(k, RejectKind::Unsupported, "complex and decimal numbers are not followed")
+            }
+            "typedef" => {
+                self.layout = true;
+                if self.depth > 0 {
+                    self.local_typedef(k);
+                }
+                self.keep(k)
+            }
+            "struct" | "union" => {
+                self.layout = true;
+                self.keep(k)
+            }
+            _ if self.language == Language::Cuda => match self.cuda_word(k, text, token) {
+                Some(next) => next,
+                None => self.name(k, text),
+            },
+            _ => self.name(k, text),
+        }
+    }
+
+    fn local_typedef(&mut self, k: usize) {
+        let mut depth = 0usize;
+        let mut name = None;
+        for j in k + 1..self.tokens.len() {
+            match self.text(j) {
+                "{" | "[" => depth += 1,
+                "}" | "]" => depth = depth.saturating_sub(1),
+                ";" if depth == 0 => {
+                    if let Some(n) = name {
+                        self.pending.push((j, n));
+                    }
+                    return;
+                }
+                w if depth == 0 && self.tokens[j].kind == Kind::Ident => name = Some(w),
+                _ => {}
+            }
+        }
+    }
+
+    fn name(&mut self, k: usize, text: &'a str) -> usize {
+        while let Some(&(at, name)) = self.pending.first() {
+            if at >= k {
+                break;
+            }
+            self.local_types.insert(name);
+            self.pending.remove(0);
+        }
+        if !(self.is_type)(text) && !self.local_types.contains(text) {
+            return self.keep(k);
+        }
+        let before = self.out.last();
+        // A tag, a member, or a name being declared: not a use of the type.
+        if TYPE_WORDS.contains(&before) || matches!(before, "." | "->" | "*") {
+            return self.keep(k);
+        }
+        self.put(k, Some(TYPE), Some(text.into()))
+    }
+
+    fn cuda_word(&mut self, k: usize, text: &'a str, token: &PToken) -> Option<usize> {
+        Some(match text {
+            "__global__" => {
+                self.out.is_kernel = true;
+                k + 1
+            }
+            "__device__" => {
+                self.out.is_device = true;
+                k + 1
+            }
+            "__host__" => {
+                self.out.is_host = true;
+                k + 1
+            }
+            "__forceinline__" | "__noinline__" | "__grid_constant__" => k + 1,
+            "__launch_bounds__" => {
+                let end = self.group(k + 1);
+                if matches!(self.text(k + 3), ")" | ",") {
+                    self.out.launch_bounds = self.text(k + 2).parse().ok();
+                }
+                end
+            }
+            "__shared__" | "__constant__" | "__managed__" => self.put(k, Some(SPACE), Some(text.into())),
+            "extern" if self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Str) => k + 2,
+            "static_cast" | "reinterpret_cast" | "const_cast" | "dynamic_cast" | "template" | "class" | "namespace"
+            | "operator" | "new" | "delete" | "throw" | "try" | "catch" | "this" | "typename" | "using" | "auto"
+            | "decltype" | "virtual" | "friend" => {
+                self.gap(k, RejectKind::Foreign, &format!("`{text}` belongs to C++, which is not followed"))
+            }
+            _ if self.text(k + 1) == "(" && is_vector(text) => {
+                self.put(k, Some(VECTOR_CALL), Some(text.into()))
+            }
+            // `dim3 grid(a, b);`
+            _ if self.text(k + 2) == "("
+                && is_vector(text)
+                && self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Ident)
+                && self.depth > 0 =>
+            {
+                self.put(k, Some(TYPE), Some(text.into()));
+                self.keep(k + 1);
+                self.out.push("=", token.span, token.expansion, None);
+                self.out.push(VECTOR_CALL, token.span, token.expansion, Some(text.into()));
+                k + 2
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn is_vector(name: &str) -> bool {
+    matches!(known::type_name(name, Language::Cuda), Some(known::KnownType::Vector(..)))
+}

@@ -1,0 +1,299 @@
+//! Statements.
+
+use base::Span;
+use term::{Op, RejectKind, TermId};
+use tree_sitter::Node;
+
+use crate::c::{Lower, MAX_DEPTH};
+
+/// Parts of a statement that are statements themselves: an error in them is theirs.
+const BODIES: [&str; 3] = ["body", "consequence", "alternative"];
+
+impl Lower<'_> {
+    /// All statements of a block, in the current scope.
+    pub(super) fn statements(&mut self, block: Node<'_>, out: &mut Vec<TermId>) {
+        let mut cursor = block.walk();
+        for child in block.children(&mut cursor) {
+            if child.is_named() {
+                self.stmt(child, out);
+            } else if child.is_missing() {
+                out.push(self.reject(RejectKind::Syntax, "something is missing here", child, vec![]));
+            }
+        }
+    }
+
+    /// A statement as a block with its own scope.
+    fn block(&mut self, node: Node<'_>) -> TermId {
+        self.scopes.push(Default::default());
+        let mut items = Vec::new();
+        if node.kind() == "compound_statement" && self.depth < MAX_DEPTH {
+            self.depth += 1;
+            self.statements(node, &mut items);
+            self.depth -= 1;
+        } else {
+            self.stmt(node, &mut items);
+        }
+        self.scopes.pop();
+        self.statement(Op::List, items, node)
+    }
+
+    /// Whether a part of a statement that is not a statement itself has an error.
+    fn header_broken(&self, node: Node<'_>) -> bool {
+        if !node.has_error() {
+            return false;
+        }
+        let mut cursor = node.walk();
+        if !cursor.goto_first_child() {
+            return true;
+        }
+        loop {
+            let child = cursor.node();
+            let own = !cursor.field_name().is_some_and(|f| BODIES.contains(&f));
+            if own && (child.has_error() || child.is_error() || child.is_missing()) {
+                return true;
+            }
+            if !cursor.goto_next_sibling() {
+                return false;
+            }
+        }
+    }
+
+    /// Lowers a statement; several terms may come of it.
+    pub(super) fn stmt(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        if node.is_error() || node.is_missing() {
+            out.push(self.reject(RejectKind::Syntax, "the parser reports an error here", node, vec![]));
+            return;
+        }
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            out.push(self.reject(RejectKind::TooDeep, "it is nested too deeply", node, vec![]));
+        } else {
+            self.stmt_inner(node, out);
+        }
+        self.depth -= 1;
+    }
+
+    fn stmt_inner(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        let kind = node.kind();
+        let compound = matches!(
+            kind,
+            "compound_statement" | "if_statement" | "for_statement" | "while_statement" | "do_statement"
+                | "switch_statement" | "case_statement" | "labeled_statement" | "else_clause" | "attributed_statement"
+        );
+        if matches!(kind, "declaration" | "type_definition" | "struct_specifier" | "union_specifier" | "enum_specifier") {
+            return self.declaration(node, out);
+        }
+        if node.has_error() && (!compound || (self.header_broken(node) && !has_statements(kind))) {
+            out.push(self.reject(RejectKind::Syntax, "the parser reports an error here", node, vec![]));
+            return;
+        }
+        match kind {
+            "compound_statement" => {
+                let b = self.block(node);
+                out.push(b);
+            }
+            "expression_statement" => {
+                if let Some(e) = node.named_child(0) {
+                    let t = self.expr(e);
+                    out.push(t);
+                }
+            }
+            "if_statement" => self.if_statement(node, out),
+            "for_statement" => self.for_statement(node, out),
+            "while_statement" | "switch_statement" => {
+                let (Some(c), Some(b)) = (node.child_by_field_name("condition"), node.child_by_field_name("body")) else {
+                    return self.odd(node, out);
+                };
+                let c = self.expr(c);
+                let b = self.block(b);
+                let op = if kind == "while_statement" { Op::While } else { Op::Switch };
+                out.push(self.statement(op, [c, b], node));
+            }
+            "do_statement" => {
+                let (Some(c), Some(b)) = (node.child_by_field_name("condition"), node.child_by_field_name("body")) else {
+                    return self.odd(node, out);
+                };
+                let b = self.block(b);
+                let c = self.expr(c);
+                out.push(self.statement(Op::DoWhile, [b, c], node));
+            }
+            "case_statement" => self.case_statement(node, out),
+            "labeled_statement" => {
+                let Some(label) = node.child_by_field_name("label") else { return self.odd(node, out) };
+                let name = self.text(label);
+                out.push(self.statement(Op::Label(name.into()), [], label));
+                let mut cursor = node.walk();
+                for child in node.named_children(&mut cursor) {
+                    if child.id() != label.id() {
+                        self.stmt(child, out);
+                    }
+                }
+            }
+            "attributed_statement" => {
+                let mut cursor = node.walk();
+                for child in node.named_children(&mut cursor) {
+                    if child.kind() != "attribute_declaration" {
+                        self.stmt(child, out);
+                    }
+                }
+            }
+            "break_statement" => out.push(self.statement(Op::Break, [], node)),
+            "continue_statement" => out.push(self.statement(Op::Continue, [], node)),
+            "goto_statement" => match node.child_by_field_name("label") {
+                Some(l) => {
+                    let name = self.text(l);
+                    out.push(self.statement(Op::Goto(name.into()), [], node));
+                }
+                None => self.odd(node, out),
+            },
+            "return_statement" => {
+                let args: Vec<TermId> = match node.named_child(0) {
+                    Some(e) => {
+                        let t = self.expr(e);
+                        self.escape(t);
+                        vec![t]
+                    }
+                    None => vec![],
+                };
+                out.push(self.statement(Op::Return, args, node));
+            }
+            "function_definition" => {
+                out.push(self.reject(RejectKind::Unsupported, "nested functions are not followed", node, vec![]));
+                self.poison(node);
+            }
+            _ => self.odd(node, out),
+        }
+    }
+
+    fn odd(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        let reason = format!("`{}` is not followed", node.kind().replace('_', " "));
+        out.push(self.reject(RejectKind::Unsupported, &reason, node, vec![]));
+    }
+
+    fn if_statement(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        let (Some(c), Some(then)) = (
+            node.child_by_field_name("condition"),
+            node.child_by_field_name("consequence"),
+        ) else {
+            return self.odd(node, out);
+        };
+        let c = self.expr(c);
+        let mut args = vec![c, self.block(then)];
+        if let Some(clause) = node.child_by_field_name("alternative") {
+            let mut cursor = clause.walk();
+            let found = clause.named_children(&mut cursor).find(|n| n.kind() != "ERROR");
+            args.push(match found {
+                Some(e) if !self.header_broken_clause(clause) => self.block(e),
+                _ => {
+                    let r = self.reject(RejectKind::Syntax, "the parser reports an error here", clause, vec![]);
+                    self.statement(Op::List, [r], clause)
+                }
+            });
+        }
+        out.push(self.statement(Op::If, args, node));
+    }
+
+    /// An `else` with stray tokens of its own.
+    fn header_broken_clause(&self, clause: Node<'_>) -> bool {
+        let mut cursor = clause.walk();
+        let broken = clause.children(&mut cursor).any(|c| c.is_error() || c.is_missing());
+        broken
+    }
+
+    fn case_statement(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        let value = node.child_by_field_name("value");
+        match value {
+            Some(v) => {
+                let t = self.expr(v);
+                out.push(self.statement(Op::Case, [t], v));
+            }
+            None => {
+                let word = node.child(0).unwrap_or(node);
+                out.push(self.statement(Op::Default, [], word));
+            }
+        }
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            if value.map(|v| v.id()) != Some(child.id()) {
+                self.stmt(child, out);
+            }
+        }
+    }
+
+    fn for_statement(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        let Some(body) = node.child_by_field_name("body") else {
+            return self.odd(node, out);
+        };
+        self.scopes.push(Default::default());
+        // Where absent parts would stand: before the semicolons and the closing parenthesis.
+        let mut stops: Vec<Span> = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            if matches!(child.kind(), ";" | ")") {
+                let s = self.span(child);
+                stops.push(Span {
+                    start: s.start,
+                    end: s.start,
+                });
+            }
+        }
+        let at = |from_end: usize| stops.len().checked_sub(from_end).and_then(|k| stops.get(k)).copied();
+        let whole = self.span(node);
+        let void = self.b.types.void();
+        let init = match node.child_by_field_name("initializer") {
+            Some(i) if i.kind() == "declaration" => {
+                let mut items = Vec::new();
+                self.declaration(i, &mut items);
+                match items.as_slice() {
+                    [only] => *only,
+                    _ => self.statement(Op::List, items, i),
+                }
+            }
+            Some(i) => self.expr(i),
+            None => self.b.term(Op::Empty, [], void, at(3).unwrap_or(whole)),
+        };
+        let condition = match node.child_by_field_name("condition") {
+            Some(c) => self.expr(c),
+            None => self.b.term(Op::Empty, [], void, at(2).unwrap_or(whole)),
+        };
+        let step = match node.child_by_field_name("update") {
+            Some(u) => self.expr(u),
+            None => self.b.term(Op::Empty, [], void, at(1).unwrap_or(whole)),
+        };
+        let block = self.block(body);
+        self.scopes.pop();
+        let mut args = vec![init, condition, step, block];
+        if let Some(m) = self.mark(node) {
+            args.push(m);
+        }
+        out.push(self.statement(Op::For, args, node));
+    }
+
+    /// The mark that stands before a loop, unless the loop came out of a macro.
+    fn mark(&mut self, node: Node<'_>) -> Option<TermId> {
+        let info = self.r.infos.get(self.r.index(node.start_byte()))?;
+        if info.expansion != 0 {
+            return None;
+        }
+        let mark = self.marks.get(&info.span.start)?.clone();
+        let span = self.span(node);
+        let at = Span {
+            start: span.start,
+            end: span.start,
+        };
+        let void = self.b.types.void();
+        let mut clauses = Vec::new();
+        if let Some(n) = mark.collapse {
+            let int = self.b.types.int(term::IntKind::Int);
+            let value = self.b.term(Op::Int(i128::from(n)), [], int, at);
+            clauses.push(self.b.term(Op::Apply("collapse".into()), [value], void, at));
+        }
+        let name = mark.name.unwrap_or_else(|| "".into());
+        Some(self.b.term(Op::Mark(name), clauses, void, at))
+    }
+}
+
+/// Blocks whose errors are their statements' own.
+fn has_statements(kind: &str) -> bool {
+    matches!(kind, "compound_statement" | "else_clause" | "attributed_statement")
+}

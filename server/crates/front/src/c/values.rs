@@ -1,0 +1,155 @@
+//! Facts about terms just built: constant values, and what escapes.
+
+use term::{BinOp, IntKind, Op, Storage, TermId, TypeKind, UnOp};
+
+use crate::c::Lower;
+
+impl Lower<'_> {
+    /// The value of an integer constant expression, computed in its type.
+    pub(super) fn value(&self, id: TermId) -> Option<i128> {
+        self.value_at(id, 0)
+    }
+
+    fn value_at(&self, id: TermId, depth: u32) -> Option<i128> {
+        if depth > 256 {
+            return None;
+        }
+        let t = self.b.get(id);
+        let arg = |k: usize| t.args.get(k).and_then(|&a| self.value_at(a, depth + 1));
+        let kind = self.b.types.as_int(t.ty);
+        match &t.op {
+            Op::Int(v) => Some(*v),
+            Op::Sym(s) => match self.b.symbols[*s].storage {
+                Storage::Constant(v) => Some(v),
+                _ => None,
+            },
+            Op::Unary(op) => {
+                let (v, k) = (arg(0)?, kind?);
+                self.in_range(
+                    k,
+                    match op {
+                        UnOp::Plus => v,
+                        UnOp::Neg => v.checked_neg()?,
+                        UnOp::BitNot => !v,
+                        UnOp::Not => i128::from(v == 0),
+                    },
+                )
+            }
+            Op::Cast => {
+                let k = kind?;
+                Some(k.wrap(arg(0)?))
+            }
+            Op::Select => {
+                let c = arg(0)?;
+                let v = arg(if c != 0 { 1 } else { 2 })?;
+                self.in_range(kind?, v)
+            }
+            Op::Binary(op) => self.binary_value(*op, id, arg(0)?, arg(1)?),
+            _ => None,
+        }
+    }
+
+    fn binary_value(&self, op: BinOp, id: TermId, a: i128, b: i128) -> Option<i128> {
+        let t = self.b.get(id);
+        let types = &self.b.types;
+        let operand = |k: usize| t.args.get(k).and_then(|&a| types.as_int(self.b.get(a).ty));
+        let (x, y) = (operand(0)?, operand(1)?);
+        // Operands are converted to their common type before anything else is done (C11 6.3.1.8).
+        let (a, b) = if op.is_logical() || matches!(op, BinOp::Shl | BinOp::Shr) {
+            (a, b)
+        } else {
+            let common = x.common(y);
+            (common.wrap(a), common.wrap(b))
+        };
+        let kind = types.as_int(t.ty)?;
+        let shift = u32::try_from(b).ok().filter(|&s| s < kind.bits());
+        let v = match op {
+            BinOp::Add => a.checked_add(b)?,
+            BinOp::Sub => a.checked_sub(b)?,
+            BinOp::Mul => a.checked_mul(b)?,
+            BinOp::Div => a.checked_div(b)?,
+            BinOp::Rem => a.checked_rem(b)?,
+            BinOp::Shl if a >= 0 => a << shift?,
+            BinOp::Shr => a >> shift?,
+            BinOp::Shl => return None,
+            BinOp::BitAnd => a & b,
+            BinOp::BitOr => a | b,
+            BinOp::BitXor => a ^ b,
+            BinOp::Lt => i128::from(a < b),
+            BinOp::Le => i128::from(a <= b),
+            BinOp::Gt => i128::from(a > b),
+            BinOp::Ge => i128::from(a >= b),
+            BinOp::Eq => i128::from(a == b),
+            BinOp::Ne => i128::from(a != b),
+            BinOp::And => i128::from(a != 0 && b != 0),
+            BinOp::Or => i128::from(a != 0 || b != 0),
+        };
+        self.in_range(kind, v)
+    }
+
+    /// Unsigned results wrap; a signed one out of range has no value.
+    fn in_range(&self, kind: IntKind, v: i128) -> Option<i128> {
+        if kind.signed() {
+            (kind.min() <= v && v <= kind.max()).then_some(v)
+        } else {
+            Some(kind.wrap(v))
+        }
+    }
+
+    /// Notes that a value goes where we do not follow it: arrays in it can then be reached from elsewhere.
+    pub(super) fn escape(&mut self, id: TermId) {
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            let t = self.b.get(id);
+            if matches!(self.b.types.kind(t.ty), TypeKind::Array { .. }) {
+                self.take_address(id);
+                continue;
+            }
+            match &t.op {
+                Op::Binary(op) if !op.is_comparison() && !op.is_logical() => stack.extend(t.args.iter()),
+                Op::Select => stack.extend(t.args.iter().skip(1)),
+                Op::Comma | Op::Assign => stack.extend(t.args.iter().skip(1)),
+                Op::Cast | Op::Compound(_) => stack.extend(t.args.iter()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes that the address of a place is taken.
+    pub(super) fn take_address(&mut self, place: TermId) {
+        let mut at = place;
+        loop {
+            let t = self.b.get(at);
+            match &t.op {
+                Op::Sym(s) => {
+                    let s = *s;
+                    self.b.symbols[s].address_taken = true;
+                    return;
+                }
+                Op::Index | Op::Deref | Op::Member { .. } => {
+                    let Some(&base) = t.args.first() else { return };
+                    let arrow_or_index = !matches!(t.op, Op::Member { arrow: false, .. });
+                    let base_ty = self.b.get(base).ty;
+                    // Through a pointer it is the pointee's address, not that of what we see.
+                    if arrow_or_index && !matches!(self.b.types.kind(base_ty), TypeKind::Array { .. }) {
+                        // `*(a + i)` reaches into an array all the same.
+                        self.escape(base);
+                        return;
+                    }
+                    at = base;
+                }
+                Op::Comma | Op::Select => {
+                    let args: Vec<TermId> = t.args.iter().skip(1).copied().collect();
+                    let Some((last, rest)) = args.split_last() else { return };
+                    for &r in rest {
+                        if matches!(self.b.get(r).op, Op::Sym(_)) {
+                            self.take_address(r);
+                        }
+                    }
+                    at = *last;
+                }
+                _ => return,
+            }
+        }
+    }
+}
