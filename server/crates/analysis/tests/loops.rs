@@ -1,0 +1,212 @@
+//! What is said of small loops. One line a loop: function line, verdict, conditions, what carries it.
+
+use analysis::{analyze, ConditionKind, Facts, MetBy, ObstacleKind, Param, Verdict};
+use base::Budget;
+use expect_test::{expect, Expect};
+use term::Body;
+
+fn symbol(body: &Body, s: term::SymbolId) -> String {
+    body.symbols[s].name.to_string()
+}
+
+fn describe(body: &Body, facts: &Facts) -> String {
+    let mut out = String::new();
+    for l in facts.loops.iter() {
+        let verdict = match l.verdict {
+            Verdict::Independent => "independent",
+            Verdict::Reduction => "reduction",
+            Verdict::Sequential => "sequential",
+            Verdict::Unknown => "unknown",
+        };
+        out += &format!("{}{verdict}", "  ".repeat(l.depth as usize));
+        for r in &l.reductions {
+            out += &format!(" {:?}({})", r.op, symbol(body, r.object.symbol));
+        }
+        for i in &l.inductions {
+            out += &format!(" {}+={}", symbol(body, i.symbol), i.step);
+        }
+        let privates: Vec<String> =
+            l.privates.iter().filter(|p| !p.declared_inside).map(|p| symbol(body, p.symbol)).collect();
+        if !privates.is_empty() {
+            out += &format!(" private({})", privates.join(","));
+        }
+        for c in l.conditions.iter().filter(|c| c.met_by == MetBy::RunTimeCheck) {
+            out += &match &c.kind {
+                ConditionKind::NoAlias(a, b) => {
+                    format!(" no-alias({},{})", symbol(body, a.symbol), symbol(body, b.symbol))
+                }
+                ConditionKind::NoWrap(_) => " no-wrap".into(),
+                ConditionKind::Bounds { .. } => " bounds".into(),
+                ConditionKind::InRow { .. } => " in-row".into(),
+                ConditionKind::StepSign(_) => " step-sign".into(),
+                ConditionKind::Terminates(_) => " terminates".into(),
+                other => format!(" {other:?}"),
+            };
+        }
+        if l.verdict == Verdict::Sequential {
+            let d = &l.dependences[0];
+            let w = d.witness.as_ref().unwrap();
+            let directions: Vec<&str> = d.direction.iter().map(|d| d.symbol()).collect();
+            let params: Vec<String> = w
+                .params
+                .iter()
+                .map(|(p, v)| match p {
+                    Param::Symbol(s) => format!("{}={v}", symbol(body, *s)),
+                    Param::Term(_) => format!("?={v}"),
+                })
+                .collect();
+            out += &format!(
+                " {:?} {} ({}) {:?} i{}->i{} cell{:?} [{}]",
+                d.kind,
+                symbol(body, d.object.symbol),
+                directions.join(","),
+                d.distance,
+                w.source_iteration,
+                w.sink_iteration,
+                w.cell,
+                params.join(" "),
+            );
+        }
+        for o in &l.obstacles {
+            let name = match &o.kind {
+                ObstacleKind::UnknownCall(f) => format!("UnknownCall({})", symbol(body, *f)),
+                ObstacleKind::CarriedScalar(f) => format!("CarriedScalar({})", symbol(body, *f)),
+                ObstacleKind::UnknownPointer(f) => format!("UnknownPointer({})", symbol(body, *f)),
+                other => format!("{other:?}").split('(').next().unwrap_or("").to_string(),
+            };
+            out += &format!(" !{name}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn check(text: &str, expect: Expect) {
+    let parsed = front::Parsed::parse(front::Language::C, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let mut out = String::new();
+    for item in &unit.items {
+        let facts = analyze(&item.body, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        out += &describe(&item.body, &facts);
+    }
+    expect.assert_eq(&out);
+}
+
+#[test]
+fn saxpy() {
+    check(
+        "void f(int n, float a, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = a*x[i] + y[i]; }",
+        expect![[]],
+    );
+    check(
+        "void f(int n, float a, const float *restrict x, float *restrict y) { for (int i = 0; i < n; i++) y[i] += a*x[i]; }",
+        expect![[]],
+    );
+}
+
+#[test]
+fn recurrences() {
+    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i+1] = a[i]; }", expect![[]]);
+    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i+2] = a[i]; }", expect![[]]);
+    check("void f(int n, int *a) { for (int i = n-1; i >= 0; i--) a[i+1] = a[i]; }", expect![[]]);
+    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[2*i] = a[2*i+1]; }", expect![[]]);
+    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = a[n-1-i]; }", expect![[]]);
+    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[0] = i; }", expect![[]]);
+}
+
+#[test]
+fn scalars() {
+    check(
+        "void f(int n, const float *restrict x, float *restrict y) { float t; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t*t; } }",
+        expect![[]],
+    );
+    check(
+        "float f(int n, const float *restrict x, float *restrict y) { float t = 0; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t*t; } return t; }",
+        expect![[]],
+    );
+    check(
+        "double f(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }",
+        expect![[]],
+    );
+    check("int f(int n, const int *x) { int m = x[0]; for (int i = 0; i < n; i++) if (x[i] < m) m = x[i]; return m; }", expect![[]]);
+    check("int f(int n, const int *x) { int m = x[0]; for (int i = 0; i < n; i++) m = x[i] > m ? x[i] : m; return m; }", expect![[]]);
+    check(
+        "int f(int n, int *x) { int s = 0; for (int i = 0; i < n; i++) { s += x[i]; x[i] = s; } return s; }",
+        expect![[]],
+    );
+    check("void f(int n, int *restrict x, int *restrict y) { int k = 0; for (int i = 0; i < n; i++) { x[k] = y[i]; k += 2; } }", expect![[]]);
+    check("void f(int n, int *restrict x, int *restrict y) { int k = 0; for (int i = 0; i < n; i++) if (y[i]) x[k++] = y[i]; }", expect![[]]);
+}
+
+#[test]
+fn nests() {
+    check(
+        "void mm(int n, double A[n][n], double B[n][n], double C[n][n]) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { C[i][j] = 0; for (int k = 0; k < n; k++) C[i][j] += A[i][k]*B[k][j]; } }",
+        expect![[]],
+    );
+    check(
+        "void lu(int N, double *A) { for (int k = 0; k < N; k++) { for (int j = k+1; j < N; j++) A[k*N+j] = A[k*N+j] / A[k*N+k]; for (int i = k+1; i < N; i++) for (int j = k+1; j < N; j++) A[i*N+j] = A[i*N+j] - A[i*N+k]*A[k*N+j]; } }",
+        expect![[]],
+    );
+    check(
+        "void lu(int N, double A[N][N]) { for (int k = 0; k < N; k++) { for (int j = k+1; j < N; j++) A[k][j] = A[k][j] / A[k][k]; for (int i = k+1; i < N; i++) for (int j = k+1; j < N; j++) A[i][j] -= A[i][k]*A[k][j]; } }",
+        expect![[]],
+    );
+    check(
+        "void fw(int n, int d[n][n]) { for (int k = 0; k < n; k++) for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (d[i][k] + d[k][j] < d[i][j]) d[i][j] = d[i][k] + d[k][j]; }",
+        expect![[]],
+    );
+    check(
+        "void gs(int n, double a[n][n]) { for (int i = 1; i < n-1; i++) for (int j = 1; j < n-1; j++) a[i][j] = 0.25*(a[i-1][j]+a[i+1][j]+a[i][j-1]+a[i][j+1]); }",
+        expect![[]],
+    );
+    check(
+        "void cross(int N, double X[N+1][N+1], double Y[N+1][N+1]) { for (int i = 1; i <= N; i++) for (int j = 1; j <= N; j++) { X[i][j] = X[i][j] + Y[i-1][j]; Y[i][j] = Y[i][j] + X[i][j-1]; } }",
+        expect![[]],
+    );
+    check(
+        "void poly(int N, double *C, double *A, double *B) { for (int i = 0; i <= N; i++) for (int j = 0; j <= N; j++) { if (i == 0 || j == 0) C[i-j+N] = A[i]*B[N-j]; if (i != 0 && j != 0) C[i-j+N] = C[i-j+N] + A[i]*B[N-j]; } }",
+        expect![[]],
+    );
+    check(
+        "void heat(int n, int m, double a[n][m], double b[n][m], double c) { for (int i = 1; i < n-1; i++) for (int j = 1; j < m-1; j++) b[i][j] = a[i][j] + c*(a[i-1][j]+a[i+1][j]+a[i][j-1]+a[i][j+1]-4*a[i][j]); }",
+        expect![[]],
+    );
+    check(
+        "void tri(int n, double a[n][n], double b[n][n]) { for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) a[i][j] = b[j][i]; }",
+        expect![[]],
+    );
+}
+
+#[test]
+fn unknowns() {
+    check(
+        "void f(int n, int *restrict a, const int *restrict p) { for (int i = 0; i < n; i++) a[p[i]] = i; }",
+        expect![[]],
+    );
+    check("void f(int n, int *restrict a, const int *restrict p) { for (int i = 0; i < n; i++) a[i] = p[p[i]]; }", expect![[]]);
+    check("int g(int); void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(i); }", expect![[]]);
+    check(
+        "int f(int n, int *a, int v) { int i; for (i = 0; i < n; i++) if (a[i] == v) return i; return -1; }",
+        expect![[]],
+    );
+    check("struct n { int v; struct n *next; }; int f(struct n *p) { int s = 0; while (p) { s += p->v; p = p->next; } return s; }", expect![[]]);
+    check("void f(int n, int m, int *a) { for (int i = 0; i < n; i++) a[i*m] = i; }", expect![[]]);
+    check("void f(int n, int k, int *a) { for (int i = 0; i < n; i++) a[i+k] = a[i]; }", expect![[]]);
+    check("void f(int n, int *restrict a, int *restrict c) { for (int i = 0; i < n; i++) if (c[i] > 0) a[i+1] = a[i]; }", expect![[]]);
+}
+
+#[test]
+fn types_and_wrap() {
+    check("void f(unsigned n, int *a) { for (unsigned i = 0; i < n; i++) a[i] = a[i] + 1; }", expect![[]]);
+    check("void f(int n, int *a) { for (unsigned long i = 0; i < n; i++) a[i] = 1; }", expect![[]]);
+    check("void f(unsigned n, int *a) { for (unsigned i = 0; i <= n; i++) a[i] = 1; }", expect![[]]);
+    check("void f(int n, int *a) { for (unsigned char i = 0; i < n; i++) a[i] = 1; }", expect![[]]);
+    check("void f(unsigned n, int *a) { for (unsigned i = 0; i < n; i++) a[i-1] = 1; }", expect![[]]);
+    check("void f(unsigned long n, unsigned long m, double *a) { for (unsigned long i = 0; i < n; i++) for (unsigned long j = 0; j < m; j++) a[i*m+j] = 0; }", expect![[]]);
+    check("void f(int n, int s, int *a) { for (int i = 0; i < n; i += s) a[i] = 1; }", expect![[]]);
+    check("void f(int n, int *a) { for (int i = 0; i != n; ++i) a[i] = 1; }", expect![[]]);
+    check("double A[100][50]; void f(int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] = 1; }", expect![[]]);
+    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i/2] = i; }", expect![[]]);
+    check("void f(int n, int *a, const int *restrict b) { for (int i = 0; i < n; i++) { int k = i % 4; a[4*i + k] = b[i]; } }", expect![[]]);
+}
