@@ -67,11 +67,7 @@ pub struct LoopFinding {
 impl Findings {
     /// The function an item is, with its facts. `doc` is the document these findings are of.
     pub(crate) fn place<'a>(&self, doc: &'a Doc, item: usize) -> Option<Place<'a>> {
-        Some(Place {
-            doc,
-            item: doc.unit().items.get(item)?,
-            facts: self.facts.get(item)?.clone()?,
-        })
+        Some(Place { doc, item: doc.unit().items.get(item)?, facts: self.facts.get(item)?.clone()? })
     }
     /// The loop of this key.
     pub fn by_key(&self, key: &str) -> Option<&LoopFinding> {
@@ -87,10 +83,7 @@ impl Findings {
     }
     /// The innermost loop whose text touches the offset.
     pub fn loop_around(&self, offset: u32) -> Option<&LoopFinding> {
-        self.loops
-            .iter()
-            .filter(|l| l.span.touches(offset))
-            .min_by_key(|l| l.span.len())
+        self.loops.iter().filter(|l| l.span.touches(offset)).min_by_key(|l| l.span.len())
     }
 }
 
@@ -162,10 +155,7 @@ fn not_analyzed(body: &Body) -> Facts {
         while open.last().is_some_and(|(_, s)| !s.contains(span)) {
             open.pop();
         }
-        let obstacle = Obstacle {
-            kind: ObstacleKind::NotUnderstood,
-            term,
-        };
+        let obstacle = Obstacle { kind: ObstacleKind::NotUnderstood, term };
         let id = loops.push(LoopFacts {
             term,
             parent: open.last().map(|(id, _)| *id),
@@ -182,10 +172,7 @@ fn not_analyzed(body: &Body) -> Facts {
         });
         open.push((id, span));
     }
-    Facts {
-        loops,
-        out_of_budget: false,
-    }
+    Facts { loops, out_of_budget: false }
 }
 
 fn findings(doc: &Doc, memo: &Memo, settings: &Settings, facts: Vec<Option<Arc<Facts>>>) -> Findings {
@@ -196,11 +183,7 @@ fn findings(doc: &Doc, memo: &Memo, settings: &Settings, facts: Vec<Option<Arc<F
         let (Some(facts), Some(key)) = (facts, doc.key(index)) else {
             continue;
         };
-        let place = Place {
-            doc,
-            item,
-            facts: facts.clone(),
-        };
+        let place = Place { doc, item, facts: facts.clone() };
         let worded = worded(&place, memo, key);
         let occurrence = names.entry(&item.name).or_insert(0);
         let start = item.span.start;

@@ -16,11 +16,7 @@ pub struct Code {
 
 /// All codes, sorted.
 pub fn codes() -> impl Iterator<Item = Code> {
-    LINTS.iter().map(|l| Code {
-        code: l.code,
-        severity: l.severity,
-        summary: l.summary,
-    })
+    LINTS.iter().map(|l| Code { code: l.code, severity: l.severity, summary: l.summary })
 }
 
 /// The page of a code, in Markdown: what it means, why it matters, an example, what to do. `None`: no such code.

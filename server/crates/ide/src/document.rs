@@ -19,9 +19,7 @@ pub struct Options {
 impl Options {
     fn to_front(&self) -> front::Options {
         let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "1".to_owned());
-        front::Options {
-            defines: self.defines.iter().map(|(n, v)| (n.clone(), value(v))).collect(),
-        }
+        front::Options { defines: self.defines.iter().map(|(n, v)| (n.clone(), value(v))).collect() }
     }
 }
 
@@ -110,17 +108,7 @@ impl Doc {
             front::lower(&parsed, &options.to_front(), &mut memo)
         };
         let keys = keys(&unit, &text, before);
-        Doc {
-            inner: Arc::new(Inner {
-                name,
-                text,
-                options,
-                parsed,
-                unit,
-                keys,
-                front_memo,
-            }),
-        }
+        Doc { inner: Arc::new(Inner { name, text, options, parsed, unit, keys, front_memo }) }
     }
 
     /// The file name given at [`Doc::open`].
@@ -145,14 +133,7 @@ impl Doc {
             return self.clone();
         }
         let i = &self.inner;
-        Doc::build(
-            i.name.clone(),
-            i.text.clone(),
-            options,
-            i.parsed.clone(),
-            Arc::default(),
-            None,
-        )
+        Doc::build(i.name.clone(), i.text.clone(), options, i.parsed.clone(), Arc::default(), None)
     }
 
     pub(crate) fn unit(&self) -> &front::Unit {
@@ -178,10 +159,7 @@ fn keys(unit: &front::Unit, text: &Text, before: Option<&Doc>) -> Vec<Key> {
     unit.items
         .iter()
         .map(|item| {
-            let new = || Key {
-                meaning: item.body.hash,
-                text: text.hash_of(item.span),
-            };
+            let new = || Key { meaning: item.body.hash, text: text.hash_of(item.span) };
             // the document before still holds its bodies, so an equal address is the same body
             known.get(&Arc::as_ptr(&item.body)).copied().unwrap_or_else(new)
         })

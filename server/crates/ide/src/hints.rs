@@ -59,17 +59,12 @@ pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
         let parallel = crate::lints::is_parallel(place.of(l.id));
         let (title, action) = match parallel && place.is_source(l.id) {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
-            false if l.marked => (
-                format!("Not offloaded: {}", label(&place, l.id)),
-                ActionId::explain(&l.key),
-            ),
+            false if l.marked => {
+                (format!("Not offloaded: {}", label(&place, l.id)), ActionId::explain(&l.key))
+            }
             false => continue,
         };
-        lenses.push(Lens {
-            span: l.header,
-            title,
-            action,
-        });
+        lenses.push(Lens { span: l.header, title, action });
     }
     lenses
 }
@@ -89,12 +84,12 @@ pub(crate) fn label(place: &Place, id: LoopId) -> String {
             }
             format!("reduction ({})", operators.join(", "))
         }
-        Verdict::Sequential => match l.dependences.first() {
+        Verdict::Sequential => match words::main_dependence(place, id) {
             Some(d) => format!("sequential: {}", place.object(&d.object)),
             None => "sequential".to_owned(),
         },
         Verdict::Unknown => match l.obstacles.first() {
-            Some(o) => format!("unknown: {}", words::obstacle(place, o).kind.replace('-', " ")),
+            Some(o) => format!("unknown: {}", words::obstacle_label(place, o)),
             None => "unknown".to_owned(),
         },
     }

@@ -28,17 +28,11 @@ pub fn hover(doc: &Doc, findings: &Findings, offset: u32) -> Option<Hover> {
     let on_header = findings.loops.iter().find(|l| l.header.touches(offset));
     if let Some(l) = on_header {
         let place = findings.place(doc, l.item)?;
-        return Some(Hover {
-            markdown: loop_markdown(&place, l.id),
-            span: l.header,
-        });
+        return Some(Hover { markdown: loop_markdown(&place, l.id), span: l.header });
     }
     let d = findings.diagnostics.iter().find(|d| d.span.touches(offset))?;
     let markdown = format!("{}\n\n`{}`", escape(&d.message), d.code);
-    Some(Hover {
-        markdown,
-        span: d.span,
-    })
+    Some(Hover { markdown, span: d.span })
 }
 
 /// All that is known of one loop.
@@ -70,22 +64,17 @@ fn headline(place: &Place, id: LoopId) -> String {
 fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     let l = place.of(id);
     let band = place.band(id);
-    let names: Vec<String> = band
-        .iter()
-        .filter_map(|b| place.index_name(*b))
-        .map(quoted)
-        .collect();
+    let names: Vec<String> = band.iter().filter_map(|b| place.index_name(*b)).map(quoted).collect();
     let across = match band.len() {
         1 => String::new(),
         n => format!(" across {n} nested loops ({})", list(&names)),
     };
-    lines.push(match words::thread_count(place, &band) {
-        Some(count) => format!(
-            "- on the GPU: one thread per iteration{across}, {} threads",
-            code(&count)
-        ),
-        None => format!("- on the GPU: one thread per iteration{across}"),
-    });
+    let threads = words::thread_count(place, &band).map(|c| format!(", {} threads", code(&c)));
+    lines.push(format!(
+        "- on the GPU: one thread per iteration{across}{} in blocks of {}",
+        threads.unwrap_or_default(),
+        codegen::BLOCK_THREADS
+    ));
     if l.verdict == Verdict::Independent {
         lines.push("- because: no iteration writes a cell that another one reads or writes".to_owned());
     }
@@ -101,26 +90,20 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     for c in conditions.iter().take(LISTED) {
         let words = words::condition(place, &c.kind);
         let how = match c.met_by {
+            _ if matches!(c.kind, analysis::ConditionKind::Reassociate(..)) => "you accept it by offloading",
             analysis::MetBy::Proof => "proved",
             analysis::MetBy::RunTimeCheck => "checked before the launch, else the loop runs as it is",
             analysis::MetBy::User => "your promise",
         };
-        lines.push(format!(
-            "- condition {}: {} ({how})",
-            code(&words.text),
-            escape(&words.sentence)
-        ));
+        lines.push(format!("- condition {}: {} ({how})", code(&words.text), escape(&words.sentence)));
     }
     more(conditions.len(), lines);
 }
 
 fn privates(place: &Place, id: LoopId, lines: &mut Vec<String>) {
-    let names: Vec<String> = place
-        .of(id)
-        .privates
-        .iter()
-        .map(|p| quoted(place.symbol(p.symbol)))
-        .collect();
+    // what is declared inside is private by itself
+    let privates = place.of(id).privates.iter().filter(|p| !p.declared_inside);
+    let names: Vec<String> = privates.map(|p| quoted(place.symbol(p.symbol))).collect();
     if !names.is_empty() {
         lines.push(format!("- private to each thread: {}", names.join(", ")));
     }
@@ -156,10 +139,7 @@ fn unknown(place: &Place, id: LoopId, lines: &mut Vec<String>) {
 }
 
 fn inside(place: &Place, id: LoopId, lines: &mut Vec<String>) {
-    for inner in crate::lints::parallel_inside(&place.facts, id)
-        .into_iter()
-        .take(LISTED)
-    {
+    for inner in crate::lints::parallel_inside(&place.facts, id).into_iter().take(LISTED) {
         lines.push(String::new());
         lines.push(format!(
             "Inside it, {} on line {} can run on the GPU.",
@@ -201,10 +181,7 @@ pub(crate) fn escape(message: &str) -> String {
             continue;
         }
         for c in part.chars() {
-            if matches!(
-                c,
-                '\\' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&'
-            ) {
+            if matches!(c, '\\' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&') {
                 out.push('\\');
             }
             out.push(c);

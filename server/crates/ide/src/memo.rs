@@ -73,12 +73,7 @@ impl Memo {
             forget_half(&mut entries);
         }
         let facts = Arc::new(facts);
-        let entry = Entry {
-            tier,
-            facts: facts.clone(),
-            worded: None,
-            used: now,
-        };
+        let entry = Entry { tier, facts: facts.clone(), worded: None, used: now };
         entries.by_key.insert(key, entry);
         facts
     }
@@ -94,11 +89,7 @@ impl Memo {
     /// Remembers what was said of a function whose facts are these.
     pub(crate) fn put_worded(&self, key: Key, facts: &Arc<Facts>, worded: Arc<Worded>) {
         let mut entries = self.lock();
-        if let Some(entry) = entries
-            .by_key
-            .get_mut(&key)
-            .filter(|e| Arc::ptr_eq(&e.facts, facts))
-        {
+        if let Some(entry) = entries.by_key.get_mut(&key).filter(|e| Arc::ptr_eq(&e.facts, facts)) {
             entry.worded = Some(worded);
         }
     }

@@ -102,10 +102,7 @@ pub fn offload(
         match one(doc, findings, finding, cancel) {
             Ok(part) => parts.push((finding, part)),
             Err(Refused::Because(why)) if chosen.len() > 1 => {
-                notes.push(format!(
-                    "The loop on line {} is left as it is: {why}",
-                    finding.report.line
-                ));
+                notes.push(format!("The loop on line {} is left as it is: {why}", finding.report.line));
             }
             Err(refused) => return Err(refused),
         }
@@ -166,32 +163,17 @@ fn one(doc: &Doc, findings: &Findings, finding: &LoopFinding, cancel: &CancelTok
         name: l.mark.as_ref().and_then(|m| m.name.as_deref()).unwrap_or(""),
     };
     let plan = codegen::plan(&input).map_err(|refusal| {
-        let reasons: Vec<String> = refusal
-            .reasons
-            .iter()
-            .take(3)
-            .map(|r| words::refusal(&place, r))
-            .collect();
+        let reasons: Vec<String> =
+            refusal.reasons.iter().take(3).map(|r| words::refusal(&place, r)).collect();
         Refused::Because(format!("No kernel is made: {}", reasons.join(" Also, ")))
     })?;
     let notes = plan.notes.iter().map(|n| note(&place, n)).collect();
     let output = codegen::print(&plan, codegen::Target::CudaC);
     Ok(Part {
-        edits: output
-            .host_edits
-            .into_iter()
-            .map(|e| Edit::replace(e.span, e.text))
-            .collect(),
-        file: NewFile {
-            name: output.kernel_file.name,
-            text: output.kernel_file.text,
-        },
+        edits: output.host_edits.into_iter().map(|e| Edit::replace(e.span, e.text)).collect(),
+        file: NewFile { name: output.kernel_file.name, text: output.kernel_file.text },
         kernels: output.kernels.into_iter().map(shape).collect(),
-        line_map: output
-            .line_map
-            .iter()
-            .map(|o| (o.line, place.line(o.term)))
-            .collect(),
+        line_map: output.line_map.iter().map(|o| (o.line, place.line(o.term))).collect(),
         notes,
         build_flags: output.build_flags,
     })
@@ -214,11 +196,7 @@ fn shape(info: codegen::KernelInfo) -> KernelShape {
         launcher: info.launcher,
         block: info.block,
         grid: info.grid,
-        axes: info
-            .axes
-            .into_iter()
-            .map(|(a, index)| (a.letter().to_string(), index))
-            .collect(),
+        axes: info.axes.into_iter().map(|(a, index)| (a.letter().to_string(), index)).collect(),
     }
 }
 
@@ -276,10 +254,7 @@ fn join(doc: &Doc, parts: Vec<(&LoopFinding, Part)>, mut notes: Vec<String>) -> 
     let edits = EditSet::new(edits).map_err(broken)?;
     let host = edits.apply(doc.text()).map_err(broken)?.to_string();
     Ok(Offloaded {
-        edit: WorkspaceEdit {
-            create,
-            edits: vec![FileEdit { file: None, edits }],
-        },
+        edit: WorkspaceEdit { create, edits: vec![FileEdit { file: None, edits }] },
         host,
         loops,
         notes,
@@ -331,10 +306,9 @@ fn first_reject(language: Language, doc: &Doc, text: &str, known: &[String]) -> 
 
 /// All places that were not understood, in the document.
 fn rejects(unit: &front::Unit) -> impl Iterator<Item = (Span, &str)> {
-    let inside = unit.items.iter().flat_map(|i| {
-        i.body
-            .rejects()
-            .map(move |r| (r.span.shifted(i.span.start), &*r.reason))
-    });
+    let inside = unit
+        .items
+        .iter()
+        .flat_map(|i| i.body.rejects().map(move |r| (r.span.shifted(i.span.start), &*r.reason)));
     unit.rejects.iter().map(|r| (r.span, &*r.reason)).chain(inside)
 }

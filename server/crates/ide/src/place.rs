@@ -40,10 +40,7 @@ impl<'a> Place<'a> {
     /// A span of the document, relative to the function.
     pub fn relative(&self, span: Span) -> Span {
         let start = self.item.span.start;
-        Span {
-            start: span.start.saturating_sub(start),
-            end: span.end.saturating_sub(start),
-        }
+        Span { start: span.start.saturating_sub(start), end: span.end.saturating_sub(start) }
     }
     /// From the loop's first byte to the end of its header; one line at most where it comes out of a macro.
     pub fn header(&self, id: LoopId) -> Span {
@@ -56,13 +53,8 @@ impl<'a> Place<'a> {
             Op::DoWhile => return self.first_word(whole),
             _ => None,
         };
-        let inside = block
-            .map(|b| self.span(*b))
-            .filter(|b| b.start > whole.start && b.start <= whole.end);
-        let head = inside.map_or(whole, |b| Span {
-            start: whole.start,
-            end: b.start,
-        });
+        let inside = block.map(|b| self.span(*b)).filter(|b| b.start > whole.start && b.start <= whole.end);
+        let head = inside.map_or(whole, |b| Span { start: whole.start, end: b.start });
         let text = self.doc.slice(head);
         let text = match inside {
             Some(_) => header_text(text),
@@ -72,9 +64,7 @@ impl<'a> Place<'a> {
     }
     fn first_word(&self, span: Span) -> Span {
         let text = self.doc.slice(span);
-        let len = text
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(text.len());
+        let len = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
         Span::new(span.start as usize, span.start as usize + len)
     }
 
@@ -139,13 +129,7 @@ impl<'a> Place<'a> {
     pub fn band(&self, id: LoopId) -> Vec<LoopId> {
         let mut band = vec![id];
         let mut at = id;
-        let limit = self
-            .of(id)
-            .mark
-            .as_ref()
-            .and_then(|m| m.collapse)
-            .unwrap_or(3)
-            .clamp(1, 3) as usize;
+        let limit = self.of(id).mark.as_ref().and_then(|m| m.collapse).unwrap_or(3).clamp(1, 3) as usize;
         while band.len() < limit && self.of(at).verdict == analysis::Verdict::Independent {
             let Some(inner) = self.only_loop_inside(at) else {
                 break;
@@ -163,17 +147,12 @@ impl<'a> Place<'a> {
     fn only_loop_inside(&self, id: LoopId) -> Option<LoopId> {
         let body = self.body();
         let block = *body.args(self.of(id).term).get(3)?;
-        let mut statements = body
-            .args(block)
-            .iter()
-            .filter(|t| !matches!(body.op(**t), Op::Empty));
+        let mut statements = body.args(block).iter().filter(|t| !matches!(body.op(**t), Op::Empty));
         let (first, rest) = (statements.next()?, statements.next());
         if rest.is_some() {
             return None;
         }
-        self.facts
-            .of_term(*first)
-            .filter(|l| self.of(*l).parent == Some(id))
+        self.facts.of_term(*first).filter(|l| self.of(*l).parent == Some(id))
     }
 }
 
@@ -181,10 +160,7 @@ impl<'a> Place<'a> {
 pub(crate) fn line_column(doc: &Doc, offset: u32) -> LineColumn {
     let line = doc.text().line_of(offset);
     let start = doc.text().line_span_with_terminator(line).map_or(0, |s| s.start);
-    LineColumn {
-        line: line + 1,
-        column: offset.saturating_sub(start) + 1,
-    }
+    LineColumn { line: line + 1, column: offset.saturating_sub(start) + 1 }
 }
 
 /// A name for the loop that stays while the function is not edited: function and number of the loop in it.

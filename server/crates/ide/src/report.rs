@@ -107,24 +107,13 @@ pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
         function: place.item.name.to_string(),
         verdict: words::verdict(l.verdict),
         conditions: l.conditions.iter().map(|c| condition_report(place, c)).collect(),
-        private: l
-            .privates
-            .iter()
-            .map(|p| place.symbol(p.symbol).to_owned())
-            .collect(),
+        private: l.privates.iter().map(|p| place.symbol(p.symbol).to_owned()).collect(),
         reductions: l
             .reductions
             .iter()
-            .map(|r| ReductionReport {
-                variable: place.text(r.place),
-                operator: words::operator(r.op),
-            })
+            .map(|r| ReductionReport { variable: place.text(r.place), operator: words::operator(r.op) })
             .collect(),
-        dependences: l
-            .dependences
-            .iter()
-            .map(|d| dependence_report(place, d))
-            .collect(),
+        dependences: l.dependences.iter().map(|d| dependence_report(place, d)).collect(),
         obstacles: l.obstacles.iter().map(|o| obstacle_report(place, o)).collect(),
         thread_map: thread_map(place, id),
     }
@@ -132,11 +121,7 @@ pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
 
 fn condition_report(place: &Place, c: &Condition) -> ConditionReport {
     let words = words::condition(place, &c.kind);
-    ConditionReport {
-        kind: words.kind,
-        text: words.text,
-        met_by: words::met_by(c.met_by),
-    }
+    ConditionReport { kind: words.kind, text: words.text, met_by: words::met_by(c.met_by) }
 }
 
 fn dependence_report(place: &Place, d: &Dependence) -> DependenceReport {
@@ -146,11 +131,7 @@ fn dependence_report(place: &Place, d: &Dependence) -> DependenceReport {
         source: place.line_column(place.span(d.source).start),
         sink: place.line_column(place.span(d.sink).start),
         direction: d.direction.iter().map(|x| x.symbol()).collect(),
-        distance: d
-            .distance
-            .iter()
-            .map(|x| x.and_then(|v| i64::try_from(v).ok()))
-            .collect(),
+        distance: d.distance.iter().map(|x| x.and_then(|v| i64::try_from(v).ok())).collect(),
         witness: words::witness(place, d),
     }
 }
@@ -158,12 +139,7 @@ fn dependence_report(place: &Place, d: &Dependence) -> DependenceReport {
 fn obstacle_report(place: &Place, o: &Obstacle) -> ObstacleReport {
     let words = words::obstacle(place, o);
     let at = place.line_column(place.span(o.term).start);
-    ObstacleReport {
-        kind: words.kind,
-        text: words.reason,
-        line: at.line,
-        column: at.column,
-    }
+    ObstacleReport { kind: words.kind, text: words.reason, line: at.line, column: at.column }
 }
 
 fn thread_map(place: &Place, id: LoopId) -> Option<ThreadMapReport> {

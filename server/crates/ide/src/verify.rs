@@ -20,11 +20,7 @@ pub struct VerifyOptions {
 
 impl Default for VerifyOptions {
     fn default() -> VerifyOptions {
-        VerifyOptions {
-            cases: 12,
-            seed: 1,
-            steps: 50_000_000,
-        }
+        VerifyOptions { cases: 12, seed: 1, steps: 50_000_000 }
     }
 }
 

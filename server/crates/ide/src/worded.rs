@@ -45,11 +45,7 @@ pub(crate) fn worded(place: &Place, memo: &Memo, key: Key) -> Arc<Worded> {
         header: place.relative(place.header(id)),
         report: Arc::new(loop_report(place, id)),
     });
-    let new = Arc::new(Worded {
-        at,
-        said: lints::say(place),
-        loops: loops.collect(),
-    });
+    let new = Arc::new(Worded { at, said: lints::say(place), loops: loops.collect() });
     memo.put_worded(key, &place.facts, new.clone());
     new
 }

@@ -22,20 +22,12 @@ pub(super) fn show(at: &At) -> Result<Resolved, ResolveError> {
     let mut markdown = format!("Line {line}, `{}`:\n\n", header.replace('`', "'"));
     markdown.push_str(&loop_markdown(at.place, at.finding.id));
     for k in at.diagnostics() {
-        if let Some(page) = at
-            .findings
-            .diagnostics
-            .get(k)
-            .and_then(|d| crate::explain(d.code))
-        {
+        if let Some(page) = at.findings.diagnostics.get(k).and_then(|d| crate::explain(d.code)) {
             markdown.push_str("\n\n---\n\n");
             markdown.push_str(page);
         }
     }
-    Ok(Resolved::Show {
-        title: title(at),
-        markdown,
-    })
+    Ok(Resolved::Show { title: title(at), markdown })
 }
 
 fn title(at: &At) -> String {

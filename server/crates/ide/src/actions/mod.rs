@@ -69,12 +69,8 @@ pub enum ActionKind {
 
 impl ActionKind {
     /// All of them.
-    pub const ALL: [ActionKind; 4] = [
-        ActionKind::QuickFix,
-        ActionKind::Offload,
-        ActionKind::Mark,
-        ActionKind::Explain,
-    ];
+    pub const ALL: [ActionKind; 4] =
+        [ActionKind::QuickFix, ActionKind::Offload, ActionKind::Mark, ActionKind::Explain];
 
     /// The hierarchical name editors filter by.
     pub fn name(self) -> &'static str {
@@ -161,9 +157,7 @@ impl At<'_> {
     /// Positions of the diagnostics on this loop's header.
     fn diagnostics(&self) -> Vec<usize> {
         let all = self.findings.diagnostics.iter().enumerate();
-        all.filter(|(_, d)| d.span == self.finding.header)
-            .map(|(k, _)| k)
-            .collect()
+        all.filter(|(_, d)| d.span == self.finding.header).map(|(k, _)| k).collect()
     }
 }
 
@@ -176,23 +170,13 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
         let Some(place) = findings.place(doc, finding.item) else {
             continue;
         };
-        let at = At {
-            doc,
-            findings,
-            place: &place,
-            finding,
-        };
+        let at = At { doc, findings, place: &place, finding };
         offered.extend(offload::offer(&at));
         offered.extend(mark::offer(&at));
         offered.extend(unmark::offer(&at));
         offered.extend(explain::offer(&at));
     }
-    for (k, d) in findings
-        .diagnostics
-        .iter()
-        .enumerate()
-        .filter(|(_, d)| touch(d.span, span))
-    {
+    for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
         offered.extend(ignore::offer(k, d));
         offered.extend(unmark::offer_unattached(doc, k, d));
     }
@@ -216,12 +200,7 @@ pub fn resolve(
     }
     let finding = findings.by_key(argument).ok_or(ResolveError::Stale)?;
     let place = findings.place(doc, finding.item).ok_or(ResolveError::Stale)?;
-    let at = At {
-        doc,
-        findings,
-        place: &place,
-        finding,
-    };
+    let at = At { doc, findings, place: &place, finding };
     match name {
         "offload" => offload::edit(&at, memo, cancel),
         "mark" => mark::edit(&at),
@@ -235,10 +214,7 @@ pub fn resolve(
 fn document_edit(edit: text::Edit) -> Resolved {
     Resolved::Edit(WorkspaceEdit {
         create: Vec::new(),
-        edits: vec![FileEdit {
-            file: None,
-            edits: EditSet::one(edit),
-        }],
+        edits: vec![FileEdit { file: None, edits: EditSet::one(edit) }],
     })
 }
 
@@ -268,8 +244,5 @@ fn line_above(doc: &Doc, offset: u32, comment: &str) -> Option<text::Edit> {
 
 /// The diagnostic an id speaks of.
 fn diagnostic_at<'a>(findings: &'a Findings, code: &str, offset: u32) -> Option<&'a Diagnostic> {
-    findings
-        .diagnostics
-        .iter()
-        .find(|d| d.code == code && d.span.start == offset)
+    findings.diagnostics.iter().find(|d| d.code == code && d.span.start == offset)
 }

@@ -39,19 +39,13 @@ pub(super) fn offer_unattached(doc: &Doc, position: usize, d: &Diagnostic) -> Op
 
 pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
     let directive = directive_of(at).ok_or(ResolveError::Stale)?;
-    Ok(document_edit(text::Edit::delete(with_line(
-        at.doc,
-        directive.span,
-    ))))
+    Ok(document_edit(text::Edit::delete(with_line(at.doc, directive.span))))
 }
 
 pub(super) fn remove(doc: &Doc, argument: &str) -> Result<Resolved, ResolveError> {
     let (start, end) = argument.split_once('-').ok_or(ResolveError::Stale)?;
     let parse = |text: &str| text.parse::<u32>().map_err(|_| ResolveError::Stale);
-    let span = Span {
-        start: parse(start)?,
-        end: parse(end)?,
-    };
+    let span = Span { start: parse(start)?, end: parse(end)? };
     let span = removable(doc, span).ok_or(ResolveError::Stale)?;
     Ok(document_edit(text::Edit::delete(with_line(doc, span))))
 }
@@ -90,14 +84,8 @@ fn with_line(doc: &Doc, span: Span) -> Span {
     if span.end < bare.start || span.start < bare.start || span.end > full.end {
         return span;
     }
-    let before = doc.slice(Span {
-        start: bare.start,
-        end: span.start,
-    });
-    let after = doc.slice(Span {
-        start: span.end.min(bare.end),
-        end: bare.end,
-    });
+    let before = doc.slice(Span { start: bare.start, end: span.start });
+    let after = doc.slice(Span { start: span.end.min(bare.end), end: bare.end });
     if before.trim().is_empty() && after.trim().is_empty() {
         return full;
     }

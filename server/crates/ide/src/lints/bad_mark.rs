@@ -40,13 +40,7 @@ fn bad_mark(doc: &Doc) -> Vec<(Span, Said)> {
             ),
             _ => continue,
         };
-        found.push((
-            directive.span,
-            Said {
-                message,
-                ..Said::default()
-            },
-        ));
+        found.push((directive.span, Said { message, ..Said::default() }));
     }
     found
 }

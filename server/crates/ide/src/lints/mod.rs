@@ -85,11 +85,7 @@ pub(crate) fn lint(code: &str) -> Option<&'static Lint> {
 pub(crate) fn say(place: &Place) -> Vec<(&'static Lint, Span, Said)> {
     let mut said = Vec::new();
     for id in shown(&place.facts) {
-        let at = At {
-            place,
-            id,
-            facts: place.of(id),
-        };
+        let at = At { place, id, facts: place.of(id) };
         for lint in LINTS {
             let Find::Loop(find) = lint.find else { continue };
             if let Some(mut words) = find(&at) {
@@ -118,11 +114,7 @@ pub(crate) fn run(doc: &Doc, settings: &Settings, said: &[(u32, Arc<Worded>)]) -
     }
     for lint in LINTS {
         if let Find::Document(find) = lint.find {
-            found.extend(
-                find(doc)
-                    .into_iter()
-                    .map(|(span, words)| diagnostic(lint, settings, span, words)),
-            );
+            found.extend(find(doc).into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
         }
     }
     // what is off is found all the same, so that its suppressions count as used

@@ -18,21 +18,12 @@ pub(super) const LINT: Lint = Lint {
 fn not_understood(doc: &Doc) -> Vec<(Span, Said)> {
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
-        let loops: Vec<Span> = item
-            .body
-            .loops(item.body.root)
-            .map(|l| item.body.span(l))
-            .collect();
+        let loops: Vec<Span> = item.body.loops(item.body.root).map(|l| item.body.span(l)).collect();
         for reject in item.body.rejects() {
             // inside a loop that is listed, the loop says so itself
             let listed = loops.iter().any(|l| l.contains(reject.span));
             if !listed {
-                add(
-                    doc,
-                    reject.span.shifted(item.span.start),
-                    &reject.reason,
-                    &mut found,
-                );
+                add(doc, reject.span.shifted(item.span.start), &reject.reason, &mut found);
             }
         }
     }
@@ -54,13 +45,7 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Said)>) {
          written in a form that can be read.",
         one_line(reason)
     );
-    found.push((
-        shown,
-        Said {
-            message,
-            ..Said::default()
-        },
-    ));
+    found.push((shown, Said { message, ..Said::default() }));
 }
 
 /// Whether a loop keyword occurs as a word.

@@ -14,8 +14,6 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn parallel_loop(at: &At) -> Option<Said> {
-    (at.facts.verdict == Verdict::Independent).then(|| Said {
-        message: words::parallel(at.place, at.id),
-        ..Said::default()
-    })
+    (at.facts.verdict == Verdict::Independent)
+        .then(|| Said { message: words::parallel(at.place, at.id), ..Said::default() })
 }

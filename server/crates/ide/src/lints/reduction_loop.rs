@@ -15,8 +15,6 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn reduction_loop(at: &At) -> Option<Said> {
-    (at.facts.verdict == Verdict::Reduction).then(|| Said {
-        message: words::parallel(at.place, at.id),
-        ..Said::default()
-    })
+    (at.facts.verdict == Verdict::Reduction)
+        .then(|| Said { message: words::parallel(at.place, at.id), ..Said::default() })
 }

@@ -31,11 +31,7 @@ fn unused_ignore(code: Option<&str>) -> Said {
             format!("Suppression without effect: there is no `{code}` on this line or the next. Remove it.")
         }
     };
-    Said {
-        message,
-        tags: vec![Tag::Unnecessary],
-        ..Said::default()
-    }
+    Said { message, tags: vec![Tag::Unnecessary], ..Said::default() }
 }
 
 /// Leaves out what is suppressed and adds a finding for each suppression that did nothing.
@@ -53,10 +49,7 @@ pub(super) fn suppress(doc: &Doc, settings: &Settings, found: Vec<Diagnostic>) -
         return found;
     }
     // per suppression, per code (one entry where it names none)
-    let mut used: Vec<Vec<bool>> = ignores
-        .iter()
-        .map(|(_, codes)| vec![false; codes.len().max(1)])
-        .collect();
+    let mut used: Vec<Vec<bool>> = ignores.iter().map(|(_, codes)| vec![false; codes.len().max(1)]).collect();
     let mut kept = Vec::with_capacity(found.len());
     for diagnostic in found {
         let line = doc.text().line_of(diagnostic.span.start);

@@ -53,22 +53,28 @@ const MARKED: &str =
 
 #[test]
 fn offered_on_a_parallel_loop() {
-    check_offered(CLEAR, expect![[r#"
+    check_offered(
+        CLEAR,
+        expect![[r#"
         offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | parallel-loop
         mark:f#0 | refactor.rewrite.warpwright.mark | Mark loop i for the GPU | parallel-loop
         explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i parallel? | parallel-loop
         ignore:parallel-loop@30 | quickfix | Ignore `parallel-loop` here (adds a comment) | parallel-loop
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn offered_on_a_marked_loop() {
-    check_offered(MARKED, expect![[r#"
+    check_offered(
+        MARKED,
+        expect![[r#"
         offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | parallel-loop
         unmark:f#0 | quickfix | Remove the GPU mark of loop i | parallel-loop
         explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i parallel? | parallel-loop
         ignore:parallel-loop@60 | quickfix | Ignore `parallel-loop` here (adds a comment) | parallel-loop
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -105,13 +111,17 @@ fn nothing_is_offered_off_the_header() {
 
 #[test]
 fn mark() {
-    check_edit(CLEAR, "mark:", expect![[r#"
+    check_edit(
+        CLEAR,
+        "mark:",
+        expect![[r#"
         void f(int n, float *a) {
             // warpwright: offload
             for (int i = 0; i < n; i++)
                 a[i] = 0;
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -131,12 +141,16 @@ fn mark_goes_directly_before_a_loop_in_the_middle_of_a_line() {
 
 #[test]
 fn unmark_comment() {
-    check_edit(MARKED, "unmark:", expect![[r#"
+    check_edit(
+        MARKED,
+        "unmark:",
+        expect![[r#"
         void f(int n, float *a) {
             for (int i = 0; i < n; i++)
                 a[i] = 0;
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -240,12 +254,14 @@ fn explain() {
 #[test]
 fn every_edit_removes_what_it_answers() {
     // after the suppression no diagnostic is left, and none about the suppression
-    let (code, at) = cursor("void f(int n, float *a) {\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n");
+    let (code, at) =
+        cursor("void f(int n, float *a) {\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n");
     let doc = open(&code);
     let findings = full(&doc);
     let offered = actions(&doc, &findings, Span { start: at, end: at });
     let action = offered.iter().find(|a| a.id.as_str().starts_with("ignore:")).expect("offered");
-    let Ok(Resolved::Edit(edit)) = resolve(&doc, &findings, &Memo::new(), &action.id, &CancelToken::new()) else {
+    let Ok(Resolved::Edit(edit)) = resolve(&doc, &findings, &Memo::new(), &action.id, &CancelToken::new())
+    else {
         panic!("an edit");
     };
     let after = open(&edit.edits[0].edits.apply(doc.text()).expect("fits").to_string());

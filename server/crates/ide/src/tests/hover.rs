@@ -22,10 +22,9 @@ fn on_a_parallel_nest() {
         expect![[r#"
             **Loop iterations can be executed independently** (loop `i`)
 
-            - on the GPU: one thread per iteration across 2 nested loops (`i` and `j`), `n * m` threads
+            - on the GPU: one thread per iteration across 2 nested loops (`i` and `j`), `n * m` threads in blocks of 256
             - because: no iteration writes a cell that another one reads or writes
-            - private to each thread: `j`
-            - condition `bounds(0<=j<m)`: `j` stays within 0 and `m`, the length of that dimension (checked before the launch, else the loop runs as it is)
+            - condition `bounds(0<=j<m)`: `j` is never outside its dimension of length `m` (checked before the launch, else the loop runs as it is)
             - condition `no-alias(a,b)`: `a` and `b` do not overlap (checked before the launch, else the loop runs as it is)
             => "for (int i = 0; i < n; i++)"
         "#]],
@@ -39,9 +38,9 @@ fn on_a_reduction() {
         expect![[r#"
             **Loop iterations can be executed independently, as a reduction** (loop `i`)
 
-            - on the GPU: one thread per iteration, `n` threads
+            - on the GPU: one thread per iteration, `n` threads in blocks of 256
             - reduction: `s` with `+`
-            - condition `reassociate(float +)`: the float `+` operations may be regrouped (last bits may differ) (your promise)
+            - condition `reassociate(float +)`: `+` on float is regrouped, so the last bits may differ (you accept it by offloading)
             => "for (int i = 0; i < n; i++)"
         "#]],
     );

@@ -33,7 +33,7 @@ fn independent_nest() {
     check(
         "void f(int n, int m, double a[n][m]) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < m; j++)\n            a[i][j] = i + j;\n}\n",
         expect![[r#"
-            2:5 hint[parallel-loop] Can run on the GPU: loop iterations can be executed independently (2 nested loops: `i` and `j`). The generated code first checks that `j` stays within 0 and `m`, the length of that dimension, and else runs this loop as it is. Apply "Offload to GPU" to rewrite it.
+            2:5 hint[parallel-loop] Can run on the GPU: loop iterations can be executed independently (2 nested loops: `i` and `j`). The generated code first checks that `j` is never outside its dimension of length `m`, and else runs this loop as it is. Apply "Offload to GPU" to rewrite it.
         "#]],
     );
 }
@@ -43,7 +43,7 @@ fn reduction() {
     check(
         "double f(int n, const double *a) {\n    double s = 0;\n    for (int i = 0; i < n; i++)\n        s += a[i];\n    return s;\n}\n",
         expect![[r#"
-            3:5 hint[reduction-loop] Can run on the GPU as a reduction: the iterations of loop `i` are independent but for `s` (+). It rests on your word that the double `+` operations may be regrouped (last bits may differ). Apply "Offload to GPU" to rewrite it.
+            3:5 hint[reduction-loop] Can run on the GPU as a reduction: the iterations of loop `i` are independent but for `s` (+). Floating-point operations are regrouped, so the last bits may differ. Apply "Offload to GPU" to rewrite it.
         "#]],
     );
 }
@@ -90,9 +90,9 @@ fn carried_scalar() {
     check(
         "int f(int n, const int *a) {\n    int x = 1;\n    for (int i = 0; i < n; i++)\n        x = a[i] - x;\n    return x;\n}\n",
         expect![[r#"
-            3:5 information[carried-dependence] Loop is sequential: iteration i=0 reads x on line 4, iteration i=1 writes it on line 4, for n=2 (anti dependence on `x`). If `x` only accumulates, write it as `x = x + …` (or `*`, min, max) and use it for nothing else in the loop: it is then a reduction. Else compute it from the loop's index.
-              4:20 reads here, in an earlier iteration
-              4:9 writes here, in a later iteration
+            3:5 information[carried-dependence] Loop is sequential: iteration i=0 writes x on line 4, iteration i=1 reads it on line 4, for n=2 (flow dependence on `x`). If `x` only accumulates, write it as `x = x + …` (or `*`, min, max) and use it for nothing else in the loop: it is then a reduction. Else compute it from the loop's index.
+              4:9 writes here, in an earlier iteration
+              4:20 reads here, in a later iteration
         "#]],
     );
 }
@@ -136,7 +136,7 @@ fn list_traversal() {
     check(
         "struct node { struct node *next; int value; };\nvoid f(struct node *p) {\n    while (p) {\n        p->value = 0;\n        p = p->next;\n    }\n}\n",
         expect![[r#"
-            3:5 information[unknown-loop] Unknown whether loop iterations are independent: the loop on line 3 is a `while` or `do` loop, so its number of iterations is not known beforehand. Write it as `for (i = a; i < b; i += c)`, with `a`, `b` and `c` fixed during the loop.
+            3:5 information[unknown-loop] Unknown whether loop iterations are independent: the `while` loop on line 3 does not count, so its number of iterations is not known beforehand. Write it as `for (i = a; i < b; i += c)`, with `a`, `b` and `c` fixed during the loop.
         "#]],
     );
 }

@@ -157,7 +157,8 @@ fn every_loop_is_listed() {
     expect![[r#"
         f#0 3:5 "while (n > 0)"
         f#1 4:9 "EACH(k, n)"
-        f#2 5:9 "do""#]].assert_eq(&listed.join("\n"));
+        f#2 5:9 "do""#]]
+    .assert_eq(&listed.join("\n"));
 }
 
 #[test]
@@ -177,11 +178,12 @@ fn hints_and_lenses() {
     expect![[r#"
         3:32 parallel
         4:32 sequential: a
-        5:32 unknown: unknown call
+        5:32 unknown: call of g
         7:32 reduction (+)
         9:32 sequential: a
         3 Offload to GPU -> offload:f#0
         7 Offload to GPU -> offload:f#3
         9 Not offloaded: sequential: a -> explain:f#4
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
 }

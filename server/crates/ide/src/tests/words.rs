@@ -8,7 +8,7 @@ use crate::words::{list, plural};
 fn terms_become_one_short_line() {
     assert_eq!(one_line("a[ i ]\n\t+ b"), "a[ i ] + b");
     let long = "value[index_of_the_row * number_of_columns + index_of_the_column]";
-    assert_eq!(one_line(long), "value[index_of_the_row * number_ … f_the_column]");
+    assert_eq!(one_line(long), "value[index_of_the_row * number_ … _the_column]");
     assert_eq!(one_line("ü".repeat(60).as_str()).chars().count(), 47);
 }
 

@@ -21,22 +21,14 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
     let (kind, argument, sentence) = match kind {
         ConditionKind::NoAlias(a, b) => {
             let (a, b) = (place.object(a), place.object(b));
-            (
-                "no-alias",
-                format!("{a},{b}"),
-                format!("`{a}` and `{b}` do not overlap"),
-            )
+            ("no-alias", format!("{a},{b}"), format!("`{a}` and `{b}` do not overlap"))
         }
         ConditionKind::NoWrap(term) => {
             let text = place.text(*term);
             let sentence = format!("`{text}` does not wrap around");
             ("no-wrap", text, sentence)
         }
-        ConditionKind::Bounds {
-            access,
-            length_term,
-            length,
-        } => {
+        ConditionKind::Bounds { access, length_term, length } => {
             let subscript = match place.body().args(*access) {
                 [_, subscript, ..] => place.text(*subscript),
                 _ => place.text(*access),
@@ -47,8 +39,7 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
                 (None, None) => "length".to_owned(),
             };
             let text = format!("0<={subscript}<{length}");
-            let sentence =
-                format!("`{subscript}` stays within 0 and `{length}`, the length of that dimension");
+            let sentence = format!("`{subscript}` is never outside its dimension of length `{length}`");
             ("bounds", text, sentence)
         }
         ConditionKind::InRow { access, stride } => {
@@ -75,7 +66,7 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
                 TypeKind::Int(kind) => kind.c_name(),
                 _ => "value",
             };
-            let sentence = format!("the {name} `{op}` operations may be regrouped (last bits may differ)");
+            let sentence = format!("`{op}` on {name} is regrouped, so the last bits may differ");
             ("reassociate", format!("{name} {op}"), sentence)
         }
         ConditionKind::StepSign(term) => {
@@ -89,9 +80,5 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
             ("terminates", text, sentence)
         }
     };
-    Condition {
-        kind,
-        text: format!("{kind}({argument})"),
-        sentence,
-    }
+    Condition { kind, text: format!("{kind}({argument})"), sentence }
 }

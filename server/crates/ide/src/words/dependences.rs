@@ -14,6 +14,14 @@ pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
     }
 }
 
+/// The dependence to speak of first: a proved one, and of those one that passes a value on, for it is the hardest to
+/// remove.
+pub(crate) fn main<'a>(place: &'a Place, id: LoopId) -> Option<&'a Dependence> {
+    let all = &place.of(id).dependences;
+    let rank = |d: &&Dependence| (d.witness.is_none(), d.kind);
+    all.iter().min_by_key(rank)
+}
+
 /// What source and sink do.
 pub(crate) fn access_words(kind: DependenceKind) -> (&'static str, &'static str) {
     match kind {
@@ -97,13 +105,13 @@ fn example(place: &Place, w: &Witness) -> String {
 /// What would remove the dependences of a loop: a sentence.
 pub(crate) fn remedy(place: &Place, id: LoopId) -> String {
     let all = &place.of(id).dependences;
-    let Some(first) = all.first() else {
+    let Some(first) = main(place, id) else {
         return String::new();
     };
     let name = place.object(&first.object);
     // a scalar has no subscripts; the witness knows, and so does the access
     let scalar = place.body().as_symbol(first.source).is_some();
-    let flow = all.iter().find(|d| d.kind == DependenceKind::Flow);
+    let flow = (first.kind == DependenceKind::Flow).then_some(first);
     let anti = all.iter().any(|d| d.kind == DependenceKind::Anti);
     match (flow, scalar) {
         (Some(_), true) => format!(

@@ -10,15 +10,15 @@ mod refusals;
 mod terms;
 mod threads;
 
-use analysis::{LoopId, MetBy, Reduction, ReductionOp, Verdict};
+use analysis::{ConditionKind, LoopId, MetBy, Reduction, ReductionOp, Verdict};
 
 use crate::lints::parallel_inside;
 use crate::place::Place;
 use crate::Related;
 
 pub(crate) use conditions::condition;
-pub(crate) use dependences::{dependence, kind_name, remedy, witness};
-pub(crate) use obstacles::obstacle;
+pub(crate) use dependences::{dependence, kind_name, main as main_dependence, remedy, witness};
+pub(crate) use obstacles::{obstacle, obstacle_label};
 pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;
 pub(crate) use threads::{statement_maps, thread_count};
@@ -27,30 +27,24 @@ pub(crate) use threads::{statement_maps, thread_count};
 pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     let l = place.of(id);
     let band = place.band(id);
-    let mut text =
-        match l.verdict {
-            Verdict::Reduction => format!(
-                "Can run on the GPU as a reduction: the iterations of {} are independent but for {}.",
-                place.loop_name(id),
-                list(
-                    &l.reductions
-                        .iter()
-                        .map(|r| reduction(place, r))
-                        .collect::<Vec<_>>()
-                )
-            ),
-            _ if band.len() > 1 => {
-                format!(
-            "Can run on the GPU: loop iterations can be executed independently ({} nested loops: {}).",
-            band.len(),
-            list(&band.iter().filter_map(|b| place.index_name(*b)).map(quoted).collect::<Vec<_>>())
-        )
-            }
-            _ => format!(
-                "Can run on the GPU: the iterations of {} can be executed independently.",
-                place.loop_name(id)
-            ),
-        };
+    let mut text = match l.verdict {
+        Verdict::Reduction => format!(
+            "Can run on the GPU as a reduction: the iterations of {} are independent but for {}.",
+            place.loop_name(id),
+            list(&l.reductions.iter().map(|r| reduction(place, r)).collect::<Vec<_>>())
+        ),
+        _ if band.len() > 1 => {
+            format!(
+                "Can run on the GPU: loop iterations can be executed independently ({} nested loops: {}).",
+                band.len(),
+                list(&band.iter().filter_map(|b| place.index_name(*b)).map(quoted).collect::<Vec<_>>())
+            )
+        }
+        _ => format!(
+            "Can run on the GPU: the iterations of {} can be executed independently.",
+            place.loop_name(id)
+        ),
+    };
     let checked = conditions_met(place, id, MetBy::RunTimeCheck);
     if !checked.is_empty() {
         text.push_str(&format!(
@@ -62,6 +56,9 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     if !accepted.is_empty() {
         text.push_str(&format!(" It rests on your word that {}.", list(&accepted)));
     }
+    if regroups(place, id) {
+        text.push_str(" Floating-point operations are regrouped, so the last bits may differ.");
+    }
     text.push_str(match l.mark {
         Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.",
         None => " Apply \"Offload to GPU\" to rewrite it.",
@@ -69,10 +66,18 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     text
 }
 
-/// The conditions met this way, as what must be true; each once.
+/// Whether results may differ in the last bits because floating-point operations are regrouped.
+fn regroups(place: &Place, id: LoopId) -> bool {
+    let conditions = &place.of(id).conditions;
+    conditions.iter().any(|c| matches!(c.kind, ConditionKind::Reassociate(..)))
+}
+
+/// The conditions met this way, as what must be true; each once. Regrouping is not among them: it is no promise about
+/// the program.
 pub(crate) fn conditions_met(place: &Place, id: LoopId, met_by: MetBy) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for c in place.of(id).conditions.iter().filter(|c| c.met_by == met_by) {
+    let conditions = place.of(id).conditions.iter();
+    for c in conditions.filter(|c| c.met_by == met_by && !matches!(c.kind, ConditionKind::Reassociate(..))) {
         let sentence = condition(place, &c.kind).sentence;
         if !all.contains(&sentence) {
             all.push(sentence);
@@ -84,8 +89,7 @@ pub(crate) fn conditions_met(place: &Place, id: LoopId, met_by: MetBy) -> Vec<St
 /// A sequential loop: the witness, the other dependences, what would remove them, where parallelism is nevertheless.
 pub(crate) fn sequential(place: &Place, id: LoopId) -> String {
     let l = place.of(id);
-    // proved ones come first
-    let Some(first) = l.dependences.first() else {
+    let Some(first) = dependences::main(place, id) else {
         return format!(
             "Loop is sequential: the iterations of {} depend on each other.",
             place.loop_name(id)
@@ -93,7 +97,7 @@ pub(crate) fn sequential(place: &Place, id: LoopId) -> String {
     };
     let mut text = format!("Loop is sequential: {}.", dependence(place, first));
     let mut others: Vec<String> = Vec::new();
-    for d in l.dependences.iter().skip(1) {
+    for d in &l.dependences {
         let name = format!("`{}`", place.object(&d.object));
         if d.object != first.object && !others.contains(&name) {
             others.push(name);
@@ -118,10 +122,7 @@ pub(crate) fn unknown(place: &Place, id: LoopId) -> String {
         );
     };
     let words = obstacle(place, first);
-    let mut text = format!(
-        "Unknown whether loop iterations are independent: {}.",
-        words.reason
-    );
+    let mut text = format!("Unknown whether loop iterations are independent: {}.", words.reason);
     let more = l.obstacles.iter().skip(1).map(|o| obstacle(place, o).reason);
     let mut others: Vec<String> = Vec::new();
     for reason in more {
@@ -132,10 +133,9 @@ pub(crate) fn unknown(place: &Place, id: LoopId) -> String {
     match others.as_slice() {
         [] => {}
         [one] => text.push_str(&format!(" Also, {one}.")),
-        [one, rest @ ..] => text.push_str(&format!(
-            " Also, {one}, and {} more.",
-            plural(rest.len(), "obstacle")
-        )),
+        [one, rest @ ..] => {
+            text.push_str(&format!(" Also, {one}, and {} more.", plural(rest.len(), "obstacle")))
+        }
     }
     text.push(' ');
     text.push_str(&words.remedy);
@@ -149,13 +149,7 @@ fn inner_hint(place: &Place, id: LoopId) -> String {
     let Some(first) = inner.first() else {
         return String::new();
     };
-    let place_of = |l: &LoopId| {
-        format!(
-            "{} on line {}",
-            place.loop_name(*l),
-            place.line(place.of(*l).term)
-        )
-    };
+    let place_of = |l: &LoopId| format!("{} on line {}", place.loop_name(*l), place.line(place.of(*l).term));
     match inner.len() {
         1 => format!(" Inside it, {} can run on the GPU.", place_of(first)),
         n => format!(
@@ -168,7 +162,7 @@ fn inner_hint(place: &Place, id: LoopId) -> String {
 
 /// The places of the first dependence.
 pub(crate) fn dependence_places(place: &Place, id: LoopId) -> Vec<Related> {
-    let Some(d) = place.of(id).dependences.first() else {
+    let Some(d) = dependences::main(place, id) else {
         return Vec::new();
     };
     let (first, second) = dependences::access_words(d.kind);
@@ -176,10 +170,7 @@ pub(crate) fn dependence_places(place: &Place, id: LoopId) -> Vec<Related> {
         span: place.span(term),
         message: format!("{verb} here, in {which} iteration"),
     };
-    vec![
-        related(d.source, first, "an earlier"),
-        related(d.sink, second, "a later"),
-    ]
+    vec![related(d.source, first, "an earlier"), related(d.sink, second, "a later")]
 }
 
 /// The places of the obstacles.
@@ -187,10 +178,7 @@ pub(crate) fn obstacle_places(place: &Place, id: LoopId) -> Vec<Related> {
     let l = place.of(id);
     let inside = l.obstacles.iter().filter(|o| o.term != l.term).take(4);
     inside
-        .map(|o| Related {
-            span: place.span(o.term),
-            message: capitalized(&obstacle(place, o).reason),
-        })
+        .map(|o| Related { span: place.span(o.term), message: capitalized(&obstacle(place, o).reason) })
         .collect()
 }
 

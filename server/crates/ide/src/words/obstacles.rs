@@ -16,6 +16,21 @@ pub(crate) struct ObstacleWords {
     pub remedy: String,
 }
 
+/// An obstacle in a few words, for labels: `call of g`.
+pub(crate) fn obstacle_label(place: &Place, o: &Obstacle) -> String {
+    match &o.kind {
+        ObstacleKind::UnknownCall(f) => format!("call of {}", place.symbol(*f)),
+        ObstacleKind::IndirectSubscript(term) => place.text(*term),
+        ObstacleKind::UnknownPointer(s) => format!("pointer {}", place.symbol(*s)),
+        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) => place.symbol(*s).to_owned(),
+        ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", place.object(a), place.object(b)),
+        ObstacleKind::EarlyExit => exit_word(place, o).to_owned(),
+        ObstacleKind::NotCounted(_) => "not a counted loop".to_owned(),
+        ObstacleKind::NeedsPromise(kind) => condition(place, kind).text,
+        _ => obstacle(place, o).kind.replace('-', " "),
+    }
+}
+
 /// The words of an obstacle.
 pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
     let text = place.text(obstacle.term);
@@ -40,7 +55,13 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             };
             words("not-understood", reason, "Write this place in plain form, or take it out of the loop.")
         }
-        ObstacleKind::NotCounted(why) => not_counted(*why, line),
+        ObstacleKind::NotCounted(why) => {
+            let keyword = match place.body().op(obstacle.term) {
+                Op::DoWhile => "do",
+                _ => "while",
+            };
+            not_counted(*why, line, keyword)
+        }
         ObstacleKind::UnknownCall(function) => {
             let name = place.symbol(*function);
             words(
@@ -154,11 +175,11 @@ fn exit_word(place: &Place, obstacle: &Obstacle) -> &'static str {
     }
 }
 
-fn not_counted(why: NotCounted, line: u32) -> ObstacleWords {
+fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
     let canonical = "Write it as `for (i = a; i < b; i += c)`, with `a`, `b` and `c` fixed during the loop.";
     let (reason, remedy) = match why {
         NotCounted::While => (
-            format!("the loop on line {line} is a `while` or `do` loop, so its number of iterations is not known beforehand"),
+            format!("the `{keyword}` loop on line {line} does not count, so its number of iterations is not known beforehand"),
             canonical,
         ),
         NotCounted::NoInit => (
@@ -198,9 +219,5 @@ fn not_counted(why: NotCounted, line: u32) -> ObstacleWords {
             "Count with a local variable.",
         ),
     };
-    ObstacleWords {
-        kind: "not-counted",
-        reason,
-        remedy: remedy.to_owned(),
-    }
+    ObstacleWords { kind: "not-counted", reason, remedy: remedy.to_owned() }
 }

@@ -8,11 +8,7 @@ use crate::place::Place;
 pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
     let line = place.line(reason.term);
     let is_loop = place.body().op(reason.term).is_loop();
-    let text = if is_loop {
-        "the loop".to_owned()
-    } else {
-        format!("`{}`", place.text(reason.term))
-    };
+    let text = if is_loop { "the loop".to_owned() } else { format!("`{}`", place.text(reason.term)) };
     let name = |symbol| place.symbol(symbol);
     let why = match &reason.kind {
         RefusalKind::NotParallel => format!("{text} on line {line} is not proved to be parallel"),
@@ -28,35 +24,25 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
             format!("the pointer `{}` is used as a value on line {line}", name(*s))
         }
         RefusalKind::Volatile(s) => format!("`{}` on line {line} is volatile or atomic", name(*s)),
-        RefusalKind::UnknownExtent(s) => format!(
-            "it is not known which part of `{}` is used (line {line})",
-            name(*s)
-        ),
+        RefusalKind::UnknownExtent(s) => {
+            format!("it is not known which part of `{}` is used (line {line})", name(*s))
+        }
         RefusalKind::PartialSubscript(s) => {
             format!("`{}` is used without all its subscripts on line {line}", name(*s))
         }
         RefusalKind::NoDeviceVersion(s) => {
-            format!(
-                "`{}`, called on line {line}, has no version for the GPU",
-                name(*s)
-            )
+            format!("`{}`, called on line {line}, has no version for the GPU", name(*s))
         }
         RefusalKind::IndirectCall => format!("{text} on line {line} does not call a function by its name"),
         RefusalKind::VariableLengthLocal(s) => {
-            format!(
-                "the local array `{}` on line {line} has no constant length",
-                name(*s)
-            )
+            format!("the local array `{}` on line {line} has no constant length", name(*s))
         }
         RefusalKind::StaticLocal(s) => {
             format!("`{}` on line {line} is a `static` variable of the loop", name(*s))
         }
         RefusalKind::Undeclared(s) => format!("no declaration of `{}` (line {line}) was found", name(*s)),
         RefusalKind::Unclassified(s) => {
-            format!(
-                "how `{}` is used on line {line} is not described well enough for a kernel",
-                name(*s)
-            )
+            format!("how `{}` is used on line {line} is not described well enough for a kernel", name(*s))
         }
         RefusalKind::ControlFlow => format!("the jump on line {line} cannot be made in a kernel"),
         RefusalKind::Operation => {
@@ -64,10 +50,7 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
         }
         RefusalKind::ReductionCell => format!("{text} on line {line} accumulates in a cell of an array"),
         RefusalKind::NanOrder(s) => {
-            format!(
-                "the minimum or maximum in `{}` (line {line}) would depend on where NaNs stand",
-                name(*s)
-            )
+            format!("the minimum or maximum in `{}` (line {line}) would depend on where NaNs stand", name(*s))
         }
         RefusalKind::RoundedReduction(s) => format!(
             "`{}` (line {line}) accumulates floating values in an integer, so rounding depends on the order",
@@ -92,10 +75,7 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
             )
         }
         RefusalKind::MixedSigns(s) => {
-            format!(
-                "`{}` (line {line}) may be negative at first while it is compared as unsigned",
-                name(*s)
-            )
+            format!("`{}` (line {line}) may be negative at first while it is compared as unsigned", name(*s))
         }
         RefusalKind::Overflow => {
             format!("an integer expression for line {line} may overflow whatever is tested")

@@ -50,11 +50,7 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
         return Some(span.checked_add(stride - 1)?.checked_div(stride)?.to_string());
     }
     let offset = closed - low_int.unwrap_or(0) + (stride - 1);
-    let mut text = if low_int.is_some() && offset == 0 {
-        place.text(high)
-    } else {
-        operand(high)
-    };
+    let mut text = if low_int.is_some() && offset == 0 { place.text(high) } else { operand(high) };
     if low_int.is_none() {
         text = format!("{text} - {}", operand(low));
     }
@@ -63,11 +59,7 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
         o if o > 0 => text = format!("{text} + {o}"),
         o => text = format!("{text} - {}", o.unsigned_abs()),
     }
-    Some(if stride == 1 {
-        text
-    } else {
-        format!("({text}) / {stride}")
-    })
+    Some(if stride == 1 { text } else { format!("({text}) / {stride}") })
 }
 
 fn is_word(text: &str) -> bool {
