@@ -1,17 +1,16 @@
-// Commands of the editor. Those "at the cursor" ask the server for its code actions there and run the one that is meant.
+// Commands of the editor. Those "at the cursor" are the server's own commands, told where the cursor is.
 
 import * as vscode from "vscode";
-import { choose, WISHES, type Wish } from "./actions";
 import type { Server } from "./client";
 
-/** At most this many actions are resolved, which is more than a line ever has. */
-const RESOLVE_AT_MOST = 20;
+/** The server's commands that act on the loop around a place: `warpwright.offload` and so on. */
+const AT_CURSOR = ["offload", "mark", "unmark", "verify", "explain"] as const;
 
 export function registerCommands(context: vscode.ExtensionContext, server: Server, output: vscode.LogOutputChannel, trace: vscode.LogOutputChannel): void {
   const add = (id: string, run: () => unknown): void => {
     context.subscriptions.push(vscode.commands.registerCommand(id, run));
   };
-  for (const [name, wish] of Object.entries(WISHES)) add(`warpwright.${name}AtCursor`, () => atCursor(wish));
+  for (const name of AT_CURSOR) add(`warpwright.${name}AtCursor`, () => atCursor(name));
   add("warpwright.restart", () => server.restart());
   add("warpwright.showOutput", () => output.show());
   add("warpwright.showTrace", () => trace.show());
@@ -21,37 +20,20 @@ export function registerCommands(context: vscode.ExtensionContext, server: Serve
   add("warpwright.menu", menu);
 }
 
-async function atCursor(wish: Wish): Promise<void> {
+async function atCursor(name: (typeof AT_CURSOR)[number]): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) {
-    void vscode.window.showInformationMessage(`Open a file and put the cursor on the loop to ${wish.verb}.`);
+    void vscode.window.showInformationMessage(`Open a file and put the cursor on the loop to ${name}.`);
     return;
   }
-  const actions = await vscode.commands.executeCommand<(vscode.CodeAction | vscode.Command)[]>("vscode.executeCodeActionProvider", editor.document.uri, editor.selection, undefined, RESOLVE_AT_MOST);
-  const choice = choose(actions.filter(isAction), wish);
-  switch (choice.kind) {
-    case "none":
-      void vscode.window.showInformationMessage(choice.message);
-      return;
-    case "one":
-      return apply(choice.action);
-    case "several": {
-      const picked = await vscode.window.showQuickPick(choice.actions.map((action) => ({ label: action.title, action })), { title: "Warpwright" });
-      if (picked !== undefined) await apply(picked.action);
-    }
+  const { line, character } = editor.selection.active;
+  const place = { uri: editor.document.uri.toString(), position: { line, character } };
+  try {
+    await vscode.commands.executeCommand(`warpwright.${name}`, place);
+  } catch (e) {
+    // The server refuses in sentences: what is in the way, and what would help.
+    void vscode.window.showWarningMessage(e instanceof Error ? e.message : String(e));
   }
-}
-
-function isAction(a: vscode.CodeAction | vscode.Command): a is vscode.CodeAction {
-  return typeof a.command !== "string";
-}
-
-async function apply(action: vscode.CodeAction): Promise<void> {
-  if (action.edit !== undefined && !(await vscode.workspace.applyEdit(action.edit))) {
-    void vscode.window.showWarningMessage(`"${action.title}" could not be applied: the document changed meanwhile. Try again.`);
-    return;
-  }
-  if (action.command !== undefined) await vscode.commands.executeCommand(action.command.command, ...(action.command.arguments ?? []));
 }
 
 async function menu(): Promise<void> {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import * as path from "node:path";
 import { describe, test } from "node:test";
-import { choose, fulfilling, WISHES, type ActionLike } from "../src/actions";
 import { Crashes, RESTARTS_IN_WINDOW, WINDOW_MS } from "../src/crashes";
 import { documentFilters } from "../src/documents";
 import { locateServer, type Surroundings } from "../src/locate";
@@ -67,33 +66,6 @@ describe("documents", () => {
     const filters = documentFilters();
     for (const language of ["c", "cpp", "cuda-cpp", "cuda", "csharp"])
       for (const scheme of ["file", "untitled"]) assert.ok(filters.some((f) => f.language === language && f.scheme === scheme), `${language} ${scheme}`);
-  });
-});
-
-describe("actions at the cursor", () => {
-  const offload: ActionLike = { title: "Offload to GPU", kind: { value: "refactor.rewrite.warpwright.offload" } };
-  const offload2: ActionLike = { title: "Offload both loops", kind: { value: "refactor.rewrite.warpwright.offload.2d" } };
-  const foreign: ActionLike = { title: "Extract", kind: { value: "refactor.extract" } };
-  const near: ActionLike = { title: "x", kind: { value: "refactor.rewrite.warpwright.offloading" } };
-  const verify: ActionLike = { title: "Verify", command: { command: "warpwright.verify" } };
-  test("by kind, also a finer one, and by command", () => {
-    assert.deepEqual(fulfilling([foreign, offload, offload2, near, verify], WISHES.offload), [offload, offload2]);
-    assert.deepEqual(fulfilling([foreign, offload, verify], WISHES.verify), [verify]);
-  });
-  test("a quick fix is told by its words", () => {
-    const unmark: ActionLike = { title: "Remove the GPU mark of loop i", kind: { value: "quickfix" } };
-    const other: ActionLike = { title: "Remove unused variable", kind: { value: "quickfix" } };
-    assert.deepEqual(fulfilling([other, unmark], WISHES.unmark), [unmark]);
-  });
-  test("one is run, several are asked about, none is explained", () => {
-    assert.deepEqual(choose([foreign, offload], WISHES.offload), { kind: "one", action: offload });
-    assert.equal(choose([offload, offload2], WISHES.offload).kind, "several");
-    const none = choose([foreign], WISHES.offload);
-    assert.ok(none.kind === "none" && none.message.includes("offload"));
-  });
-  test("the reason of a disabled one is shown", () => {
-    const disabled = { ...offload, disabled: { reason: "a[i-1] is written by the iteration before" } };
-    assert.deepEqual(choose([disabled], WISHES.offload), { kind: "none", message: "a[i-1] is written by the iteration before" });
   });
 });
 

@@ -10,6 +10,8 @@ use crate::{sh, tools};
 
 /// The 2-D heat equation: a nest to offload inside a time loop that must stay sequential.
 const FIXTURE: &str = "fixtures/c/heat2d.c";
+/// The first line of the function whose first loop is offloaded.
+const FUNCTION: &str = "void heat_step(";
 /// Lines of a new file that are shown.
 const EXCERPT: usize = 28;
 
@@ -31,28 +33,39 @@ pub fn run() -> Result<()> {
     // 1 means "there are findings", which is the point.
     call(&program, &["analyze", FIXTURE], &[0, 1])?;
 
+    let line = line_of_loop()?.to_string();
     let out = fresh_output()?;
-    let shown = Path::new("target/demo");
+    let shown = Path::new("target/demo").to_string_lossy().into_owned();
+    let arguments = ["offload", "--loop", &line, "--out", &shown, FIXTURE];
     heading(
         3,
         "Rewrite: a kernel file and a host file; the original is not touched",
-        &format!("warpwright offload --out {} {FIXTURE}", shown.display()),
+        &format!("warpwright {}", arguments.join(" ")),
     );
-    call(&program, &["offload", "--out", &shown.to_string_lossy(), FIXTURE], &[0])?;
+    call(&program, &arguments, &[0])?;
     let mut files: Vec<PathBuf> =
         fs::read_dir(&out)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
-    files.sort();
+    // The kernel comes first: it is what the rest is for.
+    files.sort_by_key(|file| (file.extension().is_none_or(|e| e != "cu"), file.clone()));
     ensure!(!files.is_empty(), "the rewrite made no files");
     for file in &files {
-        excerpt(file, shown)?;
+        excerpt(file, Path::new(&shown))?;
     }
 
     heading(
         4,
-        "Verification: the kernel's text beside the original loop, in the simulator",
-        &format!("warpwright verify {FIXTURE}"),
+        "Compile check (NVRTC) and verification, of every loop that can be offloaded",
+        &format!("warpwright bench {FIXTURE}"),
     );
-    call(&program, &["verify", FIXTURE], &[0])?;
+    call(&program, &["bench", FIXTURE], &[0])?;
+
+    let arguments = ["verify", "--loop", &line, FIXTURE];
+    heading(
+        5,
+        "Verification of the kernel above: its text beside the original loop, in the simulator",
+        &format!("warpwright {}", arguments.join(" ")),
+    );
+    call(&program, &arguments, &[0])?;
 
     println!("\n== In an editor");
     println!("  VS Code:  cargo xtask dist && code --install-extension target/dist/*.vsix");
@@ -60,6 +73,14 @@ pub fn run() -> Result<()> {
     println!("  Neovim:   vim.lsp.start_client({{ cmd = {{ 'target/release/warpwright', 'lsp' }} }})");
     println!("  others:   any editor with a language client: the command is `warpwright lsp`.");
     Ok(())
+}
+
+/// The line (from 1) of the first loop in the function.
+fn line_of_loop() -> Result<usize> {
+    let text = fs::read_to_string(sh::root().join(FIXTURE)).context(FIXTURE)?;
+    let mut lines = text.lines().enumerate().skip_while(|(_, l)| !l.contains(FUNCTION));
+    let found = lines.find(|(_, l)| l.contains("for (")).map(|(number, _)| number + 1);
+    found.with_context(|| format!("{FIXTURE} has no loop after `{FUNCTION}`"))
 }
 
 fn heading(number: u32, what: &str, command: &str) {
