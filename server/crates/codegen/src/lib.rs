@@ -1,1 +1,107 @@
+//! Plans and printers: what goes where on a GPU, decided before any text, and the text.
+//!
+//! [`plan`] turns facts into a [`Plan`] or a [`Refusal`]; [`print()`] turns a plan into a kernel file and the edits of the
+//! host file. The plan decides, the printers print: no printer reads facts, and a new target is one folder with one row
+//! in [`Target::ALL`].
+//!
+//! What the generated host code promises: nothing of the user's data is changed before the last call that can fail has
+//! succeeded, except cells that the original loop would write without reading them; so the original loop, which stays
+//! in the text byte for byte, may run after any failure and computes what it always did.
+//!
+//! Deliberately absent: judging whether a loop may run in parallel (`analysis` does), compiling, and sentences for
+//! users other than the comments inside generated text.
 #![forbid(unsafe_code)]
+
+mod access;
+mod cuda;
+mod lines;
+mod plan;
+
+pub use lines::LineOrigin;
+pub use plan::{
+    plan, Axis, BufferPlan, Dim, FinalValue, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan,
+    Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site, Stride, Test, TestKind, BLOCK_THREADS,
+};
+
+/// What the text is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Target {
+    /// A CUDA C++ kernel file, and a C host that calls the CUDA runtime.
+    CudaC,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Target; 1] = [Target::CudaC];
+
+    /// As named on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::CudaC => "cuda",
+        }
+    }
+}
+
+/// A file to be created.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GeneratedFile {
+    /// Name without folder; it belongs beside the host file.
+    pub name: String,
+    pub text: String,
+}
+
+/// A replacement in the host file. An empty span inserts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostEdit {
+    /// In the file, in bytes of UTF-8.
+    pub span: base::Span,
+    pub text: String,
+}
+
+/// What is shown of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelInfo {
+    /// The `__global__` function.
+    pub name: String,
+    /// The function the host calls.
+    pub launcher: String,
+    /// Threads per block along x, y, z.
+    pub block: [u32; 3],
+    /// The index that runs along x, y, z.
+    pub axes: Vec<(Axis, String)>,
+    /// Blocks along each used axis, as C expressions over the host block's names.
+    pub grid: Vec<String>,
+}
+
+/// Generated text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    pub kernel_file: GeneratedFile,
+    /// In the order of their places; they do not overlap.
+    pub host_edits: Vec<HostEdit>,
+    /// Which term each line of the kernel file comes from, in order of lines.
+    pub line_map: Vec<LineOrigin>,
+    pub kernels: Vec<KernelInfo>,
+    /// Compiler options without which results may differ in the last bits (`-fmad=false`).
+    pub build_flags: Vec<&'static str>,
+}
+
+/// Writes a plan down.
+pub fn print(plan: &Plan<'_>, target: Target) -> Output {
+    match target {
+        Target::CudaC => cuda::print(plan),
+    }
+}
+
+/// The edits applied to a text; `None` where they overlap or leave it.
+pub fn apply_edits(text: &str, edits: &[HostEdit]) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + edits.iter().map(|e| e.text.len()).sum::<usize>());
+    let mut at = 0usize;
+    for e in edits {
+        out.push_str(text.get(at..e.span.start as usize)?);
+        out.push_str(&e.text);
+        at = e.span.end as usize;
+    }
+    out.push_str(text.get(at..)?);
+    Some(out)
+}

@@ -1,0 +1,96 @@
+//! Array references taken apart: the variable and its subscripts.
+
+use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
+
+/// A subscript; `None` is the 0 of `*p` and `p->f`.
+pub(crate) type Subscript = Option<TermId>;
+
+/// The variable and the subscripts, outermost dimension first, of `a[i][j]`, `*p`, `*(p + i)`; a bare variable has
+/// none. `None` for anything else.
+pub(crate) fn chain(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
+    let mut subscripts = Vec::new();
+    let mut at = term;
+    loop {
+        let args = body.args(at);
+        match body.op(at) {
+            Op::Sym(s) => {
+                subscripts.reverse();
+                return Some((*s, subscripts));
+            }
+            Op::Index => {
+                let (&base, &sub) = (args.first()?, args.get(1)?);
+                if !is_address(body, base) {
+                    return None;
+                }
+                subscripts.push(Some(sub));
+                at = base;
+            }
+            Op::Deref => {
+                let &p = args.first()?;
+                let sum = body.args(p);
+                match body.op(p) {
+                    Op::Binary(BinOp::Add) if is_address(body, *sum.first()?) => {
+                        subscripts.push(Some(*sum.get(1)?));
+                        at = *sum.first()?;
+                    }
+                    Op::Binary(BinOp::Add) if is_address(body, *sum.get(1)?) => {
+                        subscripts.push(Some(*sum.first()?));
+                        at = *sum.get(1)?;
+                    }
+                    _ => {
+                        subscripts.push(None);
+                        at = p;
+                    }
+                }
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn is_address(body: &Body, t: TermId) -> bool {
+    matches!(
+        body.types.kind(body.ty(t)),
+        TypeKind::Pointer { .. } | TypeKind::Array { .. }
+    )
+}
+
+/// The buffer cell that `p->f` or `a[i]->f` reaches through, with its subscripts.
+pub(crate) fn arrow_chain(body: &Body, base: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
+    let (s, mut subs) = match body.op(base) {
+        // `(p + i)->f`
+        Op::Binary(BinOp::Add) => {
+            let &[a, b] = body.args(base) else { return None };
+            let (p, i) = if is_address(body, a) { (a, b) } else { (b, a) };
+            let (s, mut subs) = chain(body, p)?;
+            subs.push(Some(i));
+            return Some((s, subs));
+        }
+        _ => chain(body, base)?,
+    };
+    subs.push(None);
+    Some((s, subs))
+}
+
+/// Whether the variable occurs in the term.
+pub(crate) fn mentions(body: &Body, term: TermId, symbol: SymbolId) -> bool {
+    body.walk(term).any(|t| body.as_symbol(t) == Some(symbol))
+}
+
+/// Whether `term` is a sum in which the variable stands with coefficient +1 or -1.
+pub(crate) fn moves_by_one(body: &Body, term: TermId, symbol: SymbolId) -> bool {
+    let mut stack = vec![term];
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            Op::Sym(s) if *s == symbol => return true,
+            Op::Binary(BinOp::Add | BinOp::Sub) | Op::Cast | Op::Unary(_) => stack.extend(body.args(t)),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The function a call names.
+pub(crate) fn callee(body: &Body, call: TermId) -> Option<SymbolId> {
+    body.args(call).first().and_then(|&f| body.as_symbol(f))
+}

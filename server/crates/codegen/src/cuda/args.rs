@@ -1,0 +1,127 @@
+//! What a kernel and its launcher are called with, in one order for declaration and call.
+
+use term::TypeKind;
+
+use super::expr::{Dialect, Exprs};
+use super::host_expr::{element_name, term_text};
+use super::reduce;
+use crate::plan::{Kernel, Plan};
+
+/// One argument.
+pub(crate) struct Arg {
+    /// Declared as in the kernel; `None` if only the launcher needs it.
+    pub(crate) in_kernel: Option<String>,
+    /// Declared as in the launcher (C++).
+    pub(crate) in_launcher: String,
+    /// Declared as in the host's prototype (C).
+    pub(crate) in_host: String,
+    /// What the launcher passes on.
+    pub(crate) pass: String,
+    /// What the host passes.
+    pub(crate) value: String,
+}
+
+impl Arg {
+    fn same(declaration: &str, name: &str, value: &str) -> Arg {
+        Arg {
+            in_kernel: Some(format!("{declaration}{name}")),
+            in_launcher: format!("{declaration}{name}"),
+            in_host: format!("{declaration}{name}"),
+            pass: name.to_string(),
+            value: value.to_string(),
+        }
+    }
+}
+
+/// All arguments, in order.
+pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
+    let body = plan.body;
+    let device = Exprs { plan, kernel, dialect: Dialect::Device };
+    let host = Exprs { plan, kernel, dialect: Dialect::Host };
+    let mut out = Vec::new();
+    for d in &kernel.dims {
+        let mut trips = Arg::same("long long ", &d.trips_name, &d.trips_name);
+        if !d.rectangular {
+            trips.in_kernel = None;
+        }
+        out.push(trips);
+        if d.lower_on_host {
+            let ty = super::expr::int_name(d.index_type, Dialect::Host);
+            let value = format!("({ty}){}", term_text(&host, d.lower));
+            out.push(Arg::same("long long ", &d.lower_name, &value));
+        }
+        if let (analysis::Step::Term { term, .. }, true) = (&d.step, d.step_on_host) {
+            out.push(Arg::same("long long ", &d.step_name, &term_text(&host, *term)));
+        }
+    }
+    for b in plan.buffers.iter().filter(|b| b.constant_first().is_none()) {
+        out.push(Arg::same("long long ", &b.first_name, &b.first_name));
+    }
+    for s in &kernel.strides {
+        let b = &plan.buffers[s.buffer];
+        let row = format!("{}{}", body.symbols[b.symbol].name, "[0]".repeat(s.dimension));
+        let value = format!("(long long)(sizeof({row}) / sizeof({row}[0]))");
+        out.push(Arg::same("long long ", &s.name, &value));
+    }
+    for s in &kernel.scalars {
+        let (name, theirs) = (device.name(s.symbol), body.symbols[s.symbol].name.to_string());
+        if matches!(body.types.kind(s.ty), TypeKind::Record(_)) {
+            let ty = device.type_name(s.ty);
+            out.push(Arg {
+                in_kernel: Some(format!("{ty} {name}")),
+                in_launcher: format!("const void *{name}"),
+                in_host: format!("const void *{name}"),
+                pass: format!("*(const {ty} *){name}"),
+                value: format!("&{theirs}"),
+            });
+        } else {
+            out.push(Arg {
+                in_kernel: Some(format!("{} {name}", device.type_name(s.ty))),
+                in_launcher: format!("{} {name}", device.type_name(s.ty)),
+                in_host: format!("{} {name}", host.type_name(s.ty)),
+                pass: name,
+                value: theirs,
+            });
+        }
+    }
+    for i in &kernel.inductions {
+        let theirs = &body.symbols[i.symbol].name;
+        out.push(Arg::same("long long ", &i.start_name, &format!("(long long){theirs}")));
+    }
+    for b in &plan.buffers {
+        let quals = if b.written { "" } else { "const " };
+        let name = &b.kernel_name;
+        let ty = device.type_name(b.element);
+        let record = matches!(body.types.kind(b.element), TypeKind::Record(_));
+        let outside = if record { "void".to_string() } else { ty.clone() };
+        out.push(Arg {
+            // Each buffer is an allocation of its own, so nothing else shows its cells.
+            in_kernel: Some(format!("{quals}{ty} *__restrict__ {name}")),
+            in_launcher: format!("{quals}{outside} *{name}"),
+            in_host: format!("{quals}{} *{name}", element_name(&host, b)),
+            pass: if record { format!("({quals}{ty} *){name}") } else { name.clone() },
+            value: b.device_name.clone(),
+        });
+    }
+    for r in &kernel.reductions {
+        let of = |dialect| reduce::accumulator_type(plan, r, dialect);
+        out.push(Arg {
+            in_kernel: Some(format!("{} *__restrict__ {}", of(Dialect::Device), r.partial_name)),
+            in_launcher: format!("{} *{}", of(Dialect::Device), r.partial_name),
+            in_host: format!("{} *{}", of(Dialect::Host), r.partial_name),
+            pass: r.partial_name.clone(),
+            value: r.device_name.clone(),
+        });
+    }
+    if !kernel.reductions.is_empty() {
+        let name = format!("{}blocks", plan.prefix);
+        out.push(Arg {
+            in_kernel: None,
+            in_launcher: format!("int *{name}"),
+            in_host: format!("int *{name}"),
+            pass: String::new(),
+            value: format!("&{name}"),
+        });
+    }
+    out
+}

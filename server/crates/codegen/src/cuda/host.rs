@@ -1,0 +1,406 @@
+//! The host file's edits: includes and prototypes once, and a block around each offloaded loop.
+//!
+//! The block tests what the plan lists, copies in, launches, and copies out; `ww_done` then skips the original loop.
+//! Arrays that the loop also reads come back into memory of their own and are put in place only when everything has
+//! arrived; arrays that it only writes come back directly, since running the original loop over them again gives the
+//! same result.
+
+use analysis::{ConditionKind, Param};
+use base::Span;
+use term::{IntKind, TypeKind};
+
+use super::args::args;
+use super::expr::{Dialect, Exprs};
+use super::host_expr::{element_name, expr, number, pred, quoted, term_text, Helpers};
+use super::site::{indentation, line_end, loop_end, opening, prologue};
+use super::{reduce, wrapped};
+use crate::lines::Lines;
+use crate::plan::{constant, has_word, BufferPlan, HostValue, Kernel, Plan, TestKind};
+use crate::HostEdit;
+
+/// The macro that leaves all of our code out.
+pub(crate) const OFF_SWITCH: &str = "WW_NO_CUDA";
+
+/// All edits, in order of place.
+pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> Vec<HostEdit> {
+    let site = &plan.site;
+    let eol = line_end(site.file_text);
+    let (base, step) = indentation(site);
+    let mut helpers = Helpers::default();
+    let mut out = Lines::new(&step);
+    block(plan, file_name, &mut out, &mut helpers);
+    let (open_at, own_line) = opening(site);
+    let mut before = indented(out.text(), &base);
+    if !own_line {
+        // The loop's own indentation stands before the first line already, and must stand before the loop again.
+        before = format!("{}{base}", &before[base.len().min(before.len())..]);
+    }
+    let after = format!("\n{base}}}\n{base}}}");
+    let start = prologue(site);
+    let mut head = declarations(plan, &helpers);
+    if start > 0 && !site.file_text[..start].ends_with(['\n', '\r']) {
+        head.insert(0, '\n');
+    }
+    let edit = |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
+    vec![edit(start, &head), edit(open_at, &before), edit(loop_end(site), &after)]
+}
+
+/// Every line but directives and empty ones moved right.
+fn indented(text: &str, base: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        if !line.is_empty() && !line.starts_with('#') {
+            out.push_str(base);
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Includes that are missing, helper functions that are called, prototypes of the launchers.
+fn declarations(plan: &Plan<'_>, helpers: &Helpers) -> String {
+    let p = &plan.prefix;
+    let file = plan.site.file_text;
+    let mut out = format!("#ifndef {OFF_SWITCH} /* define {OFF_SWITCH} to build without CUDA: the original loops then run */\n");
+    let staged = plan.buffers.iter().any(|b| b.staged);
+    let wanted = [
+        ("<cuda_runtime.h>", true),
+        ("<stdint.h>", helpers.apart),
+        ("<stdlib.h>", staged),
+        ("<string.h>", staged),
+    ];
+    for (name, needed) in wanted {
+        // An include of ours further down would come too late for what stands here only if a type needed it; none does.
+        if needed && !file.contains(&format!("#include {name}")) {
+            out.push_str(&format!("#include {name}\n"));
+        }
+    }
+    for k in &plan.kernels {
+        let declared: Vec<String> = args(plan, k).into_iter().map(|a| a.in_host).collect();
+        let start = format!("extern int {}(", k.launcher);
+        out.push_str(&format!("{start}{});\n", wrapped(&declared, start.len(), "    ")));
+    }
+    let functions = [
+        (helpers.min, "min", "long long a, long long b", "long long", "a < b ? a : b"),
+        (helpers.max, "max", "long long a, long long b", "long long", "a > b ? a : b"),
+        (helpers.floor_div, "floor_div", "long long a, long long b", "long long", "a / b - (a % b < 0)"),
+        (
+            helpers.apart,
+            "apart",
+            "const void *a, size_t a_bytes, const void *b, size_t b_bytes",
+            "int",
+            "(uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a",
+        ),
+    ];
+    for (needed, name, parameters, result, value) in functions {
+        let name = format!("{p}{name}");
+        if needed && !has_word(file, &name) {
+            out.push_str(&format!("static {result} {name}({parameters})\n{{\n    return {value};\n}}\n"));
+        }
+    }
+    out.push_str("#endif\n");
+    out
+}
+
+fn block(plan: &Plan<'_>, file_name: &str, out: &mut Lines, h: &mut Helpers) {
+    let Some(kernel) = plan.kernels.first() else { return };
+    let p = &plan.prefix;
+    let host = Exprs { plan, kernel, dialect: Dialect::Host };
+    out.open("{");
+    out.line(&format!("/* Warpwright: the loop below as {} on the GPU (see {file_name}). Where a test fails or a call", kernel.name));
+    out.line("   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */");
+    out.line(&format!("int {p}done = 0;"));
+    out.flush_left(&format!("#ifndef {OFF_SWITCH}"));
+    values(&host, true, out);
+    // Trip counts that need nothing but values which may always be read.
+    let early = |e: &analysis::Expr| {
+        let mut used = Vec::new();
+        crate::plan::expr_params(e, &mut used);
+        plan.values.iter().filter(|v| used.contains(&v.param)).all(|v| v.early)
+    };
+    let (first, rest): (Vec<_>, Vec<_>) = kernel.dims.iter().partition(|d| early(&d.trips));
+    let mut outer: Vec<(String, String)> = Vec::new();
+    if plan.values.iter().any(|v| v.early && v.limit.is_some()) {
+        outer.push((format!("{p}small"), "no size below overflows".to_string()));
+    }
+    for d in &first {
+        outer.push((format!("{} > 0", d.trips_name), String::new()));
+        out.line(&format!("const long long {} = {};", d.trips_name, expr(plan, &d.trips, h)));
+    }
+    if outer.is_empty() {
+        outer.push(("1".to_string(), String::new()));
+    }
+    condition(&outer, out);
+    values(&host, false, out);
+    let mut inner: Vec<(String, String)> = Vec::new();
+    if plan.values.iter().any(|v| !v.early && v.limit.is_some()) {
+        inner.push((format!("{p}small_too"), "no size below overflows".to_string()));
+    }
+    for d in &rest {
+        out.line(&format!("const long long {} = {};", d.trips_name, expr(plan, &d.trips, h)));
+        inner.push((format!("{} > 0", d.trips_name), String::new()));
+    }
+    for b in &plan.buffers {
+        extent(&host, b, out, h);
+    }
+    tests(&host, &mut inner, h);
+    if inner.is_empty() {
+        offload(&host, out, h);
+    } else {
+        condition(&inner, out);
+        offload(&host, out, h);
+        out.close("}");
+    }
+    out.close("}");
+    out.flush_left("#endif");
+    out.close(&format!("if (!{p}done) {{"));
+}
+
+/// Values read once. Those with a limit are 0 where they exceed it, and `small` says so.
+fn values(host: &Exprs<'_>, early: bool, out: &mut Lines) {
+    let plan = host.plan;
+    let small = format!("{}{}", plan.prefix, if early { "small" } else { "small_too" });
+    let mine: Vec<&HostValue> = plan.values.iter().filter(|v| v.early == early).collect();
+    let text = |v: &HostValue| match v.param {
+        Param::Symbol(s) => plan.body.symbols[s].name.to_string(),
+        Param::Term(t) => term_text(host, t),
+    };
+    let mut limits = Vec::new();
+    for v in &mine {
+        let Some(limit) = v.limit else { continue };
+        if v.kind.signed() {
+            limits.push(format!("{} >= -{} && {} <= {}", text(v), number(limit), text(v), number(limit)));
+        } else {
+            limits.push(format!("{} <= {limit}u", text(v)));
+        }
+    }
+    if !limits.is_empty() {
+        out.line(&format!("const int {small} = {};", limits.join(" && ")));
+    }
+    for v in &mine {
+        let cast = if v.kind == IntKind::ULong || v.kind == IntKind::ULongLong { "(long long)" } else { "" };
+        match v.limit {
+            Some(_) => out.line(&format!("const long long {} = {small} ? (long long){} : 0;", v.name, text(v))),
+            None => out.line(&format!("const long long {} = {cast}{};", v.name, text(v))),
+        }
+    }
+}
+
+/// `if (a /* why */ && b) {`
+fn condition(parts: &[(String, String)], out: &mut Lines) {
+    let short = parts.iter().all(|p| p.1.is_empty()) && parts.iter().map(|p| p.0.len() + 4).sum::<usize>() < 90;
+    if short {
+        let all: Vec<&str> = parts.iter().map(|p| p.0.as_str()).collect();
+        return out.open(&format!("if ({}) {{", all.join(" && ")));
+    }
+    for (k, (text, why)) in parts.iter().enumerate() {
+        let lead = if k == 0 { "if (" } else { "    && " };
+        let end = if k + 1 == parts.len() { ") {" } else { "" };
+        let why = if why.is_empty() { String::new() } else { format!(" /* {why} */") };
+        out.line(&format!("{lead}{text}{end}{why}"));
+    }
+    out.indent();
+}
+
+fn cell(host: &Exprs<'_>, b: &BufferPlan) -> String {
+    format!("{}{}", host.plan.body.symbols[b.symbol].name, "[0]".repeat(b.rank))
+}
+
+/// A pointer to the first element copied.
+fn pointer(host: &Exprs<'_>, b: &BufferPlan) -> String {
+    let base = if b.rank == 1 {
+        host.plan.body.symbols[b.symbol].name.to_string()
+    } else {
+        format!("&{}", cell(host, b))
+    };
+    match b.constant_first() {
+        Some(0) => base,
+        Some(c) if c < 0 => format!("{base} - {}", number(-c)),
+        Some(c) => format!("{base} + {}", number(c)),
+        None => format!("{base} + {}", b.first_name),
+    }
+}
+
+/// First element, number of elements, size in bytes.
+fn extent(host: &Exprs<'_>, b: &BufferPlan, out: &mut Lines, h: &mut Helpers) {
+    let plan = host.plan;
+    let Some((first, last)) = &b.extent else {
+        return out.line(&format!("const size_t {} = sizeof({});", b.bytes_name, plan.body.symbols[b.symbol].name));
+    };
+    if b.constant_first().is_none() {
+        out.line(&format!("const long long {} = {};", b.first_name, expr(plan, first, h)));
+    }
+    let count = match b.constant_first() {
+        Some(c) => expr(plan, &analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(1 - c)]), h),
+        None => match constant(&analysis::Expr::Add(vec![last.clone()])) {
+            Some(c) => format!("{} - {}", number(c + 1), b.first_name),
+            None => {
+                let end = expr(plan, &analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(1)]), h);
+                format!("{end} - {}", b.first_name)
+            }
+        },
+    };
+    out.line(&format!("const long long {} = {count};", b.count_name));
+    out.line(&format!("const size_t {} = (size_t){} * sizeof({});", b.bytes_name, b.count_name, cell(host, b)));
+}
+
+fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
+    let plan = host.plan;
+    let name = |s| plan.body.symbols[s].name.to_string();
+    for t in &plan.tests {
+        match &t.kind {
+            TestKind::Extent(k) => {
+                let b = &plan.buffers[*k];
+                if matches!(plan.body.types.kind(b.element), TypeKind::Record(_)) {
+                    let why = "laid out as the kernel takes it".to_string();
+                    parts.push((format!("sizeof({}) == {}", cell(host, b), b.element_size), why));
+                }
+                if b.extent.is_some() {
+                    let most = (1i128 << 62) / i128::from(b.element_size.max(1));
+                    let why = format!("part of {} is used, and its size can be counted", name(b.symbol));
+                    parts.push((format!("{0} > 0 && {0} <= {1}", b.count_name, number(most)), why));
+                }
+            }
+            TestKind::Apart(i, j) => {
+                h.apart = true;
+                let (a, b) = (&plan.buffers[*i], &plan.buffers[*j]);
+                let text = format!(
+                    "{}apart({}, {}, {}, {})",
+                    plan.prefix,
+                    pointer(host, a),
+                    a.bytes_name,
+                    pointer(host, b),
+                    b.bytes_name
+                );
+                parts.push((text, format!("{} and {} do not overlap", name(a.symbol), name(b.symbol))));
+            }
+            TestKind::Outside { symbol, buffer } => {
+                h.apart = true;
+                let b = &plan.buffers[*buffer];
+                let s = name(*symbol);
+                let text = format!("{}apart(&{s}, sizeof({s}), {}, {})", plan.prefix, pointer(host, b), b.bytes_name);
+                parts.push((text, format!("{s} does not lie in {}", name(b.symbol))));
+            }
+            TestKind::Holds(p) => {
+                let text = pred(plan, p, 6, h);
+                parts.push((text, t.meets.as_ref().map_or_else(String::new, |c| why(host, c))));
+            }
+            TestKind::FirstNotNegative(lower) => {
+                let why = "compared as unsigned".to_string();
+                parts.push((format!("{} >= 0", term_text(host, *lower)), why));
+            }
+        }
+    }
+}
+
+/// Which condition of the verdict a test meets.
+fn why(host: &Exprs<'_>, c: &ConditionKind) -> String {
+    let q = |t| quoted(host, t);
+    match c {
+        ConditionKind::NoWrap(t) => format!("{} does not wrap around", q(*t)),
+        ConditionKind::Bounds { access, .. } => format!("{} stays inside its dimensions", q(*access)),
+        ConditionKind::InRow { access, stride } => format!("{} stays in its row of {}", q(*access), q(*stride)),
+        ConditionKind::Injective(t) => format!("no two iterations see the same {}", q(*t)),
+        ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
+        ConditionKind::Terminates(_) => "the loop ends".to_string(),
+        ConditionKind::NoAlias(..) | ConditionKind::Pure(_) | ConditionKind::Reassociate(..) => String::new(),
+    }
+}
+
+/// Allocate, copy in, launch, copy out, put results in place, free.
+fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
+    let plan = host.plan;
+    let kernel = host.kernel;
+    let p = &plan.prefix;
+    let name = |s| plan.body.symbols[s].name.to_string();
+    for f in &plan.finals {
+        out.line(&format!("const {} {} = ({})({});", f.kind.c_name(), f.name, f.kind.c_name(), expr(plan, &f.value, h)));
+    }
+    let mut steps = Vec::new();
+    let mut frees = Vec::new();
+    for b in &plan.buffers {
+        let ty = element_name(host, b);
+        out.line(&format!("{ty} *{} = 0;", b.device_name));
+        if b.staged {
+            let cast = if ty == "void" { String::new() } else { format!("({ty} *)") };
+            out.line(&format!("{ty} *{} = {cast}malloc({});", b.staging_name, b.bytes_name));
+            steps.push(format!("{} != 0", b.staging_name));
+            frees.push(format!("free({});", b.staging_name));
+        }
+        frees.push(format!("(void)cudaFree({});", b.device_name));
+    }
+    let blocks = kernel.most_blocks.iter().zip(&kernel.block).take(kernel.dims.len()).map(|(m, _)| *m as u64).product::<u64>();
+    for r in &kernel.reductions {
+        let ty = reduce::accumulator_type(plan, r, Dialect::Host);
+        out.line(&format!("{ty} {}[{blocks}];", r.partial_name));
+        out.line(&format!("{ty} *{} = 0;", r.device_name));
+        frees.push(format!("(void)cudaFree({});", r.device_name));
+    }
+    if !kernel.reductions.is_empty() {
+        out.line(&format!("int {p}blocks = 0;"));
+    }
+    let ok = |call: String| format!("{call} == cudaSuccess");
+    for b in &plan.buffers {
+        steps.push(ok(format!("cudaMalloc((void **)&{}, {})", b.device_name, b.bytes_name)));
+    }
+    for r in &kernel.reductions {
+        steps.push(ok(format!("cudaMalloc((void **)&{}, sizeof({}))", r.device_name, r.partial_name)));
+    }
+    for b in plan.buffers.iter().filter(|b| b.copy_in) {
+        let from = pointer(host, b);
+        steps.push(ok(format!("cudaMemcpy({}, {from}, {}, cudaMemcpyHostToDevice)", b.device_name, b.bytes_name)));
+    }
+    steps.push(launch(plan, kernel));
+    steps.push(ok("cudaDeviceSynchronize()".to_string()));
+    for r in &kernel.reductions {
+        let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
+        steps.push(ok(format!("cudaMemcpy({}, {}, {size}, cudaMemcpyDeviceToHost)", r.partial_name, r.device_name)));
+    }
+    // What only the loop writes comes last and directly: nothing after it can fail but the like.
+    for b in plan.buffers.iter().filter(|b| b.staged) {
+        steps.push(ok(format!("cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)", b.staging_name, b.device_name, b.bytes_name)));
+    }
+    for b in plan.buffers.iter().filter(|b| b.written && !b.staged) {
+        steps.push(ok(format!("cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)", pointer(host, b), b.device_name, b.bytes_name)));
+    }
+    let last = steps.len() - 1;
+    for (k, s) in steps.iter().enumerate() {
+        let lead = if k == 0 { format!("const int {p}ok = ") } else { "    && ".to_string() };
+        out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
+    }
+    out.open(&format!("if ({p}ok) {{"));
+    for b in plan.buffers.iter().filter(|b| b.staged) {
+        out.line(&format!("memcpy({}, {}, {});", pointer(host, b), b.staging_name, b.bytes_name));
+    }
+    if !kernel.reductions.is_empty() {
+        out.open(&format!("for (int {p}block = 0; {p}block < {p}blocks; {p}block++) {{"));
+        for r in &kernel.reductions {
+            out.line(&reduce::combine_on_host(plan, r, &name(r.symbol), &format!("{}[{p}block]", r.partial_name)));
+        }
+        out.close("}");
+    }
+    for i in kernel.inductions.iter().filter(|i| i.set_after) {
+        let (n, ty) = (name(i.symbol), i.kind.c_name());
+        let trips = kernel.dims.first().map_or("0", |d| d.trips_name.as_str());
+        let step = i.step as i64 as u64;
+        out.line(&format!("{n} = ({ty})((unsigned long long){n} + {step}ull * (unsigned long long){trips});"));
+    }
+    for f in &plan.finals {
+        out.line(&format!("{} = {};", name(f.symbol), f.name));
+    }
+    out.line(&format!("{p}done = 1;"));
+    out.dedent();
+    out.open("} else {");
+    out.line("(void)cudaGetLastError(); /* the loop takes over: leave no error behind */");
+    out.close("}");
+    for f in frees {
+        out.line(&f);
+    }
+}
+
+fn launch(plan: &Plan<'_>, kernel: &Kernel) -> String {
+    let values: Vec<String> = args(plan, kernel).into_iter().map(|a| a.value).collect();
+    let start = format!("{}(", kernel.launcher);
+    format!("{start}{}) == cudaSuccess", wrapped(&values, start.len() + 20, "           "))
+}

@@ -1,0 +1,204 @@
+//! Expressions the host evaluates before the launch, in `long long`.
+
+use analysis::{Expr, Param, Pred};
+use term::{Op, TermId, TypeKind};
+
+use super::expr::Exprs;
+use crate::plan::{constant, is_written_out, BufferPlan, Plan};
+
+const ADD: u8 = 12;
+const MUL: u8 = 13;
+const PRIMARY: u8 = 16;
+
+/// Which helper functions the text calls.
+#[derive(Default)]
+pub(crate) struct Helpers {
+    pub(crate) min: bool,
+    pub(crate) max: bool,
+    pub(crate) floor_div: bool,
+    pub(crate) apart: bool,
+}
+
+/// An expression as C.
+pub(crate) fn expr(plan: &Plan<'_>, e: &Expr, helpers: &mut Helpers) -> String {
+    at(plan, e, 0, helpers)
+}
+
+fn at(plan: &Plan<'_>, e: &Expr, min: u8, helpers: &mut Helpers) -> String {
+    let (text, strength) = print(plan, e, helpers);
+    if strength < min {
+        format!("({text})")
+    } else {
+        text
+    }
+}
+
+/// An integer that has the width it needs.
+pub(crate) fn number(v: i128) -> String {
+    if v.unsigned_abs() > i32::MAX as u128 {
+        format!("{v}LL")
+    } else {
+        v.to_string()
+    }
+}
+
+fn print(plan: &Plan<'_>, e: &Expr, h: &mut Helpers) -> (String, u8) {
+    if let Some(c) = constant(e) {
+        return (number(c), if c < 0 { ADD } else { PRIMARY });
+    }
+    match e {
+        Expr::Int(v) => (number(*v), PRIMARY),
+        Expr::Param(p) => (value_name(plan, p), PRIMARY),
+        Expr::Add(items) => sum(plan, items, h),
+        Expr::Mul(1, a) => print(plan, a, h),
+        Expr::Mul(-1, a) => (format!("-{}", at(plan, a, PRIMARY, h)), ADD),
+        Expr::Mul(k, a) => (format!("{} * {}", number(*k), at(plan, a, MUL + 1, h)), if *k < 0 { ADD } else { MUL }),
+        Expr::Product(a, b) => (format!("{} * {}", at(plan, a, MUL, h), at(plan, b, MUL + 1, h)), MUL),
+        Expr::FloorDiv(a, 1) => print(plan, a, h),
+        Expr::FloorDiv(a, d) => {
+            h.floor_div = true;
+            (format!("{}floor_div({}, {})", plan.prefix, at(plan, a, 0, h), number(*d)), PRIMARY)
+        }
+        Expr::Min(items) => {
+            h.min = true;
+            nested(plan, "min", items, h)
+        }
+        Expr::Max(items) => {
+            h.max = true;
+            nested(plan, "max", items, h)
+        }
+        Expr::Select(c, a, b) => {
+            let c = pred(plan, c, 4, h);
+            (format!("{c} ? {} : {}", at(plan, a, 4, h), at(plan, b, 4, h)), 3)
+        }
+    }
+}
+
+/// Positive parts first, the constant last.
+fn sum(plan: &Plan<'_>, items: &[Expr], h: &mut Helpers) -> (String, u8) {
+    let mut number_part = 0i128;
+    let mut parts: Vec<(bool, String)> = Vec::new();
+    let mut stack: Vec<&Expr> = items.iter().rev().collect();
+    while let Some(e) = stack.pop() {
+        match (constant(e), e) {
+            (Some(c), _) => number_part += c,
+            (_, Expr::Add(inner)) => stack.extend(inner.iter().rev()),
+            (_, Expr::Mul(k, a)) if *k < 0 => {
+                let positive = Expr::Mul(-k, a.clone());
+                parts.push((true, at(plan, &positive, MUL, h)));
+            }
+            _ => parts.push((false, at(plan, e, MUL, h))),
+        }
+    }
+    parts.sort_by_key(|p| p.0);
+    if number_part != 0 || parts.is_empty() {
+        let first = parts.first().is_none_or(|p| p.0);
+        if number_part > 0 && first {
+            parts.insert(0, (false, number(number_part)));
+        } else {
+            parts.push((number_part < 0, number(number_part.abs())));
+        }
+    }
+    let mut text = String::new();
+    for (k, (negative, part)) in parts.iter().enumerate() {
+        match (k, negative) {
+            (0, false) => {}
+            (0, true) => text.push('-'),
+            (_, false) => text.push_str(" + "),
+            (_, true) => text.push_str(" - "),
+        }
+        text.push_str(part);
+    }
+    (text, if parts.len() == 1 && !parts[0].0 { MUL } else { ADD })
+}
+
+fn nested(plan: &Plan<'_>, f: &str, items: &[Expr], h: &mut Helpers) -> (String, u8) {
+    let mut texts = items.iter().rev().map(|i| at(plan, i, 0, h)).collect::<Vec<_>>().into_iter();
+    let Some(mut text) = texts.next() else { return ("0".to_string(), PRIMARY) };
+    for t in texts {
+        text = format!("{}{f}({t}, {text})", plan.prefix);
+    }
+    (text, PRIMARY)
+}
+
+/// A condition as C.
+pub(crate) fn pred(plan: &Plan<'_>, p: &Pred, min: u8, h: &mut Helpers) -> String {
+    let (text, strength) = match p {
+        Pred::True => ("1".to_string(), PRIMARY),
+        Pred::False => ("0".to_string(), PRIMARY),
+        Pred::NonNegative(e) => compare(plan, e, ">=", h),
+        Pred::Zero(e) => compare(plan, e, "==", h),
+        Pred::And(items) | Pred::Or(items) => {
+            let (sign, strength, none) = match p {
+                Pred::And(_) => (" && ", 5, "1"),
+                _ => (" || ", 4, "0"),
+            };
+            let parts: Vec<String> = items.iter().map(|i| pred(plan, i, if items.len() > 1 { 6 } else { 0 }, h)).collect();
+            match parts.len() {
+                0 => (none.to_string(), PRIMARY),
+                1 => (parts[0].clone(), 4),
+                _ => (parts.join(sign), strength),
+            }
+        }
+        Pred::Not(a) => (format!("!{}", pred(plan, a, PRIMARY, h)), 14),
+    };
+    if strength < min {
+        format!("({text})")
+    } else {
+        text
+    }
+}
+
+/// `a >= b` instead of `a - b >= 0`, where the sum has both kinds of parts.
+fn compare(plan: &Plan<'_>, e: &Expr, sign: &str, h: &mut Helpers) -> (String, u8) {
+    if let Expr::Add(items) = e {
+        let negative = |i: &Expr| matches!(i, Expr::Mul(k, _) if *k < 0) || constant(i).is_some_and(|c| c < 0);
+        let left: Vec<Expr> = items.iter().filter(|i| !negative(i)).cloned().collect();
+        let right: Vec<Expr> = items
+            .iter()
+            .filter(|i| negative(i))
+            .map(|i| match i {
+                Expr::Mul(k, a) => Expr::Mul(-k, a.clone()),
+                other => Expr::Int(-constant(other).unwrap_or(0)),
+            })
+            .collect();
+        if !left.is_empty() && !right.is_empty() {
+            let (l, r) = (at(plan, &Expr::Add(left), 11, h), at(plan, &Expr::Add(right), 11, h));
+            return (format!("{l} {sign} {r}"), 10);
+        }
+    }
+    (format!("{} {sign} 0", at(plan, e, 11, h)), 10)
+}
+
+fn value_name(plan: &Plan<'_>, p: &Param) -> String {
+    plan.values
+        .iter()
+        .find(|v| v.param == *p)
+        .map_or_else(|| format!("{}unsupported", plan.prefix), |v| v.name.clone())
+}
+
+/// A term of the user's as an operand: his own text where it stands there, else printed.
+pub(crate) fn term_text(host: &Exprs<'_>, t: TermId) -> String {
+    let plan = host.plan;
+    let slice = plan.site.text.get(plan.body.span(t).range()).map(str::trim).unwrap_or("");
+    let simple = !slice.is_empty() && !slice.contains(['\n', '\r', '#', '"']) && !slice.contains("/*") && !slice.contains("//");
+    if simple && is_written_out(plan.body, t) {
+        let atom = matches!(plan.body.op(t), Op::Sym(_) | Op::Int(_) | Op::Member { .. } | Op::Index);
+        return if atom { slice.to_string() } else { format!("({slice})") };
+    }
+    host.at(t, 14)
+}
+
+/// Words about a term that may stand in a comment.
+pub(crate) fn quoted(host: &Exprs<'_>, t: TermId) -> String {
+    let text = host.top(t);
+    text.replace("*/", "* /").replace("/*", "/ *")
+}
+
+/// The element type of a device pointer on the host; structs have no name that both files know.
+pub(crate) fn element_name(host: &Exprs<'_>, b: &BufferPlan) -> String {
+    match host.plan.body.types.kind(b.element) {
+        TypeKind::Record(_) => "void".to_string(),
+        _ => host.type_name(b.element),
+    }
+}

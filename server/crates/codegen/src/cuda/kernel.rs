@@ -1,0 +1,218 @@
+//! The kernel file: structs, kernels, launchers.
+
+use analysis::Step;
+use term::{BinOp, Op};
+
+use super::args::{args, Arg};
+use super::expr::{int_name, Dialect, Exprs};
+use super::stmt::Stmts;
+use super::{field_name, reduce, wrapped};
+use crate::lines::{LineOrigin, Lines};
+use crate::plan::{Axis, Dim, Kernel, Plan};
+
+/// The file's text, and where its lines come from.
+pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>) {
+    let mut out = Lines::new("    ");
+    let site = &plan.site;
+    let indices: Vec<&str> = plan.kernels.iter().flat_map(|k| &k.dims).map(|d| &*plan.body.symbols[d.index].name).collect();
+    let what = if indices.len() == 1 { "loop over" } else { "loops over" };
+    out.line(&format!(
+        "/* {}, line {}: the {what} {} in {}, as a CUDA kernel. Written by Warpwright.",
+        site.file_name,
+        site.line,
+        indices.join(", "),
+        plan.body.name
+    ));
+    out.line(&format!("   Compile with nvcc -fmad=false -c {file_name}: fused multiply-adds would round differently. */"));
+    for &r in &plan.records {
+        out.line("");
+        record(plan, r, &mut out);
+    }
+    for k in &plan.kernels {
+        out.line("");
+        kernel(plan, k, &mut out);
+    }
+    out.line("");
+    out.flush_left("#ifndef __CUDACC_RTC__ /* NVRTC compiles kernels only */");
+    for k in &plan.kernels {
+        launcher(plan, k, &mut out);
+    }
+    out.flush_left("#endif");
+    let origins = std::mem::take(&mut out.origins);
+    (out.into_text(), origins)
+}
+
+fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
+    let Some(k) = plan.kernels.first() else { return };
+    let exprs = Exprs { plan, kernel: k, dialect: Dialect::Device };
+    let types = &plan.body.types;
+    let name = exprs.record_name(r);
+    out.open(&format!("struct {name} {{"));
+    for f in types.record(r).fields.iter().flatten() {
+        out.line(&format!("{};", exprs.declarator(f.ty, &field_name(&f.name))));
+    }
+    out.close("};");
+    let size = types.ids().find(|&t| matches!(types.kind(t), term::TypeKind::Record(x) if *x == r)).and_then(|t| types.size_align(t));
+    if let Some((bytes, _)) = size {
+        out.line(&format!("static_assert(sizeof(struct {name}) == {bytes}, \"laid out as in {}\");", plan.site.file_name));
+    }
+}
+
+fn heading(start: &str, items: &[String]) -> String {
+    format!("{start}{})", wrapped(items, start.len(), "    "))
+}
+
+fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
+    let exprs = Exprs { plan, kernel: k, dialect: Dialect::Device };
+    let arguments = args(plan, k);
+    let declared: Vec<String> = arguments.iter().filter_map(|a| a.in_kernel.clone()).collect();
+    out.line(&heading(&format!("extern \"C\" __global__ void {}(", k.name), &declared));
+    out.open("{");
+    for r in &k.reductions {
+        let name = exprs.name(r.symbol);
+        let ty = reduce::accumulator_type(plan, r, Dialect::Device);
+        out.line(&format!("{ty} {name} = {};", reduce::identity(plan, r)));
+    }
+    for d in &k.dims {
+        dim(&exprs, d, out);
+    }
+    for i in &k.inductions {
+        let name = exprs.name(i.symbol);
+        let ty = int_name(i.kind, Dialect::Device);
+        let counter = k.dims.first().map_or("0", |d| d.counter_name.as_str());
+        // Unsigned, so that nothing on the way overflows.
+        let moved = format!("(unsigned long long){} + {}ull * (unsigned long long){counter}", i.start_name, i.step as i64 as u64);
+        out.line(&format!("{ty} {name} = ({ty})({moved});"));
+    }
+    for &s in &k.privates {
+        let name = exprs.name(s);
+        out.line(&format!("{};", exprs.declarator(plan.body.symbols[s].ty, &name)));
+    }
+    // A `continue` must end this iteration and no more.
+    let wrap = k.has_continue && k.dims.last().is_some_and(|d| !d.strided);
+    if wrap {
+        out.open("do {");
+    }
+    Stmts { exprs, out }.block(k.body);
+    if wrap {
+        out.close("} while (0);");
+    }
+    for _ in &k.dims {
+        out.close("}");
+    }
+    if !k.reductions.is_empty() {
+        reduce::tree(plan, k, out);
+    }
+    out.close("}");
+}
+
+/// One parallel loop: this thread's iteration, the guard, the index.
+fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
+    let body = exprs.plan.body;
+    let a = d.axis.letter();
+    let t = &d.counter_name;
+    let start = format!("(long long)blockIdx.{a} * blockDim.{a} + threadIdx.{a}");
+    let value = index_value(exprs, d);
+    let guard = if d.rectangular {
+        format!("{t} < {}", d.trips_name)
+    } else {
+        let bound = match body.op(d.bound) {
+            Op::Int(v) => format!("{v}"),
+            _ => format!("(long long){}", exprs.at(d.bound, 14)),
+        };
+        format!("{value} {} {bound}", d.relation.symbol())
+    };
+    if d.strided {
+        let line = format!("for (long long {t} = {start}; {guard}; {t} += (long long)gridDim.{a} * blockDim.{a}) {{");
+        let line = if line.len() > 110 {
+            format!("for (long long {t} = {start}; {guard};\n     {t} += (long long)gridDim.{a} * blockDim.{a}) {{")
+        } else {
+            line
+        };
+        out.from(d.term, &line);
+    } else {
+        out.from(d.term, &format!("const long long {t} = {start};"));
+        out.from(d.term, &format!("if ({guard}) {{"));
+    }
+    out.indent();
+    let ty = int_name(d.index_type, Dialect::Device);
+    let name = exprs.name(d.index);
+    let value = if d.index_type == term::IntKind::LongLong {
+        value
+    } else if value == *t {
+        format!("({ty}){value}")
+    } else {
+        format!("({ty})({value})")
+    };
+    out.from(d.term, &format!("const {ty} {name} = {value};"));
+}
+
+/// `lower + step * iteration`, in 64 bits.
+fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
+    let body = exprs.plan.body;
+    let t = &d.counter_name;
+    let lower = if d.lower_on_host {
+        d.lower_name.clone()
+    } else {
+        match body.op(d.lower) {
+            Op::Int(0) => String::new(),
+            Op::Int(v) => d.index_type.wrap(*v).to_string(),
+            _ if body.types.as_int(body.ty(d.lower)) == Some(d.index_type) => {
+                format!("(long long){}", exprs.at(d.lower, 14))
+            }
+            _ => format!("(long long)({}){}", int_name(d.index_type, Dialect::Device), exprs.at(d.lower, 14)),
+        }
+    };
+    let (negative, part) = match &d.step {
+        Step::Const(1) => (false, t.clone()),
+        Step::Const(-1) => (true, t.clone()),
+        Step::Const(s) => (*s < 0, format!("{} * {t}", s.unsigned_abs())),
+        Step::Term { term, negated } => {
+            let by = if d.step_on_host { d.step_name.clone() } else { format!("(long long){}", exprs.at(*term, 14)) };
+            (*negated, format!("{by} * {t}"))
+        }
+    };
+    match (lower.is_empty(), negative) {
+        (true, false) => part,
+        (true, true) => format!("-{part}"),
+        (false, false) => format!("{lower} + {part}"),
+        (false, true) => format!("{lower} - {part}"),
+    }
+}
+
+/// The function the host calls: how many blocks, the launch, whether it was taken.
+fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
+    let p = &plan.prefix;
+    let arguments = args(plan, k);
+    let declared: Vec<String> = arguments.iter().map(|a| a.in_launcher.clone()).collect();
+    out.line(&heading(&format!("extern \"C\" int {}(", k.launcher), &declared));
+    out.open("{");
+    let mut counts = ["1".to_string(), "1".to_string(), "1".to_string()];
+    for axis in [Axis::X, Axis::Y, Axis::Z] {
+        let Some(d) = k.dims.iter().find(|d| d.axis == axis) else { continue };
+        let (n, most, a) = (k.block[axis.number()], k.most_blocks[axis.number()], axis.letter());
+        let count = format!("({} + {}) / {n}", d.trips_name, n - 1);
+        if d.strided {
+            out.line(&format!("const long long {p}all_{a} = {count};"));
+            out.line(&format!("const long long {p}grid_{a} = {p}all_{a} < {most} ? {p}all_{a} : {most};"));
+        } else {
+            out.line(&format!("const long long {p}grid_{a} = {count};"));
+            out.open(&format!("if ({p}grid_{a} > {most}) {{"));
+            out.line("return (int)cudaErrorInvalidConfiguration;");
+            out.close("}");
+        }
+        counts[axis.number()] = format!("(unsigned int){p}grid_{a}");
+    }
+    if !k.reductions.is_empty() {
+        let product: Vec<String> = k.dims.iter().map(|d| format!("{p}grid_{}", d.axis.letter())).collect();
+        out.line(&format!("*{p}blocks = (int)({});", product.join(" * ")));
+    }
+    out.line(&format!("const dim3 {p}grid({});", counts.join(", ")));
+    out.line(&format!("const dim3 {p}block({}, {}, {});", k.block[0], k.block[1], k.block[2]));
+    let passed: Vec<String> = arguments.iter().filter(|a: &&Arg| a.in_kernel.is_some()).map(|a| a.pass.clone()).collect();
+    let start = format!("{}<<<{p}grid, {p}block>>>(", k.name);
+    out.line(&format!("{start}{});", wrapped(&passed, start.len(), "    ")));
+    out.line("return (int)cudaGetLastError();");
+    out.close("}");
+    debug_assert!(k.dims.iter().all(|d| d.relation != BinOp::Ne));
+}

@@ -1,0 +1,72 @@
+//! CUDA C++ kernels with a C host that calls the CUDA runtime.
+//!
+//! The kernel file holds no include, so that NVRTC compiles it; its launcher is hidden from NVRTC. The host file stays
+//! C99; defining `WW_NO_CUDA` builds it without CUDA, with the original loops.
+
+mod args;
+mod expr;
+mod host;
+mod host_expr;
+mod kernel;
+mod reduce;
+mod site;
+mod stmt;
+
+use crate::plan::Plan;
+use crate::{GeneratedFile, KernelInfo, Output};
+
+/// Writes a plan down.
+pub(crate) fn print(plan: &Plan<'_>) -> Output {
+    let file_name = format!("{}.cu", plan.name);
+    let (text, line_map) = kernel::file(plan, &file_name);
+    let host_edits = host::edits(plan, &file_name);
+    let kernels = plan
+        .kernels
+        .iter()
+        .map(|k| KernelInfo {
+            name: k.name.clone(),
+            launcher: k.launcher.clone(),
+            block: k.block,
+            axes: k.dims.iter().map(|d| (d.axis, plan.body.symbols[d.index].name.to_string())).collect(),
+            grid: k.dims.iter().map(|d| format!("({} + {}) / {}", d.trips_name, k.block[d.axis.number()] - 1, k.block[d.axis.number()])).collect(),
+        })
+        .collect();
+    Output {
+        kernel_file: GeneratedFile { name: file_name, text },
+        host_edits,
+        line_map,
+        kernels,
+        build_flags: vec!["-fmad=false"],
+    }
+}
+
+/// A member's name in CUDA C++.
+pub(crate) fn field_name(name: &str) -> String {
+    if crate::plan::is_reserved(name) && term::intrinsic(name).is_none() {
+        format!("{name}_")
+    } else {
+        name.to_string()
+    }
+}
+
+/// Items separated by commas, broken into lines of at most about 100 characters.
+pub(crate) fn wrapped(items: &[String], lead: usize, indent: &str) -> String {
+    let mut out = String::new();
+    let mut column = lead;
+    for (k, item) in items.iter().enumerate() {
+        if k > 0 {
+            out.push(',');
+            if column + item.len() + 3 > 100 {
+                out.push('\n');
+                out.push_str(indent);
+                column = indent.len();
+            } else {
+                out.push(' ');
+                column += 2;
+            }
+        }
+        out.push_str(item);
+        column += item.len();
+    }
+    out
+}

@@ -1,0 +1,142 @@
+//! Reductions: identities, combination, and the tree in a block's shared memory.
+//!
+//! Threads start from the operation's identity, a block combines its threads in a tree, the host combines the blocks in
+//! order with the variable's value before the loop. No atomics: the grouping, and so the result to the last bit, is the
+//! same in every run and on every device. Reference: M. Harris, "Optimizing parallel reduction in CUDA", 2007.
+
+use analysis::ReductionOp;
+use term::{BinOp, FloatKind, IntKind, TypeKind};
+
+use super::expr::{float, float_name, int_name, integer, Dialect};
+use crate::lines::Lines;
+use crate::plan::{Kernel, MinMaxForm, Plan, ReductionPlan, BLOCK_THREADS};
+
+/// The integer type sums and products are kept in: regrouped, they may leave a signed type's range on the way to a
+/// result inside it, so they are computed modulo its width.
+fn wrapping_kind(r: &ReductionPlan, kind: IntKind) -> IntKind {
+    match r.op {
+        ReductionOp::Add | ReductionOp::Mul if kind.rank() >= IntKind::Int.rank() => kind.to_unsigned(),
+        _ => kind,
+    }
+}
+
+/// The type of accumulators and partial results.
+pub(crate) fn accumulator_type(plan: &Plan<'_>, r: &ReductionPlan, dialect: Dialect) -> &'static str {
+    match plan.body.types.kind(r.ty) {
+        TypeKind::Int(k) => int_name(wrapping_kind(r, *k), dialect),
+        TypeKind::Float(k) => float_name(*k),
+        _ => "void",
+    }
+}
+
+/// The value that changes nothing.
+pub(crate) fn identity(plan: &Plan<'_>, r: &ReductionPlan) -> String {
+    let text = match plan.body.types.kind(r.ty) {
+        TypeKind::Float(k) => float_identity(r, *k).0,
+        TypeKind::Int(k) => {
+            let kind = wrapping_kind(r, *k);
+            let v = match r.op {
+                ReductionOp::Add | ReductionOp::BitOr | ReductionOp::BitXor | ReductionOp::Or => 0,
+                ReductionOp::Mul | ReductionOp::And => 1,
+                ReductionOp::Min => kind.max(),
+                ReductionOp::Max => kind.min(),
+                ReductionOp::BitAnd => kind.wrap(-1),
+            };
+            integer(v, kind).0
+        }
+        _ => String::new(),
+    };
+    text
+}
+
+fn float_identity(r: &ReductionPlan, kind: FloatKind) -> (String, u8) {
+    let v = match (r.op, r.form) {
+        // Minus zero: adding it keeps even the sign of a zero.
+        (ReductionOp::Add, _) => -0.0,
+        (ReductionOp::Min | ReductionOp::Max, MinMaxForm::Function) => f64::NAN,
+        (ReductionOp::Min, _) => f64::INFINITY,
+        (ReductionOp::Max, _) => f64::NEG_INFINITY,
+        (ReductionOp::Or, _) => 0.0,
+        _ => 1.0,
+    };
+    float(v, kind)
+}
+
+/// A statement that combines `b` into `a`, in C and in C++.
+pub(crate) fn combine(r: &ReductionPlan, a: &str, b: &str) -> String {
+    match (r.op, r.form) {
+        (ReductionOp::Add, _) => format!("{a} += {b};"),
+        (ReductionOp::Mul, _) => format!("{a} *= {b};"),
+        (ReductionOp::BitAnd, _) => format!("{a} &= {b};"),
+        (ReductionOp::BitOr, _) => format!("{a} |= {b};"),
+        (ReductionOp::BitXor, _) => format!("{a} ^= {b};"),
+        (ReductionOp::And, _) => format!("{a} = {a} && {b};"),
+        (ReductionOp::Or, _) => format!("{a} = {a} || {b};"),
+        (ReductionOp::Min, MinMaxForm::Compare) => format!("if ({b} < {a}) {a} = {b};"),
+        (ReductionOp::Max, MinMaxForm::Compare) => format!("if ({b} > {a}) {a} = {b};"),
+        // As fmin and fmax: a NaN gives way to anything.
+        (ReductionOp::Min, MinMaxForm::Function) => format!("if ({b} < {a} || {a} != {a}) {a} = {b};"),
+        (ReductionOp::Max, MinMaxForm::Function) => format!("if ({b} > {a} || {a} != {a}) {a} = {b};"),
+    }
+}
+
+/// A statement of the host that combines a partial result into the user's variable.
+pub(crate) fn combine_on_host(plan: &Plan<'_>, r: &ReductionPlan, variable: &str, partial: &str) -> String {
+    if let (TypeKind::Int(k), Some(op)) = (plan.body.types.kind(r.ty), infix(r.op)) {
+        let wide = wrapping_kind(r, *k);
+        if wide != *k {
+            return format!("{variable} = ({})(({}){variable} {} {partial});", k.c_name(), wide.c_name(), op.symbol());
+        }
+    }
+    combine(r, variable, partial)
+}
+
+fn infix(op: ReductionOp) -> Option<BinOp> {
+    match op {
+        ReductionOp::Add => Some(BinOp::Add),
+        ReductionOp::Mul => Some(BinOp::Mul),
+        _ => None,
+    }
+}
+
+/// After the loops: the tree, and the block's partial results to memory.
+pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
+    let p = &plan.prefix;
+    let name = |s| kernel.names.get(&s).cloned().unwrap_or_default();
+    let (thread, block) = match kernel.dims.len() {
+        1 => ("threadIdx.x".to_string(), "blockIdx.x".to_string()),
+        2 => (
+            "threadIdx.x + blockDim.x * threadIdx.y".to_string(),
+            "blockIdx.x + gridDim.x * blockIdx.y".to_string(),
+        ),
+        _ => (
+            "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)".to_string(),
+            "blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)".to_string(),
+        ),
+    };
+    out.line("");
+    out.line("/* combine the threads of the block, always in the same order */");
+    for r in &kernel.reductions {
+        let ty = accumulator_type(plan, r, Dialect::Device);
+        out.line(&format!("__shared__ {ty} {p}all_{}[{BLOCK_THREADS}];", name(r.symbol)));
+    }
+    out.line(&format!("const int {p}thread = (int)({thread});"));
+    for r in &kernel.reductions {
+        out.line(&format!("{p}all_{0}[{p}thread] = {0};", name(r.symbol)));
+    }
+    out.line("__syncthreads();");
+    out.open(&format!("for (int {p}half = {}; {p}half > 0; {p}half /= 2) {{", BLOCK_THREADS / 2));
+    out.open(&format!("if ({p}thread < {p}half) {{"));
+    for r in &kernel.reductions {
+        let all = format!("{p}all_{}", name(r.symbol));
+        out.line(&combine(r, &format!("{all}[{p}thread]"), &format!("{all}[{p}thread + {p}half]")));
+    }
+    out.close("}");
+    out.line("__syncthreads();");
+    out.close("}");
+    out.open(&format!("if ({p}thread == 0) {{"));
+    for r in &kernel.reductions {
+        out.line(&format!("{}[{block}] = {p}all_{}[0];", r.partial_name, name(r.symbol)));
+    }
+    out.close("}");
+}

@@ -1,0 +1,181 @@
+//! Where host text goes, and how the file around it is written: line ends, indentation, includes, pragmas.
+
+use crate::plan::Site;
+
+/// The file's line ends.
+pub(crate) fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") {
+        "\r\n"
+    } else if text.contains('\r') && !text.contains('\n') {
+        "\r"
+    } else {
+        "\n"
+    }
+}
+
+/// Indentation of the loop's line, and one step of indentation as the file uses it.
+pub(crate) fn indentation(site: &Site<'_>) -> (String, String) {
+    let at = loop_start(site);
+    let base: String = line_of(site.file_text, at).chars().take_while(|c| *c == ' ' || *c == '\t').collect();
+    if base.starts_with('\t') {
+        return (base, "\t".to_string());
+    }
+    // The first deeper line of the loop shows the step.
+    let text = site.text.get(site.span.range()).unwrap_or("");
+    for line in text.lines().skip(1) {
+        let lead: String = line.chars().take_while(|c| *c == ' ' || *c == '\t').collect();
+        if lead.len() == line.trim_end().len() {
+            continue;
+        }
+        if let Some(step) = lead.strip_prefix(base.as_str()) {
+            if step == "\t" || (2..=8).contains(&step.len()) && step.bytes().all(|c| c == b' ') {
+                return (base, step.to_string());
+            }
+        }
+    }
+    let step = if (2..=3).contains(&base.len()) { base.len() } else { 4 };
+    (base, " ".repeat(step))
+}
+
+/// The loop's first byte in the file.
+pub(crate) fn loop_start(site: &Site<'_>) -> usize {
+    (site.base_offset as usize + site.span.start as usize).min(site.file_text.len())
+}
+
+/// One past the loop's last byte in the file.
+pub(crate) fn loop_end(site: &Site<'_>) -> usize {
+    (site.base_offset as usize + site.span.end as usize).min(site.file_text.len())
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind(['\n', '\r']).map_or(0, |k| k + 1)
+}
+
+fn line_of(text: &str, at: usize) -> &str {
+    let start = line_start(text, at);
+    text[start..].split(['\n', '\r']).next().unwrap_or("")
+}
+
+/// Where the block's opening goes: before the loop, and before pragmas of other tools that belong to it. The second
+/// value tells whether that is the start of a line.
+pub(crate) fn opening(site: &Site<'_>) -> (usize, bool) {
+    let text = site.file_text;
+    let at = loop_start(site);
+    let start = line_start(text, at);
+    if !text[start..at].trim().is_empty() {
+        return (at, false);
+    }
+    let mut best = None;
+    let mut line = start;
+    while line > 0 {
+        // One logical line up: over its line end, then over continuations.
+        let mut up = line_start(text, text[..line].trim_end_matches(['\n', '\r']).len());
+        while up > 0 && text[..up].trim_end_matches(['\n', '\r']).ends_with('\\') {
+            up = line_start(text, text[..up].trim_end_matches(['\n', '\r']).len());
+        }
+        let logical = text[up..line].trim();
+        let Some(words) = logical.strip_prefix('#').map(str::trim_start).and_then(|l| l.strip_prefix("pragma")) else {
+            break;
+        };
+        if matches!(words.split_whitespace().next(), Some("ops" | "warpwright")) || up < site.base_offset as usize {
+            break;
+        }
+        best = Some(up);
+        line = up;
+    }
+    best.map_or((at, false), |b| (b, true))
+}
+
+/// Where includes and prototypes go: after the last `#include` outside conditionals before the function, else right
+/// before the function.
+pub(crate) fn prologue(site: &Site<'_>) -> usize {
+    let text = site.file_text;
+    let limit = (site.base_offset as usize).min(text.len());
+    let mut depth = 0i32;
+    let mut comment = false;
+    let mut found = None;
+    let mut at = 0;
+    for line in text[..limit].split_inclusive('\n') {
+        let end = at + line.len();
+        let trimmed = line.trim();
+        if !comment {
+            if let Some(directive) = trimmed.strip_prefix('#').map(str::trim_start) {
+                if directive.starts_with("if") {
+                    depth += 1;
+                } else if directive.starts_with("endif") {
+                    depth -= 1;
+                } else if directive.starts_with("include") && depth == 0 {
+                    found = Some(end);
+                }
+            }
+        }
+        comment = ends_in_comment(line, comment);
+        at = end;
+    }
+    found.unwrap_or_else(|| line_start(text, limit))
+}
+
+/// Whether a block comment is open after the line.
+fn ends_in_comment(line: &str, mut open: bool) -> bool {
+    let mut rest = line;
+    loop {
+        if open {
+            match rest.find("*/") {
+                Some(k) => rest = &rest[k + 2..],
+                None => return true,
+            }
+        } else {
+            let line_comment = rest.find("//").unwrap_or(usize::MAX);
+            match rest.find("/*") {
+                Some(k) if k < line_comment => rest = &rest[k + 2..],
+                _ => return false,
+            }
+        }
+        open = !open;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Span;
+
+    fn site<'a>(file: &'a str, base: usize, what: &str) -> Site<'a> {
+        let at = file.find(what).unwrap();
+        Site {
+            text: &file[base..],
+            base_offset: base as u32,
+            file_text: file,
+            file_name: "f.c",
+            span: Span::new(at - base, at - base + what.len()),
+            line: 1,
+        }
+    }
+
+    #[test]
+    fn the_prologue_follows_the_last_include_outside_conditionals() {
+        let f = "#include <a.h>\n#ifdef X\n#include <b.h>\n#endif\n/*\n#include <c.h>\n*/\nvoid f() { for(;;); }\n";
+        let base = f.find("void").unwrap();
+        assert_eq!(prologue(&site(f, base, "for(;;);")), "#include <a.h>\n".len());
+        let g = "#define _GNU_SOURCE\nvoid f() { for(;;); }\n";
+        assert_eq!(prologue(&site(g, g.find("void").unwrap(), "for(;;);")), g.find("void").unwrap());
+    }
+
+    #[test]
+    fn pragmas_of_others_stay_with_their_loop() {
+        let f = "void f() {\n  #pragma ops target\n  #pragma omp parallel for \\\n     private(x)\n  for(;;);\n}";
+        let (at, whole) = opening(&site(f, 0, "for(;;);"));
+        assert!(whole);
+        assert!(f[at..].starts_with("  #pragma omp"));
+        let g = "void f() {\n  if (n) for(;;);\n}";
+        assert_eq!(opening(&site(g, 0, "for(;;);")), (g.find("for").unwrap(), false));
+    }
+
+    #[test]
+    fn indentation_is_the_files() {
+        let f = "void f() {\n  for(;;)\n    x();\n}";
+        assert_eq!(indentation(&site(f, 0, "for(;;)\n    x();")), ("  ".into(), "  ".into()));
+        let g = "void f() {\n\tfor(;;)\n\t\tx();\n}";
+        assert_eq!(indentation(&site(g, 0, "for(;;)\n\t\tx();")), ("\t".into(), "\t".into()));
+    }
+}

@@ -1,0 +1,194 @@
+//! Statements of a kernel's body.
+
+use term::{Body, Op, TermId, TypeKind};
+
+use super::expr::Exprs;
+use crate::lines::Lines;
+
+/// Prints statements into `out`.
+pub(crate) struct Stmts<'p, 'l> {
+    pub(crate) exprs: Exprs<'p>,
+    pub(crate) out: &'l mut Lines,
+}
+
+impl Stmts<'_, '_> {
+    fn body(&self) -> &Body {
+        self.exprs.plan.body
+    }
+
+    /// The statements of a block, or the one statement that stands for it.
+    pub(crate) fn block(&mut self, list: TermId) {
+        if *self.body().op(list) == Op::List {
+            for s in self.body().args(list).to_vec() {
+                self.statement(s, false);
+            }
+        } else {
+            self.statement(list, false);
+        }
+    }
+
+    fn statement(&mut self, t: TermId, in_switch: bool) {
+        let body = self.exprs.plan.body;
+        let args = body.args(t);
+        match (body.op(t), args) {
+            (Op::Empty | Op::Mark(_), _) => {}
+            (Op::List, _) => {
+                self.out.open("{");
+                self.block(t);
+                self.out.close("}");
+            }
+            (Op::Declare(_), _) => {
+                for line in self.declaration(t, in_switch) {
+                    self.out.from(t, &line);
+                }
+            }
+            (Op::If, _) => self.branch(t),
+            (Op::For, &[init, condition, step, inner, ..]) => {
+                let several = *body.op(init) == Op::List;
+                let mut head = String::new();
+                if several {
+                    self.out.open("{");
+                    self.block(init);
+                } else {
+                    head = match body.op(init) {
+                        Op::Empty => String::new(),
+                        Op::Declare(_) => self.declaration(init, false).concat().trim_end_matches(';').to_string(),
+                        _ => self.exprs.top(init),
+                    };
+                }
+                let part = |p: TermId| match body.op(p) {
+                    Op::Empty => String::new(),
+                    _ => format!(" {}", self.exprs.top(p)),
+                };
+                let line = format!("for ({head};{};{}) {{", part(condition), part(step));
+                self.out.from(t, &line);
+                self.inside(inner);
+                self.out.line("}");
+                if several {
+                    self.out.close("}");
+                }
+            }
+            (Op::While, &[condition, inner]) => {
+                let line = format!("while ({}) {{", self.exprs.top(condition));
+                self.out.from(t, &line);
+                self.inside(inner);
+                self.out.line("}");
+            }
+            (Op::DoWhile, &[inner, condition]) => {
+                self.out.from(t, "do {");
+                self.inside(inner);
+                let line = format!("}} while ({});", self.exprs.top(condition));
+                self.out.line(&line);
+            }
+            (Op::Switch, &[value, inner]) => {
+                let line = format!("switch ({}) {{", self.exprs.top(value));
+                self.out.from(t, &line);
+                for s in body.args(inner).to_vec() {
+                    let label = matches!(body.op(s), Op::Case | Op::Default);
+                    if !label {
+                        self.out.indent();
+                    }
+                    self.statement(s, true);
+                    if !label {
+                        self.out.dedent();
+                    }
+                }
+                self.out.line("}");
+            }
+            (Op::Case, &[value, ..]) => {
+                let line = format!("case {}:", self.exprs.at(value, 4));
+                self.out.from(t, &line);
+            }
+            (Op::Default, _) => self.out.from(t, "default:"),
+            (Op::Break, _) => self.out.from(t, "break;"),
+            (Op::Continue, _) => self.out.from(t, "continue;"),
+            _ => {
+                let line = format!("{};", self.exprs.top(t));
+                self.out.from(t, &line);
+            }
+        }
+    }
+
+    fn inside(&mut self, list: TermId) {
+        self.out.indent();
+        self.block(list);
+        self.out.dedent();
+    }
+
+    fn branch(&mut self, t: TermId) {
+        let body = self.exprs.plan.body;
+        let mut at = t;
+        let mut lead = String::new();
+        loop {
+            let args = body.args(at);
+            let line = format!("{lead}if ({}) {{", self.exprs.top(args[0]));
+            self.out.from(at, &line);
+            if let Some(&then) = args.get(1) {
+                self.inside(then);
+            }
+            let Some(&other) = args.get(2) else { break };
+            // `else if` keeps a ladder flat.
+            let only = match (body.op(other), body.args(other)) {
+                (Op::List, &[one]) if *body.op(one) == Op::If => Some(one),
+                (Op::If, _) => Some(other),
+                _ => None,
+            };
+            match only {
+                Some(one) => {
+                    lead = "} else ".to_string();
+                    at = one;
+                }
+                None => {
+                    self.out.line("} else {");
+                    self.inside(other);
+                    break;
+                }
+            }
+        }
+        self.out.line("}");
+    }
+
+    /// A declaration, in one line or, in a `switch`, as declaration and assignment: C++ lets no label jump past an
+    /// initialisation.
+    fn declaration(&self, t: TermId, in_switch: bool) -> Vec<String> {
+        let body = self.exprs.plan.body;
+        let Op::Declare(s) = body.op(t) else { return Vec::new() };
+        let ty = body.symbols[*s].ty;
+        let name = self.exprs.name(*s);
+        let place = self.exprs.declarator(ty, &name);
+        match body.args(t).first() {
+            None => vec![format!("{place};")],
+            Some(&init) if *body.op(init) == Op::InitList => {
+                vec![format!("{place} = {};", self.list(ty, init))]
+            }
+            Some(&init) if in_switch => {
+                vec![format!("{place};"), format!("{name} = {};", self.exprs.at(init, 2))]
+            }
+            Some(&init) => vec![format!("{place} = {};", self.exprs.at(init, 2))],
+        }
+    }
+
+    /// `{(float)a, (float)b}`: C++ allows no narrowing between braces.
+    fn list(&self, ty: term::TypeId, list: TermId) -> String {
+        let body = self.exprs.plan.body;
+        let types = &body.types;
+        let item_type = |k: usize| match types.kind(ty) {
+            TypeKind::Array { of, .. } => Some(*of),
+            TypeKind::Record(r) => types.record(*r).fields.as_ref()?.get(k).map(|f| f.ty),
+            _ => Some(ty),
+        };
+        let items: Vec<String> = body
+            .args(list)
+            .iter()
+            .enumerate()
+            .map(|(k, &item)| match (item_type(k), body.op(item)) {
+                (Some(of), Op::InitList) => self.list(of, item),
+                (Some(of), _) if types.kind(of) != types.kind(body.ty(item)) => {
+                    format!("({}){}", self.exprs.type_name(of), self.exprs.at(item, 14))
+                }
+                _ => self.exprs.at(item, 2),
+            })
+            .collect();
+        format!("{{{}}}", items.join(", "))
+    }
+}

@@ -1,0 +1,76 @@
+//! Lines of generated text that remember which term they come from.
+
+use term::TermId;
+
+/// A line of a generated file and the term it was printed from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineOrigin {
+    /// 1-based.
+    pub line: u32,
+    pub term: TermId,
+}
+
+/// Text under construction.
+pub(crate) struct Lines {
+    text: String,
+    line: u32,
+    unit: String,
+    depth: usize,
+    pub(crate) origins: Vec<LineOrigin>,
+}
+
+impl Lines {
+    pub(crate) fn new(unit: &str) -> Lines {
+        Lines {
+            text: String::new(),
+            line: 1,
+            unit: unit.to_string(),
+            depth: 0,
+            origins: Vec::new(),
+        }
+    }
+    pub(crate) fn indent(&mut self) {
+        self.depth += 1;
+    }
+    pub(crate) fn dedent(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+    /// One line, or several separated by `\n`, at the present depth.
+    pub(crate) fn line(&mut self, text: &str) {
+        for part in text.split('\n') {
+            if !part.is_empty() {
+                for _ in 0..self.depth {
+                    self.text.push_str(&self.unit);
+                }
+                self.text.push_str(part);
+            }
+            self.text.push('\n');
+            self.line += 1;
+        }
+    }
+    /// A line that comes from a term.
+    pub(crate) fn from(&mut self, term: TermId, text: &str) {
+        self.origins.push(LineOrigin { line: self.line, term });
+        self.line(text);
+    }
+    /// A line without indentation, such as a preprocessor directive.
+    pub(crate) fn flush_left(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+        self.line += 1;
+    }
+    pub(crate) fn open(&mut self, text: &str) {
+        self.line(text);
+        self.indent();
+    }
+    pub(crate) fn close(&mut self, text: &str) {
+        self.dedent();
+        self.line(text);
+    }
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,132 @@
+//! Magnitudes: how large the values of host expressions can get, so that none of them overflows.
+//!
+//! The host computes in `long long`. Either the types of the values used keep every intermediate result below 2^62, or
+//! the plan finds the largest limit on those values that does and has the host test it.
+
+use analysis::{Expr, Param, Pred};
+
+/// No intermediate result may reach this.
+pub(crate) const SAFE: i128 = 1 << 62;
+const CAP: i128 = 1 << 120;
+
+/// The value of an expression without parameters.
+pub(crate) fn constant(e: &Expr) -> Option<i128> {
+    Some(match e {
+        Expr::Int(v) => *v,
+        Expr::Param(_) | Expr::Select(..) => return None,
+        Expr::Add(items) => {
+            let mut sum = 0i128;
+            for i in items {
+                sum = sum.checked_add(constant(i)?)?;
+            }
+            sum
+        }
+        Expr::Mul(k, a) => k.checked_mul(constant(a)?)?,
+        Expr::Product(a, b) => constant(a)?.checked_mul(constant(b)?)?,
+        Expr::FloorDiv(a, d) if *d > 0 => constant(a)?.div_euclid(*d),
+        Expr::FloorDiv(..) => return None,
+        Expr::Min(items) => fold(items, |a, b| a.min(b))?,
+        Expr::Max(items) => fold(items, |a, b| a.max(b))?,
+    })
+}
+
+fn fold(items: &[Expr], f: impl Fn(i128, i128) -> i128) -> Option<i128> {
+    let mut values = items.iter().map(constant);
+    let first = values.next()??;
+    values.try_fold(first, |a, b| Some(f(a, b?)))
+}
+
+/// All parameters of an expression, in order of occurrence.
+pub(crate) fn params(e: &Expr, out: &mut Vec<Param>) {
+    match e {
+        Expr::Int(_) => {}
+        Expr::Param(p) => {
+            if !out.contains(p) {
+                out.push(*p);
+            }
+        }
+        Expr::Add(items) | Expr::Min(items) | Expr::Max(items) => items.iter().for_each(|i| params(i, out)),
+        Expr::Mul(_, a) | Expr::FloorDiv(a, _) => params(a, out),
+        Expr::Product(a, b) => {
+            params(a, out);
+            params(b, out);
+        }
+        Expr::Select(c, a, b) => {
+            pred_params(c, out);
+            params(a, out);
+            params(b, out);
+        }
+    }
+}
+
+/// All parameters of a condition.
+pub(crate) fn pred_params(p: &Pred, out: &mut Vec<Param>) {
+    match p {
+        Pred::True | Pred::False => {}
+        Pred::NonNegative(e) | Pred::Zero(e) => params(e, out),
+        Pred::And(items) | Pred::Or(items) => items.iter().for_each(|i| pred_params(i, out)),
+        Pred::Not(a) => pred_params(a, out),
+    }
+}
+
+/// The largest magnitude of the expression and of everything inside it, given those of the parameters.
+pub(crate) fn peak(e: &Expr, of: &dyn Fn(Param) -> i128) -> i128 {
+    walk(e, of).1
+}
+
+/// Likewise for a condition.
+pub(crate) fn pred_peak(p: &Pred, of: &dyn Fn(Param) -> i128) -> i128 {
+    match p {
+        Pred::True | Pred::False => 0,
+        Pred::NonNegative(e) | Pred::Zero(e) => peak(e, of),
+        Pred::And(items) | Pred::Or(items) => items.iter().map(|i| pred_peak(i, of)).max().unwrap_or(0),
+        Pred::Not(a) => pred_peak(a, of),
+    }
+}
+
+/// Magnitude of the value, and of the largest intermediate value.
+fn walk(e: &Expr, of: &dyn Fn(Param) -> i128) -> (i128, i128) {
+    let mul = |a: i128, b: i128| a.checked_mul(b).map_or(CAP, |v| v.min(CAP));
+    match e {
+        Expr::Int(v) => {
+            let m = v.checked_abs().unwrap_or(CAP).min(CAP);
+            (m, m)
+        }
+        Expr::Param(p) => {
+            let m = of(*p);
+            (m, m)
+        }
+        Expr::Add(items) => {
+            let (mut sum, mut top) = (0i128, 0i128);
+            for i in items {
+                let (m, t) = walk(i, of);
+                // The sum of magnitudes bounds every partial sum.
+                sum = (sum + m).min(CAP);
+                top = top.max(t);
+            }
+            (sum, top.max(sum))
+        }
+        Expr::Mul(k, a) => {
+            let (m, t) = walk(a, of);
+            let v = mul(m, k.checked_abs().unwrap_or(CAP));
+            (v, t.max(v))
+        }
+        Expr::Product(a, b) => {
+            let ((ma, ta), (mb, tb)) = (walk(a, of), walk(b, of));
+            let v = mul(ma, mb);
+            (v, ta.max(tb).max(v))
+        }
+        Expr::FloorDiv(a, d) => {
+            let (m, t) = walk(a, of);
+            (m / (*d).max(1) + 1, t.max(*d))
+        }
+        Expr::Min(items) | Expr::Max(items) => items.iter().fold((0, 0), |(m, t), i| {
+            let (mi, ti) = walk(i, of);
+            (m.max(mi), t.max(ti))
+        }),
+        Expr::Select(c, a, b) => {
+            let ((ma, ta), (mb, tb)) = (walk(a, of), walk(b, of));
+            (ma.max(mb), ta.max(tb).max(pred_peak(c, of)))
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The plan of an offload: every decision, before any text.
+//!
+//! Which loop runs along which axis, how large a block is, what is copied where, what is tested on the host first, how
+//! reductions are combined. A plan can only be made by [`plan`], which refuses what cannot be right.
+
+mod bounds;
+mod build;
+mod names;
+mod refuse;
+mod support;
+
+use std::collections::BTreeMap;
+
+use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, ReductionOp, Step};
+use base::Span;
+use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
+
+pub(crate) use bounds::{constant, params as expr_params};
+pub use build::plan;
+pub(crate) use names::{has_word, identifier, is_reserved};
+pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
+pub(crate) use support::is_written_out;
+
+/// Threads in a block, whatever its shape. A power of two: the reduction tree halves it.
+pub const BLOCK_THREADS: u32 = 256;
+
+/// What a plan is made from.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    pub body: &'a Body,
+    pub facts: &'a Facts,
+    pub offload: &'a Offload,
+    /// The body's own text; its spans index into it.
+    pub text: &'a str,
+    /// Where `text` begins in the file, in bytes.
+    pub base_offset: u32,
+    pub file_text: &'a str,
+    /// The host file's name without folders.
+    pub file_name: &'a str,
+    /// Base of all generated names; empty: the function's name and the outermost index.
+    pub name: &'a str,
+}
+
+/// Where the host code stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    pub text: &'a str,
+    pub base_offset: u32,
+    pub file_text: &'a str,
+    pub file_name: &'a str,
+    /// The replaced loop, relative to the body.
+    pub span: Span,
+    /// 1-based line of the loop in the file.
+    pub line: u32,
+}
+
+/// An axis of the grid.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+impl Axis {
+    /// `x`, `y`, `z`
+    pub fn letter(self) -> char {
+        match self {
+            Axis::X => 'x',
+            Axis::Y => 'y',
+            Axis::Z => 'z',
+        }
+    }
+    /// 0, 1, 2
+    pub fn number(self) -> usize {
+        self as usize
+    }
+}
+
+/// All decisions of one offload.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    pub body: &'a Body,
+    pub site: Site<'a>,
+    /// Base of generated names.
+    pub name: String,
+    /// Begins every name we add; no name of the function begins with it.
+    pub prefix: String,
+    /// The kernels launched one after the other in place of the loop.
+    pub kernels: Vec<Kernel>,
+    /// Device copies of host memory.
+    pub buffers: Vec<BufferPlan>,
+    /// Values the expressions below are made of.
+    pub values: Vec<HostValue>,
+    /// What must hold before the launch, in order; a later test may rely on an earlier one.
+    pub tests: Vec<Test>,
+    /// Variables set after success.
+    pub finals: Vec<FinalValue>,
+    /// Structs that the kernel file must define, inner ones first.
+    pub records: Vec<RecordId>,
+    /// What the user should know though nothing is wrong.
+    pub notes: Vec<Note>,
+}
+
+/// Something to show beside the offload.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Note {
+    /// Partial results are combined in another order than the loop's (but always the same one).
+    Regrouped { symbol: SymbolId, op: ReductionOp, ty: TypeId },
+    /// Math functions may differ from the host's library in the last bits.
+    MathLibrary(SymbolId),
+}
+
+/// One kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub name: String,
+    pub launcher: String,
+    /// The loops it runs in parallel, outermost first.
+    pub dims: Vec<Dim>,
+    /// Threads per block along x, y, z.
+    pub block: [u32; 3],
+    /// Blocks at most along x, y, z; threads then stride over the rest.
+    pub most_blocks: [u32; 3],
+    /// Passed by value.
+    pub scalars: Vec<Scalar>,
+    /// Lengths of inner dimensions that are passed by value.
+    pub strides: Vec<Stride>,
+    /// Each thread has its own; declared in the kernel.
+    pub privates: Vec<SymbolId>,
+    pub reductions: Vec<ReductionPlan>,
+    pub inductions: Vec<InductionPlan>,
+    /// Names inside the kernel that differ from the source's or need to be known.
+    pub names: BTreeMap<SymbolId, String>,
+    /// The innermost loop's body.
+    pub body: TermId,
+    /// Whether a `continue` ends an iteration of the innermost parallel loop.
+    pub has_continue: bool,
+}
+
+/// One parallel loop.
+#[derive(Clone, Debug)]
+pub struct Dim {
+    pub term: TermId,
+    pub index: SymbolId,
+    pub index_type: IntKind,
+    pub axis: Axis,
+    /// Whether threads take several iterations, a grid apart.
+    pub strided: bool,
+    /// Whether the trip count does not depend on outer indices; it is then passed to the kernel.
+    pub rectangular: bool,
+    /// Largest trip count over the outer indices.
+    pub trips: Expr,
+    pub lower: TermId,
+    /// Whether the first value is computed on the host and passed.
+    pub lower_on_host: bool,
+    pub bound: TermId,
+    /// `Lt`, `Le`, `Gt` or `Ge`.
+    pub relation: BinOp,
+    pub step: Step,
+    /// Whether the step is computed on the host and passed.
+    pub step_on_host: bool,
+    /// Name of the number of iterations, of the thread's iteration, of a passed first value, of a passed step.
+    pub trips_name: String,
+    pub counter_name: String,
+    pub lower_name: String,
+    pub step_name: String,
+}
+
+/// A variable passed by value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scalar {
+    pub symbol: SymbolId,
+    pub ty: TypeId,
+}
+
+/// The length of an inner dimension of a variable-length array, passed by value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stride {
+    /// Position in [`Plan::buffers`].
+    pub buffer: usize,
+    /// 1 is the first inner dimension.
+    pub dimension: usize,
+    pub name: String,
+}
+
+/// How long an inner dimension is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum StrideSource {
+    Const(u64),
+    /// A variable that still has the value it had at the array's declaration.
+    Symbol(SymbolId),
+    /// Position in [`Kernel::strides`].
+    Passed(usize),
+}
+
+/// A device copy of a stretch of host memory.
+#[derive(Clone, Debug)]
+pub struct BufferPlan {
+    pub symbol: SymbolId,
+    pub element: TypeId,
+    /// Bytes of one element.
+    pub element_size: u64,
+    /// Number of subscripts that reach an element.
+    pub rank: usize,
+    pub(crate) strides: Vec<StrideSource>,
+    pub read: bool,
+    pub written: bool,
+    /// Whether its contents must be on the device before the launch.
+    pub copy_in: bool,
+    /// Whether results are kept aside until all of them have arrived: the original loop could not run again otherwise.
+    pub staged: bool,
+    /// First and last element; `None`: the whole declared array.
+    pub extent: Option<(Expr, Expr)>,
+    /// Names in the host block.
+    pub first_name: String,
+    pub count_name: String,
+    pub bytes_name: String,
+    pub device_name: String,
+    pub staging_name: String,
+    /// Name in the kernel.
+    pub kernel_name: String,
+}
+
+impl BufferPlan {
+    /// The first element, if it is a known constant.
+    pub fn constant_first(&self) -> Option<i128> {
+        match &self.extent {
+            None => Some(0),
+            Some((first, _)) => bounds::constant(first),
+        }
+    }
+}
+
+/// An invariant value, read once on the host as a 64-bit integer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostValue {
+    pub param: Param,
+    pub name: String,
+    /// The value's own type.
+    pub kind: IntKind,
+    /// Largest magnitude for which no expression of the plan overflows, if its type allows more.
+    pub limit: Option<i128>,
+    /// Whether it may be read although the loop does not run.
+    pub early: bool,
+}
+
+/// Something the host tests.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Test {
+    pub kind: TestKind,
+    /// The condition of the verdict that it meets, if it is one.
+    pub meets: Option<ConditionKind>,
+}
+
+/// What is tested.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TestKind {
+    /// The stretch holds at least one element and its size in bytes fits.
+    Extent(usize),
+    /// Two buffers do not overlap.
+    Apart(usize, usize),
+    /// A variable does not lie inside a buffer.
+    Outside { symbol: SymbolId, buffer: usize },
+    /// A condition by value.
+    Holds(Pred),
+    /// The first value of an index that is compared as unsigned is not negative.
+    FirstNotNegative(TermId),
+}
+
+/// A variable's value after the loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FinalValue {
+    pub symbol: SymbolId,
+    pub value: Expr,
+    pub kind: IntKind,
+    pub name: String,
+}
+
+/// How a floating minimum or maximum treats NaN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MinMaxForm {
+    /// `if (x < m) m = x`: a NaN never replaces, and is never replaced.
+    Compare,
+    /// `m = fmin(m, x)`: a NaN is always replaced.
+    Function,
+}
+
+/// A reduction: one accumulator a thread, a tree in each block, partial results combined on the host in block order.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReductionPlan {
+    pub symbol: SymbolId,
+    pub op: ReductionOp,
+    pub ty: TypeId,
+    pub form: MinMaxForm,
+    /// Names in the host block.
+    pub device_name: String,
+    pub partial_name: String,
+}
+
+/// A variable that moves by a constant each iteration.
+#[derive(Clone, PartialEq, Debug)]
+pub struct InductionPlan {
+    pub symbol: SymbolId,
+    pub kind: IntKind,
+    pub step: i128,
+    /// Name of its first value, in host and kernel.
+    pub start_name: String,
+    /// Whether the variable outlives the loop and must be set after it.
+    pub set_after: bool,
+}

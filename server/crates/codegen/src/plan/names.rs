@@ -1,0 +1,95 @@
+//! Names: what is taken, what may not be used in CUDA C++, what is free.
+
+use std::collections::BTreeSet;
+
+use term::Body;
+
+/// Words that cannot name a variable of a kernel: C++ keywords that C does not have, and what CUDA and its headers put
+/// at file scope (CUDA C++ Programming Guide, appendix B; ISO C++17 [lex.key]).
+const RESERVED: &[&str] = &[
+    "alignas", "alignof", "and", "and_eq", "asm", "bitand", "bitor", "blockDim", "blockIdx", "bool", "catch",
+    "char16_t", "char32_t", "class", "clock", "compl", "concept", "const_cast", "constexpr", "cudaStream_t",
+    "decltype", "delete", "dim3", "dynamic_cast", "explicit", "export", "false", "friend", "gridDim", "max", "min",
+    "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
+    "protected", "public", "reinterpret_cast", "requires", "static_assert", "static_cast", "std", "template", "this",
+    "thread_local", "threadIdx", "throw", "true", "try", "typeid", "typename", "using", "virtual", "warpSize",
+    "wchar_t", "xor", "xor_eq",
+];
+
+/// Whether the word cannot name a variable of a kernel.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.binary_search(&name).is_ok() || name.starts_with("__") || term::intrinsic(name).is_some()
+}
+
+/// Hands out names that differ from all before.
+#[derive(Default)]
+pub(crate) struct Namer {
+    used: BTreeSet<String>,
+}
+
+impl Namer {
+    /// `wish`, or the first free of `wish_2`, `wish_3`, ….
+    pub(crate) fn fresh(&mut self, wish: &str) -> String {
+        let mut name = wish.to_string();
+        let mut n = 2;
+        while is_reserved(&name) || self.used.contains(&name) {
+            name = format!("{wish}_{n}");
+            n += 1;
+        }
+        self.used.insert(name.clone());
+        name
+    }
+}
+
+/// A beginning that no name of the function has: `ww_`, or `ww2_` and so on.
+pub(crate) fn free_prefix(body: &Body) -> String {
+    let taken = |p: &str| body.symbols.iter().any(|s| s.name.starts_with(p));
+    let mut prefix = "ww_".to_string();
+    let mut n = 2;
+    while taken(&prefix) {
+        prefix = format!("ww{n}_");
+        n += 1;
+    }
+    prefix
+}
+
+/// The words of a text that could be identifiers.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    let part = |c: char| c == '_' || c.is_alphanumeric();
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(part) && !text[at + word.len()..].chars().next().is_some_and(part)
+    })
+}
+
+/// A wish made an identifier.
+pub(crate) fn identifier(wish: &str) -> String {
+    let mut out: String = wish
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
+        .collect();
+    if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert(0, 'k');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted() {
+        assert!(RESERVED.windows(2).all(|w| w[0] < w[1]), "{RESERVED:?}");
+    }
+
+    #[test]
+    fn names_are_free_and_legal() {
+        let mut n = Namer::default();
+        assert_eq!(n.fresh("x"), "x");
+        assert_eq!(n.fresh("x"), "x_2");
+        assert_eq!(n.fresh("class"), "class_2");
+        assert_eq!(n.fresh("sqrt"), "sqrt_2");
+        assert_eq!(identifier("3-d"), "k3_d");
+        assert!(has_word("a ww_n b", "ww_n") && !has_word("aww_n", "ww_n"));
+    }
+}

@@ -1,0 +1,387 @@
+//! What kernels can be written with: a walk over everything a kernel will print, that says what it cannot.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use term::{
+    intrinsic, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId, TypeId, TypeKind,
+};
+
+use super::refuse::{Reason, RefusalKind};
+use crate::access::{arrow_chain, callee, chain};
+
+/// Deeper terms are not printed: the printers recurse.
+pub(crate) const MAX_DEPTH: usize = 300;
+
+/// What a kernel's text will need.
+pub(crate) struct Support<'a> {
+    body: &'a Body,
+    /// Number of subscripts that reach an element, by buffer.
+    ranks: BTreeMap<SymbolId, usize>,
+    pub(crate) reasons: Vec<Reason>,
+    /// Variables used by value, with their first use.
+    pub(crate) used: BTreeMap<SymbolId, TermId>,
+    /// Variables assigned to as a whole, with their first assignment.
+    pub(crate) written: BTreeMap<SymbolId, TermId>,
+    /// Variables declared inside.
+    pub(crate) declared: BTreeMap<SymbolId, TermId>,
+    pub(crate) buffers: BTreeSet<SymbolId>,
+    pub(crate) calls: BTreeSet<SymbolId>,
+    /// Structs, inner ones first.
+    pub(crate) records: Vec<RecordId>,
+}
+
+impl<'a> Support<'a> {
+    pub(crate) fn new(body: &'a Body, ranks: BTreeMap<SymbolId, usize>) -> Support<'a> {
+        Support {
+            body,
+            ranks,
+            reasons: Vec::new(),
+            used: BTreeMap::new(),
+            written: BTreeMap::new(),
+            declared: BTreeMap::new(),
+            buffers: BTreeSet::new(),
+            calls: BTreeSet::new(),
+            records: Vec::new(),
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, kind: RefusalKind, term: TermId) {
+        let reason = Reason { kind, term };
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+    }
+
+    /// Looks at everything under `root`.
+    pub(crate) fn visit(&mut self, root: TermId) {
+        let mut stack = vec![(root, 0usize)];
+        while let Some((t, depth)) = stack.pop() {
+            if depth > MAX_DEPTH {
+                self.refuse(RefusalKind::TooDeep, t);
+                return;
+            }
+            let mut next = Vec::new();
+            self.one(t, &mut next);
+            stack.extend(next.into_iter().rev().map(|n| (n, depth + 1)));
+        }
+    }
+
+    fn one(&mut self, t: TermId, next: &mut Vec<TermId>) {
+        let body = self.body;
+        let args = body.args(t);
+        if let TypeKind::Float(FloatKind::Long) = body.types.kind(body.ty(t)) {
+            self.refuse(RefusalKind::LongDouble, t);
+        }
+        match body.op(t) {
+            Op::Empty | Op::Int(_) | Op::Float(_) | Op::Break | Op::Continue | Op::Default | Op::Mark(_) => {}
+            Op::Sym(s) => self.symbol(*s, t),
+            Op::List
+            | Op::Unary(_)
+            | Op::Select
+            | Op::Comma
+            | Op::If
+            | Op::For
+            | Op::While
+            | Op::DoWhile
+            | Op::Switch
+            | Op::Case
+            | Op::Binary(_) => next.extend(args),
+            Op::Assign | Op::Compound(_) | Op::Step { .. } => {
+                let Some(&place) = args.first() else { return self.refuse(RefusalKind::Operation, t) };
+                if let Some(s) = self.owner(place) {
+                    self.written.entry(s).or_insert(t);
+                }
+                // C++ has no ++ on bool.
+                if matches!(body.op(t), Op::Step { .. }) && self.is_bool(body.ty(place)) {
+                    self.refuse(RefusalKind::Operation, t);
+                }
+                next.extend(args);
+            }
+            Op::Cast => {
+                match body.types.kind(body.ty(t)) {
+                    TypeKind::Void | TypeKind::Int(_) | TypeKind::Float(_) => {}
+                    _ => self.refuse(RefusalKind::Type(body.ty(t)), t),
+                }
+                next.extend(args);
+            }
+            Op::Index | Op::Deref => match chain(body, t) {
+                Some((s, subs)) if self.ranks.contains_key(&s) => self.cell(s, subs, t, next),
+                Some((s, _)) if *body.op(t) == Op::Deref => self.refuse(RefusalKind::PointerValue(s), t),
+                Some((s, subs)) => {
+                    self.local_array(s, t);
+                    next.extend(subs.into_iter().flatten());
+                }
+                None if *body.op(t) == Op::Index => next.extend(args),
+                None => self.refuse(RefusalKind::Operation, t),
+            },
+            Op::Member { arrow, .. } => {
+                self.value_type(body.ty(t), t, true);
+                let Some(&base) = args.first() else { return self.refuse(RefusalKind::Operation, t) };
+                if *arrow {
+                    match arrow_chain(body, base) {
+                        Some((s, subs)) if self.ranks.contains_key(&s) => self.cell(s, subs, t, next),
+                        Some((s, _)) => self.refuse(RefusalKind::PointerValue(s), t),
+                        None => self.refuse(RefusalKind::Operation, t),
+                    }
+                } else {
+                    next.push(base);
+                }
+            }
+            Op::Call => {
+                let Some(f) = callee(body, t) else { return self.refuse(RefusalKind::IndirectCall, t) };
+                self.call(f, t);
+                next.extend(args.iter().skip(1));
+            }
+            Op::SizeOfType(ty) => {
+                if body.types.size_align(*ty).is_none() {
+                    self.refuse(RefusalKind::Type(*ty), t);
+                }
+            }
+            Op::SizeOf => {
+                let size = args.first().and_then(|&a| body.types.size_align(body.ty(a)));
+                if size.is_none() {
+                    self.refuse(RefusalKind::Operation, t);
+                }
+            }
+            Op::Declare(s) => {
+                self.declare(*s, t);
+                for &init in args {
+                    match body.op(init) {
+                        Op::InitList => self.init_list(body.symbols[*s].ty, init, next),
+                        _ if matches!(body.types.kind(body.symbols[*s].ty), TypeKind::Array { .. }) => {
+                            self.refuse(RefusalKind::Operation, init)
+                        }
+                        _ => next.push(init),
+                    }
+                }
+            }
+            Op::Goto(_) | Op::Label(_) | Op::Return => self.refuse(RefusalKind::ControlFlow, t),
+            Op::Reject(_) => self.refuse(RefusalKind::NotUnderstood, t),
+            Op::Str(_)
+            | Op::Name(_)
+            | Op::Var(_)
+            | Op::Cons
+            | Op::AddrOf
+            | Op::Launch
+            | Op::InitList
+            | Op::Function(_)
+            | Op::Program
+            | Op::Apply(_) => self.refuse(RefusalKind::Operation, t),
+        }
+    }
+
+    /// The variable that an assignment to `place` changes, itself or a part of it.
+    fn owner(&self, mut place: TermId) -> Option<SymbolId> {
+        loop {
+            match self.body.op(place) {
+                Op::Sym(s) => return Some(*s).filter(|s| !self.ranks.contains_key(s)),
+                Op::Member { arrow: false, .. } | Op::Index => place = *self.body.args(place).first()?,
+                _ => return None,
+            }
+        }
+    }
+
+    fn is_bool(&self, ty: TypeId) -> bool {
+        self.body.types.as_int(ty) == Some(term::IntKind::Bool)
+    }
+
+    /// A cell of a buffer: all its dimensions must have a subscript.
+    fn cell(&mut self, s: SymbolId, subs: Vec<Option<TermId>>, t: TermId, next: &mut Vec<TermId>) {
+        if self.ranks.get(&s) != Some(&subs.len()) {
+            self.refuse(RefusalKind::PartialSubscript(s), t);
+        }
+        self.buffers.insert(s);
+        next.extend(subs.into_iter().flatten());
+    }
+
+    fn local_array(&mut self, s: SymbolId, t: TermId) {
+        match self.body.types.kind(self.body.symbols[s].ty) {
+            TypeKind::Array { .. } => {
+                self.used.entry(s).or_insert(t);
+                self.written.entry(s).or_insert(t);
+            }
+            _ => self.refuse(RefusalKind::PointerValue(s), t),
+        }
+    }
+
+    fn symbol(&mut self, s: SymbolId, t: TermId) {
+        let symbol = &self.body.symbols[s];
+        match symbol.storage {
+            Storage::Constant(_) => return,
+            Storage::Undeclared => return self.refuse(RefusalKind::Undeclared(s), t),
+            Storage::Function | Storage::Builtin | Storage::Shared => {
+                return self.refuse(RefusalKind::Unclassified(s), t)
+            }
+            _ => {}
+        }
+        if self.ranks.contains_key(&s) {
+            return self.refuse(RefusalKind::PartialSubscript(s), t);
+        }
+        if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. } | TypeKind::Array { .. }) {
+            return self.refuse(RefusalKind::PointerValue(s), t);
+        }
+        self.variable_type(s, t);
+        self.used.entry(s).or_insert(t);
+    }
+
+    fn variable_type(&mut self, s: SymbolId, t: TermId) {
+        let ty = self.body.symbols[s].ty;
+        let q = self.body.types.quals(ty);
+        if q.is_volatile || q.is_atomic {
+            self.refuse(RefusalKind::Volatile(s), t);
+        }
+        self.value_type(ty, t, false);
+    }
+
+    fn declare(&mut self, s: SymbolId, t: TermId) {
+        self.declared.insert(s, t);
+        let symbol = &self.body.symbols[s];
+        if symbol.storage != Storage::Local {
+            return self.refuse(RefusalKind::StaticLocal(s), t);
+        }
+        let mut ty = symbol.ty;
+        while let TypeKind::Array { of, len } = self.body.types.kind(ty) {
+            if !matches!(len, Len::Const(n) if *n > 0) {
+                return self.refuse(RefusalKind::VariableLengthLocal(s), t);
+            }
+            ty = *of;
+        }
+        if matches!(self.body.types.kind(ty), TypeKind::Pointer { .. }) {
+            return self.refuse(RefusalKind::PointerValue(s), t);
+        }
+        self.variable_type(s, t);
+    }
+
+    fn init_list(&mut self, ty: TypeId, list: TermId, next: &mut Vec<TermId>) {
+        let mut stack = vec![(ty, list)];
+        while let Some((ty, list)) = stack.pop() {
+            let types = &self.body.types;
+            let of: Box<dyn Fn(usize) -> Option<TypeId>> = match types.kind(ty) {
+                TypeKind::Array { of, .. } => {
+                    let of = *of;
+                    Box::new(move |_| Some(of))
+                }
+                TypeKind::Record(r) => {
+                    let tys: Vec<TypeId> = types.record(*r).fields.iter().flatten().map(|f| f.ty).collect();
+                    Box::new(move |k| tys.get(k).copied())
+                }
+                TypeKind::Int(_) | TypeKind::Float(_) => Box::new(move |k| (k == 0).then_some(ty)),
+                _ => return self.refuse(RefusalKind::Operation, list),
+            };
+            for (k, &item) in self.body.args(list).iter().enumerate() {
+                let Some(item_ty) = of(k) else {
+                    self.refuse(RefusalKind::Operation, item);
+                    continue;
+                };
+                match self.body.op(item) {
+                    Op::InitList => stack.push((item_ty, item)),
+                    // Braces left out: a scalar begins an inner aggregate.
+                    _ if !self.body.types.is_arithmetic(item_ty) => self.refuse(RefusalKind::Operation, item),
+                    _ => next.push(item),
+                }
+            }
+        }
+    }
+
+    /// Whether a value of this type can be in a kernel. Remembers the structs in it.
+    pub(crate) fn value_type(&mut self, ty: TypeId, t: TermId, in_memory: bool) {
+        let mut open = Vec::new();
+        let why = self.plain(ty, in_memory, &mut open);
+        if let Some(kind) = why {
+            self.refuse(kind, t);
+        }
+    }
+
+    fn plain(&mut self, ty: TypeId, in_memory: bool, open: &mut Vec<RecordId>) -> Option<RefusalKind> {
+        let types = &self.body.types;
+        match types.kind(ty) {
+            TypeKind::Int(_) | TypeKind::Float(FloatKind::F32 | FloatKind::F64) => None,
+            TypeKind::Float(FloatKind::Long) => Some(RefusalKind::LongDouble),
+            TypeKind::Array { of, len: Len::Const(_) } => self.plain(*of, in_memory, open),
+            // An untouched pointer member may be carried along; it cannot be followed.
+            TypeKind::Pointer { .. } if !open.is_empty() => None,
+            TypeKind::Record(r) => {
+                let r = *r;
+                let record = types.record(r);
+                if self.records.contains(&r) {
+                    return None;
+                }
+                let fields = match (&record.fields, record.is_union) {
+                    (Some(f), false) if !f.is_empty() && types.size_align(ty).is_some() && open.len() < 16 => f.clone(),
+                    _ => return Some(RefusalKind::Type(ty)),
+                };
+                open.push(r);
+                for f in &fields {
+                    if f.bits.is_some() {
+                        return Some(RefusalKind::Type(ty));
+                    }
+                    let why = self.plain(f.ty, true, open);
+                    if why.is_some() {
+                        return why;
+                    }
+                }
+                open.pop();
+                self.records.push(r);
+                None
+            }
+            _ => Some(RefusalKind::Type(ty)),
+        }
+    }
+
+    fn call(&mut self, f: SymbolId, t: TermId) {
+        let body = self.body;
+        let symbol = &body.symbols[f];
+        let known = intrinsic(&symbol.name);
+        let arity = body.args(t).len() - 1;
+        let ok = match known {
+            Some(Intrinsic::Float { arity: a, .. } | Intrinsic::Int { arity: a, .. }) => arity == a as usize,
+            Some(Intrinsic::Classify) => arity == 1,
+            Some(Intrinsic::FloatInt { .. }) => arity == 2,
+            Some(Intrinsic::ToInt { .. }) => arity == 1,
+            None => false,
+        };
+        let arithmetic = body.args(t).iter().skip(1).all(|&a| body.types.is_arithmetic(body.ty(a)));
+        if !ok || !arithmetic || !self.declared_as_known(f, known) {
+            return self.refuse(RefusalKind::NoDeviceVersion(f), t);
+        }
+        self.calls.insert(f);
+    }
+
+    /// Whether a declaration, if there is one, gives the function its known type.
+    fn declared_as_known(&self, f: SymbolId, known: Option<Intrinsic>) -> bool {
+        let types = &self.body.types;
+        let TypeKind::Function { ret, params, .. } = types.kind(self.body.symbols[f].ty) else {
+            return true;
+        };
+        match known {
+            Some(Intrinsic::Float { kind, .. }) => {
+                types.as_float(*ret) == Some(kind) && params.iter().all(|&p| types.as_float(p) == Some(kind))
+            }
+            Some(Intrinsic::Int { kind, .. }) => {
+                types.as_int(*ret) == Some(kind) && params.iter().all(|&p| types.as_int(p) == Some(kind))
+            }
+            Some(Intrinsic::FloatInt { kind }) => types.as_float(*ret) == Some(kind),
+            Some(Intrinsic::ToInt { to, .. }) => types.as_int(*ret) == Some(to),
+            Some(Intrinsic::Classify) => types.as_int(*ret).is_some(),
+            None => false,
+        }
+    }
+}
+
+/// Whether a `continue` under `root` belongs to the loop whose body `root` is.
+pub(crate) fn has_own_continue(body: &Body, root: TermId) -> bool {
+    let mut stack = vec![root];
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            Op::Continue => return true,
+            op if op.is_loop() => {}
+            _ => stack.extend(body.args(t)),
+        }
+    }
+    false
+}
+
+/// Whether all of the text under `root` is written there and not in a macro's definition.
+pub(crate) fn is_written_out(body: &Body, root: TermId) -> bool {
+    body.walk(root).all(|t| body.origin(t) == Origin::Source)
+}
