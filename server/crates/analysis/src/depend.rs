@@ -460,8 +460,9 @@ fn witness(
     point: &poly::Point,
     fixed: &FxHashMap<Var, i128>,
 ) -> Option<Witness> {
-    let n = pairs.source_loops.len();
-    let value_at = |p: &Poly, sink: bool| -> Option<i128> {
+    fn value_at(at: &At<'_>, p: &Poly, sink: bool) -> Option<i128> {
+        let At { model, pairs, point, fixed } = *at;
+        let n = pairs.source_loops.len();
         let mut sum = p.constant_part();
         for (m, c) in p.terms() {
             let mut product = c;
@@ -479,7 +480,11 @@ fn witness(
                             if sink { (&pairs.sink_loops, n) } else { (&pairs.source_loops, 0) };
                         *point.dims.get(base + loops.iter().position(|x| x == l)?)?
                     }
-                    _ => return None,
+                    VarKind::Quotient => {
+                        let (numerator, k) = model.numerators.get(v)?;
+                        value_at(at, numerator, sink)?.div_euclid(*k)
+                    }
+                    VarKind::Fresh => return None,
                 };
                 product = product.checked_mul(x)?;
             }
@@ -488,7 +493,16 @@ fn witness(
             }
         }
         Some(sum)
-    };
+    }
+    #[derive(Clone, Copy)]
+    struct At<'x> {
+        model: &'x Model<'x>,
+        pairs: &'x Pairs,
+        point: &'x poly::Point,
+        fixed: &'x FxHashMap<Var, i128>,
+    }
+    let at = At { model, pairs, point, fixed };
+    let value_at = |p: &Poly, sink: bool| value_at(&at, p, sink);
     let indices = |loops: &[usize], sink: bool| -> Option<Vec<(SymbolId, i128)>> {
         let mut out = Vec::new();
         for &l in loops {
@@ -511,7 +525,6 @@ fn witness(
         }
     }
     params.sort_unstable();
-    // A quotient in a subscript is not among the point's coordinates; the cell is then left out.
     let cell: Option<Vec<i128>> =
         source.subs.iter().map(|s| s.value.as_ref().and_then(|p| value_at(p, false))).collect();
     Some(Witness {

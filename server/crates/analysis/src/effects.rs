@@ -75,7 +75,8 @@ impl<'a> Effects<'a> {
 pub(crate) fn written(body: &Body, t: TermId) -> Option<SymbolId> {
     match body.op(t) {
         op if op.is_write() => body.args(t).first().and_then(|&p| body.as_symbol(p)),
-        Op::Declare(s) => Some(*s),
+        // A parameter's declaration only names it.
+        Op::Declare(s) if !matches!(body.symbols[*s].storage, Storage::Param(_)) => Some(*s),
         _ => None,
     }
 }

@@ -158,7 +158,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     };
     match facts.verdict {
         Verdict::Sequential => {
-            facts.dependences.sort_by_key(|d| d.witness.is_none());
+            facts.dependences.sort_by_key(|d| (d.witness.is_none(), d.kind));
             facts.conditions.clear();
         }
         Verdict::Independent | Verdict::Reduction => facts.dependences.clear(),
@@ -354,14 +354,17 @@ fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
     flat.append(&mut rest);
     for o in flat {
+        let known: Vec<_> = model.context.iter().chain(&model.ranges).cloned().collect();
         let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
-        if crate::prove::non_negative(&o.poly, &o.domain, &model.context) {
+        if crate::prove::non_negative(&o.poly, &o.domain, &known) {
             note(facts, kind, MetBy::Proof, None);
             continue;
         }
         let is_param = |v: Var| model.is_param(v);
-        let needs = crate::prove::sufficient(&o.poly, &o.domain, &model.context, &is_param);
+        let needs = crate::prove::sufficient(&o.poly, &o.domain, &known, &is_param)
+            // A test that always fails would only hide that the answer is not known.
+            .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)));
         let preds: Option<Vec<Pred>> = needs
             .as_ref()
             .and_then(|ps| ps.iter().map(|p| Some(Pred::NonNegative(expr_of(model, p)?))).collect());

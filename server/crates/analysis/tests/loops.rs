@@ -96,85 +96,168 @@ fn check(text: &str, expect: Expect) {
 fn saxpy() {
     check(
         "void f(int n, float a, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = a*x[i] + y[i]; }",
-        expect![[]],
+        expect![[r#"
+            independent no-alias(x,y)
+        "#]],
     );
     check(
         "void f(int n, float a, const float *restrict x, float *restrict y) { for (int i = 0; i < n; i++) y[i] += a*x[i]; }",
-        expect![[]],
+        expect![[r#"
+            independent
+        "#]],
     );
 }
 
 #[test]
 fn recurrences() {
-    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i+1] = a[i]; }", expect![[]]);
-    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i+2] = a[i]; }", expect![[]]);
-    check("void f(int n, int *a) { for (int i = n-1; i >= 0; i--) a[i+1] = a[i]; }", expect![[]]);
-    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[2*i] = a[2*i+1]; }", expect![[]]);
-    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = a[n-1-i]; }", expect![[]]);
-    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[0] = i; }", expect![[]]);
+    check(
+        "void f(int n, int *a) { for (int i = 0; i < n; i++) a[i+1] = a[i]; }",
+        expect![[r#"
+        sequential Flow a (<) [Some(1)] i0->i1 cell[1] [n=2]
+    "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (int i = 0; i < n; i++) a[i+2] = a[i]; }",
+        expect![[r#"
+        sequential Flow a (<) [Some(2)] i0->i2 cell[2] [n=3]
+    "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (int i = n-1; i >= 0; i--) a[i+1] = a[i]; }",
+        expect![[r#"
+        sequential Anti a (<) [Some(1)] i0->i1 cell[1] [n=2]
+    "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (int i = 0; i < n; i++) a[2*i] = a[2*i+1]; }",
+        expect![[r#"
+        independent
+    "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = a[n-1-i]; }",
+        expect![[r#"
+            sequential Flow a (<) [None] i0->i1 cell[0] [n=2]
+        "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (int i = 0; i < n; i++) a[0] = i; }",
+        expect![[r#"
+        sequential Output a (<) [None] i0->i1 cell[0] [n=2]
+    "#]],
+    );
 }
 
 #[test]
 fn scalars() {
     check(
         "void f(int n, const float *restrict x, float *restrict y) { float t; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t*t; } }",
-        expect![[]],
+        expect![[r#"
+            independent private(t)
+        "#]],
     );
     check(
         "float f(int n, const float *restrict x, float *restrict y) { float t = 0; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t*t; } return t; }",
-        expect![[]],
+        expect![[r#"
+            sequential Flow t (<) [None] i0->i1 cell[] [n=2]
+        "#]],
     );
     check(
         "double f(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }",
-        expect![[]],
+        expect![[r#"
+            reduction Add(s)
+        "#]],
     );
-    check("int f(int n, const int *x) { int m = x[0]; for (int i = 0; i < n; i++) if (x[i] < m) m = x[i]; return m; }", expect![[]]);
-    check("int f(int n, const int *x) { int m = x[0]; for (int i = 0; i < n; i++) m = x[i] > m ? x[i] : m; return m; }", expect![[]]);
+    check("int f(int n, const int *x) { int m = x[0]; for (int i = 0; i < n; i++) if (x[i] < m) m = x[i]; return m; }", expect![[r#"
+        reduction Min(m)
+    "#]]);
+    check("int f(int n, const int *x) { int m = x[0]; for (int i = 0; i < n; i++) m = x[i] > m ? x[i] : m; return m; }", expect![[r#"
+        reduction Max(m)
+    "#]]);
     check(
         "int f(int n, int *x) { int s = 0; for (int i = 0; i < n; i++) { s += x[i]; x[i] = s; } return s; }",
-        expect![[]],
+        expect![[r#"
+            sequential Flow s (<) [None] i0->i1 cell[] [n=2]
+        "#]],
     );
-    check("void f(int n, int *restrict x, int *restrict y) { int k = 0; for (int i = 0; i < n; i++) { x[k] = y[i]; k += 2; } }", expect![[]]);
-    check("void f(int n, int *restrict x, int *restrict y) { int k = 0; for (int i = 0; i < n; i++) if (y[i]) x[k++] = y[i]; }", expect![[]]);
+    check("void f(int n, int *restrict x, int *restrict y) { int k = 0; for (int i = 0; i < n; i++) { x[k] = y[i]; k += 2; } }", expect![[r#"
+        independent k+=2
+    "#]]);
+    check("void f(int n, int *restrict x, int *restrict y) { int k = 0; for (int i = 0; i < n; i++) if (y[i]) x[k++] = y[i]; }", expect![[r#"
+        unknown !CarriedScalar(k) !DataDependentCondition
+    "#]]);
 }
 
 #[test]
 fn nests() {
     check(
         "void mm(int n, double A[n][n], double B[n][n], double C[n][n]) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { C[i][j] = 0; for (int k = 0; k < n; k++) C[i][j] += A[i][k]*B[k][j]; } }",
-        expect![[]],
+        expect![[r#"
+            independent no-alias(A,C) no-alias(B,C)
+              independent no-alias(A,C) no-alias(B,C)
+                reduction Add(C) no-alias(A,C) no-alias(B,C)
+        "#]],
     );
     check(
         "void lu(int N, double *A) { for (int k = 0; k < N; k++) { for (int j = k+1; j < N; j++) A[k*N+j] = A[k*N+j] / A[k*N+k]; for (int i = k+1; i < N; i++) for (int j = k+1; j < N; j++) A[i*N+j] = A[i*N+j] - A[i*N+k]*A[k*N+j]; } }",
-        expect![[]],
+        expect![[r#"
+            sequential Flow A (<) [None] i0->i1 cell[1, 2] [N=3]
+              independent
+              independent
+                independent
+        "#]],
     );
     check(
         "void lu(int N, double A[N][N]) { for (int k = 0; k < N; k++) { for (int j = k+1; j < N; j++) A[k][j] = A[k][j] / A[k][k]; for (int i = k+1; i < N; i++) for (int j = k+1; j < N; j++) A[i][j] -= A[i][k]*A[k][j]; } }",
-        expect![[]],
+        expect![[r#"
+            sequential Flow A (<) [None] i0->i1 cell[1, 2] [N=3]
+              independent
+              independent
+                independent
+        "#]],
     );
     check(
         "void fw(int n, int d[n][n]) { for (int k = 0; k < n; k++) for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (d[i][k] + d[k][j] < d[i][j]) d[i][j] = d[i][k] + d[k][j]; }",
-        expect![[]],
+        expect![[r#"
+            unknown !DataDependentCondition
+              unknown !DataDependentCondition
+                unknown !DataDependentCondition
+        "#]],
     );
     check(
         "void gs(int n, double a[n][n]) { for (int i = 1; i < n-1; i++) for (int j = 1; j < n-1; j++) a[i][j] = 0.25*(a[i-1][j]+a[i+1][j]+a[i][j-1]+a[i][j+1]); }",
-        expect![[]],
+        expect![[r#"
+            sequential Flow a (<,=) [Some(1), Some(0)] i0->i1 cell[1, 1] [n=4]
+              sequential Flow a (<) [Some(1)] i0->i1 cell[1, 1] [n=4 i=1]
+        "#]],
     );
     check(
         "void cross(int N, double X[N+1][N+1], double Y[N+1][N+1]) { for (int i = 1; i <= N; i++) for (int j = 1; j <= N; j++) { X[i][j] = X[i][j] + Y[i-1][j]; Y[i][j] = Y[i][j] + X[i][j-1]; } }",
-        expect![[]],
+        expect![[r#"
+            sequential Flow Y (<,=) [Some(1), Some(0)] i0->i1 cell[1, 1] [N=2]
+              sequential Flow X (<) [Some(1)] i0->i1 cell[1, 1] [N=2 i=1]
+        "#]],
     );
     check(
         "void poly(int N, double *C, double *A, double *B) { for (int i = 0; i <= N; i++) for (int j = 0; j <= N; j++) { if (i == 0 || j == 0) C[i-j+N] = A[i]*B[N-j]; if (i != 0 && j != 0) C[i-j+N] = C[i-j+N] + A[i]*B[N-j]; } }",
-        expect![[]],
+        expect![[r#"
+            sequential Flow C (<,<) [None, None] i0->i1 cell[1] [N=1]
+              independent no-alias(C,A) no-alias(C,B)
+        "#]],
     );
     check(
         "void heat(int n, int m, double a[n][m], double b[n][m], double c) { for (int i = 1; i < n-1; i++) for (int j = 1; j < m-1; j++) b[i][j] = a[i][j] + c*(a[i-1][j]+a[i+1][j]+a[i][j-1]+a[i][j+1]-4*a[i][j]); }",
-        expect![[]],
+        expect![[r#"
+            independent no-alias(a,b)
+              independent no-alias(a,b)
+        "#]],
     );
     check(
         "void tri(int n, double a[n][n], double b[n][n]) { for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) a[i][j] = b[j][i]; }",
-        expect![[]],
+        expect![[r#"
+            independent no-alias(a,b)
+              independent no-alias(a,b)
+        "#]],
     );
 }
 
@@ -182,31 +265,104 @@ fn nests() {
 fn unknowns() {
     check(
         "void f(int n, int *restrict a, const int *restrict p) { for (int i = 0; i < n; i++) a[p[i]] = i; }",
-        expect![[]],
+        expect![[r#"
+            unknown !IndirectSubscript
+        "#]],
     );
-    check("void f(int n, int *restrict a, const int *restrict p) { for (int i = 0; i < n; i++) a[i] = p[p[i]]; }", expect![[]]);
-    check("int g(int); void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(i); }", expect![[]]);
+    check("void f(int n, int *restrict a, const int *restrict p) { for (int i = 0; i < n; i++) a[i] = p[p[i]]; }", expect![[r#"
+        independent
+    "#]]);
+    check(
+        "int g(int); void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = g(i); }",
+        expect![[r#"
+        unknown !UnknownCall(g)
+    "#]],
+    );
     check(
         "int f(int n, int *a, int v) { int i; for (i = 0; i < n; i++) if (a[i] == v) return i; return -1; }",
-        expect![[]],
+        expect![[r#"
+            unknown !EarlyExit
+        "#]],
     );
-    check("struct n { int v; struct n *next; }; int f(struct n *p) { int s = 0; while (p) { s += p->v; p = p->next; } return s; }", expect![[]]);
-    check("void f(int n, int m, int *a) { for (int i = 0; i < n; i++) a[i*m] = i; }", expect![[]]);
-    check("void f(int n, int k, int *a) { for (int i = 0; i < n; i++) a[i+k] = a[i]; }", expect![[]]);
-    check("void f(int n, int *restrict a, int *restrict c) { for (int i = 0; i < n; i++) if (c[i] > 0) a[i+1] = a[i]; }", expect![[]]);
+    check("struct n { int v; struct n *next; }; int f(struct n *p) { int s = 0; while (p) { s += p->v; p = p->next; } return s; }", expect![[r#"
+        unknown !NotCounted
+    "#]]);
+    check(
+        "void f(int n, int m, int *a) { for (int i = 0; i < n; i++) a[i*m] = i; }",
+        expect![[r#"
+        independent in-row
+    "#]],
+    );
+    check(
+        "void f(int n, int k, int *a) { for (int i = 0; i < n; i++) a[i+k] = a[i]; }",
+        expect![[r#"
+            sequential Flow a (<) [None] i0->i1 cell[1] [n=2 k=1]
+        "#]],
+    );
+    check("void f(int n, int *restrict a, int *restrict c) { for (int i = 0; i < n; i++) if (c[i] > 0) a[i+1] = a[i]; }", expect![[r#"
+        unknown !DataDependentCondition
+    "#]]);
 }
 
 #[test]
 fn types_and_wrap() {
-    check("void f(unsigned n, int *a) { for (unsigned i = 0; i < n; i++) a[i] = a[i] + 1; }", expect![[]]);
-    check("void f(int n, int *a) { for (unsigned long i = 0; i < n; i++) a[i] = 1; }", expect![[]]);
-    check("void f(unsigned n, int *a) { for (unsigned i = 0; i <= n; i++) a[i] = 1; }", expect![[]]);
-    check("void f(int n, int *a) { for (unsigned char i = 0; i < n; i++) a[i] = 1; }", expect![[]]);
-    check("void f(unsigned n, int *a) { for (unsigned i = 0; i < n; i++) a[i-1] = 1; }", expect![[]]);
-    check("void f(unsigned long n, unsigned long m, double *a) { for (unsigned long i = 0; i < n; i++) for (unsigned long j = 0; j < m; j++) a[i*m+j] = 0; }", expect![[]]);
-    check("void f(int n, int s, int *a) { for (int i = 0; i < n; i += s) a[i] = 1; }", expect![[]]);
-    check("void f(int n, int *a) { for (int i = 0; i != n; ++i) a[i] = 1; }", expect![[]]);
-    check("double A[100][50]; void f(int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] = 1; }", expect![[]]);
-    check("void f(int n, int *a) { for (int i = 0; i < n; i++) a[i/2] = i; }", expect![[]]);
-    check("void f(int n, int *a, const int *restrict b) { for (int i = 0; i < n; i++) { int k = i % 4; a[4*i + k] = b[i]; } }", expect![[]]);
+    check(
+        "void f(unsigned n, int *a) { for (unsigned i = 0; i < n; i++) a[i] = a[i] + 1; }",
+        expect![[r#"
+            independent
+        "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (unsigned long i = 0; i < n; i++) a[i] = 1; }",
+        expect![[r#"
+            independent no-wrap
+        "#]],
+    );
+    check(
+        "void f(unsigned n, int *a) { for (unsigned i = 0; i <= n; i++) a[i] = 1; }",
+        expect![[r#"
+        independent terminates
+    "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (unsigned char i = 0; i < n; i++) a[i] = 1; }",
+        expect![[r#"
+        independent terminates
+    "#]],
+    );
+    check(
+        "void f(unsigned n, int *a) { for (unsigned i = 0; i < n; i++) a[i-1] = 1; }",
+        expect![[r#"
+            unknown !NeedsPromise
+        "#]],
+    );
+    check("void f(unsigned long n, unsigned long m, double *a) { for (unsigned long i = 0; i < n; i++) for (unsigned long j = 0; j < m; j++) a[i*m+j] = 0; }", expect![[r#"
+        independent no-wrap no-wrap
+          independent no-wrap no-wrap
+    "#]]);
+    check(
+        "void f(int n, int s, int *a) { for (int i = 0; i < n; i += s) a[i] = 1; }",
+        expect![[r#"
+        independent step-sign
+    "#]],
+    );
+    check(
+        "void f(int n, int *a) { for (int i = 0; i != n; ++i) a[i] = 1; }",
+        expect![[r#"
+        independent
+    "#]],
+    );
+    check("double A[100][50]; void f(int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] = 1; }", expect![[r#"
+        independent bounds
+          independent bounds
+    "#]]);
+    check(
+        "void f(int n, int *a) { for (int i = 0; i < n; i++) a[i/2] = i; }",
+        expect![[r#"
+            sequential Output a (<) [Some(1)] i0->i1 cell[0] [n=2]
+        "#]],
+    );
+    check("void f(int n, int *a, const int *restrict b) { for (int i = 0; i < n; i++) { int k = i % 4; a[4*i + k] = b[i]; } }", expect![[r#"
+        independent
+    "#]]);
 }

@@ -135,12 +135,33 @@ impl Model<'_> {
                 }
             }
         }
+        if found.is_empty() {
+            found.extend(self.common_factor(members).map(|v| vec![v]));
+        }
         found.sort_by_key(|s| std::cmp::Reverse(s.len()));
         let chain = found.windows(2).all(|w| divide(&w[0], &w[1]).is_some_and(|q| !q.is_empty()));
         if !chain || found.len() > 3 {
             return Vec::new();
         }
         found
+    }
+
+    /// Where rows are fixed (`a[i*n + j]` in the loop over j): the factor that different products share.
+    pub(super) fn common_factor(&self, members: &[usize]) -> Option<Var> {
+        let mut products: Vec<Vec<Var>> = Vec::new();
+        for &i in members {
+            let value = self.accesses[i].subs.first().and_then(|s| s.value.as_ref());
+            for (m, _) in value.into_iter().flat_map(|p| p.terms()) {
+                if m.len() >= 2 && !products.iter().any(|p| p == m) {
+                    products.push(m.to_vec());
+                }
+            }
+        }
+        let (first, rest) = products.split_first()?;
+        if rest.is_empty() {
+            return None;
+        }
+        first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
     }
 
     pub(super) fn split(&mut self, members: &[usize], strides: &[Vec<Var>]) {

@@ -81,6 +81,7 @@ impl Model<'_> {
     /// Sets index, iteration and domain of a counted loop whose header starts at `lower`.
     pub(super) fn enter_counted(&mut self, at: usize, c: &Control, lower: Pieces, cond: TermId) {
         let var = self.loops[at].var;
+        let before = self.dom.clone();
         let x = Poly::var(var);
         let single = if lower.len() == 1 { Some(lower[0].1.clone()) } else { None };
         let known =
@@ -180,9 +181,9 @@ impl Model<'_> {
             if c.relation == BinOp::Ne {
                 if let Some(l) = &single {
                     let d = if step > 0 { b.sub(l) } else { l.sub(&b) };
-                    if let Some(d) = d {
-                        let dom = self.outer_domain();
-                        self.oblige(Need::Terminates(cond), d, dom);
+                    // Overflow of a signed index is undefined; an unsigned one goes round.
+                    if let Some(d) = d.filter(|_| !undefined) {
+                        self.oblige(Need::Terminates(cond), d, before);
                     }
                 }
             } else if !undefined {
@@ -200,19 +201,13 @@ impl Model<'_> {
                         p.add_constant(-kind.min())
                     }
                 });
-                let dom = self.outer_domain();
+                let dom = self.dom.clone();
                 match fits {
                     Some(f) if step != 0 => self.oblige(Need::Terminates(cond), f, dom),
                     _ => self.obstacle(ObstacleKind::NonAffineSubscript, cond),
                 }
             }
         }
-    }
-
-    /// The domain around the loop being entered (its own constraints are over its counter and may stay: an
-    /// obligation about the loop's end only matters where it runs at least once).
-    pub(super) fn outer_domain(&self) -> Domain {
-        self.dom.clone()
     }
 
     pub(super) fn require_in_domain(&mut self, c: Constraint) {

@@ -118,8 +118,12 @@ pub(crate) struct Model<'a> {
     pub obligations: Vec<Obligation>,
     /// What is known of the parameters whenever the loop runs.
     pub context: Vec<Constraint>,
-    /// Defining constraints of quotients.
+    /// Quotients with their defining constraints.
     pub quotients: Vec<(Var, Vec<Constraint>)>,
+    /// What each quotient is the quotient of: `floor(numerator / divisor)`.
+    pub numerators: FxHashMap<Var, (Poly, i128)>,
+    /// Ranges that types give; for the small prover only, the integer sets do without.
+    pub ranges: Vec<Constraint>,
     pub obstacles: Vec<Obstacle>,
     env: FxHashMap<SymbolId, Option<Pieces>>,
     pointers: FxHashMap<SymbolId, Option<Loc>>,
@@ -162,6 +166,8 @@ impl<'a> Model<'a> {
             obligations: Vec::new(),
             context: Vec::new(),
             quotients: Vec::new(),
+            numerators: FxHashMap::default(),
+            ranges: Vec::new(),
             obstacles: Vec::new(),
             env: FxHashMap::default(),
             pointers: FxHashMap::default(),
@@ -337,6 +343,10 @@ impl<'a> Model<'a> {
                     if !kind.signed() {
                         self.context.push(Constraint::non_negative(Poly::var(v as Var)));
                     }
+                    let var = Poly::var(v as Var);
+                    let below = var.scale(-1).and_then(|p| p.add_constant(kind.max()));
+                    let above = var.add_constant(-kind.min());
+                    self.ranges.extend(below.into_iter().chain(above).map(Constraint::non_negative));
                     if kind.bits() <= 16 {
                         let below = Poly::var(v as Var).scale(-1).and_then(|p| p.add_constant(kind.max()));
                         let above = Poly::var(v as Var).add_constant(-kind.min());

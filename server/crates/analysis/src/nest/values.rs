@@ -416,6 +416,7 @@ impl Model<'_> {
             Constraint::non_negative(r.scale(-1)?.add_constant(k - 1)?),
         ];
         self.quotients.push((v, defining));
+        self.numerators.insert(v, (a.clone(), k));
         Some(if op == BinOp::Rem { r } else { q })
     }
 }
