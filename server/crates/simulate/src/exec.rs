@@ -133,13 +133,7 @@ impl Thread {
         let mut regs = vec![0; f.regs.max(args.len() as u32) as usize];
         regs[..args.len()].copy_from_slice(args);
         Thread {
-            frames: vec![Frame {
-                func,
-                pc: 0,
-                base: 0,
-                slots: 0,
-                ret: NONE,
-            }],
+            frames: vec![Frame { func, pc: 0, base: 0, slots: 0, ret: NONE }],
             regs,
             slots: vec![0; f.slots as usize],
         }
@@ -151,13 +145,6 @@ impl Thread {
         if let Some(x) = self.regs.get_mut((f.base + r) as usize).filter(|_| r != NONE) {
             *x = v;
         }
-    }
-
-    /// The term about to be executed.
-    pub fn at(&self, code: &Code) -> Option<(u32, TermId)> {
-        let f = self.frames.last()?;
-        let func = code.funcs.get(f.func as usize)?;
-        Some((f.func, *func.terms.get(f.pc as usize)?))
     }
 
     /// Ends the lives of all its variables (after a fault or at the end).
@@ -419,9 +406,7 @@ impl Thread {
                                 {
                                     mem.release(o)
                                 }
-                                _ => fault!(FaultKind::DeadObject {
-                                    object: "free".into()
-                                }),
+                                _ => fault!(FaultKind::DeadObject { object: "free".into() }),
                             }
                         }
                     }
@@ -464,11 +449,7 @@ impl Thread {
                         };
                         let p = r[p as usize];
                         let (old, o, at) = get!(load(mem, kind, p));
-                        let third = if op == AtomicOp::Cas {
-                            r[args as usize + 1]
-                        } else {
-                            0
-                        };
+                        let third = if op == AtomicOp::Cas { r[args as usize + 1] } else { 0 };
                         let new = arith::atomic(op, ty, old, r[args as usize], third);
                         get!(store(mem, kind, p, new));
                         r[d as usize] = old;
@@ -481,33 +462,15 @@ impl Thread {
                         if let Some(f) = self.frames.last_mut() {
                             f.pc = pc + 1;
                         }
-                        return Stop::Barrier {
-                            kind,
-                            d,
-                            value,
-                            func: fi,
-                            pc,
-                        };
+                        return Stop::Barrier { kind, d, value, func: fi, pc };
                     }
-                    Ins::Warp {
-                        kind,
-                        d,
-                        args,
-                        signed32,
-                    } => {
+                    Ins::Warp { kind, d, args, signed32 } => {
                         let x = args as usize;
                         let args = [r[x], r[x + 1], r[x + 2], r[x + 3]];
                         if let Some(f) = self.frames.last_mut() {
                             f.pc = pc + 1;
                         }
-                        return Stop::Warp {
-                            kind,
-                            d,
-                            args,
-                            signed32,
-                            func: fi,
-                            pc,
-                        };
+                        return Stop::Warp { kind, d, args, signed32, func: fi, pc };
                     }
                     Ins::Fence { scope } => hooks.fence(scope),
                     Ins::Once { flag, to } => {
@@ -518,16 +481,14 @@ impl Thread {
                     }
                     Ins::LoopEnter { l } => hooks.looped(LoopEvent::Enter(l)),
                     Ins::LoopIter { l, index, index_kind } => {
-                        let v = (index != NONE)
-                            .then(|| peek(mem, index_kind, r[index as usize]))
-                            .flatten();
+                        let v = (index != NONE).then(|| peek(mem, index_kind, r[index as usize])).flatten();
                         hooks.looped(LoopEvent::Iterate(l, v));
                     }
                     Ins::LoopExit { l } => hooks.looped(LoopEvent::Exit(l)),
                     Ins::LoopSync { depth } => hooks.looped(LoopEvent::Sync(depth)),
-                    Ins::Unsupported { reason } => fault!(FaultKind::NotSupported {
-                        reason: func.reasons[reason as usize].clone(),
-                    }),
+                    Ins::Unsupported { reason } => {
+                        fault!(FaultKind::NotSupported { reason: func.reasons[reason as usize].clone() })
+                    }
                 }
                 pc += 1;
             }
@@ -538,10 +499,7 @@ impl Thread {
 /// (Re)creates a variable's object.
 fn born(mem: &mut Memory, slot: &mut u32, v: &Var, size: u64, func: u32) -> Result<u64, FaultKind> {
     let old = ObjectId(*slot);
-    let same = *slot != 0
-        && mem
-            .get(old)
-            .is_some_and(|o| o.live && o.data.len() as u64 == size);
+    let same = *slot != 0 && mem.get(old).is_some_and(|o| o.live && o.data.len() as u64 == size);
     if same {
         mem.rebirth(old);
         return Ok(address(old, 0));
@@ -590,17 +548,6 @@ fn store(mem: &mut Memory, kind: Mem, p: u64, v: u64) -> Result<(ObjectId, usize
 
 /// An index's value without an access; `None` if it is not set.
 fn peek(mem: &Memory, kind: u8, p: u64) -> Option<i64> {
-    const KINDS: [Mem; 8] = [
-        Mem::Bool,
-        Mem::I8,
-        Mem::U8,
-        Mem::I16,
-        Mem::U16,
-        Mem::I32,
-        Mem::U32,
-        Mem::B64,
-    ];
-    load(mem, *KINDS.get(kind as usize)?, p)
-        .ok()
-        .map(|(v, _, _)| v as i64)
+    const KINDS: [Mem; 8] = [Mem::Bool, Mem::I8, Mem::U8, Mem::I16, Mem::U16, Mem::I32, Mem::U32, Mem::B64];
+    load(mem, *KINDS.get(kind as usize)?, p).ok().map(|(v, _, _)| v as i64)
 }

@@ -90,18 +90,11 @@ pub struct Fault {
 impl Fault {
     /// A fault that stands at no term.
     pub fn plain(kind: FaultKind) -> Fault {
-        Fault {
-            kind,
-            function: "".into(),
-            term: None,
-            thread: None,
-        }
+        Fault { kind, function: "".into(), term: None, thread: None }
     }
     /// The caller asked for something impossible.
     pub fn bad_call(reason: &str) -> Fault {
-        Fault::plain(FaultKind::BadCall {
-            reason: reason.into(),
-        })
+        Fault::plain(FaultKind::BadCall { reason: reason.into() })
     }
     /// Whether it says nothing about the program: fuel, limits, and what we do not execute.
     pub fn is_unknown(&self) -> bool {
@@ -120,15 +113,9 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultKind::NullDereference => write!(f, "null dereference"),
-            FaultKind::OutOfBounds {
-                object,
-                object_bytes,
-                offset,
-                size,
-            } => write!(
-                f,
-                "access of {size} bytes at offset {offset} of `{object}` ({object_bytes} bytes)"
-            ),
+            FaultKind::OutOfBounds { object, object_bytes, offset, size } => {
+                write!(f, "access of {size} bytes at offset {offset} of `{object}` ({object_bytes} bytes)")
+            }
             FaultKind::Uninitialized { object, offset } => {
                 write!(f, "use of an uninitialized value: `{object}` at offset {offset}")
             }

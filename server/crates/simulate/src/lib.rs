@@ -11,13 +11,25 @@ mod code;
 mod compile;
 mod exec;
 mod fault;
+mod grid;
 mod machine;
 mod math;
 mod memory;
+mod oracle;
+mod race;
+mod trace;
 
 pub use code::Code;
 pub use compile::{compile, Options, Program};
 pub use exec::{Access, AccessKind, Hooks, LoopEvent, NoHooks};
 pub use fault::{Fault, FaultKind, ThreadId};
+pub use grid::{
+    run_grid, run_grid_code, Finding, Granularity, GridReport, Launch, Race, Rng, Schedule, Side,
+};
 pub use machine::{run, run_code, Element, Heap, Outcome, Snapshot, Value};
 pub use memory::{Memory, Object, ObjectId, Space, MAX_OBJECT_BYTES};
+pub use oracle::{check_claim, check_private, check_witness, Aside, Refutation, Seen, WitnessQuery};
+pub use trace::{
+    run_traced, Cell, Conflict, ConflictKind, Instance, LoopTrace, Touch, Trace, Variable, VariableTrace,
+    LOG_LIMIT,
+};

@@ -73,9 +73,7 @@ impl Heap {
     /// A buffer of `count` elements of `element_bytes` each, uninitialized (poisoned).
     pub fn alloc(&mut self, name: &str, element_bytes: u32, count: u64) -> Result<ObjectId, Fault> {
         let bytes = count.saturating_mul(element_bytes as u64);
-        self.mem
-            .allocate(&name.into(), bytes, element_bytes, Space::Global)
-            .map_err(Fault::plain)
+        self.mem.allocate(&name.into(), bytes, element_bytes, Space::Global).map_err(Fault::plain)
     }
     /// A buffer that holds these elements.
     pub fn buffer<T: Element>(&mut self, name: &str, values: &[T]) -> Result<ObjectId, Fault> {
@@ -120,13 +118,7 @@ impl Heap {
         x.data
             .chunks_exact(T::SIZE)
             .zip(x.init.chunks_exact(T::SIZE))
-            .map(|(d, i)| {
-                if i.iter().all(|&b| b == 1) {
-                    T::take(d)
-                } else {
-                    None
-                }
-            })
+            .map(|(d, i)| if i.iter().all(|&b| b == 1) { T::take(d) } else { None })
             .collect()
     }
     /// All elements, poison included.
@@ -148,11 +140,7 @@ impl Heap {
         self.range(to, to_offset, bytes)?;
         self.range(from, from_offset, bytes)?;
         self.mem
-            .copy(
-                address(to, to_offset as i64),
-                address(from, from_offset as i64),
-                bytes,
-            )
+            .copy(address(to, to_offset as i64), address(from, from_offset as i64), bytes)
             .map(|_| ())
             .map_err(Fault::plain)
     }
@@ -166,14 +154,8 @@ impl Heap {
     /// The bytes as they are.
     pub fn snapshot(&self, o: ObjectId) -> Snapshot {
         match self.mem.get(o) {
-            Some(x) => Snapshot {
-                data: x.data.clone(),
-                init: x.init.clone(),
-            },
-            None => Snapshot {
-                data: Vec::new(),
-                init: Vec::new(),
-            },
+            Some(x) => Snapshot { data: x.data.clone(), init: x.init.clone() },
+            None => Snapshot { data: Vec::new(), init: Vec::new() },
         }
     }
     /// Puts a snapshot of the same size back.
@@ -193,9 +175,7 @@ impl Heap {
     }
 
     fn range(&self, o: ObjectId, offset: u64, bytes: u64) -> Result<std::ops::Range<usize>, Fault> {
-        let size = self
-            .bytes(o)
-            .ok_or_else(|| Fault::bad_call("a buffer that does not live"))?;
+        let size = self.bytes(o).ok_or_else(|| Fault::bad_call("a buffer that does not live"))?;
         match offset.checked_add(bytes) {
             Some(end) if end <= size => Ok(offset as usize..end as usize),
             _ => Err(Fault::bad_call("a range outside its buffer")),
@@ -235,20 +215,13 @@ pub fn run_code<H: Hooks>(
 ) -> Result<Outcome, Fault> {
     let regs = arguments(code, 0, args)?;
     let (globals, mut once) = link(code, heap, budget)?;
-    let mut world = World {
-        code,
-        globals: &globals,
-        once: &mut once,
-    };
+    let mut world = World { code, globals: &globals, once: &mut once };
     let mut thread = Thread::start(code, 0, &regs);
     let mut steps = 0;
     let r = drive(&mut thread, &mut world, &mut heap.mem, hooks, budget, &mut steps);
     thread.release(&mut heap.mem);
     unlink(code, &globals, heap);
-    Ok(Outcome {
-        value: value_of(code, 0, r?),
-        steps,
-    })
+    Ok(Outcome { value: value_of(code, 0, r?), steps })
 }
 
 /// Runs one thread to its end.
@@ -293,10 +266,7 @@ pub(crate) fn refuel(budget: &Budget, want: u64) -> Result<u64, Fault> {
 
 /// Arguments as a function's registers.
 pub(crate) fn arguments(code: &Code, func: u32, args: &[Value]) -> Result<Vec<u64>, Fault> {
-    let f = code
-        .funcs
-        .get(func as usize)
-        .ok_or_else(|| Fault::bad_call("no such function"))?;
+    let f = code.funcs.get(func as usize).ok_or_else(|| Fault::bad_call("no such function"))?;
     if matches!(f.ret, RetKind::Record(_)) {
         return Err(Fault::bad_call("a function that returns a struct"));
     }
@@ -317,12 +287,7 @@ pub(crate) fn arguments(code: &Code, func: u32, args: &[Value]) -> Result<Vec<u6
             (ParamKind::Pointer, Value::Pointer(o, at)) => address(*o, *at),
             (ParamKind::Record(_), Value::Pointer(o, at)) => address(*o, *at),
             (ParamKind::Pointer, Value::Null) => 0,
-            _ => {
-                return Err(Fault::bad_call(&format!(
-                    "argument {i} of `{}` does not fit: {v:?}",
-                    f.name
-                )))
-            }
+            _ => return Err(Fault::bad_call(&format!("argument {i} of `{}` does not fit: {v:?}", f.name))),
         });
     }
     Ok(regs)
@@ -360,16 +325,10 @@ pub(crate) fn link(
                 continue;
             }
             if g.provided {
-                return Err(Fault::bad_call(&format!(
-                    "the external variable `{}` was not provided",
-                    g.name
-                )));
+                return Err(Fault::bad_call(&format!("the external variable `{}` was not provided", g.name)));
             }
         }
-        let o = heap
-            .mem
-            .allocate(&g.name, g.size, g.grain, Space::Global)
-            .map_err(Fault::plain)?;
+        let o = heap.mem.allocate(&g.name, g.size, g.grain, Space::Global).map_err(Fault::plain)?;
         if let Some(x) = heap.mem.get_mut(o) {
             x.data.fill(0);
             x.init.fill(1);
@@ -388,21 +347,10 @@ pub(crate) fn link(
     let mut once = vec![false; code.flags as usize];
     // what an earlier run made keeps its value
     for &(_, f) in code.init.iter().filter(|(g, _)| fresh.contains(g)) {
-        let mut world = World {
-            code,
-            globals: &globals,
-            once: &mut once,
-        };
+        let mut world = World { code, globals: &globals, once: &mut once };
         let mut thread = Thread::start(code, f, &[]);
         let mut steps = 0;
-        let r = drive(
-            &mut thread,
-            &mut world,
-            &mut heap.mem,
-            &mut NoHooks,
-            budget,
-            &mut steps,
-        );
+        let r = drive(&mut thread, &mut world, &mut heap.mem, &mut NoHooks, budget, &mut steps);
         thread.release(&mut heap.mem);
         r?;
     }

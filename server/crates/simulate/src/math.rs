@@ -178,12 +178,7 @@ pub fn find_rounded(name: &str) -> Option<MathFn> {
         "maf_rn" | "ma_rn" => (MathId::Fma, 3),
         _ => return None,
     };
-    Some(MathFn {
-        id,
-        kind,
-        int: IntKind::Int,
-        arity,
-    })
+    Some(MathFn { id, kind, int: IntKind::Int, arity })
 }
 
 /// Computes it; `None` where the result does not fit (`abs(INT_MIN)`, `lround(1e30)`).
@@ -212,39 +207,21 @@ pub fn eval(f: MathFn, args: &[u64]) -> Option<u64> {
         MathId::SignBit => return Some(wide(a).is_sign_negative() as u64),
         MathId::Lround | MathId::Lrint => {
             let x = wide(a);
-            let r = if f.id == MathId::Lround {
-                x.round()
-            } else {
-                x.round_ties_even()
-            };
+            let r = if f.id == MathId::Lround { x.round() } else { x.round_ties_even() };
             // 2^63 is exact; anything below it and not below -2^63 fits
-            return (-9223372036854775808.0..9223372036854775808.0)
-                .contains(&r)
-                .then_some(r as i64 as u64);
+            return (-9223372036854775808.0..9223372036854775808.0).contains(&r).then_some(r as i64 as u64);
         }
         _ => {}
     }
     match f.kind {
         FloatKind::F32 => {
-            let (x, y, z) = (
-                f32::from_bits(a as u32),
-                f32::from_bits(b as u32),
-                f32::from_bits(c as u32),
-            );
-            let r = if f.id == MathId::Ldexp {
-                libm::scalbnf(x, b as i32)
-            } else {
-                float32(f.id, x, y, z)?
-            };
+            let (x, y, z) = (f32::from_bits(a as u32), f32::from_bits(b as u32), f32::from_bits(c as u32));
+            let r = if f.id == MathId::Ldexp { libm::scalbnf(x, b as i32) } else { float32(f.id, x, y, z)? };
             Some(r.to_bits() as u64)
         }
         FloatKind::F64 => {
             let (x, y, z) = (f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
-            let r = if f.id == MathId::Ldexp {
-                libm::scalbn(x, b as i32)
-            } else {
-                float64(f.id, x, y, z)?
-            };
+            let r = if f.id == MathId::Ldexp { libm::scalbn(x, b as i32) } else { float64(f.id, x, y, z)? };
             Some(r.to_bits())
         }
         FloatKind::Long => None,

@@ -95,13 +95,7 @@ impl Memory {
             incarnation: 0,
             variable: (u32::MAX, u32::MAX),
         };
-        Memory {
-            objects: vec![none],
-            free: Default::default(),
-            bytes: 0,
-            limit,
-            next_incarnation: 1,
-        }
+        Memory { objects: vec![none], free: Default::default(), bytes: 0, limit, next_incarnation: 1 }
     }
 
     /// A new object of `bytes` uninitialized bytes.
@@ -208,9 +202,7 @@ impl Memory {
         match self.objects.get(id as usize) {
             _ if id == 0 => FaultKind::NullDereference,
             None => FaultKind::NullDereference,
-            Some(o) if !o.live => FaultKind::DeadObject {
-                object: o.name.clone(),
-            },
+            Some(o) if !o.live => FaultKind::DeadObject { object: o.name.clone() },
             Some(o) if offset < 0 || (offset as u64).saturating_add(size) > o.data.len() as u64 => {
                 FaultKind::OutOfBounds {
                     object: o.name.clone(),
@@ -234,10 +226,7 @@ impl Memory {
                 out.copy_from_slice(data);
                 Ok((out, id, at))
             }
-            _ => Err(FaultKind::Uninitialized {
-                object: o.name.clone(),
-                offset: at as i64,
-            }),
+            _ => Err(FaultKind::Uninitialized { object: o.name.clone(), offset: at as i64 }),
         }
     }
 
@@ -251,9 +240,7 @@ impl Memory {
         let (id, at) = self.check(addr, N as u64, N as u64)?;
         let o = &mut self.objects[id.0 as usize];
         if o.read_only {
-            return Err(FaultKind::WriteToConst {
-                object: o.name.clone(),
-            });
+            return Err(FaultKind::WriteToConst { object: o.name.clone() });
         }
         if let (Some(data), Some(init)) = (o.data.get_mut(at..at + N), o.init.get_mut(at..at + N)) {
             data.copy_from_slice(&bytes);
@@ -277,9 +264,7 @@ impl Memory {
         let init = f.init[fat..fat + n].to_vec();
         let t = &mut self.objects[tid.0 as usize];
         if t.read_only && n > 0 {
-            return Err(FaultKind::WriteToConst {
-                object: t.name.clone(),
-            });
+            return Err(FaultKind::WriteToConst { object: t.name.clone() });
         }
         t.data[tat..tat + n].copy_from_slice(&data);
         t.init[tat..tat + n].copy_from_slice(&init);
@@ -291,9 +276,7 @@ impl Memory {
         let (id, at) = self.check(to, size, 1)?;
         let o = &mut self.objects[id.0 as usize];
         if o.read_only && size > 0 {
-            return Err(FaultKind::WriteToConst {
-                object: o.name.clone(),
-            });
+            return Err(FaultKind::WriteToConst { object: o.name.clone() });
         }
         let n = size as usize;
         o.data[at..at + n].fill(byte);

@@ -7,16 +7,9 @@ use term::*;
 
 fn eval(body: &Body, args: &[Value], heap: &mut Heap) -> Result<Option<Value>, FaultKind> {
     let program = Program::of([body]);
-    run(
-        &program,
-        &body.name,
-        args,
-        heap,
-        &Options::default(),
-        &Budget::new(50_000_000),
-    )
-    .map(|o| o.value)
-    .map_err(|f| f.kind)
+    run(&program, &body.name, args, heap, &Options::default(), &Budget::new(50_000_000))
+        .map(|o| o.value)
+        .map_err(|f| f.kind)
 }
 
 /// The value of one expression of the type it has.
@@ -47,29 +40,14 @@ fn arithmetic_follows_c() {
         (Lt, (-1, Int), (1, UInt), Ok(0)), // -1 becomes the largest unsigned
         (Lt, (-1, Long), (1, UInt), Ok(1)),
         (Add, (200, UChar), (100, UChar), Ok(300)), // promoted to int
-        (
-            Mul,
-            (65535, UShort),
-            (65535, UShort),
-            Err(FaultKind::SignedOverflow),
-        ),
+        (Mul, (65535, UShort), (65535, UShort), Err(FaultKind::SignedOverflow)),
         (Div, (-7, Int), (2, Int), Ok(-3)),
         (Rem, (-7, Int), (2, Int), Ok(-1)),
         (Div, (1, Int), (0, Int), Err(FaultKind::DivisionByZero)),
-        (
-            Div,
-            (i32::MIN as i128, Int),
-            (-1, Int),
-            Err(FaultKind::SignedOverflow),
-        ),
+        (Div, (i32::MIN as i128, Int), (-1, Int), Err(FaultKind::SignedOverflow)),
         (Shl, (1, Int), (32, Int), Err(FaultKind::ShiftRange { count: 32 })),
         (Shl, (1, Int), (-1, Int), Err(FaultKind::ShiftRange { count: -1 })),
-        (
-            Shl,
-            (1, Int),
-            (40, Long),
-            Err(FaultKind::ShiftRange { count: 40 }),
-        ),
+        (Shl, (1, Int), (40, Long), Err(FaultKind::ShiftRange { count: 40 })),
         (Shl, (1, Long), (40, Int), Ok(1 << 40)),
         (Shr, (-8, Int), (1, Int), Ok(-4)),
         (Shr, (0xFFFF_FFF8, UInt), (1, Int), Ok(0x7FFF_FFFC)),
@@ -149,38 +127,19 @@ fn loops_arrays_and_vlas() {
     let data: Vec<f64> = (0..6).map(|x| x as f64).collect();
     let buf = heap.buffer("a", &data).unwrap();
     let args = [Value::Int(2), Value::Int(3), Value::Pointer(buf, 0)];
-    assert_eq!(
-        eval(&body, &args, &mut heap),
-        Ok(Some(Value::F64(3.0 + 2.0 * 12.0)))
-    );
+    assert_eq!(eval(&body, &args, &mut heap), Ok(Some(Value::F64(3.0 + 2.0 * 12.0))));
     // one row too many
     let args = [Value::Int(3), Value::Int(3), Value::Pointer(buf, 0)];
     let e = eval(&body, &args, &mut heap).unwrap_err();
-    assert!(
-        matches!(
-            e,
-            FaultKind::OutOfBounds {
-                offset: 48,
-                size: 8,
-                ..
-            }
-        ),
-        "{e:?}"
-    );
+    assert!(matches!(e, FaultKind::OutOfBounds { offset: 48, size: 8, .. }), "{e:?}");
     // null and uninitialized
     let args = [Value::Int(1), Value::Int(1), Value::Null];
     assert_eq!(eval(&body, &args, &mut heap), Err(FaultKind::NullDereference));
     heap.poison(buf);
     let args = [Value::Int(1), Value::Int(1), Value::Pointer(buf, 0)];
-    assert!(matches!(
-        eval(&body, &args, &mut heap),
-        Err(FaultKind::Uninitialized { .. })
-    ));
+    assert!(matches!(eval(&body, &args, &mut heap), Err(FaultKind::Uninitialized { .. })));
     let args = [Value::Int(1), Value::Int(1), Value::Pointer(buf, 4)];
-    assert!(matches!(
-        eval(&body, &args, &mut heap),
-        Err(FaultKind::Misaligned { .. })
-    ));
+    assert!(matches!(eval(&body, &args, &mut heap), Err(FaultKind::Misaligned { .. })));
 }
 
 #[test]
@@ -243,10 +202,7 @@ fn calls_recurse_and_have_a_limit() {
     let s = b.bin(BinOp::Add, c1, c2);
     let r = b.ret(s);
     let body = b.finish(i32t, &[base, r]);
-    assert_eq!(
-        eval(&body, &[Value::Int(15)], &mut Heap::new()),
-        Ok(Some(Value::Int(610)))
-    );
+    assert_eq!(eval(&body, &[Value::Int(15)], &mut Heap::new()), Ok(Some(Value::Int(610))));
 
     let mut b = B::new("down");
     let i32t = b.i32();
@@ -255,10 +211,7 @@ fn calls_recurse_and_have_a_limit() {
     let c = b.call("down", &[v], i32t);
     let r = b.ret(c);
     let body = b.finish(i32t, &[r]);
-    assert_eq!(
-        eval(&body, &[Value::Int(1)], &mut Heap::new()),
-        Err(FaultKind::DepthLimit)
-    );
+    assert_eq!(eval(&body, &[Value::Int(1)], &mut Heap::new()), Err(FaultKind::DepthLimit));
 }
 
 #[test]
@@ -271,16 +224,8 @@ fn structs_pointers_switch_and_goto() {
         name: "P".into(),
         is_union: false,
         fields: Some(vec![
-            Field {
-                name: "x".into(),
-                ty: i32t,
-                bits: None,
-            },
-            Field {
-                name: "y".into(),
-                ty: f64t,
-                bits: None,
-            },
+            Field { name: "x".into(), ty: i32t, bits: None },
+            Field { name: "y".into(), ty: f64t, bits: None },
         ]),
     });
     let pt = b.b.types.plain(TypeKind::Record(rec));

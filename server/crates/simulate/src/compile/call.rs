@@ -84,10 +84,7 @@ impl Cx<'_, '_, '_> {
                     return Err(self.err("a returned struct of another type"));
                 }
                 let v = self.temporary(ty)?;
-                self.emit(Ins::Mov {
-                    d: base + n - 1,
-                    a: v.reg,
-                });
+                self.emit(Ins::Mov { d: base + n - 1, a: v.reg });
                 (self.temp(), Some(v))
             }
             RetKind::Value(_) if !wanted => (NONE, None),
@@ -131,10 +128,7 @@ impl Cx<'_, '_, '_> {
     fn together(&mut self, values: &[V]) -> Reg {
         let base = self.temps(values.len().max(1) as u32);
         for (i, v) in values.iter().enumerate() {
-            self.emit(Ins::Mov {
-                d: base + i as u32,
-                a: v.reg,
-            });
+            self.emit(Ins::Mov { d: base + i as u32, a: v.reg });
         }
         base
     }
@@ -191,12 +185,7 @@ impl Cx<'_, '_, '_> {
                 return Err(self.err("min or max of something that is no number"));
             };
             let is_min = name == "min";
-            let f = |id, kind, int| MathFn {
-                id,
-                kind,
-                int,
-                arity: 2,
-            };
+            let f = |id, kind, int| MathFn { id, kind, int, arity: 2 };
             let (f, shape) = match self.class(ty) {
                 Class::Int(k) => {
                     let id = match (is_min, k.signed()) {
@@ -208,11 +197,7 @@ impl Cx<'_, '_, '_> {
                     (f(id, FloatKind::F64, k), Shape::Int)
                 }
                 c => {
-                    let kind = if c == Class::F32 {
-                        FloatKind::F32
-                    } else {
-                        FloatKind::F64
-                    };
+                    let kind = if c == Class::F32 { FloatKind::F32 } else { FloatKind::F64 };
                     let id = if is_min { MathId::Fmin } else { MathId::Fmax };
                     (f(id, kind, IntKind::Int), Shape::Float)
                 }
@@ -227,12 +212,7 @@ impl Cx<'_, '_, '_> {
                 Class::Int(k) => (MathId::Abs, FloatKind::F64, k.promoted(), Shape::Int),
                 _ => return Err(self.err("abs of something that is no number")),
             };
-            let f = MathFn {
-                id,
-                kind,
-                int,
-                arity: 1,
-            };
+            let f = MathFn { id, kind, int, arity: 1 };
             return self.math_values(f, shape, values).map(Some);
         }
         let Some((mut f, shape)) = math::find(name) else {
@@ -245,11 +225,7 @@ impl Cx<'_, '_, '_> {
             return Err(self.err("a math function with another number of arguments"));
         }
         let values = self.values(args)?;
-        let deciding = if shape == Shape::FloatInt {
-            &values[..1]
-        } else {
-            &values[..]
-        };
+        let deciding = if shape == Shape::FloatInt { &values[..1] } else { &values[..] };
         if deciding.iter().all(|v| self.class(v.ty) == Class::F32) {
             f.kind = FloatKind::F32;
         }
@@ -280,9 +256,7 @@ impl Cx<'_, '_, '_> {
             };
             let d = self.temp();
             self.emit(Ins::Barrier { kind, d, a });
-            return Ok(Some(
-                (kind != BarrierKind::Plain).then_some(V { reg: d, ty: int }),
-            ));
+            return Ok(Some((kind != BarrierKind::Plain).then_some(V { reg: d, ty: int })));
         }
         let fence = match name {
             "__threadfence_block" => Some(FenceScope::Block),
@@ -328,20 +302,11 @@ impl Cx<'_, '_, '_> {
         let int = self.int();
         let mask = match values.first() {
             Some(&m) => self.convert(m, uint)?,
-            None if kind == WarpKind::Sync => V {
-                reg: self.constant(0xFFFF_FFFF),
-                ty: uint,
-            },
+            None if kind == WarpKind::Sync => V { reg: self.constant(0xFFFF_FFFF), ty: uint },
             None => return Err(self.err("a warp operation without its mask")),
         };
-        let zero = V {
-            reg: self.constant(0),
-            ty: int,
-        };
-        let width = V {
-            reg: self.constant(32),
-            ty: int,
-        };
+        let zero = V { reg: self.constant(0), ty: int };
+        let width = V { reg: self.constant(32), ty: int };
         let mut list = [mask, zero, zero, width];
         let mut ty = int;
         let mut signed32 = false;
@@ -372,12 +337,7 @@ impl Cx<'_, '_, '_> {
         }
         let base = self.together(&list);
         let d = self.temp();
-        self.emit(Ins::Warp {
-            kind,
-            d,
-            args: base,
-            signed32,
-        });
+        self.emit(Ins::Warp { kind, d, args: base, signed32 });
         Ok((kind != WarpKind::Sync).then_some(V { reg: d, ty }))
     }
 
@@ -416,13 +376,7 @@ impl Cx<'_, '_, '_> {
         }
         let base = self.together(&list);
         let d = self.temp();
-        self.emit(Ins::Atomic {
-            op,
-            ty,
-            d,
-            p: p.reg,
-            args: base,
-        });
+        self.emit(Ins::Atomic { op, ty, d, p: p.reg, args: base });
         Ok(V { reg: d, ty: of })
     }
 
@@ -463,20 +417,11 @@ impl Cx<'_, '_, '_> {
                 if let Some(&size) = v.get(1) {
                     let s = self.convert(size, ulong)?.reg;
                     let d = self.temp();
-                    self.emit(Ins::Bin {
-                        op: Bin::MulI64,
-                        d,
-                        a: n,
-                        b: s,
-                    });
+                    self.emit(Ins::Bin { op: Bin::MulI64, d, a: n, b: s });
                     n = d;
                 }
                 let d = self.temp();
-                self.emit(Ins::Malloc {
-                    d,
-                    n,
-                    zero: name == "calloc",
-                });
+                self.emit(Ins::Malloc { d, n, zero: name == "calloc" });
                 Ok(Some(V { reg: d, ty: pointer }))
             }
             _ => {

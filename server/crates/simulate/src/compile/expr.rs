@@ -181,11 +181,7 @@ impl Cx<'_, '_, '_> {
                 // compile it to learn its type, then forget the instructions
                 let (n, tmp, joined) = (self.ins.len(), self.tmp, self.joined);
                 let lvalue = matches!(body.op(e), Op::Index | Op::Deref | Op::Member { .. } | Op::Str(_));
-                let ty = if lvalue {
-                    self.place(e).map(|p| p.ty())
-                } else {
-                    self.rvalue(e).map(|v| v.ty)
-                };
+                let ty = if lvalue { self.place(e).map(|p| p.ty()) } else { self.rvalue(e).map(|v| v.ty) };
                 self.ins.truncate(n);
                 self.terms.truncate(n);
                 self.tmp = tmp;
@@ -377,11 +373,7 @@ impl Cx<'_, '_, '_> {
                 let narrow = matches!(bin, Bin::AddU32 | Bin::SubU32 | Bin::MulU32) && signed;
                 self.emit(Ins::Bin { op: bin, d, a, b });
                 if narrow {
-                    self.emit(Ins::Un {
-                        op: Un::Wrap(k),
-                        d,
-                        a: d,
-                    });
+                    self.emit(Ins::Un { op: Un::Wrap(k), d, a: d });
                 }
                 return Ok(d);
             }
@@ -406,9 +398,7 @@ impl Cx<'_, '_, '_> {
     }
 
     fn pointee(&self, ty: TypeId) -> R<TypeId> {
-        self.types
-            .element(ty)
-            .ok_or_else(|| self.err("a pointer to nothing"))
+        self.types.element(ty).ok_or_else(|| self.err("a pointer to nothing"))
     }
 
     fn pointer_add(&mut self, p: V, i: V, minus: bool) -> R<V> {
@@ -436,12 +426,7 @@ impl Cx<'_, '_, '_> {
 
     fn times(&mut self, a: Reg, b: Reg) -> Reg {
         let d = self.temp();
-        self.emit(Ins::Bin {
-            op: Bin::MulI64,
-            d,
-            a,
-            b,
-        });
+        self.emit(Ins::Bin { op: Bin::MulI64, d, a, b });
         d
     }
 
@@ -451,27 +436,12 @@ impl Cx<'_, '_, '_> {
         let d = self.temp();
         match self.size_of(of)? {
             Size::Const(n) if n > 0 && n <= u32::MAX as u64 => {
-                self.emit(Ins::PtrDiff {
-                    d,
-                    a: a.reg,
-                    b: b.reg,
-                    scale: n as u32,
-                });
+                self.emit(Ins::PtrDiff { d, a: a.reg, b: b.reg, scale: n as u32 });
             }
             Size::Const(_) => return Err(self.err("a difference of pointers to nothing")),
             Size::Reg(s) => {
-                self.emit(Ins::PtrDiff {
-                    d,
-                    a: a.reg,
-                    b: b.reg,
-                    scale: 1,
-                });
-                self.emit(Ins::Bin {
-                    op: Bin::DivI64,
-                    d,
-                    a: d,
-                    b: s,
-                });
+                self.emit(Ins::PtrDiff { d, a: a.reg, b: b.reg, scale: 1 });
+                self.emit(Ins::Bin { op: Bin::DivI64, d, a: d, b: s });
             }
         }
         Ok(V { reg: d, ty })
@@ -627,10 +597,7 @@ impl Cx<'_, '_, '_> {
                 let (addr, rec) = if *arrow {
                     let v = self.rvalue(base)?;
                     (v.reg, self.pointee(v.ty)?)
-                } else if matches!(
-                    body.op(base),
-                    Op::Sym(_) | Op::Index | Op::Deref | Op::Member { .. }
-                ) {
+                } else if matches!(body.op(base), Op::Sym(_) | Op::Index | Op::Deref | Op::Member { .. }) {
                     match self.place(base)? {
                         Place::Mem { addr, ty } => (addr, ty),
                         Place::Reg { .. } => return Err(self.err("a member of a scalar")),
@@ -645,22 +612,14 @@ impl Cx<'_, '_, '_> {
                 }
                 let i = self.constant(offset);
                 let d = self.temp();
-                self.emit(Ins::PtrAdd {
-                    d,
-                    p: addr,
-                    i,
-                    scale: 1,
-                });
+                self.emit(Ins::PtrAdd { d, p: addr, i, scale: 1 });
                 Ok(Place::Mem { addr: d, ty })
             }
             (Op::Str(s), _) => {
                 let g = self.string(&s.clone());
                 let d = self.temp();
                 self.emit(Ins::GlobalAddr { d, global: g });
-                Ok(Place::Mem {
-                    addr: d,
-                    ty: body.ty(t),
-                })
+                Ok(Place::Mem { addr: d, ty: body.ty(t) })
             }
             (Op::Reject(r), _) => Err(self.err(&body.reject(*r).reason.clone())),
             (Op::Cast, &[_]) => Err(self.err("a compound literal or a cast used as a place")),
@@ -709,12 +668,7 @@ impl Cx<'_, '_, '_> {
             None => self.outer_home(s)?,
         };
         Ok(match home {
-            Home::Reg { reg, flag } => Place::Reg {
-                reg,
-                flag,
-                symbol: s,
-                ty,
-            },
+            Home::Reg { reg, flag } => Place::Reg { reg, flag, symbol: s, ty },
             Home::Mem { addr, .. } => Place::Mem { addr, ty },
             Home::Global(global) => {
                 let d = self.temp();
@@ -737,12 +691,7 @@ impl Cx<'_, '_, '_> {
     /// The value at a place.
     pub(super) fn load(&mut self, p: Place) -> R<V> {
         match p {
-            Place::Reg {
-                reg,
-                flag,
-                symbol,
-                ty,
-            } => {
+            Place::Reg { reg, flag, symbol, ty } => {
                 if let Some(flag) = flag {
                     let var = self.reasons.len() as u32;
                     self.reasons.push(self.body.symbols[symbol].name.clone());
@@ -786,19 +735,11 @@ impl Cx<'_, '_, '_> {
             Place::Mem { addr, ty } => match self.class(ty) {
                 Class::Record => {
                     let size = self.const_size(ty)? as u32;
-                    self.emit(Ins::Copy {
-                        p: addr,
-                        a: v.reg,
-                        size,
-                    });
+                    self.emit(Ins::Copy { p: addr, a: v.reg, size });
                 }
                 _ => {
                     let kind = self.mem_kind(ty)?;
-                    self.emit(Ins::Store {
-                        kind,
-                        p: addr,
-                        a: v.reg,
-                    });
+                    self.emit(Ins::Store { kind, p: addr, a: v.reg });
                 }
             },
         }

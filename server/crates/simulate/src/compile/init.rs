@@ -28,16 +28,7 @@ impl Cx<'_, '_, '_> {
                     let i = self.single(i);
                     let v = self.rvalue(i)?;
                     let v = self.convert(v, ty)?;
-                    self.store(
-                        Place::Reg {
-                            reg,
-                            flag,
-                            symbol: s,
-                            ty,
-                        },
-                        v,
-                        t,
-                    )
+                    self.store(Place::Reg { reg, flag, symbol: s, ty }, v, t)
                 }
                 None => {
                     if let Some(flag) = flag {
@@ -52,13 +43,7 @@ impl Cx<'_, '_, '_> {
                     self.emit(Ins::Alloc { d: addr, var });
                 } else {
                     let size = match (self.types.kind(ty).clone(), init) {
-                        (
-                            TypeKind::Array {
-                                of,
-                                len: Len::Unknown,
-                            },
-                            Some(i),
-                        ) => {
+                        (TypeKind::Array { of, len: Len::Unknown }, Some(i)) => {
                             let n = self.init_len(i);
                             let each = self.const_size(of)?;
                             self.constant(n.saturating_mul(each))
@@ -120,11 +105,7 @@ impl Cx<'_, '_, '_> {
                 let global = cx.string(&s.clone());
                 let d = cx.temp();
                 cx.emit(Ins::GlobalAddr { d, global });
-                cx.emit(Ins::Copy {
-                    p: addr,
-                    a: d,
-                    size: len,
-                });
+                cx.emit(Ins::Copy { p: addr, a: d, size: len });
                 Ok(())
             }
             _ => {
@@ -138,10 +119,9 @@ impl Cx<'_, '_, '_> {
 
     fn init_bytes(&mut self, ty: TypeId, init: TermId) -> R<u32> {
         let bytes = match self.types.kind(ty).clone() {
-            TypeKind::Array {
-                of,
-                len: Len::Unknown,
-            } => self.const_size(of)?.saturating_mul(self.init_len(init)),
+            TypeKind::Array { of, len: Len::Unknown } => {
+                self.const_size(of)?.saturating_mul(self.init_len(init))
+            }
             _ => self.const_size(ty)?,
         };
         u32::try_from(bytes).map_err(|_| self.err("an initializer of this size"))
@@ -204,12 +184,7 @@ impl Cx<'_, '_, '_> {
         } else {
             let i = self.constant(offset);
             let d = self.temp();
-            self.emit(Ins::PtrAdd {
-                d,
-                p: addr,
-                i,
-                scale: 1,
-            });
+            self.emit(Ins::PtrAdd { d, p: addr, i, scale: 1 });
             d
         };
         let r = self.init(at, ty, item, false);
@@ -260,13 +235,7 @@ impl Cx<'_, '_, '_> {
                 }))
             }
             Storage::Shared => {
-                let dynamic = matches!(
-                    self.types.kind(symbol.ty),
-                    TypeKind::Array {
-                        len: Len::Unknown,
-                        ..
-                    }
-                );
+                let dynamic = matches!(self.types.kind(symbol.ty), TypeKind::Array { len: Len::Unknown, .. });
                 if size.is_none() && !dynamic {
                     return Err(self.err("shared memory of unknown size"));
                 }
@@ -274,20 +243,13 @@ impl Cx<'_, '_, '_> {
                 let key = if dynamic {
                     ("".into(), u32::MAX)
                 } else {
-                    (
-                        symbol.name.clone(),
-                        self.index.wrapping_mul(65_536).wrapping_add(symbol_number(s)),
-                    )
+                    (symbol.name.clone(), self.index.wrapping_mul(65_536).wrapping_add(symbol_number(s)))
                 };
                 let n = match self.unit.shared.get(&key) {
                     Some(&n) => n,
                     None => {
                         let n = self.unit.code.shared.len() as u32;
-                        self.unit.code.shared.push(Shared {
-                            name: symbol.name.clone(),
-                            size,
-                            grain,
-                        });
+                        self.unit.code.shared.push(Shared { name: symbol.name.clone(), size, grain });
                         self.unit.shared.insert(key, n);
                         n
                     }
@@ -306,17 +268,11 @@ impl Cx<'_, '_, '_> {
         if size.is_some() {
             return size;
         }
-        let TypeKind::Array {
-            of,
-            len: Len::Unknown,
-        } = self.types.kind(self.body.symbols[s].ty)
-        else {
+        let TypeKind::Array { of, len: Len::Unknown } = self.types.kind(self.body.symbols[s].ty) else {
             return None;
         };
         let body = self.body;
-        let declared = body
-            .walk(body.root)
-            .find(|&t| matches!(body.op(t), Op::Declare(x) if *x == s))?;
+        let declared = body.walk(body.root).find(|&t| matches!(body.op(t), Op::Declare(x) if *x == s))?;
         let init = *body.args(declared).first()?;
         self.types.size_align(*of)?.0.checked_mul(self.init_len(init))
     }
@@ -332,13 +288,7 @@ impl Cx<'_, '_, '_> {
             for t in b.walk(b.root) {
                 let Op::Declare(d) = b.op(t) else { continue };
                 let symbol = &b.symbols[*d];
-                let defined = matches!(
-                    symbol.storage,
-                    Storage::Global {
-                        defined_here: true,
-                        ..
-                    }
-                );
+                let defined = matches!(symbol.storage, Storage::Global { defined_here: true, .. });
                 if symbol.name != name || !defined {
                     continue;
                 }
@@ -353,13 +303,7 @@ impl Cx<'_, '_, '_> {
             Some((b, d, init)) => {
                 let ty = b.symbols[d].ty;
                 let size = match (b.types.kind(ty), init) {
-                    (
-                        TypeKind::Array {
-                            of,
-                            len: Len::Unknown,
-                        },
-                        Some(i),
-                    ) => {
+                    (TypeKind::Array { of, len: Len::Unknown }, Some(i)) => {
                         let n = match b.op(i) {
                             Op::Str(s) => s.len() as u64 + 1,
                             _ => b.args(i).len() as u64,
@@ -372,13 +316,7 @@ impl Cx<'_, '_, '_> {
             }
             None => {
                 let symbol = &self.body.symbols[s];
-                let here = matches!(
-                    symbol.storage,
-                    Storage::Global {
-                        defined_here: true,
-                        ..
-                    }
-                );
+                let here = matches!(symbol.storage, Storage::Global { defined_here: true, .. });
                 let size = self.types.size_align(symbol.ty).map(|(x, _)| x);
                 (size, grain(&self.types, symbol.ty), !here)
             }

@@ -171,16 +171,8 @@ struct V {
 /// Something that can be assigned.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    Reg {
-        reg: Reg,
-        flag: Option<Reg>,
-        symbol: SymbolId,
-        ty: TypeId,
-    },
-    Mem {
-        addr: Reg,
-        ty: TypeId,
-    },
+    Reg { reg: Reg, flag: Option<Reg>, symbol: SymbolId, ty: TypeId },
+    Mem { addr: Reg, ty: TypeId },
 }
 
 impl Place {
@@ -324,11 +316,7 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
                 index = self.index_of(*init).or_else(|| self.index_of(*step));
             }
             let n = self.unit.code.watched.len() as u32;
-            self.unit.code.watched.push(Watched {
-                term: l,
-                index,
-                header,
-            });
+            self.unit.code.watched.push(Watched { term: l, index, header });
             self.watched.insert(l, n);
         }
     }
@@ -406,13 +394,7 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
         for (i, &s) in declared.iter().enumerate() {
             let scalar = !matches!(kinds[i], ParamKind::Record(_));
             if scalar && !taken.contains(&s) && !self.traced {
-                self.homes.insert(
-                    s,
-                    Home::Reg {
-                        reg: i as Reg,
-                        flag: None,
-                    },
-                );
+                self.homes.insert(s, Home::Reg { reg: i as Reg, flag: None });
             } else {
                 self.memory_home(s);
                 entry.push((s, i as Reg));
@@ -445,19 +427,11 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
             match self.types.kind(ty) {
                 TypeKind::Record(_) => {
                     let size = self.const_size(ty)?;
-                    self.emit(Ins::Copy {
-                        p: addr,
-                        a: from,
-                        size: size as u32,
-                    });
+                    self.emit(Ins::Copy { p: addr, a: from, size: size as u32 });
                 }
                 _ => {
                     let kind = self.mem_kind(ty)?;
-                    self.emit(Ins::Store {
-                        kind,
-                        p: addr,
-                        a: from,
-                    });
+                    self.emit(Ins::Store { kind, p: addr, a: from });
                 }
             }
         }
@@ -475,16 +449,10 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
 
     /// Gaps that stand at no term could be anywhere: the whole function is not executed.
     fn unplaced_rejects(&self) -> R<()> {
-        let placed = self
-            .body
-            .walk(self.body.root)
-            .filter(|&t| matches!(self.body.op(t), Op::Reject(_)))
-            .count();
+        let placed =
+            self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Reject(_))).count();
         match self.body.rejects().nth(placed) {
-            Some(r) => Err(Gap {
-                reason: r.reason.clone(),
-                term: self.body.root,
-            }),
+            Some(r) => Err(Gap { reason: r.reason.clone(), term: self.body.root }),
             None => Ok(()),
         }
     }
@@ -550,13 +518,7 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
 
     fn new_var(&mut self, name: Arc<str>, symbol: SymbolId, size: u64, grain: u32) -> u32 {
         let slot = self.vars.len() as u32;
-        self.vars.push(Var {
-            name,
-            symbol,
-            size,
-            grain,
-            slot,
-        });
+        self.vars.push(Var { name, symbol, size, grain, slot });
         slot
     }
 
@@ -627,10 +589,7 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
         d
     }
     fn err(&self, reason: &str) -> Gap {
-        Gap {
-            reason: reason.into(),
-            term: self.at,
-        }
+        Gap { reason: reason.into(), term: self.at }
     }
     fn gap(&mut self, gap: Gap) {
         let reason = self.reasons.len() as u32;
@@ -663,9 +622,7 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
 
 /// "Not supported" as a fault of the caller's making.
 pub(crate) fn not_supported(reason: &str) -> FaultKind {
-    FaultKind::NotSupported {
-        reason: reason.into(),
-    }
+    FaultKind::NotSupported { reason: reason.into() }
 }
 
 /// Number of a symbol for tables that know no types.

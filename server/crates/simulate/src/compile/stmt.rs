@@ -70,9 +70,7 @@ impl Cx<'_, '_, '_> {
                 let here = self.here();
                 self.labels.insert(name.clone(), here);
                 if self.traced {
-                    self.emit(Ins::LoopSync {
-                        depth: self.watch_depth,
-                    });
+                    self.emit(Ins::LoopSync { depth: self.watch_depth });
                 }
                 for &i in rest {
                     self.stmt(i);
@@ -151,11 +149,7 @@ impl Cx<'_, '_, '_> {
                 kind = super::types::int_mem(k);
             }
         }
-        self.emit(Ins::LoopIter {
-            l,
-            index: reg,
-            index_kind: kind as u8,
-        });
+        self.emit(Ins::LoopIter { l, index: reg, index_kind: kind as u8 });
     }
 
     fn leave_watched(&mut self, l: Option<u32>) {
@@ -173,11 +167,8 @@ impl Cx<'_, '_, '_> {
         self.iterate_watched(l);
         self.tmp = self.fixed;
         // gaps in the condition must not lose the loop's own bookkeeping
-        let exits = if matches!(body.op(cond), Op::Empty) {
-            Ok(Vec::new())
-        } else {
-            self.branch(cond, false)
-        };
+        let exits =
+            if matches!(body.op(cond), Op::Empty) { Ok(Vec::new()) } else { self.branch(cond, false) };
         let exits = match exits {
             Ok(e) => e,
             Err(gap) => {
@@ -256,12 +247,7 @@ impl Cx<'_, '_, '_> {
                     }
                     let c = self.convert(c, ty)?;
                     let d = self.temp();
-                    self.emit(Ins::Bin {
-                        op: Bin::Eq,
-                        d,
-                        a: v.reg,
-                        b: c.reg,
-                    });
+                    self.emit(Ins::Bin { op: Bin::Eq, d, a: v.reg, b: c.reg });
                     jumps.push((self.emit(Ins::JumpNZ { a: d, to: 0 }), l));
                     self.tmp = tmp;
                 }
@@ -270,10 +256,7 @@ impl Cx<'_, '_, '_> {
             }
         }
         let rest = self.emit(Ins::Jump { to: 0 });
-        self.nest.push(LoopCx {
-            is_switch: true,
-            ..LoopCx::default()
-        });
+        self.nest.push(LoopCx { is_switch: true, ..LoopCx::default() });
         self.stmt(inner);
         let cx = self.nest.pop().unwrap_or_default();
         let end = self.here();
@@ -323,8 +306,7 @@ impl Cx<'_, '_, '_> {
                 Some(to) => self.patch(at, to),
                 None => {
                     let reason = self.reasons.len() as u32;
-                    self.reasons
-                        .push(format!("goto to the unknown label `{name}`").into());
+                    self.reasons.push(format!("goto to the unknown label `{name}`").into());
                     if let Some(i) = self.ins.get_mut(at) {
                         *i = Ins::Unsupported { reason };
                     }

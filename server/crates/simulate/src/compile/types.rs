@@ -48,10 +48,7 @@ pub(super) fn grain(types: &Types, ty: TypeId) -> u32 {
         match types.kind(ty) {
             TypeKind::Array { of, .. } => go(types, *of, depth + 1),
             TypeKind::Record(r) => match &types.record(*r).fields {
-                Some(fields) => fields
-                    .iter()
-                    .fold(0, |g, f| gcd(g, go(types, f.ty, depth + 1)))
-                    .max(1),
+                Some(fields) => fields.iter().fold(0, |g, f| gcd(g, go(types, f.ty, depth + 1))).max(1),
                 None => 1,
             },
             _ => types.size_align(ty).map_or(1, |(s, _)| s as u32),
@@ -107,10 +104,7 @@ impl Cx<'_, '_, '_> {
         class(&self.types, ty)
     }
     pub(super) fn is_scalar(&self, ty: TypeId) -> bool {
-        matches!(
-            self.class(ty),
-            Class::Int(_) | Class::F32 | Class::F64 | Class::Pointer
-        )
+        matches!(self.class(ty), Class::Int(_) | Class::F32 | Class::F64 | Class::Pointer)
     }
     pub(super) fn int(&mut self) -> TypeId {
         self.types.int(IntKind::Int)
@@ -166,12 +160,7 @@ impl Cx<'_, '_, '_> {
                     Size::Reg(r) => r,
                 };
                 let d = self.temp();
-                self.emit(Ins::Bin {
-                    op: Bin::MulI64,
-                    d,
-                    a: n,
-                    b: s,
-                });
+                self.emit(Ins::Bin { op: Bin::MulI64, d, a: n, b: s });
                 Ok(Size::Reg(d))
             }
             _ => Err(self.err("a type of unknown size")),
@@ -223,19 +212,11 @@ impl Cx<'_, '_, '_> {
                 }
             }
             (Class::Int(f), Class::F32) => {
-                let op = if f.signed() {
-                    Un::SignedToF32
-                } else {
-                    Un::UnsignedToF32
-                };
+                let op = if f.signed() { Un::SignedToF32 } else { Un::UnsignedToF32 };
                 self.un(op, v.reg)
             }
             (Class::Int(f), Class::F64) => {
-                let op = if f.signed() {
-                    Un::SignedToF64
-                } else {
-                    Un::UnsignedToF64
-                };
+                let op = if f.signed() { Un::SignedToF64 } else { Un::UnsignedToF64 };
                 self.un(op, v.reg)
             }
             (Class::F32, Class::F64) => self.un(Un::F32ToF64, v.reg),
@@ -256,11 +237,7 @@ impl Cx<'_, '_, '_> {
                 v.reg
             }
             (a, _) => {
-                let ty = if matches!(a, Class::Other | Class::Void) {
-                    v.ty
-                } else {
-                    to
-                };
+                let ty = if matches!(a, Class::Other | Class::Void) { v.ty } else { to };
                 return Err(self.no_value(ty));
             }
         };

@@ -17,10 +17,7 @@ impl Default for B {
 
 impl B {
     pub fn new(name: &str) -> B {
-        B {
-            b: BodyBuilder::new(name, Semantics::C),
-            params: Vec::new(),
-        }
+        B { b: BodyBuilder::new(name, Semantics::C), params: Vec::new() }
     }
     pub fn ty(&mut self, k: IntKind) -> TypeId {
         self.b.types.int(k)
@@ -38,16 +35,10 @@ impl B {
         self.b.types.pointer(to)
     }
     pub fn arr(&mut self, of: TypeId, n: u64) -> TypeId {
-        self.b.types.plain(TypeKind::Array {
-            of,
-            len: Len::Const(n),
-        })
+        self.b.types.plain(TypeKind::Array { of, len: Len::Const(n) })
     }
     pub fn vla(&mut self, of: TypeId, n: TermId) -> TypeId {
-        self.b.types.plain(TypeKind::Array {
-            of,
-            len: Len::Term(n),
-        })
+        self.b.types.plain(TypeKind::Array { of, len: Len::Term(n) })
     }
     pub fn t(&mut self, op: Op, args: &[TermId], ty: TypeId) -> TermId {
         self.b.term(op, args.to_vec(), ty, Span::default())
@@ -57,13 +48,7 @@ impl B {
         self.t(op, args, v)
     }
     pub fn symbol(&mut self, name: &str, ty: TypeId, storage: Storage) -> SymbolId {
-        self.b.symbols.push(Symbol {
-            name: name.into(),
-            ty,
-            storage,
-            address_taken: false,
-            span: None,
-        })
+        self.b.symbols.push(Symbol { name: name.into(), ty, storage, address_taken: false, span: None })
     }
     pub fn param(&mut self, name: &str, ty: TypeId) -> SymbolId {
         let s = self.symbol(name, ty, Storage::Param(self.params.len() as u32));
@@ -150,10 +135,7 @@ impl B {
         self.t(Op::Deref, &[a], ty)
     }
     pub fn member(&mut self, a: TermId, field: &str, ty: TypeId) -> TermId {
-        let op = Op::Member {
-            field: field.into(),
-            arrow: false,
-        };
+        let op = Op::Member { field: field.into(), arrow: false };
         self.t(op, &[a], ty)
     }
     pub fn set(&mut self, l: TermId, r: TermId) -> TermId {
@@ -167,14 +149,7 @@ impl B {
     pub fn inc(&mut self, s: SymbolId) -> TermId {
         let v = self.v(s);
         let ty = self.ty_of(v);
-        self.t(
-            Op::Step {
-                delta: 1,
-                prefix: false,
-            },
-            &[v],
-            ty,
-        )
+        self.t(Op::Step { delta: 1, prefix: false }, &[v], ty)
     }
     pub fn list(&mut self, items: &[TermId]) -> TermId {
         self.s(Op::List, items)
@@ -193,11 +168,7 @@ impl B {
         self.s(Op::If, &[c, l])
     }
     pub fn call(&mut self, name: &str, args: &[TermId], ret: TypeId) -> TermId {
-        let fty = self.b.types.plain(TypeKind::Function {
-            ret,
-            params: Vec::new(),
-            variadic: false,
-        });
+        let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: false });
         let s = self.symbol(name, fty, Storage::Function);
         let callee = self.v(s);
         let mut all = vec![callee];
@@ -221,11 +192,7 @@ impl B {
         let body = self.list(body);
         let ps = self.params.clone();
         let params = self.list(&ps);
-        let fty = self.b.types.plain(TypeKind::Function {
-            ret,
-            params: Vec::new(),
-            variadic: false,
-        });
+        let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: false });
         let name = self.b.name.clone();
         let f = self.symbol(&name, fty, Storage::Function);
         let root = self.s(Op::Function(f), &[params, body]);

@@ -1,0 +1,718 @@
+//! Runs a kernel as a grid of threads in a random but repeatable interleaving, with CUDA's barriers, warps and atomics.
+//!
+//! Threads take turns that end at accesses to memory that others can see (or after a random number of instructions);
+//! blocks start in random order, a few at a time. A barrier opens when every thread of the block that has not ended
+//! waits at one; that some have ended, or wait at another one, is reported (CUDA C++ Programming Guide,
+//! Synchronization Functions: the conditional must evaluate identically across the block).
+//!
+//! Deliberately absent: time, occupancy, weak memory, cooperative groups, dynamic parallelism. Counters of divergence
+//! and memory requests can be added as further [`Hooks`].
+
+use std::sync::Arc;
+
+use base::Budget;
+use term::TermId;
+
+use crate::code::{BarrierKind, Code, FenceScope, Reg, Special, WarpKind};
+use crate::compile::{compile, Options, Program};
+use crate::exec::{Access, AccessKind, Hooks, Stop, Thread, World};
+use crate::fault::{Fault, FaultKind, ThreadId};
+use crate::machine::{arguments, link, refuel, unlink, Heap, Value};
+use crate::memory::{Memory, ObjectId, Space};
+use crate::race::{learn, Known, Races, Stamp};
+
+/// `<<<grid, block, shared>>>`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Launch {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u64,
+}
+
+impl Launch {
+    /// A one-dimensional launch.
+    pub fn linear(blocks: u32, threads: u32) -> Launch {
+        Launch { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
+    }
+}
+
+/// When a thread's turn ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Granularity {
+    /// At every access to global or shared memory.
+    Access,
+    /// After a random number of instructions up to this.
+    Quantum(u32),
+    /// At barriers only: the fewest interleavings, the fastest run.
+    Barrier,
+}
+
+/// How threads interleave. The same schedule gives the same run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    pub seed: u64,
+    pub granularity: Granularity,
+    /// Blocks that run at once.
+    pub resident_blocks: u32,
+}
+
+impl Schedule {
+    /// Turns end at every access, two blocks at once.
+    pub fn seeded(seed: u64) -> Schedule {
+        Schedule { seed, granularity: Granularity::Access, resident_blocks: 2 }
+    }
+}
+
+/// One side of a race.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Side {
+    pub thread: ThreadId,
+    pub function: Arc<str>,
+    pub term: TermId,
+    pub kind: AccessKind,
+}
+
+/// Two accesses to one cell, at least one a write, not both atomic, that nothing orders.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Race {
+    pub object: ObjectId,
+    pub name: Arc<str>,
+    /// Whether it is `__shared__` memory.
+    pub shared: bool,
+    pub offset: u32,
+    pub size: u32,
+    pub first: Side,
+    pub second: Side,
+}
+
+/// Something wrong that was seen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    Race(Box<Race>),
+    /// Not all threads of a block reach a barrier: `waiting` stands at it, `other` has ended (no term) or stands at
+    /// another one.
+    BarrierDivergence {
+        waiting: ThreadId,
+        function: Arc<str>,
+        term: TermId,
+        other: ThreadId,
+        other_term: Option<TermId>,
+    },
+    /// Threads of a warp name different masks, or a thread is not in its own.
+    WarpMask {
+        thread: ThreadId,
+        function: Arc<str>,
+        term: TermId,
+    },
+    /// A shuffle reads from a lane that does not take part: its value is undefined.
+    UndefinedShuffle {
+        thread: ThreadId,
+        function: Arc<str>,
+        term: TermId,
+    },
+    /// A thread faulted; the grid stopped there.
+    Fault(Fault),
+}
+
+/// What a grid did.
+#[derive(Clone, Debug)]
+pub struct GridReport {
+    pub findings: Vec<Finding>,
+    /// Whether all threads ran to their end.
+    pub completed: bool,
+    /// Instructions executed, all threads together.
+    pub steps: u64,
+}
+
+impl GridReport {
+    /// Whether all ran and nothing wrong was seen.
+    pub fn is_clean(&self) -> bool {
+        self.completed && self.findings.is_empty()
+    }
+}
+
+/// A small repeatable generator (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Rng(pub u64);
+
+impl Rng {
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+    /// A number below `n` (0 if `n` is 0).
+    pub fn below(&mut self, n: usize) -> usize {
+        ((self.next_u64() >> 32) * n as u64 >> 32) as usize
+    }
+}
+
+/// Compiles a kernel and runs it as a grid.
+#[allow(clippy::too_many_arguments)]
+pub fn run_grid(
+    program: &Program<'_>,
+    kernel: &str,
+    args: &[Value],
+    heap: &mut Heap,
+    launch: &Launch,
+    schedule: &Schedule,
+    options: &Options,
+    budget: &Budget,
+) -> Result<GridReport, Fault> {
+    let code = compile(program, kernel, options)?;
+    run_grid_code(&code, args, heap, launch, schedule, budget)
+}
+
+/// Runs compiled code (its function 0) as a grid. `Err` says nothing about the kernel (see [`Fault::is_unknown`]) or
+/// that the launch is impossible; what the kernel does wrong is in the findings.
+pub fn run_grid_code(
+    code: &Code,
+    args: &[Value],
+    heap: &mut Heap,
+    launch: &Launch,
+    schedule: &Schedule,
+    budget: &Budget,
+) -> Result<GridReport, Fault> {
+    let [bx, by, bz] = launch.block.map(|x| x as u64);
+    let threads = bx.saturating_mul(by).saturating_mul(bz);
+    if threads == 0 || threads > 1024 || bz > 64 || launch.grid.contains(&0) {
+        return Err(Fault::bad_call("an invalid launch configuration"));
+    }
+    let regs = arguments(code, 0, args)?;
+    let (globals, mut once) = link(code, heap, budget)?;
+    let mut grid = Grid {
+        code,
+        launch,
+        schedule,
+        rng: Rng(schedule.seed),
+        threads: threads as u32,
+        blocks: Vec::new(),
+        watch: Watch::new(launch, schedule.granularity == Granularity::Access),
+        findings: Vec::new(),
+        steps: 0,
+        budget,
+        fuel: 0,
+    };
+    let mut world = World { code, globals: &globals, once: &mut once };
+    let r = grid.run(&mut world, &mut heap.mem, &regs);
+    grid.clear(&mut heap.mem);
+    let completed = match r {
+        Ok(()) => true,
+        Err(f) if f.is_unknown() || matches!(f.kind, FaultKind::BadCall { .. }) => {
+            unlink(code, &globals, heap);
+            return Err(f);
+        }
+        Err(f) => {
+            grid.findings.push(Finding::Fault(f));
+            false
+        }
+    };
+    let mut findings = grid.races(&heap.mem);
+    findings.append(&mut grid.findings);
+    unlink(code, &globals, heap);
+    Ok(GridReport { findings, completed, steps: grid.steps })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Status {
+    Ready,
+    Barrier { kind: BarrierKind, d: Reg, value: u64, at: (u32, u32) },
+    Warp { kind: WarpKind, d: Reg, args: [u64; 4], signed32: bool, at: (u32, u32) },
+    Done,
+}
+
+struct Lane {
+    thread: Thread,
+    status: Status,
+    /// What it learned from other blocks since the last barrier, and what its last fence makes known.
+    acquired: Option<Box<Known>>,
+    fenced: Option<Box<Known>>,
+}
+
+struct Block {
+    number: u32,
+    shared: Vec<ObjectId>,
+    lanes: Vec<Lane>,
+    ready: Vec<u32>,
+    epoch: u32,
+    warp_epochs: Vec<u32>,
+    known: Known,
+}
+
+/// What a running thread sees, and what is watched of it.
+struct Watch {
+    launch: Launch,
+    yields: bool,
+    races: Races,
+    block: [u32; 3],
+    thread: [u32; 3],
+    stamp: Stamp,
+    shared: Vec<ObjectId>,
+    known: Option<Known>,
+    acquired: Option<Box<Known>>,
+    fenced: Option<Box<Known>>,
+}
+
+impl Watch {
+    fn new(launch: &Launch, yields: bool) -> Watch {
+        Watch {
+            launch: *launch,
+            yields,
+            races: Races::default(),
+            block: [0; 3],
+            thread: [0; 3],
+            stamp: Stamp { block: 0, thread: 0, epoch: 0, warp_epoch: 0, func: 0, term: TermId(0) },
+            shared: Vec::new(),
+            known: None,
+            acquired: None,
+            fenced: None,
+        }
+    }
+}
+
+impl Hooks for Watch {
+    fn access(&mut self, mem: &Memory, a: Access) -> bool {
+        if mem.get(a.object).is_none_or(|o| o.space == Space::Local) {
+            return false;
+        }
+        let now = Stamp { func: a.func, term: a.term, ..self.stamp };
+        if a.kind == AccessKind::Atomic {
+            if let Some(k) = self.races.acquire(a.object, a.offset) {
+                learn(self.acquired.get_or_insert_default(), k);
+            }
+            if let Some(k) = &self.fenced {
+                self.races.release(a.object, a.offset, k);
+            }
+        }
+        let known = [self.known.as_ref(), self.acquired.as_deref()];
+        self.races.access(mem, &a, now, known);
+        self.yields
+    }
+    fn special(&self, what: Special) -> Option<u64> {
+        let (list, i) = match what {
+            Special::ThreadIdx(i) => (&self.thread, i),
+            Special::BlockIdx(i) => (&self.block, i),
+            Special::BlockDim(i) => (&self.launch.block, i),
+            Special::GridDim(i) => (&self.launch.grid, i),
+        };
+        list.get(i as usize).map(|&v| v as u64)
+    }
+    fn shared(&self, n: u32) -> Option<ObjectId> {
+        self.shared.get(n as usize).copied()
+    }
+    fn fence(&mut self, scope: FenceScope) {
+        if scope == FenceScope::Block {
+            return;
+        }
+        let mut k = Known::default();
+        for known in [self.known.as_ref(), self.acquired.as_deref()].into_iter().flatten() {
+            learn(&mut k, known);
+        }
+        k.entry(self.stamp.block).or_default().push((self.stamp.epoch, self.stamp.thread));
+        self.fenced = Some(Box::new(k));
+    }
+}
+
+struct Grid<'g> {
+    code: &'g Code,
+    launch: &'g Launch,
+    schedule: &'g Schedule,
+    rng: Rng,
+    threads: u32,
+    blocks: Vec<Block>,
+    watch: Watch,
+    findings: Vec<Finding>,
+    steps: u64,
+    budget: &'g Budget,
+    fuel: u64,
+}
+
+/// Findings listed at most, races aside.
+const MAX_FINDINGS: usize = 100;
+
+impl Grid<'_> {
+    fn run(&mut self, world: &mut World<'_>, mem: &mut Memory, regs: &[u64]) -> Result<(), Fault> {
+        let [gx, gy, gz] = self.launch.grid.map(|x| x as u64);
+        let total = gx.saturating_mul(gy).saturating_mul(gz);
+        if total > 1 << 24 {
+            return Err(Fault::plain(crate::compile::not_supported("a grid of more than 16 million blocks")));
+        }
+        let mut waiting: Vec<u32> = (0..total as u32).collect();
+        for i in (1..waiting.len()).rev() {
+            let j = self.rng.below(i + 1);
+            waiting.swap(i, j);
+        }
+        loop {
+            while self.blocks.len() < self.schedule.resident_blocks.max(1) as usize {
+                let Some(n) = waiting.pop() else { break };
+                let block = self.start(n, mem, regs)?;
+                self.blocks.push(block);
+            }
+            if self.blocks.is_empty() {
+                return Ok(());
+            }
+            let b = self.rng.below(self.blocks.len());
+            if self.blocks[b].ready.is_empty() {
+                if self.settle(b)? {
+                    let block = self.blocks.swap_remove(b);
+                    self.retire(block, mem);
+                }
+                continue;
+            }
+            self.turn(b, world, mem)?;
+        }
+    }
+
+    fn start(&mut self, number: u32, mem: &mut Memory, regs: &[u64]) -> Result<Block, Fault> {
+        let mut shared = Vec::new();
+        for s in &self.code.shared {
+            let bytes = s.size.unwrap_or(self.launch.shared_bytes);
+            let o = mem
+                .allocate(&s.name, bytes, s.grain, Space::Shared { block: number })
+                .map_err(Fault::plain)?;
+            shared.push(o);
+        }
+        let n = self.threads;
+        let lane = || Lane {
+            thread: Thread::start(self.code, 0, regs),
+            status: Status::Ready,
+            acquired: None,
+            fenced: None,
+        };
+        Ok(Block {
+            number,
+            shared,
+            lanes: (0..n).map(|_| lane()).collect(),
+            ready: (0..n).collect(),
+            epoch: 0,
+            warp_epochs: vec![0; n.div_ceil(32) as usize],
+            known: Known::default(),
+        })
+    }
+
+    fn retire(&mut self, mut block: Block, mem: &mut Memory) {
+        // names are needed for the report: races on shared memory are worded before it goes
+        for lane in &mut block.lanes {
+            lane.thread.release(mem);
+        }
+        for o in block.shared {
+            self.name_races(mem);
+            self.watch.races.forget(o);
+            mem.release(o);
+        }
+    }
+
+    fn clear(&mut self, mem: &mut Memory) {
+        for block in std::mem::take(&mut self.blocks) {
+            self.retire(block, mem);
+        }
+    }
+
+    /// Runs one thread of a block for one turn.
+    fn turn(&mut self, b: usize, world: &mut World<'_>, mem: &mut Memory) -> Result<(), Fault> {
+        let block = &mut self.blocks[b];
+        let pick = self.rng.below(block.ready.len());
+        let t = block.ready[pick];
+        let id = thread_id(self.launch, block.number, t);
+        let lane = &mut block.lanes[t as usize];
+        let w = &mut self.watch;
+        w.block = id.block;
+        w.thread = id.thread;
+        w.stamp.block = block.number;
+        w.stamp.thread = t;
+        w.stamp.epoch = block.epoch;
+        w.stamp.warp_epoch = block.warp_epochs[t as usize / 32];
+        w.shared.clone_from(&block.shared);
+        w.acquired = lane.acquired.take();
+        w.fenced = lane.fenced.take();
+        w.known = if block.known.is_empty() { None } else { Some(std::mem::take(&mut block.known)) };
+        if self.fuel == 0 {
+            self.fuel = refuel(self.budget, 65_536)?;
+        }
+        let quantum = match self.schedule.granularity {
+            Granularity::Quantum(n) => 1 + self.rng.below(n.max(1) as usize) as u64,
+            _ => u64::MAX,
+        };
+        let allowed = quantum.min(self.fuel);
+        let mut fuel = allowed;
+        let stop = lane.thread.run(world, mem, w, &mut fuel);
+        self.steps += allowed - fuel;
+        self.fuel -= allowed - fuel;
+        lane.acquired = w.acquired.take();
+        lane.fenced = w.fenced.take();
+        if let Some(k) = w.known.take() {
+            block.known = k;
+        }
+        lane.status = match stop {
+            Stop::Turn => return Ok(()),
+            Stop::Done(_) => Status::Done,
+            Stop::Barrier { kind, d, value, func, pc } => Status::Barrier { kind, d, value, at: (func, pc) },
+            Stop::Warp { kind, d, args, signed32, func, pc } => {
+                Status::Warp { kind, d, args, signed32, at: (func, pc) }
+            }
+            Stop::Fault(mut f) => {
+                f.thread = Some(id);
+                return Err(f);
+            }
+        };
+        block.ready.swap_remove(pick);
+        // an ended lane may be the last one its warp waited for
+        if !matches!(lane.status, Status::Barrier { .. }) {
+            self.settle_warp(b, t / 32);
+        }
+        Ok(())
+    }
+
+    /// No thread of the block can run: opens its barrier, or says that it is finished (`true`).
+    fn settle(&mut self, b: usize) -> Result<bool, Fault> {
+        let block = &self.blocks[b];
+        let n = block.lanes.len();
+        let mut ended = None;
+        let mut at_barrier = Vec::new();
+        let mut stuck = None;
+        for (t, lane) in block.lanes.iter().enumerate() {
+            match lane.status {
+                Status::Done => ended = ended.or(Some(t as u32)),
+                Status::Barrier { at, .. } => at_barrier.push((t as u32, at)),
+                Status::Warp { at, .. } => stuck = stuck.or(Some((t as u32, at))),
+                Status::Ready => {}
+            }
+        }
+        if at_barrier.is_empty() && stuck.is_none() {
+            return Ok(true);
+        }
+        let number = block.number;
+        if let Some((t, at)) = stuck {
+            let mut f = Fault::plain(FaultKind::Deadlock);
+            f.function = self.code.funcs[at.0 as usize].name.clone();
+            f.term = self.term(at);
+            f.thread = Some(thread_id(self.launch, number, t));
+            if let Some(&(other, oat)) = at_barrier.first() {
+                self.diverged(number, (t, at), other, Some(oat));
+            } else if let Some(other) = ended {
+                self.diverged(number, (t, at), other, None);
+            }
+            return Err(f);
+        }
+        let first = at_barrier[0];
+        if let Some(other) = ended.filter(|_| at_barrier.len() < n) {
+            self.diverged(number, first, other, None);
+        }
+        if let Some(&(other, oat)) = at_barrier.iter().find(|(_, at)| *at != first.1) {
+            self.diverged(number, first, other, Some(oat));
+        }
+        let block = &mut self.blocks[b];
+        let mut count = 0;
+        for lane in &block.lanes {
+            if let Status::Barrier { value, .. } = lane.status {
+                count += (value != 0) as u64;
+            }
+        }
+        let arrived = at_barrier.len() as u64;
+        for (t, lane) in block.lanes.iter_mut().enumerate() {
+            if let Status::Barrier { kind, d, .. } = lane.status {
+                let v = match kind {
+                    BarrierKind::Plain => None,
+                    BarrierKind::Count => Some(count),
+                    BarrierKind::And => Some((count == arrived) as u64),
+                    BarrierKind::Or => Some((count > 0) as u64),
+                };
+                if let Some(v) = v {
+                    lane.thread.set(d, v);
+                }
+                lane.status = Status::Ready;
+                block.ready.push(t as u32);
+            }
+            if let Some(k) = lane.acquired.take() {
+                learn(&mut block.known, &k);
+            }
+        }
+        block.epoch += 1;
+        Ok(false)
+    }
+
+    /// Lets the lanes of a warp go on whose partners have all arrived.
+    fn settle_warp(&mut self, b: usize, warp: u32) {
+        let block = &self.blocks[b];
+        let from = (warp * 32) as usize;
+        let to = (from + 32).min(block.lanes.len());
+        let mut live = 0u32;
+        for (i, lane) in block.lanes[from..to].iter().enumerate() {
+            if !matches!(lane.status, Status::Done) {
+                live |= 1 << i;
+            }
+        }
+        let mut done = 0u32;
+        for i in 0..to - from {
+            let Status::Warp { kind, args, at, .. } = self.blocks[b].lanes[from + i].status else { continue };
+            if done & (1 << i) != 0 {
+                continue;
+            }
+            let mask = args[0] as u32;
+            let wanted = mask & live;
+            let mut here = 0u32;
+            let mut bad_mask = mask & (1 << i) == 0;
+            for j in 0..to - from {
+                if let Status::Warp { kind: k, args: a, at: p, .. } = self.blocks[b].lanes[from + j].status {
+                    if wanted & (1 << j) != 0 && k == kind && p == at {
+                        here |= 1 << j;
+                        bad_mask |= a[0] as u32 != mask;
+                    }
+                }
+            }
+            if here != wanted {
+                continue;
+            }
+            done |= here | 1 << i;
+            if bad_mask {
+                let thread = thread_id(self.launch, self.blocks[b].number, (from + i) as u32);
+                let function = self.code.funcs[at.0 as usize].name.clone();
+                let term = self.term(at).unwrap_or(TermId(0));
+                self.note(Finding::WarpMask { thread, function, term });
+            }
+            self.release_warp(b, from, here | 1 << i, live, kind);
+        }
+    }
+
+    fn release_warp(&mut self, b: usize, from: usize, group: u32, live: u32, kind: WarpKind) {
+        let mut values = [0u64; 32];
+        let mut votes = 0u32;
+        for i in (0..32).filter(|i| group & (1 << i) != 0) {
+            if let Status::Warp { args, .. } = self.blocks[b].lanes[from + i].status {
+                values[i] = args[1];
+                votes |= ((args[1] != 0) as u32) << i;
+            }
+        }
+        let mut undefined = Vec::new();
+        let block = &mut self.blocks[b];
+        for i in (0..32u32).filter(|i| group & (1 << i) != 0) {
+            let lane = &mut block.lanes[from + i as usize];
+            let Status::Warp { d, args, signed32, at, .. } = lane.status else { continue };
+            let (value, defined) = match kind {
+                WarpKind::Sync | WarpKind::Reserved => (None, true),
+                WarpKind::Ballot => (Some(votes as u64), true),
+                WarpKind::Any => (Some((votes != 0) as u64), true),
+                WarpKind::All => (Some((votes == group) as u64), true),
+                _ => {
+                    let source = shuffle_source(kind, i, args[2] as i32, args[3] as i32);
+                    let defined = group & (1 << source) != 0;
+                    let v = if defined { values[source as usize] } else { 0xCBCB_CBCB };
+                    let v = if signed32 { v as i32 as i64 as u64 } else { v };
+                    (Some(v), defined)
+                }
+            };
+            if !defined {
+                undefined.push((from as u32 + i, at));
+            }
+            if let Some(v) = value {
+                lane.thread.set(d, v);
+            }
+            lane.status = Status::Ready;
+            block.ready.push(from as u32 + i);
+        }
+        if group == live {
+            block.warp_epochs[from / 32] += 1;
+        }
+        let number = block.number;
+        for (t, at) in undefined {
+            let function = self.code.funcs[at.0 as usize].name.clone();
+            let term = self.term(at).unwrap_or(TermId(0));
+            let thread = thread_id(self.launch, number, t);
+            self.note(Finding::UndefinedShuffle { thread, function, term });
+        }
+    }
+
+    fn term(&self, at: (u32, u32)) -> Option<TermId> {
+        self.code.funcs.get(at.0 as usize)?.terms.get(at.1 as usize).copied()
+    }
+
+    fn diverged(&mut self, block: u32, at: (u32, (u32, u32)), other: u32, other_at: Option<(u32, u32)>) {
+        let f = Finding::BarrierDivergence {
+            waiting: thread_id(self.launch, block, at.0),
+            function: self.code.funcs[at.1 .0 as usize].name.clone(),
+            term: self.term(at.1).unwrap_or(TermId(0)),
+            other: thread_id(self.launch, block, other),
+            other_term: other_at.and_then(|x| self.term(x)),
+        };
+        self.note(f);
+    }
+
+    /// Keeps one finding of each kind and place.
+    fn note(&mut self, f: Finding) {
+        let key = |f: &Finding| match f {
+            Finding::BarrierDivergence { term, other_term, function, .. } => {
+                Some((0, function.clone(), *term, *other_term))
+            }
+            Finding::WarpMask { term, function, .. } => Some((1, function.clone(), *term, None)),
+            Finding::UndefinedShuffle { term, function, .. } => Some((2, function.clone(), *term, None)),
+            _ => None,
+        };
+        let known = self.findings.iter().any(|x| key(x) == key(&f));
+        if !known && self.findings.len() < MAX_FINDINGS {
+            self.findings.push(f);
+        }
+    }
+
+    /// Words the races found so far.
+    fn name_races(&mut self, mem: &Memory) {
+        for f in std::mem::take(&mut self.watch.races.found) {
+            let side = |(s, kind): (Stamp, AccessKind)| Side {
+                thread: thread_id(self.launch, s.block, s.thread),
+                function: self.code.funcs[s.func as usize].name.clone(),
+                term: s.term,
+                kind,
+            };
+            let object = mem.get(f.object);
+            self.findings.push(Finding::Race(Box::new(Race {
+                object: f.object,
+                name: object.map_or_else(|| "".into(), |o| o.name.clone()),
+                shared: object.is_some_and(|o| matches!(o.space, Space::Shared { .. })),
+                offset: f.offset,
+                size: f.size,
+                first: side(f.first),
+                second: side(f.second),
+            })));
+        }
+    }
+
+    fn races(&mut self, mem: &Memory) -> Vec<Finding> {
+        self.name_races(mem);
+        let all = std::mem::take(&mut self.findings);
+        let (races, rest) = all.into_iter().partition(|f| matches!(f, Finding::Race(_)));
+        self.findings = rest;
+        races
+    }
+}
+
+/// The lane a shuffle reads (CUDA C++ Programming Guide, Warp Shuffle Functions).
+fn shuffle_source(kind: WarpKind, lane: u32, arg: i32, width: i32) -> u32 {
+    let width = if matches!(width, 1 | 2 | 4 | 8 | 16 | 32) { width as u32 } else { 32 };
+    let base = lane & !(width - 1);
+    let last = base + width - 1;
+    let source = match kind {
+        WarpKind::Shfl => return base + (arg as u32 & (width - 1)),
+        WarpKind::ShflUp => lane as i64 - arg as u32 as i64,
+        WarpKind::ShflDown => lane as i64 + arg as u32 as i64,
+        _ => (lane ^ arg as u32) as i64,
+    };
+    let low = if kind == WarpKind::ShflUp { base as i64 } else { 0 };
+    if source < low || source > last as i64 {
+        lane
+    } else {
+        source as u32
+    }
+}
+
+/// Coordinates from numbers; x runs fastest.
+fn thread_id(launch: &Launch, block: u32, thread: u32) -> ThreadId {
+    let [gx, gy, _] = launch.grid;
+    let [bx, by, _] = launch.block;
+    ThreadId {
+        block: [block % gx, block / gx % gy, block / gx / gy],
+        thread: [thread % bx, thread / bx % by, thread / bx / by],
+    }
+}
