@@ -16,7 +16,7 @@ pub struct Settings {
     /// # Levels of findings
     ///
     /// How a finding is shown, by its code, where that differs from the code's own default: `off`, `hint`,
-    /// `information`, `warning` or `error`. Example: `{ "sequential": "off" }`.
+    /// `information`, `warning` or `error`. Example: `{ "carried-dependence": "off" }`.
     pub levels: BTreeMap<String, LevelName>,
     /// # Macro definitions
     ///

@@ -86,13 +86,17 @@ fn for_vscode(schema: &Value, order: usize, restricted: bool) -> Value {
     for (key, value) in schema.as_object().into_iter().flatten() {
         match key.as_str() {
             // Headings are made from the setting's name; the words are Markdown.
-            "title" => {}
-            "description" => drop(out.insert("markdownDescription".to_owned(), value.clone())),
+            // Number formats are Rust's, not JSON schema's.
+            "title" | "format" => {}
+            "description" => {
+                let words = value.as_str().unwrap_or_default().replace('\n', " ");
+                out.insert("markdownDescription".to_owned(), Value::from(words));
+            }
             _ => drop(out.insert(key.clone(), value.clone())),
         }
     }
     out.insert("order".to_owned(), Value::from(order + 1));
-    let scope = if restricted { "machine-overridable" } else { "resource" };
+    let scope = if restricted { "machine-overridable" } else { "window" };
     out.insert("scope".to_owned(), Value::from(scope));
     Value::Object(out)
 }
