@@ -1,1 +1,9 @@
+//! What tests share: programs with the expected verdict beside each loop, random loop nests, and the judge that holds
+//! the analysis to what a traced run really did.
+//!
+//! Deliberately absent: anything the product needs. Only tests depend on this room.
 #![forbid(unsafe_code)]
+
+pub mod fixture;
+pub mod pred;
+pub mod rng;
