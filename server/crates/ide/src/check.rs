@@ -111,7 +111,7 @@ fn all_facts(
         if cancel.is_cancelled() {
             return Err(Cancelled);
         }
-        let Some(key) = doc.key(index).filter(|_| has_loops(&item.body)) else {
+        let Some(key) = doc.key(index) else {
             all.push(None);
             continue;
         };
@@ -130,10 +130,6 @@ fn all_facts(
         all.push(Some(facts));
     }
     Ok(all)
-}
-
-fn has_loops(body: &Body) -> bool {
-    body.loops(body.root).next().is_some()
 }
 
 /// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.

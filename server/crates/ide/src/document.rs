@@ -5,6 +5,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::Span;
+use rustc_hash::FxHashMap;
+use term::Body;
 use text::{Applied, ContentHash, Text};
 
 pub use front::Language;
@@ -36,7 +38,8 @@ struct Inner {
     options: Options,
     parsed: front::Parsed,
     unit: front::Unit,
-    keys: Vec<Key>,
+    /// Per item; `None` where it has no loops, and so no facts.
+    keys: Vec<Option<Key>>,
     /// Shared by all versions of the document.
     front_memo: Arc<Mutex<front::Memo>>,
 }
@@ -140,7 +143,7 @@ impl Doc {
         &self.inner.unit
     }
     pub(crate) fn key(&self, item: usize) -> Option<Key> {
-        self.inner.keys.get(item).copied()
+        self.inner.keys.get(item).copied().flatten()
     }
     /// The text of a span of the document.
     pub(crate) fn slice(&self, span: Span) -> &str {
@@ -149,19 +152,21 @@ impl Doc {
 }
 
 /// The keys of all items; those of bodies shared with the document before are not computed again.
-fn keys(unit: &front::Unit, text: &Text, before: Option<&Doc>) -> Vec<Key> {
-    let known: rustc_hash::FxHashMap<*const term::Body, Key> = before
+fn keys(unit: &front::Unit, text: &Text, before: Option<&Doc>) -> Vec<Option<Key>> {
+    let known: FxHashMap<*const Body, Option<Key>> = before
         .map(|d| {
             let bodies = d.inner.unit.items.iter().map(|i| Arc::as_ptr(&i.body));
             bodies.zip(d.inner.keys.iter().copied()).collect()
         })
         .unwrap_or_default();
-    unit.items
-        .iter()
-        .map(|item| {
-            let new = || Key { meaning: item.body.hash, text: text.hash_of(item.span) };
-            // the document before still holds its bodies, so an equal address is the same body
-            known.get(&Arc::as_ptr(&item.body)).copied().unwrap_or_else(new)
-        })
-        .collect()
+    let new = |item: &front::Item| {
+        item.body.loops(item.body.root).next()?;
+        Some(Key { meaning: item.body.hash, text: text.hash_of(item.span) })
+    };
+    // the document before still holds its bodies, so an equal address is the same body
+    let key = |item: &front::Item| {
+        let known = known.get(&Arc::as_ptr(&item.body)).copied();
+        known.unwrap_or_else(|| new(item))
+    };
+    unit.items.iter().map(key).collect()
 }

@@ -102,7 +102,7 @@ pub fn offload(
         match one(doc, findings, finding, cancel) {
             Ok(part) => parts.push((finding, part)),
             Err(Refused::Because(why)) if chosen.len() > 1 => {
-                notes.push(format!("The loop on line {} is left as it is: {why}", finding.report.line));
+                notes.push(format!("The loop on line {} is left as it is. {why}", finding.report.line));
             }
             Err(refused) => return Err(refused),
         }
@@ -144,6 +144,9 @@ struct Part {
 fn one(doc: &Doc, findings: &Findings, finding: &LoopFinding, cancel: &CancelToken) -> Result<Part, Refused> {
     let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
     let l = place.of(finding.id);
+    if !crate::lints::is_parallel(l) {
+        return Err(Refused::Because(crate::hints::sentence(&place, finding.id)));
+    }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
     let facts = analysis::offload(place.body(), &place.facts, finding.id, collapse, &budget);

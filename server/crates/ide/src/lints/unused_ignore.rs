@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use front::{Directive, DirectiveKind};
+use base::Span;
+use front::DirectiveKind;
 
 use super::{diagnostic, lint, Find, Lint, Said};
 use crate::place::one_line;
@@ -34,32 +35,30 @@ fn unused_ignore(code: Option<&str>) -> Said {
     Said { message, tags: vec![Tag::Unnecessary], ..Said::default() }
 }
 
+/// A suppression comment.
+struct Ignore<'a> {
+    span: Span,
+    /// 0-based: its own, and the next that holds code.
+    lines: [u32; 2],
+    /// All, where it names none.
+    codes: &'a [Arc<str>],
+    /// Per code, or one entry where it names none.
+    used: Vec<bool>,
+}
+
 /// Leaves out what is suppressed and adds a finding for each suppression that did nothing.
 pub(super) fn suppress(doc: &Doc, settings: &Settings, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let ignores: Vec<(&Directive, &[Arc<str>])> = doc
-        .unit()
-        .directives
-        .iter()
-        .filter_map(|d| match &d.kind {
-            DirectiveKind::Ignore(codes) => Some((d, codes.as_slice())),
-            _ => None,
-        })
-        .collect();
+    let mut ignores = ignores(doc);
     if ignores.is_empty() {
         return found;
     }
-    // per suppression, per code (one entry where it names none)
-    let mut used: Vec<Vec<bool>> = ignores.iter().map(|(_, codes)| vec![false; codes.len().max(1)]).collect();
     let mut kept = Vec::with_capacity(found.len());
     for diagnostic in found {
         let line = doc.text().line_of(diagnostic.span.start);
         let mut suppressed = false;
-        for ((directive, codes), used) in ignores.iter().zip(&mut used) {
-            if !covers(doc, directive, line) {
-                continue;
-            }
-            for (k, used) in used.iter_mut().enumerate() {
-                if codes.get(k).is_none_or(|c| **c == *diagnostic.code) {
+        for ignore in ignores.iter_mut().filter(|i| i.lines.contains(&line)) {
+            for (k, used) in ignore.used.iter_mut().enumerate() {
+                if ignore.codes.get(k).is_none_or(|c| **c == *diagnostic.code) {
                     *used = true;
                     suppressed = true;
                 }
@@ -69,26 +68,33 @@ pub(super) fn suppress(doc: &Doc, settings: &Settings, found: Vec<Diagnostic>) -
             kept.push(diagnostic);
         }
     }
-    for ((directive, codes), used) in ignores.iter().zip(&used) {
-        for (k, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
-            let code = codes.get(k).map(|c| &**c);
-            kept.push(diagnostic(&LINT, settings, directive.span, unused_ignore(code)));
+    for ignore in &ignores {
+        for (k, _) in ignore.used.iter().enumerate().filter(|(_, used)| !**used) {
+            let code = ignore.codes.get(k).map(|c| &**c);
+            kept.push(diagnostic(&LINT, settings, ignore.span, unused_ignore(code)));
         }
     }
     kept
 }
 
-/// Whether a suppression speaks of this line (0-based): its own, and the next that holds code.
-fn covers(doc: &Doc, directive: &Directive, line: u32) -> bool {
-    line == directive.line || line == doc.text().line_of(after_directives(doc, directive.before))
-}
-
-/// The next token, past the pragmas that stand there: a suppression above a marked loop speaks of the loop.
-fn after_directives(doc: &Doc, mut at: u32) -> u32 {
-    for d in &doc.unit().directives {
-        if d.span.start == at && d.before > at {
-            at = d.before;
+fn ignores(doc: &Doc) -> Vec<Ignore<'_>> {
+    let directives = &doc.unit().directives;
+    let mut ignores = Vec::new();
+    for (k, d) in directives.iter().enumerate() {
+        let DirectiveKind::Ignore(codes) = &d.kind else { continue };
+        // past the pragmas that stand there: a suppression above a marked loop speaks of the loop
+        let mut next = d.before;
+        for later in directives.iter().skip(k + 1) {
+            if later.span.start == next && later.before > next {
+                next = later.before;
+            }
         }
+        ignores.push(Ignore {
+            span: d.span,
+            lines: [d.line, doc.text().line_of(next)],
+            codes,
+            used: vec![false; codes.len().max(1)],
+        });
     }
-    at
+    ignores
 }

@@ -44,7 +44,8 @@ fn check_edit(code: &str, id: &str, expected: Expect) {
         Ok(Resolved::Show { title, markdown }) => format!("{title}\n{markdown}\n"),
         Err(e) => format!("{e:?}\n"),
     };
-    expected.assert_eq(&out);
+    // line ends are part of an edit
+    expected.assert_eq(&out.replace('\r', "<CR>"));
 }
 
 const CLEAR: &str = "void f(int n, float *a) {\n    f$0or (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n";
@@ -173,11 +174,11 @@ fn ignore() {
         "void f(int n, float *a) {\r\n\tf$0or (int i = 1; i < n; i++)\r\n\t\ta[i] = a[i - 1];\r\n}\r\n",
         "ignore:",
         expect![[r#"
-            void f(int n, float *a) {
-            	// warpwright: ignore[carried-dependence]
-            	for (int i = 1; i < n; i++)
-            		a[i] = a[i - 1];
-            }
+            void f(int n, float *a) {<CR>
+            	// warpwright: ignore[carried-dependence]<CR>
+            	for (int i = 1; i < n; i++)<CR>
+            		a[i] = a[i - 1];<CR>
+            }<CR>
         "#]],
     );
 }

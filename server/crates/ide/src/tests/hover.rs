@@ -24,7 +24,7 @@ fn on_a_parallel_nest() {
 
             - on the GPU: one thread per iteration across 2 nested loops (`i` and `j`), `n * m` threads in blocks of 256
             - because: no iteration writes a cell that another one reads or writes
-            - condition `bounds(0<=j<m)`: `j` is never outside its dimension of length `m` (checked before the launch, else the loop runs as it is)
+            - condition `bounds(0<=j<m)`: `j` is never outside its dimension of length `m` (proved)
             - condition `no-alias(a,b)`: `a` and `b` do not overlap (checked before the launch, else the loop runs as it is)
             => "for (int i = 0; i < n; i++)"
         "#]],

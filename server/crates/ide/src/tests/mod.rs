@@ -6,8 +6,10 @@ mod hover;
 mod incremental;
 mod lints;
 mod messages;
+mod offloading;
 mod pages;
 mod reports;
+mod robust;
 mod words;
 
 use base::{CancelToken, Span};

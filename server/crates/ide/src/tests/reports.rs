@@ -25,12 +25,12 @@ fn a_parallel_nest() {
                 end_line: 4,
                 end_column: 28,
                 function: "f",
-                verdict: "independent",
+                verdict: "unknown",
                 conditions: [
                     ConditionReport {
                         kind: "bounds",
                         text: "bounds(0<=j<m)",
-                        met_by: "run-time check",
+                        met_by: "proof",
                     },
                     ConditionReport {
                         kind: "no-alias",
@@ -43,19 +43,15 @@ fn a_parallel_nest() {
                 ],
                 reductions: [],
                 dependences: [],
-                obstacles: [],
-                thread_map: Some(
-                    ThreadMapReport {
-                        dimension: 2,
-                        maps: [
-                            (
-                                "S1",
-                                "(i, j)",
-                            ),
-                        ],
-                        threads: "n * ((m + 1) / 2)",
+                obstacles: [
+                    ObstacleReport {
+                        kind: "needs-promise",
+                        text: "only you can know that `j` is never outside its dimension of length `m` (bounds(0<=j<m), line 4)",
+                        line: 4,
+                        column: 13,
                     },
-                ),
+                ],
+                thread_map: None,
             }
             f#1 LoopReport {
                 line: 3,
@@ -63,12 +59,12 @@ fn a_parallel_nest() {
                 end_line: 4,
                 end_column: 28,
                 function: "f",
-                verdict: "independent",
+                verdict: "unknown",
                 conditions: [
                     ConditionReport {
                         kind: "bounds",
                         text: "bounds(0<=j<m)",
-                        met_by: "run-time check",
+                        met_by: "proof",
                     },
                     ConditionReport {
                         kind: "no-alias",
@@ -79,19 +75,15 @@ fn a_parallel_nest() {
                 private: [],
                 reductions: [],
                 dependences: [],
-                obstacles: [],
-                thread_map: Some(
-                    ThreadMapReport {
-                        dimension: 1,
-                        maps: [
-                            (
-                                "S1",
-                                "j",
-                            ),
-                        ],
-                        threads: "(m + 1) / 2",
+                obstacles: [
+                    ObstacleReport {
+                        kind: "needs-promise",
+                        text: "only you can know that `j` is never outside its dimension of length `m` (bounds(0<=j<m), line 4)",
+                        line: 4,
+                        column: 13,
                     },
-                ),
+                ],
+                thread_map: None,
             }
         "#]],
     );
