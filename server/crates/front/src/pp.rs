@@ -217,6 +217,8 @@ impl Macros {
             "__STDC_VERSION__" => Some(!cuda),
             "__STDC__" | "__linux__" | "__linux" | "__unix__" | "__LP64__" => Some(true),
             "_WIN32" | "_WIN64" | "_MSC_VER" | "__APPLE__" | "__CYGWIN__" | "__MINGW32__" => Some(false),
+            // kernels are read as nvcc reads them, and host files that we rewrote as they are built with CUDA
+            "__CUDACC_RTC__" | "WW_NO_CUDA" => Some(false),
             _ if self.project_header => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),
             _ if name.starts_with("__") || is_reserved(name) => None,
