@@ -33,7 +33,12 @@ fn malformed_messages_are_answered_and_the_session_goes_on() {
         client.send_raw(bytes.as_bytes());
         // a good message behind the bad one is heard
         client.notify("$/unknown", json!({}));
-        assert_eq!(nameless_error(&mut client)["code"], code, "{}", bytes.chars().take(60).collect::<String>());
+        assert_eq!(
+            nameless_error(&mut client)["code"],
+            code,
+            "{}",
+            bytes.chars().take(60).collect::<String>()
+        );
     }
     client.send_raw(b"Content-Length: 5\r\n\r\n\xff\xfe\xfd\xfc\xfb");
     assert_eq!(nameless_error(&mut client)["code"], -32700);
@@ -119,7 +124,8 @@ fn a_client_that_does_not_read_is_served_when_it_reads_again() {
         stdin.write_all(frame.as_bytes()).expect("the server reads though nobody reads what it writes");
     };
     let request = |id: i64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    let notification = |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params});
+    let notification =
+        |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params});
     send(request(0, "initialize", json!({"capabilities": {}})));
     send(notification("initialized", json!({})));
     let text = SAXPY.repeat(20);
@@ -129,7 +135,10 @@ fn a_client_that_does_not_read_is_served_when_it_reads_again() {
     for round in 1..=ROUNDS {
         let change = json!({"text": " ", "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}});
         let version = json!({"uri": URI, "version": round + 1});
-        send(notification("textDocument/didChange", json!({"textDocument": version, "contentChanges": [change]})));
+        send(notification(
+            "textDocument/didChange",
+            json!({"textDocument": version, "contentChanges": [change]}),
+        ));
         send(request(round, "textDocument/codeLens", json!({"textDocument": {"uri": URI}})));
     }
     let rss = rss_mib(child.id());
@@ -199,15 +208,27 @@ fn random_bytes_end_in_an_exit() {
         random
     };
     let words: [&[u8]; 12] = [
-        b"Content-Length: ", b"\r\n\r\n", b"{\"jsonrpc\":\"2.0\",", b"\"id\":1,", b"\"method\":\"initialize\"}", b"\r\n",
-        b"17", b"99999999999999999999", b"\xff\x00", b"{}", b"\"method\":\"exit\"", b"content-length:2\r\n\r\n{}",
+        b"Content-Length: ",
+        b"\r\n\r\n",
+        b"{\"jsonrpc\":\"2.0\",",
+        b"\"id\":1,",
+        b"\"method\":\"initialize\"}",
+        b"\r\n",
+        b"17",
+        b"99999999999999999999",
+        b"\xff\x00",
+        b"{}",
+        b"\"method\":\"exit\"",
+        b"content-length:2\r\n\r\n{}",
     ];
     for round in 0..40 {
         let mut bytes = Vec::new();
         for _ in 0..next() % 60 {
             match next() % 3 {
                 0 => bytes.extend((0..next() % 40).map(|_| next() as u8)),
-                _ => bytes.extend_from_slice(words.get(next() as usize % words.len()).copied().unwrap_or(b"")),
+                _ => {
+                    bytes.extend_from_slice(words.get(next() as usize % words.len()).copied().unwrap_or(b""))
+                }
             }
         }
         let mut child = server()

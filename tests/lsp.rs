@@ -67,7 +67,8 @@ fn what_is_advertised_follows_the_client() {
         assert!(capabilities.get(absent).is_none(), "{absent}");
     }
     drop(client);
-    let caps = json!({"general": {"positionEncodings": ["utf-16", "utf-8"]}, "textDocument": {"diagnostic": {}}});
+    let caps =
+        json!({"general": {"positionEncodings": ["utf-16", "utf-8"]}, "textDocument": {"diagnostic": {}}});
     let client = Client::start(&caps);
     assert_eq!(client.init["capabilities"]["positionEncoding"], "utf-8");
     assert!(client.init["capabilities"].get("diagnosticProvider").is_some());
@@ -121,7 +122,8 @@ fn two_thousand_edits_in_order() {
 fn positions_in_all_encodings_with_astral_characters_and_crlf() {
     // an astral character: 4 bytes, 2 UTF-16 units, 1 scalar value
     let text = "void f(int n, float *x) {\r\n    /* 😀é */ for (int i = 0; i < n; i++)\r\n        x[i] = 2 * x[i];\r\n}\r\n";
-    for (encoding, column) in [("utf-8", 4 + 6 + 6 + 1), ("utf-16", 4 + 6 + 3 + 1), ("utf-32", 4 + 6 + 2 + 1)] {
+    for (encoding, column) in [("utf-8", 4 + 6 + 6 + 1), ("utf-16", 4 + 6 + 3 + 1), ("utf-32", 4 + 6 + 2 + 1)]
+    {
         let mut caps = full_caps();
         caps["general"] = json!({"positionEncodings": [encoding]});
         let mut client = Client::start(&caps);
@@ -150,7 +152,8 @@ fn an_action_is_made_when_it_is_resolved_and_only_for_its_text() {
     let mut texts = HashMap::from([(URI.to_owned(), SAXPY.to_owned())]);
     apply(&resolved["edit"], &mut texts);
     assert_eq!(texts.len(), 2, "{resolved:#}");
-    let kernel = texts.iter().find(|(uri, _)| uri.ends_with(".cu")).map(|(_, text)| text.clone()).unwrap_or_default();
+    let kernel =
+        texts.iter().find(|(uri, _)| uri.ends_with(".cu")).map(|(_, text)| text.clone()).unwrap_or_default();
     assert!(kernel.contains("__global__"), "{kernel}");
     let versioned = resolved["edit"]["documentChanges"].as_array().into_iter().flatten();
     assert!(versioned.clone().any(|c| c["textDocument"]["version"] == 1), "{resolved:#}");
@@ -166,8 +169,10 @@ fn an_action_is_made_when_it_is_resolved_and_only_for_its_text() {
     for stale in [mark, offload] {
         assert_eq!(client.refused("codeAction/resolve", stale)["code"], -32801);
     }
-    let only = |kind: &str| json!({"textDocument": {"uri": URI}, "context": {"diagnostics": [], "only": [kind]},
-        "range": {"start": {"line": 2, "character": 6}, "end": {"line": 2, "character": 6}}});
+    let only = |kind: &str| {
+        json!({"textDocument": {"uri": URI}, "context": {"diagnostics": [], "only": [kind]},
+        "range": {"start": {"line": 2, "character": 6}, "end": {"line": 2, "character": 6}}})
+    };
     let marks = client.request("textDocument/codeAction", only("refactor.rewrite.warpwright.mark"));
     assert_eq!(marks.as_array().map(Vec::len), Some(1), "{marks:#}");
     let none = client.request("textDocument/codeAction", only("source.organizeImports"));
@@ -191,7 +196,8 @@ fn commands_do_what_actions_do() {
     let shown = client.request("workspace/executeCommand", run("warpwright.explain", &here));
     assert!(shown["markdown"].as_str().is_some_and(|m| !m.is_empty()), "{shown:#}");
     client.wait_notification("window/showMessage");
-    let page = client.request("workspace/executeCommand", run("warpwright.explain", &json!({"code": "parallel-loop"})));
+    let page = client
+        .request("workspace/executeCommand", run("warpwright.explain", &json!({"code": "parallel-loop"})));
     assert!(page["markdown"].is_string());
     let facts = client.request("workspace/executeCommand", run("warpwright.showDependences", &here));
     assert_eq!(facts["verdict"], "independent");
@@ -214,7 +220,10 @@ fn verify_shows_progress_and_an_outcome() {
     let mut client = Client::start(&full_caps());
     client.open(URI, SAXPY);
     let argument = json!({"uri": URI, "line": 1});
-    let done = client.request("workspace/executeCommand", json!({"command": "warpwright.verify", "arguments": [argument]}));
+    let done = client.request(
+        "workspace/executeCommand",
+        json!({"command": "warpwright.verify", "arguments": [argument]}),
+    );
     let report = &done["reports"][0];
     assert_eq!(report["function"].as_str().map(|f| !f.is_empty()), Some(true), "{done:#}");
     let begin = client.wait_notification("$/progress");
@@ -238,7 +247,10 @@ fn a_client_that_cannot_create_files_gets_them_written() {
     client.open(&uri, SAXPY);
     let actions = client.actions(&uri, 1, 6);
     let offload = action(&actions, "offload").clone();
-    assert!(offload.get("edit").is_none() && offload["command"]["command"] == "warpwright.offload", "{offload:#}");
+    assert!(
+        offload.get("edit").is_none() && offload["command"]["command"] == "warpwright.offload",
+        "{offload:#}"
+    );
     let run = json!({"command": "warpwright.offload", "arguments": offload["command"]["arguments"]});
 
     // refused by the editor: nothing stays behind
@@ -248,7 +260,8 @@ fn a_client_that_cannot_create_files_gets_them_written() {
 
     client.apply_answer = json!({"applied": true});
     let done = client.request("workspace/executeCommand", run.clone());
-    let created = done["created"][0].as_str().and_then(|u| u.strip_prefix("file://")).expect("a file").to_owned();
+    let created =
+        done["created"][0].as_str().and_then(|u| u.strip_prefix("file://")).expect("a file").to_owned();
     assert!(std::fs::read_to_string(&created).expect("written").contains("__global__"));
     let edit = client.applied.pop().expect("the document's part");
     assert!(edit.get("documentChanges").is_none(), "{edit:#}");
@@ -290,7 +303,10 @@ fn a_plain_client_gets_plain_text() {
     assert!(diagnostics.iter().all(|d| d.get("relatedInformation").is_none()));
     let hover = client.hover(URI, 1, 6);
     assert_eq!(hover["contents"]["kind"], "plaintext");
-    assert!(hover["contents"]["value"].as_str().is_some_and(|v| !v.contains("**") && !v.contains('`')), "{hover:#}");
+    assert!(
+        hover["contents"]["value"].as_str().is_some_and(|v| !v.contains("**") && !v.contains('`')),
+        "{hover:#}"
+    );
     // no literals: commands
     let actions = client.actions(URI, 1, 6);
     assert!(actions.iter().all(|a| a["command"].is_string()), "{actions:#?}");

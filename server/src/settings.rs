@@ -172,7 +172,9 @@ impl Settings {
 
     /// The part that changes findings.
     pub fn to_ide(&self) -> ide::Settings {
-        ide::Settings { levels: self.levels.iter().map(|(code, level)| (code.clone(), level.to_ide())).collect() }
+        ide::Settings {
+            levels: self.levels.iter().map(|(code, level)| (code.clone(), level.to_ide())).collect(),
+        }
     }
 
     /// The part that changes how documents are read.
@@ -233,7 +235,9 @@ fn overlay(full: &mut Value, path: &mut Vec<String>, value: &Value, complaints: 
     }
     set(full, &pointer, value.clone());
     if let Err(e) = serde_json::from_value::<Settings>(full.clone()) {
-        complaints.push(format!("The setting `warpwright.{name}` is not usable ({e}); its default, {place}, is used."));
+        complaints.push(format!(
+            "The setting `warpwright.{name}` is not usable ({e}); its default, {place}, is used."
+        ));
         set(full, &pointer, place);
     }
 }
@@ -246,7 +250,8 @@ fn set(full: &mut Value, pointer: &str, value: Value) {
 
 /// The JSON schema of all settings under their full names, in the order of [`Settings`].
 pub fn schema() -> Value {
-    let generator = schemars::generate::SchemaSettings::draft07().with(|s| s.inline_subschemas = true).into_generator();
+    let generator =
+        schemars::generate::SchemaSettings::draft07().with(|s| s.inline_subschemas = true).into_generator();
     let root = generator.into_root_schema_for::<Settings>().to_value();
     let defaults = json!(Settings::default());
     let mut properties = Map::new();

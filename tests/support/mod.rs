@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ void saxpy(int n, float a, const float *restrict x, float *restrict y) {
 
 pub fn server() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpwright"));
-    command.env_remove("WARPWRIGHT_LOG");
+    command.env_remove("WARPWRIGHT_LOG").env("RUST_BACKTRACE", "0");
     command
 }
 
@@ -206,7 +206,9 @@ impl Client {
     fn take_in(&mut self) {
         let message = match self.messages.recv_timeout(PATIENCE) {
             Ok(message) => message,
-            Err(RecvTimeoutError::Timeout) => panic!("nothing came for {PATIENCE:?}; unanswered: {:?}", self.open),
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("nothing came for {PATIENCE:?}; unanswered: {:?}", self.open)
+            }
             Err(RecvTimeoutError::Disconnected) => panic!("the server is gone; unanswered: {:?}", self.open),
         };
         let method = message["method"].as_str().map(str::to_owned);
@@ -358,7 +360,10 @@ pub fn apply(edit: &Value, texts: &mut HashMap<String, String>) {
     for (uri, mut edits) in parts {
         let text = texts.get_mut(&uri).expect("a known document");
         let key = |e: &Value| {
-            (e["range"]["start"]["line"].as_u64().expect("line"), e["range"]["start"]["character"].as_u64().expect("c"))
+            (
+                e["range"]["start"]["line"].as_u64().expect("line"),
+                e["range"]["start"]["character"].as_u64().expect("c"),
+            )
         };
         edits.sort_by_key(key);
         for edit in edits.iter().rev() {

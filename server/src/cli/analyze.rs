@@ -74,7 +74,8 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
         Format::Github => report::github(&reports),
     })?;
     let level = args.fail_on.severity();
-    let found = reports.iter().flat_map(|r| &r.findings.diagnostics).any(|d| level.is_some_and(|l| d.severity >= l));
+    let found =
+        reports.iter().flat_map(|r| &r.findings.diagnostics).any(|d| level.is_some_and(|l| d.severity >= l));
     Ok(match (failed, found) {
         (true, _) => Done::Code(2),
         (false, true) => Done::Found,

@@ -24,10 +24,14 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Say of every loop whether its iterations can run at once, and why not
-    #[command(after_help = "Exit status: 0 nothing at or above the failing level, 1 findings, 2 could not run.")]
+    #[command(
+        after_help = "Exit status: 0 nothing at or above the failing level, 1 findings, 2 could not run."
+    )]
     Analyze(analyze::AnalyzeArgs),
     /// Rewrite loops into CUDA kernels with their host code
-    #[command(after_help = "Exit status: 0 files written, 1 refused (the reason is printed), 2 could not run.")]
+    #[command(
+        after_help = "Exit status: 0 files written, 1 refused (the reason is printed), 2 could not run."
+    )]
     Offload(offload::OffloadArgs),
     /// Run the kernels of a file beside its loops and compare
     #[command(after_help = "Exit status: 0 equal, 1 different or refused, 2 could not run.")]
@@ -81,8 +85,25 @@ pub enum Done {
     Code(u8),
 }
 
+/// Deeply nested input recurses in parsers and printers.
+const STACK_BYTES: usize = 256 * 1024 * 1024;
+
 pub fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let thread = std::thread::Builder::new().name("ww-main".to_owned()).stack_size(STACK_BYTES);
+    // a panic has already said what it had to say
+    match thread.spawn(move || run(command)).map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(_)) => ExitCode::from(2),
+        Err(e) => {
+            note(&format!("error: no thread could be started: {e}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> ExitCode {
+    let outcome = match command {
         Command::Analyze(args) => analyze::run(&args),
         Command::Offload(args) => offload::run(&args),
         Command::Verify(args) => verify::run(&args),

@@ -59,7 +59,8 @@ pub fn text(reports: &[FileReport]) -> String {
 
 fn finding(out: &mut String, report: &FileReport, d: &ide::Diagnostic) {
     let [line, column, end_line, end_column] = report.place(d.span, PositionEncoding::Utf8);
-    let _ = writeln!(out, "{}:{line}:{column}: {}[{}]: {}", report.path(), d.severity.name(), d.code, d.message);
+    let _ =
+        writeln!(out, "{}:{line}:{column}: {}[{}]: {}", report.path(), d.severity.name(), d.code, d.message);
     let source = report.doc.text().line(line - 1).into_owned();
     let number = line.to_string();
     let shown: String = source.chars().take(SHOWN_LINE_CHARS).collect::<String>().trim_end().to_owned();
@@ -193,7 +194,15 @@ pub fn json(reports: &[FileReport]) -> anyhow::Result<String> {
 
 fn diagnostic_json<'a>(report: &FileReport, d: &'a ide::Diagnostic) -> Diagnostic<'a> {
     let [line, column, end_line, end_column] = report.place(d.span, PositionEncoding::Utf8);
-    Diagnostic { code: d.code, severity: d.severity.name(), line, column, end_line, end_column, message: &d.message }
+    Diagnostic {
+        code: d.code,
+        severity: d.severity.name(),
+        line,
+        column,
+        end_line,
+        end_column,
+        message: &d.message,
+    }
 }
 
 /// One loop as in the JSON contract; the editor's `showDependences` answers it too.
@@ -282,7 +291,10 @@ pub fn sarif(reports: &[FileReport]) -> anyhow::Result<String> {
     // where there are too many, the grave ones stay
     if results.len() > SARIF_MAX_RESULTS {
         results.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
-        super::note(&format!("note: only the gravest {SARIF_MAX_RESULTS} of {} results are listed.", results.len()));
+        super::note(&format!(
+            "note: only the gravest {SARIF_MAX_RESULTS} of {} results are listed.",
+            results.len()
+        ));
         results.truncate(SARIF_MAX_RESULTS);
     }
     let rules: Vec<Value> = ide::codes()
@@ -303,7 +315,9 @@ fn sarif_uri(report: &FileReport) -> String {
     let mut uri = String::new();
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte))
+            }
             _ => {
                 let _ = write!(uri, "%{byte:02X}");
             }

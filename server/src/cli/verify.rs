@@ -43,14 +43,16 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     let report = analyze::analyze(input, &args.source.options(), &memo)?;
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
-        note(&format!("{}: no loop here can be offloaded, so there is nothing to verify.", args.file.display()));
+        note(&format!(
+            "{}: no loop here can be offloaded, so there is nothing to verify.",
+            args.file.display()
+        ));
         return Ok(Done::Found);
     }
     let options = ide::VerifyOptions { cases: args.cases, seed: args.seed, ..Default::default() };
     let mut all_same = true;
     for which in &whiches {
-        let reports =
-            ide::verify(&report.doc, &report.findings, &memo, which, &options, &CancelToken::new());
+        let reports = ide::verify(&report.doc, &report.findings, &memo, which, &options, &CancelToken::new());
         if reports.is_empty() {
             all_same = false;
             note(&super::offload::refusal(&ide::Refused::Stale, which, &report.findings));

@@ -8,10 +8,10 @@ use serde_json::json;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::ls_types as lsp;
 
+use super::document::range_from_lsp;
 use super::document::{Analyzed, View};
 use super::edits::{self, Plan};
 use super::host::Context;
-use super::document::range_from_lsp;
 
 /// What an action carries from its listing to its making.
 #[derive(Serialize, Deserialize, Debug, Clone)]
@@ -22,7 +22,11 @@ pub struct ActionData {
 }
 
 /// The actions at a range.
-pub fn list(context: &Context, range: lsp::Range, only: Option<&[lsp::CodeActionKind]>) -> lsp::CodeActionResponse {
+pub fn list(
+    context: &Context,
+    range: lsp::Range,
+    only: Option<&[lsp::CodeActionKind]>,
+) -> lsp::CodeActionResponse {
     let view = &context.view;
     let Some(analyzed) = &view.analyzed else { return Vec::new() };
     let span = view.text.span_of(range_from_lsp(range), context.caps.encoding);

@@ -162,7 +162,8 @@ fn refused(refusal: Refusal) -> Error {
 }
 
 pub fn failed_inside() -> Error {
-    let message = "The work on this request failed inside the server; its log says where. The session goes on.";
+    let message =
+        "The work on this request failed inside the server; its log says where. The session goes on.";
     Error { code: ErrorCode::InternalError, message: message.into(), data: None }
 }
 
@@ -227,7 +228,8 @@ impl LanguageServer for Backend {
     }
 
     async fn hover(&self, params: lsp::HoverParams) -> Result<Option<lsp::Hover>> {
-        let lsp::TextDocumentPositionParams { text_document, position } = params.text_document_position_params;
+        let lsp::TextDocumentPositionParams { text_document, position } =
+            params.text_document_position_params;
         let find = move |context: &Context| {
             let view = &context.view;
             let Some(analyzed) = &view.analyzed else { return Ok(None) };
@@ -296,7 +298,8 @@ impl LanguageServer for Backend {
         let range = params.range;
         let list = move |context: &Context| {
             let (view, caps) = (&context.view, &context.caps);
-            let Some(analyzed) = view.analyzed.as_ref().filter(|_| context.settings.inlay_hints.enable) else {
+            let Some(analyzed) = view.analyzed.as_ref().filter(|_| context.settings.inlay_hints.enable)
+            else {
                 return Ok(None);
             };
             let span = view.text.span_of(range_from_lsp(range), caps.encoding);
@@ -325,7 +328,7 @@ impl LanguageServer for Backend {
         let report = move |context: &Context| {
             let items = context.view.diagnostics.as_ref().clone();
             // the same list has the same name, in whatever version of the text
-            let result_id = format!("{:x}", ContentHash::of(&json!(items).to_string()).0);
+            let result_id = format!("{:x}", ContentHash::of(&context.view.rendered).0);
             Ok(if before.as_ref() == Some(&result_id) {
                 unchanged(result_id)
             } else {

@@ -77,7 +77,8 @@ impl Caps {
 
 /// UTF-8 where the client offers it, else UTF-16 (which every client must know), else what it offers.
 fn encoding(params: &InitializeParams) -> PositionEncoding {
-    let offered = params.capabilities.general.as_ref().and_then(|g| g.position_encodings.clone()).unwrap_or_default();
+    let offered =
+        params.capabilities.general.as_ref().and_then(|g| g.position_encodings.clone()).unwrap_or_default();
     let offered: Vec<PositionEncoding> =
         offered.iter().filter_map(|kind| PositionEncoding::from_name(kind.as_str())).collect();
     [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32]
@@ -107,7 +108,9 @@ pub fn server_capabilities(caps: &Caps) -> ServerCapabilities {
         text_document_sync: Some(lsp::TextDocumentSyncCapability::Options(lsp::TextDocumentSyncOptions {
             open_close: Some(true),
             change: Some(lsp::TextDocumentSyncKind::INCREMENTAL),
-            save: Some(lsp::TextDocumentSyncSaveOptions::SaveOptions(lsp::SaveOptions { include_text: Some(false) })),
+            save: Some(lsp::TextDocumentSyncSaveOptions::SaveOptions(lsp::SaveOptions {
+                include_text: Some(false),
+            })),
             ..Default::default()
         })),
         hover_provider: Some(lsp::HoverProviderCapability::Simple(true)),

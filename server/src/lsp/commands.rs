@@ -48,7 +48,8 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         return Err(Error::invalid_params(format!("There is no command {}.", params.command)));
     };
     if verb == "profile" {
-        let why = "Profiling is not supported yet: this version launches no kernels on a GPU. Use the command \
+        let why =
+            "Profiling is not supported yet: this version launches no kernels on a GPU. Use the command \
                    warpwright.verify to compare results in the simulator.";
         return Err(failed(why.to_owned()));
     }
@@ -63,7 +64,9 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
     match verb {
         "offload" | "mark" | "unmark" | "explain" => {
             let verb = verb.to_owned();
-            let made = backend.ask(uri, Need::ThisText, move |context| find_and_make(context, &verb, &target)).await?;
+            let made = backend
+                .ask(uri, Need::ThisText, move |context| find_and_make(context, &verb, &target))
+                .await?;
             carry_out(backend, made).await
         }
         "showDependences" => {
@@ -157,7 +160,9 @@ fn find_and_make(context: &Context, verb: &str, target: &Target) -> Result<Made>
             }
         }
     }
-    Err(failed(reason.unwrap_or_else(|| format!("There is nothing to {verb} here. Put the cursor on a loop."))))
+    Err(failed(
+        reason.unwrap_or_else(|| format!("There is nothing to {verb} here. Put the cursor on a loop.")),
+    ))
 }
 
 /// Has the client apply an edit, or show a text.
@@ -205,7 +210,8 @@ async fn verify(
 ) -> Result<Option<Value>> {
     let caps = backend.caps.get().cloned().unwrap_or_default();
     let cancel = CancelToken::new();
-    let progress = Progress::begin(backend, &caps, token, "Verifying the kernel against the loop", &cancel).await;
+    let progress =
+        Progress::begin(backend, &caps, token, "Verifying the kernel against the loop", &cancel).await;
     let (reply, answer) = oneshot::channel();
     let stop = cancel.clone();
     // a request that is cancelled drops this guard and so ends the work
@@ -213,8 +219,7 @@ async fn verify(
     backend.pool.long(Box::new(move || {
         let which = ide::Which::Key(key);
         let options = ide::VerifyOptions::default();
-        let reports =
-            ide::verify(&analyzed.doc, &analyzed.findings, &analyzed.memo, &which, &options, &stop);
+        let reports = ide::verify(&analyzed.doc, &analyzed.findings, &analyzed.memo, &which, &options, &stop);
         let _ = reply.send((reports, stop.is_cancelled()));
     }));
     let answer = answer.await;
@@ -255,7 +260,8 @@ pub fn sentence(report: &ide::VerifyReport) -> String {
         ),
         ide::Outcome::Different => {
             let bad = report.cases.iter().find_map(|c| Some((&c.input, c.difference.as_ref()?)));
-            let bad = bad.map(|(input, difference)| format!(" For {input}: {difference}")).unwrap_or_default();
+            let bad =
+                bad.map(|(input, difference)| format!(" For {input}: {difference}")).unwrap_or_default();
             format!("{what}: the kernel does NOT compute what the loop computes.{bad}")
         }
         ide::Outcome::NotTried(why) => format!("{what}: not verified. {why}"),
@@ -334,7 +340,8 @@ impl Drop for Progress<'_> {
 }
 
 fn send(outgoing: &Outgoing, token: &lsp::ProgressToken, value: &Value) {
-    outgoing.send(&json!({"jsonrpc": "2.0", "method": "$/progress", "params": {"token": token, "value": value}}));
+    outgoing
+        .send(&json!({"jsonrpc": "2.0", "method": "$/progress", "params": {"token": token, "value": value}}));
 }
 
 pub fn token_text(token: &lsp::ProgressToken) -> String {
@@ -369,7 +376,9 @@ fn plain_line(line: &str, out: &mut String) {
     while let Some(c) = chars.next() {
         match c {
             '`' => in_code = !in_code,
-            '\\' if !in_code && chars.peek().is_some_and(char::is_ascii_punctuation) => out.extend(chars.next()),
+            '\\' if !in_code && chars.peek().is_some_and(char::is_ascii_punctuation) => {
+                out.extend(chars.next())
+            }
             '*' if !in_code && chars.peek() == Some(&'*') => drop(chars.next()),
             _ => out.push(c),
         }

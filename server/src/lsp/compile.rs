@@ -79,7 +79,11 @@ pub fn check_marked(view: &View, settings: &Settings, caps: &Caps) -> Option<Vec
 fn original_line(done: &ide::Offloaded, file: &str, line: Option<u32>) -> u32 {
     let loops = || done.loops.iter().filter(|l| l.kernel_file == file);
     let mapped = |line: u32| {
-        loops().flat_map(|l| &l.line_map).filter(|(kernel, _)| *kernel <= line).max().map(|(_, original)| *original)
+        loops()
+            .flat_map(|l| &l.line_map)
+            .filter(|(kernel, _)| *kernel <= line)
+            .max()
+            .map(|(_, original)| *original)
     };
     line.and_then(mapped).or_else(|| loops().map(|l| l.line).next()).unwrap_or(1)
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use base::CancelToken;
-use serde_json::Value;
 use text::{Applied, Position, PositionEncoding, PositionRange, Text};
 use tower_lsp::ls_types as lsp;
 
@@ -28,7 +27,14 @@ pub struct View {
     pub analyzed: Option<Analyzed>,
     /// The same findings in the client's words, ready to be sent.
     pub diagnostics: Arc<Vec<lsp::Diagnostic>>,
+    /// And as JSON: made once, where it delays nobody.
+    pub rendered: Arc<str>,
     pub tier: ide::Tier,
+}
+
+/// Diagnostics as the JSON text that is sent.
+pub fn render(diagnostics: &[lsp::Diagnostic]) -> Arc<str> {
+    serde_json::to_string(diagnostics).unwrap_or_else(|_| "[]".to_owned()).into()
 }
 
 /// A document with its findings; they belong together.
@@ -67,13 +73,20 @@ pub struct Document {
     pub waiting: Vec<Ask>,
     pub panics: u8,
     /// What was last published, to send nothing twice.
-    pub published: Option<(i32, Value)>,
+    pub published: Option<(i32, Arc<str>)>,
     /// What the compiler said of this generation's kernels.
     pub compiled: Option<(u64, Arc<Vec<lsp::Diagnostic>>)>,
 }
 
 impl Document {
-    pub fn open(uri: lsp::Uri, epoch: u64, generation: u64, language_id: &str, version: i32, text: Text) -> Document {
+    pub fn open(
+        uri: lsp::Uri,
+        epoch: u64,
+        generation: u64,
+        language_id: &str,
+        version: i32,
+        text: Text,
+    ) -> Document {
         let name = file_name(&uri);
         let language = ide::Doc::detect(&name, Some(language_id).filter(|id| !id.is_empty()), &text);
         Document {
@@ -151,6 +164,7 @@ impl Document {
             generation: self.generation,
             text: self.text.clone(),
             analyzed: None,
+            rendered: render(&diagnostics),
             diagnostics: Arc::new(diagnostics),
             tier: ide::Tier::Full,
         }

@@ -96,10 +96,15 @@ impl Plan {
             for file in &self.create {
                 let options =
                     lsp::CreateFileOptions { overwrite: Some(false), ignore_if_exists: Some(false) };
-                let create = lsp::CreateFile { uri: file.uri.clone(), options: Some(options), annotation_id: None };
+                let create =
+                    lsp::CreateFile { uri: file.uri.clone(), options: Some(options), annotation_id: None };
                 operations.push(lsp::DocumentChangeOperation::Op(lsp::ResourceOp::Create(create)));
                 let all = lsp::TextEdit { range: lsp::Range::default(), new_text: file.text.clone() };
-                operations.push(lsp::DocumentChangeOperation::Edit(edit_of(file.uri.clone(), None, vec![all])));
+                operations.push(lsp::DocumentChangeOperation::Edit(edit_of(
+                    file.uri.clone(),
+                    None,
+                    vec![all],
+                )));
             }
             operations.push(lsp::DocumentChangeOperation::Edit(document));
             lsp::DocumentChanges::Operations(operations)
@@ -115,7 +120,9 @@ impl Plan {
         for file in &self.create {
             let done = match &file.path {
                 None => Err("the document is not a file; save it first".to_owned()),
-                Some(path) => files::write(path, &file.text, files::Existing::Keep).map_err(|e| e.to_string()),
+                Some(path) => {
+                    files::write(path, &file.text, files::Existing::Keep).map_err(|e| e.to_string())
+                }
             };
             match (done, &file.path) {
                 (Ok(()), Some(path)) => written.push(path.clone()),

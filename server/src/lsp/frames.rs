@@ -204,24 +204,30 @@ mod tests {
 
     #[test]
     fn messages_and_other_headers() {
-        let input = b"Content-Length: 2\r\n\r\n{}Content-Type: x; charset=utf-8\r\ncontent-length:4\r\n\r\ntrue";
+        let input =
+            b"Content-Length: 2\r\n\r\n{}Content-Type: x; charset=utf-8\r\ncontent-length:4\r\n\r\ntrue";
         assert_eq!(frames(input), ["{}", "true"]);
     }
 
     #[test]
     fn rubbish_is_refused_once_and_passed() {
-        let input = b"what is this\r\nmore: of it\r\n\r\nxxContent-Length: nine\r\nContent-Length: 2\r\n\r\n{}";
+        let input =
+            b"what is this\r\nmore: of it\r\n\r\nxxContent-Length: nine\r\nContent-Length: 2\r\n\r\n{}";
         assert_eq!(frames(input), ["! a header line has no colon", "{}"]);
-        assert_eq!(frames(b"Other: 1\r\n\r\nContent-Length: 2\r\n\r\n{}"), ["! the header has no Content-Length", "{}"]);
-        assert_eq!(frames(b"Content-Length: -1\r\n\r\nContent-Length: 2\r\n\r\n{}"), [
-            "! Content-Length is not a number",
-            "{}"
-        ]);
+        assert_eq!(
+            frames(b"Other: 1\r\n\r\nContent-Length: 2\r\n\r\n{}"),
+            ["! the header has no Content-Length", "{}"]
+        );
+        assert_eq!(
+            frames(b"Content-Length: -1\r\n\r\nContent-Length: 2\r\n\r\n{}"),
+            ["! Content-Length is not a number", "{}"]
+        );
     }
 
     #[test]
     fn a_giant_is_refused_and_the_next_message_is_read() {
-        let input = b"Content-Length: 1073741824\r\n\r\n{\"Content-Length: 3\\r\\n\"}Content-Length: 2\r\n\r\n[]";
+        let input =
+            b"Content-Length: 1073741824\r\n\r\n{\"Content-Length: 3\\r\\n\"}Content-Length: 2\r\n\r\n[]";
         let seen = frames(input);
         assert_eq!(seen.len(), 2);
         assert!(seen.first().is_some_and(|s| s.contains("1073741824")), "{seen:?}");

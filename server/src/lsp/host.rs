@@ -17,7 +17,7 @@ use tower_lsp::{ls_types as lsp, Client};
 
 use super::caps::Caps;
 use super::compile;
-use super::document::{Analyzed, Document, Running, View};
+use super::document::{render, Analyzed, Document, Running, View};
 use super::outgoing::Outgoing;
 use super::pool::Pool;
 use super::to_lsp;
@@ -199,7 +199,8 @@ impl Host {
             Ok(text) => text,
             Err(e) => {
                 tracing::error!("{}: {e}", uri.as_str());
-                return self.log(lsp::MessageType::WARNING, &format!("{} is not analyzed: {e}", uri.as_str()));
+                return self
+                    .log(lsp::MessageType::WARNING, &format!("{} is not analyzed: {e}", uri.as_str()));
             }
         };
         if let Some(old) = self.documents.remove(uri.as_str()) {
@@ -237,7 +238,8 @@ impl Host {
         }
         if let Err(e) = changed {
             // the client and we no longer mean the same text: say so instead of answering for another
-            let what = format!("A change of {} could not be applied: {e} Close and open it again.", uri.as_str());
+            let what =
+                format!("A change of {} could not be applied: {e} Close and open it again.", uri.as_str());
             self.log(lsp::MessageType::ERROR, &what);
         }
         self.analyze(uri.as_str());
@@ -254,8 +256,7 @@ impl Host {
         let Some(document) = self.documents.remove(uri.as_str()) else { return };
         abandon(document);
         if !self.caps().pulls_diagnostics {
-            let params = json!({"uri": uri.as_str(), "diagnostics": []});
-            self.tools.outgoing.send_diagnostics(uri.as_str(), &params);
+            self.tools.outgoing.send_diagnostics(uri.as_str(), None, "[]");
         }
     }
 
@@ -365,7 +366,9 @@ impl Host {
 
     fn analyzed(&mut self, outcome: Outcome) {
         let Outcome { uri, epoch, generation, readings, result } = outcome;
-        let Some(document) = self.documents.get_mut(uri.as_str()).filter(|d| d.epoch == epoch) else { return };
+        let Some(document) = self.documents.get_mut(uri.as_str()).filter(|d| d.epoch == epoch) else {
+            return;
+        };
         if document.running.as_ref().is_some_and(|r| r.generation == generation) {
             document.running = None;
         }
@@ -386,7 +389,11 @@ impl Host {
                 document.panics += 1;
                 document.read_afresh();
                 document.wants_full = false;
-                let what = if document.given_up() { "it is left alone until it is opened again" } else { "once more" };
+                let what = if document.given_up() {
+                    "it is left alone until it is opened again"
+                } else {
+                    "once more"
+                };
                 let what = format!("Analyzing {} failed inside the server ({why}): {what}.", uri.as_str());
                 tracing::error!("{what}");
                 self.log(lsp::MessageType::ERROR, &what);
@@ -412,19 +419,18 @@ impl Host {
             Some((_, more)) => {
                 let mut all = view.diagnostics.as_ref().clone();
                 all.extend(more.iter().cloned());
-                Arc::new(View { diagnostics: Arc::new(all), ..view.as_ref().clone() })
+                let rendered = render(&all);
+                Arc::new(View { diagnostics: Arc::new(all), rendered, ..view.as_ref().clone() })
             }
         };
         let waiting = std::mem::take(&mut document.waiting);
-        let diagnostics = json!(*view.diagnostics);
-        let published = Some((view.version, diagnostics.clone()));
+        let published = Some((view.version, view.rendered.clone()));
         let is_news = document.published != published;
         let was_pulled = document.published.is_some();
         document.published = published;
         let worth_telling = view.analyzed.is_some() || !view.diagnostics.is_empty();
         if is_news && worth_telling && !caps.pulls_diagnostics {
-            let params = json!({"uri": uri, "version": view.version, "diagnostics": diagnostics});
-            self.tools.outgoing.send_diagnostics(uri, &params);
+            self.tools.outgoing.send_diagnostics(uri, Some(view.version), &view.rendered);
         }
         if let Some(document) = self.documents.get_mut(uri) {
             document.view = Some(view.clone());
@@ -558,7 +564,9 @@ impl Work {
             return Done { doc, view: None };
         };
         let diagnostics = to_lsp::diagnostics(&findings.diagnostics, &self.text, &self.uri, &self.caps);
+        let rendered = render(&diagnostics);
         let view = View {
+            rendered,
             uri: self.uri,
             version: self.version,
             generation: self.generation,

@@ -47,14 +47,26 @@ pub fn run() -> anyhow::Result<u8> {
         };
         let (host, failed) = host::start(tools);
         started = failed.map_err(Into::into);
-        backend::Backend::new(client, host, caps.clone(), outgoing.clone(), pool.clone(), runtime.handle().clone())
+        backend::Backend::new(
+            client,
+            host,
+            caps.clone(),
+            outgoing.clone(),
+            pool.clone(),
+            runtime.handle().clone(),
+        )
     })
     .custom_method("window/workDoneProgress/cancel", backend::Backend::cancel_progress)
     .custom_method("warpwright/documentText", backend::Backend::document_text)
     .finish();
     started?;
-    let ended =
-        transport::serve(runtime.handle(), BufReader::new(std::io::stdin().lock()), &outgoing, service, socket);
+    let ended = transport::serve(
+        runtime.handle(),
+        BufReader::new(std::io::stdin().lock()),
+        &outgoing,
+        service,
+        socket,
+    );
     // work in progress is abandoned: nobody is there to hear of it
     runtime.shutdown_background();
     Ok(ended.exit_code())

@@ -51,7 +51,7 @@ impl Outgoing {
 
     /// Sends a message that must arrive.
     pub fn send(&self, message: &Value) {
-        let frame = frame(message);
+        let frame = frame(&message.to_string());
         let mut state = self.lock();
         if state.closed {
             return;
@@ -68,10 +68,14 @@ impl Outgoing {
         }
     }
 
-    /// Sends a document's diagnostics in place of those of the same document that were not sent yet.
-    pub fn send_diagnostics(&self, uri: &str, params: &Value) {
-        let frame =
-            frame(&json!({"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params}));
+    /// Sends a document's diagnostics (a JSON array) in place of those of the same document that were not sent yet.
+    pub fn send_diagnostics(&self, uri: &str, version: Option<i32>, diagnostics: &str) {
+        let version = version.map(|v| format!("\"version\":{v},")).unwrap_or_default();
+        let frame = frame(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/publishDiagnostics\",\"params\":{{\"uri\":{},{version}\
+             \"diagnostics\":{diagnostics}}}}}",
+            json!(uri)
+        ));
         let mut state = self.lock();
         if state.closed {
             return;
@@ -147,8 +151,7 @@ impl Outgoing {
     }
 }
 
-fn frame(message: &Value) -> Vec<u8> {
-    let body = message.to_string();
+fn frame(body: &str) -> Vec<u8> {
     let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
     frame.extend_from_slice(body.as_bytes());
     frame
@@ -179,7 +182,7 @@ mod tests {
         let out = Outgoing::start(Slow(wait, wrote))?;
         out.send(&json!(0));
         for version in 0..1000 {
-            out.send_diagnostics("a", &json!({"v": version}));
+            out.send_diagnostics("a", Some(version), "[]");
         }
         out.send(&json!("last"));
         let mut seen = Vec::new();
@@ -188,7 +191,7 @@ mod tests {
             seen.push(written.recv()?);
         }
         // the first may have been taken before the others replaced it, the newest is never lost
-        assert!(seen.iter().any(|m| m.contains("\"v\":999")), "{seen:?}");
+        assert!(seen.iter().any(|m| m.contains("\"version\":999,")), "{seen:?}");
         assert!(seen.last().is_some_and(|m| m.contains("last")), "{seen:?}");
         drop(go);
         out.send(&json!(1));

@@ -26,7 +26,12 @@ pub fn severity(severity: ide::Severity) -> lsp::DiagnosticSeverity {
     }
 }
 
-pub fn diagnostics(found: &[ide::Diagnostic], text: &Text, uri: &lsp::Uri, caps: &Caps) -> Vec<lsp::Diagnostic> {
+pub fn diagnostics(
+    found: &[ide::Diagnostic],
+    text: &Text,
+    uri: &lsp::Uri,
+    caps: &Caps,
+) -> Vec<lsp::Diagnostic> {
     found.iter().map(|d| diagnostic(d, text, uri, caps)).collect()
 }
 

@@ -1,0 +1,270 @@
+//! What the command line promises (DESIGN, "What the command line promises").
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+use support::{server, SAXPY};
+use tempfile::TempDir;
+
+const THREE: &str = "\
+void saxpy(int n, float a, const float *restrict x, float *restrict y) {
+    for (int i = 0; i < n; i++)
+        y[i] = a * x[i] + y[i];
+}
+int sum(int n, const int *a) {
+    int s = 0;
+    for (int i = 0; i < n; i++)
+        s += a[i];
+    return s;
+}
+void scan(int n, float *a) {
+    for (int i = 1; i < n; i++)
+        a[i] = a[i] + a[i - 1];
+}
+";
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        path
+    }
+    fn run(&self, args: &[&str]) -> Output {
+        server()
+            .args(args)
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program starts")
+    }
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("there");
+        let mut names: Vec<String> =
+            entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("a file")
+}
+
+#[test]
+fn json_is_as_promised() {
+    let folder = Folder::new();
+    folder.file("three.c", THREE);
+    let output = folder.run(&["analyze", "--format", "json", "three.c"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["version"], 1);
+    let file = &report["files"][0];
+    assert_eq!((file["path"].as_str(), file["language"].as_str()), (Some("three.c"), Some("c")));
+    let loops = file["loops"].as_array().expect("loops");
+    let verdicts: Vec<_> = loops.iter().map(|l| (l["line"].as_u64(), l["verdict"].as_str())).collect();
+    assert_eq!(
+        verdicts,
+        [(Some(2), Some("independent")), (Some(7), Some("reduction")), (Some(12), Some("sequential"))]
+    );
+    let keys = |value: &Value| {
+        let mut keys: Vec<String> =
+            value.as_object().map(|o| o.keys().cloned().collect()).unwrap_or_default();
+        keys.sort();
+        keys
+    };
+    let mut promised = vec![
+        "line",
+        "column",
+        "end_line",
+        "end_column",
+        "function",
+        "verdict",
+        "conditions",
+        "private",
+        "reductions",
+        "dependences",
+        "obstacles",
+        "thread_map",
+    ];
+    promised.sort_unstable();
+    for l in loops {
+        assert_eq!(keys(l), promised, "{l:#}");
+    }
+    assert_eq!(loops[0]["column"], 5);
+    assert_eq!(loops[0]["thread_map"]["dimension"], 1);
+    assert_eq!(loops[1]["reductions"][0]["variable"], "s");
+    assert_eq!(loops[1]["reductions"][0]["operator"], "+");
+    let dependence = &loops[2]["dependences"][0];
+    assert_eq!(dependence["kind"], "flow");
+    assert_eq!(dependence["variable"], "a");
+    assert_eq!(dependence["distance"][0], 1);
+    assert!(dependence["witness"].as_str().is_some_and(|w| w.contains("a[")), "{dependence:#}");
+    let promised = ["code", "column", "end_column", "end_line", "line", "message", "severity"];
+    for d in file["diagnostics"].as_array().expect("diagnostics") {
+        assert_eq!(keys(d), promised, "{d:#}");
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let folder = Folder::new();
+    folder.file("three.c", THREE);
+    folder.file("none.c", "int x;\n");
+    let code = |args: &[&str]| folder.run(args).status.code();
+    assert_eq!(code(&["analyze", "three.c"]), Some(0), "hints do not fail");
+    assert_eq!(code(&["analyze", "--fail-on", "hint", "three.c"]), Some(1));
+    assert_eq!(code(&["analyze", "--fail-on", "hint", "none.c"]), Some(0));
+    assert_eq!(code(&["analyze", "--fail-on", "never", "three.c"]), Some(0));
+    assert_eq!(code(&["analyze", "missing.c"]), Some(2));
+    assert_eq!(code(&["analyze", "three.c", "missing.c"]), Some(2));
+    assert_eq!(code(&["analyze"]), Some(2));
+    assert_eq!(code(&["analyze", "--format", "yaml", "three.c"]), Some(2));
+    assert_eq!(code(&["nonsense"]), Some(2));
+    assert_eq!(code(&["--version"]), Some(0));
+}
+
+#[test]
+fn bad_input_is_told_what_to_do() {
+    let folder = Folder::new();
+    folder.file("latin.c", b"/* caf\xe9 */\n");
+    folder.file("notes.txt", "hello\n");
+    folder.file("good.c", SAXPY);
+    std::fs::create_dir(folder.0.path().join("sub")).expect("made");
+    for (args, words) in [
+        (vec!["analyze", "missing.c"], "does not exist"),
+        (vec!["analyze", "sub"], "is a folder"),
+        (vec!["analyze", "latin.c"], "iconv"),
+        (vec!["analyze", "notes.txt"], "no language"),
+        (vec!["offload", "--loop", "1", "good.c"], "line 1"),
+        (vec!["offload", "good.c"], "warpwright: offload"),
+        (vec!["verify", "--on", "local", "good.c"], "--on simulator"),
+        (vec!["explain", "nonsense"], "lists all codes"),
+        (vec!["bench", "missing"], "cannot be read"),
+    ] {
+        let output = folder.run(&args);
+        assert_ne!(output.status.code(), Some(0), "{args:?}");
+        assert!(err(&output).contains(words), "{args:?}: {}", err(&output));
+        assert!(!err(&output).contains("panicked"), "{}", err(&output));
+    }
+    // what can be read is analyzed all the same
+    let output = folder.run(&["analyze", "missing.c", "good.c"]);
+    assert!(out(&output).contains("good.c: 1 loop: 1 independent"), "{}", out(&output));
+}
+
+#[test]
+fn text_shows_the_line_and_counts() {
+    let folder = Folder::new();
+    folder.file("three.c", THREE);
+    let text = out(&folder.run(&["analyze", "three.c"]));
+    assert!(text.contains("three.c:12:5: information[carried-dependence]: "), "{text}");
+    assert!(
+        text.contains(" 12 |     for (int i = 1; i < n; i++)\n    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("three.c: 3 loops: 1 independent, 1 reduction, 1 sequential\n\n"), "{text}");
+}
+
+#[test]
+fn sarif_and_github() {
+    let folder = Folder::new();
+    folder.file("three, or so.c", THREE);
+    let output = folder.run(&["analyze", "--format", "sarif", "three, or so.c"]);
+    let log: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(results.len(), 3);
+    let rules: Vec<&Value> =
+        run["tool"]["driver"]["rules"].as_array().expect("rules").iter().map(|r| &r["id"]).collect();
+    for result in results {
+        assert!(rules.contains(&&result["ruleId"]), "{result:#}");
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "three%2C%20or%20so.c");
+    }
+    let text = out(&folder.run(&["analyze", "--format", "github", "three, or so.c"]));
+    assert_eq!(text.lines().count(), 3);
+    assert!(text.starts_with("::notice file=three%2C or so.c,line=2,endLine=2,col=5,"), "{text}");
+}
+
+#[test]
+fn macros_can_be_defined() {
+    let folder = Folder::new();
+    folder.file("macro.c", "void f(float *a) {\n    for (int i = 0; i < N; i++)\n        a[i] = i;\n}\n");
+    let verdict = |args: &[&str]| {
+        let report: Value = serde_json::from_slice(&folder.run(args).stdout).expect("JSON");
+        report["files"][0]["loops"][0]["thread_map"]["threads"].clone()
+    };
+    assert_eq!(verdict(&["analyze", "--format", "json", "-D", "N=100", "macro.c"]), "100");
+    assert_eq!(verdict(&["analyze", "--format", "json", "-DN=7", "macro.c"]), "7");
+}
+
+#[test]
+fn offload_writes_files_and_leaves_the_original() {
+    let folder = Folder::new();
+    let original = folder.file("saxpy.c", SAXPY);
+    let output = folder.run(&["offload", "--loop", "2", "--out", "new/deep", "saxpy.c"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    assert_eq!(read(&original), SAXPY);
+    assert_eq!(folder.names(), ["new", "saxpy.c"]);
+    let new = folder.0.path().join("new/deep");
+    let host = read(&new.join("saxpy.c"));
+    assert_ne!(host, SAXPY);
+    let written: Vec<String> =
+        out(&output).lines().filter_map(|l| l.strip_prefix("wrote ")).map(str::to_owned).collect();
+    let kernel = written.iter().find(|w| w.ends_with(".cu")).expect("a kernel file");
+    assert!(read(&folder.0.path().join(kernel)).contains("__global__"));
+    assert!(written.iter().all(|w| folder.0.path().join(w).exists()), "{written:?}");
+
+    // again: the same; never over the original without being told to
+    assert_eq!(
+        folder.run(&["offload", "--loop", "2", "--out", "new/deep", "saxpy.c"]).status.code(),
+        Some(0)
+    );
+    let output = folder.run(&["offload", "--loop", "2", "--out", ".", "saxpy.c"]);
+    assert!(err(&output).contains("is the original"), "{}", err(&output));
+    assert_eq!(read(&original), SAXPY);
+    let output = folder.run(&["offload", "--loop", "2", "--in-place", "saxpy.c"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(read(&original), host);
+    assert_eq!(folder.names().len(), 3, "{:?}", folder.names());
+}
+
+#[test]
+fn a_refusal_explains_and_writes_nothing() {
+    let folder = Folder::new();
+    folder.file("three.c", THREE);
+    let output = folder.run(&["offload", "--loop", "12", "three.c"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("three.c: ") && err(&output).contains("`a`"), "{}", err(&output));
+    assert_eq!(folder.names(), ["three.c"]);
+}
+
+#[test]
+fn codes_are_explained() {
+    let folder = Folder::new();
+    let list = out(&folder.run(&["explain"]));
+    assert!(list.lines().count() >= 8, "{list}");
+    for code in list.lines().filter_map(|l| l.split_whitespace().next()) {
+        let page = folder.run(&["explain", code]);
+        assert_eq!(page.status.code(), Some(0), "{code}");
+        assert!(out(&page).contains(code), "{code}: {}", out(&page));
+    }
+    let schema: Value = serde_json::from_slice(&folder.run(&["settings-schema"]).stdout).expect("JSON");
+    assert!(schema["properties"]["warpwright.levels"].is_object());
+}
