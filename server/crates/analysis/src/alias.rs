@@ -42,7 +42,15 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     }
     let steady = effects.is_single_valued(s);
     let is_param = matches!(symbol.storage, Storage::Param(_));
-    if ty.quals.is_restrict && steady {
+    // A restrict pointer that only walks stays based on what it was.
+    let walks = || {
+        let moves = effects
+            .writes
+            .get(&s)
+            .is_some_and(|ws| ws.iter().all(|&w| matches!(body.op(w), Op::Step { .. } | Op::Compound(_))));
+        is_param && !symbol.address_taken && moves
+    };
+    if ty.quals.is_restrict && (steady || walks()) {
         return Reach::Restrict { param: is_param };
     }
     if steady && is_param {

@@ -223,6 +223,8 @@ pub(crate) struct Scalars {
     /// Terms that belong to the reduction of that number.
     groups: FxHashMap<TermId, usize>,
     aside: FxHashSet<SymbolId>,
+    /// Objects that each iteration has for itself.
+    own: FxHashSet<SymbolId>,
 }
 
 impl Scalars {
@@ -245,8 +247,10 @@ impl Scalars {
             reductions: Vec::new(),
             groups: FxHashMap::default(),
             aside: FxHashSet::default(),
+            own: FxHashSet::default(),
         };
         s.aside.insert(control.index);
+        s.own = model.own_objects();
         for &(symbol, k, update) in &model.inductions {
             s.inductions.push(Induction { symbol, step: k, update });
             s.aside.insert(symbol);
@@ -321,7 +325,9 @@ impl Scalars {
     }
 
     pub(crate) fn set_aside(&self, a: &Access) -> bool {
-        a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base) || a.base == self.index
+        (a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base))
+            || a.base == self.index
+            || self.own.contains(&a.base)
     }
 
     fn same_group(&self, a: &Access, b: &Access) -> bool {

@@ -38,6 +38,9 @@ pub(crate) fn offload(
     if let Step::Term { term, .. } = control.step {
         return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
     }
+    if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
+        return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
+    }
     let cx = Context::new(body);
     let model = cx.model(target.0 as usize, control);
     let scalars = Scalars::new(&cx, &model, control);

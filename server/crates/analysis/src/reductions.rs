@@ -261,11 +261,12 @@ fn is_quiet(body: &Body, t: TermId) -> bool {
     })
 }
 
-/// Whether the term reads the place's variable in any way.
+/// Whether the term reads the accumulator. Other cells of the same array are the business of the dependence tests:
+/// what they read is not among the accumulator's own occurrences.
 fn mentions(body: &Body, t: TermId, place: TermId) -> bool {
-    match crate::nest::base_symbol(body, place) {
+    match body.as_symbol(place) {
         Some(s) => reads(body, t, s),
-        None => true,
+        None => body.walk(t).any(|x| body.same(x, place)),
     }
 }
 

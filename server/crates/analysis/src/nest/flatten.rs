@@ -179,9 +179,7 @@ impl Model<'_> {
                 let (mine, other): (Vec<_>, Vec<_>) =
                     rest.into_iter().partition(|(m, _)| divide(m, s).is_some());
                 let q = Poly::from_terms(mine.into_iter().filter_map(|(m, c)| Some((divide(&m, s)?, c))));
-                let Some(q) = q.filter(Poly::is_linear) else {
-                    return;
-                };
+                let Some(q) = q.and_then(|q| self.linear(&q)) else { return };
                 parts.push(q);
                 rest = other;
             }

@@ -50,6 +50,15 @@ impl Model<'_> {
                 }
             }
         }
+        for (s, by, update) in walking_pointers(self.body, self.root) {
+            let Some(t) = iteration.as_ref().and_then(|t| t.scale(by)) else { continue };
+            if self.body.symbols[s].is_own_scalar() {
+                let sub = (Some(vec![(Domain::always(), t)]), update);
+                let loc = Loc { base: s, fields: Vec::new(), subs: vec![sub], lengths: vec![None] };
+                self.pointers.insert(s, Some(loc));
+                self.inductions.push((s, by, update));
+            }
+        }
         self.visit_body(self.root, inner);
         self.visit(step);
     }

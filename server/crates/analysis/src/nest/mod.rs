@@ -541,3 +541,33 @@ fn has_jump(body: &Body, inner: TermId) -> bool {
     }
     false
 }
+
+/// Pointers that one unconditional part of the body (or the step) moves by a constant number of elements each
+/// iteration: `p++` on its own or within an expression, `p += 2`.
+pub(crate) fn walking_pointers(body: &Body, loop_term: TermId) -> Vec<(SymbolId, i128, TermId)> {
+    let args = body.args(loop_term);
+    if *body.op(loop_term) != Op::For || has_jump(body, args[3]) || *body.op(args[3]) != Op::List {
+        return Vec::new();
+    }
+    let mut out: Vec<(SymbolId, i128, TermId)> = Vec::new();
+    let mut stack: Vec<TermId> = body.args(args[3]).to_vec();
+    stack.push(args[2]);
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            // Only what is evaluated exactly once counts.
+            Op::If | Op::For | Op::While | Op::DoWhile | Op::Switch | Op::Select | Op::SizeOf => continue,
+            Op::Binary(b) if b.is_logical() => continue,
+            _ => {}
+        }
+        if let Some((s, Some(control::Change::Const(k)))) = control::change_of(body, t) {
+            let pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
+            let writes =
+                body.walk(loop_term).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
+            if pointer && writes == 1 && k != 0 {
+                out.push((s, k, t));
+            }
+        }
+        stack.extend(body.args(t));
+    }
+    out
+}

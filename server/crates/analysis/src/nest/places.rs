@@ -52,6 +52,14 @@ impl Model<'_> {
         self.inside.contains(&s)
     }
 
+    /// Variables declared in the body that are memory themselves (not pointers to it).
+    pub(crate) fn own_objects(&self) -> FxHashSet<SymbolId> {
+        let is_memory = |s: &SymbolId| {
+            !matches!(self.body.types.kind(self.body.symbols[*s].ty), TypeKind::Pointer { .. })
+        };
+        self.inside.iter().copied().filter(is_memory).collect()
+    }
+
     pub(super) fn read_place(&mut self, t: TermId) -> Option<Pieces> {
         if let Op::Sym(s) = *self.body.op(t) {
             return self.read_symbol(s, t);
@@ -85,6 +93,46 @@ impl Model<'_> {
         !self.written_bases.contains(&None) && !self.written_bases.contains(&Some(loc.base))
     }
 
+    /// Changes what a pointer variable points to; each part of the statement is evaluated once.
+    pub(super) fn write_pointer(&mut self, t: TermId, s: SymbolId) {
+        let args = self.body.args(t).to_vec();
+        let to = match *self.body.op(t) {
+            // Moves the variable itself.
+            Op::Step { .. } => {
+                if self.pointer(t).is_err() {
+                    self.touch_symbol(s, args[0], true);
+                    self.pointers.insert(s, None);
+                }
+                return;
+            }
+            Op::Compound(op @ (BinOp::Add | BinOp::Sub)) => {
+                let by = self.visit(args[1]);
+                self.pointer(args[0]).ok().map(|mut loc| {
+                    self.move_pointer(&mut loc, by, args[1], op == BinOp::Sub);
+                    loc
+                })
+            }
+            _ => self.pointer_value(args[1]),
+        };
+        self.touch_symbol(s, args[0], true);
+        self.pointers.insert(s, to);
+    }
+
+    /// Where a pointer expression points, if that is known; what it reads is recorded either way.
+    pub(super) fn pointer_value(&mut self, e: TermId) -> Option<Loc> {
+        match self.pointer(e) {
+            Ok(loc) => Some(loc),
+            Err(_) => {
+                self.visit(e);
+                let writes: Vec<SymbolId> = self.effects.writes_in(e).iter().copied().collect();
+                for s in writes {
+                    self.forget(s);
+                }
+                None
+            }
+        }
+    }
+
     pub(super) fn write_place(
         &mut self,
         place: TermId,
@@ -98,11 +146,6 @@ impl Model<'_> {
                 self.obstacle(ObstacleKind::Volatile, place);
             }
             self.touch_symbol(s, place, true);
-            if matches!(self.body.types.kind(ty), TypeKind::Pointer { .. }) {
-                let p = self.pointer(at).ok();
-                self.pointers.insert(s, p);
-                return None;
-            }
             self.assign_symbol(s, value, from, at);
             return self.env.get(&s).cloned().flatten();
         }
@@ -227,6 +270,16 @@ impl Model<'_> {
                 }
                 self.touch_symbol(s, t, false);
                 Ok(Loc { base: s, fields: Vec::new(), subs: vec![(zero(), t)], lengths: vec![None] })
+            }
+            Op::Step { delta, prefix } => {
+                let Op::Sym(s) = *self.body.op(args[0]) else { return unknown(self) };
+                let before = self.pointer(args[0])?;
+                let mut after = before.clone();
+                let by = Some(vec![(Domain::always(), Poly::constant(delta as i128))]);
+                self.move_pointer(&mut after, by, t, false);
+                self.touch_symbol(s, args[0], true);
+                self.pointers.insert(s, Some(after.clone()));
+                Ok(if prefix { after } else { before })
             }
             Op::Binary(op @ (BinOp::Add | BinOp::Sub)) => {
                 let (p, e) = if self.body.types.as_int(self.body.ty(args[1])).is_some() {

@@ -52,8 +52,7 @@ impl Model<'_> {
                 let ty = self.body.symbols[s].ty;
                 match args.first() {
                     Some(&e) if matches!(self.body.types.kind(ty), TypeKind::Pointer { .. }) => {
-                        self.visit(e);
-                        let p = self.pointer(e).ok();
+                        let p = self.pointer_value(e);
                         self.pointers.insert(s, p);
                     }
                     Some(&e) => {

@@ -262,6 +262,12 @@ impl Model<'_> {
                     _ => None,
                 }
             }
+            Op::Assign | Op::Compound(_) | Op::Step { .. } if self.pointer_variable(args[0]).is_some() => {
+                if let Some(s) = self.pointer_variable(args[0]) {
+                    self.write_pointer(t, s);
+                }
+                None
+            }
             Op::Assign => {
                 let value = self.visit(args[1]);
                 self.write_place(args[0], value, self.body.ty(args[1]), args[1])
@@ -339,6 +345,11 @@ impl Model<'_> {
         }
     }
 
+    fn pointer_variable(&self, place: TermId) -> Option<SymbolId> {
+        let s = self.body.as_symbol(place)?;
+        matches!(self.body.types.kind(self.body.symbols[s].ty), TypeKind::Pointer { .. }).then_some(s)
+    }
+
     pub(super) fn find_int_type(&self, kind: IntKind) -> Option<TypeId> {
         self.body.types.ids().find(|&id| *self.body.types.kind(id) == TypeKind::Int(kind))
     }
@@ -364,7 +375,12 @@ impl Model<'_> {
                         let s = pb.as_constant().filter(|s| (0..62).contains(s))?;
                         pa.scale(1 << s)?
                     }
-                    BinOp::Div | BinOp::Rem | BinOp::Shr => self.quotient(op, pa, pb, &d)?,
+                    BinOp::Div | BinOp::Rem | BinOp::Shr => {
+                        for (e, p) in self.quotient(op, pa, pb, &d)? {
+                            out.push((d.and(&e), p));
+                        }
+                        continue;
+                    }
                     _ => return None,
                 };
                 out.push((d, p));
@@ -373,8 +389,9 @@ impl Model<'_> {
         Some(out)
     }
 
-    /// `a / k`, `a % k`, `a >> k` for a constant k, where `a` is not negative (C rounds towards zero).
-    pub(super) fn quotient(&mut self, op: BinOp, a: &Poly, k: &Poly, when: &Domain) -> Option<Poly> {
+    /// `a / k`, `a % k`, `a >> k` for a constant k. C rounds towards zero: where the sign of `a` is not known there are
+    /// two cases.
+    pub(super) fn quotient(&mut self, op: BinOp, a: &Poly, k: &Poly, when: &Domain) -> Option<Pieces> {
         let k = k.as_constant()?;
         let k = match op {
             BinOp::Shr if (0..62).contains(&k) => 1i128 << k,
@@ -384,31 +401,40 @@ impl Model<'_> {
         if k <= 0 {
             return None;
         }
+        let always = |p: Poly| Some(vec![(Domain::always(), p)]);
         if k == 1 {
-            return Some(if op == BinOp::Rem { Poly::default() } else { a.clone() });
+            return always(if op == BinOp::Rem { Poly::default() } else { a.clone() });
         }
         let a = self.linear(a)?;
         if a.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
             return None;
         }
         if let Some(c) = a.as_constant() {
-            return Some(Poly::constant(if op == BinOp::Rem {
-                c % k
-            } else if op == BinOp::Shr {
-                c.div_euclid(k)
-            } else {
-                c / k
+            return always(Poly::constant(match op {
+                BinOp::Rem => c % k,
+                BinOp::Shr => c.div_euclid(k),
+                _ => c / k,
             }));
         }
-        if op != BinOp::Shr {
-            let dom = self.dom.and(when);
-            let sure = crate::prove::non_negative(&a, &dom, &self.context);
-            if !sure {
-                return None;
-            }
+        let known: Vec<Constraint> = self.context.iter().cloned().collect();
+        let dom = self.dom.and(when);
+        if op == BinOp::Shr || crate::prove::non_negative(&a, &dom, &known) {
+            let (q, r) = self.floor(&a, k)?;
+            return always(if op == BinOp::Rem { r } else { q });
         }
-        let q = Poly::var(self.fresh(VarKind::Quotient));
-        let v = (self.vars.len() - 1) as Var;
+        let (q, r) = self.floor(&a, k)?;
+        let minus = a.scale(-1)?;
+        let (nq, nr) = self.floor(&minus, k)?;
+        let up = Domain::of(Constraint::non_negative(a.clone()));
+        let down = Domain::of(Constraint::non_negative(minus.add_constant(-1)?));
+        let (x, y) = if op == BinOp::Rem { (r, nr.scale(-1)?) } else { (q, nq.scale(-1)?) };
+        Some(vec![(up, x), (down, y)])
+    }
+
+    /// `floor(a / k)` and the remainder, by their defining constraints.
+    fn floor(&mut self, a: &Poly, k: i128) -> Option<(Poly, Poly)> {
+        let v = self.fresh(VarKind::Quotient);
+        let q = Poly::var(v);
         // k*q <= a <= k*q + k - 1
         let r = a.sub(&q.scale(k)?)?;
         let defining = vec![
@@ -417,6 +443,6 @@ impl Model<'_> {
         ];
         self.quotients.push((v, defining));
         self.numerators.insert(v, (a.clone(), k));
-        Some(if op == BinOp::Rem { r } else { q })
+        Some((q, r))
     }
 }
