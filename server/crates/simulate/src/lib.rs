@@ -8,6 +8,7 @@
 
 mod arith;
 mod code;
+mod compare;
 mod compile;
 mod exec;
 mod fault;
@@ -17,9 +18,11 @@ mod math;
 mod memory;
 mod oracle;
 mod race;
+pub mod shim;
 mod trace;
 
 pub use code::Code;
+pub use compare::{compare, fill_random, Comparison, Difference, ElementKind, Tolerance};
 pub use compile::{compile, Options, Program};
 pub use exec::{Access, AccessKind, Hooks, LoopEvent, NoHooks};
 pub use fault::{Fault, FaultKind, ThreadId};

@@ -1,7 +1,8 @@
 //! The pure functions of `term::intrinsic`, computed in their declared precision.
 //!
 //! `std` calls the platform's libm for most, which is what gcc-compiled programs call, so results agree bit for bit
-//! there; the inverse hyperbolic functions and `erf` come from the `libm` crate and may differ in the last bit.
+//! there. The inverse hyperbolic functions, `erf` and the double `cbrt` come from elsewhere and may differ in the last
+//! bit.
 
 use term::{intrinsic, FloatKind, IntKind, Intrinsic};
 
