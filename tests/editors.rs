@@ -22,10 +22,7 @@ fn neovim() {
     let mut story = Command::new(nvim);
     story
         .args(["--headless", "-u", "NONE", "-n", "-c"])
-        .arg(format!(
-            "luafile {}",
-            root().join("tests/editors/nvim.lua").display()
-        ))
+        .arg(format!("luafile {}", root().join("tests/editors/nvim.lua").display()))
         .env("WARPWRIGHT", SERVER)
         .env("PROJECT", &project)
         .env("XDG_STATE_HOME", fresh_dir("neovim-state"))
@@ -46,19 +43,10 @@ fn vscode() {
         return skip("VS Code", "chromium is not on PATH");
     };
     for (needed, what) in [
-        (
-            code_server.join("node_modules/code-server/out/node/entry.js"),
-            "code-server is not installed",
-        ),
+        (code_server.join("node_modules/code-server/out/node/entry.js"), "code-server is not installed"),
         (node24.join("bin/node"), "code-server's Node is not installed"),
-        (
-            extension.join("node_modules/esbuild"),
-            "the extension's packages are not installed",
-        ),
-        (
-            root().join("tests/editors/node_modules/playwright-core"),
-            "playwright-core is not installed",
-        ),
+        (extension.join("node_modules/esbuild"), "the extension's packages are not installed"),
+        (root().join("tests/editors/node_modules/playwright-core"), "playwright-core is not installed"),
     ] {
         if !needed.exists() {
             return skip("VS Code", what);
@@ -67,10 +55,7 @@ fn vscode() {
 
     let vsix = fresh_dir("vscode-package").join("warpwright.vsix");
     let mut packaging = Command::new(&node);
-    packaging
-        .arg(extension.join("package.mjs"))
-        .args(["--server", SERVER, "--out"])
-        .arg(&vsix);
+    packaging.arg(extension.join("package.mjs")).args(["--server", SERVER, "--out"]).arg(&vsix);
     run("packaging", &mut packaging, Duration::from_secs(300));
 
     let mut story = Command::new(&node);
@@ -134,9 +119,7 @@ fn skip(name: &str, why: &str) {
     if let Some(file) = std::env::var_os("WARPWRIGHT_SKIPS") {
         use std::io::Write;
         let opened = fs::OpenOptions::new().create(true).append(true).open(file);
-        opened
-            .and_then(|mut f| f.write_all(line.as_bytes()))
-            .expect("the list of skips");
+        opened.and_then(|mut f| f.write_all(line.as_bytes())).expect("the list of skips");
     }
     assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{line}");
 }
@@ -147,9 +130,7 @@ fn root() -> &'static Path {
 
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 fn fresh_dir(name: &str) -> PathBuf {
