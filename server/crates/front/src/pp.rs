@@ -174,11 +174,6 @@ impl Macros {
             self.system_header = true;
         }
     }
-    /// Whether a name could have been defined where we did not look.
-    pub(crate) fn may_be_defined_elsewhere(&self, name: &str) -> bool {
-        !self.map.contains_key(name) && self.project_header
-    }
-
     /// After a condition that is not known: what the arms (and, without `#else`, doing nothing) agree on stays, the
     /// rest is unknown.
     pub(crate) fn merge(&mut self, arms: &[Macros], reason: &Arc<str>) {
@@ -500,7 +495,6 @@ pub(crate) enum Piece {
 pub(crate) struct Gap {
     pub kind: RejectKind,
     pub reason: Arc<str>,
-    pub span: Span,
 }
 
 pub(crate) const GAP: &str = "__ww_reject_";
@@ -549,7 +543,7 @@ impl<'a> Expander<'a> {
     /// Leaves a gap in the tokens.
     pub(crate) fn gap(&mut self, kind: RejectKind, reason: Arc<str>, span: Span, expansion: u32) -> PToken {
         let text = format!("{GAP}{}", self.rejects.len());
-        self.rejects.push(Gap { kind, reason, span });
+        self.rejects.push(Gap { kind, reason });
         PToken {
             kind: Kind::Ident,
             text: Text::Own(text.into()),
