@@ -34,7 +34,7 @@ pub fn inlay_hints(doc: &Doc, findings: &Findings, range: Span) -> Vec<InlayHint
     let mut hints = Vec::new();
     for l in &findings.loops {
         let visible = l.header.start <= range.end && range.start <= l.header.end;
-        let Some(place) = findings.place(doc, l.item).filter(|_| visible) else {
+        let Some(place) = findings.place(doc, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
             continue;
         };
         hints.push(InlayHint {
@@ -53,7 +53,7 @@ pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
         let Some(place) = findings.place(doc, l.item) else {
             continue;
         };
-        if !crate::lints::shown(&place.facts).contains(&l.id) {
+        if !crate::lints::shown(&place.facts).contains(&l.id) || place.is_generated(l.id) {
             continue;
         }
         let parallel = crate::lints::is_parallel(place.of(l.id));

@@ -3,12 +3,13 @@
 //! The only file here that calls `codegen`.
 
 use base::{Budget, CancelToken, Span};
-use text::{Edit, EditSet};
+use text::{Edit, EditSet, Side};
 
-use crate::check::{Findings, LoopFinding};
-use crate::place::Place;
+use crate::actions::mark_removal;
+use crate::check::{check, Cancelled, Findings, LoopFinding, Tier};
+use crate::place::{line_column, Place};
 use crate::words;
-use crate::{Doc, FileEdit, Language, Memo, NewFile, WorkspaceEdit};
+use crate::{Doc, FileEdit, Language, Memo, NewFile, Settings, WorkspaceEdit};
 
 /// Which loops to offload.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,7 +83,7 @@ pub enum Refused {
 pub fn offload(
     doc: &Doc,
     findings: &Findings,
-    _memo: &Memo,
+    memo: &Memo,
     which: &Which,
     cancel: &CancelToken,
 ) -> Result<Offloaded, Refused> {
@@ -96,21 +97,42 @@ pub fn offload(
             ),
         });
     }
-    let mut parts: Vec<(&LoopFinding, Part)> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
-    for finding in &chosen {
-        match one(doc, findings, finding, cancel) {
-            Ok(part) => parts.push((finding, part)),
+    let mut work = Work {
+        original: doc,
+        doc: doc.clone(),
+        edits: EditSet::default(),
+        create: Vec::new(),
+        loops: Vec::new(),
+        notes: Vec::new(),
+        build_flags: Vec::new(),
+    };
+    let mut left_out: Vec<String> = Vec::new();
+    // from the last to the first, so that what is inserted for one does not move the next; each sees the text that the
+    // ones before it made, so that names stay apart and helpers are written once
+    for finding in chosen.iter().rev() {
+        let done = match work.loops.is_empty() {
+            true => work.one(findings, finding, cancel),
+            false => match check(&work.doc, memo, &Settings::default(), Tier::Full, cancel) {
+                Ok(again) => match again.by_key(&finding.key) {
+                    Some(moved) => work.one(&again, moved, cancel),
+                    None => Err(Refused::Stale),
+                },
+                Err(Cancelled) => Err(Refused::Cancelled),
+            },
+        };
+        match done {
+            Ok(()) => {}
             Err(Refused::Because(why)) if chosen.len() > 1 => {
-                notes.push(format!("The loop on line {} is left as it is. {why}", finding.report.line));
+                left_out.push(format!("The loop on line {} is left as it is. {why}", finding.report.line));
             }
             Err(refused) => return Err(refused),
         }
     }
-    if parts.is_empty() {
-        return Err(Refused::Because(notes.join(" ")));
+    left_out.reverse();
+    if work.loops.is_empty() {
+        return Err(Refused::Because(left_out.join(" ")));
     }
-    let offloaded = join(doc, parts, notes)?;
+    let offloaded = work.finish(left_out);
     recheck(doc, &offloaded)?;
     Ok(offloaded)
 }
@@ -131,56 +153,117 @@ fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFinding> {
     chosen
 }
 
-/// What one loop comes to.
-struct Part {
-    edits: Vec<Edit>,
-    file: NewFile,
-    kernels: Vec<KernelShape>,
-    line_map: Vec<(u32, u32)>,
+/// A document being rewritten, loop by loop.
+struct Work<'a> {
+    original: &'a Doc,
+    /// As rewritten so far.
+    doc: Doc,
+    /// From the original to it.
+    edits: EditSet,
+    create: Vec<NewFile>,
+    loops: Vec<OffloadedLoop>,
     notes: Vec<String>,
     build_flags: Vec<&'static str>,
 }
 
-fn one(doc: &Doc, findings: &Findings, finding: &LoopFinding, cancel: &CancelToken) -> Result<Part, Refused> {
-    let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
-    let l = place.of(finding.id);
-    if !crate::lints::is_parallel(l) {
-        return Err(Refused::Because(crate::hints::sentence(&place, finding.id)));
+impl Work<'_> {
+    /// Rewrites one loop; on refusal nothing has changed. `findings` are those of the document as rewritten so far.
+    fn one(
+        &mut self,
+        findings: &Findings,
+        finding: &LoopFinding,
+        cancel: &CancelToken,
+    ) -> Result<(), Refused> {
+        let doc = self.doc.clone();
+        let place = findings.place(&doc, finding.item).ok_or(Refused::Stale)?;
+        let l = place.of(finding.id);
+        if !crate::lints::is_parallel(l) {
+            return Err(Refused::Because(crate::hints::sentence(&place, finding.id)));
+        }
+        if place.is_generated(finding.id) {
+            return Err(Refused::Because(GENERATED.to_owned()));
+        }
+        let collapse = l.mark.as_ref().and_then(|m| m.collapse);
+        let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
+        let facts = analysis::offload(place.body(), &place.facts, finding.id, collapse, &budget);
+        if cancel.is_cancelled() {
+            return Err(Refused::Cancelled);
+        }
+        let offload = facts.map_err(|obstacles| Refused::Because(blocked(&place, finding, &obstacles)))?;
+        let whole = doc.text().to_string();
+        let input = codegen::Input {
+            body: place.body(),
+            facts: &place.facts,
+            offload: &offload,
+            text: doc.slice(place.item.span),
+            base_offset: place.item.span.start,
+            file_text: &whole,
+            file_name: doc.name(),
+            name: l.mark.as_ref().and_then(|m| m.name.as_deref()).unwrap_or(""),
+        };
+        let plan = codegen::plan(&input).map_err(|refusal| {
+            let reasons: Vec<String> =
+                refusal.reasons.iter().take(3).map(|r| words::refusal(&place, r)).collect();
+            Refused::Because(format!("No kernel is made: {}", reasons.join(" Also, ")))
+        })?;
+        let output = codegen::print(&plan, codegen::Target::CudaC);
+        if self.create.iter().any(|f| f.name == output.kernel_file.name) {
+            return Err(Refused::Because(format!(
+                "Another loop makes the same file `{}`. Give the kernels names: `// warpwright: offload(name)`.",
+                output.kernel_file.name
+            )));
+        }
+        let mut edits: Vec<Edit> =
+            output.host_edits.into_iter().map(|e| Edit::replace(e.span, e.text)).collect();
+        // the mark is followed; left in place it would stand before no loop
+        edits.extend(mark_removal(&doc, finding.span.start));
+        let broken = |e: text::EditError| Refused::Because(format!("The edits do not fit together: {e}"));
+        let edits = EditSet::new(edits).map_err(broken)?;
+        let text = edits.apply(doc.text()).map_err(broken)?;
+        let all = self.edits.compose(&edits).map_err(broken)?;
+        let back = self.edits.inverse(self.original.text()).map_err(broken)?;
+        let line = |offset: u32| line_column(self.original, back.map_offset(offset, Side::After)).line;
+        self.loops.push(OffloadedLoop {
+            key: finding.key.clone(),
+            line: line(finding.span.start),
+            function: finding.report.function.clone(),
+            kernel_file: output.kernel_file.name.clone(),
+            kernels: output.kernels.into_iter().map(shape).collect(),
+            line_map: output.line_map.iter().map(|o| (o.line, line(place.span(o.term).start))).collect(),
+        });
+        self.notes.extend(plan.notes.iter().map(|n| note(&place, n)));
+        self.create.push(NewFile { name: output.kernel_file.name, text: output.kernel_file.text });
+        for flag in output.build_flags {
+            if !self.build_flags.contains(&flag) {
+                self.build_flags.push(flag);
+            }
+        }
+        self.edits = all;
+        self.doc = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
+        Ok(())
     }
-    let collapse = l.mark.as_ref().and_then(|m| m.collapse);
-    let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
-    let facts = analysis::offload(place.body(), &place.facts, finding.id, collapse, &budget);
-    if cancel.is_cancelled() {
-        return Err(Refused::Cancelled);
+
+    fn finish(mut self, left_out: Vec<String>) -> Offloaded {
+        self.loops.reverse();
+        self.create.reverse();
+        self.notes.reverse();
+        self.notes.extend(left_out);
+        Offloaded {
+            host: self.doc.text().to_string(),
+            edit: WorkspaceEdit {
+                create: self.create,
+                edits: vec![FileEdit { file: None, edits: self.edits }],
+            },
+            loops: self.loops,
+            notes: self.notes,
+            build_flags: self.build_flags,
+        }
     }
-    let offload = facts.map_err(|obstacles| Refused::Because(blocked(&place, finding, &obstacles)))?;
-    let whole = doc.text().to_string();
-    let input = codegen::Input {
-        body: place.body(),
-        facts: &place.facts,
-        offload: &offload,
-        text: doc.slice(place.item.span),
-        base_offset: place.item.span.start,
-        file_text: &whole,
-        file_name: doc.name(),
-        name: l.mark.as_ref().and_then(|m| m.name.as_deref()).unwrap_or(""),
-    };
-    let plan = codegen::plan(&input).map_err(|refusal| {
-        let reasons: Vec<String> =
-            refusal.reasons.iter().take(3).map(|r| words::refusal(&place, r)).collect();
-        Refused::Because(format!("No kernel is made: {}", reasons.join(" Also, ")))
-    })?;
-    let notes = plan.notes.iter().map(|n| note(&place, n)).collect();
-    let output = codegen::print(&plan, codegen::Target::CudaC);
-    Ok(Part {
-        edits: output.host_edits.into_iter().map(|e| Edit::replace(e.span, e.text)).collect(),
-        file: NewFile { name: output.kernel_file.name, text: output.kernel_file.text },
-        kernels: output.kernels.into_iter().map(shape).collect(),
-        line_map: output.line_map.iter().map(|o| (o.line, place.line(o.term))).collect(),
-        notes,
-        build_flags: output.build_flags,
-    })
 }
+
+/// Why loops in generated text are left alone.
+pub(crate) const GENERATED: &str =
+    "This loop belongs to an offload that was made before; undo that to make it again.";
 
 /// The reasons `analysis` gives for a loop it proved parallel but cannot describe for a kernel, or never proved.
 fn blocked(place: &Place, finding: &LoopFinding, obstacles: &[analysis::Obstacle]) -> String {
@@ -216,53 +299,6 @@ fn note(place: &Place, note: &codegen::Note) -> String {
             place.symbol(*symbol)
         ),
     }
-}
-
-/// All parts as one edit.
-fn join(doc: &Doc, parts: Vec<(&LoopFinding, Part)>, mut notes: Vec<String>) -> Result<Offloaded, Refused> {
-    let mut create: Vec<NewFile> = Vec::new();
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut loops: Vec<OffloadedLoop> = Vec::new();
-    let mut build_flags: Vec<&'static str> = Vec::new();
-    for (finding, mut part) in parts {
-        if create.iter().any(|f| f.name == part.file.name) {
-            return Err(Refused::Because(format!(
-                "Two loops would make the same file `{}`. Give the kernels names: `// warpwright: offload(name)`.",
-                part.file.name
-            )));
-        }
-        for edit in part.edits {
-            // what every offloaded loop needs once, such as an include
-            if !(edit.span.is_empty() && edits.contains(&edit)) {
-                edits.push(edit);
-            }
-        }
-        loops.push(OffloadedLoop {
-            key: finding.key.clone(),
-            line: finding.report.line,
-            function: finding.report.function.clone(),
-            kernel_file: part.file.name.clone(),
-            kernels: part.kernels,
-            line_map: part.line_map,
-        });
-        create.push(part.file);
-        notes.append(&mut part.notes);
-        for flag in part.build_flags {
-            if !build_flags.contains(&flag) {
-                build_flags.push(flag);
-            }
-        }
-    }
-    let broken = |e: text::EditError| Refused::Because(format!("The edits do not fit together: {e}"));
-    let edits = EditSet::new(edits).map_err(broken)?;
-    let host = edits.apply(doc.text()).map_err(broken)?.to_string();
-    Ok(Offloaded {
-        edit: WorkspaceEdit { create, edits: vec![FileEdit { file: None, edits }] },
-        host,
-        loops,
-        notes,
-        build_flags,
-    })
 }
 
 /// What was generated is read again: a kernel or host text that we would not understand is not offered.

@@ -124,6 +124,27 @@ impl<'a> Place<'a> {
         self.body().origin(self.of(id).term) == Origin::Source
     }
 
+    /// Whether the loop stands in a block that an offload has written: the block declares `ww_done`, and the original
+    /// loop is the fallback in it.
+    pub fn is_generated(&self, id: LoopId) -> bool {
+        let body = self.body();
+        let span = body.span(self.of(id).term);
+        let is_flag = |t: &TermId| match body.op(*t) {
+            Op::Declare(s) => is_done_flag(self.symbol(*s)),
+            _ => false,
+        };
+        let mut at = Some(body.root);
+        // down to the loop, by spans
+        while let Some(term) = at {
+            if matches!(body.op(term), Op::List) && body.args(term).iter().any(is_flag) {
+                return true;
+            }
+            let around = |t: &&TermId| body.span(**t).contains(span) && **t != self.of(id).term;
+            at = body.args(term).iter().find(around).copied();
+        }
+        false
+    }
+
     /// The loops from `id` inwards whose iterations can all run at once: each parallel, directly and alone inside the
     /// one before. At most three; just `id` where that is a reduction.
     pub fn band(&self, id: LoopId) -> Vec<LoopId> {
@@ -154,6 +175,12 @@ impl<'a> Place<'a> {
         }
         self.facts.of_term(*first).filter(|l| self.of(*l).parent == Some(id))
     }
+}
+
+/// `ww_done`, `ww2_done`: what codegen calls the variable that says whether the kernel has done the loop's work.
+fn is_done_flag(name: &str) -> bool {
+    let rest = name.strip_prefix("ww").and_then(|r| r.strip_suffix("_done"));
+    rest.is_some_and(|r| r.chars().all(|c| c.is_ascii_digit()))
 }
 
 /// Where an offset of a document is.

@@ -7,7 +7,7 @@ pub(super) fn offer(at: &At) -> Option<Action> {
     let l = at.place.of(at.finding.id);
     let counted = l.control.is_ok();
     // to mark what must not be offloaded would only make an error
-    if l.mark.is_some() || !counted || !is_parallel(l) {
+    if l.mark.is_some() || !counted || !is_parallel(l) || at.place.is_generated(at.finding.id) {
         return None;
     }
     let name = at.place.loop_name(at.finding.id).replace('`', "");

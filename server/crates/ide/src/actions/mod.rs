@@ -9,6 +9,8 @@ mod mark;
 mod offload;
 mod unmark;
 
+pub(crate) use unmark::mark_removal;
+
 use base::{CancelToken, Span};
 use text::EditSet;
 

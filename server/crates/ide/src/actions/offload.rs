@@ -4,7 +4,7 @@ use base::CancelToken;
 
 use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
 use crate::lints::is_parallel;
-use crate::offload::{offload, Refused, Which};
+use crate::offload::{offload, Refused, Which, GENERATED};
 use crate::Memo;
 use analysis::{MetBy, Verdict};
 
@@ -41,6 +41,9 @@ pub(super) fn offer(at: &At) -> Option<Action> {
 
 fn refusal(at: &At) -> Option<String> {
     let l = at.place.of(at.finding.id);
+    if at.place.is_generated(at.finding.id) {
+        return Some(GENERATED.to_owned());
+    }
     if !at.place.is_source(at.finding.id) {
         return Some("The loop comes out of a macro, where no edit can be made.".to_owned());
     }

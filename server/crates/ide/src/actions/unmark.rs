@@ -65,13 +65,18 @@ fn removable(doc: &Doc, span: Span) -> Option<Span> {
 /// The mark that speaks of this loop.
 fn directive_of<'a>(at: &At<'a>) -> Option<&'a Directive> {
     at.place.of(at.finding.id).mark.as_ref()?;
-    let start = at.finding.span.start;
-    at.doc
-        .unit()
-        .directives
-        .iter()
-        .rev()
-        .find(|d| matches!(d.kind, DirectiveKind::Mark { attached: true, .. }) && d.before == start)
+    mark_before(at.doc, at.finding.span.start)
+}
+
+/// The mark attached to the loop that begins at this byte.
+fn mark_before(doc: &Doc, start: u32) -> Option<&Directive> {
+    let mut directives = doc.unit().directives.iter().rev();
+    directives.find(|d| matches!(d.kind, DirectiveKind::Mark { attached: true, .. }) && d.before == start)
+}
+
+/// The edit that takes away the mark of the loop that begins at this byte, if it has one.
+pub(crate) fn mark_removal(doc: &Doc, start: u32) -> Option<text::Edit> {
+    mark_before(doc, start).map(|d| text::Edit::delete(with_line(doc, d.span)))
 }
 
 /// The whole line where nothing else stands on it, else the blanks before too.

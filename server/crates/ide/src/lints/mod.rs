@@ -85,6 +85,9 @@ pub(crate) fn lint(code: &str) -> Option<&'static Lint> {
 pub(crate) fn say(place: &Place) -> Vec<(&'static Lint, Span, Said)> {
     let mut said = Vec::new();
     for id in shown(&place.facts) {
+        if place.is_generated(id) {
+            continue;
+        }
         let at = At { place, id, facts: place.of(id) };
         for lint in LINTS {
             let Find::Loop(find) = lint.find else { continue };
