@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod demo;
 mod explain;
 mod offload;
 pub mod report;
@@ -49,6 +50,8 @@ enum Command {
     },
     /// Compile kernels for another warpwright: lines of JSON on standard input and output
     Worker,
+    /// Show all of it on a small example, in a temporary folder
+    Demo,
     /// Analyze, offload and verify every file below a folder and measure it
     Bench(bench::BenchArgs),
     /// Print the settings as a JSON schema
@@ -110,6 +113,7 @@ fn run(command: Command) -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Lsp { stdio: _, client_process_id: _ } => crate::lsp::run().map(Done::Code),
         Command::Worker => return device::worker::main(),
+        Command::Demo => demo::run(),
         Command::Bench(args) => bench::run(&args),
         Command::SettingsSchema => print(&format!("{:#}\n", crate::settings::schema())).map(|()| Done::Ok),
     };

@@ -169,7 +169,9 @@ fn find_and_make(context: &Context, verb: &str, target: &Target) -> Result<Made>
 async fn carry_out(backend: &Backend, made: Made) -> Result<Option<Value>> {
     match made {
         Made::Show { title, markdown } => {
-            backend.client.show_message(lsp::MessageType::INFO, plain(&markdown)).await;
+            // the loop's own part; the pages behind it are for those who read the result
+            let own = markdown.split("\n---\n").next().unwrap_or_default();
+            backend.client.show_message(lsp::MessageType::INFO, plain(own)).await;
             Ok(Some(json!({"title": title, "markdown": markdown})))
         }
         Made::Edit(plan) => apply(backend, plan).await.map(Some),

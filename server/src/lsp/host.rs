@@ -322,7 +322,7 @@ impl Host {
             return;
         }
         if document.current().is_none() && (document.language.is_none() || document.given_up()) {
-            let note = document.given_up().then(|| to_lsp::given_up_note());
+            let note = document.given_up().then(to_lsp::given_up_note);
             document.view = Some(Arc::new(document.bare_view(note.into_iter().collect())));
             document.wants_full = false;
             return self.tell(uri);

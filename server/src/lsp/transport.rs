@@ -15,7 +15,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use futures_util::{FutureExt, SinkExt, StreamExt};
@@ -29,6 +29,9 @@ use super::outgoing::Outgoing;
 
 /// How long the last answers may take to get out once the session is over.
 const LAST_WORDS: Duration = Duration::from_millis(1500);
+
+/// More unanswered requests than any editor has.
+const CROWD: usize = 4096;
 
 /// How the session ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +70,7 @@ pub fn serve<S: LanguageServer>(
     let in_flight = Arc::new(AtomicUsize::new(0));
     let _context = runtime.enter();
     while outgoing.wait_for_room() {
+        slow_down(&in_flight);
         let body = match frames.next() {
             Ok(Frame::Message(body)) => body,
             Ok(Frame::Refused(why)) => {
@@ -104,6 +108,15 @@ pub fn serve<S: LanguageServer>(
     }
     last_words(outgoing, &in_flight);
     ended
+}
+
+/// A client that asks far more than is answered is read more slowly, so that questions cannot fill the memory. It is
+/// never left unread: what it says may be the answer that a handler waits for.
+fn slow_down(in_flight: &AtomicUsize) {
+    let started = std::time::Instant::now();
+    while in_flight.load(Ordering::SeqCst) > CROWD && started.elapsed() < Duration::from_millis(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Starts the handler of `request`; its answer, if one is due, goes to the client when it is there.
@@ -148,7 +161,7 @@ fn begin<S: LanguageServer>(
         future.await;
     });
     // a spawned task is polled again whatever happens here, so no wake-up can be lost with this waker
-    if let Poll::Pending = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
         runtime.spawn(future);
     }
 }

@@ -1,0 +1,62 @@
+//! `warpwright demo`: findings, kernel, compile check and verification of a small example, without any file of the
+//! user's.
+
+use base::CancelToken;
+
+use super::{analyze, print, report, verify, Done};
+use crate::files;
+use crate::lsp::{compile, sentence};
+use crate::settings::Settings;
+
+const EXAMPLE: &str = "\
+void saxpy(int n, float a, const float *restrict x, float *restrict y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = a * x[i] + y[i];
+}
+
+void prefix_sum(int n, float *a)
+{
+    for (int i = 1; i < n; i++)
+        a[i] = a[i] + a[i - 1];
+}
+";
+
+pub fn run() -> anyhow::Result<Done> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("example.c");
+    files::write(&path, EXAMPLE, files::Existing::Keep)?;
+    let input = files::Input { path: "example.c".into(), ..files::read(&path)? };
+    let (memo, never, settings) = (ide::Memo::new(), CancelToken::new(), Settings::default());
+    let one = analyze::analyze(input, &ide::Options::default(), &memo)?;
+    let reports = [one];
+    print(&format!("== $ warpwright analyze example.c\n\n{}", report::text(&reports)))?;
+    let [one] = &reports;
+    for which in verify::chosen(&one.findings, None) {
+        let done = match ide::offload(&one.doc, &one.findings, &memo, &which, &never) {
+            Ok(done) => done,
+            Err(refused) => {
+                print(&super::offload::refusal(&refused, &which, &one.findings))?;
+                return Ok(Done::Found);
+            }
+        };
+        print(&format!("== $ warpwright offload example.c\n\n// example.c, rewritten\n{}\n", done.host))?;
+        for file in &done.edit.create {
+            print(&format!("// {}, new\n{}\n", file.name, file.text))?;
+            let outcome = compile(&file.name, &file.text, &done.build_flags, &settings, &never);
+            let said = match outcome {
+                Ok(device::CompileOutcome::Compiled(c)) => format!("{} compiles for {}.", file.name, c.arch),
+                Ok(device::CompileOutcome::Failed(f)) => format!("{} does not compile: {}", file.name, f.log),
+                Ok(device::CompileOutcome::Unavailable(why)) => format!("Not compiled: {why}"),
+                Err(why) => format!("Not compiled: {why}"),
+            };
+            print(&format!("== compile check\n\n{said}\n\n"))?;
+        }
+        print("== $ warpwright verify example.c\n\n")?;
+        let options = ide::VerifyOptions::default();
+        for one in ide::verify(&one.doc, &one.findings, &memo, &which, &options, &never) {
+            print(&format!("{}\n", sentence(&one)))?;
+        }
+    }
+    Ok(Done::Ok)
+}
