@@ -66,6 +66,7 @@ impl Model<'_> {
                     .collect();
             }
         }
+        self.flatten_hopeless_rows();
         // Inner subscripts stay inside their dimension, or cells of different rows would be the same.
         for i in 0..self.accesses.len() {
             let a = self.accesses[i].clone();
@@ -226,6 +227,59 @@ impl Model<'_> {
             }
             self.accesses[i].subs = parts.into_iter().map(|p| Subscript { value: Some(p), term }).collect();
             self.accesses[i].lengths = vec![None; n];
+        }
+    }
+
+    /// A row of constant length that subscripts leave for sure (`f = a[0]; f[i]` with large i) is no row: such objects
+    /// are taken as one line of cells, which is exact.
+    fn flatten_hopeless_rows(&mut self) {
+        let known: Vec<Constraint> = self.context.iter().chain(&self.ranges).cloned().collect();
+        let hopeless = |m: &Self, a: &Access| {
+            a.fields.is_empty()
+                && a.subs.iter().zip(&a.lengths).skip(1).any(|(s, l)| {
+                    let (Some(v), Some(Length::Const(n))) = (&s.value, l) else { return false };
+                    let upper = v.scale(-1).and_then(|p| p.add_constant(*n as i128 - 1));
+                    [Some(v.clone()), upper].into_iter().flatten().any(|need| {
+                        let is_param = |v: Var| m.is_param(v);
+                        !crate::prove::non_negative(&need, &a.domain, &known)
+                            && crate::prove::sufficient(&need, &a.domain, &known, &is_param)
+                                .is_none_or(|ps| ps.iter().any(|p| p.as_constant().is_some_and(|c| c < 0)))
+                    })
+                })
+        };
+        let mut bases: Vec<SymbolId> =
+            self.accesses.iter().filter(|a| hopeless(self, a)).map(|a| a.base).collect();
+        bases.sort_unstable();
+        bases.dedup();
+        for base in bases {
+            let members: Vec<usize> =
+                (0..self.accesses.len()).filter(|&i| self.accesses[i].base == base).collect();
+            let mut lines = Vec::new();
+            for &i in &members {
+                let a = &self.accesses[i];
+                let mut sum = Some(Poly::default());
+                for (k, s) in a.subs.iter().enumerate() {
+                    let width: Option<i128> = a.lengths[k + 1..].iter().try_fold(1i128, |w, l| match l {
+                        Some(Length::Const(n)) => w.checked_mul(*n as i128),
+                        _ => None,
+                    });
+                    sum =
+                        sum.zip(s.value.as_ref().zip(width)).and_then(|(sum, (v, w))| sum.add(&v.scale(w)?));
+                }
+                if !a.fields.is_empty() || a.subs.is_empty() {
+                    sum = None;
+                }
+                lines.push(sum);
+            }
+            if lines.iter().any(Option::is_none) {
+                continue;
+            }
+            for (i, line) in members.into_iter().zip(lines) {
+                let term = self.accesses[i].subs[0].term;
+                self.accesses[i].subs = vec![Subscript { value: line, term }];
+                self.accesses[i].lengths = vec![None];
+                self.accesses[i].inner = Some(Vec::new());
+            }
         }
     }
 }

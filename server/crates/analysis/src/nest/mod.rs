@@ -186,8 +186,8 @@ impl<'a> Model<'a> {
         m.read_root();
         m.read_context(enclosing);
         m.root_loop(root_control);
-        m.delinearize();
         m.type_ranges();
+        m.delinearize();
         m
     }
 
@@ -498,7 +498,7 @@ pub(crate) fn induction_updates(
         return Vec::new();
     }
     let inner = args[3];
-    let mut out = Vec::new();
+    let mut out: Vec<(SymbolId, i128, TermId, usize)> = Vec::new();
     let mut candidates: Vec<TermId> = Vec::new();
     // A `continue` skips what follows it; then only the step is unconditional.
     if !has_jump(body, inner) && *body.op(inner) == Op::List {
@@ -513,18 +513,22 @@ pub(crate) fn induction_updates(
     }
     for t in candidates {
         if let Some((s, Some(control::Change::Const(k)))) = control::change_of(body, t) {
-            if Some(s) == index || k == 0 {
+            if Some(s) == index {
                 continue;
             }
-            let writes =
-                body.walk(loop_term).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
-            let in_init = body.walk(args[0]).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
-            if writes - in_init == 1 {
-                out.push((s, k, t));
+            match out.iter_mut().find(|(u, _, _, _)| *u == s) {
+                Some(o) => (o.1, o.3) = (o.1 + k, o.3 + 1),
+                None => out.push((s, k, t, 1)),
             }
         }
     }
-    out
+    // Moved by these statements and nothing else.
+    out.retain(|&(s, k, _, times)| {
+        let writes =
+            |root: TermId| body.walk(root).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
+        k != 0 && writes(loop_term) - writes(args[0]) == times
+    });
+    out.into_iter().map(|(s, k, t, _)| (s, k, t)).collect()
 }
 
 fn has_jump(body: &Body, inner: TermId) -> bool {

@@ -268,6 +268,9 @@ impl Model<'_> {
                 if !matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
                     return unknown(self);
                 }
+                if let Some(loc) = self.pointer_definition(s) {
+                    return Ok(loc);
+                }
                 self.touch_symbol(s, t, false);
                 Ok(Loc { base: s, fields: Vec::new(), subs: vec![(zero(), t)], lengths: vec![None] })
             }
@@ -321,6 +324,56 @@ impl Model<'_> {
             }
             _ => unknown(self),
         }
+    }
+
+    /// What a local pointer with one value for the whole body points to, if that is said in terms of what also has one
+    /// value: `float *x = a + 1;`.
+    pub(super) fn pointer_definition(&mut self, s: SymbolId) -> Option<Loc> {
+        if !matches!(self.body.symbols[s].storage, Storage::Local) || self.body.symbols[s].address_taken {
+            return None;
+        }
+        let writes = self.effects.writes.get(&s)?;
+        let mut values = writes.iter().filter_map(|&w| match self.body.op(w) {
+            Op::Declare(_) => self.body.args(w).first().copied(),
+            // Any other write than an assignment makes a second value.
+            Op::Assign => self.body.args(w).get(1).copied(),
+            _ => Some(w),
+        });
+        let (init, more) = (values.next()?, values.next());
+        let steady = self.body.walk(init).take(60).all(|x| match self.body.op(x) {
+            Op::Int(_)
+            | Op::Cast
+            | Op::Index
+            | Op::AddrOf
+            | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) => true,
+            Op::Sym(u) => {
+                let v = &self.body.symbols[*u];
+                *u != s
+                    && (matches!(v.storage, Storage::Constant(_))
+                        || matches!(self.body.types.kind(v.ty), TypeKind::Array { .. })
+                        || self.effects.is_single_valued(*u)
+                        || (matches!(v.storage, Storage::Local)
+                            && self.effects.writes.get(u).is_some_and(|w| w.len() == 1)))
+            }
+            _ => false,
+        });
+        let same_type = self
+            .body
+            .types
+            .element(self.body.symbols[s].ty)
+            .zip(self.body.types.element(self.body.ty(init)))
+            .is_some_and(|(a, b)| self.body.types.kind(a) == self.body.types.kind(b));
+        if more.is_some() || !steady || !same_type {
+            return None;
+        }
+        // A memory read inside the definition is not followed: only addresses are formed.
+        let before = (self.accesses.len(), self.obstacles.len(), self.obligations.len());
+        let loc = self.pointer(init);
+        let clean = self.obstacles.len() == before.1 && self.obligations.len() == before.2;
+        self.accesses.truncate(before.0);
+        self.obstacles.truncate(before.1);
+        self.obligations.truncate(before.2);
+        loc.ok().filter(|_| clean)
     }
 
     pub(super) fn move_pointer(&mut self, loc: &mut Loc, by: Option<Pieces>, at: TermId, backwards: bool) {

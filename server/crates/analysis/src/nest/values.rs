@@ -51,6 +51,9 @@ impl Model<'_> {
         };
         let init = *self.body.args(declare).first()?;
         let kind = self.body.types.as_int(self.body.symbols[s].ty)?;
+        if let Some(c) = control::constant(self.body, init).filter(|c| kind.wrap(*c) == *c) {
+            return Some(Poly::constant(c));
+        }
         let plain = self.body.walk(init).all(|x| match self.body.op(x) {
             Op::Int(_) | Op::Unary(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Cast => true,
             Op::Sym(u) => {
