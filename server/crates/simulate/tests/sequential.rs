@@ -282,3 +282,65 @@ fn structs_pointers_switch_and_goto() {
     let body = b.finish(f64t, &st);
     assert_eq!(eval(&body, &[], &mut Heap::new()), Ok(Some(Value::F64(6.0))));
 }
+
+#[test]
+fn deep_nesting_of_every_kind_is_refused() {
+    let depth = 5_000;
+    // statements: if { for { while { … } } }
+    let mut b = B::default();
+    let i32t = b.i32();
+    let i = b.local("i", i32t);
+    let mut s = b.s(Op::Empty, &[]);
+    for k in 0..depth {
+        let (z, one) = (b.n(0), b.n(1));
+        s = match k % 4 {
+            0 => b.if_(one, &[s]),
+            1 => b.for_up(i, z, one, &[s]),
+            2 => {
+                let br = b.s(Op::Break, &[]);
+                let l = b.list(&[s, br]);
+                b.s(Op::While, &[one, l])
+            }
+            _ => {
+                let l = b.list(&[s]);
+                b.s(Op::Switch, &[one, l])
+            }
+        };
+    }
+    let body = b.finish_void(&[s]);
+    assert!(matches!(eval(&body, &[], &mut Heap::new()), Err(FaultKind::NotSupported { .. }) | Ok(None)));
+    // expressions
+    for kind in 0..5 {
+        let r = expr(|b| {
+            let mut e = b.n(1);
+            for _ in 0..depth {
+                let one = b.n(1);
+                let i32t = b.i32();
+                e = match kind {
+                    0 => b.sel(one, e, one),
+                    1 => b.bin(BinOp::Add, one, e),
+                    2 => b.call("abs", &[e], i32t),
+                    3 => b.bin(BinOp::And, one, e),
+                    _ => b.t(Op::Comma, &[one, e], i32t),
+                };
+            }
+            e
+        });
+        assert!(matches!(r, Err(FaultKind::NotSupported { .. })), "{kind}: {r:?}");
+    }
+    // a chain of `else if` is no nesting
+    let mut b = B::default();
+    let i32t = b.i32();
+    let mut s = b.list(&[]);
+    for k in 0..depth {
+        let (a, c) = (b.n(k), b.n(0));
+        let cond = b.bin(BinOp::Lt, a, c);
+        let then = b.list(&[]);
+        let f = b.s(Op::If, &[cond, then, s]);
+        s = b.list(&[f]);
+    }
+    let r = b.n(5);
+    let r = b.ret(r);
+    let body = b.finish(i32t, &[s, r]);
+    assert_eq!(eval(&body, &[], &mut Heap::new()), Ok(Some(Value::Int(5))));
+}
