@@ -5,5 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fixture;
+pub mod judge;
+pub mod nests;
 pub mod pred;
 pub mod rng;
