@@ -1,0 +1,157 @@
+//! The house's rules as tests: who may import whom, who alone may name an outside crate, where `unsafe` may stand, and
+//! that ARCHITECTURE.md speaks of files that exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Room, the rooms it may import (everyone may use `base`), and the outside crates it alone may name.
+const ROOMS: &[(&str, &[&str], &[&str])] = &[
+    ("base", &[], &[]),
+    ("text", &[], &["ropey"]),
+    ("term", &["text"], &[]),
+    ("front", &["term", "text"], &["tree-sitter", "tree-sitter-c", "tree-sitter-c-sharp", "tree-sitter-cuda"]),
+    ("poly", &[], &["isl-rs"]),
+    ("analysis", &["term", "poly"], &[]),
+    ("rewrite", &["analysis", "term", "text", "front"], &[]),
+    ("codegen", &["analysis", "term"], &[]),
+    ("simulate", &["term"], &[]),
+    ("ide", &["front", "rewrite", "codegen", "analysis", "simulate", "term", "text"], &[]),
+    ("device", &[], &["cudarc", "libloading"]),
+    ("testkit", &["text", "term", "front", "analysis", "simulate", "codegen", "ide", "rewrite", "device"], &[]),
+    ("warpwright", &["ide", "device", "text"], &["tower-lsp", "tokio", "clap", "tracing-subscriber"]),
+];
+
+/// `unsafe` may stand in these rooms.
+const UNSAFE: &[&str] = &["poly", "device"];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn manifest(room: &str) -> PathBuf {
+    match room {
+        "warpwright" => root().join("Cargo.toml"),
+        _ => root().join("server/crates").join(room).join("Cargo.toml"),
+    }
+}
+
+/// Names in `[dependencies]` (not those for tests or for building).
+fn dependencies(path: &Path) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut here = false;
+    let mut out = BTreeSet::new();
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with('[') {
+            here = line == "[dependencies]" || (line.starts_with("[target.") && line.ends_with(".dependencies]"));
+            continue;
+        }
+        if here && !line.is_empty() && !line.starts_with('#') {
+            let name: String =
+                line.chars().take_while(|c| c.is_alphanumeric() || *c == '-' || *c == '_').collect();
+            out.insert(name);
+        }
+    }
+    out
+}
+
+#[test]
+fn rooms_import_only_what_they_may() {
+    let names: BTreeSet<&str> = ROOMS.iter().map(|r| r.0).collect();
+    let owners: BTreeMap<&str, &str> =
+        ROOMS.iter().flat_map(|(room, _, alone)| alone.iter().map(move |c| (*c, *room))).collect();
+    let mut faults = Vec::new();
+    for (room, may, _) in ROOMS {
+        for d in dependencies(&manifest(room)) {
+            let d = d.as_str();
+            if names.contains(d) && d != "base" && !may.contains(&d) {
+                faults.push(format!("{room} imports {d}"));
+            }
+            if let Some(owner) = owners.get(d) {
+                if owner != room {
+                    faults.push(format!("{room} names {d}, which only {owner} may"));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "arrows of ARCHITECTURE.md broken:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn every_room_is_in_the_table() {
+    let mut found = BTreeSet::from(["warpwright".to_string()]);
+    for entry in std::fs::read_dir(root().join("server/crates")).unwrap() {
+        found.insert(entry.unwrap().file_name().into_string().unwrap());
+    }
+    let listed: BTreeSet<String> = ROOMS.iter().map(|r| r.0.to_string()).collect();
+    assert_eq!(found, listed);
+}
+
+fn sources(dir: &Path, out: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn unsafe_stays_in_its_rooms() {
+    for (room, _, _) in ROOMS {
+        let src = match *room {
+            "warpwright" => root().join("server/src"),
+            _ => root().join("server/crates").join(room).join("src"),
+        };
+        let front = if *room == "warpwright" { src.join("main.rs") } else { src.join("lib.rs") };
+        let text = std::fs::read_to_string(&front).unwrap();
+        assert_eq!(
+            text.contains("#![forbid(unsafe_code)]"),
+            !UNSAFE.contains(room),
+            "{} must forbid unsafe code, {UNSAFE:?} excepted",
+            front.display()
+        );
+    }
+}
+
+#[test]
+fn long_files_say_why() {
+    let mut files = Vec::new();
+    sources(&root().join("server"), &mut files);
+    sources(&root().join("xtask"), &mut files);
+    let mut faults = Vec::new();
+    for f in files {
+        let text = std::fs::read_to_string(&f).unwrap();
+        let lines = text.lines().count();
+        if lines > 620 && !text.contains("Long because") {
+            faults.push(format!("{}: {lines} lines and no \"Long because\" in its text", f.display()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_architecture_page_names_files_that_exist() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut missing = Vec::new();
+    for word in page.split('`').skip(1).step_by(2) {
+        let path = word.trim_end_matches('/');
+        let looks_like_path = path.contains('/') && !path.contains([' ', '(', '*', '<', '{', '$', ':']);
+        if looks_like_path && !root().join(path).exists() {
+            missing.push(path.to_string());
+        }
+    }
+    assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
+    for (room, may, _) in ROOMS {
+        assert!(page.contains(&format!("| {room} |")), "ARCHITECTURE.md has no row for {room}");
+        for m in *may {
+            if *room != "testkit" {
+                let row = page.lines().find(|l| l.starts_with(&format!("| {room} |"))).unwrap();
+                assert!(row.contains(m), "ARCHITECTURE.md's row of {room} lacks {m}");
+            }
+        }
+    }
+}
