@@ -178,7 +178,7 @@ fn values(host: &Exprs<'_>, early: bool, out: &mut Lines) {
     if !limits.is_empty() {
         out.line(&format!("const int {small} = {};", limits.join(" && ")));
     }
-    for v in &mine {
+    for v in mine.iter().filter(|v| v.used) {
         let cast = if v.kind == IntKind::ULong || v.kind == IntKind::ULongLong { "(long long)" } else { "" };
         match v.limit {
             Some(_) => out.line(&format!("const long long {} = {small} ? (long long){} : 0;", v.name, text(v))),
@@ -258,7 +258,7 @@ fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
                 }
                 if b.extent.is_some() {
                     let most = (1i128 << 62) / i128::from(b.element_size.max(1));
-                    let why = format!("part of {} is used, and its size can be counted", name(b.symbol));
+                    let why = format!("{} is used, and its size fits", name(b.symbol));
                     parts.push((format!("{0} > 0 && {0} <= {1}", b.count_name, number(most)), why));
                 }
             }
@@ -379,12 +379,6 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
             out.line(&reduce::combine_on_host(plan, r, &name(r.symbol), &format!("{}[{p}block]", r.partial_name)));
         }
         out.close("}");
-    }
-    for i in kernel.inductions.iter().filter(|i| i.set_after) {
-        let (n, ty) = (name(i.symbol), i.kind.c_name());
-        let trips = kernel.dims.first().map_or("0", |d| d.trips_name.as_str());
-        let step = i.step as i64 as u64;
-        out.line(&format!("{n} = ({ty})((unsigned long long){n} + {step}ull * (unsigned long long){trips});"));
     }
     for f in &plan.finals {
         out.line(&format!("{} = {};", name(f.symbol), f.name));

@@ -1,13 +1,13 @@
 //! Magnitudes: how large the values of host expressions can get, so that none of them overflows.
 //!
-//! The host computes in `long long`. Either the types of the values used keep every intermediate result below 2^62, or
+//! The host computes in `long long`. Either the types of the values used keep every intermediate result inside it, or
 //! the plan finds the largest limit on those values that does and has the host test it.
 
 use analysis::{Expr, Param, Pred};
 
-/// No intermediate result may reach this.
-pub(crate) const SAFE: i128 = 1 << 62;
-const CAP: i128 = 1 << 120;
+/// No intermediate result may reach this: a little less than the largest `long long`.
+pub(crate) const SAFE: i128 = (1 << 63) - (1 << 40);
+const CAP: i128 = 1 << 100;
 
 /// The value of an expression without parameters.
 pub(crate) fn constant(e: &Expr) -> Option<i128> {
@@ -21,6 +21,7 @@ pub(crate) fn constant(e: &Expr) -> Option<i128> {
             }
             sum
         }
+        Expr::Mul(0, _) => 0,
         Expr::Mul(k, a) => k.checked_mul(constant(a)?)?,
         Expr::Product(a, b) => constant(a)?.checked_mul(constant(b)?)?,
         Expr::FloorDiv(a, d) if *d > 0 => constant(a)?.div_euclid(*d),
@@ -128,5 +129,52 @@ fn walk(e: &Expr, of: &dyn Fn(Param) -> i128) -> (i128, i128) {
             let ((ma, ta), (mb, tb)) = (walk(a, of), walk(b, of));
             (ma.max(mb), ta.max(tb).max(pred_peak(c, of)))
         }
+    }
+}
+
+/// The smallest and largest value an expression may have, given those of the parameters; ends beyond ±2^100 mean
+/// "no bound known".
+pub(crate) fn range(e: &Expr, of: &dyn Fn(Param) -> (i128, i128)) -> (i128, i128) {
+    let clamp = |v: Option<i128>, sign: bool| v.unwrap_or(if sign { CAP } else { -CAP }).clamp(-CAP, CAP);
+    let product = |(a, b): (i128, i128), (c, d): (i128, i128)| {
+        let all = [(a, c), (a, d), (b, c), (b, d)].map(|(x, y)| clamp(x.checked_mul(y), (x < 0) == (y < 0)));
+        (all.into_iter().min().unwrap_or(-CAP), all.into_iter().max().unwrap_or(CAP))
+    };
+    let ends = |items: &[Expr], pick: fn(i128, i128) -> i128| {
+        let mut all = items.iter().map(|i| range(i, of));
+        let first = all.next().unwrap_or((-CAP, CAP));
+        all.fold(first, |a, b| (pick(a.0, b.0), pick(a.1, b.1)))
+    };
+    match e {
+        Expr::Int(v) => (*v, *v),
+        Expr::Param(p) => of(*p),
+        Expr::Add(items) => items.iter().fold((0, 0), |a, i| {
+            let b = range(i, of);
+            ((a.0 + b.0).clamp(-CAP, CAP), (a.1 + b.1).clamp(-CAP, CAP))
+        }),
+        Expr::Mul(k, a) => product((*k, *k), range(a, of)),
+        Expr::Product(a, b) => product(range(a, of), range(b, of)),
+        Expr::FloorDiv(a, d) => {
+            let (lo, hi) = range(a, of);
+            (lo.div_euclid((*d).max(1)), hi.div_euclid((*d).max(1)))
+        }
+        Expr::Min(items) => ends(items, i128::min),
+        Expr::Max(items) => ends(items, i128::max),
+        Expr::Select(_, a, b) => {
+            let (a, b) = (range(a, of), range(b, of));
+            (a.0.min(b.0), a.1.max(b.1))
+        }
+    }
+}
+
+/// Whether the condition holds for all values in the parameters' ranges.
+pub(crate) fn always(p: &Pred, of: &dyn Fn(Param) -> (i128, i128)) -> bool {
+    match p {
+        Pred::True => true,
+        Pred::False | Pred::Not(_) => false,
+        Pred::NonNegative(e) => range(e, of).0 >= 0,
+        Pred::Zero(e) => range(e, of) == (0, 0),
+        Pred::And(items) => items.iter().all(|i| always(i, of)),
+        Pred::Or(items) => items.iter().any(|i| always(i, of)),
     }
 }

@@ -8,6 +8,7 @@ use term::{BinOp, Body, IntKind, Op, Origin, Semantics, Storage, SymbolId, TermI
 use super::bounds;
 use super::names::{free_prefix, has_word, identifier, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
+use super::simplify;
 use super::support::{has_own_continue, Support};
 use super::*;
 use crate::access::{arrow_chain, chain, mentions, moves_by_one};
@@ -111,7 +112,9 @@ impl<'i, 'a> Builder<'i, 'a> {
         support.visit(inner);
         let mut dims = self.dims(inner, &mut support);
         let mut strides = Vec::new();
-        let mut buffers = self.buffers(&mut support, &mut strides);
+        // Everything after the trip counts is only evaluated where they are positive.
+        let positive: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
+        let mut buffers = self.buffers(&mut support, &mut strides, &positive);
         let reductions = self.reductions();
         let inductions = self.inductions();
         let reduced: BTreeSet<SymbolId> = reductions.iter().map(|r| r.symbol).collect();
@@ -180,9 +183,9 @@ impl<'i, 'a> Builder<'i, 'a> {
             }
         }
         notes.extend(support.calls.iter().map(|&f| Note::MathLibrary(f)));
-        let tests = self.tests(&buffers, &scalars, &reductions, &dims);
-        let finals = self.finals(&dims, &inductions);
-        let values = self.values(&dims, &buffers, &tests, &finals, &support);
+        let mut tests = self.tests(&buffers, &scalars, &reductions, &dims);
+        let finals = self.finals(&positive);
+        let values = self.values(&dims, &buffers, &mut tests, &finals, &support);
         let has_continue = has_own_continue(body, inner);
         let name = self.name();
         let names = self.kernel_names(&support, &buffers, &scalars, &reductions, &privates, &inductions, &dims, inner);
@@ -270,6 +273,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let mut dims: Vec<Dim> = Vec::new();
         for (k, (facts, c)) in band.iter().enumerate() {
             let outer: Vec<SymbolId> = dims.iter().map(|d| d.index).collect();
+            let positive: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
             let varies = |t: TermId| outer.iter().any(|&o| mentions(body, t, o));
             let step_term = match c.step {
                 Step::Term { term, .. } => Some(term),
@@ -308,7 +312,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 axis: axes[k],
                 strided: axes[k] != Axis::X,
                 rectangular,
-                trips: self.input.offload.max_trips[k].clone(),
+                trips: simplify::trips(&self.input.offload.max_trips[k], &positive),
                 lower: c.lower,
                 lower_on_host,
                 bound: c.bound,
@@ -353,7 +357,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         axes
     }
 
-    fn buffers(&mut self, support: &mut Support<'a>, strides: &mut Vec<Stride>) -> Vec<BufferPlan> {
+    fn buffers(&mut self, support: &mut Support<'a>, strides: &mut Vec<Stride>, positive: &[Expr]) -> Vec<BufferPlan> {
         let body = self.body;
         let mut out = Vec::new();
         for b in &self.input.offload.buffers {
@@ -427,7 +431,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 written: b.written,
                 copy_in: b.read || !b.wholly_written,
                 staged: b.read && b.written,
-                extent: b.extent.clone(),
+                extent: b.extent.as_ref().map(|(f, l)| (simplify::under(f, positive), simplify::under(l, positive))),
                 first_name: self.host_name(&format!("{n}_first")),
                 count_name: self.host_name(&format!("{n}_count")),
                 bytes_name: self.host_name(&format!("{n}_bytes")),
@@ -523,14 +527,12 @@ impl<'i, 'a> Builder<'i, 'a> {
                 self.refuse(RefusalKind::Induction(i.symbol), i.update);
                 continue;
             };
-            let listed = self.input.offload.finals.iter().any(|f| f.symbol == i.symbol);
             let name = symbol.name.clone();
             out.push(InductionPlan {
                 symbol: i.symbol,
                 kind,
                 step: i.step,
                 start_name: self.host_name(&format!("start_{name}")),
-                set_after: !listed,
             });
         }
         out
@@ -631,7 +633,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         (restricted(a) && steady(b)) || (restricted(b) && steady(a))
     }
 
-    fn finals(&mut self, dims: &[Dim], inductions: &[InductionPlan]) -> Vec<FinalValue> {
+    fn finals(&mut self, positive: &[Expr]) -> Vec<FinalValue> {
         let body = self.body;
         let mut out: Vec<FinalValue> = Vec::new();
         for Final { symbol, value } in &self.input.offload.finals {
@@ -645,9 +647,8 @@ impl<'i, 'a> Builder<'i, 'a> {
             }
             let name = body.symbols[*symbol].name.clone();
             let name = self.host_name(&format!("last_{name}"));
-            out.push(FinalValue { symbol: *symbol, value: value.clone(), kind, name });
+            out.push(FinalValue { symbol: *symbol, value: simplify::under(value, positive), kind, name });
         }
-        let _ = (dims, inductions);
         out
     }
 
@@ -655,7 +656,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         &mut self,
         dims: &[Dim],
         buffers: &[BufferPlan],
-        tests: &[Test],
+        tests: &mut Vec<Test>,
         finals: &[FinalValue],
         support: &Support<'_>,
     ) -> Vec<HostValue> {
@@ -668,10 +669,10 @@ impl<'i, 'a> Builder<'i, 'a> {
                 exprs.push(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]));
             }
         }
-        let preds: Vec<&Pred> = tests
+        let preds: Vec<Pred> = tests
             .iter()
             .filter_map(|t| match &t.kind {
-                TestKind::Holds(p) => Some(p),
+                TestKind::Holds(p) => Some(p.clone()),
                 _ => None,
             })
             .collect();
@@ -703,10 +704,11 @@ impl<'i, 'a> Builder<'i, 'a> {
             }
             kinds.insert(p, kind);
             let name = self.host_name(&wish);
-            values.push(HostValue { param: p, name, kind, limit: None, early });
+            values.push(HostValue { param: p, name, kind, limit: None, early, used: true });
         }
-        let kinds = &kinds;
-        let natural = |p: Param| kinds.get(&p).map_or(bounds::SAFE * 2, |k: &IntKind| IntKind::max(*k).max(-IntKind::min(*k)));
+        let of_type = |p: Param| kinds.get(&p).map_or((-bounds::SAFE * 2, bounds::SAFE * 2), |k: &IntKind| (IntKind::min(*k), IntKind::max(*k)));
+        let size = |(lo, hi): (i128, i128)| hi.max(-lo);
+        let natural = |p: Param| size(of_type(p));
         // The values that take part in something that could overflow get the largest limit that prevents it.
         let mut risky = Vec::new();
         for e in &exprs {
@@ -715,26 +717,46 @@ impl<'i, 'a> Builder<'i, 'a> {
             }
         }
         for p in &preds {
-            if bounds::pred_peak(p, &natural) >= bounds::SAFE {
+            if !bounds::always(p, &of_type) && bounds::pred_peak(p, &natural) >= bounds::SAFE {
                 bounds::pred_params(p, &mut risky);
             }
         }
-        if risky.is_empty() {
-            return values;
-        }
-        let fitting = (16..62).rev().map(|k| 1i128 << k).find(|&limit| {
-            let of = |p: Param| if risky.contains(&p) { natural(p).min(limit) } else { natural(p) };
-            exprs.iter().all(|e| bounds::peak(e, &of) < bounds::SAFE)
-                && preds.iter().all(|p| bounds::pred_peak(p, &of) < bounds::SAFE)
-        });
-        match fitting {
-            Some(limit) => {
-                for v in values.iter_mut().filter(|v| risky.contains(&v.param) && natural(v.param) > limit) {
-                    v.limit = Some(limit);
-                }
+        let limited = |limit: i128| {
+            let risky = &risky;
+            move |p: Param| {
+                let (lo, hi) = of_type(p);
+                if risky.contains(&p) { (lo.max(-limit), hi.min(limit)) } else { (lo, hi) }
             }
-            None => self.refuse(RefusalKind::Overflow, self.target),
+        };
+        let fitting = if risky.is_empty() {
+            Some(bounds::SAFE * 2)
+        } else {
+            (16..62).rev().map(|k| 1i128 << k).find(|&limit| {
+                let ranges = limited(limit);
+                let of = |p: Param| size(ranges(p));
+                exprs.iter().all(|e| bounds::peak(e, &of) < bounds::SAFE)
+                    && preds.iter().all(|p| bounds::always(p, &ranges) || bounds::pred_peak(p, &of) < bounds::SAFE)
+            })
+        };
+        let Some(limit) = fitting else {
+            self.refuse(RefusalKind::Overflow, self.target);
+            return values;
+        };
+        for v in values.iter_mut().filter(|v| risky.contains(&v.param) && natural(v.param) > limit) {
+            v.limit = Some(limit);
         }
+        // What holds for all values that pass needs no test.
+        let ranges = limited(limit);
+        tests.retain(|t| !matches!(&t.kind, TestKind::Holds(p) if bounds::always(p, &ranges)));
+        let mut used = Vec::new();
+        exprs.iter().for_each(|e| bounds::params(e, &mut used));
+        for t in tests.iter() {
+            if let TestKind::Holds(p) = &t.kind {
+                bounds::pred_params(p, &mut used);
+            }
+        }
+        values.iter_mut().for_each(|v| v.used = used.contains(&v.param));
+        values.retain(|v| v.used || v.limit.is_some());
         values
     }
 

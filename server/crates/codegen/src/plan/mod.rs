@@ -7,6 +7,7 @@ mod bounds;
 mod build;
 mod names;
 mod refuse;
+mod simplify;
 mod support;
 
 use std::collections::BTreeMap;
@@ -243,6 +244,8 @@ pub struct HostValue {
     pub limit: Option<i128>,
     /// Whether it may be read although the loop does not run.
     pub early: bool,
+    /// Whether an expression needs it; otherwise only its limit matters.
+    pub used: bool,
 }
 
 /// Something the host tests.
@@ -306,6 +309,4 @@ pub struct InductionPlan {
     pub step: i128,
     /// Name of its first value, in host and kernel.
     pub start_name: String,
-    /// Whether the variable outlives the loop and must be set after it.
-    pub set_after: bool,
 }

@@ -1,0 +1,56 @@
+//! Offloads loops of C texts through the real front end and analysis.
+
+use base::Budget;
+use codegen::{apply_edits, print, Input, Output, Refusal, Target};
+use front::{Language, Memo, Options, Parsed};
+
+/// What became of one loop.
+pub enum Outcome {
+    Done { host: String, output: Box<Output> },
+    Refused(Refusal),
+    NotParallel(String),
+}
+
+/// Offloads the `nth` outermost loop (in textual order) of a function.
+pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
+    let parsed = Parsed::parse(Language::C, text);
+    let unit = front::lower(&parsed, &Options::default(), &mut Memo::default());
+    let item = unit.items.iter().find(|i| &*i.name == function).unwrap_or_else(|| panic!("no function {function}"));
+    let body = &item.body;
+    let budget = Budget::new(u64::MAX);
+    let facts = analysis::analyze(body, analysis::FULL_STEPS, &budget);
+    let loops: Vec<_> = facts.loops.iter_ids().filter(|(_, l)| l.parent.is_none()).map(|(id, _)| id).collect();
+    let id = *loops.get(nth).unwrap_or_else(|| panic!("{function} has no loop {nth}"));
+    let offload = match analysis::offload(body, &facts, id, None, &Budget::new(analysis::FULL_STEPS)) {
+        Ok(o) => o,
+        Err(why) => return Outcome::NotParallel(format!("{:?} {why:?}", facts.loops[id].verdict)),
+    };
+    let input = Input {
+        body,
+        facts: &facts,
+        offload: &offload,
+        text: &text[item.span.range()],
+        base_offset: item.span.start,
+        file_text: text,
+        file_name: "cases.c",
+        name: "",
+    };
+    match codegen::plan(&input) {
+        Err(r) => Outcome::Refused(r),
+        Ok(plan) => {
+            let output = print(&plan, Target::CudaC);
+            let host = apply_edits(text, &output.host_edits).expect("edits apply");
+            Outcome::Done { host, output: Box::new(output) }
+        }
+    }
+}
+
+/// Host text and kernel text, or a panic that says why not.
+#[allow(dead_code)] // not every test file uses everything here
+pub fn offloaded(text: &str, function: &str, nth: usize) -> (String, Output) {
+    match offload(text, function, nth) {
+        Outcome::Done { host, output } => (host, *output),
+        Outcome::Refused(r) => panic!("{function}: refused: {r:?}"),
+        Outcome::NotParallel(why) => panic!("{function}: {why}"),
+    }
+}
