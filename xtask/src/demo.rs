@@ -104,20 +104,18 @@ fn fresh_output() -> Result<PathBuf> {
     Ok(out)
 }
 
-/// The part of a new file that matters: from its first kernel, or from where the original loop was.
+/// The part of a new file that matters: its first kernel, or the allocations, copies and the launch.
 fn excerpt(file: &Path, folder: &Path) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let lines: Vec<&str> = text.lines().collect();
     let name = folder.join(file.file_name().unwrap_or_default());
-    let start = lines.iter().position(|l| l.contains("__global__")).unwrap_or_else(|| first_call(&lines));
+    let first = |words: &str| lines.iter().position(|l| l.contains(words));
+    let start =
+        first("__global__").or_else(|| first("cudaMalloc(").map(|n| n.saturating_sub(3))).unwrap_or(0);
     let end = lines.len().min(start + EXCERPT);
     println!("\n--- {} ({} lines; {}–{} shown)", name.display(), lines.len(), start + 1, end);
     for line in lines.get(start..end).unwrap_or_default() {
         println!("    {line}");
     }
     Ok(())
-}
-
-fn first_call(lines: &[&str]) -> usize {
-    lines.iter().position(|l| l.contains("cuda")).unwrap_or(0)
 }
