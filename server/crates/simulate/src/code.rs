@@ -307,6 +307,12 @@ pub enum Ins {
         args: Reg,
         n: u32,
     },
+    /// Grid (x, y, z), block (x, y, z), bytes of shared memory and then `n` arguments stand in `args..`.
+    Launch {
+        f: u32,
+        args: Reg,
+        n: u32,
+    },
     /// A pure function of `math.h`; arguments stand in `args..`.
     Math {
         f: u32,
@@ -486,6 +492,18 @@ pub struct Watched {
 }
 
 impl Code {
+    /// What would fault as "not supported" if it were reached: function and reason. Empty: all of it can run.
+    pub fn gaps(&self) -> impl Iterator<Item = String> + '_ {
+        self.funcs.iter().flat_map(|f| {
+            f.code.iter().filter_map(|i| match i {
+                Ins::Unsupported { reason } => {
+                    let reason = f.reasons.get(*reason as usize)?;
+                    Some(format!("{}: {reason}", f.name))
+                }
+                _ => None,
+            })
+        })
+    }
     /// The function of this name.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.funcs.iter().position(|f| &*f.name == name).map(|i| i as u32)

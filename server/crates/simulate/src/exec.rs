@@ -115,6 +115,14 @@ pub enum Stop {
         func: u32,
         pc: u32,
     },
+    /// Host code launches the kernel that is function `f` of this code.
+    Launch {
+        f: u32,
+        /// Grid, block, bytes of shared memory.
+        config: [u64; 7],
+        args: Vec<u64>,
+        func: u32,
+    },
     Fault(Fault),
 }
 
@@ -471,6 +479,15 @@ impl Thread {
                             f.pc = pc + 1;
                         }
                         return Stop::Warp { kind, d, args, signed32, func: fi, pc };
+                    }
+                    Ins::Launch { f, args, n } => {
+                        let x = args as usize;
+                        let config = std::array::from_fn(|k| r[x + k]);
+                        let args = r[x + 7..x + 7 + n as usize].to_vec();
+                        if let Some(f) = self.frames.last_mut() {
+                            f.pc = pc + 1;
+                        }
+                        return Stop::Launch { f, config, args, func: fi };
                     }
                     Ins::Fence { scope } => hooks.fence(scope),
                     Ins::Once { flag, to } => {

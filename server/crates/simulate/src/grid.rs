@@ -147,7 +147,7 @@ impl Rng {
     }
     /// A number below `n` (0 if `n` is 0).
     pub fn below(&mut self, n: usize) -> usize {
-        ((self.next_u64() >> 32) * n as u64 >> 32) as usize
+        (((self.next_u64() >> 32) * n as u64) >> 32) as usize
     }
 }
 
@@ -218,28 +218,28 @@ pub fn run_grid_code(
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Status {
+pub(crate) enum Status {
     Ready,
     Barrier { kind: BarrierKind, d: Reg, value: u64, at: (u32, u32) },
     Warp { kind: WarpKind, d: Reg, args: [u64; 4], signed32: bool, at: (u32, u32) },
     Done,
 }
 
-struct Lane {
-    thread: Thread,
-    status: Status,
+pub(crate) struct Lane {
+    pub(crate) thread: Thread,
+    pub(crate) status: Status,
     /// What it learned from other blocks since the last barrier, and what its last fence makes known.
     acquired: Option<Box<Known>>,
     fenced: Option<Box<Known>>,
 }
 
-struct Block {
-    number: u32,
+pub(crate) struct Block {
+    pub(crate) number: u32,
     shared: Vec<ObjectId>,
-    lanes: Vec<Lane>,
-    ready: Vec<u32>,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) ready: Vec<u32>,
     epoch: u32,
-    warp_epochs: Vec<u32>,
+    pub(crate) warp_epochs: Vec<u32>,
     known: Known,
 }
 
@@ -317,13 +317,13 @@ impl Hooks for Watch {
     }
 }
 
-struct Grid<'g> {
-    code: &'g Code,
-    launch: &'g Launch,
+pub(crate) struct Grid<'g> {
+    pub(crate) code: &'g Code,
+    pub(crate) launch: &'g Launch,
     schedule: &'g Schedule,
     rng: Rng,
     threads: u32,
-    blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
     watch: Watch,
     findings: Vec<Finding>,
     steps: u64,
@@ -454,6 +454,7 @@ impl Grid<'_> {
             Stop::Warp { kind, d, args, signed32, func, pc } => {
                 Status::Warp { kind, d, args, signed32, at: (func, pc) }
             }
+            Stop::Launch { func, .. } => return Err(crate::hosted::misplaced_launch(world.code, func)),
             Stop::Fault(mut f) => {
                 f.thread = Some(id);
                 return Err(f);
@@ -535,98 +536,7 @@ impl Grid<'_> {
         Ok(false)
     }
 
-    /// Lets the lanes of a warp go on whose partners have all arrived.
-    fn settle_warp(&mut self, b: usize, warp: u32) {
-        let block = &self.blocks[b];
-        let from = (warp * 32) as usize;
-        let to = (from + 32).min(block.lanes.len());
-        let mut live = 0u32;
-        for (i, lane) in block.lanes[from..to].iter().enumerate() {
-            if !matches!(lane.status, Status::Done) {
-                live |= 1 << i;
-            }
-        }
-        let mut done = 0u32;
-        for i in 0..to - from {
-            let Status::Warp { kind, args, at, .. } = self.blocks[b].lanes[from + i].status else { continue };
-            if done & (1 << i) != 0 {
-                continue;
-            }
-            let mask = args[0] as u32;
-            let wanted = mask & live;
-            let mut here = 0u32;
-            let mut bad_mask = mask & (1 << i) == 0;
-            for j in 0..to - from {
-                if let Status::Warp { kind: k, args: a, at: p, .. } = self.blocks[b].lanes[from + j].status {
-                    if wanted & (1 << j) != 0 && k == kind && p == at {
-                        here |= 1 << j;
-                        bad_mask |= a[0] as u32 != mask;
-                    }
-                }
-            }
-            if here != wanted {
-                continue;
-            }
-            done |= here | 1 << i;
-            if bad_mask {
-                let thread = thread_id(self.launch, self.blocks[b].number, (from + i) as u32);
-                let function = self.code.funcs[at.0 as usize].name.clone();
-                let term = self.term(at).unwrap_or(TermId(0));
-                self.note(Finding::WarpMask { thread, function, term });
-            }
-            self.release_warp(b, from, here | 1 << i, live, kind);
-        }
-    }
-
-    fn release_warp(&mut self, b: usize, from: usize, group: u32, live: u32, kind: WarpKind) {
-        let mut values = [0u64; 32];
-        let mut votes = 0u32;
-        for i in (0..32).filter(|i| group & (1 << i) != 0) {
-            if let Status::Warp { args, .. } = self.blocks[b].lanes[from + i].status {
-                values[i] = args[1];
-                votes |= ((args[1] != 0) as u32) << i;
-            }
-        }
-        let mut undefined = Vec::new();
-        let block = &mut self.blocks[b];
-        for i in (0..32u32).filter(|i| group & (1 << i) != 0) {
-            let lane = &mut block.lanes[from + i as usize];
-            let Status::Warp { d, args, signed32, at, .. } = lane.status else { continue };
-            let (value, defined) = match kind {
-                WarpKind::Sync | WarpKind::Reserved => (None, true),
-                WarpKind::Ballot => (Some(votes as u64), true),
-                WarpKind::Any => (Some((votes != 0) as u64), true),
-                WarpKind::All => (Some((votes == group) as u64), true),
-                _ => {
-                    let source = shuffle_source(kind, i, args[2] as i32, args[3] as i32);
-                    let defined = group & (1 << source) != 0;
-                    let v = if defined { values[source as usize] } else { 0xCBCB_CBCB };
-                    let v = if signed32 { v as i32 as i64 as u64 } else { v };
-                    (Some(v), defined)
-                }
-            };
-            if !defined {
-                undefined.push((from as u32 + i, at));
-            }
-            if let Some(v) = value {
-                lane.thread.set(d, v);
-            }
-            lane.status = Status::Ready;
-            block.ready.push(from as u32 + i);
-        }
-        if group == live {
-            block.warp_epochs[from / 32] += 1;
-        }
-        let number = block.number;
-        for (t, at) in undefined {
-            let function = self.code.funcs[at.0 as usize].name.clone();
-            let term = self.term(at).unwrap_or(TermId(0));
-            let thread = thread_id(self.launch, number, t);
-            self.note(Finding::UndefinedShuffle { thread, function, term });
-        }
-    }
-
-    fn term(&self, at: (u32, u32)) -> Option<TermId> {
+    pub(crate) fn term(&self, at: (u32, u32)) -> Option<TermId> {
         self.code.funcs.get(at.0 as usize)?.terms.get(at.1 as usize).copied()
     }
 
@@ -642,7 +552,7 @@ impl Grid<'_> {
     }
 
     /// Keeps one finding of each kind and place.
-    fn note(&mut self, f: Finding) {
+    pub(crate) fn note(&mut self, f: Finding) {
         let key = |f: &Finding| match f {
             Finding::BarrierDivergence { term, other_term, function, .. } => {
                 Some((0, function.clone(), *term, *other_term))
@@ -688,27 +598,8 @@ impl Grid<'_> {
     }
 }
 
-/// The lane a shuffle reads (CUDA C++ Programming Guide, Warp Shuffle Functions).
-fn shuffle_source(kind: WarpKind, lane: u32, arg: i32, width: i32) -> u32 {
-    let width = if matches!(width, 1 | 2 | 4 | 8 | 16 | 32) { width as u32 } else { 32 };
-    let base = lane & !(width - 1);
-    let last = base + width - 1;
-    let source = match kind {
-        WarpKind::Shfl => return base + (arg as u32 & (width - 1)),
-        WarpKind::ShflUp => lane as i64 - arg as u32 as i64,
-        WarpKind::ShflDown => lane as i64 + arg as u32 as i64,
-        _ => (lane ^ arg as u32) as i64,
-    };
-    let low = if kind == WarpKind::ShflUp { base as i64 } else { 0 };
-    if source < low || source > last as i64 {
-        lane
-    } else {
-        source as u32
-    }
-}
-
 /// Coordinates from numbers; x runs fastest.
-fn thread_id(launch: &Launch, block: u32, thread: u32) -> ThreadId {
+pub(crate) fn thread_id(launch: &Launch, block: u32, thread: u32) -> ThreadId {
     let [gx, gy, _] = launch.grid;
     let [bx, by, _] = launch.block;
     ThreadId {

@@ -13,6 +13,7 @@ mod compile;
 mod exec;
 mod fault;
 mod grid;
+mod hosted;
 mod machine;
 mod math;
 mod memory;
@@ -20,6 +21,7 @@ mod oracle;
 mod race;
 pub mod shim;
 mod trace;
+mod warp;
 
 pub use code::Code;
 pub use compare::{compare, fill_random, Comparison, Difference, ElementKind, Tolerance};
@@ -29,6 +31,7 @@ pub use fault::{Fault, FaultKind, ThreadId};
 pub use grid::{
     run_grid, run_grid_code, Finding, Granularity, GridReport, Launch, Race, Rng, Schedule, Side,
 };
+pub use hosted::{run_hosted, Launched};
 pub use machine::{run, run_code, Element, Heap, Outcome, Snapshot, Value};
 pub use memory::{Memory, Object, ObjectId, Space, MAX_OBJECT_BYTES};
 pub use oracle::{check_claim, check_private, check_witness, Aside, Refutation, Seen, WitnessQuery};

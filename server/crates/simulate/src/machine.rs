@@ -245,6 +245,7 @@ fn drive<H: Hooks>(
             Stop::Done(v) => return Ok(v),
             Stop::Turn => {}
             Stop::Fault(f) => return Err(f),
+            Stop::Launch { func, .. } => return Err(crate::hosted::misplaced_launch(world.code, func)),
             Stop::Barrier { func, .. } | Stop::Warp { func, .. } => {
                 let mut f = Fault::plain(crate::compile::not_supported("a barrier outside of a grid"));
                 f.function = world.code.funcs[func as usize].name.clone();
@@ -293,7 +294,7 @@ pub(crate) fn arguments(code: &Code, func: u32, args: &[Value]) -> Result<Vec<u6
     Ok(regs)
 }
 
-fn value_of(code: &Code, func: u32, v: Option<u64>) -> Option<Value> {
+pub(crate) fn value_of(code: &Code, func: u32, v: Option<u64>) -> Option<Value> {
     let v = v?;
     match code.funcs.get(func as usize)?.ret {
         RetKind::Value(ParamKind::Int(k)) => {

@@ -72,6 +72,9 @@ pub struct Memory {
     next_incarnation: u64,
 }
 
+/// A byte of an object.
+pub type Spot = (ObjectId, usize);
+
 /// Dead objects kept unused for this long, so that dangling pointers are seen.
 const QUARANTINE: usize = 4096;
 
@@ -250,12 +253,7 @@ impl Memory {
     }
 
     /// Copies bytes with their marks (struct assignment, `memcpy`); overlapping is allowed.
-    pub fn copy(
-        &mut self,
-        to: u64,
-        from: u64,
-        size: u64,
-    ) -> Result<((ObjectId, usize), (ObjectId, usize)), FaultKind> {
+    pub fn copy(&mut self, to: u64, from: u64, size: u64) -> Result<(Spot, Spot), FaultKind> {
         let (fid, fat) = self.check(from, size, 1)?;
         let (tid, tat) = self.check(to, size, 1)?;
         let n = size as usize;

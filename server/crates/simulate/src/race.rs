@@ -161,7 +161,7 @@ impl Races {
             ObjectShadow { grain, index: vec![0; bytes.div_ceil(grain) as usize] }
         });
         let grain = shadow.grain;
-        if grain > 1 && (a.offset % grain != 0 || a.size % grain != 0) {
+        if grain > 1 && !(a.offset.is_multiple_of(grain) && a.size.is_multiple_of(grain)) {
             split(shadow, &mut self.arena, &mut self.free, bytes);
         }
         let grain = shadow.grain;

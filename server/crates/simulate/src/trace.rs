@@ -443,7 +443,7 @@ impl Hooks for Recorder<'_> {
         }
         let term = if self.calls == 0 { a.term } else { self.site };
         let Some((inc, mut info)) = self.info(mem, &a) else { return false };
-        if info.grain > 1 && (a.offset % info.grain != 0 || a.size % info.grain != 0) {
+        if info.grain > 1 && !(a.offset.is_multiple_of(info.grain) && a.size.is_multiple_of(info.grain)) {
             self.refine(inc, info.grain);
             info.grain = 1;
             if let Some(i) = self.infos.get_mut(&inc) {

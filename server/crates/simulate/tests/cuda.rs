@@ -17,17 +17,11 @@ struct Grid {
 
 impl Grid {
     fn new(text: &str) -> Grid {
-        Grid {
-            bodies: bodies(text),
-            heap: Heap::new(),
-        }
+        Grid { bodies: bodies(text), heap: Heap::new() }
     }
     fn run(&mut self, kernel: &str, launch: Launch, args: &[Value], seed: u64) -> GridReport {
         let program = Program::of(&self.bodies);
-        let options = Options {
-            overloads: true,
-            watch: None,
-        };
+        let options = Options { overloads: true, watch: None };
         let budget = Budget::new(50_000_000);
         let schedule = Schedule::seeded(seed);
         run_grid(&program, kernel, args, &mut self.heap, &launch, &schedule, &options, &budget)
@@ -98,9 +92,7 @@ fn the_last_block_adds_the_partial_sums() {
     // without the fence nothing orders the partial sums
     let (r, _) = run(&LAST_BLOCK.replace("FENCE", ""), 1);
     assert!(
-        r.findings
-            .iter()
-            .any(|f| matches!(f, Finding::Race(r) if &*r.name == "partial" && !r.shared)),
+        r.findings.iter().any(|f| matches!(f, Finding::Race(r) if &*r.name == "partial" && !r.shared)),
         "{:?}",
         r.findings
     );
@@ -122,11 +114,7 @@ fn grids_of_two_dimensions_dynamic_shared_memory_and_overloads() {
     let xs: Vec<f32> = (0..n * m).map(|i| i as f32).collect();
     let x = g.heap.buffer("in", &xs).unwrap();
     let y = g.heap.alloc("out", 4, (n * m) as u64).unwrap();
-    let launch = Launch {
-        grid: [3, 2, 1],
-        block: [4, 4, 1],
-        shared_bytes: 64,
-    };
+    let launch = Launch { grid: [3, 2, 1], block: [4, 4, 1], shared_bytes: 64 };
     let args = [ptr(x), ptr(y), Value::Int(n as i128), Value::Int(m as i128)];
     let r = g.run("k", launch, &args, 9);
     assert!(r.is_clean(), "{:?}", r.findings);
@@ -138,23 +126,9 @@ fn grids_of_two_dimensions_dynamic_shared_memory_and_overloads() {
         }
     }
     // too little shared memory is an access outside of it
-    let r = g.run(
-        "k",
-        Launch {
-            shared_bytes: 60,
-            ..launch
-        },
-        &args,
-        9,
-    );
+    let r = g.run("k", Launch { shared_bytes: 60, ..launch }, &args, 9);
     assert!(
-        matches!(
-            r.findings.last(),
-            Some(Finding::Fault(Fault {
-                kind: FaultKind::OutOfBounds { .. },
-                ..
-            }))
-        ),
+        matches!(r.findings.last(), Some(Finding::Fault(Fault { kind: FaultKind::OutOfBounds { .. }, .. }))),
         "{:?}",
         r.findings
     );
@@ -175,9 +149,7 @@ fn early_exit_before_a_barrier_is_divergence() {
     assert!(r.is_clean(), "{:?}", r.findings);
     let r = g.run("k", Launch::linear(1, 64), &[ptr(o), Value::Int(60)], 1);
     assert!(
-        r.findings
-            .iter()
-            .any(|f| matches!(f, Finding::BarrierDivergence { other_term: None, .. })),
+        r.findings.iter().any(|f| matches!(f, Finding::BarrierDivergence { other_term: None, .. })),
         "{:?}",
         r.findings
     );

@@ -128,14 +128,21 @@ fn functions_agree_with_gcc() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut main = format!("#include <stdio.h>\n#include <stdlib.h>\n{c}\nint main(int n, char **v) {{ switch (atoi(v[1])) {{\n");
+    let mut main = format!(
+        "#include <stdio.h>\n#include <stdlib.h>\n{c}\nint main(int n, char **v) {{ switch (atoi(v[1])) {{\n"
+    );
     for i in 0..CASES.len() {
         writeln!(main, "case {i}: printf(\"%lld\\n\", f{i}()); break;").unwrap();
     }
     main.push_str("} return 0; }\n");
     let (src, exe) = (dir.path().join("p.c"), dir.path().join("p"));
     std::fs::write(&src, main).unwrap();
-    let o = Command::new("gcc").args(["-std=gnu11", "-w", "-ffp-contract=off", "-o"]).arg(&exe).arg(&src).output().unwrap();
+    let o = Command::new("gcc")
+        .args(["-std=gnu11", "-w", "-ffp-contract=off", "-o"])
+        .arg(&exe)
+        .arg(&src)
+        .output()
+        .unwrap();
     assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
     for (i, g) in got.iter().enumerate() {
         let Ok(g) = g else {
@@ -166,7 +173,9 @@ fn undefined_behaviour_is_reported() {
         ("return rand();", |f| matches!(f, FaultKind::NotSupported { .. })),
         ("return *escape();", |f| matches!(f, FaultKind::DeadObject { .. })),
         ("int a[3] = {0}, b[3] = {0}; return &a[0] - &b[0];", |f| matches!(f, FaultKind::PointerRange)),
-        ("int a[2][3]; int i = 0; for (; i < 7; i++) a[0][i] = i; return 0;", |f| matches!(f, FaultKind::OutOfBounds { .. })),
+        ("int a[2][3]; int i = 0; for (; i < 7; i++) a[0][i] = i; return 0;", |f| {
+            matches!(f, FaultKind::OutOfBounds { .. })
+        }),
     ];
     for (text, expected) in cases {
         let c = format!("int rand(void); int *escape(void) {{ int x = 1; int *p = &x; return p; }}\nlong long f(void) {{ {text} }}");

@@ -38,6 +38,9 @@ impl Cx<'_, '_, '_> {
         if let Some(f) = math::find_rounded(&name) {
             return self.math(f, Shape::Float, args).map(Some);
         }
+        if &*name == "dim3" {
+            return self.dim3(t, args).map(Some);
+        }
         if let Some(v) = self.device(&name, args)? {
             return Ok(v);
         }

@@ -1,9 +1,9 @@
 //! Expressions: values, places, conditions.
 
-use term::{BinOp, Op, SignedOverflow, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+use term::{BinOp, Op, SignedOverflow, Storage, TermId, TypeId, TypeKind, UnOp};
 
 use super::types::{Class, Size};
-use super::{Cx, Home, Place, MAX_DEPTH, R, V};
+use super::{Cx, Place, MAX_DEPTH, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
@@ -111,7 +111,10 @@ impl Cx<'_, '_, '_> {
             }
             (Op::Index | Op::Deref | Op::Str(_), _) => self.load_place_of(t),
             (Op::Reject(r), _) => Err(self.err(&body.reject(*r).reason.clone())),
-            (Op::Launch, _) => Err(self.err("a kernel launch inside simulated code")),
+            (Op::Launch, _) => {
+                self.launch(t)?;
+                Ok(V { reg: NONE, ty })
+            }
             (op, _) => Err(self.err(&format!("the expression {op:?}"))),
         }
     }
@@ -260,7 +263,7 @@ impl Cx<'_, '_, '_> {
     }
 
     /// Where the language orders operands, the left value must survive what the right one does to its variable.
-    fn keep(&mut self, v: V) -> V {
+    pub(super) fn keep(&mut self, v: V) -> V {
         if self.body.semantics.signed_overflow == SignedOverflow::Undefined || v.reg >= self.fixed {
             return v;
         }
@@ -269,7 +272,7 @@ impl Cx<'_, '_, '_> {
         V { reg: d, ty: v.ty }
     }
 
-    fn binary(&mut self, op: BinOp, a: V, b: V) -> R<V> {
+    pub(super) fn binary(&mut self, op: BinOp, a: V, b: V) -> R<V> {
         match (self.class(a.ty), self.class(b.ty)) {
             (Class::Pointer, Class::Pointer) if op == BinOp::Sub => self.pointer_difference(a, b),
             (Class::Pointer, Class::Int(_)) if matches!(op, BinOp::Add | BinOp::Sub) => {
@@ -397,7 +400,7 @@ impl Cx<'_, '_, '_> {
         Ok(d)
     }
 
-    fn pointee(&self, ty: TypeId) -> R<TypeId> {
+    pub(super) fn pointee(&self, ty: TypeId) -> R<TypeId> {
         self.types.element(ty).ok_or_else(|| self.err("a pointer to nothing"))
     }
 
@@ -408,7 +411,7 @@ impl Cx<'_, '_, '_> {
     }
 
     /// `p ± i` elements of type `of`.
-    fn offset(&mut self, p: Reg, of: TypeId, i: Reg, minus: bool) -> R<Reg> {
+    pub(super) fn offset(&mut self, p: Reg, of: TypeId, i: Reg, minus: bool) -> R<Reg> {
         let size = self.size_of(of)?;
         let (i, scale) = match size {
             Size::Const(n) if n <= i32::MAX as u64 => (i, n as i32),
@@ -559,257 +562,5 @@ impl Cx<'_, '_, '_> {
             }
             _ => Ok(ty),
         }
-    }
-
-    // ---- places
-
-    /// Something with an address, or a variable in a register.
-    pub(super) fn place(&mut self, t: TermId) -> R<Place> {
-        self.under(t, |cx| cx.place_at(t))
-    }
-
-    fn place_at(&mut self, t: TermId) -> R<Place> {
-        let body = self.body;
-        match (body.op(t), body.args(t)) {
-            (Op::Sym(s), _) => self.symbol_place(*s, t),
-            (Op::Index, &[base, sub]) => {
-                let b = self.rvalue(base)?;
-                let b = self.keep(b);
-                let i = self.rvalue(sub)?;
-                let (b, i) = match (self.class(b.ty), self.class(i.ty)) {
-                    (Class::Pointer, Class::Int(_)) => (b, i),
-                    (Class::Int(_), Class::Pointer) => (i, b),
-                    _ => return Err(self.err("a subscript of these types")),
-                };
-                let of = self.pointee(b.ty)?;
-                let addr = self.offset(b.reg, of, i.reg, false)?;
-                Ok(Place::Mem { addr, ty: of })
-            }
-            (Op::Deref, &[p]) => {
-                let v = self.rvalue(p)?;
-                if self.class(v.ty) != Class::Pointer {
-                    return Err(self.err("a dereference of something that is no pointer"));
-                }
-                let ty = self.pointee(v.ty)?;
-                Ok(Place::Mem { addr: v.reg, ty })
-            }
-            (Op::Member { field, arrow }, &[base]) => {
-                let (addr, rec) = if *arrow {
-                    let v = self.rvalue(base)?;
-                    (v.reg, self.pointee(v.ty)?)
-                } else if matches!(body.op(base), Op::Sym(_) | Op::Index | Op::Deref | Op::Member { .. }) {
-                    match self.place(base)? {
-                        Place::Mem { addr, ty } => (addr, ty),
-                        Place::Reg { .. } => return Err(self.err("a member of a scalar")),
-                    }
-                } else {
-                    let v = self.rvalue(base)?;
-                    (v.reg, v.ty)
-                };
-                let (offset, ty) = self.field(rec, field)?;
-                if offset == 0 {
-                    return Ok(Place::Mem { addr, ty });
-                }
-                let i = self.constant(offset);
-                let d = self.temp();
-                self.emit(Ins::PtrAdd { d, p: addr, i, scale: 1 });
-                Ok(Place::Mem { addr: d, ty })
-            }
-            (Op::Str(s), _) => {
-                let g = self.string(&s.clone());
-                let d = self.temp();
-                self.emit(Ins::GlobalAddr { d, global: g });
-                Ok(Place::Mem { addr: d, ty: body.ty(t) })
-            }
-            (Op::Reject(r), _) => Err(self.err(&body.reject(*r).reason.clone())),
-            (Op::Cast, &[_]) => Err(self.err("a compound literal or a cast used as a place")),
-            (op, _) => Err(self.err(&format!("{op:?} used as a place"))),
-        }
-    }
-
-    pub(super) fn field(&mut self, rec: TypeId, name: &str) -> R<(u64, TypeId)> {
-        let TypeKind::Record(r) = self.types.kind(rec) else {
-            return Err(self.err("a member of something that is no struct"));
-        };
-        let record = self.types.record(*r);
-        let Some(fields) = &record.fields else {
-            return Err(self.err("a member of a struct that is only declared"));
-        };
-        let mut at = 0u64;
-        for f in fields {
-            if f.bits.is_some() {
-                return Err(self.err("bit-fields"));
-            }
-            let Some((size, align)) = self.types.size_align(f.ty) else {
-                return Err(self.err("a struct of unknown layout"));
-            };
-            if !record.is_union {
-                at = at.next_multiple_of(align);
-            }
-            if &*f.name == name {
-                return Ok((at, f.ty));
-            }
-            if !record.is_union {
-                at += size;
-            }
-        }
-        Err(self.err(&format!("no member `{name}`")))
-    }
-
-    pub(super) fn symbol_place(&mut self, s: SymbolId, t: TermId) -> R<Place> {
-        self.at = t;
-        let symbol = &self.body.symbols[s];
-        let ty = match symbol.storage {
-            Storage::Param(_) => self.decayed_param(symbol.ty),
-            _ => symbol.ty,
-        };
-        let home = match self.homes.get(&s) {
-            Some(h) => *h,
-            None => self.outer_home(s)?,
-        };
-        Ok(match home {
-            Home::Reg { reg, flag } => Place::Reg { reg, flag, symbol: s, ty },
-            Home::Mem { addr, .. } => Place::Mem { addr, ty },
-            Home::Global(global) => {
-                let d = self.temp();
-                self.emit(Ins::GlobalAddr { d, global });
-                Place::Mem { addr: d, ty }
-            }
-            Home::Shared(shared) => {
-                let d = self.temp();
-                self.emit(Ins::SharedAddr { d, shared });
-                Place::Mem { addr: d, ty }
-            }
-        })
-    }
-
-    fn load_place_of(&mut self, t: TermId) -> R<V> {
-        let p = self.place(t)?;
-        self.load(p)
-    }
-
-    /// The value at a place.
-    pub(super) fn load(&mut self, p: Place) -> R<V> {
-        match p {
-            Place::Reg { reg, flag, symbol, ty } => {
-                if let Some(flag) = flag {
-                    let var = self.reasons.len() as u32;
-                    self.reasons.push(self.body.symbols[symbol].name.clone());
-                    self.emit(Ins::CheckInit { flag, var });
-                }
-                Ok(V { reg, ty })
-            }
-            Place::Mem { addr, ty } => match self.class(ty) {
-                Class::Array => {
-                    let of = self.pointee(ty)?;
-                    let ty = self.types.pointer(of);
-                    Ok(V { reg: addr, ty })
-                }
-                Class::Record => Ok(V { reg: addr, ty }),
-                _ => {
-                    let kind = self.mem_kind(ty)?;
-                    let d = self.temp();
-                    self.emit(Ins::Load { kind, d, p: addr });
-                    Ok(V { reg: d, ty })
-                }
-            },
-        }
-    }
-
-    /// Stores a value already converted to the place's type.
-    pub(super) fn store(&mut self, p: Place, v: V, t: TermId) -> R<()> {
-        let was = std::mem::replace(&mut self.at, t);
-        let r = self.store_here(p, v);
-        self.at = was;
-        r
-    }
-
-    fn store_here(&mut self, p: Place, v: V) -> R<()> {
-        match p {
-            Place::Reg { reg, flag, .. } => {
-                self.move_to(reg, v.reg);
-                if let Some(flag) = flag {
-                    self.set(flag, 1);
-                }
-            }
-            Place::Mem { addr, ty } => match self.class(ty) {
-                Class::Record => {
-                    let size = self.const_size(ty)? as u32;
-                    self.emit(Ins::Copy { p: addr, a: v.reg, size });
-                }
-                _ => {
-                    let kind = self.mem_kind(ty)?;
-                    self.emit(Ins::Store { kind, p: addr, a: v.reg });
-                }
-            },
-        }
-        Ok(())
-    }
-
-    /// `d = a`; where `a` was made by the last instruction, that one writes `d` itself.
-    pub(super) fn move_to(&mut self, d: Reg, a: Reg) {
-        let fresh = a >= self.fixed && self.joined != self.ins.len();
-        let last = if fresh { self.ins.last_mut() } else { None };
-        match last {
-            Some(
-                Ins::Bin { d: x, .. }
-                | Ins::Un { d: x, .. }
-                | Ins::Load { d: x, .. }
-                | Ins::Const { d: x, .. }
-                | Ins::PtrAdd { d: x, .. },
-            ) if *x == a => *x = d,
-            _ if d == a => {}
-            _ => {
-                self.emit(Ins::Mov { d, a });
-            }
-        }
-    }
-
-    fn assign(&mut self, l: TermId, r: TermId) -> R<V> {
-        let p = self.place(l)?;
-        let v = self.rvalue(r)?;
-        let ty = p.ty();
-        if self.class(ty) == Class::Array {
-            return Err(self.err("an assignment to an array"));
-        }
-        let v = self.convert(v, ty)?;
-        self.store(p, v, l)?;
-        Ok(match p {
-            Place::Reg { reg, ty, .. } => V { reg, ty },
-            Place::Mem { .. } => v,
-        })
-    }
-
-    /// `l op= r`, and `l ± 1` without `r`; the value is the new one, or the old one if `old`.
-    fn compound(&mut self, op: BinOp, l: TermId, r: Option<TermId>, old: bool) -> R<V> {
-        let here = self.at;
-        let p = self.place(l)?;
-        let ty = p.ty();
-        self.at = l;
-        let mut before = self.load(p)?;
-        self.at = here;
-        if old {
-            let d = self.temp();
-            self.emit(Ins::Mov { d, a: before.reg });
-            before.reg = d;
-        } else {
-            before = self.keep(before);
-        }
-        let right = match r {
-            Some(r) => self.rvalue(r)?,
-            None => {
-                let ty = self.int();
-                let reg = self.constant(1);
-                V { reg, ty }
-            }
-        };
-        let after = self.binary(op, before, right)?;
-        let after = self.convert(after, ty)?;
-        self.store(p, after, l)?;
-        Ok(match p {
-            _ if old => before,
-            Place::Reg { reg, ty, .. } => V { reg, ty },
-            Place::Mem { .. } => after,
-        })
     }
 }
