@@ -1,26 +1,47 @@
-use front::*;
+//! Lowers files and says what came of it: `lower [-v] FILE…`. A tool for those who work on this crate.
+#![allow(clippy::print_stdout)]
+
+use front::{detect, lower, Language, Memo, Options, Parsed};
+
 fn main() {
-    let path = std::env::args().nth(1).unwrap();
-    let text = std::fs::read_to_string(&path).unwrap();
-    let lang = detect(&path, None, &text).unwrap_or(Language::C);
-    let t = std::time::Instant::now();
-    let p = Parsed::parse(lang, text.as_str());
-    let t1 = t.elapsed();
-    let mut memo = Memo::new();
-    let u = lower(&p, &Options::default(), &mut memo);
-    let t2 = t.elapsed();
-    let mut edited = text.clone();
-    let at = text.rfind("i++").or_else(|| text.rfind("++i")).unwrap_or(0);
-    edited.insert(at, ' ');
-    let t = std::time::Instant::now();
-    let q = p.reparse(&[], edited);
-    let u2 = lower(&q, &Options::default(), &mut memo);
-    let t3 = t.elapsed();
-    let same = u.items.iter().zip(&u2.items).filter(|(a, b)| std::sync::Arc::ptr_eq(&a.body, &b.body)).count();
-    println!("parse {t1:?} parse+lower {t2:?} edit {t3:?} items {} same {same}", u.items.len());
-    for r in &u.rejects { println!("file reject {:?} {} {:?}", r.kind, r.reason, r.span); }
-    for i in &u.items {
-        if std::env::args().nth(2).is_some() { println!("{:?} {} {:?} kernel={}\n  {}", i.kind, i.name, i.span, i.is_kernel, term::notation::print(&i.body, i.body.root)); }
-        for r in i.body.rejects() { let s = r.span.shifted(i.span.start); println!("  reject {:?} {}: {:?}", r.kind, r.reason, text.get(s.range()).map(|x| x.chars().take(60).collect::<String>())); }
+    let verbose = std::env::args().any(|a| a == "-v");
+    for path in std::env::args().skip(1).filter(|a| a != "-v") {
+        let Ok(bytes) = std::fs::read(&path) else { continue };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let language = detect(&path, None, &text).unwrap_or(Language::C);
+        let mut memo = Memo::new();
+        let started = std::time::Instant::now();
+        let parsed = Parsed::parse(language, text.as_str());
+        let parsing = started.elapsed();
+        let unit = lower(&parsed, &Options::default(), &mut memo);
+        let lowering = started.elapsed();
+        let mut edited = text.clone();
+        edited.insert(text.rfind("++").unwrap_or(0), ' ');
+        let started = std::time::Instant::now();
+        let again = lower(&parsed.reparse(&[], edited), &Options::default(), &mut memo);
+        let editing = started.elapsed();
+        let shared = unit
+            .items
+            .iter()
+            .filter(|a| again.items.iter().any(|b| std::sync::Arc::ptr_eq(&a.body, &b.body)))
+            .count();
+        let rejects: usize = unit.items.iter().map(|i| i.body.rejects().count()).sum();
+        println!(
+            "{path}: {} items, {rejects} rejects; tokens {parsing:?}, all {lowering:?}; one edit {editing:?}, {shared} items kept",
+            unit.items.len()
+        );
+        for r in &unit.rejects {
+            println!("  {:?} {}: {}", r.kind, r.span.start, r.reason);
+        }
+        for i in &unit.items {
+            if verbose {
+                println!("  {:?} {}", i.kind, term::notation::print(&i.body, i.body.root));
+            }
+            for r in i.body.rejects() {
+                let place = text.get(r.span.shifted(i.span.start).range()).unwrap_or("");
+                let place: String = place.chars().take(60).collect();
+                println!("    {:?} {} at {place:?}", r.kind, r.reason);
+            }
+        }
     }
 }

@@ -21,11 +21,8 @@ pub enum Language {
 /// The language of a document by extension and content; the editor's `language_id` decides only where those do not.
 /// `.cpp`, `.cc` and `.h` are C unless they hold CUDA.
 pub fn detect(path: &str, language_id: Option<&str>, text: &str) -> Option<Language> {
-    let extension = path
-        .rsplit(['/', '\\'])
-        .next()
-        .and_then(|f| f.rsplit_once('.'))
-        .map(|(_, e)| e.to_ascii_lowercase());
+    let extension =
+        path.rsplit(['/', '\\']).next().and_then(|f| f.rsplit_once('.')).map(|(_, e)| e.to_ascii_lowercase());
     let cuda = || lex::looks_like_cuda(text);
     match extension.as_deref() {
         Some("cu" | "cuh") => return Some(Language::Cuda),
@@ -78,14 +75,8 @@ impl Parsed {
     /// Reads a text from scratch.
     pub fn parse(language: Language, text: impl Into<Arc<str>>) -> Parsed {
         let text: Arc<str> = text.into();
-        let lexed = if language == Language::CSharp {
-            Lexed::default()
-        } else {
-            lex::lex(&text)
-        };
-        Parsed {
-            inner: Arc::new(ParsedInner { language, text, lexed }),
-        }
+        let lexed = if language == Language::CSharp { Lexed::default() } else { lex::lex(&text) };
+        Parsed { inner: Arc::new(ParsedInner { language, text, lexed }) }
     }
 
     /// Reads the text that `edits` (in order) made of this one. Equal to [`Parsed::parse`] of the new text: items are
@@ -122,9 +113,7 @@ pub struct Unit {
 impl Unit {
     /// Whether this file defines a function of that name: then a known name such as `round` has not its known meaning.
     pub fn defines_function(&self, name: &str) -> bool {
-        self.items
-            .iter()
-            .any(|i| i.kind == ItemKind::Function && &*i.name == name)
+        self.items.iter().any(|i| i.kind == ItemKind::Function && &*i.name == name)
     }
 }
 

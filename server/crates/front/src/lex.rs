@@ -29,10 +29,7 @@ pub(crate) struct Token {
 
 impl Token {
     pub(crate) fn span(&self) -> Span {
-        Span {
-            start: self.start,
-            end: self.end,
-        }
+        Span { start: self.start, end: self.end }
     }
 }
 
@@ -61,8 +58,8 @@ impl Lexed {
 /// Three-character punctuators, then two-character ones; all others are one byte.
 const PUNCT3: [&[u8]; 4] = [b"<<=", b">>=", b"...", b"->*"];
 const PUNCT2: [&[u8]; 22] = [
-    b"->", b"++", b"--", b"<<", b">>", b"<=", b">=", b"==", b"!=", b"&&", b"||", b"*=", b"/=", b"%=", b"+=", b"-=", b"&=",
-    b"^=", b"|=", b"##", b"::", b"[[",
+    b"->", b"++", b"--", b"<<", b">>", b"<=", b">=", b"==", b"!=", b"&&", b"||", b"*=", b"/=", b"%=", b"+=",
+    b"-=", b"&=", b"^=", b"|=", b"##", b"::", b"[[",
 ];
 
 /// Length of a backslash-newline at `i`, or 0.
@@ -194,11 +191,7 @@ fn token_end(b: &[u8], i: usize) -> (usize, Kind) {
 /// Cuts a text into tokens. Never fails: an odd byte is a punctuator of its own.
 pub(crate) fn lex(text: &str) -> Lexed {
     let b = text.as_bytes();
-    let mut out = Lexed {
-        tokens: Vec::with_capacity(b.len() / 3),
-        comments: Vec::new(),
-        lines: vec![0],
-    };
+    let mut out = Lexed { tokens: Vec::with_capacity(b.len() / 3), comments: Vec::new(), lines: vec![0] };
     for (i, &c) in b.iter().enumerate() {
         if c == b'\n' || (c == b'\r' && at(b, i + 1) != b'\n') {
             out.lines.push(i as u32 + 1);
@@ -229,10 +222,7 @@ pub(crate) fn lex(text: &str) -> Lexed {
             b'/' if matches!(at(b, i + 1), b'/' | b'*') => {
                 let end = comment_end(b, i);
                 if b[i..end].windows(11).any(|w| w == b"warpwright:") {
-                    out.comments.push(Comment {
-                        span: Span::new(i, end),
-                        next: out.tokens.len(),
-                    });
+                    out.comments.push(Comment { span: Span::new(i, end), next: out.tokens.len() });
                 }
                 i = end;
                 spaced = true;
@@ -242,10 +232,8 @@ pub(crate) fn lex(text: &str) -> Lexed {
                 // A comment at the end of a directive's line may speak to us too.
                 if let Some(k) = text.get(i..end).and_then(|t| t.find("warpwright:")) {
                     if let Some(c) = text.get(i..i + k).and_then(|t| t.rfind("//")) {
-                        out.comments.push(Comment {
-                            span: Span::new(i + c, end),
-                            next: out.tokens.len() + 1,
-                        });
+                        out.comments
+                            .push(Comment { span: Span::new(i + c, end), next: out.tokens.len() + 1 });
                     }
                 }
                 out.tokens.push(Token {
@@ -277,10 +265,7 @@ pub(crate) fn lex(text: &str) -> Lexed {
 
 /// Whether a text holds what only CUDA has: a kernel qualifier, a launch, a built-in thread index.
 pub(crate) fn looks_like_cuda(text: &str) -> bool {
-    if ["__global__", "<<<", "threadIdx", "__device__", "__shared__"]
-        .iter()
-        .all(|w| !text.contains(w))
-    {
+    if ["__global__", "<<<", "threadIdx", "__device__", "__shared__"].iter().all(|w| !text.contains(w)) {
         return false;
     }
     // Not in comments or strings.

@@ -16,7 +16,7 @@ mod pp;
 mod unit;
 
 pub use api::{
-    detect, item_at, loop_header_span, term_at, Directive, DirectiveKind, Edit, Item, ItemKind, Language, Options,
-    Parsed, Unit,
+    detect, item_at, loop_header_span, term_at, Directive, DirectiveKind, Edit, Item, ItemKind, Language,
+    Options, Parsed, Unit,
 };
 pub use unit::{lower, Memo};

@@ -35,18 +35,20 @@ pub(crate) fn directives(text: &str, lexed: &Lexed) -> Vec<Directive> {
     out
 }
 
-fn push(out: &mut Vec<Directive>, mut kind: DirectiveKind, span: Span, next: usize, text: &str, lexed: &Lexed) {
+fn push(
+    out: &mut Vec<Directive>,
+    mut kind: DirectiveKind,
+    span: Span,
+    next: usize,
+    text: &str,
+    lexed: &Lexed,
+) {
     let next = lexed.tokens.iter().skip(next).find(|t| t.kind != Kind::Directive);
     let before = next.map_or(text.len() as u32, |t| t.start);
     if let DirectiveKind::Mark { attached, .. } = &mut kind {
         *attached = next.is_some_and(|t| text.get(t.span().range()) == Some("for"));
     }
-    out.push(Directive {
-        kind,
-        span,
-        line: lexed.line(span.start),
-        before,
-    });
+    out.push(Directive { kind, span, line: lexed.line(span.start), before });
 }
 
 /// `name(arguments)` clauses, whatever separates them.
@@ -55,9 +57,7 @@ fn clauses(text: &str) -> Vec<(&str, Option<&str>)> {
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let end = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
         if end == 0 {
             return out;
         }
@@ -116,20 +116,11 @@ fn comment(text: &str) -> Option<DirectiveKind> {
     match c.first()? {
         ("offload", _) => Some(mark(&c)),
         ("ignore", codes) => Some(DirectiveKind::Ignore(
-            codes
-                .unwrap_or("")
-                .split(',')
-                .map(str::trim)
-                .filter(|s| !s.is_empty())
-                .map(Arc::from)
-                .collect(),
+            codes.unwrap_or("").split(',').map(str::trim).filter(|s| !s.is_empty()).map(Arc::from).collect(),
         )),
         (name, _) => {
             let arguments = rest.get(name.len()..).unwrap_or("").trim();
-            let inner = arguments
-                .strip_prefix('(')
-                .and_then(|a| a.strip_suffix(')'))
-                .unwrap_or(arguments);
+            let inner = arguments.strip_prefix('(').and_then(|a| a.strip_suffix(')')).unwrap_or(arguments);
             Some(DirectiveKind::Other((*name).into(), inner.into()))
         }
     }

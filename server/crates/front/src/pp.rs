@@ -108,11 +108,7 @@ pub(crate) fn line(text: &str) -> Line {
 fn define(rest: &[MacroToken]) -> Option<Macro> {
     let function_like = rest.first().is_some_and(|t| &*t.text == "(" && !t.spaced);
     if !function_like {
-        return Some(Macro {
-            params: None,
-            variadic: false,
-            body: rest.to_vec(),
-        });
+        return Some(Macro { params: None, variadic: false, body: rest.to_vec() });
     }
     let close = rest.iter().position(|t| &*t.text == ")")?;
     let mut params: Vec<Arc<str>> = Vec::new();
@@ -129,11 +125,7 @@ fn define(rest: &[MacroToken]) -> Option<Macro> {
             _ => return None,
         }
     }
-    Some(Macro {
-        params: Some(params),
-        variadic,
-        body: rest.get(close + 1..)?.to_vec(),
-    })
+    Some(Macro { params: Some(params), variadic, body: rest.get(close + 1..)?.to_vec() })
 }
 
 /// The macros at a point of a file.
@@ -147,12 +139,8 @@ pub(crate) struct Macros {
 
 impl Macros {
     pub(crate) fn new(language: Language, defines: &[(String, String)]) -> Macros {
-        let mut m = Macros {
-            map: FxHashMap::default(),
-            language,
-            project_header: false,
-            system_header: false,
-        };
+        let mut m =
+            Macros { map: FxHashMap::default(), language, project_header: false, system_header: false };
         for (name, value) in defines {
             if let Line::Define(n, d) = line(&format!("#define {name} {value}")) {
                 m.map.insert(n, MacroState::Defined(d));
@@ -266,11 +254,7 @@ impl Macros {
         if !expander.rejects.is_empty() {
             return None;
         }
-        let mut p = Condition {
-            macros: self,
-            tokens: &expanded,
-            at: 0,
-        };
+        let mut p = Condition { macros: self, tokens: &expanded, at: 0 };
         let v = p.ternary(0)?;
         if p.at != expanded.len() {
             return None;
@@ -544,14 +528,7 @@ impl<'a> Expander<'a> {
     pub(crate) fn gap(&mut self, kind: RejectKind, reason: Arc<str>, span: Span, expansion: u32) -> PToken {
         let text = format!("{GAP}{}", self.rejects.len());
         self.rejects.push(Gap { kind, reason });
-        PToken {
-            kind: Kind::Ident,
-            text: Text::Own(text.into()),
-            spaced: true,
-            span,
-            expansion,
-            hide: None,
-        }
+        PToken { kind: Kind::Ident, text: Text::Own(text.into()), spaced: true, span, expansion, hide: None }
     }
 
     /// An item's pieces → tokens.
@@ -560,10 +537,8 @@ impl<'a> Expander<'a> {
         // Pieces between two changes of the macros form one stream, so that arguments may span a conditional.
         let mut k = 0;
         while k < pieces.len() {
-            let end = pieces[k..]
-                .iter()
-                .position(|p| matches!(p, Piece::Set(..)))
-                .map_or(pieces.len(), |n| k + n);
+            let end =
+                pieces[k..].iter().position(|p| matches!(p, Piece::Set(..))).map_or(pieces.len(), |n| k + n);
             let mut gaps = Vec::new();
             for p in &pieces[k..end] {
                 if let Piece::Reject(kind, reason, span) = p {
@@ -595,13 +570,7 @@ impl<'a> Expander<'a> {
                     .chain(gap)
                     .chain(semicolon)
             });
-            self.stream(
-                &mut Input {
-                    back: Vec::new(),
-                    rest: &mut stream,
-                },
-                &mut out,
-            );
+            self.stream(&mut Input { back: Vec::new(), rest: &mut stream }, &mut out);
             if let Some(Piece::Set(name, state)) = pieces.get(end) {
                 self.macros.to_mut().set(name.clone(), state.clone());
             }
@@ -612,13 +581,7 @@ impl<'a> Expander<'a> {
 
     fn list(&mut self, tokens: Vec<PToken>) -> Vec<PToken> {
         let mut out = Vec::with_capacity(tokens.len());
-        self.stream(
-            &mut Input {
-                back: Vec::new(),
-                rest: &mut tokens.into_iter(),
-            },
-            &mut out,
-        );
+        self.stream(&mut Input { back: Vec::new(), rest: &mut tokens.into_iter() }, &mut out);
         out
     }
 
@@ -628,7 +591,8 @@ impl<'a> Expander<'a> {
             self.steps += 1;
             if t.kind != Kind::Ident || self.steps > MAX_TOKENS {
                 if self.steps == MAX_TOKENS + 1 {
-                    let gap = self.gap(RejectKind::Macro, "macros expand to too many tokens".into(), t.span, 0);
+                    let gap =
+                        self.gap(RejectKind::Macro, "macros expand to too many tokens".into(), t.span, 0);
                     out.push(gap);
                 }
                 if self.steps <= MAX_TOKENS {
@@ -686,10 +650,7 @@ impl<'a> Expander<'a> {
         } else {
             t.expansion
         };
-        let hide = Some(Rc::new(Hide {
-            name: name.clone(),
-            next: t.hide.clone(),
-        }));
+        let hide = Some(Rc::new(Hide { name: name.clone(), next: t.hide.clone() }));
         match self.substitute(m, args, span, expansion, hide) {
             Some(mut tokens) => {
                 if let Some(first) = tokens.first_mut() {
@@ -699,7 +660,8 @@ impl<'a> Expander<'a> {
                 input.back.append(&mut tokens);
             }
             None => {
-                let reason = format!("the macro `{name}` pastes or quotes tokens in a way that is not followed");
+                let reason =
+                    format!("the macro `{name}` pastes or quotes tokens in a way that is not followed");
                 let gap = self.gap(RejectKind::Macro, reason.into(), span, expansion);
                 out.push(gap);
             }
@@ -707,7 +669,12 @@ impl<'a> Expander<'a> {
     }
 
     /// Reads `( … )`; the arguments, or `None` where their number does not fit.
-    fn arguments(&mut self, input: &mut Input<'_>, m: &Macro, want: usize) -> (Option<Vec<Vec<PToken>>>, Span) {
+    fn arguments(
+        &mut self,
+        input: &mut Input<'_>,
+        m: &Macro,
+        want: usize,
+    ) -> (Option<Vec<Vec<PToken>>>, Span) {
         let mut end = input.next().map_or(Span::default(), |t| t.span);
         let mut args: Vec<Vec<PToken>> = vec![Vec::new()];
         let mut open = 0usize;
@@ -749,9 +716,7 @@ impl<'a> Expander<'a> {
     ) -> Option<Vec<PToken>> {
         let params = m.params.as_deref().unwrap_or(&[]);
         let index = |t: &MacroToken| {
-            (t.kind == Kind::Ident)
-                .then(|| params.iter().position(|p| *p == t.text))
-                .flatten()
+            (t.kind == Kind::Ident).then(|| params.iter().position(|p| *p == t.text)).flatten()
         };
         let mut full: Vec<Option<Vec<PToken>>> = vec![None; args.len()];
         let mut out: Vec<PToken> = Vec::new();

@@ -52,19 +52,11 @@ fn hash(values: impl Hash) -> u64 {
 /// Lowers a document. Items that did not change since the last call with this memo are the same `Arc`s.
 pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
     let text = parsed.text();
-    let mut unit = Unit {
-        language: parsed.language(),
-        items: Vec::new(),
-        rejects: Vec::new(),
-        directives: Vec::new(),
-    };
+    let mut unit =
+        Unit { language: parsed.language(), items: Vec::new(), rejects: Vec::new(), directives: Vec::new() };
     let whole = Span::new(0, text.len());
     let refuse = |unit: &mut Unit, reason: &str| {
-        unit.rejects.push(Reject {
-            kind: RejectKind::Unsupported,
-            reason: reason.into(),
-            span: whole,
-        });
+        unit.rejects.push(Reject { kind: RejectKind::Unsupported, reason: reason.into(), span: whole });
     };
     if parsed.language() == Language::CSharp {
         refuse(&mut unit, "C# is not lowered yet");
@@ -85,17 +77,9 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         .directives
         .iter()
         .filter_map(|d| match &d.kind {
-            DirectiveKind::Mark {
-                name,
-                collapse,
-                attached: true,
-            } => Some((
-                d.before,
-                Mark {
-                    name: name.clone(),
-                    collapse: *collapse,
-                },
-            )),
+            DirectiveKind::Mark { name, collapse, attached: true } => {
+                Some((d.before, Mark { name: name.clone(), collapse: *collapse }))
+            }
             _ => None,
         })
         .collect();
@@ -221,10 +205,7 @@ enum Way {
 
 impl Walk<'_> {
     fn token(&self, k: usize) -> &str {
-        self.tokens
-            .get(k)
-            .and_then(|t| self.text.get(t.span().range()))
-            .unwrap_or("")
+        self.tokens.get(k).and_then(|t| self.text.get(t.span().range())).unwrap_or("")
     }
 
     fn line(&self, k: usize) -> Line {
@@ -272,11 +253,7 @@ impl Walk<'_> {
     }
 
     fn reject(&mut self, kind: RejectKind, reason: &str, span: Span) {
-        self.unit.rejects.push(Reject {
-            kind,
-            reason: reason.into(),
-            span,
-        });
+        self.unit.rejects.push(Reject { kind, reason: reason.into(), span });
     }
 
     /// A directive between items.
@@ -316,17 +293,15 @@ impl Walk<'_> {
         let mut states = Vec::new();
         let mut at = k;
         let mut has_else = false;
-        loop {
-            let Some(&Arm { next, .. }) = self.arms.get(&at) else { break };
+        while let Some(&Arm { next, .. }) = self.arms.get(&at) {
             has_else |= matches!(self.line(at), Line::Else);
             self.macros = start.clone();
             // `#ifndef N` / `#define N` is understood to define N where it was not: inside, it is not.
             match self.line(at) {
                 Line::Ifdef(n, false) => self.macros.set(n, MacroState::Undefined),
-                Line::Ifdef(n, true) if self.macros.get(&n).is_none() => {
-                    self.macros
-                        .set(n.clone(), MacroState::Unknown(format!("its value is not known, {reason}").into()))
-                }
+                Line::Ifdef(n, true) if self.macros.get(&n).is_none() => self
+                    .macros
+                    .set(n.clone(), MacroState::Unknown(format!("its value is not known, {reason}").into())),
                 _ => {}
             }
             self.range(at + 1..next.min(end));
@@ -344,7 +319,9 @@ impl Walk<'_> {
         self.nested -= 1;
         self.conditional = outer;
         if self.unit.items.len() > items {
-            let words = format!("this condition is not known here, so what stands under it may or may not be there ({head})");
+            let words = format!(
+                "this condition is not known here, so what stands under it may or may not be there ({head})"
+            );
             self.reject(RejectKind::Conditional, &words, span);
         }
         endif + 1
@@ -382,7 +359,9 @@ impl Walk<'_> {
             let Some(&Arm { next, end }) = self.arms.get(&at) else { return Way::On(at + 1) };
             let holds = match self.line(at) {
                 Line::If(c) | Line::Elif(c) => self.macros.condition(&c),
-                Line::Ifdef(n, want) | Line::Elifdef(n, want) => self.macros.is_defined(&n).map(|d| d == want),
+                Line::Ifdef(n, want) | Line::Elifdef(n, want) => {
+                    self.macros.is_defined(&n).map(|d| d == want)
+                }
                 Line::Else => Some(true),
                 _ => Some(false),
             };
@@ -397,10 +376,7 @@ impl Walk<'_> {
 
     /// Finds the item that starts at `k`.
     fn item(&mut self, k: usize, end: usize) -> Found {
-        let mut f = Found {
-            start: self.tokens.get(k).map_or(0, |t| t.start as usize),
-            ..Found::default()
-        };
+        let mut f = Found { start: self.tokens.get(k).map_or(0, |t| t.start as usize), ..Found::default() };
         f.end = f.start;
         let (mut braces, mut parens) = (0usize, 0usize);
         // What was seen outside all brackets: an `=`, a parenthesised group, the last words.
@@ -530,9 +506,10 @@ impl Walk<'_> {
         while j < end {
             let Some(t) = self.tokens.get(j) else { return false };
             match (t.kind, self.token(j)) {
-                (Kind::Ident, "else" | "return" | "case" | "goto" | "do" | "if" | "for" | "while" | "switch" | "sizeof") => {
-                    return false
-                }
+                (
+                    Kind::Ident,
+                    "else" | "return" | "case" | "goto" | "do" | "if" | "for" | "while" | "switch" | "sizeof",
+                ) => return false,
                 (Kind::Ident, _) => words += 1,
                 (Kind::Punct, "*") => {}
                 (Kind::Punct, "(") => break,
@@ -588,10 +565,7 @@ impl Walk<'_> {
         let head: Arc<str> = self.token(k).split_whitespace().collect::<Vec<_>>().join(" ").into();
         let reason: Arc<str> = format!("the condition `{head}` is not known here").into();
         let last = self.tokens.get(endif).or(self.tokens.last()).map_or(0, |t| t.end);
-        let span = Span {
-            start: self.tokens[k].start,
-            end: last,
-        };
+        let span = Span { start: self.tokens[k].start, end: last };
         let (mut at, mut first) = (k, None);
         let mut anything = false;
         while let Some(&Arm { next, .. }) = self.arms.get(&at) {
@@ -678,14 +652,8 @@ impl Walk<'_> {
                     launch_bounds: l.launch_bounds,
                 };
                 let exports: Arc<[Export]> = l.exports.into();
-                self.fresh.insert(
-                    key,
-                    Entry {
-                        text: text.into(),
-                        item: item.clone(),
-                        exports: exports.clone(),
-                    },
-                );
+                self.fresh
+                    .insert(key, Entry { text: text.into(), item: item.clone(), exports: exports.clone() });
                 (item, exports)
             }
         };

@@ -4,7 +4,9 @@ mod common;
 
 use common::{body, statements, type_of, unit, unit_as};
 use expect_test::{expect, Expect};
-use front::{detect, item_at, loop_header_span, lower, term_at, DirectiveKind, Language, Memo, Options, Parsed};
+use front::{
+    detect, item_at, loop_header_span, lower, term_at, DirectiveKind, Language, Memo, Options, Parsed,
+};
 use term::{Op, Storage};
 
 /// The type of each expression statement.
@@ -158,7 +160,7 @@ fn parameters_decay_and_keep_what_was_promised() {
         a Type { kind: Pointer { to: TypeId(3), declared: Term(TermId(0)), is_static: false }, quals: Quals { is_const: false, is_volatile: false, is_restrict: false, is_atomic: false } }
         b Type { kind: Pointer { to: TypeId(3), declared: Const(8), is_static: true }, quals: Quals { is_const: false, is_volatile: false, is_restrict: false, is_atomic: false } }
         c Type { kind: Pointer { to: TypeId(8), declared: Const(3), is_static: false }, quals: Quals { is_const: true, is_volatile: false, is_restrict: false, is_atomic: false } }
-        g Type { kind: Opaque("int g ( int )"), quals: Quals { is_const: false, is_volatile: false, is_restrict: false, is_atomic: false } }
+        g Type { kind: Pointer { to: TypeId(11), declared: Unknown, is_static: false }, quals: Quals { is_const: false, is_volatile: false, is_restrict: false, is_atomic: false } }
         d Type { kind: Pointer { to: TypeId(3), declared: Unknown, is_static: false }, quals: Quals { is_const: false, is_volatile: false, is_restrict: true, is_atomic: false } }
     "#]].assert_eq(&out);
 }
@@ -192,7 +194,8 @@ fn marks_and_other_words_addressed_to_us() {
         7 Mark { name: Some("k"), collapse: None, attached: true }
         9 Mark { name: None, collapse: None, attached: false }
         12 Ignore([])
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
     assert!(matches!(u.directives[0].kind, DirectiveKind::Mark { attached: true, .. }));
 }
 
@@ -265,7 +268,7 @@ fn cuda() {
         host kernel=false device=false host=true bounds=None
         c kernel=false device=false host=true bounds=None
         d kernel=false device=false host=true bounds=None
-        __ww_reject_0 kernel=false device=false host=true bounds=None
+        T kernel=false device=false host=true bounds=None
         k: void() Function
         a: const double* restrict Param(0)
         o: double* Param(1)
@@ -302,13 +305,14 @@ fn cuda() {
           CallKernel(Shape(g,MethodCall(dim3,16,16),Empty,Empty),k,[a,a,1])
           CallKernel(Shape(1,2,3,0),k,[a,a,1])
         c [Declaration(v,double)]
-          Return(Reject(Foreign,"`static_cast` belongs to C++, which is not followed")<int>v)
+          Return(Reject(Foreign,"casts and templates of C++ are not followed"))
         ! Foreign at `static_cast`: `static_cast` belongs to C++, which is not followed
+        ! Foreign at `static_cast<int>(v)`: casts and templates of C++ are not followed
         d [Declaration(x,int)]
           Reject(Syntax,"the parser reports an error in this declaration")
-          Return(Reject(Conditional,"the declaration of `y` was not understood"))
+          Return(Reject(Unsupported,"the declaration of `y` was not understood"))
         ! Syntax at `int &y = x;`: the parser reports an error in this declaration
-        ! Conditional at `y`: the declaration of `y` was not understood
+        ! Unsupported at `y`: the declaration of `y` was not understood
         Program(Reject(Syntax,"the parser reports an error here"),Reject(Unsupported,"this is not a declaration that is followed"))
         ! Syntax at `template <typename T> T id(T x)`: the parser reports an error here
         ! Unsupported at `{ return x; }`: this is not a declaration that is followed

@@ -17,23 +17,32 @@ fn check(text: &str, expect: Expect) {
 
 #[test]
 fn macros_mean_what_a_compiler_takes_them_to_mean() {
-    check("#define N 10\nint a[N]; void f(void) { for (int i = 0; i < N; i++) a[i] = N; }", expect![[r#"
+    check(
+        "#define N 10\nint a[N]; void f(void) { for (int i = 0; i < N; i++) a[i] = N; }",
+        expect![[r#"
         Program(Declaration(a,`int[10]`))
         f NIL
           For(DeclarationAssignment(i,int,0),i<10,Increment(i),[Assignment(ArrayElement(a,i),10)])
-    "#]]);
-    check("#define T double\n#define P 1 + 2\nT f(T x) { return x * P * (T) x; }", expect![[r#"
+    "#]],
+    );
+    check(
+        "#define T double\n#define P 1 + 2\nT f(T x) { return x * P * (T) x; }",
+        expect![[r#"
         f [Declaration(x,double)]
           Return(x*1+2*Cast(double,x))
-    "#]]);
+    "#]],
+    );
     check("#define MIN(a,b) ((a)<(b)?(a):(b))\n#define IDX(i,j) ((i)*4+(j))\nint f(int *p, int n) { return p[IDX(n, MIN(n, 3))]; }", expect![[r#"
         f [Declaration(p,`int*`),Declaration(n,int)]
           Return(ArrayElement(p,n*4+Select(n<3,n,3)))
     "#]]);
-    check("#define A B\n#define B A + 1\nint f(int A) { return A; }", expect![[r#"
+    check(
+        "#define A B\n#define B A + 1\nint f(int A) { return A; }",
+        expect![[r#"
         f Program(Reject(Syntax,"the function's header has an error"))
         ! Syntax at `int f(int A) { return A; }`: the function's header has an error
-    "#]]);
+    "#]],
+    );
     check("#define CAT(x,y) x##y\n#define STR(x) #x\n#define V(...) g(__VA_ARGS__)\nint ab; int g(); char *f(void) { CAT(a,b) = 1; V(1, 2); return STR(a + \"b\"); }", expect![[r#"
         Program(Declaration(ab,int))
         f NIL
@@ -41,14 +50,20 @@ fn macros_mean_what_a_compiler_takes_them_to_mean() {
           MethodCall(g,1,2)
           Return("a + \"b\"")
     "#]]);
-    check("#define SWAP(a,b) do { int t = a; a = b; b = t; } while (0)\nvoid f(int x, int y) { SWAP(x, y); }", expect![[r#"
+    check(
+        "#define SWAP(a,b) do { int t = a; a = b; b = t; } while (0)\nvoid f(int x, int y) { SWAP(x, y); }",
+        expect![[r#"
         f [Declaration(x,int),Declaration(y,int)]
           DoWhile([DeclarationAssignment(t,int,x),Assignment(x,y),Assignment(y,t)],0)
-    "#]]);
-    check("#define FOR(i,n) for (int i = 0; i < n; i++)\nvoid f(int *a, int n) { FOR(k, n) a[k] = 1; }", expect![[r#"
+    "#]],
+    );
+    check(
+        "#define FOR(i,n) for (int i = 0; i < n; i++)\nvoid f(int *a, int n) { FOR(k, n) a[k] = 1; }",
+        expect![[r#"
         f [Declaration(a,`int*`),Declaration(n,int)]
           For(DeclarationAssignment(k,int,0),k<n,Increment(k),[Assignment(ArrayElement(a,k),1)])
-    "#]]);
+    "#]],
+    );
     check("#define N 1\nint f(void) { return N; }\n#undef N\n#define N 2\nint g(void) { return N; }\n#undef N\nint h(void) { return N; }", expect![[r#"
         f NIL
           Return(1)
@@ -64,24 +79,34 @@ fn macros_mean_what_a_compiler_takes_them_to_mean() {
         g NIL
           Return(4)
     "#]]);
-    check_with("int a[N]; int f(void) { return N * SQ(3); }", &[("N", "5"), ("SQ(x)", "((x)*(x))")], expect![[r#"
+    check_with(
+        "int a[N]; int f(void) { return N * SQ(3); }",
+        &[("N", "5"), ("SQ(x)", "((x)*(x))")],
+        expect![[r#"
         Program(Declaration(a,`int[5]`))
         f NIL
           Return(5*(3*3))
-    "#]]);
-    check("#define F(x) x\nint f(void) { return F(1, 2) + F; }", expect![[r#"
+    "#]],
+    );
+    check(
+        "#define F(x) x\nint f(void) { return F(1, 2) + F; }",
+        expect![[r#"
         f NIL
           Return(Reject(Macro,"the use of macro `F` does not fit its definition")+F)
         ! Macro at `F(1, 2)`: the use of macro `F` does not fit its definition
-    "#]]);
-    check("#define E\n#define BEGIN {\n#define END }\nint f(void) BEGIN return E 1; END", expect![[r#"
+    "#]],
+    );
+    check(
+        "#define E\n#define BEGIN {\n#define END }\nint f(void) BEGIN return E 1; END",
+        expect![[r#"
         f NIL
           Return(1)
           Reject(Syntax,"something is missing here")
         ! Syntax at `;`: something is missing here
         Program(Reject(Syntax,"the parser reports an error here"))
         ! Syntax at `END`: the parser reports an error here
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -90,59 +115,84 @@ fn conditionals() {
         f NIL
           Return(1)
     "#]]);
-    check("int f(int x) {\n#ifdef DEBUG\n x++;\n#elif 1\n x--;\n#else\n x = 3;\n#endif\n return x; }", expect![[r#"
+    check(
+        "int f(int x) {\n#ifdef DEBUG\n x++;\n#elif 1\n x--;\n#else\n x = 3;\n#endif\n return x; }",
+        expect![[r#"
         f [Declaration(x,int)]
           Decrement(x)
           Return(x)
-    "#]]);
-    check_with("int f(int x) {\n#ifdef DEBUG\n x++;\n#endif\n return x; }", &[("DEBUG", "1")], expect![[r#"
+    "#]],
+    );
+    check_with(
+        "int f(int x) {\n#ifdef DEBUG\n x++;\n#endif\n return x; }",
+        &[("DEBUG", "1")],
+        expect![[r#"
         f [Declaration(x,int)]
           Increment(x)
           Return(x)
-    "#]]);
-    check("#ifndef N\n#define N 7\n#endif\nint f(void) { return N; }", expect![[r#"
+    "#]],
+    );
+    check(
+        "#ifndef N\n#define N 7\n#endif\nint f(void) { return N; }",
+        expect![[r#"
         f NIL
           Return(7)
-    "#]]);
-    check("#include \"mine.h\"\n#ifndef N\n#define N 7\n#endif\nint f(void) { return N; }", expect![[r#"
+    "#]],
+    );
+    check(
+        "#include \"mine.h\"\n#ifndef N\n#define N 7\n#endif\nint f(void) { return N; }",
+        expect![[r#"
         f NIL
           Return(Reject(Macro,"the macro `N` is unknown: it depends on `#ifndef N`"))
         ! Macro at `N`: the macro `N` is unknown: it depends on `#ifndef N`
-    "#]]);
+    "#]],
+    );
     check("#include \"mine.h\"\n#ifdef FLOAT\ntypedef float real;\n#else\ntypedef double real;\n#endif\nreal f(real x) { return x; }", expect![[r#"
         f [Declaration(x,real)]
           Return(x)
         !! Conditional at `#ifdef FLOAT`: this condition is not known here, so what stands under it may or may not be there (#ifdef FLOAT)
     "#]]);
-    check("#include \"mine.h\"\nint f(int x) {\n#ifdef FAST\n x++;\n#else\n x--;\n#endif\n return x; }", expect![[r#"
+    check(
+        "#include \"mine.h\"\nint f(int x) {\n#ifdef FAST\n x++;\n#else\n x--;\n#endif\n return x; }",
+        expect![[r#"
         f [Declaration(x,int)]
           Reject(Conditional,"the condition `#ifdef FAST` is not known here")
           Return(x)
         ! Conditional at `#ifdef FAST⏎ x++;⏎#else⏎ x--;⏎#endif`: the condition `#ifdef FAST` is not known here
-    "#]]);
+    "#]],
+    );
     check("#include \"mine.h\"\nint f(int n, int *a) {\n#ifdef FAST\n for (int i = 0; i < n; i++) {\n#else\n for (int i = n; i > 0; i--) {\n#endif\n a[i] = 1; } return 0; }\nint g(void) { return 1; }", expect![[r#"
         Program(Reject(Conditional,"the condition `#ifdef FAST` is not known here, and its arms do not hold whole statements"))
         ! Conditional at `int f(int n, int *a) {⏎#ifdef FAST⏎ for (int i = 0; i < n; i++) {⏎#else⏎ for (int i = n; i > 0; i--) {⏎#endif⏎ a[i] = 1; } return 0; }`: the condition `#ifdef FAST` is not known here, and its arms do not hold whole statements
         g NIL
           Return(1)
     "#]]);
-    check("int f(int n) {\n#ifdef X\n if (n) {\n#else\n while (n) {\n#endif\n n--; } return n; }", expect![[r#"
+    check(
+        "int f(int n) {\n#ifdef X\n if (n) {\n#else\n while (n) {\n#endif\n n--; } return n; }",
+        expect![[r#"
         f [Declaration(n,int)]
           While(n,[Decrement(n)])
           Return(n)
-    "#]]);
+    "#]],
+    );
     check("#ifdef __cplusplus\nextern \"C\" {\n#endif\nint f(void);\n#ifdef __cplusplus\n}\n#endif\nint g(void) { return f(); }", expect![[r#"
         g NIL
           Return(MethodCall(f))
     "#]]);
-    check("#if 0\ngarbage ((({\n#endif\nint f(void) { return 1; }", expect![[r#"
+    check(
+        "#if 0\ngarbage ((({\n#endif\nint f(void) { return 1; }",
+        expect![[r#"
         f NIL
           Return(1)
-    "#]]);
-    check("#include <math.h>\n#ifndef M_PI\n#define M_PI 3\n#endif\ndouble f(void) { return M_PI; }", expect![[r#"
+    "#]],
+    );
+    check(
+        "#include <math.h>\n#ifndef M_PI\n#define M_PI 3\n#endif\ndouble f(void) { return M_PI; }",
+        expect![[r#"
         f NIL
           Return(3.141592653589793)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -166,5 +216,6 @@ fn what_comes_out_of_a_macro_says_so() {
         4*a `N * a` source
         4 `N` macro
         a `a` source
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
 }

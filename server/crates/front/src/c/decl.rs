@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use term::{
-    Field, FloatKind, IntKind, Len, Op, Quals, Record, RecordId, RejectKind, Storage, Symbol, SymbolId, TermId, Type,
-    TypeId, TypeKind,
+    Field, FloatKind, IntKind, Len, Op, Quals, Record, RecordId, RejectKind, Storage, Symbol, SymbolId,
+    TermId, Type, TypeId, TypeKind,
 };
 use tree_sitter::Node;
 
@@ -103,7 +103,8 @@ impl Lower<'_> {
             spec.ty = self.base_type(t);
             if t.kind() == "type_identifier" {
                 let name = self.text(t);
-                spec.not_a_type = matches!(self.lookup(name), Some(Entity::Symbol(_) | Entity::Enumerator(..)));
+                spec.not_a_type =
+                    matches!(self.lookup(name), Some(Entity::Symbol(_) | Entity::Enumerator(..)));
             }
         }
         spec.ty = self.qualified(spec.ty, quals);
@@ -203,17 +204,12 @@ impl Lower<'_> {
                         format!("<anonymous {:x}.{}>", self.salt, self.anonymous).into()
                     }
                 };
-                let id = self.b.types.add_record(Record {
-                    name: record_name.clone(),
-                    is_union,
-                    fields: None,
-                });
+                let id =
+                    self.b.types.add_record(Record { name: record_name.clone(), is_union, fields: None });
                 if self.file_scope() {
                     self.records.insert(record_name.clone(), id);
-                    self.exports.push(Export {
-                        name: record_name,
-                        what: Exported::Tag(ExportedTag::Record(id)),
-                    });
+                    self.exports
+                        .push(Export { name: record_name, what: Exported::Tag(ExportedTag::Record(id)) });
                 }
                 if let Some(n) = &name {
                     self.scope().tags.insert(n.clone(), Tag::Record(id));
@@ -230,8 +226,11 @@ impl Lower<'_> {
                 Some(_) => {}
                 None => {
                     let span = self.span(body);
-                    self.b
-                        .note_reject(RejectKind::Unsupported, "the members of this type are not all understood", span);
+                    self.b.note_reject(
+                        RejectKind::Unsupported,
+                        "the members of this type are not all understood",
+                        span,
+                    );
                 }
             }
         }
@@ -257,11 +256,7 @@ impl Lower<'_> {
                         out.last_mut()?.bits = Some(bits);
                     } else {
                         // An unnamed bit-field: padding.
-                        out.push(Field {
-                            name: "".into(),
-                            ty: spec.ty,
-                            bits: Some(bits),
-                        });
+                        out.push(Field { name: "".into(), ty: spec.ty, bits: Some(bits) });
                         any = true;
                     }
                 } else if child.kind().ends_with("declarator") || child.kind() == "field_identifier" {
@@ -269,20 +264,12 @@ impl Lower<'_> {
                     if d.odd {
                         return None;
                     }
-                    out.push(Field {
-                        name: self.text(d.name?).into(),
-                        ty: d.ty,
-                        bits: None,
-                    });
+                    out.push(Field { name: self.text(d.name?).into(), ty: d.ty, bits: None });
                     any = true;
                 }
             }
             if !any && matches!(self.b.types.kind(spec.ty), TypeKind::Record(_)) {
-                out.push(Field {
-                    name: "".into(),
-                    ty: spec.ty,
-                    bits: None,
-                });
+                out.push(Field { name: "".into(), ty: spec.ty, bits: None });
             }
         }
         Some(out)
@@ -324,14 +311,12 @@ impl Lower<'_> {
                 }
                 None => {
                     let reason: Arc<str> = format!("the value of `{enumerator}` was not understood").into();
-                    (Entity::Unknown(reason.clone()), Exported::Unknown(reason))
+                    let kind = RejectKind::Unsupported;
+                    (Entity::Unknown(kind, reason.clone()), Exported::Unknown(kind, reason))
                 }
             };
             if self.file_scope() {
-                self.exports.push(Export {
-                    name: enumerator.clone(),
-                    what,
-                });
+                self.exports.push(Export { name: enumerator.clone(), what });
             }
             self.scope().names.insert(enumerator, entity);
             next = next.and_then(|v| v.checked_add(1));
@@ -345,10 +330,7 @@ impl Lower<'_> {
         let ty = self.b.types.int(kind);
         if let Some(n) = name {
             if self.file_scope() {
-                self.exports.push(Export {
-                    name: n.clone(),
-                    what: Exported::Tag(ExportedTag::Enum(kind)),
-                });
+                self.exports.push(Export { name: n.clone(), what: Exported::Tag(ExportedTag::Enum(kind)) });
             }
             self.scope().tags.insert(n, Tag::Enum(ty));
         }
@@ -357,12 +339,7 @@ impl Lower<'_> {
 
     /// Applies a declarator (possibly abstract) to a type.
     pub(super) fn declarator<'t>(&mut self, node: Node<'t>, base: TypeId, place: Place) -> Declared<'t> {
-        let mut d = Declared {
-            name: None,
-            ty: base,
-            parameters: None,
-            odd: false,
-        };
+        let mut d = Declared { name: None, ty: base, parameters: None, odd: false };
         // The last array applied is the outermost dimension.
         let mut outer: Option<(bool, Quals)> = None;
         let mut at = Some(node);
@@ -431,15 +408,13 @@ impl Lower<'_> {
                         None => (Vec::new(), true, true),
                     };
                     d.odd |= odd;
-                    d.ty = self.b.types.plain(TypeKind::Function {
-                        ret: d.ty,
-                        params,
-                        variadic,
-                    });
+                    d.ty = self.b.types.plain(TypeKind::Function { ret: d.ty, params, variadic });
                     d.parameters = parameters;
                     outer = None;
                 }
-                "parenthesized_declarator" | "abstract_parenthesized_declarator" | "attributed_declarator" => {}
+                "parenthesized_declarator"
+                | "abstract_parenthesized_declarator"
+                | "attributed_declarator" => {}
                 _ => {
                     d.odd = true;
                     break;
@@ -453,19 +428,23 @@ impl Lower<'_> {
         d
     }
 
+    /// Whether a parameter that reads as a function has parameters that are no types we know.
+    fn strange_function(&self, ty: TypeId) -> bool {
+        let Some(TypeKind::Function { params, .. }) = self.b.types.element(ty).map(|f| self.b.types.kind(f))
+        else {
+            return true;
+        };
+        params.iter().any(|&p| matches!(self.b.types.kind(p), TypeKind::Opaque(_)))
+    }
+
     /// C11 6.7.6.3p7, p8.
     fn adjusted(&mut self, ty: TypeId, outer: Option<(bool, Quals)>) -> TypeId {
         match self.b.types.kind(ty).clone() {
             TypeKind::Array { of, len } => {
                 let (is_static, quals) = outer.unwrap_or_default();
-                self.b.types.intern(Type {
-                    kind: TypeKind::Pointer {
-                        to: of,
-                        declared: len,
-                        is_static,
-                    },
-                    quals,
-                })
+                self.b
+                    .types
+                    .intern(Type { kind: TypeKind::Pointer { to: of, declared: len, is_static }, quals })
             }
             TypeKind::Function { .. } => self.b.types.pointer(ty),
             _ => ty,
@@ -484,7 +463,8 @@ impl Lower<'_> {
         self.scopes.pop();
         self.depth -= 1;
         let odd = found.iter().any(|p| p.odd);
-        let variadic = found.iter().any(|p| p.variadic) || (found.is_empty() && list.named_child_count() == 0);
+        let variadic =
+            found.iter().any(|p| p.variadic) || (found.is_empty() && list.named_child_count() == 0);
         (found.iter().filter(|p| !p.variadic).map(|p| p.ty).collect(), variadic, odd)
     }
 
@@ -494,13 +474,8 @@ impl Lower<'_> {
         let children: Vec<Node<'t>> = list.named_children(&mut cursor).collect();
         let alone = children.len() == 1;
         for child in children {
-            let mut p = Parameter {
-                name: None,
-                node: child,
-                ty: self.unknown(),
-                variadic: false,
-                odd: false,
-            };
+            let mut p =
+                Parameter { name: None, node: child, ty: self.unknown(), variadic: false, odd: false };
             match child.kind() {
                 "variadic_parameter" => p.variadic = true,
                 "parameter_declaration" => {
@@ -521,17 +496,18 @@ impl Lower<'_> {
                             p.name = made.name;
                             p.ty = made.ty;
                             p.odd = made.odd || spec.not_a_type;
-                            if bare_function {
-                                p.odd = true;
-                            }
+                            p.odd |= bare_function && self.strange_function(p.ty);
                         }
                     }
                     if p.odd {
                         let text: Arc<str> = self.r.text.get(child.byte_range()).unwrap_or("").into();
                         p.ty = self.b.types.plain(TypeKind::Opaque(text));
                         let span = self.span(child);
-                        self.b
-                            .note_reject(RejectKind::Macro, "this parameter's declaration is not understood", span);
+                        self.b.note_reject(
+                            RejectKind::Macro,
+                            "this parameter's declaration is not understood",
+                            span,
+                        );
                     }
                 }
                 _ => p.odd = true,
@@ -542,7 +518,8 @@ impl Lower<'_> {
                     // A mere declarator's parameters have no life beyond it and need no symbols.
                     let name: Arc<str> = self.text(n).into();
                     let reason = format!("`{name}` is a parameter of another function");
-                    self.scope().names.insert(name, Entity::Unknown(reason.into()));
+                    let entity = Entity::Unknown(RejectKind::Unsupported, reason.into());
+                    self.scope().names.insert(name, entity);
                 } else {
                     self.declare(n, p.ty, Storage::Param(out.len() as u32));
                 }
@@ -613,7 +590,12 @@ impl Lower<'_> {
     /// A declaration or type definition; its `Declare` terms go to `out`.
     pub(super) fn declaration(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
         if node.has_error() {
-            out.push(self.reject(RejectKind::Syntax, "the parser reports an error in this declaration", node, vec![]));
+            out.push(self.reject(
+                RejectKind::Syntax,
+                "the parser reports an error in this declaration",
+                node,
+                vec![],
+            ));
             self.poison(node);
             return;
         }
@@ -642,17 +624,19 @@ impl Lower<'_> {
             };
             let made = self.declarator(inner, spec.ty, Place::Plain);
             let Some(name) = made.name.filter(|_| !made.odd) else {
-                out.push(self.reject(RejectKind::Unsupported, "this declarator is not understood", d, vec![]));
+                out.push(self.reject(
+                    RejectKind::Unsupported,
+                    "this declarator is not understood",
+                    d,
+                    vec![],
+                ));
                 self.poison(d);
                 continue;
             };
             if typedef {
                 let text: Arc<str> = self.text(name).into();
                 if self.file_scope() {
-                    self.exports.push(Export {
-                        name: text.clone(),
-                        what: Exported::Typedef(made.ty),
-                    });
+                    self.exports.push(Export { name: text.clone(), what: Exported::Typedef(made.ty) });
                 }
                 self.scope().names.insert(text, Entity::Typedef(made.ty));
                 continue;
@@ -676,10 +660,7 @@ impl Lower<'_> {
         if matches!(self.b.types.kind(ty), TypeKind::Function { .. }) {
             self.declare(name, ty, Storage::Function);
             if self.file_scope() {
-                self.exports.push(Export {
-                    name: text,
-                    what: Exported::Function { ty },
-                });
+                self.exports.push(Export { name: text, what: Exported::Function { ty } });
             }
             return;
         }
@@ -687,10 +668,7 @@ impl Lower<'_> {
         let storage = if spec.is_shared {
             Storage::Shared
         } else if file || spec.is_extern {
-            Storage::Global {
-                defined_here: !spec.is_extern || init.is_some(),
-                internal: spec.is_static,
-            }
+            Storage::Global { defined_here: !spec.is_extern || init.is_some(), internal: spec.is_static }
         } else if spec.is_static || spec.is_thread {
             Storage::StaticLocal
         } else {
@@ -748,7 +726,12 @@ impl Lower<'_> {
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
             items.push(if child.kind() == "initializer_pair" {
-                self.reject(RejectKind::Unsupported, "designated initialisers are not followed", child, vec![])
+                self.reject(
+                    RejectKind::Unsupported,
+                    "designated initialisers are not followed",
+                    child,
+                    vec![],
+                )
             } else {
                 let t = self.initialiser(child);
                 self.escape(t);

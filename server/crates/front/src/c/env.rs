@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use term::{Body, IntKind, RecordId, TypeId};
+use term::{Body, IntKind, RecordId, RejectKind, TypeId};
 
 use crate::c::known::{self, KnownType};
 use crate::Language;
@@ -18,17 +18,11 @@ pub(crate) struct Export {
 #[derive(Clone, Debug)]
 pub(crate) enum Exported {
     Typedef(TypeId),
-    Variable {
-        ty: TypeId,
-        defined: bool,
-        internal: bool,
-    },
-    Function {
-        ty: TypeId,
-    },
+    Variable { ty: TypeId, defined: bool, internal: bool },
+    Function { ty: TypeId },
     Enumerator(i128, IntKind),
     Tag(ExportedTag),
-    Unknown(Arc<str>),
+    Unknown(RejectKind, Arc<str>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,15 +52,18 @@ impl Env {
             let map = if is_tag { &mut self.tags } else { &mut self.names };
             let mut what = e.what.clone();
             if let Some(old) = map.get(&e.name) {
-                if let (Exported::Tag(ExportedTag::Record(r)), Exported::Tag(ExportedTag::Record(o))) = (&what, &old.what)
+                if let (Exported::Tag(ExportedTag::Record(r)), Exported::Tag(ExportedTag::Record(o))) =
+                    (&what, &old.what)
                 {
                     // A mention without members does not undo a definition.
                     if body.types.record(*r).fields.is_none() && old.body.types.record(*o).fields.is_some() {
                         continue;
                     }
                 }
-                if let (Exported::Variable { defined, ty, .. }, Exported::Variable { defined: before, ty: t, .. }) =
-                    (&mut what, &old.what)
+                if let (
+                    Exported::Variable { defined, ty, .. },
+                    Exported::Variable { defined: before, ty: t, .. },
+                ) = (&mut what, &old.what)
                 {
                     *defined |= *before;
                     // `extern int a[];` after `int a[10];` does not take the length away.
@@ -77,9 +74,11 @@ impl Env {
                         continue;
                     }
                 }
-                let harmless = matches!((&what, &old.what), (Exported::Function { .. }, Exported::Function { .. }));
+                let harmless =
+                    matches!((&what, &old.what), (Exported::Function { .. }, Exported::Function { .. }));
                 if let Some(reason) = conditional.filter(|_| !harmless) {
-                    what = Exported::Unknown(format!("`{}` is declared differently: {reason}", e.name).into());
+                    let words = format!("`{}` is declared differently: {reason}", e.name);
+                    what = Exported::Unknown(RejectKind::Conditional, words.into());
                 }
             }
             let body = body.clone();

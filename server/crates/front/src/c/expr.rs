@@ -80,7 +80,12 @@ impl Lower<'_> {
             }
             "parenthesized_expression" => match node.named_child(0) {
                 Some(n) if n.kind() != "compound_statement" => self.expr(n),
-                _ => self.reject(RejectKind::Unsupported, "statement expressions are not followed", node, vec![]),
+                _ => self.reject(
+                    RejectKind::Unsupported,
+                    "statement expressions are not followed",
+                    node,
+                    vec![],
+                ),
             },
             "binary_expression" => self.binary_chain(node),
             "unary_expression" => self.unary(node),
@@ -103,7 +108,9 @@ impl Lower<'_> {
                 Some(n) => self.expr(n),
                 None => self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]),
             },
-            "gnu_asm_expression" => self.reject(RejectKind::Unsupported, "inline assembly is not followed", node, vec![]),
+            "gnu_asm_expression" => {
+                self.reject(RejectKind::Unsupported, "inline assembly is not followed", node, vec![])
+            }
             "ERROR" => self.reject(RejectKind::Syntax, "the parser reports an error here", node, vec![]),
             kind => {
                 let reason = format!("a {} is not followed", kind.replace('_', " "));
@@ -143,13 +150,15 @@ impl Lower<'_> {
             }
         }
         if !ok {
-            return self.reject(RejectKind::Unsupported, "this string's bytes are not understood", node, vec![]);
+            return self.reject(
+                RejectKind::Unsupported,
+                "this string's bytes are not understood",
+                node,
+                vec![],
+            );
         }
         let of = self.b.types.int(IntKind::Char);
-        let ty = self.b.types.plain(TypeKind::Array {
-            of,
-            len: Len::Const(out.len() as u64 + 1),
-        });
+        let ty = self.b.types.plain(TypeKind::Array { of, len: Len::Const(out.len() as u64 + 1) });
         self.term(Op::Str(out.into()), [], ty, node)
     }
 
@@ -161,7 +170,12 @@ impl Lower<'_> {
             spine.push(left);
             at = left;
             if spine.len() > MAX_CHAIN {
-                return self.reject(RejectKind::TooDeep, "it is a very long chain of operators", node, vec![]);
+                return self.reject(
+                    RejectKind::TooDeep,
+                    "it is a very long chain of operators",
+                    node,
+                    vec![],
+                );
             }
         }
         let mut left = self.part(at, "left");
@@ -169,7 +183,7 @@ impl Lower<'_> {
             let Some(op) = self.field(n, "operator").and_then(|o| binary_op(self.text(o))) else {
                 return self.reject(RejectKind::Unsupported, "this operator is not followed", n, vec![left]);
             };
-            if let Some(r) = self.suspicious(n, op, left) {
+            if let Some(r) = self.suspicious(node, n, op, left) {
                 return r;
             }
             let right = self.part(n, "right");
@@ -180,7 +194,7 @@ impl Lower<'_> {
 
     /// `(name) - x` where nothing is known of `name`: perhaps a cast to a type of a header that was not read. In CUDA
     /// `f < n > (x)` may be a template's call.
-    fn suspicious(&mut self, node: Node<'_>, op: BinOp, left: TermId) -> Option<TermId> {
+    fn suspicious(&mut self, whole: Node<'_>, node: Node<'_>, op: BinOp, left: TermId) -> Option<TermId> {
         let unknown = |this: &Self, id: TermId| match this.b.get(id).op {
             Op::Sym(s) => matches!(this.b.symbols[s].storage, Storage::Undeclared),
             _ => false,
@@ -191,15 +205,29 @@ impl Lower<'_> {
             && unknown(self, left);
         if maybe_cast {
             let reason = "a name in parentheses that is declared nowhere here may be a type";
-            return Some(self.reject(RejectKind::Unsupported, reason, node, vec![left]));
+            return Some(self.reject(RejectKind::Unsupported, reason, whole, vec![left]));
         }
         if self.language == Language::Cuda && op == BinOp::Lt {
+            if matches!(self.b.get(left).op, Op::Reject(_)) {
+                // `static_cast<int>(x)` and the like: the whole is one gap.
+                return Some(self.reject(
+                    RejectKind::Foreign,
+                    "casts and templates of C++ are not followed",
+                    whole,
+                    vec![],
+                ));
+            }
             let function = match self.b.get(left).op {
                 Op::Sym(s) => matches!(self.b.symbols[s].storage, Storage::Undeclared | Storage::Function),
                 _ => false,
             };
             if function {
-                return Some(self.reject(RejectKind::Foreign, "this may be a template's call", node, vec![left]));
+                return Some(self.reject(
+                    RejectKind::Foreign,
+                    "this may be a template's call",
+                    whole,
+                    vec![left],
+                ));
             }
         }
         None
@@ -220,10 +248,8 @@ impl Lower<'_> {
         if op.is_comparison() || op.is_logical() {
             return self.truth();
         }
-        let bits = matches!(
-            op,
-            BinOp::Rem | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr
-        );
+        let bits =
+            matches!(op, BinOp::Rem | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr);
         if let Some(t) = self.b.types.operation_type(op, l, r) {
             if !(bits && self.b.types.as_float(t).is_some()) {
                 return t;
@@ -276,6 +302,14 @@ impl Lower<'_> {
         let address = self.field(node, "operator").is_some_and(|o| self.text(o) == "&");
         let a = self.part(node, "argument");
         let t = self.ty(a);
+        if address && matches!(self.b.get(a).op, Op::AddrOf) {
+            return self.reject(
+                RejectKind::Unsupported,
+                "addresses of labels are not followed",
+                node,
+                vec![],
+            );
+        }
         if address {
             self.take_address(a);
             let ty = self.b.types.pointer(t);
@@ -292,7 +326,8 @@ impl Lower<'_> {
     }
 
     fn update(&mut self, node: Node<'_>) -> TermId {
-        let (Some(operator), Some(argument)) = (self.field(node, "operator"), self.field(node, "argument")) else {
+        let (Some(operator), Some(argument)) = (self.field(node, "operator"), self.field(node, "argument"))
+        else {
             return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
         };
         let delta = if self.text(operator) == "--" { -1 } else { 1 };
@@ -315,7 +350,9 @@ impl Lower<'_> {
         }
         match text.strip_suffix('=').and_then(binary_op) {
             Some(op) => self.term(Op::Compound(op), [left, right], ty, node),
-            None => self.reject(RejectKind::Unsupported, "this operator is not followed", node, vec![left, right]),
+            None => {
+                self.reject(RejectKind::Unsupported, "this operator is not followed", node, vec![left, right])
+            }
         }
     }
 
@@ -350,10 +387,7 @@ impl Lower<'_> {
             (_, true) if null(self, a) => y,
             (true, true) => {
                 let is_void = |this: &Self, t: TypeId| {
-                    this.b
-                        .types
-                        .element(t)
-                        .is_some_and(|e| matches!(this.b.types.kind(e), TypeKind::Void))
+                    this.b.types.element(t).is_some_and(|e| matches!(this.b.types.kind(e), TypeKind::Void))
                 };
                 if is_void(self, y) {
                     y
@@ -534,11 +568,7 @@ impl Lower<'_> {
         let Some(ret) = self.known_type(name) else {
             return self.reject(RejectKind::Unsupported, "this constructor is not followed", node, args);
         };
-        let fty = self.b.types.plain(TypeKind::Function {
-            ret,
-            params: Vec::new(),
-            variadic: true,
-        });
+        let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
         let key = format!("{name}(");
         let symbol = match self.outside.get(key.as_str()) {
             Some(&s) => s,

@@ -40,15 +40,15 @@ pub(crate) fn type_name(name: &str, language: Language) -> Option<KnownType> {
         "uint16_t" | "uint_least16_t" | "char16_t" | "ushort" | "u_short" => UShort,
         "int32_t" | "int_least32_t" | "wchar_t" | "pid_t" => Int,
         "uint32_t" | "uint_least32_t" | "char32_t" | "uint" | "u_int" | "useconds_t" => UInt,
-        "int64_t" | "int_least64_t" | "int_fast16_t" | "int_fast32_t" | "int_fast64_t" | "intmax_t" | "ssize_t"
-        | "ptrdiff_t" | "intptr_t" | "off_t" | "time_t" | "clock_t" | "suseconds_t" => Long,
-        "uint64_t" | "uint_least64_t" | "uint_fast16_t" | "uint_fast32_t" | "uint_fast64_t" | "uintmax_t" | "size_t"
-        | "uintptr_t" | "ulong" | "u_long" => ULong,
+        "int64_t" | "int_least64_t" | "int_fast16_t" | "int_fast32_t" | "int_fast64_t" | "intmax_t"
+        | "ssize_t" | "ptrdiff_t" | "intptr_t" | "off_t" | "time_t" | "clock_t" | "suseconds_t" => Long,
+        "uint64_t" | "uint_least64_t" | "uint_fast16_t" | "uint_fast32_t" | "uint_fast64_t" | "uintmax_t"
+        | "size_t" | "uintptr_t" | "ulong" | "u_long" => ULong,
         "float" => return Some(KnownType::Float(FloatKind::F32)),
         "double" => return Some(KnownType::Float(FloatKind::F64)),
         "void" => return Some(KnownType::Void),
-        "FILE" | "va_list" | "jmp_buf" | "max_align_t" | "nullptr_t" | "char8_t" | "charptr_t" | "__int128"
-        | "__half" | "half" | "__nv_bfloat16" => return Some(KnownType::Opaque),
+        "FILE" | "va_list" | "jmp_buf" | "max_align_t" | "nullptr_t" | "char8_t" | "charptr_t"
+        | "__int128" | "__half" | "half" | "__nv_bfloat16" => return Some(KnownType::Opaque),
         _ if language == Language::Cuda => return cuda_type(name),
         _ => return None,
     };
@@ -176,27 +176,27 @@ pub(crate) enum KnownResult {
 pub(crate) fn function(name: &str, language: Language) -> Option<KnownResult> {
     use KnownResult::*;
     Some(match name {
-        "malloc" | "calloc" | "realloc" | "aligned_alloc" | "memcpy" | "memmove" | "memset" | "memchr" | "alloca"
-        | "bsearch" => Pointer,
-        "free" | "exit" | "abort" | "_Exit" | "qsort" | "srand" | "perror" | "rewind" | "clearerr" | "srand48"
-        | "assert" => Void,
-        "printf" | "fprintf" | "sprintf" | "snprintf" | "puts" | "putchar" | "fputs" | "fputc" | "putc" | "getchar"
-        | "fgetc" | "getc" | "scanf" | "fscanf" | "sscanf" | "fclose" | "fflush" | "fseek" | "feof" | "ferror"
-        | "remove" | "rename" | "atexit" | "system" | "rand" | "atoi" | "strcmp" | "strncmp" | "memcmp" | "strcoll"
-        | "isalpha" | "isdigit" | "isalnum" | "isspace" | "isupper" | "islower" | "ispunct" | "isprint" | "isxdigit"
-        | "toupper" | "tolower" | "posix_memalign" | "gettimeofday" | "clock_gettime" | "usleep" => Int(IntKind::Int),
+        "malloc" | "calloc" | "realloc" | "aligned_alloc" | "memcpy" | "memmove" | "memset" | "memchr"
+        | "alloca" | "bsearch" => Pointer,
+        "free" | "exit" | "abort" | "_Exit" | "qsort" | "srand" | "perror" | "rewind" | "clearerr"
+        | "srand48" | "assert" => Void,
+        "printf" | "fprintf" | "sprintf" | "snprintf" | "puts" | "putchar" | "fputs" | "fputc" | "putc"
+        | "getchar" | "fgetc" | "getc" | "scanf" | "fscanf" | "sscanf" | "fclose" | "fflush" | "fseek"
+        | "feof" | "ferror" | "remove" | "rename" | "atexit" | "system" | "rand" | "atoi" | "strcmp"
+        | "strncmp" | "memcmp" | "strcoll" | "isalpha" | "isdigit" | "isalnum" | "isspace" | "isupper"
+        | "islower" | "ispunct" | "isprint" | "isxdigit" | "toupper" | "tolower" | "posix_memalign"
+        | "gettimeofday" | "clock_gettime" | "usleep" => Int(IntKind::Int),
         "atol" | "strtol" | "ftell" | "clock" | "time" | "random" | "lrand48" => Int(IntKind::Long),
         "atoll" | "strtoll" => Int(IntKind::LongLong),
         "strtoul" | "strlen" | "strnlen" | "strspn" | "strcspn" | "fread" | "fwrite" | "strftime" => {
             Int(IntKind::ULong)
         }
         "strtoull" => Int(IntKind::ULongLong),
-        "atof" | "strtod" | "difftime" | "drand48" | "omp_get_wtime" | "frexp" | "modf" | "tgamma" | "lgamma" => {
-            Float(FloatKind::F64)
-        }
+        "atof" | "strtod" | "difftime" | "drand48" | "omp_get_wtime" | "frexp" | "modf" | "tgamma"
+        | "lgamma" => Float(FloatKind::F64),
         "strtof" => Float(FloatKind::F32),
-        "strcpy" | "strncpy" | "strcat" | "strncat" | "strchr" | "strrchr" | "strstr" | "strdup" | "strtok" | "getenv"
-        | "fgets" | "strerror" => Chars,
+        "strcpy" | "strncpy" | "strcat" | "strncat" | "strchr" | "strrchr" | "strstr" | "strdup"
+        | "strtok" | "getenv" | "fgets" | "strerror" => Chars,
         "omp_get_thread_num" | "omp_get_num_threads" | "omp_get_max_threads" => Int(IntKind::Int),
         _ if language == Language::Cuda => return cuda_function(name),
         _ => return None,
@@ -206,18 +206,35 @@ pub(crate) fn function(name: &str, language: Language) -> Option<KnownResult> {
 fn cuda_function(name: &str) -> Option<KnownResult> {
     use KnownResult::*;
     Some(match name {
-        "__syncthreads" | "__syncwarp" | "__threadfence" | "__threadfence_block" | "__threadfence_system" => Void,
-        "__syncthreads_count" | "__syncthreads_and" | "__syncthreads_or" | "__all_sync" | "__any_sync" | "__popc"
-        | "__popcll" | "__clz" | "__clzll" | "__ffs" | "__ffsll" => Int(IntKind::Int),
+        "__syncthreads" | "__syncwarp" | "__threadfence" | "__threadfence_block" | "__threadfence_system" => {
+            Void
+        }
+        "__syncthreads_count"
+        | "__syncthreads_and"
+        | "__syncthreads_or"
+        | "__all_sync"
+        | "__any_sync"
+        | "__popc"
+        | "__popcll"
+        | "__clz"
+        | "__clzll"
+        | "__ffs"
+        | "__ffsll" => Int(IntKind::Int),
         "__ballot_sync" | "__activemask" => Int(IntKind::UInt),
         "__shfl_sync" | "__shfl_down_sync" | "__shfl_up_sync" | "__shfl_xor_sync" => OfSecond,
         "atomicAdd" | "atomicSub" | "atomicExch" | "atomicMin" | "atomicMax" | "atomicInc" | "atomicDec"
         | "atomicCAS" | "atomicAnd" | "atomicOr" | "atomicXor" => OfPointee,
         "__ldg" => OfPointee,
         "rsqrt" => Float(FloatKind::F64),
-        "rsqrtf" | "__expf" | "__logf" | "__sinf" | "__cosf" | "__fdividef" | "__powf" => Float(FloatKind::F32),
-        "__fma_rn" | "__dadd_rn" | "__dmul_rn" | "__ddiv_rn" | "__dsqrt_rn" | "__dsub_rn" => Float(FloatKind::F64),
-        "__fmaf_rn" | "__fadd_rn" | "__fmul_rn" | "__fdiv_rn" | "__fsqrt_rn" | "__fsub_rn" => Float(FloatKind::F32),
+        "rsqrtf" | "__expf" | "__logf" | "__sinf" | "__cosf" | "__fdividef" | "__powf" => {
+            Float(FloatKind::F32)
+        }
+        "__fma_rn" | "__dadd_rn" | "__dmul_rn" | "__ddiv_rn" | "__dsqrt_rn" | "__dsub_rn" => {
+            Float(FloatKind::F64)
+        }
+        "__fmaf_rn" | "__fadd_rn" | "__fmul_rn" | "__fdiv_rn" | "__fsqrt_rn" | "__fsub_rn" => {
+            Float(FloatKind::F32)
+        }
         "min" | "max" => OfFirst,
         _ => return None,
     })

@@ -19,11 +19,7 @@ pub(crate) fn integer(text: &str, language: Language) -> Option<(i128, IntKind)>
     let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
     let (digits, suffix) = digits.split_at(end);
     // `0u`: the zero itself is the digit that announced octal.
-    let value = if digits.is_empty() && radix == 8 {
-        0
-    } else {
-        i128::from_str_radix(digits, radix).ok()?
-    };
+    let value = if digits.is_empty() && radix == 8 { 0 } else { i128::from_str_radix(digits, radix).ok()? };
     use IntKind::*;
     let (signed, unsigned): (&[IntKind], &[IntKind]) = match suffix {
         "" if radix == 10 => (&[Int, Long, LongLong], &[]),

@@ -16,7 +16,9 @@ use std::sync::Arc;
 
 use base::Span;
 use rustc_hash::FxHashMap;
-use term::{Body, BodyBuilder, Op, Origin, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind};
+use term::{
+    Body, BodyBuilder, Op, Origin, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind,
+};
 use tree_sitter::Node;
 
 use crate::c::env::{Env, Export, Exported};
@@ -65,7 +67,7 @@ enum Entity {
     Typedef(TypeId),
     Enumerator(i128, TypeId),
     /// Declared in a way that was not understood.
-    Unknown(Arc<str>),
+    Unknown(RejectKind, Arc<str>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -116,11 +118,7 @@ pub(crate) fn lower_item(
     let rendered = render::render(&tokens, source.text, language, &is_type, &mut expander, source.missing);
     drop(tokens);
     let gaps = std::mem::take(&mut expander.rejects);
-    let tree = if source.broken.is_some() {
-        None
-    } else {
-        parser.parse(&rendered.text, None)
-    };
+    let tree = if source.broken.is_some() { None } else { parser.parse(&rendered.text, None) };
     let mut lower = Lower {
         b: BodyBuilder::new("", Semantics::C),
         env,
@@ -185,10 +183,7 @@ impl<'a> Lower<'a> {
 
     fn token_span(&self, index: usize) -> Span {
         let s = self.r.infos.get(index).map_or(Span::default(), |i| i.span);
-        Span {
-            start: s.start.saturating_sub(self.base),
-            end: s.end.saturating_sub(self.base),
-        }
+        Span { start: s.start.saturating_sub(self.base), end: s.end.saturating_sub(self.base) }
     }
 
     /// A node's place in the source, relative to the item.
@@ -266,18 +261,29 @@ impl<'a> Lower<'a> {
         }
         let mut items = Vec::new();
         if root.is_error() {
-            items.push(self.b.reject(RejectKind::Syntax, "this is not C as far as the parser sees", whole, Vec::new()));
+            items.push(self.b.reject(
+                RejectKind::Syntax,
+                "this is not C as far as the parser sees",
+                whole,
+                Vec::new(),
+            ));
             return (ItemKind::Declarations, "".into(), self.program(items, whole), false);
         }
         for child in children {
             match child.kind() {
-                "declaration" | "type_definition" | "struct_specifier" | "union_specifier" | "enum_specifier"
+                "declaration" | "type_definition" | "struct_specifier" | "union_specifier"
+                | "enum_specifier"
                     if !child.has_error() =>
                 {
                     self.declaration(child, &mut items);
                 }
                 "function_definition" => {
-                    items.push(self.reject(RejectKind::Unsupported, "this function stands where none may", child, vec![]));
+                    items.push(self.reject(
+                        RejectKind::Unsupported,
+                        "this function stands where none may",
+                        child,
+                        vec![],
+                    ));
                     self.poison(child);
                 }
                 "expression_statement" if child.named_child_count() == 0 => {}
@@ -305,7 +311,12 @@ impl<'a> Lower<'a> {
         (ItemKind::Declarations, name, self.program(items, whole), false)
     }
 
-    fn function(&mut self, node: Node<'_>, whole: Span, unclosed: bool) -> (ItemKind, Arc<str>, TermId, bool) {
+    fn function(
+        &mut self,
+        node: Node<'_>,
+        whole: Span,
+        unclosed: bool,
+    ) -> (ItemKind, Arc<str>, TermId, bool) {
         let rejected = |this: &mut Self, kind, reason: &str, name: Arc<str>| {
             let r = this.reject(kind, reason, node, vec![]);
             this.poison_name(name.clone());
@@ -323,7 +334,8 @@ impl<'a> Lower<'a> {
         let mut broken = false;
         for child in node.children(&mut cursor) {
             old_style |= child.kind() == "declaration";
-            broken |= child.id() != body.id() && (child.has_error() || child.is_missing() || child.is_error());
+            broken |=
+                child.id() != body.id() && (child.has_error() || child.is_missing() || child.is_error());
         }
         if broken {
             return rejected(self, RejectKind::Syntax, "the function's header has an error", name);
@@ -354,10 +366,7 @@ impl<'a> Lower<'a> {
             variadic: params.variadic,
         });
         self.b.symbols[symbol].ty = ty;
-        self.exports.push(Export {
-            name: name.clone(),
-            what: Exported::Function { ty },
-        });
+        self.exports.push(Export { name: name.clone(), what: Exported::Function { ty } });
         // The body's block shares the parameters' scope (C11 6.2.1p4).
         let mut items = Vec::new();
         self.statements(body, &mut items);
@@ -383,7 +392,8 @@ impl<'a> Lower<'a> {
                 Some(w) => w,
                 None => self.r.text.get(start..end).unwrap_or(""),
             };
-            if word.bytes().next().is_some_and(crate::lex::is_ident_start) && !names::is_keyword(word) {
+            let is_word = word.bytes().next().is_some_and(crate::lex::is_ident_start);
+            if is_word && !names::is_keyword(word) && !word.starts_with(crate::pp::GAP) {
                 self.poison_name(word.into());
             }
         }
@@ -398,9 +408,9 @@ impl<'a> Lower<'a> {
             }
             self.exports.push(Export {
                 name: name.clone(),
-                what: Exported::Unknown(reason.clone()),
+                what: Exported::Unknown(RejectKind::Unsupported, reason.clone()),
             });
         }
-        self.scope().names.insert(name, Entity::Unknown(reason));
+        self.scope().names.insert(name, Entity::Unknown(RejectKind::Unsupported, reason));
     }
 }

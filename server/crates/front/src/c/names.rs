@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use term::{
-    intrinsic, Body, Field, FloatKind, IntKind, Intrinsic, Len, Op, Origin, Quals, Record, RecordId, RejectKind, Storage,
-    Symbol, SymbolId, TermId, Type, TypeId, TypeKind,
+    intrinsic, Body, Field, FloatKind, IntKind, Intrinsic, Len, Op, Origin, Quals, Record, RecordId,
+    RejectKind, Storage, Symbol, SymbolId, TermId, Type, TypeId, TypeKind,
 };
 use tree_sitter::Node;
 
@@ -17,10 +17,43 @@ use crate::Language;
 pub(crate) fn is_keyword(word: &str) -> bool {
     matches!(
         word,
-        "int" | "char" | "float" | "double" | "void" | "unsigned" | "signed" | "long" | "short" | "bool" | "struct"
-            | "union" | "enum" | "static" | "extern" | "const" | "volatile" | "restrict" | "inline" | "typedef" | "if"
-            | "else" | "for" | "while" | "do" | "switch" | "case" | "default" | "break" | "continue" | "return" | "goto"
-            | "sizeof" | "asm" | "__asm__" | "auto" | "register"
+        "int"
+            | "char"
+            | "float"
+            | "double"
+            | "void"
+            | "unsigned"
+            | "signed"
+            | "long"
+            | "short"
+            | "bool"
+            | "struct"
+            | "union"
+            | "enum"
+            | "static"
+            | "extern"
+            | "const"
+            | "volatile"
+            | "restrict"
+            | "inline"
+            | "typedef"
+            | "if"
+            | "else"
+            | "for"
+            | "while"
+            | "do"
+            | "switch"
+            | "case"
+            | "default"
+            | "break"
+            | "continue"
+            | "return"
+            | "goto"
+            | "sizeof"
+            | "asm"
+            | "__asm__"
+            | "auto"
+            | "register"
     )
 }
 
@@ -47,14 +80,11 @@ impl Lower<'_> {
         Some(match what {
             Exported::Typedef(t) => Entity::Typedef(self.import(&body, t)),
             Exported::Enumerator(v, k) => Entity::Enumerator(v, self.b.types.int(k)),
-            Exported::Unknown(reason) => Entity::Unknown(reason),
+            Exported::Unknown(kind, reason) => Entity::Unknown(kind, reason),
             Exported::Tag(_) => return None,
             Exported::Variable { ty, defined, internal } => {
                 let ty = self.import(&body, ty);
-                let storage = Storage::Global {
-                    defined_here: defined,
-                    internal,
-                };
+                let storage = Storage::Global { defined_here: defined, internal };
                 Entity::Symbol(self.outside_symbol(name, ty, storage))
             }
             Exported::Function { ty } => {
@@ -65,13 +95,8 @@ impl Lower<'_> {
     }
 
     pub(super) fn outside_symbol(&mut self, name: &str, ty: TypeId, storage: Storage) -> SymbolId {
-        let id = self.b.symbols.push(Symbol {
-            name: name.into(),
-            ty,
-            storage,
-            address_taken: false,
-            span: None,
-        });
+        let id =
+            self.b.symbols.push(Symbol { name: name.into(), ty, storage, address_taken: false, span: None });
         self.outside.insert(name.into(), id);
         id
     }
@@ -94,7 +119,7 @@ impl Lower<'_> {
                 let reason = format!("`{name}` is a type, not a value");
                 return self.reject(RejectKind::Unsupported, &reason, node, vec![]);
             }
-            Some(Entity::Unknown(reason)) => return self.reject(RejectKind::Conditional, &reason, node, vec![]),
+            Some(Entity::Unknown(kind, reason)) => return self.reject(kind, &reason, node, vec![]),
             None => {}
         }
         if let Some(c) = known::constant(&name) {
@@ -103,10 +128,7 @@ impl Lower<'_> {
         if matches!(&*name, "stdin" | "stdout" | "stderr") {
             let file = self.b.types.plain(TypeKind::Opaque("FILE".into()));
             let ty = self.b.types.pointer(file);
-            let storage = Storage::Global {
-                defined_here: false,
-                internal: false,
-            };
+            let storage = Storage::Global { defined_here: false, internal: false };
             let s = self.outside_symbol(&name, ty, storage);
             return self.symbol_use(s, node);
         }
@@ -166,7 +188,8 @@ impl Lower<'_> {
             }
             Some(Intrinsic::Int { kind, arity }) => {
                 let t = types.int(kind);
-                if self.language == Language::Cuda && arguments.is_some_and(|a| a.iter().any(|&t| types.as_float(t).is_some()))
+                if self.language == Language::Cuda
+                    && arguments.is_some_and(|a| a.iter().any(|&t| types.as_float(t).is_some()))
                 {
                     return None;
                 }
@@ -212,19 +235,11 @@ impl Lower<'_> {
                         types.with_quals(t, Quals::default())
                     }
                 };
-                let ty = types.plain(TypeKind::Function {
-                    ret,
-                    params: Vec::new(),
-                    variadic: true,
-                });
+                let ty = types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
                 return Some(self.overload(name, ty));
             }
         };
-        let ty = types.plain(TypeKind::Function {
-            ret,
-            params,
-            variadic: false,
-        });
+        let ty = types.plain(TypeKind::Function { ret, params, variadic: false });
         Some(self.overload(name, ty))
     }
 
@@ -237,7 +252,9 @@ impl Lower<'_> {
                     .b
                     .symbols
                     .iter_ids()
-                    .find(|(_, s)| &*s.name == name && s.ty == ty && s.storage == Storage::Function && s.span.is_none())
+                    .find(|(_, s)| {
+                        &*s.name == name && s.ty == ty && s.storage == Storage::Function && s.span.is_none()
+                    })
                     .map(|(id, _)| id);
                 match found {
                     Some(s) => s,
@@ -272,11 +289,7 @@ impl Lower<'_> {
                         let fields = ["x", "y", "z", "w"]
                             .iter()
                             .take(n as usize)
-                            .map(|f| Field {
-                                name: (*f).into(),
-                                ty: element,
-                                bits: None,
-                            })
+                            .map(|f| Field { name: (*f).into(), ty: element, bits: None })
                             .collect();
                         let id = self.b.types.add_record(Record {
                             name: name.into(),
@@ -334,15 +347,10 @@ impl Lower<'_> {
             l => l,
         };
         let kind = match kind {
-            TypeKind::Pointer { to, declared, is_static } => TypeKind::Pointer {
-                to: self.import(body, to),
-                declared: len(declared),
-                is_static,
-            },
-            TypeKind::Array { of, len: l } => TypeKind::Array {
-                of: self.import(body, of),
-                len: len(l),
-            },
+            TypeKind::Pointer { to, declared, is_static } => {
+                TypeKind::Pointer { to: self.import(body, to), declared: len(declared), is_static }
+            }
+            TypeKind::Array { of, len: l } => TypeKind::Array { of: self.import(body, of), len: len(l) },
             TypeKind::Record(r) => TypeKind::Record(self.import_record(body, r)),
             TypeKind::Function { ret, params, variadic } => TypeKind::Function {
                 ret: self.import(body, ret),
@@ -364,26 +372,19 @@ impl Lower<'_> {
         // The definition may stand in another item than the use.
         let (body, record) = match self.env.tags.get(&name) {
             Some(e) => match e.what {
-                Exported::Tag(ExportedTag::Record(r)) if e.body.types.record(r).fields.is_some() => (e.body.clone(), r),
+                Exported::Tag(ExportedTag::Record(r)) if e.body.types.record(r).fields.is_some() => {
+                    (e.body.clone(), r)
+                }
                 _ => (body.clone(), record),
             },
             None => (body.clone(), record),
         };
         let source = body.types.record(record);
-        let id = self.b.types.add_record(Record {
-            name: name.clone(),
-            is_union: source.is_union,
-            fields: None,
-        });
+        let id =
+            self.b.types.add_record(Record { name: name.clone(), is_union: source.is_union, fields: None });
         self.records.insert(name, id);
         if let Some(fields) = &source.fields {
-            let fields = fields
-                .iter()
-                .map(|f| Field {
-                    ty: self.import(&body, f.ty),
-                    ..f.clone()
-                })
-                .collect();
+            let fields = fields.iter().map(|f| Field { ty: self.import(&body, f.ty), ..f.clone() }).collect();
             self.b.types.complete_record(id, fields);
         }
         id
@@ -407,4 +408,3 @@ impl Lower<'_> {
         None
     }
 }
-

@@ -53,17 +53,10 @@ impl Rendered {
         }
         self.starts.push(self.text.len() as u32);
         self.text.push_str(text);
-        self.infos.push(Info {
-            span,
-            expansion,
-            original,
-        });
+        self.infos.push(Info { span, expansion, original });
     }
     fn last(&self) -> &str {
-        self.starts
-            .last()
-            .and_then(|&s| self.text.get(s as usize..))
-            .unwrap_or("")
+        self.starts.last().and_then(|&s| self.text.get(s as usize..)).unwrap_or("")
     }
     fn pop(&mut self) -> Option<(String, Info)> {
         let start = self.starts.pop()? as usize;
@@ -73,15 +66,13 @@ impl Rendered {
     }
     /// Index of the token at a byte of the text.
     pub(crate) fn index(&self, byte: usize) -> usize {
-        self.starts
-            .partition_point(|&s| s as usize <= byte)
-            .saturating_sub(1)
+        self.starts.partition_point(|&s| s as usize <= byte).saturating_sub(1)
     }
 }
 
 const TYPE_WORDS: [&str; 16] = [
-    "int", "char", "float", "double", "void", "unsigned", "signed", "long", "short", "bool", "size_t", "struct", "union",
-    "enum", "goto", TYPE,
+    "int", "char", "float", "double", "void", "unsigned", "signed", "long", "short", "bool", "size_t",
+    "struct", "union", "enum", "goto", TYPE,
 ];
 
 struct Render<'a, 'e> {
@@ -266,8 +257,15 @@ impl<'a> Render<'a, '_> {
                     let w = self.text(j).trim_matches('_');
                     matches!(
                         w,
-                        "vector_size" | "ext_vector_type" | "mode" | "cleanup" | "scalar_storage_order"
-                            | "transparent_union" | "address_space" | "alias" | "ifunc"
+                        "vector_size"
+                            | "ext_vector_type"
+                            | "mode"
+                            | "cleanup"
+                            | "scalar_storage_order"
+                            | "transparent_union"
+                            | "address_space"
+                            | "alias"
+                            | "ifunc"
                     ) || (self.layout && matches!(w, "packed" | "aligned"))
                         || w == "packed"
                 });
@@ -383,9 +381,9 @@ impl<'a> Render<'a, '_> {
             }
             "__shared__" | "__constant__" | "__managed__" => self.put(k, Some(SPACE), Some(text.into())),
             "extern" if self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Str) => k + 2,
-            "static_cast" | "reinterpret_cast" | "const_cast" | "dynamic_cast" | "template" | "class" | "namespace"
-            | "operator" | "new" | "delete" | "throw" | "try" | "catch" | "this" | "typename" | "using" | "auto"
-            | "decltype" | "virtual" | "friend" => {
+            "static_cast" | "reinterpret_cast" | "const_cast" | "dynamic_cast" | "template" | "class"
+            | "namespace" | "operator" | "new" | "delete" | "throw" | "try" | "catch" | "this"
+            | "typename" | "using" | "auto" | "decltype" | "virtual" | "friend" => {
                 self.gap(k, RejectKind::Foreign, &format!("`{text}` belongs to C++, which is not followed"))
             }
             _ if self.text(k + 1) == "(" && is_vector(text) => {

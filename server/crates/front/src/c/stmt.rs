@@ -77,10 +77,21 @@ impl Lower<'_> {
         let kind = node.kind();
         let compound = matches!(
             kind,
-            "compound_statement" | "if_statement" | "for_statement" | "while_statement" | "do_statement"
-                | "switch_statement" | "case_statement" | "labeled_statement" | "else_clause" | "attributed_statement"
+            "compound_statement"
+                | "if_statement"
+                | "for_statement"
+                | "while_statement"
+                | "do_statement"
+                | "switch_statement"
+                | "case_statement"
+                | "labeled_statement"
+                | "else_clause"
+                | "attributed_statement"
         );
-        if matches!(kind, "declaration" | "type_definition" | "struct_specifier" | "union_specifier" | "enum_specifier") {
+        if matches!(
+            kind,
+            "declaration" | "type_definition" | "struct_specifier" | "union_specifier" | "enum_specifier"
+        ) {
             return self.declaration(node, out);
         }
         if node.has_error() && (!compound || (self.header_broken(node) && !has_statements(kind))) {
@@ -101,7 +112,9 @@ impl Lower<'_> {
             "if_statement" => self.if_statement(node, out),
             "for_statement" => self.for_statement(node, out),
             "while_statement" | "switch_statement" => {
-                let (Some(c), Some(b)) = (node.child_by_field_name("condition"), node.child_by_field_name("body")) else {
+                let (Some(c), Some(b)) =
+                    (node.child_by_field_name("condition"), node.child_by_field_name("body"))
+                else {
                     return self.odd(node, out);
                 };
                 let c = self.expr(c);
@@ -110,7 +123,9 @@ impl Lower<'_> {
                 out.push(self.statement(op, [c, b], node));
             }
             "do_statement" => {
-                let (Some(c), Some(b)) = (node.child_by_field_name("condition"), node.child_by_field_name("body")) else {
+                let (Some(c), Some(b)) =
+                    (node.child_by_field_name("condition"), node.child_by_field_name("body"))
+                else {
                     return self.odd(node, out);
                 };
                 let b = self.block(b);
@@ -158,7 +173,12 @@ impl Lower<'_> {
                 out.push(self.statement(Op::Return, args, node));
             }
             "function_definition" => {
-                out.push(self.reject(RejectKind::Unsupported, "nested functions are not followed", node, vec![]));
+                out.push(self.reject(
+                    RejectKind::Unsupported,
+                    "nested functions are not followed",
+                    node,
+                    vec![],
+                ));
                 self.poison(node);
             }
             _ => self.odd(node, out),
@@ -171,10 +191,9 @@ impl Lower<'_> {
     }
 
     fn if_statement(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
-        let (Some(c), Some(then)) = (
-            node.child_by_field_name("condition"),
-            node.child_by_field_name("consequence"),
-        ) else {
+        let (Some(c), Some(then)) =
+            (node.child_by_field_name("condition"), node.child_by_field_name("consequence"))
+        else {
             return self.odd(node, out);
         };
         let c = self.expr(c);
@@ -185,7 +204,8 @@ impl Lower<'_> {
             args.push(match found {
                 Some(e) if !self.header_broken_clause(clause) => self.block(e),
                 _ => {
-                    let r = self.reject(RejectKind::Syntax, "the parser reports an error here", clause, vec![]);
+                    let r =
+                        self.reject(RejectKind::Syntax, "the parser reports an error here", clause, vec![]);
                     self.statement(Op::List, [r], clause)
                 }
             });
@@ -231,10 +251,7 @@ impl Lower<'_> {
         for child in node.children(&mut cursor) {
             if matches!(child.kind(), ";" | ")") {
                 let s = self.span(child);
-                stops.push(Span {
-                    start: s.start,
-                    end: s.start,
-                });
+                stops.push(Span { start: s.start, end: s.start });
             }
         }
         let at = |from_end: usize| stops.len().checked_sub(from_end).and_then(|k| stops.get(k)).copied();
@@ -277,10 +294,7 @@ impl Lower<'_> {
         }
         let mark = self.marks.get(&info.span.start)?.clone();
         let span = self.span(node);
-        let at = Span {
-            start: span.start,
-            end: span.start,
-        };
+        let at = Span { start: span.start, end: span.start };
         let void = self.b.types.void();
         let mut clauses = Vec::new();
         if let Some(n) = mark.collapse {

@@ -5,12 +5,7 @@ use front::{lower, ItemKind, Language, Memo, Options, Parsed, Unit};
 use term::{Body, Op, TermId};
 
 pub fn unit_as(language: Language, text: &str, defines: &[(&str, &str)]) -> Unit {
-    let options = Options {
-        defines: defines
-            .iter()
-            .map(|(n, v)| (n.to_string(), v.to_string()))
-            .collect(),
-    };
+    let options = Options { defines: defines.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect() };
     lower(&Parsed::parse(language, text), &options, &mut Memo::new())
 }
 

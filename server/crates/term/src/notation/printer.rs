@@ -148,6 +148,18 @@ fn kind_name(kind: RejectKind) -> &'static str {
     }
 }
 
+/// Whether this head's argument that must be a name is a rule's variable.
+fn names_a_variable(body: &Body, head: &str, args: &[TermId]) -> bool {
+    let places: &[usize] = match head {
+        "Declaration" | "DeclarationAssignment" | "Function" => &[0, 1],
+        "Dot" | "Arrow" => &[1],
+        "Cast" | "SizeOfType" | "Goto" | "Label" | "_MARK_CUDA" => &[0],
+        _ => return false,
+    };
+    let is_variable = |k: &usize| args.get(*k).is_some_and(|&a| matches!(body.op(a), Op::Var(_)));
+    places.iter().any(is_variable)
+}
+
 fn expand(body: &Body, id: TermId, min: u8, out: &mut Vec<Work>) {
     let t = body.term(id);
     let symbol = |s: crate::SymbolId| name(body.symbols.get(s).map_or("", |s| &s.name));
@@ -195,7 +207,7 @@ fn expand(body: &Body, id: TermId, min: u8, out: &mut Vec<Work>) {
             (UnOp::Not, _) => call(out, "Not"),
             (op, &[a]) => {
                 // `-(-a)`: two signs side by side would read as something else.
-                let open = min > PREFIX || (min > 0 && min <= PREFIX);
+                let open = min > 0;
                 if open {
                     out.push(Work::Text("("));
                 }
@@ -205,7 +217,7 @@ fn expand(body: &Body, id: TermId, min: u8, out: &mut Vec<Work>) {
                     out.push(Work::Text(")"));
                 }
             }
-            _ => call(out, "Unary"),
+            _ => call(out, "`Unary`"),
         },
         Op::Binary(op) => match *t.args {
             [l, r] if infix(*op) => {
@@ -286,6 +298,8 @@ fn expand(body: &Body, id: TermId, min: u8, out: &mut Vec<Work>) {
         Op::Program => call(out, "Program"),
         Op::Mark(n) if n.is_empty() && t.args.is_empty() => out.push(Work::Text("_MARK_CUDA")),
         Op::Mark(n) => listed(out, format!("_MARK_CUDA({}", name(n)), ")", &t.args),
+        // A pattern over a name or type has no `Op` of its own: `DeclarationAssignment($x,int,$e)`.
+        Op::Apply(n) if names_a_variable(body, n, &t.args) => call(out, n),
         Op::Apply(n) => call(out, &name(n)),
         Op::Reject(r) => {
             let r = body.reject(*r);

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::{compound, head, UNARY};
 use crate::{
-    BinOp, Body, BodyBuilder, FloatKind, IntKind, Op, RejectKind, Semantics, Storage, Symbol, SymbolId, TermId, TypeId,
-    TypeKind, UnOp, F64,
+    BinOp, Body, BodyBuilder, FloatKind, IntKind, Op, RejectKind, Semantics, Storage, Symbol, SymbolId,
+    TermId, TypeId, TypeKind, UnOp, F64,
 };
 
 /// Deepest nesting that is read.
@@ -68,10 +68,7 @@ impl Reader<'_> {
     }
     fn error(&self, message: &str) -> NotationError {
         let end = self.rest().chars().next().map_or(0, char::len_utf8);
-        NotationError {
-            message: message.into(),
-            span: Span::new(self.at, self.at + end),
-        }
+        NotationError { message: message.into(), span: Span::new(self.at, self.at + end) }
     }
     fn space(&mut self) {
         let rest = self.rest();
@@ -100,9 +97,25 @@ impl Reader<'_> {
     fn make(&mut self, op: Op, args: Vec<TermId>, start: usize) -> TermId {
         let statement = matches!(
             op,
-            Op::Empty | Op::List | Op::Cons | Op::Declare(_) | Op::If | Op::For | Op::While | Op::DoWhile | Op::Break
-                | Op::Continue | Op::Goto(_) | Op::Label(_) | Op::Switch | Op::Case | Op::Default | Op::Return
-                | Op::Function(_) | Op::Program | Op::Mark(_)
+            Op::Empty
+                | Op::List
+                | Op::Cons
+                | Op::Declare(_)
+                | Op::If
+                | Op::For
+                | Op::While
+                | Op::DoWhile
+                | Op::Break
+                | Op::Continue
+                | Op::Goto(_)
+                | Op::Label(_)
+                | Op::Switch
+                | Op::Case
+                | Op::Default
+                | Op::Return
+                | Op::Function(_)
+                | Op::Program
+                | Op::Mark(_)
         );
         let ty = match op {
             _ if statement => self.b.types.void(),
@@ -171,7 +184,8 @@ impl Reader<'_> {
             }
         }
         // A sign before a number is the number's own.
-        let sign = matches!(ops.last(), Some((UnOp::Neg, _))) && self.rest().starts_with(|c: char| c.is_ascii_digit());
+        let sign = matches!(ops.last(), Some((UnOp::Neg, _)))
+            && self.rest().starts_with(|c: char| c.is_ascii_digit());
         if sign {
             ops.pop();
         }
@@ -369,11 +383,7 @@ impl Reader<'_> {
                 if let (Some(n), Some(t)) = (self.as_name(*n), self.as_name(*t)) {
                     let ty = self.type_of(&t);
                     let (ty, storage) = if word == "Function" {
-                        let f = TypeKind::Function {
-                            ret: ty,
-                            params: Vec::new(),
-                            variadic: true,
-                        };
+                        let f = TypeKind::Function { ret: ty, params: Vec::new(), variadic: true };
                         (self.b.types.plain(f), Storage::Function)
                     } else {
                         (ty, Storage::Local)
@@ -410,9 +420,8 @@ impl Reader<'_> {
             "long double" => t.float(FloatKind::Long),
             _ => {
                 use IntKind::*;
-                let all = [
-                    Bool, Char, SChar, UChar, Short, UShort, Int, UInt, Long, ULong, LongLong, ULongLong,
-                ];
+                let all =
+                    [Bool, Char, SChar, UChar, Short, UShort, Int, UInt, Long, ULong, LongLong, ULongLong];
                 match all.into_iter().find(|k| k.c_name() == text) {
                     Some(k) => t.int(k),
                     None => t.plain(TypeKind::Opaque(text.into())),
@@ -507,7 +516,9 @@ impl Reader<'_> {
 
     fn launch(&self, args: &[TermId]) -> Option<Vec<TermId>> {
         let (shape, list) = (self.b.get(*args.first()?), self.b.get(*args.get(2)?));
-        let fits = matches!(&shape.op, Op::Apply(s) if &**s == "Shape") && shape.args.len() == 4 && list.op == Op::List;
+        let fits = matches!(&shape.op, Op::Apply(s) if &**s == "Shape")
+            && shape.args.len() == 4
+            && list.op == Op::List;
         fits.then(|| {
             let mut parts = vec![args[1]];
             parts.extend(shape.args.iter());
