@@ -114,7 +114,6 @@ async function offloadStory({ page, folder }) {
   await press(page, ["Control+k", "Control+i"], hover);
   step(`the hover says: ${await hover.locator("strong").first().innerText()}`);
   await page.screenshot({ path: join(out, "hover.png") });
-  if (options.screenshot !== undefined) await page.screenshot({ path: options.screenshot });
   await page.keyboard.press("Escape");
   await hover.waitFor({ state: "hidden" });
 
@@ -156,16 +155,52 @@ async function offloadStory({ page, folder }) {
   await until("both files are saved", () => read(folder, name).includes("__global__") && read(folder, "loops.c") !== original);
   step("both files are on the disk, and the C file changed");
 
+  if (options.screenshot !== undefined) await picture(page, folder, name);
+
   const [before] = await until("the server's process", () => nonEmpty(serverProcesses()));
   process.kill(before, "SIGKILL");
   await until("another server's process", () => nonEmpty(serverProcesses().filter((pid) => pid !== before)));
   await open(page, "loops.c");
-  const underlined = await page.locator(".squiggly-info").count();
   await page.keyboard.press("Control+End");
-  await page.keyboard.insertText("void again(int n, float *a) {\nfor (int i = 1; i < n; i++)\na[i] = a[i - 1] * 2;\n}\n");
-  await until("a squiggle under what was typed after the crash", async () => (await page.locator(".squiggly-info").count()) > underlined);
+  await page.keyboard.insertText("\nvoid again(int n, float *a) {\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1] * 2;\n}\n");
+  // The last two functions of the file are in view; only a living server underlines the one just typed.
+  await until("a squiggle under what was typed after the crash", async () => (await page.locator(".squiggly-info").count()) >= 2);
   step("a killed server is started again and reads what is typed");
   await page.screenshot({ path: join(out, "after-crash.png") });
+}
+
+/** The picture of the README: what is left to say of the C file beside the kernel that was made. */
+async function picture(page, folder, kernel) {
+  const group = (n) => page.locator(".editor-group-container").nth(n);
+  await page.keyboard.press("Control+b");
+  await page.locator(".explorer-folders-view").waitFor({ state: "hidden" });
+  await quickOpen(page, "loops.c");
+  await page.keyboard.press("Control+\\");
+  await group(1).waitFor();
+  await quickOpen(page, kernel);
+  await group(1).locator(".view-line", { hasText: "__global__" }).first().waitFor();
+  await page.keyboard.press("Control+1");
+  await goTo(page, lineOf(folder, "loops.c", "for (int i = 1;"), 5);
+  const verdict = page.locator("strong", { hasText: /sequential/i });
+  await press(page, ["Control+k", "Control+i"], page.locator(".monaco-hover:visible", { has: verdict }).first());
+  await page.screenshot({ path: options.screenshot });
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+2");
+  await palette(page, "View: Close All Editors in Group");
+  await page.keyboard.press("Enter");
+  await group(1).waitFor({ state: "hidden" });
+  await page.keyboard.press("Control+b");
+  await page.locator(".explorer-folders-view").waitFor();
+}
+
+async function quickOpen(page, file) {
+  await page.keyboard.press("Control+p");
+  const input = page.locator(".quick-input-widget input").first();
+  await input.waitFor();
+  await input.fill(file);
+  await page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: file }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".editor-group-container.active .tab.active", { hasText: file }).first().waitFor();
 }
 
 async function restrictedStory({ page }) {
@@ -282,6 +317,9 @@ function userSettings() {
     "security.workspace.trust.banner": "never",
     "editor.minimap.enabled": false,
     "editor.fontFamily": "DejaVu Sans Mono",
+    "editor.fontSize": 12,
+    "editor.autoClosingBrackets": "never",
+    "editor.autoIndent": "none",
     "editor.hover.delay": 100,
     "editor.hover.sticky": true,
     "files.autoSave": "off",
