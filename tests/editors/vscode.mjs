@@ -172,6 +172,8 @@ async function offloadStory({ page, folder }) {
 /** The picture of the README: what is left to say of the C file beside the kernel that was made. */
 async function picture(page, folder, kernel) {
   const group = (n) => page.locator(".editor-group-container").nth(n);
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 1200, height: 860 });
   await page.keyboard.press("Control+b");
   await page.locator(".explorer-folders-view").waitFor({ state: "hidden" });
   await quickOpen(page, "loops.c");
@@ -191,6 +193,7 @@ async function picture(page, folder, kernel) {
   await group(1).waitFor({ state: "hidden" });
   await page.keyboard.press("Control+b");
   await page.locator(".explorer-folders-view").waitFor();
+  await page.setViewportSize(size);
 }
 
 async function quickOpen(page, file) {
@@ -322,6 +325,8 @@ function userSettings() {
     "editor.autoIndent": "none",
     "editor.hover.delay": 100,
     "editor.hover.sticky": true,
+    "editor.hover.above": false,
+    "editor.stickyScroll.enabled": false,
     "files.autoSave": "off",
     "telemetry.telemetryLevel": "off",
     "extensions.ignoreRecommendations": true,
