@@ -9,7 +9,11 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("base", &[], &[]),
     ("text", &[], &["ropey"]),
     ("term", &["text"], &[]),
-    ("front", &["term", "text"], &["tree-sitter", "tree-sitter-c", "tree-sitter-c-sharp", "tree-sitter-cuda"]),
+    (
+        "front",
+        &["term", "text"],
+        &["tree-sitter", "tree-sitter-c", "tree-sitter-c-sharp", "tree-sitter-cuda"],
+    ),
     ("poly", &[], &["isl-rs"]),
     ("analysis", &["term", "poly"], &[]),
     ("rewrite", &["analysis", "term", "text", "front"], &[]),
@@ -17,7 +21,11 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("simulate", &["term"], &[]),
     ("ide", &["front", "rewrite", "codegen", "analysis", "simulate", "term", "text"], &[]),
     ("device", &[], &["cudarc", "libloading"]),
-    ("testkit", &["text", "term", "front", "analysis", "simulate", "codegen", "ide", "rewrite", "device"], &[]),
+    (
+        "testkit",
+        &["text", "term", "front", "analysis", "simulate", "codegen", "ide", "rewrite", "device"],
+        &[],
+    ),
     ("warpwright", &["ide", "device", "text"], &["tower-lsp", "tokio", "clap", "tracing-subscriber"]),
 ];
 
@@ -43,7 +51,8 @@ fn dependencies(path: &Path) -> BTreeSet<String> {
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with('[') {
-            here = line == "[dependencies]" || (line.starts_with("[target.") && line.ends_with(".dependencies]"));
+            here = line == "[dependencies]"
+                || (line.starts_with("[target.") && line.ends_with(".dependencies]"));
             continue;
         }
         if here && !line.is_empty() && !line.starts_with('#') {

@@ -35,16 +35,14 @@ fn vscode() {
     let tools = std::env::var_os("WARPWRIGHT_TOOLS").map_or_else(|| root().join(".tools"), PathBuf::from);
     let code_server = tools.join("code-server");
     let node24 = tools.join("node24");
+    let node = node24.join("bin/node");
     let extension = root().join("vscode-extension");
-    let Some(node) = on_path("node") else {
-        return skip("VS Code", "node is not on PATH");
-    };
     let Some(chromium) = on_path("chromium") else {
         return skip("VS Code", "chromium is not on PATH");
     };
     for (needed, what) in [
         (code_server.join("node_modules/code-server/out/node/entry.js"), "code-server is not installed"),
-        (node24.join("bin/node"), "code-server's Node is not installed"),
+        (node.clone(), "code-server's Node is not installed"),
         (extension.join("node_modules/esbuild"), "the extension's packages are not installed"),
         (root().join("tests/editors/node_modules/playwright-core"), "playwright-core is not installed"),
     ] {

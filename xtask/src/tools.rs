@@ -35,7 +35,7 @@ const BUILD: &[(&str, &str)] = &[
     ("gcc", "gcc"),
     ("g++", "g++"),
 ];
-const PYTHON: &[(&str, &str)] = &[("python3", "python3"), ("python3-venv", "python3")];
+const PYTHON: &[(&str, &str)] = &[("python3", "python3")];
 const EDITORS: &[(&str, &str)] = &[
     ("nodejs", "node"),
     ("npm", "npm"),
@@ -74,7 +74,12 @@ pub fn nvrtc() -> Result<()> {
     installed_once(&home, &WHEELS.join("\n"), || {
         debian(PYTHON)?;
         println!("   installing NVRTC's wheels (about 250 MB unpacked each)");
-        sh::quietly(Command::new("python3").args(["-m", "venv"]).arg(&home))?;
+        let make = || sh::quietly(Command::new("python3").args(["-m", "venv"]).arg(&home));
+        if make().is_err() {
+            // Debian keeps the module apart from its Python.
+            debian(&[("python3-venv", "python3-venv")])?;
+            make()?;
+        }
         sh::quietly(
             Command::new(home.join("bin/python")).args(["-m", "pip", "install", "--quiet"]).args(WHEELS),
         )
