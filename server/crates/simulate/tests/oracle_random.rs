@@ -109,7 +109,7 @@ fn conflicts_and_privates_are_those_that_brute_force_finds() {
         let symbol = |name: &str| body.symbols.iter_ids().find(|(_, s)| &*s.name == name).unwrap().0;
         let (t, a) = (symbol("t"), symbol("a"));
         let mut heap = Heap::new();
-        let buf = heap.buffer("a", &vec![1i32; 40]).unwrap();
+        let buf = heap.buffer("a", &[1i32; 40]).unwrap();
         let p = Program::of([&body]);
         let args = [Value::Int(n as i128), Value::Pointer(buf, 0)];
         let tr =

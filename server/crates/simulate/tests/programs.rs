@@ -158,7 +158,8 @@ fn functions_agree_with_gcc() {
 /// What must be reported, and not executed as if it meant something.
 #[test]
 fn undefined_behaviour_is_reported() {
-    let cases: &[(&str, fn(&FaultKind) -> bool)] = &[
+    type Check = fn(&FaultKind) -> bool;
+    let cases: &[(&str, Check)] = &[
         ("int a[4]; return a[4] = 1;", |f| matches!(f, FaultKind::OutOfBounds { offset: 16, size: 4, .. })),
         ("int a[4]; return a[0];", |f| matches!(f, FaultKind::Uninitialized { .. })),
         ("int x; return x + 1;", |f| matches!(f, FaultKind::Uninitialized { .. })),

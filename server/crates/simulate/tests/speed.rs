@@ -64,3 +64,31 @@ fn steps_a_second() {
         eprintln!("n={n} traced={traced}: {steps} steps, {:.1} million a second", steps as f64 / s / 1e6);
     }
 }
+
+#[test]
+#[ignore = "a measurement"]
+fn grid_steps_a_second() {
+    let text = "extern \"C\" __global__ void k(long long n, const double *x, double *y) {\n\
+       long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n\
+       if (i < n) { double s = 0; for (int j = 0; j < 16; j++) s += x[(i + j) % n]; y[i] = s; } }";
+    let parsed = front::Parsed::parse(front::Language::Cuda, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::default());
+    let bodies: Vec<Body> = unit.items.iter().map(|i| (*i.body).clone()).collect();
+    let p = Program::of(&bodies);
+    for granularity in [Granularity::Access, Granularity::Quantum(64), Granularity::Barrier] {
+        let mut heap = Heap::new();
+        let n = 65_536usize;
+        let x = heap.buffer("x", &vec![1.0f64; n]).unwrap();
+        let y = heap.alloc("y", 8, n as u64).unwrap();
+        let args = [Value::Int(n as i128), Value::Pointer(x, 0), Value::Pointer(y, 0)];
+        let schedule = Schedule { granularity, ..Schedule::seeded(1) };
+        let start = std::time::Instant::now();
+        let options = Options { overloads: true, watch: None };
+        let launch = Launch::linear(256, 256);
+        let budget = Budget::new(1 << 40);
+        let r = run_grid(&p, "k", &args, &mut heap, &launch, &schedule, &options, &budget).unwrap();
+        assert!(r.is_clean());
+        let s = start.elapsed().as_secs_f64();
+        eprintln!("{granularity:?}: {} steps, {:.1} million a second", r.steps, r.steps as f64 / s / 1e6);
+    }
+}
