@@ -552,6 +552,7 @@ struct Work {
 impl Work {
     fn run(self) -> Done {
         fail_on_request(&self.text);
+        let started = Instant::now();
         let doc = match self.before {
             Some(doc) => doc.edit(&self.changes),
             None => {
@@ -559,12 +560,21 @@ impl Work {
                 ide::Doc::open(self.language, &name, self.text.clone(), self.settings.options())
             }
         };
+        let read = started.elapsed();
         let checked = ide::check(&doc, &self.memo, &self.settings.to_ide(), self.tier, &self.cancel);
         let Ok(findings) = checked else {
             return Done { doc, view: None };
         };
+        let known = started.elapsed();
         let diagnostics = to_lsp::diagnostics(&findings.diagnostics, &self.text, &self.uri, &self.caps);
         let rendered = render(&diagnostics);
+        tracing::debug!(
+            "{:?} of version {}: read in {read:?}, checked in {:?}, put into words of LSP in {:?}",
+            self.tier,
+            self.version,
+            known - read,
+            started.elapsed() - known
+        );
         let view = View {
             rendered,
             uri: self.uri,
