@@ -97,15 +97,7 @@ pub fn offload(
             ),
         });
     }
-    let mut work = Work {
-        original: doc,
-        doc: doc.clone(),
-        edits: EditSet::default(),
-        create: Vec::new(),
-        loops: Vec::new(),
-        notes: Vec::new(),
-        build_flags: Vec::new(),
-    };
+    let mut work = Work::new(doc);
     let mut left_out: Vec<String> = Vec::new();
     // from the last to the first, so that what is inserted for one does not move the next; each sees the text that the
     // ones before it made, so that names stay apart and helpers are written once
@@ -123,6 +115,11 @@ pub fn offload(
         match done {
             Ok(()) => {}
             Err(Refused::Because(why)) if chosen.len() > 1 => {
+                // said of the original, so that lines are those the user sees
+                let why = match Work::new(doc).one(findings, finding, cancel) {
+                    Err(Refused::Because(why)) => why,
+                    _ => why,
+                };
                 left_out.push(format!("The loop on line {} is left as it is. {why}", finding.report.line));
             }
             Err(refused) => return Err(refused),
@@ -138,7 +135,7 @@ pub fn offload(
 }
 
 /// The loops meant, none inside another.
-fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFinding> {
+pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFinding> {
     let all = match which {
         Which::Key(key) => findings.by_key(key).into_iter().collect(),
         Which::Line(line) => findings.on_line(*line).into_iter().collect(),
@@ -166,7 +163,19 @@ struct Work<'a> {
     build_flags: Vec<&'static str>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(doc: &'a Doc) -> Work<'a> {
+        Work {
+            original: doc,
+            doc: doc.clone(),
+            edits: EditSet::default(),
+            create: Vec::new(),
+            loops: Vec::new(),
+            notes: Vec::new(),
+            build_flags: Vec::new(),
+        }
+    }
+
     /// Rewrites one loop; on refusal nothing has changed. `findings` are those of the document as rewritten so far.
     fn one(
         &mut self,
