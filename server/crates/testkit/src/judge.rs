@@ -106,6 +106,13 @@ pub const CALLS: usize = 5;
 
 /// Everything that is wrong about what is said of the function.
 pub fn judge(nest: &Nest, stats: &mut Stats) -> Vec<Failure> {
+    judge_with(nest, stats, |body| {
+        analysis::analyze(body, analysis::FULL_STEPS, &Budget::new(u64::MAX))
+    })
+}
+
+/// The same of somebody else's facts.
+pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Facts) -> Vec<Failure> {
     let text = nest.text();
     let parsed = front::Parsed::parse(front::Language::C, text.as_str());
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
@@ -133,7 +140,7 @@ pub fn judge(nest: &Nest, stats: &mut Stats) -> Vec<Failure> {
         return failures;
     };
     let body = &item.body;
-    let facts = analysis::analyze(body, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+    let facts = analyze(body);
     let program = Program::of(unit.items.iter().map(|i| &*i.body));
     let case = Case {
         nest,
@@ -219,7 +226,7 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn run(&self, call: &Call) -> Result<(Trace, Memory), String> {
-        let mut memory = call.build(self.nest).map_err(|f| kind_name(&f.kind))?;
+        let mut memory = call.build(self.nest).map_err(|f| fault_name(&f.kind))?;
         let args = memory.args.clone();
         let trace = run_traced(
             self.program,
@@ -230,7 +237,7 @@ impl Case<'_> {
             &Options::default(),
             &Call::budget(),
         )
-        .map_err(|f| kind_name(&f.kind))?;
+        .map_err(|f| fault_name(&f.kind))?;
         Ok((trace, memory))
     }
 
@@ -607,9 +614,76 @@ impl Case<'_> {
     }
 }
 
+fn fault_name(kind: &simulate::FaultKind) -> String {
+    match kind {
+        simulate::FaultKind::NotSupported { reason } => format!("not supported: {reason}"),
+        simulate::FaultKind::BadCall { reason } => format!("bad call: {reason}"),
+        k => kind_name(k),
+    }
+}
+
 /// Where the function `f` begins in a generated text.
 fn function_start(text: &str) -> Option<usize> {
     let parsed = front::Parsed::parse(front::Language::C, text);
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     unit.items.iter().find(|i| &*i.name == "f").map(|i| i.span.start as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nests::generate;
+
+    fn honest(body: &Body) -> Facts {
+        analysis::analyze(body, analysis::FULL_STEPS, &Budget::new(u64::MAX))
+    }
+
+    /// A judge that lets everything pass would be no judge: lies must be found.
+    #[test]
+    fn lies_are_found() {
+        let (mut bold, mut shifted, mut careless) = (0, 0, 0);
+        for seed in 0..60 {
+            let nest = generate(seed, 10);
+            bold += judge_with(&nest, &mut Stats::default(), |body| {
+                let mut facts = honest(body);
+                for id in facts.loops.ids().collect::<Vec<_>>() {
+                    let l = &mut facts.loops[id];
+                    if l.verdict == Verdict::Sequential {
+                        l.verdict = Verdict::Independent;
+                        l.reductions.clear();
+                    }
+                }
+                facts
+            })
+            .iter()
+            .filter(|f| f.kind == "claim")
+            .count();
+            shifted += judge_with(&nest, &mut Stats::default(), |body| {
+                let mut facts = honest(body);
+                for id in facts.loops.ids().collect::<Vec<_>>() {
+                    for d in &mut facts.loops[id].dependences {
+                        if let Some(w) = &mut d.witness {
+                            w.source_iteration += 1_000;
+                        }
+                    }
+                }
+                facts
+            })
+            .iter()
+            .filter(|f| f.kind == "witness")
+            .count();
+            careless += judge_with(&nest, &mut Stats::default(), |body| {
+                let mut facts = honest(body);
+                for id in facts.loops.ids().collect::<Vec<_>>() {
+                    facts.loops[id].reductions.clear();
+                    facts.loops[id].conditions.clear();
+                }
+                facts
+            })
+            .iter()
+            .filter(|f| f.kind == "claim")
+            .count();
+        }
+        assert!(bold > 20 && shifted > 20 && careless > 3, "{bold} {shifted} {careless}");
+    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Gen {
     pub loops: usize,
     /// Whether there is an array `w[4]` at the top of the function.
     pub scratch: bool,
+    /// Whether most writes go where no other iteration writes.
+    pub tidy: bool,
     next: usize,
 }
 
@@ -44,6 +46,7 @@ impl Gen {
             locals: Vec::new(),
             loops: 0,
             scratch: false,
+            tidy: false,
             next: 0,
         }
     }
@@ -207,13 +210,67 @@ impl Gen {
 
     fn array(&mut self, write: bool) -> Array {
         let all: Vec<Array> = self.arrays.iter().filter(|a| !(write && a.subscripts)).cloned().collect();
+        if self.tidy && self.rng.chance(80) {
+            // results go to the first, operands come from the others
+            let first = if write { all.first() } else { all.iter().skip(1).last() };
+            if let Some(a) = first {
+                return a.clone();
+            }
+        }
         self.rng.pick(&all).clone()
     }
 
     /// Something to write to.
     pub fn place(&mut self) -> String {
         let a = self.array(true);
+        if self.tidy && self.rng.chance(85) {
+            if let Some(p) = self.own_place(&a) {
+                return p;
+            }
+        }
         self.element(&a)
+    }
+
+    /// An element that differs in every iteration of all loops around: `a[i]`, `a[i * n + j]`, `a[i][j]`.
+    fn own_place(&mut self, a: &Array) -> Option<String> {
+        let all = self.indices.clone();
+        let name = &a.name;
+        let first = all.first()?;
+        let n = all.last().and_then(|i| i.bound.clone()).unwrap_or_else(|| "n".to_owned());
+        let last = |l: &Index| l.name.clone();
+        Some(match (&a.place, all.as_slice()) {
+            (Place::Pointer { .. }, [i]) => match self.rng.below(6) {
+                0 => format!("{name}[{} + {}]", i.name, self.rng.between(1, 3)),
+                1 => format!("{name}[2 * {}]", i.name),
+                _ => format!("{name}[{}]", i.name),
+            },
+            (Place::Pointer { .. }, [i, j]) => format!("{name}[{} * {n} + {}]", i.name, j.name),
+            (Place::Pointer { .. }, [i, j, k]) => {
+                format!("{name}[({} * {n} + {}) * {n} + {}]", i.name, j.name, k.name)
+            }
+            (Place::Pairs, [i]) => {
+                let f = *self.rng.pick(&["x", "y"]);
+                format!("{name}[{}].{f}", i.name)
+            }
+            (Place::Variable { lengths, .. }, is) => {
+                let mut out = name.clone();
+                for d in 0..lengths.len() {
+                    let i = is.get(d).map_or_else(|| self.rng.between(0, 1).to_string(), last);
+                    out += &format!("[{i}]");
+                }
+                out
+            }
+            (Place::Global { lengths }, is) => {
+                let mut out = name.clone();
+                for d in 0..lengths.len() {
+                    let i = is.get(d).map_or_else(|| "1".to_owned(), last);
+                    out += &format!("[{i}]");
+                }
+                out
+            }
+            _ => format!("{name}[{}]", first.name),
+        })
+        .filter(|_| !matches!(a.place, Place::Pairs) || all.len() == 1)
     }
 
     /// An element whose place does not depend on the innermost index.

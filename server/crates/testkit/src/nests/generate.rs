@@ -109,6 +109,7 @@ impl Gen {
             }
         }
         self.scratch = self.rng.chance(6);
+        self.tidy = self.rng.chance(55);
     }
 
     fn declarations(&mut self) -> Vec<Stmt> {
@@ -117,7 +118,7 @@ impl Gen {
             let value = match name.as_str() {
                 "q" => self.rng.between(0, 3).to_string(),
                 // left without a value: only right if every path writes it first
-                "t" if self.rng.chance(30) => {
+                "t" if self.rng.chance(12) => {
                     out.push(Stmt::Line(format!("{} {name};", ty.c())));
                     continue;
                 }
