@@ -49,10 +49,7 @@ pub(crate) fn chain(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscrip
 }
 
 fn is_address(body: &Body, t: TermId) -> bool {
-    matches!(
-        body.types.kind(body.ty(t)),
-        TypeKind::Pointer { .. } | TypeKind::Array { .. }
-    )
+    matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. } | TypeKind::Array { .. })
 }
 
 /// The buffer cell that `p->f` or `a[i]->f` reaches through, with its subscripts.
@@ -93,4 +90,68 @@ pub(crate) fn moves_by_one(body: &Body, term: TermId, symbol: SymbolId) -> bool 
 /// The function a call names.
 pub(crate) fn callee(body: &Body, call: TermId) -> Option<SymbolId> {
     body.args(call).first().and_then(|&f| body.as_symbol(f))
+}
+
+/// The cell an address expression points at: the variable and its subscripts, the last of which counts elements.
+/// `a + k`, `&a[k]`, `a`, `m[i]` and `m[i] + k` of a two-dimensional `m`, with conversions between pointers left out.
+pub(crate) fn address(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
+    let mut t = term;
+    while *body.op(t) == Op::Cast {
+        t = *body.args(t).first()?;
+    }
+    match (body.op(t), body.args(t)) {
+        (Op::AddrOf, &[cell]) => match body.op(cell) {
+            Op::Index | Op::Deref => chain(body, cell),
+            _ => None,
+        },
+        (Op::Binary(BinOp::Add), &[_, _]) => arrow_chain(body, t),
+        (Op::Sym(_) | Op::Index, _) => arrow_chain(body, t),
+        _ => None,
+    }
+}
+
+/// For every local pointer that keeps one address inside one of `roots`: the variable it points into, itself perhaps
+/// such a pointer.
+pub(crate) fn views(body: &Body, roots: &[SymbolId]) -> std::collections::BTreeMap<SymbolId, SymbolId> {
+    let mut out = std::collections::BTreeMap::new();
+    let mut defined = Vec::new();
+    for t in body.walk(body.root) {
+        if let (Op::Declare(s), &[init]) = (body.op(t), body.args(t)) {
+            if matches!(body.types.kind(body.symbols[*s].ty), TypeKind::Pointer { .. })
+                && body.symbols[*s].is_own_scalar()
+            {
+                defined.push((*s, init));
+            }
+        }
+    }
+    if defined.is_empty() {
+        return out;
+    }
+    let assigned: Vec<SymbolId> = body
+        .walk(body.root)
+        .filter(|&t| body.op(t).is_write())
+        .filter_map(|t| body.as_symbol(*body.args(t).first()?))
+        .collect();
+    let pointee = |s: SymbolId| body.types.element(body.symbols[s].ty).map(|e| body.types.kind(e));
+    let element = |s: SymbolId| {
+        let mut ty = body.types.element(body.symbols[s].ty)?;
+        while let TypeKind::Array { of, .. } = body.types.kind(ty) {
+            ty = *of;
+        }
+        Some(body.types.kind(ty))
+    };
+    // In textual order: a pointer into another comes after it.
+    for (s, init) in defined {
+        let Some((base, _)) = address(body, init) else { continue };
+        let known = roots.contains(&base) || out.contains_key(&base);
+        if known
+            && !roots.contains(&s)
+            && !assigned.contains(&s)
+            && pointee(s).is_some()
+            && pointee(s) == element(base)
+        {
+            out.insert(s, base);
+        }
+    }
+    out
 }

@@ -21,13 +21,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(unit: &str) -> Lines {
-        Lines {
-            text: String::new(),
-            line: 1,
-            unit: unit.to_string(),
-            depth: 0,
-            origins: Vec::new(),
-        }
+        Lines { text: String::new(), line: 1, unit: unit.to_string(), depth: 0, origins: Vec::new() }
     }
     pub(crate) fn indent(&mut self) {
         self.depth += 1;

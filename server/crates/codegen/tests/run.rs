@@ -11,7 +11,8 @@ use common::{offload, Outcome};
 const CASES: &str = include_str!("run/cases.c");
 
 fn tool(name: &str, dir: &Path, args: &[&str]) -> String {
-    let out = Command::new(name).args(args).current_dir(dir).output().unwrap_or_else(|e| panic!("{name}: {e}"));
+    let out =
+        Command::new(name).args(args).current_dir(dir).output().unwrap_or_else(|e| panic!("{name}: {e}"));
     let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
     assert!(out.status.success(), "{name} {}: {text}", args.join(" "));
     text
@@ -79,7 +80,8 @@ fn generated_code_computes_what_the_original_computes() {
     let sanitize = "-fsanitize=address,undefined";
     let strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-implicit-fallthrough"];
     let c = |args: &[&str]| {
-        let mut all = vec!["-c", "-g", "-O1", "-ffp-contract=off", "-fno-sanitize-recover=all", sanitize, &include];
+        let mut all =
+            vec!["-c", "-g", "-O1", "-ffp-contract=off", "-fno-sanitize-recover=all", sanitize, &include];
         all.extend(args);
         tool("gcc", dir.path(), &all)
     };
@@ -94,9 +96,32 @@ fn generated_code_computes_what_the_original_computes() {
     c(&original);
     c(&["-std=c99", driver.to_str().expect("UTF-8"), "-o", "driver.o"]);
     let source = source.to_str().expect("UTF-8");
-    let cpp = ["-std=c++17", "-g", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Wno-implicit-fallthrough", "-fno-sanitize-recover=all", sanitize, &include];
+    let cpp = [
+        "-std=c++17",
+        "-g",
+        "-O1",
+        "-ffp-contract=off",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-implicit-fallthrough",
+        "-fno-sanitize-recover=all",
+        sanitize,
+        &include,
+    ];
     let mut args = cpp.to_vec();
-    args.extend(["-include", "cuda_runtime.h", "kernels.cpp", source, "host.o", "original.o", "driver.o", "-o", "both", "-lm"]);
+    args.extend([
+        "-include",
+        "cuda_runtime.h",
+        "kernels.cpp",
+        source,
+        "host.o",
+        "original.o",
+        "driver.o",
+        "-o",
+        "both",
+        "-lm",
+    ]);
     tool("g++", dir.path(), &args);
     let out = tool("./both", dir.path(), &[]);
     assert!(out.contains("all equal"), "{out}");

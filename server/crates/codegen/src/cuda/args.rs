@@ -3,7 +3,7 @@
 use term::TypeKind;
 
 use super::expr::{Dialect, Exprs};
-use super::host_expr::{element_name, term_text};
+use super::host_expr::{element_name, symbol_text, term_text};
 use super::reduce;
 use crate::plan::{Kernel, Plan};
 
@@ -85,8 +85,23 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
         }
     }
     for i in &kernel.inductions {
-        let theirs = &body.symbols[i.symbol].name;
-        out.push(Arg::same("long long ", &i.start_name, &format!("(long long){theirs}")));
+        out.push(Arg::same(
+            "long long ",
+            &i.start_name,
+            &format!("(long long){}", symbol_text(&host, i.symbol)),
+        ));
+    }
+    for v in kernel.views.iter().filter(|v| !v.declared_inside) {
+        let (name, theirs) = (device.name(v.symbol), &body.symbols[v.symbol].name);
+        let mut into = v.into;
+        while let Some(o) = kernel.views.iter().find(|o| o.symbol == into) {
+            into = o.into;
+        }
+        let base = match plan.buffers.iter().find(|b| b.symbol == into) {
+            Some(b) if b.rank > 1 => format!("&{}{}", body.symbols[into].name, "[0]".repeat(b.rank)),
+            _ => body.symbols[into].name.to_string(),
+        };
+        out.push(Arg::same("long long ", &name, &format!("(long long)({theirs} - {base})")));
     }
     for b in &plan.buffers {
         let quals = if b.written { "" } else { "const " };

@@ -4,7 +4,10 @@
 //! type C would convert them to), comparisons are `bool` in C++ (`sizeof` is printed as a number), infinities and NaN
 //! have no header, names may be C++ keywords, arrays have no variable lengths (subscripts are flattened).
 
-use term::{intrinsic, BinOp, Body, FloatKind, IntKind, Intrinsic, Op, RecordId, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+use term::{
+    intrinsic, BinOp, Body, FloatKind, IntKind, Intrinsic, Op, RecordId, Storage, SymbolId, TermId, TypeId,
+    TypeKind, UnOp,
+};
 
 use crate::access::{arrow_chain, callee, chain, Subscript};
 use crate::plan::{BufferPlan, Kernel, Plan, StrideSource};
@@ -103,8 +106,8 @@ impl<'p> Exprs<'p> {
             (Op::Cast, &[a]) => (format!("({}){}", self.type_name(body.ty(t)), self.at(a, UNARY)), UNARY),
             (Op::Index | Op::Deref, &[first, ..]) => {
                 if self.dialect == Dialect::Device {
-                    if let Some((b, subs)) = chain(body, t).and_then(|(s, subs)| Some((self.buffer(s)?, subs))) {
-                        return (self.cell(b, &subs), POSTFIX);
+                    if let Some((s, subs)) = chain(body, t).filter(|(s, _)| self.base(*s).is_some()) {
+                        return (self.cell(s, &subs), POSTFIX);
                     }
                 }
                 match args.get(1) {
@@ -114,8 +117,9 @@ impl<'p> Exprs<'p> {
             }
             (Op::Member { field, arrow }, &[base]) => {
                 if *arrow && self.dialect == Dialect::Device {
-                    if let Some((b, subs)) = arrow_chain(body, base).and_then(|(s, subs)| Some((self.buffer(s)?, subs))) {
-                        return (format!("{}.{}", self.cell(b, &subs), self.field(field)), POSTFIX);
+                    if let Some((s, subs)) = arrow_chain(body, base).filter(|(s, _)| self.base(*s).is_some())
+                    {
+                        return (format!("{}.{}", self.cell(s, &subs), self.field(field)), POSTFIX);
                     }
                 }
                 let dot = if *arrow { "->" } else { "." };
@@ -135,7 +139,9 @@ impl<'p> Exprs<'p> {
         let body = self.body();
         let min = op.precedence() + right as u8;
         let clearer = match (op, body.op(t)) {
-            (BinOp::Shl | BinOp::Shr | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor, Op::Binary(inner)) => *inner != op,
+            (BinOp::Shl | BinOp::Shr | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor, Op::Binary(inner)) => {
+                *inner != op
+            }
             (BinOp::Or, Op::Binary(BinOp::And)) => true,
             (_, Op::Binary(inner)) => op.is_comparison() && inner.is_comparison(),
             _ => false,
@@ -196,8 +202,13 @@ impl<'p> Exprs<'p> {
         }
     }
 
-    fn buffer(&self, s: SymbolId) -> Option<&'p BufferPlan> {
-        self.plan.buffers.iter().find(|b| b.symbol == s)
+    /// The buffer that a variable is, or a local pointer points into.
+    fn base(&self, s: SymbolId) -> Option<&'p BufferPlan> {
+        let mut at = s;
+        while let Some(v) = self.kernel.views.iter().find(|v| v.symbol == at) {
+            at = v.into;
+        }
+        self.plan.buffers.iter().find(|b| b.symbol == at)
     }
 
     fn field(&self, name: &str) -> String {
@@ -207,68 +218,69 @@ impl<'p> Exprs<'p> {
         }
     }
 
-    /// A cell of a buffer: subscripts flattened in 64 bits, counted from the first element copied.
-    fn cell(&self, b: &BufferPlan, subs: &[Subscript]) -> String {
-        let body = self.body();
-        let wide = |s: &Subscript, min: u8| match s {
-            None => "0LL".to_string(),
-            Some(t) => match body.types.as_int(body.ty(*t)) {
-                Some(IntKind::LongLong) if min <= UNARY => self.at(*t, min),
-                _ => match body.op(*t) {
-                    Op::Int(v) if *v >= 0 => format!("{v}LL"),
-                    _ => format!("(long long){}", self.at(*t, UNARY)),
-                },
-            },
-        };
-        // Where the difference to C's own arithmetic cannot be seen, the subscript stays as written.
-        let signed = |s: &Subscript| s.is_none_or(|t| body.types.as_int(body.ty(t)).is_some_and(|k| k.promoted().signed()));
-        let plain = |s: &Subscript, min: u8| match s {
-            None => "0".to_string(),
-            Some(t) if signed(s) => self.at(*t, min),
-            Some(_) => wide(s, UNARY),
-        };
-        let mut flat = match subs {
-            [] => "0".to_string(),
-            [only] => match only {
-                Some(t) => self.at(*t, 0),
-                None => "0".to_string(),
-            },
-            [first, rest @ ..] => {
-                let mut text = wide(first, UNARY);
-                for (d, s) in rest.iter().enumerate() {
-                    let length = b.strides.get(d).map_or_else(|| "0".to_string(), |l| self.length(l));
-                    let product = if d == 0 { format!("{text} * {length}") } else { format!("({text}) * {length}") };
-                    // A sum stays a sum: every part is added to a 64-bit value.
-                    let sub = plain(s, BinOp::Add.precedence() + 1);
-                    text = if sub == "0" { product } else { format!("{product} + {sub}") };
-                }
-                text
-            }
-        };
+    /// A cell of a buffer, counted from the first element copied.
+    fn cell(&self, s: SymbolId, subs: &[Subscript]) -> String {
+        let Some(b) = self.base(s) else { return format!("{}unsupported", self.plan.prefix) };
         let first = match b.constant_first() {
             Some(0) => None,
-            Some(c) => Some(format!("{c}")),
+            Some(c) => Some(c.to_string()),
             None => Some(b.first_name.clone()),
         };
-        if let Some(first) = first {
-            if let [Some(only)] = subs {
-                flat = wide(&Some(*only), BinOp::Sub.precedence());
-            } else if subs.len() <= 1 {
-                flat = "0LL".to_string();
-            }
-            flat = match first.strip_prefix('-') {
-                Some(positive) => format!("{flat} + {positive}"),
-                None => format!("{flat} - {first}"),
-            };
-        }
+        let flat = match (&first, subs) {
+            (None, [Some(only)]) if s == b.symbol => self.at(*only, 0),
+            _ => self.flat(s, subs),
+        };
+        let flat = match first.as_deref().map(|f| (f, f.strip_prefix('-'))) {
+            None => flat,
+            Some((_, Some(positive))) => format!("{flat} + {positive}"),
+            Some((first, None)) => format!("{flat} - {first}"),
+        };
         format!("{}[{flat}]", b.kernel_name)
+    }
+
+    /// A 64-bit position in a buffer, in elements from where the variable points on the host: a sum.
+    pub(crate) fn flat(&self, s: SymbolId, subs: &[Subscript]) -> String {
+        let body = self.body();
+        let wide = |s: &Subscript| match s {
+            None => "0LL".to_string(),
+            Some(t) => match (body.op(*t), body.types.as_int(body.ty(*t))) {
+                (Op::Int(v), _) if *v >= 0 => format!("{v}LL"),
+                (_, Some(IntKind::LongLong)) => self.at(*t, UNARY),
+                _ => format!("(long long){}", self.at(*t, UNARY)),
+            },
+        };
+        // Added to a 64-bit value, a signed subscript may stay as it is written.
+        let added = |s: &Subscript| match s {
+            None => "0".to_string(),
+            Some(t) if body.types.as_int(body.ty(*t)).is_some_and(|k| k.promoted().signed()) => {
+                self.at(*t, BinOp::Add.precedence() + 1)
+            }
+            Some(_) => wide(s),
+        };
+        if self.kernel.views.iter().any(|v| v.symbol == s) {
+            let sub = subs.first().map_or_else(|| "0".to_string(), added);
+            let name = self.name(s);
+            return if sub == "0" { name } else { format!("{name} + {sub}") };
+        }
+        let Some((first, rest)) = subs.split_first() else { return "0LL".to_string() };
+        let mut text = wide(first);
+        let Some(b) = self.base(s) else { return text };
+        for (d, s) in rest.iter().enumerate() {
+            let length = b.strides.get(d).map_or_else(|| "0".to_string(), |l| self.length(l));
+            let product = if d == 0 { format!("{text} * {length}") } else { format!("({text}) * {length}") };
+            let sub = added(s);
+            text = if sub == "0" { product } else { format!("{product} + {sub}") };
+        }
+        text
     }
 
     fn length(&self, source: &StrideSource) -> String {
         match source {
             StrideSource::Const(c) => c.to_string(),
             StrideSource::Symbol(s) => self.name(*s),
-            StrideSource::Passed(k) => self.kernel.strides.get(*k).map_or_else(String::new, |s| s.name.clone()),
+            StrideSource::Passed(k) => {
+                self.kernel.strides.get(*k).map_or_else(String::new, |s| s.name.clone())
+            }
         }
     }
 

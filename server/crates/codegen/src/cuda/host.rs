@@ -11,7 +11,7 @@ use term::{IntKind, TypeKind};
 
 use super::args::args;
 use super::expr::{Dialect, Exprs};
-use super::host_expr::{element_name, expr, number, pred, quoted, term_text, Helpers};
+use super::host_expr::{element_name, expr, number, pred, quoted, symbol_text, term_text, Helpers};
 use super::site::{indentation, line_end, loop_end, opening, prologue};
 use super::{reduce, wrapped};
 use crate::lines::Lines;
@@ -41,7 +41,8 @@ pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> Vec<HostEdit> {
     if start > 0 && !site.file_text[..start].ends_with(['\n', '\r']) {
         head.insert(0, '\n');
     }
-    let edit = |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
+    let edit =
+        |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
     vec![edit(start, &head), edit(open_at, &before), edit(loop_end(site), &after)]
 }
 
@@ -62,7 +63,9 @@ fn indented(text: &str, base: &str) -> String {
 fn declarations(plan: &Plan<'_>, helpers: &Helpers) -> String {
     let p = &plan.prefix;
     let file = plan.site.file_text;
-    let mut out = format!("#ifndef {OFF_SWITCH} /* define {OFF_SWITCH} to build without CUDA: the original loops then run */\n");
+    let mut out = format!(
+        "#ifndef {OFF_SWITCH} /* define {OFF_SWITCH} to build without CUDA: the original loops then run */\n"
+    );
     let staged = plan.buffers.iter().any(|b| b.staged);
     let wanted = [
         ("<cuda_runtime.h>", true),
@@ -108,8 +111,13 @@ fn block(plan: &Plan<'_>, file_name: &str, out: &mut Lines, h: &mut Helpers) {
     let p = &plan.prefix;
     let host = Exprs { plan, kernel, dialect: Dialect::Host };
     out.open("{");
-    out.line(&format!("/* Warpwright: the loop below as {} on the GPU (see {file_name}). Where a test fails or a call", kernel.name));
-    out.line("   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */");
+    out.line(&format!(
+        "/* Warpwright: the loop below as {} on the GPU (see {file_name}). Where a test fails or a call",
+        kernel.name
+    ));
+    out.line(
+        "   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */",
+    );
     out.line(&format!("int {p}done = 0;"));
     out.flush_left(&format!("#ifndef {OFF_SWITCH}"));
     values(&host, true, out);
@@ -163,7 +171,7 @@ fn values(host: &Exprs<'_>, early: bool, out: &mut Lines) {
     let small = format!("{}{}", plan.prefix, if early { "small" } else { "small_too" });
     let mine: Vec<&HostValue> = plan.values.iter().filter(|v| v.early == early).collect();
     let text = |v: &HostValue| match v.param {
-        Param::Symbol(s) => plan.body.symbols[s].name.to_string(),
+        Param::Symbol(s) => symbol_text(host, s),
         Param::Term(t) => term_text(host, t),
     };
     let mut limits = Vec::new();
@@ -181,7 +189,9 @@ fn values(host: &Exprs<'_>, early: bool, out: &mut Lines) {
     for v in mine.iter().filter(|v| v.used) {
         let cast = if v.kind == IntKind::ULong || v.kind == IntKind::ULongLong { "(long long)" } else { "" };
         match v.limit {
-            Some(_) => out.line(&format!("const long long {} = {small} ? (long long){} : 0;", v.name, text(v))),
+            Some(_) => {
+                out.line(&format!("const long long {} = {small} ? (long long){} : 0;", v.name, text(v)))
+            }
             None => out.line(&format!("const long long {} = {cast}{};", v.name, text(v))),
         }
     }
@@ -189,7 +199,8 @@ fn values(host: &Exprs<'_>, early: bool, out: &mut Lines) {
 
 /// `if (a /* why */ && b) {`
 fn condition(parts: &[(String, String)], out: &mut Lines) {
-    let short = parts.iter().all(|p| p.1.is_empty()) && parts.iter().map(|p| p.0.len() + 4).sum::<usize>() < 90;
+    let short =
+        parts.iter().all(|p| p.1.is_empty()) && parts.iter().map(|p| p.0.len() + 4).sum::<usize>() < 90;
     if short {
         let all: Vec<&str> = parts.iter().map(|p| p.0.as_str()).collect();
         return out.open(&format!("if ({}) {{", all.join(" && ")));
@@ -226,7 +237,8 @@ fn pointer(host: &Exprs<'_>, b: &BufferPlan) -> String {
 fn extent(host: &Exprs<'_>, b: &BufferPlan, out: &mut Lines, h: &mut Helpers) {
     let plan = host.plan;
     let Some((first, last)) = &b.extent else {
-        return out.line(&format!("const size_t {} = sizeof({});", b.bytes_name, plan.body.symbols[b.symbol].name));
+        return out
+            .line(&format!("const size_t {} = sizeof({});", b.bytes_name, plan.body.symbols[b.symbol].name));
     };
     if b.constant_first().is_none() {
         out.line(&format!("const long long {} = {};", b.first_name, expr(plan, first, h)));
@@ -242,7 +254,12 @@ fn extent(host: &Exprs<'_>, b: &BufferPlan, out: &mut Lines, h: &mut Helpers) {
         },
     };
     out.line(&format!("const long long {} = {count};", b.count_name));
-    out.line(&format!("const size_t {} = (size_t){} * sizeof({});", b.bytes_name, b.count_name, cell(host, b)));
+    out.line(&format!(
+        "const size_t {} = (size_t){} * sizeof({});",
+        b.bytes_name,
+        b.count_name,
+        cell(host, b)
+    ));
 }
 
 fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
@@ -279,8 +296,19 @@ fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
                 h.apart = true;
                 let b = &plan.buffers[*buffer];
                 let s = name(*symbol);
-                let text = format!("{}apart(&{s}, sizeof({s}), {}, {})", plan.prefix, pointer(host, b), b.bytes_name);
+                let text = format!(
+                    "{}apart(&{s}, sizeof({s}), {}, {})",
+                    plan.prefix,
+                    pointer(host, b),
+                    b.bytes_name
+                );
                 parts.push((text, format!("{s} does not lie in {}", name(b.symbol))));
+            }
+            TestKind::RecordSize { symbol, bytes } => {
+                parts.push((
+                    format!("sizeof({}) == {bytes}", name(*symbol)),
+                    "laid out as the kernel takes it".to_string(),
+                ));
             }
             TestKind::Holds(p) => {
                 let text = pred(plan, p, 6, h);
@@ -300,7 +328,9 @@ fn why(host: &Exprs<'_>, c: &ConditionKind) -> String {
     match c {
         ConditionKind::NoWrap(t) => format!("{} does not wrap around", q(*t)),
         ConditionKind::Bounds { access, .. } => format!("{} stays inside its dimensions", q(*access)),
-        ConditionKind::InRow { access, stride } => format!("{} stays in its row of {}", q(*access), q(*stride)),
+        ConditionKind::InRow { access, stride } => {
+            format!("{} stays in its row of {}", q(*access), q(*stride))
+        }
         ConditionKind::Injective(t) => format!("no two iterations see the same {}", q(*t)),
         ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
         ConditionKind::Terminates(_) => "the loop ends".to_string(),
@@ -315,7 +345,13 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     let p = &plan.prefix;
     let name = |s| plan.body.symbols[s].name.to_string();
     for f in &plan.finals {
-        out.line(&format!("const {} {} = ({})({});", f.kind.c_name(), f.name, f.kind.c_name(), expr(plan, &f.value, h)));
+        out.line(&format!(
+            "const {} {} = ({})({});",
+            f.kind.c_name(),
+            f.name,
+            f.kind.c_name(),
+            expr(plan, &f.value, h)
+        ));
     }
     let mut steps = Vec::new();
     let mut frees = Vec::new();
@@ -330,7 +366,13 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         }
         frees.push(format!("(void)cudaFree({});", b.device_name));
     }
-    let blocks = kernel.most_blocks.iter().zip(&kernel.block).take(kernel.dims.len()).map(|(m, _)| *m as u64).product::<u64>();
+    let blocks = kernel
+        .most_blocks
+        .iter()
+        .zip(&kernel.block)
+        .take(kernel.dims.len())
+        .map(|(m, _)| *m as u64)
+        .product::<u64>();
     for r in &kernel.reductions {
         let ty = reduce::accumulator_type(plan, r, Dialect::Host);
         out.line(&format!("{ty} {}[{blocks}];", r.partial_name));
@@ -349,20 +391,34 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     }
     for b in plan.buffers.iter().filter(|b| b.copy_in) {
         let from = pointer(host, b);
-        steps.push(ok(format!("cudaMemcpy({}, {from}, {}, cudaMemcpyHostToDevice)", b.device_name, b.bytes_name)));
+        steps.push(ok(format!(
+            "cudaMemcpy({}, {from}, {}, cudaMemcpyHostToDevice)",
+            b.device_name, b.bytes_name
+        )));
     }
     steps.push(launch(plan, kernel));
     steps.push(ok("cudaDeviceSynchronize()".to_string()));
     for r in &kernel.reductions {
         let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
-        steps.push(ok(format!("cudaMemcpy({}, {}, {size}, cudaMemcpyDeviceToHost)", r.partial_name, r.device_name)));
+        steps.push(ok(format!(
+            "cudaMemcpy({}, {}, {size}, cudaMemcpyDeviceToHost)",
+            r.partial_name, r.device_name
+        )));
     }
     // What only the loop writes comes last and directly: nothing after it can fail but the like.
     for b in plan.buffers.iter().filter(|b| b.staged) {
-        steps.push(ok(format!("cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)", b.staging_name, b.device_name, b.bytes_name)));
+        steps.push(ok(format!(
+            "cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)",
+            b.staging_name, b.device_name, b.bytes_name
+        )));
     }
     for b in plan.buffers.iter().filter(|b| b.written && !b.staged) {
-        steps.push(ok(format!("cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)", pointer(host, b), b.device_name, b.bytes_name)));
+        steps.push(ok(format!(
+            "cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)",
+            pointer(host, b),
+            b.device_name,
+            b.bytes_name
+        )));
     }
     let last = steps.len() - 1;
     for (k, s) in steps.iter().enumerate() {
@@ -376,7 +432,12 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     if !kernel.reductions.is_empty() {
         out.open(&format!("for (int {p}block = 0; {p}block < {p}blocks; {p}block++) {{"));
         for r in &kernel.reductions {
-            out.line(&reduce::combine_on_host(plan, r, &name(r.symbol), &format!("{}[{p}block]", r.partial_name)));
+            out.line(&reduce::combine_on_host(
+                plan,
+                r,
+                &name(r.symbol),
+                &format!("{}[{p}block]", r.partial_name),
+            ));
         }
         out.close("}");
     }

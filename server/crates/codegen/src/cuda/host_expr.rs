@@ -1,7 +1,7 @@
 //! Expressions the host evaluates before the launch, in `long long`.
 
 use analysis::{Expr, Param, Pred};
-use term::{Op, TermId, TypeKind};
+use term::{Op, SymbolId, TermId, TypeKind};
 
 use super::expr::Exprs;
 use crate::plan::{constant, is_written_out, BufferPlan, Plan};
@@ -52,7 +52,9 @@ fn print(plan: &Plan<'_>, e: &Expr, h: &mut Helpers) -> (String, u8) {
         Expr::Add(items) => sum(plan, items, h),
         Expr::Mul(1, a) => print(plan, a, h),
         Expr::Mul(-1, a) => (format!("-{}", at(plan, a, PRIMARY, h)), ADD),
-        Expr::Mul(k, a) => (format!("{} * {}", number(*k), at(plan, a, MUL + 1, h)), if *k < 0 { ADD } else { MUL }),
+        Expr::Mul(k, a) => {
+            (format!("{} * {}", number(*k), at(plan, a, MUL + 1, h)), if *k < 0 { ADD } else { MUL })
+        }
         Expr::Product(a, b) => (format!("{} * {}", at(plan, a, MUL, h), at(plan, b, MUL + 1, h)), MUL),
         Expr::FloorDiv(a, 1) => print(plan, a, h),
         Expr::FloorDiv(a, d) => {
@@ -133,7 +135,8 @@ pub(crate) fn pred(plan: &Plan<'_>, p: &Pred, min: u8, h: &mut Helpers) -> Strin
                 Pred::And(_) => (" && ", 5, "1"),
                 _ => (" || ", 4, "0"),
             };
-            let parts: Vec<String> = items.iter().map(|i| pred(plan, i, if items.len() > 1 { 6 } else { 0 }, h)).collect();
+            let parts: Vec<String> =
+                items.iter().map(|i| pred(plan, i, if items.len() > 1 { 6 } else { 0 }, h)).collect();
             match parts.len() {
                 0 => (none.to_string(), PRIMARY),
                 1 => (parts[0].clone(), 4),
@@ -152,7 +155,8 @@ pub(crate) fn pred(plan: &Plan<'_>, p: &Pred, min: u8, h: &mut Helpers) -> Strin
 /// `a >= b` instead of `a - b >= 0`, where the sum has both kinds of parts.
 fn compare(plan: &Plan<'_>, e: &Expr, sign: &str, h: &mut Helpers) -> (String, u8) {
     if let Expr::Add(items) = e {
-        let negative = |i: &Expr| matches!(i, Expr::Mul(k, _) if *k < 0) || constant(i).is_some_and(|c| c < 0);
+        let negative =
+            |i: &Expr| matches!(i, Expr::Mul(k, _) if *k < 0) || constant(i).is_some_and(|c| c < 0);
         let left: Vec<Expr> = items.iter().filter(|i| !negative(i)).cloned().collect();
         let right: Vec<Expr> = items
             .iter()
@@ -181,12 +185,24 @@ fn value_name(plan: &Plan<'_>, p: &Param) -> String {
 pub(crate) fn term_text(host: &Exprs<'_>, t: TermId) -> String {
     let plan = host.plan;
     let slice = plan.site.text.get(plan.body.span(t).range()).map(str::trim).unwrap_or("");
-    let simple = !slice.is_empty() && !slice.contains(['\n', '\r', '#', '"']) && !slice.contains("/*") && !slice.contains("//");
+    let simple = !slice.is_empty()
+        && !slice.contains(['\n', '\r', '#', '"'])
+        && !slice.contains("/*")
+        && !slice.contains("//");
     if simple && is_written_out(plan.body, t) {
         let atom = matches!(plan.body.op(t), Op::Sym(_) | Op::Int(_) | Op::Member { .. } | Op::Index);
         return if atom { slice.to_string() } else { format!("({slice})") };
     }
     host.at(t, 14)
+}
+
+/// A variable's value when the first iteration begins, as an operand.
+pub(crate) fn symbol_text(host: &Exprs<'_>, s: SymbolId) -> String {
+    let body = host.plan.body;
+    match host.plan.first_values.get(&s) {
+        Some(&t) => format!("({}){}", host.type_name(body.symbols[s].ty), term_text(host, t)),
+        None => body.symbols[s].name.to_string(),
+    }
 }
 
 /// Words about a term that may stand in a comment.

@@ -14,7 +14,8 @@ use crate::plan::{Axis, Dim, Kernel, Plan};
 pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>) {
     let mut out = Lines::new("    ");
     let site = &plan.site;
-    let indices: Vec<&str> = plan.kernels.iter().flat_map(|k| &k.dims).map(|d| &*plan.body.symbols[d.index].name).collect();
+    let indices: Vec<&str> =
+        plan.kernels.iter().flat_map(|k| &k.dims).map(|d| &*plan.body.symbols[d.index].name).collect();
     let what = if indices.len() == 1 { "loop over" } else { "loops over" };
     out.line(&format!(
         "/* {}, line {}: the {what} {} in {}, as a CUDA kernel. Written by Warpwright.",
@@ -23,7 +24,9 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>
         indices.join(", "),
         plan.body.name
     ));
-    out.line(&format!("   Compile with nvcc -fmad=false -c {file_name}: fused multiply-adds would round differently. */"));
+    out.line(&format!(
+        "   Compile with nvcc -fmad=false -c {file_name}: fused multiply-adds would round differently. */"
+    ));
     for &r in &plan.records {
         out.line("");
         record(plan, r, &mut out);
@@ -52,9 +55,15 @@ fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
         out.line(&format!("{};", exprs.declarator(f.ty, &field_name(&f.name))));
     }
     out.close("};");
-    let size = types.ids().find(|&t| matches!(types.kind(t), term::TypeKind::Record(x) if *x == r)).and_then(|t| types.size_align(t));
+    let size = types
+        .ids()
+        .find(|&t| matches!(types.kind(t), term::TypeKind::Record(x) if *x == r))
+        .and_then(|t| types.size_align(t));
     if let Some((bytes, _)) = size {
-        out.line(&format!("static_assert(sizeof(struct {name}) == {bytes}, \"laid out as in {}\");", plan.site.file_name));
+        out.line(&format!(
+            "static_assert(sizeof(struct {name}) == {bytes}, \"laid out as in {}\");",
+            plan.site.file_name
+        ));
     }
 }
 
@@ -81,7 +90,9 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         let ty = int_name(i.kind, Dialect::Device);
         let counter = k.dims.first().map_or("0", |d| d.counter_name.as_str());
         // Unsigned, so that nothing on the way overflows.
-        let moved = format!("(unsigned long long){} + {}ull * (unsigned long long){counter}", i.start_name, i.step as i64 as u64);
+        let sign = if i.step < 0 { '-' } else { '+' };
+        let by = format!("{}ull * (unsigned long long){counter}", i.step.unsigned_abs());
+        let moved = format!("(unsigned long long){} {sign} {by}", i.start_name);
         out.line(&format!("{ty} {name} = ({ty})({moved});"));
     }
     for &s in &k.privates {
@@ -123,7 +134,9 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
         format!("{value} {} {bound}", d.relation.symbol())
     };
     if d.strided {
-        let line = format!("for (long long {t} = {start}; {guard}; {t} += (long long)gridDim.{a} * blockDim.{a}) {{");
+        let line = format!(
+            "for (long long {t} = {start}; {guard}; {t} += (long long)gridDim.{a} * blockDim.{a}) {{"
+        );
         let line = if line.len() > 110 {
             format!("for (long long {t} = {start}; {guard};\n     {t} += (long long)gridDim.{a} * blockDim.{a}) {{")
         } else {
@@ -168,7 +181,11 @@ fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
         Step::Const(-1) => (true, t.clone()),
         Step::Const(s) => (*s < 0, format!("{} * {t}", s.unsigned_abs())),
         Step::Term { term, negated } => {
-            let by = if d.step_on_host { d.step_name.clone() } else { format!("(long long){}", exprs.at(*term, 14)) };
+            let by = if d.step_on_host {
+                d.step_name.clone()
+            } else {
+                format!("(long long){}", exprs.at(*term, 14))
+            };
             (*negated, format!("{by} * {t}"))
         }
     };
@@ -209,7 +226,8 @@ fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     }
     out.line(&format!("const dim3 {p}grid({});", counts.join(", ")));
     out.line(&format!("const dim3 {p}block({}, {}, {});", k.block[0], k.block[1], k.block[2]));
-    let passed: Vec<String> = arguments.iter().filter(|a: &&Arg| a.in_kernel.is_some()).map(|a| a.pass.clone()).collect();
+    let passed: Vec<String> =
+        arguments.iter().filter(|a: &&Arg| a.in_kernel.is_some()).map(|a| a.pass.clone()).collect();
     let start = format!("{}<<<{p}grid, {p}block>>>(", k.name);
     out.line(&format!("{start}{});", wrapped(&passed, start.len(), "    ")));
     out.line("return (int)cudaGetLastError();");

@@ -28,7 +28,18 @@ pub(crate) fn print(plan: &Plan<'_>) -> Output {
             launcher: k.launcher.clone(),
             block: k.block,
             axes: k.dims.iter().map(|d| (d.axis, plan.body.symbols[d.index].name.to_string())).collect(),
-            grid: k.dims.iter().map(|d| format!("({} + {}) / {}", d.trips_name, k.block[d.axis.number()] - 1, k.block[d.axis.number()])).collect(),
+            grid: k
+                .dims
+                .iter()
+                .map(|d| {
+                    format!(
+                        "({} + {}) / {}",
+                        d.trips_name,
+                        k.block[d.axis.number()] - 1,
+                        k.block[d.axis.number()]
+                    )
+                })
+                .collect(),
         })
         .collect();
     Output {

@@ -85,7 +85,12 @@ pub(crate) fn combine_on_host(plan: &Plan<'_>, r: &ReductionPlan, variable: &str
     if let (TypeKind::Int(k), Some(op)) = (plan.body.types.kind(r.ty), infix(r.op)) {
         let wide = wrapping_kind(r, *k);
         if wide != *k {
-            return format!("{variable} = ({})(({}){variable} {} {partial});", k.c_name(), wide.c_name(), op.symbol());
+            return format!(
+                "{variable} = ({})(({}){variable} {} {partial});",
+                k.c_name(),
+                wide.c_name(),
+                op.symbol()
+            );
         }
     }
     combine(r, variable, partial)

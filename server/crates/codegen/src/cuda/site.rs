@@ -74,10 +74,14 @@ pub(crate) fn opening(site: &Site<'_>) -> (usize, bool) {
             up = line_start(text, text[..up].trim_end_matches(['\n', '\r']).len());
         }
         let logical = text[up..line].trim();
-        let Some(words) = logical.strip_prefix('#').map(str::trim_start).and_then(|l| l.strip_prefix("pragma")) else {
+        let Some(words) =
+            logical.strip_prefix('#').map(str::trim_start).and_then(|l| l.strip_prefix("pragma"))
+        else {
             break;
         };
-        if matches!(words.split_whitespace().next(), Some("ops" | "warpwright")) || up < site.base_offset as usize {
+        if matches!(words.split_whitespace().next(), Some("ops" | "warpwright"))
+            || up < site.base_offset as usize
+        {
             break;
         }
         best = Some(up);
@@ -163,7 +167,8 @@ mod tests {
 
     #[test]
     fn pragmas_of_others_stay_with_their_loop() {
-        let f = "void f() {\n  #pragma ops target\n  #pragma omp parallel for \\\n     private(x)\n  for(;;);\n}";
+        let f =
+            "void f() {\n  #pragma ops target\n  #pragma omp parallel for \\\n     private(x)\n  for(;;);\n}";
         let (at, whole) = opening(&site(f, 0, "for(;;);"));
         assert!(whole);
         assert!(f[at..].starts_with("  #pragma omp"));

@@ -3,6 +3,7 @@
 use term::{Body, Op, TermId, TypeKind};
 
 use super::expr::Exprs;
+use crate::access::address;
 use crate::lines::Lines;
 
 /// Prints statements into `out`.
@@ -52,7 +53,9 @@ impl Stmts<'_, '_> {
                 } else {
                     head = match body.op(init) {
                         Op::Empty => String::new(),
-                        Op::Declare(_) => self.declaration(init, false).concat().trim_end_matches(';').to_string(),
+                        Op::Declare(_) => {
+                            self.declaration(init, false).concat().trim_end_matches(';').to_string()
+                        }
                         _ => self.exprs.top(init),
                     };
                 }
@@ -155,6 +158,12 @@ impl Stmts<'_, '_> {
         let Op::Declare(s) = body.op(t) else { return Vec::new() };
         let ty = body.symbols[*s].ty;
         let name = self.exprs.name(*s);
+        if self.exprs.kernel.views.iter().any(|v| v.symbol == *s) {
+            // A pointer into a buffer is a position in it.
+            let at = body.args(t).first().and_then(|&init| address(body, init));
+            let at = at.map_or_else(String::new, |(base, subs)| self.exprs.flat(base, &subs));
+            return vec![format!("const long long {name} = {at};")];
+        }
         let place = self.exprs.declarator(ty, &name);
         match body.args(t).first() {
             None => vec![format!("{place};")],

@@ -5,10 +5,16 @@
 
 mod bounds;
 mod build;
+mod conditions;
+mod dims;
+mod memory;
 mod names;
+mod naming;
 mod refuse;
+mod scalars;
 mod simplify;
 mod support;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -95,6 +101,8 @@ pub struct Plan<'a> {
     pub values: Vec<HostValue>,
     /// What must hold before the launch, in order; a later test may rely on an earlier one.
     pub tests: Vec<Test>,
+    /// Variables that the loop's own header sets, with the value it gives them.
+    pub first_values: BTreeMap<SymbolId, TermId>,
     /// Variables set after success.
     pub finals: Vec<FinalValue>,
     /// Structs that the kernel file must define, inner ones first.
@@ -131,6 +139,8 @@ pub struct Kernel {
     pub privates: Vec<SymbolId>,
     pub reductions: Vec<ReductionPlan>,
     pub inductions: Vec<InductionPlan>,
+    /// Local pointers into buffers; in the kernel they are positions, counted in elements.
+    pub views: Vec<View>,
     /// Names inside the kernel that differ from the source's or need to be known.
     pub names: BTreeMap<SymbolId, String>,
     /// The innermost loop's body.
@@ -173,6 +183,16 @@ pub struct Dim {
 pub struct Scalar {
     pub symbol: SymbolId,
     pub ty: TypeId,
+}
+
+/// A local pointer that keeps one address inside a buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    pub symbol: SymbolId,
+    /// What it points into: a buffer's variable, or another view.
+    pub into: SymbolId,
+    /// Whether it is declared in the kernel; otherwise its position is passed.
+    pub declared_inside: bool,
 }
 
 /// The length of an inner dimension of a variable-length array, passed by value.
@@ -265,6 +285,8 @@ pub enum TestKind {
     Apart(usize, usize),
     /// A variable does not lie inside a buffer.
     Outside { symbol: SymbolId, buffer: usize },
+    /// A struct passed by value has the size it has in the kernel file.
+    RecordSize { symbol: SymbolId, bytes: u64 },
     /// A condition by value.
     Holds(Pred),
     /// The first value of an index that is compared as unsigned is not negative.

@@ -2,18 +2,75 @@
 
 use std::collections::BTreeSet;
 
-use term::Body;
+use term::{Body, TermId};
 
 /// Words that cannot name a variable of a kernel: C++ keywords that C does not have, and what CUDA and its headers put
 /// at file scope (CUDA C++ Programming Guide, appendix B; ISO C++17 [lex.key]).
 const RESERVED: &[&str] = &[
-    "alignas", "alignof", "and", "and_eq", "asm", "bitand", "bitor", "blockDim", "blockIdx", "bool", "catch",
-    "char16_t", "char32_t", "class", "clock", "compl", "concept", "const_cast", "constexpr", "cudaStream_t",
-    "decltype", "delete", "dim3", "dynamic_cast", "explicit", "export", "false", "friend", "gridDim", "max", "min",
-    "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
-    "protected", "public", "reinterpret_cast", "requires", "static_assert", "static_cast", "std", "template", "this",
-    "thread_local", "threadIdx", "throw", "true", "try", "typeid", "typename", "using", "virtual", "warpSize",
-    "wchar_t", "xor", "xor_eq",
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "bitand",
+    "bitor",
+    "blockDim",
+    "blockIdx",
+    "bool",
+    "catch",
+    "char16_t",
+    "char32_t",
+    "class",
+    "clock",
+    "compl",
+    "concept",
+    "const_cast",
+    "constexpr",
+    "cudaStream_t",
+    "decltype",
+    "delete",
+    "dim3",
+    "dynamic_cast",
+    "explicit",
+    "export",
+    "false",
+    "friend",
+    "gridDim",
+    "max",
+    "min",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "reinterpret_cast",
+    "requires",
+    "static_assert",
+    "static_cast",
+    "std",
+    "template",
+    "this",
+    "thread_local",
+    "threadIdx",
+    "throw",
+    "true",
+    "try",
+    "typeid",
+    "typename",
+    "using",
+    "virtual",
+    "warpSize",
+    "wchar_t",
+    "xor",
+    "xor_eq",
 ];
 
 /// Whether the word cannot name a variable of a kernel.
@@ -25,14 +82,20 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 #[derive(Default)]
 pub(crate) struct Namer {
     used: BTreeSet<String>,
+    /// Names that somebody will ask for as they are.
+    wanted: BTreeSet<String>,
 }
 
 impl Namer {
+    /// Makes up no name that a variable of the body has.
+    pub(crate) fn beside(body: &Body) -> Namer {
+        Namer { used: BTreeSet::new(), wanted: body.symbols.iter().map(|s| s.name.to_string()).collect() }
+    }
     /// `wish`, or the first free of `wish_2`, `wish_3`, ….
     pub(crate) fn fresh(&mut self, wish: &str) -> String {
         let mut name = wish.to_string();
         let mut n = 2;
-        while is_reserved(&name) || self.used.contains(&name) {
+        while is_reserved(&name) || self.used.contains(&name) || n > 2 && self.wanted.contains(&name) {
             name = format!("{wish}_{n}");
             n += 1;
         }
@@ -41,9 +104,11 @@ impl Namer {
     }
 }
 
-/// A beginning that no name of the function has: `ww_`, or `ww2_` and so on.
-pub(crate) fn free_prefix(body: &Body) -> String {
-    let taken = |p: &str| body.symbols.iter().any(|s| s.name.starts_with(p));
+/// A beginning that no name used in the loop has: `ww_`, or `ww2_` and so on.
+pub(crate) fn free_prefix(body: &Body, target: TermId) -> String {
+    let names: BTreeSet<&str> =
+        body.walk(target).filter_map(|t| body.as_symbol(t)).map(|s| &*body.symbols[s].name).collect();
+    let taken = |p: &str| names.iter().any(|n| n.starts_with(p));
     let mut prefix = "ww_".to_string();
     let mut n = 2;
     while taken(&prefix) {
@@ -53,20 +118,19 @@ pub(crate) fn free_prefix(body: &Body) -> String {
     prefix
 }
 
-/// The words of a text that could be identifiers.
+/// Whether the word stands in the text by itself.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     let part = |c: char| c == '_' || c.is_alphanumeric();
     text.match_indices(word).any(|(at, _)| {
-        !text[..at].chars().next_back().is_some_and(part) && !text[at + word.len()..].chars().next().is_some_and(part)
+        !text[..at].chars().next_back().is_some_and(part)
+            && !text[at + word.len()..].chars().next().is_some_and(part)
     })
 }
 
 /// A wish made an identifier.
 pub(crate) fn identifier(wish: &str) -> String {
-    let mut out: String = wish
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
-        .collect();
+    let mut out: String =
+        wish.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
         out.insert(0, 'k');
     }

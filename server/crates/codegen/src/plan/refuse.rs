@@ -119,8 +119,8 @@ impl RefusalKind {
             NanOrder(_) => NextStep::UseCompareForm,
             InMacro => NextStep::ExpandMacro,
             ReductionCell | RoundedReduction(_) => NextStep::UseScalarAccumulator,
-            NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_) | Operation
-            | Induction(_) | Untestable | Overflow => NextStep::None,
+            NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_)
+            | Operation | Induction(_) | Untestable | Overflow => NextStep::None,
         }
     }
 }

@@ -46,8 +46,7 @@ fn follows(p: &Pred, positive: &[Expr]) -> bool {
     match p {
         Pred::True => true,
         Pred::NonNegative(e) => {
-            super::constant(e).is_some_and(|c| c >= 0)
-                || positive.iter().any(|t| at_least_minus_one(e, t))
+            super::constant(e).is_some_and(|c| c >= 0) || positive.iter().any(|t| at_least_minus_one(e, t))
         }
         Pred::And(items) => items.iter().all(|i| follows(i, positive)),
         Pred::Or(items) => items.iter().any(|i| follows(i, positive)),
@@ -108,7 +107,8 @@ fn times(k: i128, e: Expr) -> Expr {
 pub(crate) fn trips(e: &Expr, outer: &[Expr]) -> Expr {
     match e {
         Expr::Max(items) => {
-            let kept: Vec<&Expr> = items.iter().filter(|i| super::constant(i).is_none_or(|c| c > 0)).collect();
+            let kept: Vec<&Expr> =
+                items.iter().filter(|i| super::constant(i).is_none_or(|c| c > 0)).collect();
             match kept[..] {
                 [only] => under(only, outer),
                 _ => under(e, outer),

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use term::{
-    intrinsic, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId, TypeId, TypeKind,
+    intrinsic, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId, TypeId,
+    TypeKind,
 };
 
 use super::refuse::{Reason, RefusalKind};
-use crate::access::{arrow_chain, callee, chain};
+use crate::access::{address, arrow_chain, callee, chain};
 
 /// Deeper terms are not printed: the printers recurse.
 pub(crate) const MAX_DEPTH: usize = 300;
@@ -17,6 +18,8 @@ pub(crate) struct Support<'a> {
     body: &'a Body,
     /// Number of subscripts that reach an element, by buffer.
     ranks: BTreeMap<SymbolId, usize>,
+    /// Local pointers into buffers, with what they point into.
+    views: BTreeMap<SymbolId, SymbolId>,
     pub(crate) reasons: Vec<Reason>,
     /// Variables used by value, with their first use.
     pub(crate) used: BTreeMap<SymbolId, TermId>,
@@ -25,16 +28,24 @@ pub(crate) struct Support<'a> {
     /// Variables declared inside.
     pub(crate) declared: BTreeMap<SymbolId, TermId>,
     pub(crate) buffers: BTreeSet<SymbolId>,
+    /// The views among them that are used, with their first use.
+    pub(crate) used_views: BTreeMap<SymbolId, TermId>,
     pub(crate) calls: BTreeSet<SymbolId>,
     /// Structs, inner ones first.
     pub(crate) records: Vec<RecordId>,
 }
 
 impl<'a> Support<'a> {
-    pub(crate) fn new(body: &'a Body, ranks: BTreeMap<SymbolId, usize>) -> Support<'a> {
+    pub(crate) fn new(
+        body: &'a Body,
+        ranks: BTreeMap<SymbolId, usize>,
+        views: BTreeMap<SymbolId, SymbolId>,
+    ) -> Support<'a> {
         Support {
             body,
             ranks,
+            views,
+            used_views: BTreeMap::new(),
             reasons: Vec::new(),
             used: BTreeMap::new(),
             written: BTreeMap::new(),
@@ -105,7 +116,7 @@ impl<'a> Support<'a> {
                 next.extend(args);
             }
             Op::Index | Op::Deref => match chain(body, t) {
-                Some((s, subs)) if self.ranks.contains_key(&s) => self.cell(s, subs, t, next),
+                Some((s, subs)) if self.rank(s).is_some() => self.cell(s, subs, t, next),
                 Some((s, _)) if *body.op(t) == Op::Deref => self.refuse(RefusalKind::PointerValue(s), t),
                 Some((s, subs)) => {
                     self.local_array(s, t);
@@ -119,7 +130,7 @@ impl<'a> Support<'a> {
                 let Some(&base) = args.first() else { return self.refuse(RefusalKind::Operation, t) };
                 if *arrow {
                     match arrow_chain(body, base) {
-                        Some((s, subs)) if self.ranks.contains_key(&s) => self.cell(s, subs, t, next),
+                        Some((s, subs)) if self.rank(s).is_some() => self.cell(s, subs, t, next),
                         Some((s, _)) => self.refuse(RefusalKind::PointerValue(s), t),
                         None => self.refuse(RefusalKind::Operation, t),
                     }
@@ -141,6 +152,13 @@ impl<'a> Support<'a> {
                 let size = args.first().and_then(|&a| body.types.size_align(body.ty(a)));
                 if size.is_none() {
                     self.refuse(RefusalKind::Operation, t);
+                }
+            }
+            Op::Declare(s) if self.views.contains_key(s) => {
+                self.declared.insert(*s, t);
+                match args.first().and_then(|&init| address(body, init)) {
+                    Some((base, subs)) => self.cell(base, subs, t, next),
+                    None => self.refuse(RefusalKind::PointerValue(*s), t),
                 }
             }
             Op::Declare(s) => {
@@ -174,7 +192,7 @@ impl<'a> Support<'a> {
     fn owner(&self, mut place: TermId) -> Option<SymbolId> {
         loop {
             match self.body.op(place) {
-                Op::Sym(s) => return Some(*s).filter(|s| !self.ranks.contains_key(s)),
+                Op::Sym(s) => return Some(*s).filter(|&s| self.rank(s).is_none()),
                 Op::Member { arrow: false, .. } | Op::Index => place = *self.body.args(place).first()?,
                 _ => return None,
             }
@@ -185,12 +203,25 @@ impl<'a> Support<'a> {
         self.body.types.as_int(ty) == Some(term::IntKind::Bool)
     }
 
+    /// Number of subscripts that reach an element of a buffer or view.
+    fn rank(&self, s: SymbolId) -> Option<usize> {
+        if self.views.contains_key(&s) {
+            return Some(1);
+        }
+        self.ranks.get(&s).copied()
+    }
+
     /// A cell of a buffer: all its dimensions must have a subscript.
     fn cell(&mut self, s: SymbolId, subs: Vec<Option<TermId>>, t: TermId, next: &mut Vec<TermId>) {
-        if self.ranks.get(&s) != Some(&subs.len()) {
+        if self.rank(s) != Some(subs.len()) {
             self.refuse(RefusalKind::PartialSubscript(s), t);
         }
-        self.buffers.insert(s);
+        let mut at = s;
+        while let Some(&base) = self.views.get(&at) {
+            self.used_views.entry(at).or_insert(t);
+            at = base;
+        }
+        self.buffers.insert(at);
         next.extend(subs.into_iter().flatten());
     }
 
@@ -214,7 +245,7 @@ impl<'a> Support<'a> {
             }
             _ => {}
         }
-        if self.ranks.contains_key(&s) {
+        if self.rank(s).is_some() {
             return self.refuse(RefusalKind::PartialSubscript(s), t);
         }
         if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. } | TypeKind::Array { .. }) {
@@ -307,7 +338,11 @@ impl<'a> Support<'a> {
                     return None;
                 }
                 let fields = match (&record.fields, record.is_union) {
-                    (Some(f), false) if !f.is_empty() && types.size_align(ty).is_some() && open.len() < 16 => f.clone(),
+                    (Some(f), false)
+                        if !f.is_empty() && types.size_align(ty).is_some() && open.len() < 16 =>
+                    {
+                        f.clone()
+                    }
                     _ => return Some(RefusalKind::Type(ty)),
                 };
                 open.push(r);

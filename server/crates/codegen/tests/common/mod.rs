@@ -15,11 +15,13 @@ pub enum Outcome {
 pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
     let parsed = Parsed::parse(Language::C, text);
     let unit = front::lower(&parsed, &Options::default(), &mut Memo::default());
-    let item = unit.items.iter().find(|i| &*i.name == function).unwrap_or_else(|| panic!("no function {function}"));
+    let item =
+        unit.items.iter().find(|i| &*i.name == function).unwrap_or_else(|| panic!("no function {function}"));
     let body = &item.body;
     let budget = Budget::new(u64::MAX);
     let facts = analysis::analyze(body, analysis::FULL_STEPS, &budget);
-    let loops: Vec<_> = facts.loops.iter_ids().filter(|(_, l)| l.parent.is_none()).map(|(id, _)| id).collect();
+    let loops: Vec<_> =
+        facts.loops.iter_ids().filter(|(_, l)| l.parent.is_none()).map(|(id, _)| id).collect();
     let id = *loops.get(nth).unwrap_or_else(|| panic!("{function} has no loop {nth}"));
     let offload = match analysis::offload(body, &facts, id, None, &Budget::new(analysis::FULL_STEPS)) {
         Ok(o) => o,

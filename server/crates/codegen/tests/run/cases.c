@@ -206,3 +206,42 @@ void before(int n, int *p)
 {
     for (int i = 0; i < n; i++) p[-i] = i;
 }
+
+void rows(int n, int m, double *a)
+{
+    for (int i = 0; i < n; i++) {
+        double *row = a + i * 40;
+        for (int j = 0; j < 40; j++)
+            row[j] = row[j] * m;
+    }
+}
+
+void offset(int n, int *a, int k)
+{
+    int *p = a + k;
+    int *q = p + 1;
+    for (int i = 0; i < n; i++)
+        q[i] = p[i + 1] + k;
+}
+
+int two_ends(int n, const int *a, int *b)
+{
+    int i, j;
+    for (i = 0, j = n - 1; i < n; i++, j--)
+        b[j] = a[i];
+    return j;
+}
+
+int names(int n, int *a)
+{
+    int threadIdx = 2, i_2 = 5, k;
+    for (int at = 0; at < n; at++) {
+        int new = 7, max = threadIdx;
+        for (int k = 0; k < 3; k++) { int k = 2; new += k; }
+        for (int k = 0; k < 3; k++) new += k * i_2;
+        k = new + max;
+        { int at = k; k = at * 2; }
+        a[at] = k;
+    }
+    return i_2;
+}

@@ -34,6 +34,10 @@ BOTH(void, smooth, (int, const double *, double *));
 BOTH(void, shifted, (int, int *));
 BOTH(void, columns, (int n, int m, float a[n][m]));
 BOTH(void, before, (int, int *));
+BOTH(void, rows, (int, int, double *));
+BOTH(void, offset, (int, int *, int));
+BOTH(int, two_ends, (int, const int *, int *));
+BOTH(int, names, (int, int *));
 
 #define ROOM (1 << 20)
 static unsigned char base[ROOM], ours[ROOM], theirs[ROOM];
@@ -93,6 +97,11 @@ static void r_smooth(int which, int n) { CALL(smooth, (n, AT(double, 0), AT(doub
 static void r_shifted(int which, int n) { CALL(shifted, (n, AT(int, 0))); }
 static void r_columns(int which, int n) { int s = n < 90 ? n : 90; CALL(columns, (s, s / 2, (void *)AT(float, 0))); }
 static void r_before(int which, int n) { CALL(before, (n, AT(int, 0) + 5000)); }
+
+static void r_rows(int which, int n) { CALL(rows, (n < 90 ? n : 90, 3, AT(double, 0))); }
+static void r_offset(int which, int n) { CALL(offset, (n, AT(int, 0), 17)); }
+static void r_two_ends(int which, int n) { VALUE(two_ends, (n, AT(int, 0), AT(int, 1))); }
+static void r_names(int which, int n) { VALUE(names, (n, AT(int, 0))); }
 
 static int failures;
 static void compare(const char *name, int n, long fail_at, double expected)
@@ -178,6 +187,10 @@ int main(void)
     check("shifted", r_shifted, INTS, 0, 0);
     check("columns", r_columns, FLOATS, 1, 0);
     check("before", r_before, INTS, 0, 0);
+    check("rows", r_rows, DOUBLES, 0, 0);
+    check("offset", r_offset, INTS, -1, 0);
+    check("two_ends", r_two_ends, INTS, 0, 0);
+    check("names", r_names, INTS, 0, 0);
     printf(failures ? "%d failures\n" : "all equal%.0d\n", failures);
     return failures != 0;
 }

@@ -1,0 +1,114 @@
+//! How the loops of the band run: which axis, from where, in what steps.
+
+use analysis::{Expr, Step};
+use term::{BinOp, Body, Op, SymbolId, TermId};
+
+use super::build::Builder;
+use super::support::Support;
+use super::{simplify, Axis, Dim, RefusalKind};
+use crate::access::{arrow_chain, chain, mentions, moves_by_one};
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn dims(&mut self, inner: TermId, support: &mut Support<'a>) -> Vec<Dim> {
+        let body = self.body;
+        let axes = self.axes(inner);
+        let band = self.band.clone();
+        let mut dims: Vec<Dim> = Vec::new();
+        for (k, (facts, c)) in band.iter().enumerate() {
+            let outer: Vec<SymbolId> = dims.iter().map(|d| d.index).collect();
+            let positive: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
+            let varies = |t: TermId| outer.iter().any(|&o| mentions(body, t, o));
+            let step_term = match c.step {
+                Step::Term { term, .. } => Some(term),
+                Step::Const(_) => None,
+            };
+            let rectangular = !varies(c.lower) && !varies(c.bound) && !step_term.is_some_and(varies);
+            let lower_on_host = !varies(c.lower) && reads_memory(body, c.lower);
+            let step_on_host = step_term.is_some_and(|t| !varies(t) && reads_memory(body, t));
+            if !lower_on_host {
+                support.visit(c.lower);
+            }
+            if let (Some(t), false) = (step_term, step_on_host) {
+                support.visit(t);
+            }
+            if !rectangular {
+                support.visit(c.bound);
+            }
+            let integer = |t: TermId| body.types.as_int(body.ty(t)).is_some();
+            if !integer(c.lower) || !integer(c.bound) {
+                self.refuse(RefusalKind::NotParallel, facts.term);
+            }
+            let downwards = match c.step {
+                Step::Const(s) => s < 0,
+                Step::Term { negated, .. } => negated,
+            };
+            let relation = match c.relation {
+                BinOp::Ne if downwards => BinOp::Gt,
+                BinOp::Ne => BinOp::Lt,
+                r => r,
+            };
+            let index_name = body.symbols[c.index].name.clone();
+            dims.push(Dim {
+                term: facts.term,
+                index: c.index,
+                index_type: c.index_type,
+                axis: axes[k],
+                strided: axes[k] != Axis::X,
+                rectangular,
+                trips: simplify::trips(&self.input.offload.max_trips[k], &positive),
+                lower: c.lower,
+                lower_on_host,
+                bound: c.bound,
+                relation,
+                step: c.step.clone(),
+                step_on_host,
+                trips_name: self.host_name(&format!("trips_{index_name}")),
+                counter_name: self.host_name(&format!("at_{index_name}")),
+                lower_name: self.host_name(&format!("from_{index_name}")),
+                step_name: self.host_name(&format!("by_{index_name}")),
+            });
+        }
+        dims
+    }
+
+    /// Which axis each loop of the band runs along: x is the one whose neighbouring iterations touch neighbouring
+    /// cells most often, so that a warp's accesses fall together; the innermost if none stands out.
+    pub(super) fn axes(&self, inner: TermId) -> Vec<Axis> {
+        let body = self.body;
+        let mut score = vec![0usize; self.band.len()];
+        for t in body.walk(inner) {
+            let found = match body.op(t) {
+                Op::Index | Op::Deref => chain(body, t),
+                Op::Member { arrow: true, .. } => body.args(t).first().and_then(|&b| arrow_chain(body, b)),
+                _ => None,
+            };
+            let Some((s, subs)) = found else { continue };
+            if !self
+                .input
+                .offload
+                .buffers
+                .iter()
+                .any(|b| b.symbol == s && b.inner_lengths.len() + 1 == subs.len())
+            {
+                continue;
+            }
+            let Some(Some(last)) = subs.last() else { continue };
+            for (k, (_, c)) in self.band.iter().enumerate() {
+                score[k] += moves_by_one(body, *last, c.index) as usize;
+            }
+        }
+        let x = (0..score.len()).max_by_key(|&k| (score[k], k)).unwrap_or(0);
+        let mut rest = [Axis::Y, Axis::Z].into_iter();
+        let mut axes = vec![Axis::X; score.len()];
+        for k in (0..score.len()).rev().filter(|&k| k != x) {
+            axes[k] = rest.next().unwrap_or(Axis::Z);
+        }
+        axes
+    }
+}
+
+/// Whether computing the term reads arrays or structs through pointers, or calls something.
+fn reads_memory(body: &Body, term: TermId) -> bool {
+    body.walk(term)
+        .any(|t| matches!(body.op(t), Op::Index | Op::Deref | Op::Member { .. } | Op::Call | Op::SizeOf))
+}

@@ -1,0 +1,101 @@
+//! What things are called in the kernel.
+
+use std::collections::BTreeMap;
+
+use term::{Op, SymbolId, TermId};
+
+use super::build::Builder;
+use super::names::{has_word, identifier, Namer};
+use super::{BufferPlan, Dim, InductionPlan, ReductionPlan, Scalar, View};
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn name(&self) -> String {
+        let wish = match self.input.name {
+            "" => {
+                let index = self.band.first().map_or("loop", |b| &self.body.symbols[b.1.index].name);
+                format!("{}_{index}", self.body.name)
+            }
+            n => n.to_string(),
+        };
+        let wish = identifier(&wish);
+        let taken = |n: &str| {
+            ["kernel", "launch"].iter().any(|k| has_word(self.input.file_text, &format!("{n}_{k}")))
+        };
+        let mut name = wish.clone();
+        let mut n = 2;
+        while taken(&name) {
+            name = format!("{wish}_{n}");
+            n += 1;
+        }
+        name
+    }
+
+    #[allow(clippy::too_many_arguments)] // one list for each kind of variable
+    pub(super) fn kernel_names(
+        &mut self,
+        buffers: &[BufferPlan],
+        scalars: &[Scalar],
+        reductions: &[ReductionPlan],
+        privates: &[SymbolId],
+        inductions: &[InductionPlan],
+        views: &[View],
+        dims: &[Dim],
+        inner: TermId,
+    ) -> BTreeMap<SymbolId, String> {
+        let body = self.body;
+        let mut namer = Namer::beside(body);
+        let mut names = BTreeMap::new();
+        let outer = (scalars.iter().map(|s| s.symbol))
+            .chain(buffers.iter().map(|b| b.symbol))
+            .chain(reductions.iter().map(|r| r.symbol))
+            .chain(privates.iter().copied())
+            .chain(inductions.iter().map(|i| i.symbol))
+            .chain(views.iter().filter(|v| !v.declared_inside).map(|v| v.symbol))
+            .chain(dims.iter().map(|d| d.index));
+        for s in outer {
+            names.entry(s).or_insert_with(|| namer.fresh(&body.symbols[s].name));
+        }
+        // Locals keep their names unless something around them is called the same: C lets a loop's body redeclare the
+        // loop's own variable, C++ does not.
+        let mut locals: Vec<(TermId, String)> = Vec::new();
+        for t in body.walk(inner) {
+            let Op::Declare(s) = body.op(t) else { continue };
+            let scope = self.scope(t);
+            let wish = body.symbols[*s].name.to_string();
+            let beside = locals.iter().any(|l| l.1 == wish);
+            let inside = locals.iter().any(|l| l.1 == wish && self.encloses(l.0, scope));
+            let name = if inside || !beside { namer.fresh(&wish) } else { wish.clone() };
+            // A sibling scope may use the name again; one that had to change keeps it from doing so.
+            if name == wish {
+                locals.push((scope, wish));
+            }
+            names.insert(*s, name);
+        }
+        names
+    }
+
+    pub(super) fn scope(&self, declaration: TermId) -> TermId {
+        let mut at = declaration;
+        while let Some(p) = self.parents[at.0 as usize] {
+            let grand = self.parents[p.0 as usize];
+            let in_header = |g: TermId| *self.body.op(g) == Op::For && self.body.args(g).first() == Some(&p);
+            match self.body.op(p) {
+                Op::List if !grand.is_some_and(in_header) => return p,
+                Op::For => return p,
+                _ => at = p,
+            }
+        }
+        at
+    }
+
+    pub(super) fn encloses(&self, outer: TermId, inner: TermId) -> bool {
+        let mut at = inner;
+        while let Some(p) = self.parents[at.0 as usize] {
+            if at == outer {
+                return true;
+            }
+            at = p;
+        }
+        at == outer
+    }
+}

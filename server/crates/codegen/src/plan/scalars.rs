@@ -1,0 +1,174 @@
+//! Scalars that change: reductions, inductions, and the values variables have before and after.
+
+use std::collections::BTreeMap;
+
+use analysis::{Expr, Final, ReductionOp};
+use term::{BinOp, Body, IntKind, Op, SymbolId, TermId};
+
+use super::build::Builder;
+use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind};
+use crate::access::mentions;
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn reductions(&mut self) -> Vec<ReductionPlan> {
+        let body = self.body;
+        let mut out = Vec::new();
+        for r in &self.input.offload.reductions {
+            let s = r.object.symbol;
+            if body.as_symbol(r.place) != Some(s)
+                || !r.object.fields.is_empty()
+                || !body.types.is_arithmetic(r.ty)
+            {
+                self.refuse(RefusalKind::ReductionCell, r.place);
+                continue;
+            }
+            let ty = body.symbols[s].ty;
+            let q = body.types.quals(ty);
+            if q.is_volatile || q.is_atomic {
+                self.refuse(RefusalKind::Volatile(s), r.place);
+            }
+            let is_float = body.types.as_float(ty).is_some();
+            let mut forms: Vec<MinMaxForm> = Vec::new();
+            for &u in &r.updates {
+                match r.op {
+                    ReductionOp::Add | ReductionOp::Mul if !is_float => {
+                        let assigned = body.args(u).get(1).copied();
+                        let float = |t: TermId| body.types.as_float(body.ty(t)).is_some();
+                        if *body.op(u) == Op::If || assigned.is_some_and(float) {
+                            self.refuse(RefusalKind::RoundedReduction(s), u);
+                        }
+                    }
+                    ReductionOp::Min | ReductionOp::Max if is_float => match min_max_form(body, u, s) {
+                        Some(f) => forms.push(f),
+                        None => self.refuse(RefusalKind::NanOrder(s), u),
+                    },
+                    ReductionOp::BitAnd | ReductionOp::BitOr | ReductionOp::BitXor if is_float => {
+                        self.refuse(RefusalKind::Operation, u)
+                    }
+                    _ => {}
+                }
+            }
+            let form = forms.first().copied().unwrap_or(MinMaxForm::Compare);
+            if forms.iter().any(|&f| f != form) {
+                self.refuse(RefusalKind::NanOrder(s), r.place);
+            }
+            let name = body.symbols[s].name.clone();
+            out.push(ReductionPlan {
+                symbol: s,
+                op: r.op,
+                ty,
+                form,
+                device_name: self.host_name(&format!("gpu_{name}")),
+                partial_name: self.host_name(&format!("part_{name}")),
+            });
+        }
+        out
+    }
+
+    pub(super) fn inductions(&mut self) -> Vec<InductionPlan> {
+        let body = self.body;
+        let mut out = Vec::new();
+        for i in &self.input.offload.inductions {
+            if self.band.iter().any(|b| b.1.index == i.symbol) {
+                continue;
+            }
+            let symbol = &body.symbols[i.symbol];
+            let kind = body.types.as_int(symbol.ty).filter(|&k| k != IntKind::Bool);
+            let fits = i.step.checked_abs().is_some_and(|s| s < bounds::SAFE);
+            let (Some(kind), 1, true, true) = (kind, self.band.len(), fits, symbol.is_own_scalar()) else {
+                self.refuse(RefusalKind::Induction(i.symbol), i.update);
+                continue;
+            };
+            let name = symbol.name.clone();
+            out.push(InductionPlan {
+                symbol: i.symbol,
+                kind,
+                step: i.step,
+                start_name: self.host_name(&format!("start_{name}")),
+            });
+        }
+        out
+    }
+
+    /// What the outermost loop's header sets before the first iteration: there the host finds their values.
+    pub(super) fn first_values(&mut self) -> BTreeMap<SymbolId, TermId> {
+        let body = self.body;
+        let mut out = BTreeMap::new();
+        let mut stack: Vec<TermId> = body.args(self.target).first().copied().into_iter().collect();
+        while let Some(t) = stack.pop() {
+            match (body.op(t), body.args(t)) {
+                (Op::Declare(s), &[init]) => {
+                    out.insert(*s, init);
+                }
+                (Op::List | Op::Comma, parts) => stack.extend(parts),
+                (Op::Assign, &[place, value]) => {
+                    if let Some(s) = body.as_symbol(place) {
+                        out.insert(s, value);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let set: Vec<SymbolId> = out.keys().copied().collect();
+        // One that is set from another of them cannot be computed from what the host sees.
+        for (&s, &t) in &out {
+            let entangled =
+                set.iter().any(|&o| mentions(body, t, o)) || body.walk(t).any(|x| body.op(x).is_write());
+            let matters = self.band.first().is_none_or(|b| b.1.index != s);
+            if entangled && matters {
+                self.refuse(RefusalKind::Induction(s), t);
+            }
+        }
+        out
+    }
+
+    pub(super) fn finals(&mut self, positive: &[Expr]) -> Vec<FinalValue> {
+        let body = self.body;
+        let mut out: Vec<FinalValue> = Vec::new();
+        for Final { symbol, value } in &self.input.offload.finals {
+            let Some(kind) = body.types.as_int(body.symbols[*symbol].ty) else {
+                self.refuse(RefusalKind::Unclassified(*symbol), self.target);
+                continue;
+            };
+            let declared_here = self.band.iter().any(|b| b.1.index == *symbol && b.1.declared_here);
+            if declared_here || out.iter().any(|f| f.symbol == *symbol) {
+                continue;
+            }
+            let name = body.symbols[*symbol].name.clone();
+            let name = self.host_name(&format!("last_{name}"));
+            out.push(FinalValue { symbol: *symbol, value: simplify::under(value, positive), kind, name });
+        }
+        out
+    }
+}
+
+/// How an update treats NaN; `None` where the result would depend on where NaNs stand in the order.
+fn min_max_form(body: &Body, update: TermId, s: SymbolId) -> Option<MinMaxForm> {
+    let strip = |mut t: TermId| {
+        while *body.op(t) == Op::Cast {
+            t = *body.args(t).first()?;
+        }
+        Some(t)
+    };
+    let is_s = |t: TermId| strip(t).and_then(|t| body.as_symbol(t)) == Some(s);
+    let compares =
+        |c: TermId| matches!(body.op(c), Op::Binary(BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge));
+    let args = body.args(update);
+    match body.op(update) {
+        // `if (x < m) m = x;`: the assignment needs a true comparison, which no NaN gives.
+        Op::If if args.len() == 2 && compares(args[0]) => Some(MinMaxForm::Compare),
+        Op::Assign => {
+            let value = strip(*args.get(1)?)?;
+            match body.op(value) {
+                Op::Select => {
+                    let parts = body.args(value);
+                    (compares(*parts.first()?) && !is_s(*parts.get(1)?) && is_s(*parts.get(2)?))
+                        .then_some(MinMaxForm::Compare)
+                }
+                Op::Call => Some(MinMaxForm::Function),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,180 @@
+//! Values the host reads, and limits on them so that nothing overflows.
+
+use std::collections::BTreeMap;
+
+use analysis::{Expr, Param, Pred};
+use term::{BinOp, Body, IntKind, Op, TermId};
+
+use super::build::Builder;
+use super::support::Support;
+use super::{bounds, BufferPlan, Dim, FinalValue, HostValue, RefusalKind, Test, TestKind};
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn values(
+        &mut self,
+        dims: &[Dim],
+        buffers: &[BufferPlan],
+        tests: &mut Vec<Test>,
+        finals: &[FinalValue],
+        support: &Support<'_>,
+    ) -> Vec<HostValue> {
+        let body = self.body;
+        let mut exprs: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
+        exprs.extend(finals.iter().map(|f| f.value.clone()));
+        for b in buffers {
+            if let Some((first, last)) = &b.extent {
+                let minus = Expr::Mul(-1, Box::new(first.clone()));
+                exprs.push(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]));
+            }
+        }
+        let preds: Vec<Pred> = tests
+            .iter()
+            .filter_map(|t| match &t.kind {
+                TestKind::Holds(p) => Some(p.clone()),
+                _ => None,
+            })
+            .collect();
+        let mut params = Vec::new();
+        exprs.iter().for_each(|e| bounds::params(e, &mut params));
+        preds.iter().for_each(|p| bounds::pred_params(p, &mut params));
+        let mut kinds: BTreeMap<Param, IntKind> = BTreeMap::new();
+        let mut values = Vec::new();
+        for p in params {
+            let (kind, term, wish) = match p {
+                Param::Symbol(s) => {
+                    if support.declared.contains_key(&s) {
+                        self.refuse(RefusalKind::Unclassified(s), self.target);
+                    }
+                    (body.types.as_int(body.symbols[s].ty), self.target, body.symbols[s].name.to_string())
+                }
+                Param::Term(t) => (body.types.as_int(body.ty(t)), t, "value".to_string()),
+            };
+            let Some(kind) = kind else {
+                self.refuse(RefusalKind::Operation, term);
+                continue;
+            };
+            let early = match p {
+                Param::Symbol(_) => true,
+                Param::Term(t) => !may_trap(body, t) || self.in_first_header(t),
+            };
+            if !early && !self.always_reached(term) {
+                self.refuse(RefusalKind::ReadsTooEarly, term);
+            }
+            kinds.insert(p, kind);
+            let name = self.host_name(&wish);
+            values.push(HostValue { param: p, name, kind, limit: None, early, used: true });
+        }
+        let of_type = |p: Param| {
+            kinds.get(&p).map_or((-bounds::SAFE * 2, bounds::SAFE * 2), |k: &IntKind| {
+                (IntKind::min(*k), IntKind::max(*k))
+            })
+        };
+        let size = |(lo, hi): (i128, i128)| hi.max(-lo);
+        let natural = |p: Param| size(of_type(p));
+        // The values that take part in something that could overflow get the largest limit that prevents it.
+        let mut risky = Vec::new();
+        for e in &exprs {
+            if bounds::peak(e, &natural) >= bounds::SAFE {
+                bounds::params(e, &mut risky);
+            }
+        }
+        for p in &preds {
+            if !bounds::always(p, &of_type) && bounds::pred_peak(p, &natural) >= bounds::SAFE {
+                bounds::pred_params(p, &mut risky);
+            }
+        }
+        let limited = |limit: i128| {
+            let risky = &risky;
+            move |p: Param| {
+                let (lo, hi) = of_type(p);
+                if risky.contains(&p) {
+                    (lo.max(-limit), hi.min(limit))
+                } else {
+                    (lo, hi)
+                }
+            }
+        };
+        let fitting = if risky.is_empty() {
+            Some(bounds::SAFE * 2)
+        } else {
+            (16..62).rev().map(|k| 1i128 << k).find(|&limit| {
+                let ranges = limited(limit);
+                let of = |p: Param| size(ranges(p));
+                exprs.iter().all(|e| bounds::peak(e, &of) < bounds::SAFE)
+                    && preds
+                        .iter()
+                        .all(|p| bounds::always(p, &ranges) || bounds::pred_peak(p, &of) < bounds::SAFE)
+            })
+        };
+        let Some(limit) = fitting else {
+            self.refuse(RefusalKind::Overflow, self.target);
+            return values;
+        };
+        for v in values.iter_mut().filter(|v| risky.contains(&v.param) && natural(v.param) > limit) {
+            v.limit = Some(limit);
+        }
+        // What holds for all values that pass needs no test.
+        let ranges = limited(limit);
+        tests.retain(|t| !matches!(&t.kind, TestKind::Holds(p) if bounds::always(p, &ranges)));
+        let mut used = Vec::new();
+        exprs.iter().for_each(|e| bounds::params(e, &mut used));
+        for t in tests.iter() {
+            if let TestKind::Holds(p) = &t.kind {
+                bounds::pred_params(p, &mut used);
+            }
+        }
+        values.iter_mut().for_each(|v| v.used = used.contains(&v.param));
+        values.retain(|v| v.used || v.limit.is_some());
+        values
+    }
+
+    /// Whether the term stands in the outermost loop's first value or condition, which are always evaluated.
+    pub(super) fn in_first_header(&self, t: TermId) -> bool {
+        let args = self.body.args(self.target);
+        let mut at = t;
+        while let Some(p) = self.parents[at.0 as usize] {
+            if p == self.target {
+                return args.iter().take(2).any(|&a| a == at);
+            }
+            at = p;
+        }
+        false
+    }
+
+    /// Whether the term is evaluated in each iteration of the band, whatever the data.
+    pub(super) fn always_reached(&self, t: TermId) -> bool {
+        let body = self.body;
+        let in_band = |l: TermId| self.band.iter().any(|b| b.0.term == l);
+        let skips =
+            body.walk(self.target).any(|c| matches!(body.op(c), Op::Continue | Op::Break | Op::Switch));
+        let mut at = t;
+        while let Some(p) = self.parents[at.0 as usize] {
+            let place = body.args(p).iter().position(|&a| a == at).unwrap_or(0);
+            let sure = match body.op(p) {
+                Op::If | Op::Select | Op::While | Op::Binary(BinOp::And | BinOp::Or) => place == 0,
+                Op::For => in_band(p) || place < 2,
+                Op::List => !skips,
+                _ => true,
+            };
+            if !sure {
+                return false;
+            }
+            if p == self.target {
+                return true;
+            }
+            at = p;
+        }
+        false
+    }
+}
+
+/// Whether computing the term may fault: it follows a pointer or divides by something that may be zero.
+fn may_trap(body: &Body, term: TermId) -> bool {
+    body.walk(term).any(|t| match body.op(t) {
+        Op::Index | Op::Deref | Op::Member { arrow: true, .. } | Op::Call => true,
+        Op::Binary(BinOp::Div | BinOp::Rem) => {
+            body.args(t).get(1).and_then(|&d| body.as_int(d)).is_none_or(|d| d == 0 || d == -1)
+        }
+        _ => false,
+    })
+}
