@@ -10,6 +10,7 @@
 
 mod api;
 mod c;
+mod cut;
 mod lex;
 mod marks;
 mod pp;

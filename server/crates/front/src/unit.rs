@@ -7,19 +7,24 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use base::Span;
 use rustc_hash::FxHashMap;
-use term::{Reject, RejectKind};
+use term::{Body, Reject, RejectKind};
 
 use crate::c::env::{Env, Export};
-use crate::c::{self, Source};
+use crate::c::{self, Lowered, Source};
+use crate::cut::Found;
 use crate::lex::{Kind, Token};
 use crate::marks::{self, Mark};
-use crate::pp::{self, Line, MacroState, Macros, Piece};
-use crate::{DirectiveKind, Item, ItemKind, Language, Options, Parsed, Unit};
+use crate::pp::{self, Line, MacroState, Macros};
+use crate::{DirectiveKind, Item, Language, Options, Parsed, Unit};
 
+/// Most threads that lower functions, and fewest functions worth a thread.
+const MAX_THREADS: usize = 8;
+const JOBS_PER_THREAD: usize = 16;
 /// Deepest nesting of conditionals between items.
 const MAX_NESTED: u32 = 64;
 
@@ -30,10 +35,33 @@ pub struct Memo {
 }
 
 #[derive(Debug)]
-struct Entry {
+pub(crate) struct Entry {
     text: Arc<str>,
     item: Item,
+    left: Left,
+}
+
+/// What an item leaves to those after it, and the body whose types that uses. For a function it is read off its header
+/// alone, so that bodies can be lowered in any order.
+#[derive(Clone, Debug)]
+struct Left {
     exports: Arc<[Export]>,
+    body: Arc<Body>,
+}
+
+/// An item of the document: known already, or a function still to be lowered.
+pub(crate) enum Slot {
+    Done(Item),
+    Todo(Box<Job>),
+}
+
+/// A function to be lowered.
+pub(crate) struct Job {
+    found: Found,
+    macros: Arc<Macros>,
+    number: u32,
+    key: (u64, u64),
+    left: Left,
 }
 
 impl Memo {
@@ -89,7 +117,7 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         language: parsed.language(),
         tokens: &lexed.tokens,
         arms: arms(text, &lexed.tokens),
-        macros: Macros::new(parsed.language(), &options.defines),
+        macros: Arc::new(Macros::new(parsed.language(), &options.defines)),
         env: Env::default(),
         chain: hash((parsed.language(), options)),
         conditional: None,
@@ -99,20 +127,21 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         parser: &mut parser,
         old,
         fresh: FxHashMap::default(),
+        slots: Vec::new(),
         unit: &mut unit,
     };
     walk.range(0..lexed.tokens.len());
-    memo.entries = walk.fresh;
+    memo.entries = walk.finish();
     unit
 }
 
 /// A conditional directive's place among its siblings.
 #[derive(Clone, Copy, Debug)]
-struct Arm {
+pub(crate) struct Arm {
     /// The next `#elif`, `#else` or `#endif` of the same conditional.
-    next: usize,
+    pub next: usize,
     /// The `#endif`.
-    end: usize,
+    pub end: usize,
 }
 
 /// Pairs up conditionals; an unclosed one ends with the file.
@@ -158,45 +187,29 @@ fn word<'a>(text: &'a str, t: &Token) -> &'a str {
     rest.get(..end).unwrap_or("")
 }
 
-struct Walk<'a> {
-    text: &'a str,
-    language: Language,
-    tokens: &'a [Token],
-    arms: FxHashMap<usize, Arm>,
-    macros: Macros,
-    env: Env,
-    chain: u64,
+pub(crate) struct Walk<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) language: Language,
+    pub(crate) tokens: &'a [Token],
+    pub(crate) arms: FxHashMap<usize, Arm>,
+    pub(crate) macros: Arc<Macros>,
+    pub(crate) env: Env,
+    pub(crate) chain: u64,
     /// The unknown condition items stand under.
-    conditional: Option<Arc<str>>,
-    nested: u32,
+    pub(crate) conditional: Option<Arc<str>>,
+    pub(crate) nested: u32,
     /// Open `extern "C" {`.
-    linkage: usize,
-    marks: &'a FxHashMap<u32, Mark>,
-    parser: &'a mut tree_sitter::Parser,
-    old: FxHashMap<(u64, u64), Entry>,
-    fresh: FxHashMap<(u64, u64), Entry>,
-    unit: &'a mut Unit,
-}
-
-/// An item found, before lowering.
-#[derive(Default)]
-struct Found {
-    pieces: Vec<Piece>,
-    /// First and one past the last byte.
-    start: usize,
-    end: usize,
-    /// Index of the token after it.
-    next: usize,
-    missing: usize,
-    broken: Option<(RejectKind, Arc<str>)>,
-    /// Where the function's body begins, if it is a function.
-    body: Option<usize>,
-    /// The macros at its start, if it changes them.
-    macros: Option<Macros>,
+    pub(crate) linkage: usize,
+    pub(crate) marks: &'a FxHashMap<u32, Mark>,
+    pub(crate) parser: &'a mut tree_sitter::Parser,
+    pub(crate) old: FxHashMap<(u64, u64), Entry>,
+    pub(crate) fresh: FxHashMap<(u64, u64), Entry>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) unit: &'a mut Unit,
 }
 
 /// What a conditional leads to.
-enum Way {
+pub(crate) enum Way {
     /// Go on at this token.
     On(usize),
     /// Its condition is not known.
@@ -204,15 +217,15 @@ enum Way {
 }
 
 impl Walk<'_> {
-    fn token(&self, k: usize) -> &str {
+    pub(crate) fn token(&self, k: usize) -> &str {
         self.tokens.get(k).and_then(|t| self.text.get(t.span().range())).unwrap_or("")
     }
 
-    fn line(&self, k: usize) -> Line {
+    pub(crate) fn line(&self, k: usize) -> Line {
         pp::line(self.token(k))
     }
 
-    fn link(&mut self, value: impl Hash) {
+    pub(crate) fn link(&mut self, value: impl Hash) {
         self.chain = hash((self.chain, value));
     }
 
@@ -289,7 +302,7 @@ impl Walk<'_> {
             None => reason.clone(),
         });
         self.nested += 1;
-        let items = self.unit.items.len();
+        let items = self.slots.len();
         let mut states = Vec::new();
         let mut at = k;
         let mut has_else = false;
@@ -298,27 +311,26 @@ impl Walk<'_> {
             self.macros = start.clone();
             // `#ifndef N` / `#define N` is understood to define N where it was not: inside, it is not.
             match self.line(at) {
-                Line::Ifdef(n, false) => self.macros.set(n, MacroState::Undefined),
-                Line::Ifdef(n, true) if self.macros.get(&n).is_none() => self
-                    .macros
+                Line::Ifdef(n, false) => Arc::make_mut(&mut self.macros).set(n, MacroState::Undefined),
+                Line::Ifdef(n, true) if self.macros.get(&n).is_none() => Arc::make_mut(&mut self.macros)
                     .set(n.clone(), MacroState::Unknown(format!("its value is not known, {reason}").into())),
                 _ => {}
             }
             self.range(at + 1..next.min(end));
-            states.push(self.macros.clone());
+            states.push(Macros::clone(&self.macros));
             at = next;
             if at >= endif {
                 break;
             }
         }
         if !has_else {
-            states.push(start.clone());
+            states.push(Macros::clone(&start));
         }
         self.macros = start;
-        self.macros.merge(&states, &reason);
+        Arc::make_mut(&mut self.macros).merge(&states, &reason);
         self.nested -= 1;
         self.conditional = outer;
-        if self.unit.items.len() > items {
+        if self.slots.len() > items {
             let words = format!(
                 "this condition is not known here, so what stands under it may or may not be there ({head})"
             );
@@ -328,7 +340,7 @@ impl Walk<'_> {
     }
 
     /// Applies a directive wherever it stands; for a conditional, says where to go on.
-    fn inside(&mut self, k: usize) -> Way {
+    pub(crate) fn inside(&mut self, k: usize) -> Way {
         let line = self.line(k);
         let is_pragma = matches!(line, Line::Other);
         if !is_pragma {
@@ -336,9 +348,9 @@ impl Walk<'_> {
             self.link(("directive", text));
         }
         match line {
-            Line::Define(n, m) => self.macros.set(n, MacroState::Defined(m)),
-            Line::Undef(n) => self.macros.set(n, MacroState::Undefined),
-            Line::Include(project) => self.macros.include(project),
+            Line::Define(n, m) => Arc::make_mut(&mut self.macros).set(n, MacroState::Defined(m)),
+            Line::Undef(n) => Arc::make_mut(&mut self.macros).set(n, MacroState::Undefined),
+            Line::Include(project) => Arc::make_mut(&mut self.macros).include(project),
             Line::If(_) | Line::Ifdef(..) => return self.choose(k),
             // Met only at the end of an arm that was taken.
             Line::Elif(_) | Line::Elifdef(..) | Line::Else => {
@@ -374,243 +386,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Finds the item that starts at `k`.
-    fn item(&mut self, k: usize, end: usize) -> Found {
-        let mut f = Found { start: self.tokens.get(k).map_or(0, |t| t.start as usize), ..Found::default() };
-        f.end = f.start;
-        let (mut braces, mut parens) = (0usize, 0usize);
-        // What was seen outside all brackets: an `=`, a parenthesised group, the last words.
-        let (mut assigned, mut called, mut typedef) = (false, false, false);
-        let mut tag = false;
-        // Words since the last group: two of them begin a parameter's declaration in the style before C89.
-        let mut words = 0;
-        let mut piece = k;
-        let mut j = k;
-        let reject_end = |f: &mut Found, piece: usize, j: usize| {
-            if piece < j {
-                f.pieces.push(Piece::Tokens(piece..j));
-            }
-        };
-        while j < end {
-            let t = self.tokens[j];
-            if t.kind == Kind::Directive {
-                reject_end(&mut f, piece, j);
-                j = self.directive_inside(j, &mut f, &mut braces).min(end);
-                piece = j;
-                continue;
-            }
-            let text = self.token(j);
-            if braces > 0 && t.column_zero && j > k && self.starts_function(j, end) {
-                // Code lacks a closing brace before this function.
-                break;
-            }
-            // An unknown macro's use on a line of its own, then something else.
-            if braces == 0
-                && parens == 0
-                && t.column_zero
-                && t.kind == Kind::Ident
-                && j > k
-                && self.token(j - 1) == ")"
-                && self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
-                && self.token(k + 1) == "("
-            {
-                f.broken = Some((
-                    RejectKind::Macro,
-                    format!("`{}` may be a macro that is not defined here", self.token(k)).into(),
-                ));
-                break;
-            }
-            f.end = t.end as usize;
-            j += 1;
-            match text {
-                "{" => {
-                    if braces == 0 && parens == 0 {
-                        let function = called && !assigned && !typedef && !tag;
-                        if j == k + 1 {
-                            let why = "a block stands where only declarations may";
-                            f.broken = Some((RejectKind::Syntax, why.into()));
-                            f.body = Some(t.start as usize);
-                        }
-                        if function && f.body.is_none() {
-                            f.body = Some(t.start as usize);
-                        }
-                    }
-                    braces += 1;
-                    tag = false;
-                }
-                "}" => {
-                    if braces == 0 {
-                        // Closes something around the item: the item ends before it.
-                        j -= 1;
-                        f.end = self.tokens.get(j.saturating_sub(1)).map_or(f.start, |t| t.end as usize);
-                        break;
-                    }
-                    braces -= 1;
-                    if braces == 0 && f.body.is_some() {
-                        parens = 0;
-                        break;
-                    }
-                }
-                "(" => parens += 1,
-                ")" => {
-                    parens = parens.saturating_sub(1);
-                    called |= parens == 0 && braces == 0;
-                }
-                ";" if braces == 0 => {
-                    parens = 0;
-                    if called && words >= 2 && !assigned && !typedef && self.old_style(j, end) {
-                        continue;
-                    }
-                    break;
-                }
-                "=" if braces == 0 && parens == 0 => assigned = true,
-                "typedef" if braces == 0 => typedef = true,
-                "struct" | "union" | "enum" if braces == 0 && parens == 0 => tag = true,
-                // `struct S f(…) {`: the tag's braces would come before any parenthesis.
-                _ => {}
-            }
-            if braces == 0 && parens == 0 {
-                if text == ")" {
-                    tag = false;
-                    words = 0;
-                } else if t.kind == Kind::Ident {
-                    words += 1;
-                }
-            }
-        }
-        reject_end(&mut f, piece, j.min(end));
-        f.missing = braces;
-        if parens > 0 && f.broken.is_none() {
-            f.broken = Some((RejectKind::Syntax, "a parenthesis is not closed".into()));
-        }
-        f.next = j;
-        f
-    }
-
-    /// Whether what follows are declarations of parameters and then a body.
-    fn old_style(&self, from: usize, end: usize) -> bool {
-        for j in from..end.min(from + 200) {
-            match (self.tokens[j].kind, self.token(j)) {
-                (_, "{") => return true,
-                (Kind::Ident | Kind::Number, _) | (_, "*" | "," | ";" | "[" | "]") => {}
-                _ => return false,
-            }
-        }
-        false
-    }
-
-    /// Whether a function's definition seems to start at `k`: `words name(…) {`.
-    fn starts_function(&self, k: usize, end: usize) -> bool {
-        let mut j = k;
-        let mut words = 0;
-        while j < end {
-            let Some(t) = self.tokens.get(j) else { return false };
-            match (t.kind, self.token(j)) {
-                (
-                    Kind::Ident,
-                    "else" | "return" | "case" | "goto" | "do" | "if" | "for" | "while" | "switch" | "sizeof",
-                ) => return false,
-                (Kind::Ident, _) => words += 1,
-                (Kind::Punct, "*") => {}
-                (Kind::Punct, "(") => break,
-                _ => return false,
-            }
-            j += 1;
-        }
-        if words < 2 {
-            return false;
-        }
-        let mut open = 0usize;
-        while j < end {
-            match self.token(j) {
-                "(" => open += 1,
-                ")" => {
-                    open = open.saturating_sub(1);
-                    if open == 0 {
-                        return self.token(j + 1) == "{";
-                    }
-                }
-                ";" | "{" | "}" => return false,
-                _ => {}
-            }
-            j += 1;
-        }
-        false
-    }
-
-    /// A directive inside an item.
-    fn directive_inside(&mut self, k: usize, f: &mut Found, braces: &mut usize) -> usize {
-        if let Line::Define(n, _) | Line::Undef(n) = self.line(k) {
-            if f.macros.is_none() {
-                f.macros = Some(self.macros.clone());
-            }
-            let way = self.inside(k);
-            if let Some(state) = self.macros.get(&n) {
-                f.pieces.push(Piece::Set(n, state.clone()));
-            }
-            return match way {
-                Way::On(j) => j,
-                Way::Unknown => k + 1,
-            };
-        }
-        match self.inside(k) {
-            Way::On(j) => j,
-            Way::Unknown => self.unknown_inside(k, f, braces),
-        }
-    }
-
-    /// A conditional inside an item whose condition is not known: a gap, if the arms leave no brace open.
-    fn unknown_inside(&mut self, k: usize, f: &mut Found, braces: &mut usize) -> usize {
-        let Some(&Arm { end: endif, .. }) = self.arms.get(&k) else { return k + 1 };
-        let head: Arc<str> = self.token(k).split_whitespace().collect::<Vec<_>>().join(" ").into();
-        let reason: Arc<str> = format!("the condition `{head}` is not known here").into();
-        let last = self.tokens.get(endif).or(self.tokens.last()).map_or(0, |t| t.end);
-        let span = Span { start: self.tokens[k].start, end: last };
-        let (mut at, mut first) = (k, None);
-        let mut anything = false;
-        while let Some(&Arm { next, .. }) = self.arms.get(&at) {
-            let mut net = 0isize;
-            let mut lowest = 0isize;
-            for j in at + 1..next.min(self.tokens.len()) {
-                if self.tokens[j].kind == Kind::Directive {
-                    if let Line::Define(n, _) | Line::Undef(n) = self.line(j) {
-                        if f.macros.is_none() {
-                            f.macros = Some(self.macros.clone());
-                        }
-                        let state = MacroState::Unknown(reason.clone());
-                        self.macros.set(n.clone(), state.clone());
-                        f.pieces.push(Piece::Set(n, state));
-                    }
-                    continue;
-                }
-                anything = true;
-                match self.token(j) {
-                    "{" | "(" => net += 1,
-                    "}" | ")" => net -= 1,
-                    _ => {}
-                }
-                lowest = lowest.min(net);
-            }
-            if net != 0 || lowest < 0 {
-                let why: Arc<str> = format!("{reason}, and its arms do not hold whole statements").into();
-                f.broken = Some((RejectKind::Conditional, why));
-            }
-            first.get_or_insert(net);
-            at = next;
-            if at >= endif {
-                break;
-            }
-        }
-        *braces = (*braces as isize + first.unwrap_or(0)).max(0) as usize;
-        let whole: Arc<str> = self.text.get(span.range()).unwrap_or("").into();
-        self.link(("arms", whole));
-        if anything {
-            f.pieces.push(Piece::Reject(RejectKind::Conditional, reason, span));
-        }
-        f.end = f.end.max(last as usize);
-        endif + 1
-    }
-
     /// Lowers an item, or takes it from the memo.
     fn take(&mut self, f: Found) {
         let span = Span::new(f.start, f.end);
@@ -619,53 +394,169 @@ impl Walk<'_> {
         // The chain runs on through the item's own directives while it is found; `found_in` stands for all of that.
         let found_in = hash((self.chain, self.conditional.is_some(), f.missing, f.broken.is_some()));
         let key = (found_in, text_hash);
-        let mut hit = self.fresh.get(&key).map(|e| (e.item.clone(), e.exports.clone()));
-        if hit.is_none() {
-            if let Some(e) = self.old.remove(&key).filter(|e| *e.text == *text) {
-                hit = Some((e.item.clone(), e.exports.clone()));
-                self.fresh.insert(key, e);
-            }
-        }
-        let (mut item, exports) = match hit {
-            Some(h) => h,
-            None => {
-                let source = Source {
-                    text: self.text,
-                    tokens: self.tokens,
-                    pieces: &f.pieces,
-                    span,
-                    salt: text_hash,
-                    missing: f.missing,
-                    broken: f.broken.clone(),
-                };
-                let macros = f.macros.as_ref().unwrap_or(&self.macros);
-                let l = c::lower_item(&source, self.language, macros, &self.env, self.marks, self.parser);
-                let item = Item {
-                    span,
-                    kind: l.kind,
-                    name: l.name,
-                    body: Arc::new(l.body),
-                    is_kernel: l.is_kernel,
-                    is_device: l.is_device,
-                    is_host: l.is_host,
-                    is_static: l.is_static,
-                    launch_bounds: l.launch_bounds,
-                };
-                let exports: Arc<[Export]> = l.exports.into();
-                self.fresh
-                    .insert(key, Entry { text: text.into(), item: item.clone(), exports: exports.clone() });
-                (item, exports)
-            }
-        };
-        item.span = span;
+        let number = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         // What those after it can see of it.
-        let seen = match (item.kind, f.body) {
-            (ItemKind::Function, Some(body)) => self.text.get(f.start..body).unwrap_or(text),
-            _ => text,
+        let head = f.body.filter(|_| f.broken.is_none());
+        let seen = match head {
+            Some(body) => self.text.get(f.start..body).unwrap_or(text),
+            None => text,
         };
         let seen = hash(("item", seen));
         self.link(seen);
-        self.env.add(&item.body, &exports, self.conditional.as_ref());
-        self.unit.items.push(item);
+        let left = match self.old.remove(&key).filter(|e| *e.text == *text) {
+            Some(mut e) => {
+                e.item.span = span;
+                let left = e.left.clone();
+                self.slots.push(Slot::Done(e.item.clone()));
+                self.fresh.insert(key, e);
+                left
+            }
+            None => {
+                let macros = f.macros.as_ref().unwrap_or(&self.macros).clone();
+                let l = self.lower(&f, &macros, number, head.is_some());
+                let left = Left { exports: l.exports.as_slice().into(), body: Arc::new(l.body) };
+                if head.is_some() {
+                    self.slots.push(Slot::Todo(Box::new(Job {
+                        found: f,
+                        macros,
+                        number,
+                        key,
+                        left: left.clone(),
+                    })));
+                } else {
+                    let item = Item {
+                        span,
+                        kind: l.kind,
+                        name: l.name,
+                        body: left.body.clone(),
+                        is_kernel: l.is_kernel,
+                        is_device: l.is_device,
+                        is_host: l.is_host,
+                        is_static: l.is_static,
+                        launch_bounds: l.launch_bounds,
+                    };
+                    self.slots.push(Slot::Done(item.clone()));
+                    let entry = Entry { text: text.into(), item, left: left.clone() };
+                    self.fresh.insert(key, entry);
+                }
+                left
+            }
+        };
+        self.env.add(number, &left.body, &left.exports, self.conditional.as_ref());
+    }
+
+    /// Lowers an item, or a function's header only.
+    fn lower(&mut self, f: &Found, macros: &Macros, number: u32, header: bool) -> Lowered {
+        let pieces = if header { f.header(self.tokens) } else { f.pieces.clone() };
+        let source = source(self.text, self.tokens, f, &pieces, header);
+        let view = self.env.before(number);
+        c::lower_item(&source, self.language, macros, view, self.marks, self.parser)
+    }
+
+    /// Lowers the functions still to be lowered, on several threads where there are many, and puts all items in order.
+    fn finish(mut self) -> FxHashMap<(u64, u64), Entry> {
+        let slots = std::mem::take(&mut self.slots);
+        let jobs: Vec<&Job> = slots
+            .iter()
+            .filter_map(|s| match s {
+                Slot::Todo(j) => Some(&**j),
+                Slot::Done(_) => None,
+            })
+            .collect();
+        let run = |job: &Job, parser: &mut tree_sitter::Parser| {
+            let source = source(self.text, self.tokens, &job.found, &job.found.pieces, false);
+            let view = self.env.before(job.number);
+            c::lower_item(&source, self.language, &job.macros, view, self.marks, parser)
+        };
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = threads.min(MAX_THREADS).min(jobs.len() / JOBS_PER_THREAD);
+        let mut results: Vec<Option<Lowered>> = Vec::new();
+        results.resize_with(jobs.len(), || None);
+        if threads > 1 {
+            let next = AtomicUsize::new(0);
+            let work = || {
+                let mut parser = tree_sitter::Parser::new();
+                let mut done = Vec::new();
+                if parser.set_language(&tree_sitter_c::LANGUAGE.into()).is_err() {
+                    return done;
+                }
+                loop {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(k) else { return done };
+                    done.push((k, run(job, &mut parser)));
+                }
+            };
+            std::thread::scope(|scope| {
+                let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+                for handle in handles {
+                    match handle.join() {
+                        Ok(done) => {
+                            for (k, l) in done {
+                                if let Some(slot) = results.get_mut(k) {
+                                    *slot = Some(l);
+                                }
+                            }
+                        }
+                        // A panic is this request's, as it would be on one thread.
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    }
+                }
+            });
+        }
+        for (job, slot) in jobs.iter().zip(&mut results) {
+            if slot.is_none() {
+                *slot = Some(run(job, self.parser));
+            }
+        }
+        let mut results = results.into_iter().flatten();
+        for slot in slots {
+            let item = match slot {
+                Slot::Done(item) => item,
+                Slot::Todo(job) => {
+                    let Some(l) = results.next() else { continue };
+                    let span = Span::new(job.found.start, job.found.end);
+                    let item = Item {
+                        span,
+                        kind: l.kind,
+                        name: l.name,
+                        body: Arc::new(l.body),
+                        is_kernel: l.is_kernel,
+                        is_device: l.is_device,
+                        is_host: l.is_host,
+                        is_static: l.is_static,
+                        launch_bounds: l.launch_bounds,
+                    };
+                    let entry = Entry {
+                        text: self.text.get(span.range()).unwrap_or("").into(),
+                        item: item.clone(),
+                        left: job.left,
+                    };
+                    self.fresh.insert(job.key, entry);
+                    item
+                }
+            };
+            self.unit.items.push(item);
+        }
+        self.fresh
+    }
+}
+
+fn source<'a>(
+    text: &'a str,
+    tokens: &'a [Token],
+    f: &'a Found,
+    pieces: &'a [crate::pp::Piece],
+    header: bool,
+) -> Source<'a> {
+    let span = Span::new(f.start, f.end);
+    Source {
+        text,
+        tokens,
+        pieces,
+        span,
+        salt: hash(text.get(span.range()).unwrap_or("")),
+        header,
+        missing: f.missing,
+        broken: f.broken.clone(),
     }
 }

@@ -220,3 +220,29 @@ fn a_long_table_is_not_looked_into() {
     assert!(u.items[0].body.len() < 100);
     assert_eq!(u.items.len(), 2);
 }
+
+#[test]
+fn many_functions_give_the_same_on_many_threads() {
+    let functions = |n: usize| -> String {
+        (0..n)
+            .map(|k| {
+                format!(
+                    "#define K{k} {k}\ntypedef int t{k};\nt{k} f{k}(t{k} x) {{ return f{}(x) + K{k}; }}\n",
+                    k / 2
+                )
+            })
+            .collect()
+    };
+    let text = functions(100);
+    let all = dump(&fresh(Language::C, &text));
+    assert_eq!(all, dump(&fresh(Language::C, &text)));
+    // Few at a time: one thread.
+    let options = Options::default();
+    let mut memo = Memo::new();
+    let mut stepped = String::new();
+    for n in (0..=100).step_by(10) {
+        let parsed = Parsed::parse(Language::C, functions(n));
+        stepped = dump(&lower(&parsed, &options, &mut memo));
+    }
+    assert_eq!(all, stepped);
+}

@@ -38,57 +38,36 @@ pub(crate) struct EnvName {
     pub what: Exported,
 }
 
+/// All names of file scope, each with the items that declare it, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Env {
-    pub names: FxHashMap<Arc<str>, EnvName>,
-    pub tags: FxHashMap<Arc<str>, EnvName>,
+    names: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
+    tags: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
 }
 
-impl Env {
-    /// Adds what an item leaves. `conditional`: it stands in an arm of a condition that is not known, for that reason.
-    pub(crate) fn add(&mut self, body: &Arc<Body>, exports: &[Export], conditional: Option<&Arc<str>>) {
-        for e in exports {
-            let is_tag = matches!(e.what, Exported::Tag(_));
-            let map = if is_tag { &mut self.tags } else { &mut self.names };
-            let mut what = e.what.clone();
-            if let Some(old) = map.get(&e.name) {
-                if let (Exported::Tag(ExportedTag::Record(r)), Exported::Tag(ExportedTag::Record(o))) =
-                    (&what, &old.what)
-                {
-                    // A mention without members does not undo a definition.
-                    if body.types.record(*r).fields.is_none() && old.body.types.record(*o).fields.is_some() {
-                        continue;
-                    }
-                }
-                if let (
-                    Exported::Variable { defined, ty, .. },
-                    Exported::Variable { defined: before, ty: t, .. },
-                ) = (&mut what, &old.what)
-                {
-                    *defined |= *before;
-                    // `extern int a[];` after `int a[10];` does not take the length away.
-                    let open = |b: &Body, t: TypeId| {
-                        matches!(b.types.kind(t), term::TypeKind::Array { len: term::Len::Unknown, .. })
-                    };
-                    if open(body, *ty) && !open(&old.body, *t) {
-                        continue;
-                    }
-                }
-                let harmless =
-                    matches!((&what, &old.what), (Exported::Function { .. }, Exported::Function { .. }));
-                if let Some(reason) = conditional.filter(|_| !harmless) {
-                    let words = format!("`{}` is declared differently: {reason}", e.name);
-                    what = Exported::Unknown(RejectKind::Conditional, words.into());
-                }
-            }
-            let body = body.clone();
-            map.insert(e.name.clone(), EnvName { body, what });
-        }
+/// The names as an item sees them: those of the items before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    env: &'a Env,
+    item: u32,
+}
+
+impl<'a> View<'a> {
+    fn find(self, map: &'a FxHashMap<Arc<str>, Vec<(u32, EnvName)>>, name: &str) -> Option<&'a EnvName> {
+        let all = map.get(name)?;
+        let k = all.partition_point(|(item, _)| *item < self.item);
+        all.get(k.checked_sub(1)?).map(|(_, e)| e)
+    }
+    pub(crate) fn name(self, name: &str) -> Option<&'a EnvName> {
+        self.find(&self.env.names, name)
+    }
+    pub(crate) fn tag(self, name: &str) -> Option<&'a EnvName> {
+        self.find(&self.env.tags, name)
     }
 
     /// Whether a name is a type's, here.
-    pub(crate) fn is_type(&self, name: &str, language: Language) -> bool {
-        match self.names.get(name) {
+    pub(crate) fn is_type(self, name: &str, language: Language) -> bool {
+        match self.name(name) {
             Some(e) => matches!(e.what, Exported::Typedef(_)),
             None => {
                 !matches!(name, "char" | "short" | "int" | "long" | "float" | "double" | "void" | "bool")
@@ -96,4 +75,68 @@ impl Env {
             }
         }
     }
+}
+
+impl Env {
+    /// The names that the item of this number sees.
+    pub(crate) fn before(&self, item: u32) -> View<'_> {
+        View { env: self, item }
+    }
+
+    /// Adds what an item leaves. `conditional`: it stands in an arm of a condition that is not known, for that reason.
+    pub(crate) fn add(
+        &mut self,
+        item: u32,
+        body: &Arc<Body>,
+        exports: &[Export],
+        conditional: Option<&Arc<str>>,
+    ) {
+        for e in exports {
+            let is_tag = matches!(e.what, Exported::Tag(_));
+            let map = if is_tag { &mut self.tags } else { &mut self.names };
+            let all = map.entry(e.name.clone()).or_default();
+            let what = match all.last() {
+                Some((_, old)) => match merged(e, body, old, conditional) {
+                    Some(what) => what,
+                    None => continue,
+                },
+                None => e.what.clone(),
+            };
+            let entry = EnvName { body: body.clone(), what };
+            match all.last_mut() {
+                Some((at, last)) if *at == item => *last = entry,
+                _ => all.push((item, entry)),
+            }
+        }
+    }
+}
+
+/// A declaration after an earlier one; `None` where the earlier one says more.
+fn merged(e: &Export, body: &Body, old: &EnvName, conditional: Option<&Arc<str>>) -> Option<Exported> {
+    let mut what = e.what.clone();
+    if let (Exported::Tag(ExportedTag::Record(r)), Exported::Tag(ExportedTag::Record(o))) = (&what, &old.what)
+    {
+        // A mention without members does not undo a definition.
+        if body.types.record(*r).fields.is_none() && old.body.types.record(*o).fields.is_some() {
+            return None;
+        }
+    }
+    if let (Exported::Variable { defined, ty, .. }, Exported::Variable { defined: before, ty: t, .. }) =
+        (&mut what, &old.what)
+    {
+        *defined |= *before;
+        // `extern int a[];` after `int a[10];` does not take the length away.
+        let open = |b: &Body, t: TypeId| {
+            matches!(b.types.kind(t), term::TypeKind::Array { len: term::Len::Unknown, .. })
+        };
+        if open(body, *ty) && !open(&old.body, *t) {
+            return None;
+        }
+    }
+    let harmless = matches!((&what, &old.what), (Exported::Function { .. }, Exported::Function { .. }));
+    if let Some(reason) = conditional.filter(|_| !harmless) {
+        let words = format!("`{}` is declared differently: {reason}", e.name);
+        what = Exported::Unknown(RejectKind::Conditional, words.into());
+    }
+    Some(what)
 }

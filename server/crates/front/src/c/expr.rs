@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use base::Span;
 use term::{BinOp, IntKind, Len, Op, Quals, RejectKind, Storage, TermId, TypeId, TypeKind, UnOp};
 use tree_sitter::Node;
 
-use crate::c::{literal, names, render, Entity, Lower, MAX_CHAIN, MAX_DEPTH};
+use crate::c::fields::part_of;
+use crate::c::{literal, Lower, MAX_CHAIN, MAX_DEPTH};
 use crate::Language;
 
 fn binary_op(text: &str) -> Option<BinOp> {
@@ -26,28 +26,28 @@ impl Lower<'_> {
         t
     }
 
-    fn field<'t>(&self, node: Node<'t>, name: &str) -> Option<Node<'t>> {
-        node.child_by_field_name(name)
+    pub(super) fn field<'t>(&self, node: Node<'t>, name: &str) -> Option<Node<'t>> {
+        part_of(node, name)
     }
 
-    fn part(&mut self, node: Node<'_>, name: &str) -> TermId {
+    pub(super) fn part(&mut self, node: Node<'_>, name: &str) -> TermId {
         match self.field(node, name) {
             Some(n) => self.expr(n),
             None => self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]),
         }
     }
 
-    fn ty(&self, id: TermId) -> TypeId {
+    pub(super) fn ty(&self, id: TermId) -> TypeId {
         self.b.get(id).ty
     }
 
     /// The type of an expression's value: unqualified.
-    fn rvalue(&mut self, ty: TypeId) -> TypeId {
+    pub(super) fn rvalue(&mut self, ty: TypeId) -> TypeId {
         self.b.types.with_quals(ty, Quals::default())
     }
 
     /// As `rvalue`, and arrays are pointers to their first elements.
-    fn decayed(&mut self, ty: TypeId) -> TypeId {
+    pub(super) fn decayed(&mut self, ty: TypeId) -> TypeId {
         match *self.b.types.kind(ty) {
             TypeKind::Array { of, .. } => self.b.types.pointer(of),
             TypeKind::Function { .. } => self.b.types.pointer(ty),
@@ -55,11 +55,11 @@ impl Lower<'_> {
         }
     }
 
-    fn is_pointer(&self, ty: TypeId) -> bool {
+    pub(super) fn is_pointer(&self, ty: TypeId) -> bool {
         matches!(self.b.types.kind(ty), TypeKind::Pointer { .. } | TypeKind::Array { .. })
     }
 
-    fn expr_inner(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn expr_inner(&mut self, node: Node<'_>) -> TermId {
         match node.kind() {
             "identifier" => self.name(node),
             "number_literal" | "char_literal" => self.number(node),
@@ -119,7 +119,7 @@ impl Lower<'_> {
         }
     }
 
-    fn number(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn number(&mut self, node: Node<'_>) -> TermId {
         let text = self.text(node);
         if let Some((v, k)) = literal::integer(text, self.language) {
             let ty = self.b.types.int(k);
@@ -132,7 +132,7 @@ impl Lower<'_> {
         self.reject(RejectKind::Unsupported, "this constant's value is not understood", node, vec![])
     }
 
-    fn string(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn string(&mut self, node: Node<'_>) -> TermId {
         let mut out = String::new();
         let mut ok = true;
         if node.kind() == "string_literal" {
@@ -163,7 +163,7 @@ impl Lower<'_> {
     }
 
     /// `a + b - c …`: the left spine is walked, not recursed into.
-    fn binary_chain(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn binary_chain(&mut self, node: Node<'_>) -> TermId {
         let mut spine = vec![node];
         let mut at = node;
         while let Some(left) = self.field(at, "left").filter(|l| l.kind() == "binary_expression") {
@@ -194,7 +194,13 @@ impl Lower<'_> {
 
     /// `(name) - x` where nothing is known of `name`: perhaps a cast to a type of a header that was not read. In CUDA
     /// `f < n > (x)` may be a template's call.
-    fn suspicious(&mut self, whole: Node<'_>, node: Node<'_>, op: BinOp, left: TermId) -> Option<TermId> {
+    pub(super) fn suspicious(
+        &mut self,
+        whole: Node<'_>,
+        node: Node<'_>,
+        op: BinOp,
+        left: TermId,
+    ) -> Option<TermId> {
         let unknown = |this: &Self, id: TermId| match this.b.get(id).op {
             Op::Sym(s) => matches!(this.b.symbols[s].storage, Storage::Undeclared),
             _ => false,
@@ -233,18 +239,18 @@ impl Lower<'_> {
         None
     }
 
-    fn binary(&mut self, node: Node<'_>, op: BinOp, left: TermId, right: TermId) -> TermId {
+    pub(super) fn binary(&mut self, node: Node<'_>, op: BinOp, left: TermId, right: TermId) -> TermId {
         let (l, r) = (self.ty(left), self.ty(right));
         let ty = self.binary_type(op, l, r);
         self.term(Op::Binary(op), [left, right], ty, node)
     }
 
-    fn truth(&mut self) -> TypeId {
+    pub(super) fn truth(&mut self) -> TypeId {
         let kind = if self.language == Language::Cuda { IntKind::Bool } else { IntKind::Int };
         self.b.types.int(kind)
     }
 
-    fn binary_type(&mut self, op: BinOp, l: TypeId, r: TypeId) -> TypeId {
+    pub(super) fn binary_type(&mut self, op: BinOp, l: TypeId, r: TypeId) -> TypeId {
         if op.is_comparison() || op.is_logical() {
             return self.truth();
         }
@@ -267,14 +273,14 @@ impl Lower<'_> {
     }
 
     /// The pointer type of an address computed from this one: no promise of a declared length goes with it.
-    fn plain_pointer(&mut self, ty: TypeId) -> TypeId {
+    pub(super) fn plain_pointer(&mut self, ty: TypeId) -> TypeId {
         match self.b.types.element(ty) {
             Some(e) => self.b.types.pointer(e),
             None => self.unknown(),
         }
     }
 
-    fn promoted(&mut self, ty: TypeId) -> TypeId {
+    pub(super) fn promoted(&mut self, ty: TypeId) -> TypeId {
         if let Some(k) = self.b.types.as_int(ty) {
             return self.b.types.int(k.promoted());
         }
@@ -284,7 +290,7 @@ impl Lower<'_> {
         self.unknown()
     }
 
-    fn unary(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn unary(&mut self, node: Node<'_>) -> TermId {
         let op = match self.field(node, "operator").map(|o| self.text(o)) {
             Some("-") => UnOp::Neg,
             Some("+") => UnOp::Plus,
@@ -298,7 +304,7 @@ impl Lower<'_> {
         self.term(Op::Unary(op), [a], ty, node)
     }
 
-    fn pointer_expression(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn pointer_expression(&mut self, node: Node<'_>) -> TermId {
         let address = self.field(node, "operator").is_some_and(|o| self.text(o) == "&");
         let a = self.part(node, "argument");
         let t = self.ty(a);
@@ -325,7 +331,7 @@ impl Lower<'_> {
         self.term(Op::Deref, [a], ty, node)
     }
 
-    fn update(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn update(&mut self, node: Node<'_>) -> TermId {
         let (Some(operator), Some(argument)) = (self.field(node, "operator"), self.field(node, "argument"))
         else {
             return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
@@ -338,7 +344,7 @@ impl Lower<'_> {
         self.term(Op::Step { delta, prefix }, [a], ty, node)
     }
 
-    fn assignment(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn assignment(&mut self, node: Node<'_>) -> TermId {
         let left = self.part(node, "left");
         let right = self.part(node, "right");
         let t = self.ty(left);
@@ -356,7 +362,7 @@ impl Lower<'_> {
         }
     }
 
-    fn conditional(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn conditional(&mut self, node: Node<'_>) -> TermId {
         if self.field(node, "consequence").is_none() {
             return self.reject(RejectKind::Unsupported, "`a ?: b` is not followed", node, vec![]);
         }
@@ -369,7 +375,7 @@ impl Lower<'_> {
     }
 
     /// C11 6.5.15p5, p6.
-    fn common(&mut self, a: TermId, x: TypeId, b: TermId, y: TypeId) -> TypeId {
+    pub(super) fn common(&mut self, a: TermId, x: TypeId, b: TermId, y: TypeId) -> TypeId {
         if let Some(t) = self.b.types.operation_type(BinOp::Add, x, y) {
             return t;
         }
@@ -399,7 +405,7 @@ impl Lower<'_> {
         }
     }
 
-    fn cast(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn cast(&mut self, node: Node<'_>) -> TermId {
         let Some(t) = self.field(node, "type") else {
             return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
         };
@@ -412,7 +418,7 @@ impl Lower<'_> {
         self.term(Op::Cast, [a], ty, node)
     }
 
-    fn subscript(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn subscript(&mut self, node: Node<'_>) -> TermId {
         let mut base = self.part(node, "argument");
         let mut index = match self.field(node, "index").or_else(|| node.named_child(1)) {
             Some(n) => self.expr(n),
@@ -430,7 +436,7 @@ impl Lower<'_> {
         self.term(Op::Index, [base, index], ty, node)
     }
 
-    fn member(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn member(&mut self, node: Node<'_>) -> TermId {
         let base = self.part(node, "argument");
         let arrow = self.field(node, "operator").is_some_and(|o| self.text(o) == "->");
         let name: Arc<str> = self.field(node, "field").map_or("", |f| self.text(f)).into();
@@ -458,146 +464,7 @@ impl Lower<'_> {
         self.term(Op::Member { field: name, arrow }, [base], ty, node)
     }
 
-    fn arguments(&mut self, node: Node<'_>) -> Vec<TermId> {
-        let mut out = Vec::new();
-        let Some(list) = self.field(node, "arguments") else { return out };
-        let mut cursor = list.walk();
-        for child in list.named_children(&mut cursor) {
-            let t = if child.kind() == "compound_statement" {
-                self.reject(RejectKind::Macro, "a block as an argument is not followed", child, vec![])
-            } else {
-                self.expr(child)
-            };
-            out.push(t);
-        }
-        for &t in &out {
-            self.escape(t);
-        }
-        out
-    }
-
-    fn returned(&self, ty: TypeId) -> Option<TypeId> {
-        match self.b.types.kind(ty) {
-            TypeKind::Function { ret, .. } => Some(*ret),
-            TypeKind::Pointer { to, .. } => match self.b.types.kind(*to) {
-                TypeKind::Function { ret, .. } => Some(*ret),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    fn call(&mut self, node: Node<'_>) -> TermId {
-        let Some(function) = self.field(node, "function") else {
-            return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
-        };
-        if function.kind() == "call_expression" {
-            let launch = self.field(function, "function");
-            if launch.is_some_and(|f| self.text(f) == render::LAUNCH) {
-                return self.launch(node, function);
-            }
-        }
-        if function.kind() == "identifier" {
-            // A constructor's text is its type; what stands for it in the rendered text tells it apart.
-            if self.r.text.get(function.byte_range()) == Some(render::VECTOR_CALL) {
-                return self.construct(node, function);
-            }
-            return self.named_call(node, function);
-        }
-        let callee = self.expr(function);
-        let args = self.arguments(node);
-        if function.kind() == "parenthesized_expression" {
-            if let Op::Sym(s) = self.b.get(callee).op {
-                if self.b.symbols[s].storage == Storage::Undeclared {
-                    let reason = "a name in parentheses that is declared nowhere here may be a type";
-                    let mut all = vec![callee];
-                    all.extend(args);
-                    return self.reject(RejectKind::Unsupported, reason, node, all);
-                }
-            }
-        }
-        self.finish_call(node, callee, args)
-    }
-
-    fn finish_call(&mut self, node: Node<'_>, callee: TermId, args: Vec<TermId>) -> TermId {
-        let t = self.ty(callee);
-        let ty = match self.returned(t) {
-            Some(r) => self.rvalue(r),
-            None => self.unknown(),
-        };
-        let mut all = vec![callee];
-        all.extend(args);
-        self.term(Op::Call, all, ty, node)
-    }
-
-    fn named_call(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {
-        let name = self.text(function);
-        let args = self.arguments(node);
-        if self.lookup(name).is_none() && self.gap_index(name).is_none() {
-            let types: Vec<TypeId> = args.iter().map(|&a| self.ty(a)).collect();
-            if name == "__builtin_expect" && args.len() == 2 {
-                let long = self.b.types.int(IntKind::Long);
-                return self.term(Op::Cast, [args[0]], long, node);
-            }
-            if let Some(s) = self.library_function(name, Some(&types)) {
-                let ty = self.b.symbols[s].ty;
-                let callee = self.term(Op::Sym(s), [], ty, function);
-                return self.finish_call(node, callee, args);
-            }
-            if names::looks_like_macro(name) {
-                let reason = format!("`{name}` may be a macro of a header that was not read");
-                return self.reject(RejectKind::Macro, &reason, node, args);
-            }
-        }
-        if matches!(self.lookup(name), Some(Entity::Typedef(_))) {
-            let reason = format!("`{name}` is a type, not a function");
-            return self.reject(RejectKind::Unsupported, &reason, node, args);
-        }
-        let callee = self.name(function);
-        self.finish_call(node, callee, args)
-    }
-
-    fn gap_index(&self, name: &str) -> Option<usize> {
-        name.strip_prefix(crate::pp::GAP)?.parse().ok()
-    }
-
-    /// `dim3(a, b)`
-    fn construct(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {
-        let name = self.text(function);
-        let args = self.arguments(node);
-        let Some(ret) = self.known_type(name) else {
-            return self.reject(RejectKind::Unsupported, "this constructor is not followed", node, args);
-        };
-        let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
-        let key = format!("{name}(");
-        let symbol = match self.outside.get(key.as_str()) {
-            Some(&s) => s,
-            None => {
-                let s = self.outside_symbol(&key, fty, Storage::Builtin);
-                self.b.symbols[s].name = name.into();
-                s
-            }
-        };
-        let callee = self.term(Op::Sym(symbol), [], fty, function);
-        self.finish_call(node, callee, args)
-    }
-
-    /// `k<<<grid, block, shared, stream>>>(…)`
-    fn launch(&mut self, node: Node<'_>, configuration: Node<'_>) -> TermId {
-        let mut parts = self.arguments(configuration);
-        if parts.len() < 3 || parts.len() > 5 {
-            return self.reject(RejectKind::Unsupported, "this launch is not understood", node, parts);
-        }
-        let void = self.b.types.void();
-        let end = parts.last().map_or(0, |&p| self.b.span(p).end as usize);
-        while parts.len() < 5 {
-            parts.push(self.b.term(Op::Empty, [], void, Span::new(end, end)));
-        }
-        parts.extend(self.arguments(node));
-        self.term(Op::Launch, parts, void, node)
-    }
-
-    fn sizeof(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn sizeof(&mut self, node: Node<'_>) -> TermId {
         let ulong = self.b.types.int(IntKind::ULong);
         if let Some(t) = self.field(node, "type") {
             let ty = self.type_name(t);

@@ -2,12 +2,15 @@
 //!
 //! Deliberately absent: anything between items but the [`Env`] that earlier ones left behind.
 
+mod call;
 mod decl;
 pub(crate) mod env;
 mod expr;
+mod fields;
 pub(crate) mod known;
 pub(crate) mod literal;
 mod names;
+mod records;
 mod render;
 mod stmt;
 mod values;
@@ -21,7 +24,8 @@ use term::{
 };
 use tree_sitter::Node;
 
-use crate::c::env::{Env, Export, Exported};
+use crate::c::env::{Export, Exported, View};
+use crate::c::fields::part_of;
 use crate::c::render::Rendered;
 use crate::lex::Token;
 use crate::marks::Mark;
@@ -41,6 +45,8 @@ pub(crate) struct Source<'a> {
     pub span: Span,
     /// Names what is anonymous in this item.
     pub salt: u64,
+    /// Only a function's header, to be read as a declaration.
+    pub header: bool,
     /// Closing braces that the text lacks.
     pub missing: usize,
     /// Why the item as a whole cannot be understood.
@@ -84,7 +90,7 @@ struct Scope {
 
 struct Lower<'a> {
     b: BodyBuilder,
-    env: &'a Env,
+    env: View<'a>,
     language: Language,
     r: &'a Rendered,
     gaps: &'a [Gap],
@@ -108,14 +114,16 @@ pub(crate) fn lower_item(
     source: &Source<'_>,
     language: Language,
     macros: &Macros,
-    env: &Env,
+    env: View<'_>,
     marks: &FxHashMap<u32, Mark>,
     parser: &mut tree_sitter::Parser,
 ) -> Lowered {
     let mut expander = Expander::new(macros, source.text);
     let tokens = expander.item(source.tokens, source.pieces);
     let is_type = |name: &str| env.is_type(name, language);
-    let rendered = render::render(&tokens, source.text, language, &is_type, &mut expander, source.missing);
+    let (text, count) = if source.header { (";", 1) } else { ("}", source.missing) };
+    let closing = render::Closing { text, count };
+    let rendered = render::render(&tokens, source.text, language, &is_type, &mut expander, closing);
     drop(tokens);
     let gaps = std::mem::take(&mut expander.rejects);
     let tree = if source.broken.is_some() { None } else { parser.parse(&rendered.text, None) };
@@ -323,9 +331,7 @@ impl<'a> Lower<'a> {
             let root = this.program(vec![r], whole);
             (ItemKind::Function, name, root, false)
         };
-        let (Some(declarator), Some(body)) =
-            (node.child_by_field_name("declarator"), node.child_by_field_name("body"))
-        else {
+        let (Some(declarator), Some(body)) = (part_of(node, "declarator"), part_of(node, "body")) else {
             return rejected(self, RejectKind::Syntax, "the function's header is not understood", "".into());
         };
         let name: Arc<str> = decl::declared_name(declarator).map_or("", |n| self.text(n)).into();
@@ -403,7 +409,7 @@ impl<'a> Lower<'a> {
         let reason: Arc<str> = format!("the declaration of `{name}` was not understood").into();
         if self.file_scope() {
             // What was known before stays: a stray word does not undo it.
-            if self.env.names.contains_key(&name) {
+            if self.env.name(&name).is_some() {
                 return;
             }
             self.exports.push(Export {

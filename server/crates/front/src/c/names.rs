@@ -75,7 +75,7 @@ impl Lower<'_> {
         if let Some(&s) = self.outside.get(name) {
             return Some(Entity::Symbol(s));
         }
-        let e = self.env.names.get(name)?;
+        let e = self.env.name(name)?;
         let (body, what) = (e.body.clone(), e.what.clone());
         Some(match what {
             Exported::Typedef(t) => Entity::Typedef(self.import(&body, t)),
@@ -326,7 +326,7 @@ impl Lower<'_> {
                 return Some(*t);
             }
         }
-        let e = self.env.tags.get(name)?;
+        let e = self.env.tag(name)?;
         let body = e.body.clone();
         match e.what {
             Exported::Tag(ExportedTag::Record(r)) => Some(Tag::Record(self.import_record(&body, r))),
@@ -370,7 +370,7 @@ impl Lower<'_> {
             return r;
         }
         // The definition may stand in another item than the use.
-        let (body, record) = match self.env.tags.get(&name) {
+        let (body, record) = match self.env.tag(&name) {
             Some(e) => match e.what {
                 Exported::Tag(ExportedTag::Record(r)) if e.body.types.record(r).fields.is_some() => {
                     (e.body.clone(), r)

@@ -90,14 +90,21 @@ struct Render<'a, 'e> {
     depth: usize,
 }
 
-/// Renders an item's tokens; `missing` closing braces are added.
+/// What an item's text lacks at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closing {
+    pub text: &'static str,
+    pub count: usize,
+}
+
+/// Renders an item's tokens, and what closes them.
 pub(crate) fn render(
     tokens: &[PToken],
     source: &str,
     language: Language,
     is_type: &dyn Fn(&str) -> bool,
     expander: &mut Expander<'_>,
-    missing: usize,
+    closing: Closing,
 ) -> Rendered {
     let mut r = Render {
         tokens,
@@ -116,8 +123,8 @@ pub(crate) fn render(
         k = r.step(k).max(k + 1);
     }
     let end = tokens.last().map_or(Span::default(), |t| Span::new(t.span.end as usize, t.span.end as usize));
-    for _ in 0..missing {
-        r.out.push("}", end, 0, None);
+    for _ in 0..closing.count {
+        r.out.push(closing.text, end, 0, None);
     }
     r.out
 }

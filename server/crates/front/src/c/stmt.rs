@@ -4,6 +4,7 @@ use base::Span;
 use term::{Op, RejectKind, TermId};
 use tree_sitter::Node;
 
+use crate::c::fields::part_of;
 use crate::c::{Lower, MAX_DEPTH};
 
 /// Parts of a statement that are statements themselves: an error in them is theirs.
@@ -112,9 +113,7 @@ impl Lower<'_> {
             "if_statement" => self.if_statement(node, out),
             "for_statement" => self.for_statement(node, out),
             "while_statement" | "switch_statement" => {
-                let (Some(c), Some(b)) =
-                    (node.child_by_field_name("condition"), node.child_by_field_name("body"))
-                else {
+                let (Some(c), Some(b)) = (part_of(node, "condition"), part_of(node, "body")) else {
                     return self.odd(node, out);
                 };
                 let c = self.expr(c);
@@ -123,9 +122,7 @@ impl Lower<'_> {
                 out.push(self.statement(op, [c, b], node));
             }
             "do_statement" => {
-                let (Some(c), Some(b)) =
-                    (node.child_by_field_name("condition"), node.child_by_field_name("body"))
-                else {
+                let (Some(c), Some(b)) = (part_of(node, "condition"), part_of(node, "body")) else {
                     return self.odd(node, out);
                 };
                 let b = self.block(b);
@@ -134,7 +131,7 @@ impl Lower<'_> {
             }
             "case_statement" => self.case_statement(node, out),
             "labeled_statement" => {
-                let Some(label) = node.child_by_field_name("label") else { return self.odd(node, out) };
+                let Some(label) = part_of(node, "label") else { return self.odd(node, out) };
                 let name = self.text(label);
                 out.push(self.statement(Op::Label(name.into()), [], label));
                 let mut cursor = node.walk();
@@ -154,7 +151,7 @@ impl Lower<'_> {
             }
             "break_statement" => out.push(self.statement(Op::Break, [], node)),
             "continue_statement" => out.push(self.statement(Op::Continue, [], node)),
-            "goto_statement" => match node.child_by_field_name("label") {
+            "goto_statement" => match part_of(node, "label") {
                 Some(l) => {
                     let name = self.text(l);
                     out.push(self.statement(Op::Goto(name.into()), [], node));
@@ -191,14 +188,12 @@ impl Lower<'_> {
     }
 
     fn if_statement(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
-        let (Some(c), Some(then)) =
-            (node.child_by_field_name("condition"), node.child_by_field_name("consequence"))
-        else {
+        let (Some(c), Some(then)) = (part_of(node, "condition"), part_of(node, "consequence")) else {
             return self.odd(node, out);
         };
         let c = self.expr(c);
         let mut args = vec![c, self.block(then)];
-        if let Some(clause) = node.child_by_field_name("alternative") {
+        if let Some(clause) = part_of(node, "alternative") {
             let mut cursor = clause.walk();
             let found = clause.named_children(&mut cursor).find(|n| n.kind() != "ERROR");
             args.push(match found {
@@ -221,7 +216,7 @@ impl Lower<'_> {
     }
 
     fn case_statement(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
-        let value = node.child_by_field_name("value");
+        let value = part_of(node, "value");
         match value {
             Some(v) => {
                 let t = self.expr(v);
@@ -241,7 +236,7 @@ impl Lower<'_> {
     }
 
     fn for_statement(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
-        let Some(body) = node.child_by_field_name("body") else {
+        let Some(body) = part_of(node, "body") else {
             return self.odd(node, out);
         };
         self.scopes.push(Default::default());
@@ -257,7 +252,7 @@ impl Lower<'_> {
         let at = |from_end: usize| stops.len().checked_sub(from_end).and_then(|k| stops.get(k)).copied();
         let whole = self.span(node);
         let void = self.b.types.void();
-        let init = match node.child_by_field_name("initializer") {
+        let init = match part_of(node, "initializer") {
             Some(i) if i.kind() == "declaration" => {
                 let mut items = Vec::new();
                 self.declaration(i, &mut items);
@@ -269,11 +264,11 @@ impl Lower<'_> {
             Some(i) => self.expr(i),
             None => self.b.term(Op::Empty, [], void, at(3).unwrap_or(whole)),
         };
-        let condition = match node.child_by_field_name("condition") {
+        let condition = match part_of(node, "condition") {
             Some(c) => self.expr(c),
             None => self.b.term(Op::Empty, [], void, at(2).unwrap_or(whole)),
         };
-        let step = match node.child_by_field_name("update") {
+        let step = match part_of(node, "update") {
             Some(u) => self.expr(u),
             None => self.b.term(Op::Empty, [], void, at(1).unwrap_or(whole)),
         };

@@ -1,0 +1,148 @@
+//! Calls, constructors and launches.
+
+use base::Span;
+use term::{IntKind, Op, RejectKind, Storage, TermId, TypeId, TypeKind};
+use tree_sitter::Node;
+
+use crate::c::{names, render, Entity, Lower};
+
+impl Lower<'_> {
+    pub(super) fn arguments(&mut self, node: Node<'_>) -> Vec<TermId> {
+        let mut out = Vec::new();
+        let Some(list) = self.field(node, "arguments") else { return out };
+        let mut cursor = list.walk();
+        for child in list.named_children(&mut cursor) {
+            let t = if child.kind() == "compound_statement" {
+                self.reject(RejectKind::Macro, "a block as an argument is not followed", child, vec![])
+            } else {
+                self.expr(child)
+            };
+            out.push(t);
+        }
+        for &t in &out {
+            self.escape(t);
+        }
+        out
+    }
+
+    pub(super) fn returned(&self, ty: TypeId) -> Option<TypeId> {
+        match self.b.types.kind(ty) {
+            TypeKind::Function { ret, .. } => Some(*ret),
+            TypeKind::Pointer { to, .. } => match self.b.types.kind(*to) {
+                TypeKind::Function { ret, .. } => Some(*ret),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) fn call(&mut self, node: Node<'_>) -> TermId {
+        let Some(function) = self.field(node, "function") else {
+            return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
+        };
+        if function.kind() == "call_expression" {
+            let launch = self.field(function, "function");
+            if launch.is_some_and(|f| self.text(f) == render::LAUNCH) {
+                return self.launch(node, function);
+            }
+        }
+        if function.kind() == "identifier" {
+            // A constructor's text is its type; what stands for it in the rendered text tells it apart.
+            if self.r.text.get(function.byte_range()) == Some(render::VECTOR_CALL) {
+                return self.construct(node, function);
+            }
+            return self.named_call(node, function);
+        }
+        let callee = self.expr(function);
+        let args = self.arguments(node);
+        if function.kind() == "parenthesized_expression" {
+            if let Op::Sym(s) = self.b.get(callee).op {
+                if self.b.symbols[s].storage == Storage::Undeclared {
+                    let reason = "a name in parentheses that is declared nowhere here may be a type";
+                    let mut all = vec![callee];
+                    all.extend(args);
+                    return self.reject(RejectKind::Unsupported, reason, node, all);
+                }
+            }
+        }
+        self.finish_call(node, callee, args)
+    }
+
+    pub(super) fn finish_call(&mut self, node: Node<'_>, callee: TermId, args: Vec<TermId>) -> TermId {
+        let t = self.ty(callee);
+        let ty = match self.returned(t) {
+            Some(r) => self.rvalue(r),
+            None => self.unknown(),
+        };
+        let mut all = vec![callee];
+        all.extend(args);
+        self.term(Op::Call, all, ty, node)
+    }
+
+    pub(super) fn named_call(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {
+        let name = self.text(function);
+        let args = self.arguments(node);
+        if self.lookup(name).is_none() && self.gap_index(name).is_none() {
+            let types: Vec<TypeId> = args.iter().map(|&a| self.ty(a)).collect();
+            if name == "__builtin_expect" && args.len() == 2 {
+                let long = self.b.types.int(IntKind::Long);
+                return self.term(Op::Cast, [args[0]], long, node);
+            }
+            if let Some(s) = self.library_function(name, Some(&types)) {
+                let ty = self.b.symbols[s].ty;
+                let callee = self.term(Op::Sym(s), [], ty, function);
+                return self.finish_call(node, callee, args);
+            }
+            if names::looks_like_macro(name) {
+                let reason = format!("`{name}` may be a macro of a header that was not read");
+                return self.reject(RejectKind::Macro, &reason, node, args);
+            }
+        }
+        if matches!(self.lookup(name), Some(Entity::Typedef(_))) {
+            let reason = format!("`{name}` is a type, not a function");
+            return self.reject(RejectKind::Unsupported, &reason, node, args);
+        }
+        let callee = self.name(function);
+        self.finish_call(node, callee, args)
+    }
+
+    pub(super) fn gap_index(&self, name: &str) -> Option<usize> {
+        name.strip_prefix(crate::pp::GAP)?.parse().ok()
+    }
+
+    /// `dim3(a, b)`
+    pub(super) fn construct(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {
+        let name = self.text(function);
+        let args = self.arguments(node);
+        let Some(ret) = self.known_type(name) else {
+            return self.reject(RejectKind::Unsupported, "this constructor is not followed", node, args);
+        };
+        let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
+        let key = format!("{name}(");
+        let symbol = match self.outside.get(key.as_str()) {
+            Some(&s) => s,
+            None => {
+                let s = self.outside_symbol(&key, fty, Storage::Builtin);
+                self.b.symbols[s].name = name.into();
+                s
+            }
+        };
+        let callee = self.term(Op::Sym(symbol), [], fty, function);
+        self.finish_call(node, callee, args)
+    }
+
+    /// `k<<<grid, block, shared, stream>>>(…)`
+    pub(super) fn launch(&mut self, node: Node<'_>, configuration: Node<'_>) -> TermId {
+        let mut parts = self.arguments(configuration);
+        if parts.len() < 3 || parts.len() > 5 {
+            return self.reject(RejectKind::Unsupported, "this launch is not understood", node, parts);
+        }
+        let void = self.b.types.void();
+        let end = parts.last().map_or(0, |&p| self.b.span(p).end as usize);
+        while parts.len() < 5 {
+            parts.push(self.b.term(Op::Empty, [], void, Span::new(end, end)));
+        }
+        parts.extend(self.arguments(node));
+        self.term(Op::Launch, parts, void, node)
+    }
+}

@@ -1,0 +1,287 @@
+//! Where an item begins and ends, and what stands in it once its conditionals are decided.
+
+use std::sync::Arc;
+
+use base::Span;
+use term::RejectKind;
+
+use crate::lex::{Kind, Token};
+use crate::pp::{Line, MacroState, Macros, Piece};
+use crate::unit::{Arm, Walk, Way};
+
+/// An item found, before lowering.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) pieces: Vec<Piece>,
+    /// First and one past the last byte.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// Index of the token after it.
+    pub(crate) next: usize,
+    pub(crate) missing: usize,
+    pub(crate) broken: Option<(RejectKind, Arc<str>)>,
+    /// Where the function's body begins, if it is a function.
+    pub(crate) body: Option<usize>,
+    /// The macros at its start, if it changes them.
+    pub(crate) macros: Option<Arc<Macros>>,
+}
+
+impl Found {
+    /// The pieces before the function's body.
+    pub(crate) fn header(&self, tokens: &[Token]) -> Vec<Piece> {
+        let body = self.body.unwrap_or(self.end);
+        let mut out = Vec::new();
+        for p in &self.pieces {
+            if let Piece::Tokens(r) = p {
+                let all = tokens.get(r.clone()).unwrap_or(&[]);
+                let n = all.partition_point(|t| (t.start as usize) < body);
+                out.push(Piece::Tokens(r.start..r.start + n));
+                if n < all.len() {
+                    break;
+                }
+            } else {
+                out.push(p.clone());
+            }
+        }
+        out
+    }
+}
+
+impl Walk<'_> {
+    /// Finds the item that starts at `k`.
+    pub(crate) fn item(&mut self, k: usize, end: usize) -> Found {
+        let mut f = Found { start: self.tokens.get(k).map_or(0, |t| t.start as usize), ..Found::default() };
+        f.end = f.start;
+        let (mut braces, mut parens) = (0usize, 0usize);
+        // What was seen outside all brackets: an `=`, a parenthesised group, the last words.
+        let (mut assigned, mut called, mut typedef) = (false, false, false);
+        let mut tag = false;
+        // Words since the last group: two of them begin a parameter's declaration in the style before C89.
+        let mut words = 0;
+        let mut piece = k;
+        let mut j = k;
+        let reject_end = |f: &mut Found, piece: usize, j: usize| {
+            if piece < j {
+                f.pieces.push(Piece::Tokens(piece..j));
+            }
+        };
+        while j < end {
+            let t = self.tokens[j];
+            if t.kind == Kind::Directive {
+                reject_end(&mut f, piece, j);
+                j = self.directive_inside(j, &mut f, &mut braces).min(end);
+                piece = j;
+                continue;
+            }
+            let text = self.token(j);
+            if braces > 0 && t.column_zero && j > k && self.starts_function(j, end) {
+                // Code lacks a closing brace before this function.
+                break;
+            }
+            // An unknown macro's use on a line of its own, then something else.
+            if braces == 0
+                && parens == 0
+                && t.column_zero
+                && t.kind == Kind::Ident
+                && j > k
+                && self.token(j - 1) == ")"
+                && self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
+                && self.token(k + 1) == "("
+            {
+                f.broken = Some((
+                    RejectKind::Macro,
+                    format!("`{}` may be a macro that is not defined here", self.token(k)).into(),
+                ));
+                break;
+            }
+            f.end = t.end as usize;
+            j += 1;
+            match text {
+                "{" => {
+                    if braces == 0 && parens == 0 {
+                        let function = called && !assigned && !typedef && !tag;
+                        if j == k + 1 {
+                            let why = "a block stands where only declarations may";
+                            f.broken = Some((RejectKind::Syntax, why.into()));
+                            f.body = Some(t.start as usize);
+                        }
+                        if function && f.body.is_none() {
+                            f.body = Some(t.start as usize);
+                        }
+                    }
+                    braces += 1;
+                    tag = false;
+                }
+                "}" => {
+                    if braces == 0 {
+                        // Closes something around the item: the item ends before it.
+                        j -= 1;
+                        f.end = self.tokens.get(j.saturating_sub(1)).map_or(f.start, |t| t.end as usize);
+                        break;
+                    }
+                    braces -= 1;
+                    if braces == 0 && f.body.is_some() {
+                        parens = 0;
+                        break;
+                    }
+                }
+                "(" => parens += 1,
+                ")" => {
+                    parens = parens.saturating_sub(1);
+                    called |= parens == 0 && braces == 0;
+                }
+                ";" if braces == 0 => {
+                    parens = 0;
+                    if called && words >= 2 && !assigned && !typedef && self.old_style(j, end) {
+                        continue;
+                    }
+                    break;
+                }
+                "=" if braces == 0 && parens == 0 => assigned = true,
+                "typedef" if braces == 0 => typedef = true,
+                "struct" | "union" | "enum" if braces == 0 && parens == 0 => tag = true,
+                // `struct S f(…) {`: the tag's braces would come before any parenthesis.
+                _ => {}
+            }
+            if braces == 0 && parens == 0 {
+                if text == ")" {
+                    tag = false;
+                    words = 0;
+                } else if t.kind == Kind::Ident {
+                    words += 1;
+                }
+            }
+        }
+        reject_end(&mut f, piece, j.min(end));
+        f.missing = braces;
+        if parens > 0 && f.broken.is_none() {
+            f.broken = Some((RejectKind::Syntax, "a parenthesis is not closed".into()));
+        }
+        f.next = j;
+        f
+    }
+
+    /// Whether what follows are declarations of parameters and then a body.
+    fn old_style(&self, from: usize, end: usize) -> bool {
+        for j in from..end.min(from + 200) {
+            match (self.tokens[j].kind, self.token(j)) {
+                (_, "{") => return true,
+                (Kind::Ident | Kind::Number, _) | (_, "*" | "," | ";" | "[" | "]") => {}
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether a function's definition seems to start at `k`: `words name(…) {`.
+    fn starts_function(&self, k: usize, end: usize) -> bool {
+        let mut j = k;
+        let mut words = 0;
+        while j < end {
+            let Some(t) = self.tokens.get(j) else { return false };
+            match (t.kind, self.token(j)) {
+                (
+                    Kind::Ident,
+                    "else" | "return" | "case" | "goto" | "do" | "if" | "for" | "while" | "switch" | "sizeof",
+                ) => return false,
+                (Kind::Ident, _) => words += 1,
+                (Kind::Punct, "*") => {}
+                (Kind::Punct, "(") => break,
+                _ => return false,
+            }
+            j += 1;
+        }
+        if words < 2 {
+            return false;
+        }
+        let mut open = 0usize;
+        while j < end {
+            match self.token(j) {
+                "(" => open += 1,
+                ")" => {
+                    open = open.saturating_sub(1);
+                    if open == 0 {
+                        return self.token(j + 1) == "{";
+                    }
+                }
+                ";" | "{" | "}" => return false,
+                _ => {}
+            }
+            j += 1;
+        }
+        false
+    }
+
+    /// A directive inside an item.
+    fn directive_inside(&mut self, k: usize, f: &mut Found, braces: &mut usize) -> usize {
+        if let Line::Define(n, _) | Line::Undef(n) = self.line(k) {
+            if f.macros.is_none() {
+                f.macros = Some(self.macros.clone());
+            }
+            let way = self.inside(k);
+            if let Some(state) = self.macros.get(&n) {
+                f.pieces.push(Piece::Set(n, state.clone()));
+            }
+            return match way {
+                Way::On(j) => j,
+                Way::Unknown => k + 1,
+            };
+        }
+        match self.inside(k) {
+            Way::On(j) => j,
+            Way::Unknown => self.unknown_inside(k, f, braces),
+        }
+    }
+
+    /// A conditional inside an item whose condition is not known: a gap, if the arms leave no brace open.
+    fn unknown_inside(&mut self, k: usize, f: &mut Found, braces: &mut usize) -> usize {
+        let Some(&Arm { end: endif, .. }) = self.arms.get(&k) else { return k + 1 };
+        let head: Arc<str> = self.token(k).split_whitespace().collect::<Vec<_>>().join(" ").into();
+        let reason: Arc<str> = format!("the condition `{head}` is not known here").into();
+        let last = self.tokens.get(endif).or(self.tokens.last()).map_or(0, |t| t.end);
+        let span = Span { start: self.tokens[k].start, end: last };
+        let (mut at, mut first) = (k, None);
+        let mut anything = false;
+        while let Some(&Arm { next, .. }) = self.arms.get(&at) {
+            let mut net = 0isize;
+            let mut lowest = 0isize;
+            for j in at + 1..next.min(self.tokens.len()) {
+                if self.tokens[j].kind == Kind::Directive {
+                    if let Line::Define(n, _) | Line::Undef(n) = self.line(j) {
+                        if f.macros.is_none() {
+                            f.macros = Some(self.macros.clone());
+                        }
+                        let state = MacroState::Unknown(reason.clone());
+                        Arc::make_mut(&mut self.macros).set(n.clone(), state.clone());
+                        f.pieces.push(Piece::Set(n, state));
+                    }
+                    continue;
+                }
+                anything = true;
+                match self.token(j) {
+                    "{" | "(" => net += 1,
+                    "}" | ")" => net -= 1,
+                    _ => {}
+                }
+                lowest = lowest.min(net);
+            }
+            if net != 0 || lowest < 0 {
+                let why: Arc<str> = format!("{reason}, and its arms do not hold whole statements").into();
+                f.broken = Some((RejectKind::Conditional, why));
+            }
+            first.get_or_insert(net);
+            at = next;
+            if at >= endif {
+                break;
+            }
+        }
+        *braces = (*braces as isize + first.unwrap_or(0)).max(0) as usize;
+        let whole: Arc<str> = self.text.get(span.range()).unwrap_or("").into();
+        self.link(("arms", whole));
+        if anything {
+            f.pieces.push(Piece::Reject(RejectKind::Conditional, reason, span));
+        }
+        f.end = f.end.max(last as usize);
+        endif + 1
+    }
+}
