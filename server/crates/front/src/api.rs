@@ -81,8 +81,17 @@ impl Parsed {
 
     /// Reads the text that `edits` (in order) made of this one. Equal to [`Parsed::parse`] of the new text: items are
     /// found again from the tokens, and only those whose text changed are parsed again by [`crate::lower`].
+    ///
+    /// What changed is found by comparing the texts, so that a wrong edit cannot give a wrong answer.
     pub fn reparse(&self, _edits: &[Edit], new_text: impl Into<Arc<str>>) -> Parsed {
-        Parsed::parse(self.inner.language, new_text)
+        let language = self.inner.language;
+        let text: Arc<str> = new_text.into();
+        let lexed = if language == Language::CSharp {
+            Lexed::default()
+        } else {
+            lex::relex(&self.inner.text, &self.inner.lexed, &text)
+        };
+        Parsed { inner: Arc::new(ParsedInner { language, text, lexed }) }
     }
 
     /// The text.

@@ -73,7 +73,8 @@ impl Walk<'_> {
                 piece = j;
                 continue;
             }
-            let text = self.token(j);
+            // Inside a body only brackets count.
+            let text = if braces > 0 && t.kind != Kind::Punct { "" } else { self.token(j) };
             if braces > 0 && t.column_zero && j > k && self.starts_function(j, end) {
                 // Code lacks a closing brace before this function.
                 break;

@@ -34,13 +34,13 @@ impl Token {
 }
 
 /// A comment that speaks to us, and the index of the token that follows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Comment {
     pub span: Span,
     pub next: usize,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Lexed {
     pub tokens: Vec<Token>,
     pub comments: Vec<Comment>,
@@ -57,9 +57,9 @@ impl Lexed {
 
 /// Three-character punctuators, then two-character ones; all others are one byte.
 const PUNCT3: [&[u8]; 4] = [b"<<=", b">>=", b"...", b"->*"];
-const PUNCT2: [&[u8]; 22] = [
+const PUNCT2: [&[u8]; 21] = [
     b"->", b"++", b"--", b"<<", b">>", b"<=", b">=", b"==", b"!=", b"&&", b"||", b"*=", b"/=", b"%=", b"+=",
-    b"-=", b"&=", b"^=", b"|=", b"##", b"::", b"[[",
+    b"-=", b"&=", b"^=", b"|=", b"##", b"::",
 ];
 
 /// Length of a backslash-newline at `i`, or 0.
@@ -176,10 +176,17 @@ fn token_end(b: &[u8], i: usize) -> (usize, Kind) {
         b'"' => (quoted(b, i), Kind::Str),
         b'\'' => (quoted(b, i), Kind::Char),
         _ => {
+            let next = at(b, i + 1);
+            // Brackets and separators never begin a longer one.
+            if !next.is_ascii_punctuation()
+                || matches!(c, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';')
+            {
+                return (i + 1, Kind::Punct);
+            }
             let rest = &b[i..];
             if PUNCT3.iter().any(|p| rest.starts_with(p)) {
                 (i + 3, Kind::Punct)
-            } else if PUNCT2.iter().any(|p| rest.starts_with(p)) && !rest.starts_with(b"[[") {
+            } else if PUNCT2.iter().any(|p| rest.starts_with(p)) {
                 (i + 2, Kind::Punct)
             } else {
                 (i + 1, Kind::Punct)
@@ -192,17 +199,118 @@ fn token_end(b: &[u8], i: usize) -> (usize, Kind) {
 pub(crate) fn lex(text: &str) -> Lexed {
     let b = text.as_bytes();
     let mut out = Lexed { tokens: Vec::with_capacity(b.len() / 3), comments: Vec::new(), lines: vec![0] };
-    for (i, &c) in b.iter().enumerate() {
+    lines(b, 0, b.len(), &mut out.lines);
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let state = State { i: start, fresh: true, spaced: false, line_start: start };
+    run(text, state, &mut out, |_| false);
+    out
+}
+
+/// Line starts that the bytes `from..to` make.
+fn lines(b: &[u8], from: usize, to: usize, out: &mut Vec<u32>) {
+    for (i, &c) in b.iter().enumerate().take(to).skip(from) {
         if c == b'\n' || (c == b'\r' && at(b, i + 1) != b'\n') {
-            out.lines.push(i as u32 + 1);
+            out.push(i as u32 + 1);
         }
     }
-    let mut i = 0;
-    let (mut fresh, mut spaced, mut line_start) = (true, false, 0);
-    if text.starts_with('\u{feff}') {
-        i = 3;
-        line_start = 3;
+}
+
+/// Cuts a text that has much in common with one already cut: tokens before and after the change are taken over.
+pub(crate) fn relex(old_text: &str, old: &Lexed, text: &str) -> Lexed {
+    let (a, b) = (old_text.as_bytes(), text.as_bytes());
+    let most = a.len().min(b.len());
+    let prefix = common(a.chunks(64), b.chunks(64), |x, y| x == y) * 64;
+    let prefix = prefix + common(a.iter().skip(prefix), b.iter().skip(prefix), |x, y| x == y);
+    let prefix = prefix.min(most);
+    let suffix = common(a.rchunks(64), b.rchunks(64), |x, y| x == y) * 64;
+    let suffix = suffix.min(most);
+    let suffix = suffix + common(a.iter().rev().skip(suffix), b.iter().rev().skip(suffix), |x, y| x == y);
+    let suffix = suffix.min(most - prefix);
+    // A token may depend on the few bytes after it.
+    let kept = old.tokens.partition_point(|t| t.end as usize + 4 <= prefix);
+    let Some(last) = kept.checked_sub(1).and_then(|k| old.tokens.get(k)) else {
+        return lex(text);
+    };
+    let resume = last.end;
+    let mut out = Lexed {
+        tokens: Vec::with_capacity(old.tokens.len() + 64),
+        comments: old.comments.iter().filter(|c| c.span.end <= resume && c.next <= kept).copied().collect(),
+        lines: Vec::with_capacity(old.lines.len() + 64),
+    };
+    out.tokens.extend_from_slice(&old.tokens[..kept]);
+    let by = b.len() as i64 - a.len() as i64;
+    let shift = |x: u32| (i64::from(x) + by).clamp(0, i64::from(u32::MAX)) as u32;
+    // The lines of the unchanged ends are kept; a line's start depends on the bytes on both sides of it.
+    let (from, to) = (prefix.saturating_sub(2), (b.len() - suffix + 1).min(b.len()));
+    out.lines.extend(old.lines.iter().take_while(|&&l| l as usize <= from));
+    lines(b, from, to, &mut out.lines);
+    let tail = old.lines.partition_point(|&l| i64::from(l) + by <= to as i64);
+    out.lines.extend(old.lines.iter().skip(tail).map(|&l| shift(l)));
+
+    let state = State {
+        i: resume as usize,
+        fresh: last.kind == Kind::Directive,
+        spaced: false,
+        line_start: usize::MAX,
+    };
+    let unchanged = b.len() - suffix;
+    let mut rest = None;
+    run(text, state, &mut out, |t| {
+        if (t.start as usize) < unchanged {
+            return false;
+        }
+        let j = old.tokens.partition_point(|o| shift(o.start) < t.start);
+        let same = old.tokens.get(j).is_some_and(|o| {
+            (o.start as usize) >= a.len() - suffix
+                && Token { start: shift(o.start), end: shift(o.end), ..*o } == *t
+        });
+        if same {
+            rest = Some(j);
+        }
+        same
+    });
+    if let Some(j) = rest {
+        let moved = out.tokens.len() as i64 - (j as i64 + 1);
+        let from = old.tokens[j].start;
+        out.comments.extend(old.comments.iter().filter(|c| c.span.start > from && c.next > j).map(|c| {
+            Comment {
+                span: Span { start: shift(c.span.start), end: shift(c.span.end) },
+                next: (c.next as i64 + moved).max(0) as usize,
+            }
+        }));
+        // A comment in the matched directive itself was read again with it.
+        out.comments.sort_by_key(|c| c.span);
+        out.comments.dedup();
+        out.tokens.extend(old.tokens[j + 1..].iter().map(|t| Token {
+            start: shift(t.start),
+            end: shift(t.end),
+            ..*t
+        }));
     }
+    out
+}
+
+/// How many leading pairs agree.
+fn common<A, B>(
+    a: impl Iterator<Item = A>,
+    b: impl Iterator<Item = B>,
+    same: impl Fn(&A, &B) -> bool,
+) -> usize {
+    a.zip(b).take_while(|(x, y)| same(x, y)).count()
+}
+
+struct State {
+    i: usize,
+    /// Whether only blanks and comments stand before `i` on its line.
+    fresh: bool,
+    spaced: bool,
+    line_start: usize,
+}
+
+/// Cuts from the state on, until the end or until `stop` says so of the token just added.
+fn run(text: &str, state: State, out: &mut Lexed, mut stop: impl FnMut(&Token) -> bool) {
+    let b = text.as_bytes();
+    let State { mut i, mut fresh, mut spaced, mut line_start } = state;
     while i < b.len() {
         let s = splice(b, i);
         if s > 0 {
@@ -244,6 +352,9 @@ pub(crate) fn lex(text: &str) -> Lexed {
                     end: end as u32,
                 });
                 i = end;
+                if out.tokens.last().is_some_and(&mut stop) {
+                    return;
+                }
             }
             _ => {
                 let (end, kind) = token_end(b, i);
@@ -257,10 +368,12 @@ pub(crate) fn lex(text: &str) -> Lexed {
                 });
                 i = end;
                 (fresh, spaced) = (false, false);
+                if out.tokens.last().is_some_and(&mut stop) {
+                    return;
+                }
             }
         }
     }
-    out
 }
 
 /// Whether a text holds what only CUDA has: a kernel qualifier, a launch, a built-in thread index.
@@ -277,4 +390,58 @@ pub(crate) fn looks_like_cuda(text: &str) -> bool {
             && matches!(word(&w[0]), b"__global__" | b"threadIdx" | b"__device__" | b"__shared__"))
             || (word(&w[0]) == b"<<" && word(&w[1]) == b"<" && w[0].end == w[1].start)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PIECES: [&str; 24] = [
+        "a",
+        "1",
+        " ",
+        "\n",
+        "\r",
+        "\r\n",
+        "#",
+        "#if x // warpwright: y\n",
+        "//",
+        "/*",
+        "*/",
+        "/",
+        "\"",
+        "'",
+        "\\",
+        "\\\n",
+        "<<=",
+        "<",
+        "=",
+        ".",
+        "L",
+        "é",
+        "// warpwright: z\n",
+        "1e",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn an_edited_text_is_cut_as_if_fresh(
+            words in prop::collection::vec(0usize..24, 0..60),
+            at in any::<usize>(),
+            cut in 0usize..4,
+            put in prop::collection::vec(0usize..24, 0..4),
+        ) {
+            let mut words: Vec<&str> = words.into_iter().map(|k| PIECES[k]).collect();
+            let old = words.concat();
+            let at = at % (words.len() + 1);
+            let end = (at + cut).min(words.len());
+            words.splice(at..end, put.into_iter().map(|k| PIECES[k]));
+            let new = words.concat();
+            prop_assert_eq!(relex(&old, &lex(&old), &new), lex(&new), "{:?} {:?}", old, new);
+        }
+    }
 }
