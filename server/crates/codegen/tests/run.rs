@@ -60,7 +60,8 @@ fn generated_code_computes_what_the_original_computes() {
         match offload(&host, f, 0) {
             Outcome::Done { host: h, output } => {
                 host = h;
-                kernels.push_str(&output.kernel_file.text);
+                // Each is a file of its own; structs of several may have one name.
+                kernels.push_str(&format!("namespace file_{f} {{\n{}}}\n", output.kernel_file.text));
             }
             Outcome::Refused(r) => left.push(format!("{f}: refused {r:?}")),
             Outcome::NotParallel(why) => left.push(format!("{f}: {why}")),

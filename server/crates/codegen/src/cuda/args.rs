@@ -54,11 +54,14 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
             out.push(Arg::same("long long ", &d.step_name, &term_text(&host, *term)));
         }
     }
-    for b in plan.buffers.iter().filter(|b| b.constant_first().is_none()) {
+    for b in plan.device_buffers().filter(|b| b.constant_first().is_none()) {
         out.push(Arg::same("long long ", &b.first_name, &b.first_name));
     }
     for s in &kernel.strides {
         let b = &plan.buffers[s.buffer];
+        if !b.on_device {
+            continue;
+        }
         let row = format!("{}{}", body.symbols[b.symbol].name, "[0]".repeat(s.dimension));
         let value = format!("(long long)(sizeof({row}) / sizeof({row}[0]))");
         out.push(Arg::same("long long ", &s.name, &value));
@@ -103,7 +106,7 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
         };
         out.push(Arg::same("long long ", &name, &format!("(long long)({theirs} - {base})")));
     }
-    for b in &plan.buffers {
+    for b in plan.device_buffers() {
         let quals = if b.written { "" } else { "const " };
         let name = &b.kernel_name;
         let ty = device.type_name(b.element);

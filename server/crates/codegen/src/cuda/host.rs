@@ -66,7 +66,7 @@ fn declarations(plan: &Plan<'_>, helpers: &Helpers) -> String {
     let mut out = format!(
         "#ifndef {OFF_SWITCH} /* define {OFF_SWITCH} to build without CUDA: the original loops then run */\n"
     );
-    let staged = plan.buffers.iter().any(|b| b.staged);
+    let staged = plan.device_buffers().any(|b| b.staged);
     let wanted = [
         ("<cuda_runtime.h>", true),
         ("<stdint.h>", helpers.apart),
@@ -355,7 +355,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     }
     let mut steps = Vec::new();
     let mut frees = Vec::new();
-    for b in &plan.buffers {
+    for b in plan.device_buffers() {
         let ty = element_name(host, b);
         out.line(&format!("{ty} *{} = 0;", b.device_name));
         if b.staged {
@@ -383,13 +383,13 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         out.line(&format!("int {p}blocks = 0;"));
     }
     let ok = |call: String| format!("{call} == cudaSuccess");
-    for b in &plan.buffers {
+    for b in plan.device_buffers() {
         steps.push(ok(format!("cudaMalloc((void **)&{}, {})", b.device_name, b.bytes_name)));
     }
     for r in &kernel.reductions {
         steps.push(ok(format!("cudaMalloc((void **)&{}, sizeof({}))", r.device_name, r.partial_name)));
     }
-    for b in plan.buffers.iter().filter(|b| b.copy_in) {
+    for b in plan.device_buffers().filter(|b| b.copy_in) {
         let from = pointer(host, b);
         steps.push(ok(format!(
             "cudaMemcpy({}, {from}, {}, cudaMemcpyHostToDevice)",
@@ -406,13 +406,13 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         )));
     }
     // What only the loop writes comes last and directly: nothing after it can fail but the like.
-    for b in plan.buffers.iter().filter(|b| b.staged) {
+    for b in plan.device_buffers().filter(|b| b.staged) {
         steps.push(ok(format!(
             "cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)",
             b.staging_name, b.device_name, b.bytes_name
         )));
     }
-    for b in plan.buffers.iter().filter(|b| b.written && !b.staged) {
+    for b in plan.device_buffers().filter(|b| b.written && !b.staged) {
         steps.push(ok(format!(
             "cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)",
             pointer(host, b),
@@ -426,7 +426,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
     }
     out.open(&format!("if ({p}ok) {{"));
-    for b in plan.buffers.iter().filter(|b| b.staged) {
+    for b in plan.device_buffers().filter(|b| b.staged) {
         out.line(&format!("memcpy({}, {}, {});", pointer(host, b), b.staging_name, b.bytes_name));
     }
     if !kernel.reductions.is_empty() {

@@ -8,7 +8,8 @@ use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId};
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{has_own_continue, Support};
-use super::{BufferPlan, Input, Kernel, Note, Plan, Scalar, Site, Stride, View, BLOCK_THREADS};
+use super::{Input, Kernel, Note, Plan, Scalar, Site, View, BLOCK_THREADS};
+use super::memory::memory;
 use crate::access::views;
 
 /// Decides everything about the offload, or refuses with all reasons found.
@@ -106,7 +107,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             self.host_name(fixed);
         }
         let ranks: BTreeMap<SymbolId, usize> =
-            offload.buffers.iter().map(|b| (b.symbol, b.inner_lengths.len() + 1)).collect();
+            memory(body, offload).map(|b| (b.symbol, b.inner_lengths.len() + 1)).collect();
         let roots: Vec<SymbolId> = ranks.keys().copied().collect();
         let known_views = views(body, &roots);
         let mut support = Support::new(body, ranks, known_views.clone());
@@ -150,7 +151,10 @@ impl<'i, 'a> Builder<'i, 'a> {
                 }
             } else if let Some(w) = written {
                 self.refuse(RefusalKind::Unclassified(s), w);
-            } else if offload.inputs.contains(&s) || body.symbols[s].is_own_scalar() {
+            } else if offload.inputs.contains(&s)
+                || body.symbols[s].is_own_scalar()
+                || offload.buffers.iter().any(|b| b.symbol == s && !b.written)
+            {
                 scalars.push(Scalar { symbol: s, ty: body.symbols[s].ty });
             } else {
                 self.refuse(RefusalKind::Unclassified(s), t);
@@ -170,21 +174,11 @@ impl<'i, 'a> Builder<'i, 'a> {
             let ty = body.symbols[s].ty;
             support.value_type(ty, self.target, false);
         }
-        // What is not used in the kernel needs no copy.
-        let mut kept = Vec::new();
-        for (k, b) in buffers.drain(..).enumerate() {
-            if support.buffers.contains(&b.symbol) || b.written {
-                kept.push((k, b));
-            }
+        // What only the host reads (a bound's memory, say) needs no copy, but may not be overwritten either.
+        for b in &mut buffers {
+            b.on_device = b.written || support.buffers.contains(&b.symbol);
         }
-        let moved_to: BTreeMap<usize, usize> =
-            kept.iter().enumerate().map(|(new, (old, _))| (*old, new)).collect();
-        let strides: Vec<Stride> = strides
-            .into_iter()
-            .filter_map(|s: Stride| moved_to.get(&s.buffer).map(|&buffer| Stride { buffer, ..s.clone() }))
-            .collect();
-        let buffers: Vec<BufferPlan> = kept.into_iter().map(|(_, b)| b).collect();
-        for b in &buffers {
+        for b in buffers.iter().filter(|b| b.on_device) {
             support.value_type(b.element, self.target, true);
         }
         self.reasons.append(&mut support.reasons);

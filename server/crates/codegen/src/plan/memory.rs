@@ -1,7 +1,7 @@
 //! Device copies: of what, how much, in which direction.
 
-use analysis::{Expr, Length};
-use term::{Storage, SymbolId, TypeKind};
+use analysis::{Buffer, Expr, Length, Offload};
+use term::{Body, Storage, SymbolId, TypeKind};
 
 use super::build::Builder;
 use super::support::Support;
@@ -16,7 +16,7 @@ impl<'a> Builder<'_, 'a> {
     ) -> Vec<BufferPlan> {
         let body = self.body;
         let mut out = Vec::new();
-        for b in &self.input.offload.buffers {
+        for b in memory(body, self.input.offload) {
             let symbol = &body.symbols[b.symbol];
             let t = self.target;
             // The type must be: pointer or array, arrays inside, then the element.
@@ -87,6 +87,7 @@ impl<'a> Builder<'_, 'a> {
                 written: b.written,
                 copy_in: b.read || !b.wholly_written,
                 staged: b.read && b.written,
+                on_device: true,
                 extent: b
                     .extent
                     .as_ref()
@@ -131,4 +132,14 @@ impl<'a> Builder<'_, 'a> {
             |s: SymbolId| param(s) || matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. });
         (restricted(a) && steady(b)) || (restricted(b) && steady(a))
     }
+}
+
+/// The buffers that are memory reached by subscripts; a struct variable is passed by value instead.
+pub(super) fn memory<'o>(body: &'o Body, offload: &'o Offload) -> impl Iterator<Item = &'o Buffer> {
+    offload.buffers.iter().filter(|b| {
+        matches!(
+            body.types.kind(body.symbols[b.symbol].ty),
+            TypeKind::Pointer { .. } | TypeKind::Array { .. }
+        )
+    })
 }

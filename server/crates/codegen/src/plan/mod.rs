@@ -227,6 +227,8 @@ pub struct BufferPlan {
     pub(crate) strides: Vec<StrideSource>,
     pub read: bool,
     pub written: bool,
+    /// Whether the kernel uses it; the host alone may, for a bound.
+    pub on_device: bool,
     /// Whether its contents must be on the device before the launch.
     pub copy_in: bool,
     /// Whether results are kept aside until all of them have arrived: the original loop could not run again otherwise.
@@ -241,6 +243,13 @@ pub struct BufferPlan {
     pub staging_name: String,
     /// Name in the kernel.
     pub kernel_name: String,
+}
+
+impl Plan<'_> {
+    /// The buffers the kernels use.
+    pub fn device_buffers(&self) -> impl Iterator<Item = &BufferPlan> {
+        self.buffers.iter().filter(|b| b.on_device)
+    }
 }
 
 impl BufferPlan {

@@ -245,3 +245,25 @@ int names(int n, int *a)
     }
     return i_2;
 }
+
+struct plane { int n; double scale; };
+
+void through_struct(struct plane *g, double *a)
+{
+    for (int i = 0; i < g->n; i++) a[i] *= g->scale;
+}
+
+void first_of(const int *d, int *a)
+{
+    for (int i = 0; i < d[0]; i++) a[i] += 2;
+}
+
+void by_value(int n, struct body *p, struct body v)
+{
+    for (int i = 0; i < n; i++) {
+        struct body q = p[i];
+        q.x += v.x;
+        q.tag = v.tag;
+        p[i] = q;
+    }
+}

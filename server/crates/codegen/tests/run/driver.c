@@ -34,6 +34,10 @@ BOTH(void, smooth, (int, const double *, double *));
 BOTH(void, shifted, (int, int *));
 BOTH(void, columns, (int n, int m, float a[n][m]));
 BOTH(void, before, (int, int *));
+struct plane { int n; double scale; };
+BOTH(void, through_struct, (struct plane *, double *));
+BOTH(void, first_of, (const int *, int *));
+BOTH(void, by_value, (int, struct body *, struct body));
 BOTH(void, rows, (int, int, double *));
 BOTH(void, offset, (int, int *, int));
 BOTH(int, two_ends, (int, const int *, int *));
@@ -102,6 +106,10 @@ static void r_rows(int which, int n) { CALL(rows, (n < 90 ? n : 90, 3, AT(double
 static void r_offset(int which, int n) { CALL(offset, (n, AT(int, 0), 17)); }
 static void r_two_ends(int which, int n) { VALUE(two_ends, (n, AT(int, 0), AT(int, 1))); }
 static void r_names(int which, int n) { VALUE(names, (n, AT(int, 0))); }
+static void r_plane(int which, int n) { struct plane g = {n, 0.5}; CALL(through_struct, (&g, AT(double, 0))); }
+static void r_first(int which, int n) { int d[2] = {n, 0}; CALL(first_of, (d, AT(int, 0))); }
+static void r_first_overlap(int which, int n) { *AT(int, 0) = n; CALL(first_of, (AT(int, 0), AT(int, 0))); }
+static void r_by_value(int which, int n) { struct body v = {2, 3, 4, 9}; CALL(by_value, (n, (struct body *)(mem + 40 * sizeof(struct body)), v)); }
 
 static int failures;
 static void compare(const char *name, int n, long fail_at, double expected)
@@ -187,6 +195,10 @@ int main(void)
     check("shifted", r_shifted, INTS, 0, 0);
     check("columns", r_columns, FLOATS, 1, 0);
     check("before", r_before, INTS, 0, 0);
+    check("through_struct", r_plane, DOUBLES, 0, 0);
+    check("first_of", r_first, INTS, 0, 0);
+    check("first_of_overlap", r_first_overlap, INTS, 1 << 30, 0);
+    check("by_value", r_by_value, BODIES, 0, 0);
     check("rows", r_rows, DOUBLES, 0, 0);
     check("offset", r_offset, INTS, -1, 0);
     check("two_ends", r_two_ends, INTS, 0, 0);
