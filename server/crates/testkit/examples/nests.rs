@@ -34,5 +34,10 @@ fn main() {
             }
         }
     }
+    if std::env::var_os("EXAMPLES").is_some() {
+        for (kind, what) in &stats.examples {
+            println!("{kind}: {what}");
+        }
+    }
     println!("{stats}\n{wrong} functions with wrong claims; slowest: seed {} with {} ms", slow.1, slow.0);
 }

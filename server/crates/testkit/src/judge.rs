@@ -37,6 +37,8 @@ pub struct Stats {
     /// Loops that ran at least twice, and in all runs looked parallel; of these the unknown ones by first obstacle.
     pub looked_parallel: u64,
     pub missed: BTreeMap<String, u64>,
+    /// Some of these: kind, seed and loop.
+    pub examples: Vec<(String, String)>,
     /// Unknown loops that really carried something.
     pub rightly_unknown: u64,
 }
@@ -52,6 +54,9 @@ impl Stats {
         self.witnesses += o.witnesses;
         self.looked_parallel += o.looked_parallel;
         self.rightly_unknown += o.rightly_unknown;
+        for e in &o.examples {
+            self.example(&e.0, || e.1.clone());
+        }
         for (k, v) in &o.faults {
             *self.faults.entry(k.clone()).or_default() += v;
         }
@@ -63,6 +68,14 @@ impl Stats {
         }
         for (k, v) in &o.verdicts {
             *self.verdicts.entry(k).or_default() += v;
+        }
+    }
+}
+
+impl Stats {
+    fn example(&mut self, kind: &str, what: impl FnOnce() -> String) {
+        if self.examples.iter().filter(|e| e.0 == kind).count() < 4 {
+            self.examples.push((kind.to_owned(), what()));
         }
     }
 }
@@ -103,6 +116,12 @@ impl std::fmt::Display for Failure {
 
 /// Number of calls each function is judged on.
 pub const CALLS: usize = 5;
+
+/// Reads a text and analyzes all its functions at full budget: the number of loops, and whether the budget was spent.
+pub fn survey(text: &str) -> (usize, bool) {
+    let a = crate::fixture::analyze(text);
+    (a.loops.len(), a.facts.iter().any(|f| f.out_of_budget))
+}
 
 /// Everything that is wrong about what is said of the function.
 pub fn judge(nest: &Nest, stats: &mut Stats) -> Vec<Failure> {
@@ -200,6 +219,10 @@ pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Fac
             stats.looked_parallel += 1;
             if l.verdict == Verdict::Unknown {
                 let why = l.obstacles.first().map_or("none".to_owned(), |o| kind_name(&o.kind));
+                stats.example(&why, || {
+                    let at: Vec<String> = l.obstacles.iter().map(|o| format!("{:?} at `{}`", o.kind, case.source(o.term))).collect();
+                    format!("seed {}: `{}`: {}", nest.seed, case.head(l), at.join(", "))
+                });
                 *stats.missed.entry(why).or_default() += 1;
             }
         } else if l.verdict == Verdict::Unknown && carried.contains(&id) {

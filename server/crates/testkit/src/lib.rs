@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fixture;
+pub mod gcc;
 pub mod judge;
 pub mod nests;
 pub mod pred;

@@ -25,8 +25,10 @@ pub struct Call {
 pub struct Memory {
     pub heap: Heap,
     pub args: Vec<Value>,
-    /// In the order of [`Nest::arrays`].
+    /// What each array names, in the order of [`Nest::arrays`].
     pub objects: Vec<ObjectId>,
+    /// All objects, by number.
+    pub own: Vec<ObjectId>,
 }
 
 impl Call {
@@ -124,7 +126,12 @@ impl Call {
                 args.push(Value::Pointer(objects[n], self.offset(a, n)));
             }
         }
-        Ok(Memory { heap, args, objects })
+        Ok(Memory {
+            heap,
+            args,
+            objects,
+            own,
+        })
     }
 
     /// Byte offset of an array parameter in its object.

@@ -178,7 +178,7 @@ impl Gen {
             Place::Pointer { .. } => {
                 let s = self.subscript(None);
                 if self.rng.chance(4) {
-                    return format!("*({out} + {s})");
+                    return format!("*({out} + ({s}))");
                 }
                 out += &format!("[{s}]");
             }
