@@ -234,7 +234,38 @@ fn declarations() {
 }
 
 #[test]
+fn type_names_may_be_names_of_something_else() {
+    check_file(
+        "typedef int len; struct s { len len; }; int f(struct s *p, int uint) { len a = p->len; { int len = 3; a = len * uint + (len) - 1; } return (len) a; }",
+        expect![[r#"
+            f [Declaration(p,`struct s*`),Declaration(uint,int)]
+              DeclarationAssignment(a,int,Arrow(p,len))
+              [DeclarationAssignment(len,int,3),Assignment(a,len*uint+len-1)]
+              Return(Cast(int,a))
+        "#]],
+    );
+}
+
+#[test]
 fn what_is_not_followed_is_said() {
+    check(
+        "LOCK; UNLOCK(a); _Pragma(\"omp parallel\") n = 1;",
+        expect![[r#"
+        Reject(Macro,"`LOCK` may be a macro of a header that was not read",LOCK)
+        Reject(Macro,"`UNLOCK` may be a macro of a header that was not read",a)
+        Assignment(n,1)
+        ! Macro at `LOCK;`: `LOCK` may be a macro of a header that was not read
+        ! Macro at `UNLOCK(a)`: `UNLOCK` may be a macro of a header that was not read
+    "#]],
+    );
+    check(
+        "struct { unsigned b : 3; int c; } s; n = s.b - 5; m = s.c;",
+        expect![[r#"
+        Declaration(s,`struct <anonymous 77ad5f988e811743.1>`)
+        Assignment(n,Dot(s,b)-5)
+        Assignment(m,Dot(s,c))
+    "#]],
+    );
     check(
         "asm volatile(\"nop\"); n = ({ int t = 1; t; });",
         expect![[r#"

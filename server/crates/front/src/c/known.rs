@@ -48,7 +48,7 @@ pub(crate) fn type_name(name: &str, language: Language) -> Option<KnownType> {
         "double" => return Some(KnownType::Float(FloatKind::F64)),
         "void" => return Some(KnownType::Void),
         "FILE" | "va_list" | "jmp_buf" | "max_align_t" | "nullptr_t" | "char8_t" | "charptr_t"
-        | "__int128" | "__half" | "half" | "__nv_bfloat16" => return Some(KnownType::Opaque),
+        | "__int128" | "__half" | "__nv_bfloat16" => return Some(KnownType::Opaque),
         _ if language == Language::Cuda => return cuda_type(name),
         _ => return None,
     };

@@ -395,7 +395,8 @@ impl Lower<'_> {
         let fields = self.b.types.record(record).fields.as_ref()?;
         for f in fields {
             if &*f.name == name {
-                return Some(f.ty);
+                // A bit-field promotes by its width (C11 6.3.1.1p2), which its type does not show.
+                return f.bits.is_none().then_some(f.ty);
             }
         }
         for f in fields.iter().filter(|f| f.name.is_empty() && depth < 16) {

@@ -70,10 +70,8 @@ impl Rendered {
     }
 }
 
-const TYPE_WORDS: [&str; 16] = [
-    "int", "char", "float", "double", "void", "unsigned", "signed", "long", "short", "bool", "size_t",
-    "struct", "union", "enum", "goto", TYPE,
-];
+const TYPE_WORDS: [&str; 12] =
+    ["int", "char", "float", "double", "void", "unsigned", "signed", "long", "short", "bool", "size_t", TYPE];
 
 struct Render<'a, 'e> {
     tokens: &'a [PToken],
@@ -83,6 +81,8 @@ struct Render<'a, 'e> {
     expander: &'a mut Expander<'e>,
     out: Rendered,
     local_types: FxHashSet<&'a str>,
+    /// Type names that the item declares as something else.
+    shadowed: FxHashSet<&'a str>,
     /// Local type names and the token after which they are in force.
     pending: Vec<(usize, &'a str)>,
     /// Whether a struct, union or typedef was seen: layout then matters.
@@ -114,6 +114,7 @@ pub(crate) fn render(
         expander,
         out: Rendered::default(),
         local_types: FxHashSet::default(),
+        shadowed: FxHashSet::default(),
         pending: Vec::new(),
         layout: false,
         depth: 0,
@@ -294,6 +295,8 @@ impl<'a> Render<'a, '_> {
             "__volatile" | "__volatile__" => self.put(k, Some("volatile"), None),
             "__signed" | "__signed__" => self.put(k, Some("signed"), None),
             "_Thread_local" => self.put(k, Some("__thread"), None),
+            // A pragma as an operator.
+            "_Pragma" => self.group(k + 1),
             "_Static_assert" | "static_assert" if self.text(k + 1) == "(" => {
                 let end = self.group(k + 1);
                 if self.text(end) == ";" {
@@ -358,7 +361,12 @@ impl<'a> Render<'a, '_> {
         }
         let before = self.out.last();
         // A tag, a member, or a name being declared: not a use of the type.
-        if TYPE_WORDS.contains(&before) || matches!(before, "." | "->" | "*") {
+        if matches!(before, "struct" | "union" | "enum" | "goto" | "." | "->") || self.shadowed.contains(text)
+        {
+            return self.keep(k);
+        }
+        if TYPE_WORDS.contains(&before) || before == "*" {
+            self.shadowed.insert(text);
             return self.keep(k);
         }
         self.put(k, Some(TYPE), Some(text.into()))

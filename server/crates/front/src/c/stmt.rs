@@ -107,6 +107,17 @@ impl Lower<'_> {
             "expression_statement" => {
                 if let Some(e) = node.named_child(0) {
                     let t = self.expr(e);
+                    let undeclared = match self.b.get(t).op {
+                        Op::Sym(s) => self.b.symbols[s].storage == term::Storage::Undeclared,
+                        _ => false,
+                    };
+                    if undeclared {
+                        // Nobody writes a variable as a statement.
+                        let reason =
+                            format!("`{}` may be a macro of a header that was not read", self.text(e));
+                        out.push(self.reject(RejectKind::Macro, &reason, node, vec![t]));
+                        return;
+                    }
                     out.push(t);
                 }
             }
