@@ -139,6 +139,9 @@ pub(crate) struct Model<'a> {
     inside: FxHashSet<SymbolId>,
     /// Variables through which the root writes memory; `None` where a place has no variable at its base.
     written_bases: FxHashSet<Option<SymbolId>>,
+    /// Whether the root writes, through a pointer or into an array, characters, pointers or whole records: only such a
+    /// write may change a pointer variable (C11 6.5p7).
+    writes_pointers: bool,
     /// Variables that move by a constant each iteration of the root, with the step.
     pub inductions: Vec<(SymbolId, i128, TermId)>,
 }
@@ -181,6 +184,7 @@ impl<'a> Model<'a> {
             jumped: false,
             inside: FxHashSet::default(),
             written_bases: FxHashSet::default(),
+            writes_pointers: false,
             inductions: Vec::new(),
         };
         m.read_root();
@@ -197,6 +201,20 @@ impl<'a> Model<'a> {
                 let place = self.body.args(x)[0];
                 if self.body.as_symbol(place).is_none() {
                     self.written_bases.insert(base_symbol(self.body, place));
+                    self.writes_pointers |= !matches!(
+                        self.body.types.kind(self.body.ty(place)),
+                        TypeKind::Int(
+                            IntKind::Bool
+                                | IntKind::Short
+                                | IntKind::UShort
+                                | IntKind::Int
+                                | IntKind::UInt
+                                | IntKind::Long
+                                | IntKind::ULong
+                                | IntKind::LongLong
+                                | IntKind::ULongLong
+                        ) | TypeKind::Float(_)
+                    );
                 }
             }
         }

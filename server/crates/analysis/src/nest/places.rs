@@ -43,7 +43,15 @@ impl Model<'_> {
         if declared_inside && !matches!(symbol.storage, Storage::StaticLocal) {
             return;
         }
-        let loc = Loc { base: s, fields: Vec::new(), subs: Vec::new(), lengths: Vec::new() };
+        let mut fields = Vec::new();
+        if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) && !symbol.is_own_scalar() {
+            // The variable is a cell of its own, apart from what it points to.
+            if !write && !written && !self.writes_pointers {
+                return;
+            }
+            fields.push((0, Arc::from("&")));
+        }
+        let loc = Loc { base: s, fields, subs: Vec::new(), lengths: Vec::new() };
         self.record(loc, t, write, symbol.ty);
     }
 
