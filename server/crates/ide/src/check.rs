@@ -106,30 +106,43 @@ fn all_facts(
     tier: Tier,
     cancel: &CancelToken,
 ) -> Result<Vec<Option<Arc<Facts>>>, Cancelled> {
-    let mut all = Vec::with_capacity(doc.unit().items.len());
-    for (index, item) in doc.unit().items.iter().enumerate() {
-        if cancel.is_cancelled() {
-            return Err(Cancelled);
+    (0..doc.unit().items.len()).map(|item| facts_of(doc, memo, tier, cancel, item)).collect()
+}
+
+/// Finds the facts of one share of the functions, the `part`-th (from 0) of `parts`, and remembers them. A caller with
+/// several threads runs a share on each before it calls [`check`]; answers do not depend on it.
+pub fn warm(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken, part: usize, parts: usize) {
+    for item in (part..doc.unit().items.len()).step_by(parts.max(1)) {
+        if facts_of(doc, memo, tier, cancel, item).is_err() {
+            return;
         }
-        let Some(key) = doc.key(index) else {
-            all.push(None);
-            continue;
-        };
-        let facts = match memo.get(key, tier) {
-            Some(facts) => facts,
-            None => {
-                let budget = Budget::with_cancel(tier.steps(), cancel.clone());
-                let facts = analyze(&item.body, tier, &budget);
-                // what a cancelled analysis left out is not an answer
-                if cancel.is_cancelled() {
-                    return Err(Cancelled);
-                }
-                memo.put(key, tier, facts)
-            }
-        };
-        all.push(Some(facts));
     }
-    Ok(all)
+}
+
+/// The facts of one item, `None` where it has no loops.
+fn facts_of(
+    doc: &Doc,
+    memo: &Memo,
+    tier: Tier,
+    cancel: &CancelToken,
+    index: usize,
+) -> Result<Option<Arc<Facts>>, Cancelled> {
+    if cancel.is_cancelled() {
+        return Err(Cancelled);
+    }
+    let (Some(key), Some(item)) = (doc.key(index), doc.unit().items.get(index)) else {
+        return Ok(None);
+    };
+    if let Some(facts) = memo.get(key, tier) {
+        return Ok(Some(facts));
+    }
+    let budget = Budget::with_cancel(tier.steps(), cancel.clone());
+    let facts = analyze(&item.body, tier, &budget);
+    // what a cancelled analysis left out is not an answer
+    if cancel.is_cancelled() {
+        return Err(Cancelled);
+    }
+    Ok(Some(memo.put(key, tier, facts)))
 }
 
 /// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.

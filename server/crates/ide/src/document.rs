@@ -19,7 +19,7 @@ pub struct Options {
 }
 
 impl Options {
-    fn to_front(&self) -> front::Options {
+    pub(crate) fn to_front(&self) -> front::Options {
         let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "1".to_owned());
         front::Options { defines: self.defines.iter().map(|(n, v)| (n.clone(), value(v))).collect() }
     }

@@ -4,10 +4,12 @@
 //! in code spans, so that nothing in it can be read as markup.
 
 use analysis::{LoopId, Verdict};
-use base::Span;
+use base::{CancelToken, Span};
 
 use crate::check::Findings;
+use crate::offload::Refused;
 use crate::place::Place;
+use crate::plans::with_plan;
 use crate::words::{self, list, quoted};
 use crate::Doc;
 
@@ -70,11 +72,15 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
         n => format!(" across {n} nested loops ({})", list(&names)),
     };
     let threads = words::thread_count(place, &band).map(|c| format!(", {} threads", code(&c)));
-    lines.push(format!(
-        "- on the GPU: one thread per iteration{across}{} in blocks of {}",
-        threads.unwrap_or_default(),
-        codegen::BLOCK_THREADS
-    ));
+    let threads = threads.unwrap_or_default();
+    match with_plan(place, id, &CancelToken::new(), blocks) {
+        Ok(blocks) => lines.push(format!("- on the GPU: one thread per iteration{across}{threads}{blocks}")),
+        Err(Refused::Because(why)) => {
+            lines.push(format!("- could run with one thread per iteration{across}{threads}"));
+            lines.push(format!("- not offloaded: {}", escape(&why)));
+        }
+        Err(_) => {}
+    }
     if l.verdict == Verdict::Independent {
         lines.push("- because: no iteration writes a cell that another one reads or writes".to_owned());
     }
@@ -98,6 +104,24 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
         lines.push(format!("- condition {}: {} ({how})", code(&words.text), escape(&words.sentence)));
     }
     more(conditions.len(), lines);
+}
+
+/// ` in blocks of 32 × 8 (x: j, y: i)`
+fn blocks(plan: &codegen::Plan) -> String {
+    let Some(kernel) = plan.kernels.first() else {
+        return String::new();
+    };
+    let used = kernel.block.iter().rposition(|n| *n > 1).map_or(1, |k| k + 1);
+    let sizes: Vec<String> = kernel.block.iter().take(used).map(u32::to_string).collect();
+    let axis = |d: &codegen::Dim| {
+        let index = plan.body.symbols.get(d.index).map_or("?", |s| &s.name);
+        format!("{}: {index}", d.axis.letter())
+    };
+    let axes = match kernel.dims.len() {
+        0 | 1 => String::new(),
+        _ => format!(" ({})", kernel.dims.iter().rev().map(axis).collect::<Vec<_>>().join(", ")),
+    };
+    format!(" in blocks of {}{}", sizes.join(" × "), escape(&axes))
 }
 
 fn privates(place: &Place, id: LoopId, lines: &mut Vec<String>) {

@@ -1,13 +1,12 @@
-//! From a loop to its kernel and host text: facts → plan → print, then read back and checked before anybody sees it.
-//!
-//! The only file here that calls `codegen`.
+//! From a loop to its kernel and host text: plan → print, then read back and checked before anybody sees it.
 
-use base::{Budget, CancelToken, Span};
+use base::{CancelToken, Span};
 use text::{Edit, EditSet, Side};
 
 use crate::actions::mark_removal;
 use crate::check::{check, Cancelled, Findings, LoopFinding, Tier};
 use crate::place::{line_column, Place};
+use crate::plans::with_plan;
 use crate::words;
 use crate::{Doc, FileEdit, Language, Memo, NewFile, Settings, WorkspaceEdit};
 
@@ -185,37 +184,10 @@ impl<'a> Work<'a> {
     ) -> Result<(), Refused> {
         let doc = self.doc.clone();
         let place = findings.place(&doc, finding.item).ok_or(Refused::Stale)?;
-        let l = place.of(finding.id);
-        if !crate::lints::is_parallel(l) {
-            return Err(Refused::Because(crate::hints::sentence(&place, finding.id)));
-        }
-        if place.is_generated(finding.id) {
-            return Err(Refused::Because(GENERATED.to_owned()));
-        }
-        let collapse = l.mark.as_ref().and_then(|m| m.collapse);
-        let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
-        let facts = analysis::offload(place.body(), &place.facts, finding.id, collapse, &budget);
-        if cancel.is_cancelled() {
-            return Err(Refused::Cancelled);
-        }
-        let offload = facts.map_err(|obstacles| Refused::Because(blocked(&place, finding, &obstacles)))?;
-        let whole = doc.text().to_string();
-        let input = codegen::Input {
-            body: place.body(),
-            facts: &place.facts,
-            offload: &offload,
-            text: doc.slice(place.item.span),
-            base_offset: place.item.span.start,
-            file_text: &whole,
-            file_name: doc.name(),
-            name: l.mark.as_ref().and_then(|m| m.name.as_deref()).unwrap_or(""),
-        };
-        let plan = codegen::plan(&input).map_err(|refusal| {
-            let reasons: Vec<String> =
-                refusal.reasons.iter().take(3).map(|r| words::refusal(&place, r)).collect();
-            Refused::Because(format!("No kernel is made: {}", reasons.join(" Also, ")))
+        let (output, notes) = with_plan(&place, finding.id, cancel, |plan| {
+            let notes: Vec<String> = plan.notes.iter().map(|n| note(&place, n)).collect();
+            (codegen::print(plan, codegen::Target::CudaC), notes)
         })?;
-        let output = codegen::print(&plan, codegen::Target::CudaC);
         if self.create.iter().any(|f| f.name == output.kernel_file.name) {
             return Err(Refused::Because(format!(
                 "Another loop makes the same file `{}`. Give the kernels names: `// warpwright: offload(name)`.",
@@ -240,7 +212,7 @@ impl<'a> Work<'a> {
             kernels: output.kernels.into_iter().map(shape).collect(),
             line_map: output.line_map.iter().map(|o| (o.line, line(place.span(o.term).start))).collect(),
         });
-        self.notes.extend(plan.notes.iter().map(|n| note(&place, n)));
+        self.notes.extend(notes);
         self.create.push(NewFile { name: output.kernel_file.name, text: output.kernel_file.text });
         for flag in output.build_flags {
             if !self.build_flags.contains(&flag) {
@@ -267,21 +239,6 @@ impl<'a> Work<'a> {
             notes: self.notes,
             build_flags: self.build_flags,
         }
-    }
-}
-
-/// Why loops in generated text are left alone.
-pub(crate) const GENERATED: &str =
-    "This loop belongs to an offload that was made before; undo that to make it again.";
-
-/// The reasons `analysis` gives for a loop it proved parallel but cannot describe for a kernel, or never proved.
-fn blocked(place: &Place, finding: &LoopFinding, obstacles: &[analysis::Obstacle]) -> String {
-    match obstacles.first() {
-        Some(first) => {
-            let words = words::obstacle(place, first);
-            format!("No kernel is made, because {}. {}", words.reason, words.remedy)
-        }
-        None => crate::hints::sentence(place, finding.id),
     }
 }
 

@@ -4,7 +4,8 @@ use base::CancelToken;
 
 use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
 use crate::lints::is_parallel;
-use crate::offload::{offload, Refused, Which, GENERATED};
+use crate::offload::{offload, Refused, Which};
+use crate::plans::GENERATED;
 use crate::Memo;
 use analysis::{MetBy, Verdict};
 

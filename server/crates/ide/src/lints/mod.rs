@@ -5,6 +5,7 @@
 
 mod bad_mark;
 mod carried_dependence;
+mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
 mod not_understood;
@@ -67,6 +68,7 @@ pub(crate) struct Said {
 pub(crate) const LINTS: &[Lint] = &[
     bad_mark::LINT,
     carried_dependence::LINT,
+    marked_refused::LINT,
     marked_sequential::LINT,
     marked_unknown::LINT,
     not_understood::LINT,

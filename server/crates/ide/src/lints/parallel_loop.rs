@@ -2,7 +2,7 @@
 
 use analysis::Verdict;
 
-use super::{At, Find, Lint, Said};
+use super::{marked_refused, At, Find, Lint, Said};
 use crate::{words, Severity};
 
 pub(super) const LINT: Lint = Lint {
@@ -14,6 +14,6 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn parallel_loop(at: &At) -> Option<Said> {
-    (at.facts.verdict == Verdict::Independent)
-        .then(|| Said { message: words::parallel(at.place, at.id), ..Said::default() })
+    let wanted = at.facts.verdict == Verdict::Independent && !marked_refused::applies(at);
+    wanted.then(|| Said { message: words::parallel(at.place, at.id), ..Said::default() })
 }

@@ -2,7 +2,7 @@
 
 use analysis::Verdict;
 
-use super::{At, Find, Lint, Said};
+use super::{marked_refused, At, Find, Lint, Said};
 use crate::{words, Severity};
 
 pub(super) const LINT: Lint = Lint {
@@ -15,6 +15,6 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn reduction_loop(at: &At) -> Option<Said> {
-    (at.facts.verdict == Verdict::Reduction)
-        .then(|| Said { message: words::parallel(at.place, at.id), ..Said::default() })
+    let wanted = at.facts.verdict == Verdict::Reduction && !marked_refused::applies(at);
+    wanted.then(|| Said { message: words::parallel(at.place, at.id), ..Said::default() })
 }

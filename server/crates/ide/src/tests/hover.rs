@@ -22,7 +22,7 @@ fn on_a_parallel_nest() {
         expect![[r#"
             **Loop iterations can be executed independently** (loop `i`)
 
-            - on the GPU: one thread per iteration across 2 nested loops (`i` and `j`), `n * m` threads in blocks of 256
+            - on the GPU: one thread per iteration across 2 nested loops (`i` and `j`), `n * m` threads in blocks of 32 × 8 (x: j, y: i)
             - because: no iteration writes a cell that another one reads or writes
             - condition `bounds(0<=j<m)`: `j` is never outside its dimension of length `m` (proved)
             - condition `no-alias(a,b)`: `a` and `b` do not overlap (checked before the launch, else the loop runs as it is)

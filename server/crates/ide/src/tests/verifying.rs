@@ -101,7 +101,7 @@ fn a_missing_copy_is_caught() {
 
 #[test]
 fn a_missing_overlap_check_is_caught() {
-    let code = "void f(int n, const int *x, int *y) {\n    for (int i = 0; i < n; i++)\n        y[i] = x[i + 1] + 1;\n}\n";
+    let code = "void f(int n, const int *x, int *y) {\n    for (int i = 0; i < n; i++)\n        y[i] = x[i] + 1;\n}\n";
     check_caught(
         code,
         2,

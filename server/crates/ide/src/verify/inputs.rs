@@ -109,7 +109,7 @@ pub(super) fn signature(body: &Body) -> Result<Signature, String> {
         let symbol = &body.symbols[s];
         let unknown = || Err(format!("no input can be made up for the parameter `{}`", symbol.name));
         parameters.push(match body.types.kind(symbol.ty) {
-            TypeKind::Int(k) => Parameter::Size { name: symbol.name.clone(), max: k.max() },
+            &TypeKind::Int(k) => Parameter::Size { name: symbol.name.clone(), max: k.max() },
             TypeKind::Float(term::FloatKind::F32) => Parameter::Real { double: false },
             TypeKind::Float(term::FloatKind::F64) => Parameter::Real { double: true },
             TypeKind::Pointer { to, .. } => {
@@ -254,7 +254,7 @@ pub(super) fn make(
 ) -> Result<Input, Fault> {
     let mut rng = Rng(choice.seed);
     let mut text = Vec::new();
-    let mut size = |rng: &mut Rng| {
+    let size = |rng: &mut Rng| {
         if choice.equal {
             choice.size
         } else {

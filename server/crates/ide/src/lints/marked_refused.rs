@@ -1,0 +1,28 @@
+//! `marked-refused`: the user asked to offload a parallel loop for which no kernel can be written.
+
+use super::{is_parallel, At, Find, Lint, Said};
+use crate::{plans, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "marked-refused",
+    severity: Severity::Warning,
+    summary: "A loop marked for the GPU is parallel, but no kernel can be written for it.",
+    page: include_str!("../../../../../docs/codes/marked-refused.md"),
+    find: Find::Loop(marked_refused),
+};
+
+fn marked_refused(at: &At) -> Option<Said> {
+    if at.facts.mark.is_none() || !is_parallel(at.facts) {
+        return None;
+    }
+    let why = plans::refusal(at.place, at.id)?;
+    Some(Said {
+        message: format!("Marked for the GPU, and {} is parallel. {why}", at.place.loop_name(at.id)),
+        ..Said::default()
+    })
+}
+
+/// Whether this lint speaks of a loop; then those that say it can be offloaded do not.
+pub(super) fn applies(at: &At) -> bool {
+    at.facts.mark.is_some() && is_parallel(at.facts) && plans::refusal(at.place, at.id).is_some()
+}

@@ -1,0 +1,83 @@
+//! Whether and how a loop would be offloaded: facts → plan. Nothing is written here.
+
+use analysis::LoopId;
+use base::{Budget, CancelToken};
+
+use crate::lints::is_parallel;
+use crate::offload::Refused;
+use crate::place::Place;
+use crate::{hints, words};
+
+/// Why loops in generated text are left alone.
+pub(crate) const GENERATED: &str =
+    "This loop belongs to an offload that was made before; undo that to make it again.";
+
+/// Shows `then` the plan of an offload, or says why there is none.
+pub(crate) fn with_plan<R>(
+    place: &Place,
+    id: LoopId,
+    cancel: &CancelToken,
+    then: impl FnOnce(&codegen::Plan) -> R,
+) -> Result<R, Refused> {
+    let l = place.of(id);
+    if !is_parallel(l) {
+        return Err(Refused::Because(hints::sentence(place, id)));
+    }
+    if place.is_generated(id) {
+        return Err(Refused::Because(GENERATED.to_owned()));
+    }
+    let collapse = l.mark.as_ref().and_then(|m| m.collapse);
+    let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
+    let offload = analysis::offload(place.body(), &place.facts, id, collapse, &budget);
+    if cancel.is_cancelled() {
+        return Err(Refused::Cancelled);
+    }
+    let offload = offload.map_err(|obstacles| Refused::Because(blocked(place, id, &obstacles)))?;
+    let whole = place.doc.text().to_string();
+    let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
+        Some(name) => name,
+        // launchers are seen by the whole program, and another file may have a `static` function of that name
+        None if place.item.is_static => {
+            let stem = place.doc.name().split('.').next().unwrap_or("");
+            format!("{stem}_{}_{}", place.item.name, place.index_name(id).unwrap_or("loop"))
+        }
+        None => String::new(),
+    };
+    let input = codegen::Input {
+        body: place.body(),
+        facts: &place.facts,
+        offload: &offload,
+        text: place.doc.slice(place.item.span),
+        base_offset: place.item.span.start,
+        file_text: &whole,
+        file_name: place.doc.name(),
+        name: &name,
+    };
+    match codegen::plan(&input) {
+        Ok(plan) => Ok(then(&plan)),
+        Err(refusal) => {
+            let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(place, r));
+            let reasons: Vec<String> = reasons.collect();
+            Err(Refused::Because(format!("No kernel is made: {}", reasons.join(" Also, "))))
+        }
+    }
+}
+
+/// The reasons `analysis` gives for a loop it proved parallel but cannot describe for a kernel.
+fn blocked(place: &Place, id: LoopId, obstacles: &[analysis::Obstacle]) -> String {
+    match obstacles.first() {
+        Some(first) => {
+            let words = words::obstacle(place, first);
+            format!("No kernel is made, because {}. {}", words.reason, words.remedy)
+        }
+        None => hints::sentence(place, id),
+    }
+}
+
+/// Why a parallel loop gets no kernel, if that is so: a sentence.
+pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
+    match with_plan(place, id, &CancelToken::new(), |_| ()) {
+        Err(Refused::Because(why)) => Some(why),
+        _ => None,
+    }
+}
