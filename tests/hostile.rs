@@ -250,6 +250,88 @@ fn random_bytes_end_in_an_exit() {
 }
 
 #[test]
+fn every_request_is_answered_once_whatever_is_in_it() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, SAXPY);
+    let mut random = 2463534242u64;
+    let mut next = move |below: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % below
+    };
+    let methods = [
+        "textDocument/hover",
+        "textDocument/codeAction",
+        "codeAction/resolve",
+        "textDocument/codeLens",
+        "textDocument/inlayHint",
+        "textDocument/diagnostic",
+        "workspace/executeCommand",
+        "warpwright/documentText",
+        "textDocument/completion",
+        "workspace/symbol",
+    ];
+    let ids = ["mark:saxpy#0", "offload:", "x"];
+    let commands = ["warpwright.mark", "warpwright.explain", "warpwright.showDependences", "ls"];
+    let mut asked = Vec::new();
+    for round in 0..1500 {
+        // parameters that are nearly right: one of their parts is replaced by something else
+        let mut params = json!({
+            "textDocument": {"uri": URI, "version": 1},
+            "position": {"line": next(6), "character": next(40)},
+            "range": {"start": {"line": next(6), "character": 0}, "end": {"line": next(6), "character": next(40)}},
+            "context": {"diagnostics": []},
+            "title": "t", "data": {"uri": URI, "version": next(3), "id": ids[next(3) as usize]},
+            "command": commands[next(4) as usize],
+            "arguments": [{"uri": URI, "line": next(6)}],
+        });
+        let odd = [
+            json!(null),
+            json!(-1),
+            json!(4294967295u64),
+            json!("é\u{0}"),
+            json!([]),
+            json!({}),
+            json!(1e300),
+        ];
+        let paths = [
+            "/textDocument",
+            "/textDocument/uri",
+            "/position",
+            "/position/line",
+            "/range/start/line",
+            "/range/end",
+            "/context",
+            "/data",
+            "/data/id",
+            "/data/version",
+            "/arguments",
+            "/arguments/0",
+            "/arguments/0/line",
+            "/command",
+            "/title",
+        ];
+        if round % 3 > 0 {
+            let path = paths[next(paths.len() as u64) as usize];
+            if let Some(place) = params.pointer_mut(path) {
+                *place = odd[next(odd.len() as u64) as usize].clone();
+            }
+        }
+        asked.push(client.ask(methods[next(methods.len() as u64) as usize], params));
+        if round % 50 == 0 {
+            client.change(URI, round + 2, Some([0, 0, 0, 0]), " ");
+        }
+    }
+    for id in asked {
+        let answer = client.answer(id);
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(!message.contains("failed inside"), "{answer:#}");
+    }
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
 fn a_panic_ends_one_analysis_and_two_give_the_document_up() {
     let mut client = Client::start_with(&full_caps(), &Value::Null, &[("WARPWRIGHT_TEST_PANIC", "1")]);
     client.open("file:///good.c", SAXPY);

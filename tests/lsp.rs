@@ -111,6 +111,12 @@ fn two_thousand_edits_in_order() {
         }
     }
     assert_eq!(client.text_of(URI), expected);
+    // what was read edit by edit means what is read in one piece
+    let edited = client.diagnostics(URI, 2001);
+    client.open("file:///fresh.c", &expected);
+    let fresh = client.diagnostics("file:///fresh.c", 1);
+    let without_uri = |d: &[Value]| json!(d).to_string().replace("file:///fresh.c", URI);
+    assert_eq!(without_uri(&edited), without_uri(&fresh));
     // whole again, in one piece
     client.change(URI, 3000, None, SAXPY);
     assert_eq!(codes(&client.diagnostics(URI, 3000)), ["parallel-loop"]);

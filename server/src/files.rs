@@ -29,7 +29,11 @@ pub struct Input {
     pub name: String,
     pub text: Text,
     pub language: ide::Language,
+    /// What stood before the text: a byte order mark, which is no part of it, or nothing.
+    pub mark: &'static str,
 }
+
+const MARK: &str = "\u{feff}";
 
 pub fn read(path: &Path) -> Result<Input, InputError> {
     let unreadable = |reason: std::io::Error| match reason.kind() {
@@ -42,12 +46,15 @@ pub fn read(path: &Path) -> Result<Input, InputError> {
     let bytes = std::fs::read(path).map_err(unreadable)?;
     let content = String::from_utf8(bytes)
         .map_err(|e| InputError::NotUtf8 { path: path.to_owned(), at: e.utf8_error().valid_up_to() })?;
-    let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
+    let (mark, content) = match content.strip_prefix(MARK) {
+        Some(rest) => (MARK, rest),
+        None => ("", content.as_str()),
+    };
     let text = Text::new(content).map_err(|reason| InputError::TooLarge { path: path.to_owned(), reason })?;
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let language =
         ide::Doc::detect(&name, None, &text).ok_or_else(|| InputError::Language(path.to_owned()))?;
-    Ok(Input { path: path.to_owned(), name, text, language })
+    Ok(Input { path: path.to_owned(), name, text, language, mark })
 }
 
 /// What may stand where a file is to be written.

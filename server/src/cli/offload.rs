@@ -40,7 +40,7 @@ enum Target {
 pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let Target::Cuda = args.target;
     let input = files::read(&args.file)?;
-    let name = input.name.clone();
+    let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
     let report = analyze::analyze(input, &args.source.options(), &memo)?;
     let which = match args.loop_line {
@@ -86,7 +86,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
         }
         print(&format!("wrote {}\n", path.display()))?;
     }
-    files::write(&host, &done.host, Existing::Replace)
+    files::write(&host, &format!("{mark}{}", done.host), Existing::Replace)
         .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", host.display()))?;
     print(&format!("wrote {}\n", host.display()))?;
     for text in &done.notes {

@@ -48,7 +48,10 @@ pub fn text(reports: &[FileReport]) -> String {
         for diagnostic in &report.findings.diagnostics {
             finding(&mut out, report, diagnostic);
         }
-        let _ = writeln!(out, "{}: {}\n", report.path(), tally(&report.findings));
+        // where something was not read, its loops were not either
+        let silent = report.findings.loops.is_empty() && !report.findings.diagnostics.is_empty();
+        let sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
+        let _ = writeln!(out, "{}: {sum}\n", report.path());
     }
     if reports.len() > 1 {
         let all = reports.iter().flat_map(|r| r.findings.loops.iter());

@@ -254,32 +254,22 @@ impl Drop for Guard {
 
 /// One report in a sentence.
 pub fn sentence(report: &ide::VerifyReport) -> String {
-    let what = format!("{}, line {}", report.function, report.line);
-    match &report.outcome {
-        ide::Outcome::Same => format!(
-            "{what}: the kernel computed what the loop computes on all {} inputs (simulator).",
-            report.cases.len()
-        ),
-        ide::Outcome::Different => {
-            let bad = report.cases.iter().find_map(|c| Some((&c.input, c.difference.as_ref()?)));
-            let bad =
-                bad.map(|(input, difference)| format!(" For {input}: {difference}")).unwrap_or_default();
-            format!("{what}: the kernel does NOT compute what the loop computes.{bad}")
-        }
-        ide::Outcome::NotTried(why) => format!("{what}: not verified. {why}"),
-    }
+    format!("{}, line {}: {}", report.function, report.line, report.summary)
 }
 
 /// One report as JSON.
 pub fn verify_value(report: &ide::VerifyReport) -> Value {
-    let (outcome, reason) = match &report.outcome {
-        ide::Outcome::Same => ("same", None),
-        ide::Outcome::Different => ("different", None),
-        ide::Outcome::NotTried(why) => ("not tried", Some(why)),
+    let outcome = match &report.outcome {
+        ide::Outcome::Same => "same",
+        ide::Outcome::Different => "different",
+        ide::Outcome::NotTried(_) => "not tried",
     };
-    let cases: Vec<Value> =
-        report.cases.iter().map(|c| json!({"input": c.input, "difference": c.difference})).collect();
-    json!({"function": report.function, "line": report.line, "outcome": outcome, "reason": reason, "cases": cases})
+    let case =
+        |c: &ide::VerifyCase| json!({"input": c.input, "launches": c.launches, "difference": c.difference});
+    json!({
+        "function": report.function, "line": report.line, "outcome": outcome, "summary": report.summary,
+        "cases": report.cases.iter().map(case).collect::<Vec<_>>(),
+    })
 }
 
 /// A progress display in the editor, if it has one.

@@ -17,11 +17,12 @@ use tower_lsp::{ls_types as lsp, Client};
 
 use super::caps::Caps;
 use super::compile;
-use super::document::{render, Analyzed, Document, Running, View};
+use super::document::{render, Document, Running, View};
 use super::outgoing::Outgoing;
 use super::pool::Pool;
 use super::to_lsp;
 use super::transport::panic_text;
+use super::work::{Done, Work};
 use crate::settings::Settings;
 
 /// Messages that may wait before the reader of the input waits too.
@@ -81,12 +82,6 @@ pub struct Outcome {
     generation: u64,
     readings: u64,
     result: Result<Done, Failure>,
-}
-
-struct Done {
-    doc: ide::Doc,
-    /// `None`: cancelled.
-    view: Option<View>,
 }
 
 struct Failure(String);
@@ -528,70 +523,5 @@ fn abandon(document: Document) {
     }
     for ask in document.waiting {
         (ask.run)(Err(Refusal::Changed));
-    }
-}
-
-/// One analysis, on a thread of the pool.
-struct Work {
-    before: Option<ide::Doc>,
-    changes: Vec<text::Applied>,
-    uri: lsp::Uri,
-    epoch: u64,
-    version: i32,
-    generation: u64,
-    readings: u64,
-    text: Text,
-    language: ide::Language,
-    tier: ide::Tier,
-    settings: Arc<Settings>,
-    caps: Arc<Caps>,
-    memo: Arc<ide::Memo>,
-    cancel: CancelToken,
-}
-
-impl Work {
-    fn run(self) -> Done {
-        fail_on_request(&self.text);
-        let started = Instant::now();
-        let doc = match self.before {
-            Some(doc) => doc.edit(&self.changes),
-            None => {
-                let name = super::document::file_name(&self.uri);
-                ide::Doc::open(self.language, &name, self.text.clone(), self.settings.options())
-            }
-        };
-        let read = started.elapsed();
-        let checked = ide::check(&doc, &self.memo, &self.settings.to_ide(), self.tier, &self.cancel);
-        let Ok(findings) = checked else {
-            return Done { doc, view: None };
-        };
-        let known = started.elapsed();
-        let diagnostics = to_lsp::diagnostics(&findings.diagnostics, &self.text, &self.uri, &self.caps);
-        let rendered = render(&diagnostics);
-        tracing::debug!(
-            "{:?} of version {}: read in {read:?}, checked in {:?}, put into words of LSP in {:?}",
-            self.tier,
-            self.version,
-            known - read,
-            started.elapsed() - known
-        );
-        let view = View {
-            rendered,
-            uri: self.uri,
-            version: self.version,
-            generation: self.generation,
-            text: self.text,
-            analyzed: Some(Analyzed { doc: doc.clone(), findings: Arc::new(findings), memo: self.memo }),
-            diagnostics: Arc::new(diagnostics),
-            tier: self.tier,
-        };
-        Done { doc, view: Some(view) }
-    }
-}
-
-/// Lets a test see what a panic does: a text with this line fails to be analyzed, in builds for tests alone.
-fn fail_on_request(text: &Text) {
-    if cfg!(debug_assertions) && std::env::var_os("WARPWRIGHT_TEST_PANIC").is_some() {
-        assert!(!text.to_string().contains("panic in the analysis, please"), "as the text asked");
     }
 }

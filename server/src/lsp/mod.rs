@@ -20,6 +20,7 @@ mod outgoing;
 mod pool;
 mod to_lsp;
 mod transport;
+mod work;
 
 use std::io::BufReader;
 use std::sync::{Arc, OnceLock};

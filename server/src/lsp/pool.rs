@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use super::transport::panic_text;
 
 /// Deeply nested input recurses in parsers and printers.
-const STACK_BYTES: usize = 64 * 1024 * 1024;
+pub const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 pub type Job = Box<dyn FnOnce() + Send>;
 

@@ -1,0 +1,108 @@
+//! One analysis of one version of a document, on a thread of the pool.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use base::CancelToken;
+use text::Text;
+use tower_lsp::ls_types as lsp;
+
+use super::caps::Caps;
+use super::document::{file_name, render, Analyzed, View};
+use super::pool::STACK_BYTES;
+use super::to_lsp;
+use crate::settings::Settings;
+
+/// Shorter documents are analyzed before more threads have started.
+const WARM_LINES: u32 = 200;
+
+/// What an analysis came to.
+pub struct Done {
+    pub doc: ide::Doc,
+    /// `None`: cancelled.
+    pub view: Option<View>,
+}
+
+/// What is to be analyzed, and how.
+pub struct Work {
+    pub before: Option<ide::Doc>,
+    pub changes: Vec<text::Applied>,
+    pub uri: lsp::Uri,
+    pub epoch: u64,
+    pub version: i32,
+    pub generation: u64,
+    pub readings: u64,
+    pub text: Text,
+    pub language: ide::Language,
+    pub tier: ide::Tier,
+    pub settings: Arc<Settings>,
+    pub caps: Arc<Caps>,
+    pub memo: Arc<ide::Memo>,
+    pub cancel: CancelToken,
+}
+
+impl Work {
+    pub fn run(self) -> Done {
+        fail_on_request(&self.text);
+        let started = Instant::now();
+        let is_new = self.before.is_none();
+        let doc = match self.before {
+            Some(doc) => doc.edit(&self.changes),
+            None => {
+                let name = file_name(&self.uri);
+                ide::Doc::open(self.language, &name, self.text.clone(), self.settings.options())
+            }
+        };
+        let read = started.elapsed();
+        if is_new {
+            warm(&doc, &self.memo, self.tier, &self.cancel);
+        }
+        let checked = ide::check(&doc, &self.memo, &self.settings.to_ide(), self.tier, &self.cancel);
+        let Ok(findings) = checked else {
+            return Done { doc, view: None };
+        };
+        let known = started.elapsed();
+        let diagnostics = to_lsp::diagnostics(&findings.diagnostics, &self.text, &self.uri, &self.caps);
+        let rendered = render(&diagnostics);
+        tracing::debug!(
+            "{:?} of version {}: read in {read:?}, checked in {:?}, put into words of LSP in {:?}",
+            self.tier,
+            self.version,
+            known - read,
+            started.elapsed() - known
+        );
+        let view = View {
+            rendered,
+            uri: self.uri,
+            version: self.version,
+            generation: self.generation,
+            text: self.text,
+            analyzed: Some(Analyzed { doc: doc.clone(), findings: Arc::new(findings), memo: self.memo }),
+            diagnostics: Arc::new(diagnostics),
+            tier: self.tier,
+        };
+        Done { doc, view: Some(view) }
+    }
+}
+
+/// Analyzes the functions of a document that was just opened on all cores at once.
+fn warm(doc: &ide::Doc, memo: &ide::Memo, tier: ide::Tier, cancel: &CancelToken) {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(8);
+    if threads == 1 || doc.text().line_count() < WARM_LINES {
+        return;
+    }
+    std::thread::scope(|scope| {
+        for part in 0..threads {
+            let share = move || ide::warm(doc, memo, tier, cancel, part, threads);
+            // where no thread can be had `check` does all of it
+            let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, share);
+        }
+    });
+}
+
+/// Lets a test see what a panic does: a text with this line fails to be analyzed, in builds for tests alone.
+fn fail_on_request(text: &Text) {
+    if cfg!(debug_assertions) && std::env::var_os("WARPWRIGHT_TEST_PANIC").is_some() {
+        assert!(!text.to_string().contains("panic in the analysis, please"), "as the text asked");
+    }
+}
