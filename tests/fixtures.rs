@@ -111,7 +111,7 @@ fn offloaded_loops_compute_the_same_and_compile() {
     let (mut wrong, mut offloaded, mut compiled) = (Vec::new(), 0, 0);
     for (name, text) in programs() {
         let memo = Memo::default();
-        let doc = Doc::open(ide::Language::C, &name, text::Text::from(text.as_str()), Options::default());
+        let doc = Doc::open(ide::Language::C, &name, text::Text::new(&text).expect("a short text"), Options::default());
         let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
         for e in fixture::markers(&text).expect("markers") {
             let Some(expected) = e.offload else { continue };
