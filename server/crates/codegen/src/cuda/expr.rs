@@ -300,11 +300,15 @@ impl<'p> Exprs<'p> {
     /// A struct's name in the kernel file: prefixed, for CUDA has types such as `float3` of its own.
     pub(crate) fn record_name(&self, r: RecordId) -> String {
         let types = &self.body().types;
-        let word = |r: RecordId| crate::plan::identifier(&types.record(r).name);
-        let twins = self.plan.records.iter().filter(|&&o| word(o) == word(r));
-        match twins.take_while(|&&o| o != r).count() {
-            0 => format!("{}{}", self.plan.prefix, word(r)),
-            n => format!("{}{}_{}", self.plan.prefix, word(r), n + 1),
+        let records = &self.plan.records;
+        let at = records.iter().position(|&o| o == r).unwrap_or(records.len());
+        let name = &types.record(r).name;
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let twin = records.iter().take(at).any(|&o| types.record(o).name == *name);
+        match (plain, twin) {
+            (true, false) => format!("{}{name}", self.plan.prefix),
+            (true, true) => format!("{}{name}_{}", self.plan.prefix, at + 1),
+            (false, _) => format!("{}struct_{}", self.plan.prefix, at + 1),
         }
     }
 

@@ -12,7 +12,7 @@ use term::{IntKind, TypeKind};
 use super::args::args;
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{element_name, expr, number, pred, quoted, symbol_text, term_text, Helpers};
-use super::site::{indentation, line_end, loop_end, opening, prologue};
+use super::site::{closing, indentation, line_end, opening, prologue};
 use super::{reduce, wrapped};
 use crate::lines::Lines;
 use crate::plan::{constant, has_word, BufferPlan, HostValue, Kernel, Plan, TestKind};
@@ -43,7 +43,7 @@ pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> Vec<HostEdit> {
     }
     let edit =
         |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
-    vec![edit(start, &head), edit(open_at, &before), edit(loop_end(site), &after)]
+    vec![edit(start, &head), edit(open_at, &before), edit(closing(site), &after)]
 }
 
 /// Every line but directives and empty ones moved right.
@@ -273,7 +273,7 @@ fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
                     let why = "laid out as the kernel takes it".to_string();
                     parts.push((format!("sizeof({}) == {}", cell(host, b), b.element_size), why));
                 }
-                if b.extent.is_some() {
+                if b.extent.is_some() && b.constant_count().is_none_or(|c| c <= 0) {
                     let most = (1i128 << 62) / i128::from(b.element_size.max(1));
                     let why = format!("{} is used, and its size fits", name(b.symbol));
                     parts.push((format!("{0} > 0 && {0} <= {1}", b.count_name, number(most)), why));
@@ -420,10 +420,21 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
             b.bytes_name
         )));
     }
+    let ordered: Vec<_> =
+        kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some()).collect();
+    let kind = if ordered.is_empty() { "const int" } else { "int" };
     let last = steps.len() - 1;
     for (k, s) in steps.iter().enumerate() {
-        let lead = if k == 0 { format!("const int {p}ok = ") } else { "    && ".to_string() };
+        let lead = if k == 0 { format!("{kind} {p}ok = ") } else { "    && ".to_string() };
         out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
+    }
+    if !ordered.is_empty() {
+        out.open(&format!("for (int {p}block = 0; {p}ok && {p}block < {p}blocks; {p}block++) {{"));
+        for r in &ordered {
+            let part = format!("{}[{p}block]", r.partial_name);
+            out.line(&format!("if ({part} != {part}) {p}ok = 0; /* a NaN: the loop's order decides */"));
+        }
+        out.close("}");
     }
     out.open(&format!("if ({p}ok) {{"));
     for b in plan.device_buffers().filter(|b| b.staged) {

@@ -81,6 +81,9 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         let name = exprs.name(r.symbol);
         let ty = reduce::accumulator_type(plan, r, Dialect::Device);
         out.line(&format!("{ty} {name} = {};", reduce::identity(plan, r)));
+        if let Some(flag) = reduce::nan_flag(plan, r, &name) {
+            out.line(&format!("bool {flag} = false; /* with a NaN, the result depends on the order */"));
+        }
     }
     for d in &k.dims {
         dim(&exprs, d, out);

@@ -74,6 +74,9 @@ pub(crate) fn combine(r: &ReductionPlan, a: &str, b: &str) -> String {
         (ReductionOp::Or, _) => format!("{a} = {a} || {b};"),
         (ReductionOp::Min, MinMaxForm::Compare) => format!("if ({b} < {a}) {a} = {b};"),
         (ReductionOp::Max, MinMaxForm::Compare) => format!("if ({b} > {a}) {a} = {b};"),
+        // A NaN stays: it says that the loop itself must decide.
+        (ReductionOp::Min, MinMaxForm::Ordered) => format!("if ({b} < {a} || {b} != {b}) {a} = {b};"),
+        (ReductionOp::Max, MinMaxForm::Ordered) => format!("if ({b} > {a} || {b} != {b}) {a} = {b};"),
         // As fmin and fmax: a NaN gives way to anything.
         (ReductionOp::Min, MinMaxForm::Function) => format!("if ({b} < {a} || {a} != {a}) {a} = {b};"),
         (ReductionOp::Max, MinMaxForm::Function) => format!("if ({b} > {a} || {a} != {a}) {a} = {b};"),
@@ -93,7 +96,19 @@ pub(crate) fn combine_on_host(plan: &Plan<'_>, r: &ReductionPlan, variable: &str
             );
         }
     }
-    combine(r, variable, partial)
+    match r.form {
+        // No partial result is a NaN here; one that the variable had before the loop gives way.
+        MinMaxForm::Ordered => {
+            combine(&ReductionPlan { form: MinMaxForm::Function, ..r.clone() }, variable, partial)
+        }
+        _ => combine(r, variable, partial),
+    }
+}
+
+/// The variable that notes a NaN, for reductions whose result then depends on the order.
+pub(crate) fn nan_flag(plan: &Plan<'_>, r: &ReductionPlan, name: &str) -> Option<String> {
+    let float = plan.body.types.as_float(r.ty).is_some();
+    (float && r.form == MinMaxForm::Ordered).then(|| format!("{}nan_{name}", plan.prefix))
 }
 
 fn infix(op: ReductionOp) -> Option<BinOp> {
@@ -124,6 +139,15 @@ pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     for r in &kernel.reductions {
         let ty = accumulator_type(plan, r, Dialect::Device);
         out.line(&format!("__shared__ {ty} {p}all_{}[{BLOCK_THREADS}];", name(r.symbol)));
+    }
+    for r in &kernel.reductions {
+        if let Some(flag) = nan_flag(plan, r, &name(r.symbol)) {
+            let nan = match plan.body.types.kind(r.ty) {
+                TypeKind::Float(k) => float(f64::NAN, *k).0,
+                _ => String::new(),
+            };
+            out.line(&format!("if ({flag}) {} = {nan};", name(r.symbol)));
+        }
     }
     out.line(&format!("const int {p}thread = (int)({thread});"));
     for r in &kernel.reductions {

@@ -42,9 +42,19 @@ pub(crate) fn loop_start(site: &Site<'_>) -> usize {
     (site.base_offset as usize + site.span.start as usize).min(site.file_text.len())
 }
 
-/// One past the loop's last byte in the file.
-pub(crate) fn loop_end(site: &Site<'_>) -> usize {
-    (site.base_offset as usize + site.span.end as usize).min(site.file_text.len())
+/// Where the block's end goes: after the loop, and after a comment that ends its last line.
+pub(crate) fn closing(site: &Site<'_>) -> usize {
+    let text = site.file_text;
+    let end = (site.base_offset as usize + site.span.end as usize).min(text.len());
+    let rest = text[end..].split(['\n', '\r']).next().unwrap_or("");
+    let words = rest.trim();
+    let line = words.starts_with("//") && !words.ends_with('\\');
+    let block = words.starts_with("/*") && words.find("*/") == Some(words.len().wrapping_sub(2));
+    if line || block {
+        end + rest.len()
+    } else {
+        end
+    }
 }
 
 fn line_start(text: &str, at: usize) -> usize {

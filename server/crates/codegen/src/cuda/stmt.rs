@@ -3,6 +3,7 @@
 use term::{Body, Op, TermId, TypeKind};
 
 use super::expr::Exprs;
+use super::reduce;
 use crate::access::address;
 use crate::lines::Lines;
 
@@ -108,6 +109,12 @@ impl Stmts<'_, '_> {
             _ => {
                 let line = format!("{};", self.exprs.top(t));
                 self.out.from(t, &line);
+            }
+        }
+        for r in self.exprs.kernel.reductions.iter().filter(|r| r.updates.contains(&t)) {
+            let name = self.exprs.name(r.symbol);
+            if let Some(flag) = reduce::nan_flag(self.exprs.plan, r, &name) {
+                self.out.from(t, &format!("if ({name} != {name}) {flag} = true;"));
             }
         }
     }

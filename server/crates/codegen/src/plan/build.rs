@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Control, Expr, LoopFacts, Verdict};
 use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId};
 
+use super::memory::memory;
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
-use super::support::{has_own_continue, Support};
+use super::support::{deepest, has_own_continue, Support, MAX_DEPTH};
 use super::{Input, Kernel, Note, Plan, Scalar, Site, View, BLOCK_THREADS};
-use super::memory::memory;
 use crate::access::views;
 
 /// Decides everything about the offload, or refuses with all reasons found.
@@ -41,6 +41,9 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
     }
     if !matches!(first.verdict, Verdict::Independent | Verdict::Reduction) {
         return one(RefusalKind::NotParallel, target);
+    }
+    if deepest(body, input.offload, target) > MAX_DEPTH {
+        return one(RefusalKind::TooDeep, target);
     }
     let mut b = Builder::new(input, target, band);
     b.build();
@@ -91,6 +94,13 @@ impl<'i, 'a> Builder<'i, 'a> {
                 }
                 let body = self.body;
                 reasons.sort_by_key(|r| body.span(r.term).start);
+                // Of the same thing said of several places, the first.
+                let mut seen: Vec<RefusalKind> = Vec::new();
+                reasons.retain(|r| {
+                    let new = !seen.contains(&r.kind);
+                    seen.push(r.kind.clone());
+                    new
+                });
                 Err(Refusal { reasons })
             }
         }

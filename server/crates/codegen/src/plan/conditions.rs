@@ -60,8 +60,11 @@ impl<'a> Builder<'_, 'a> {
                 add(TestKind::RecordSize { symbol: s.symbol, bytes }, None);
             }
         }
-        for (k, _) in buffers.iter().enumerate() {
-            add(TestKind::Extent(k), None);
+        for (k, b) in buffers.iter().enumerate() {
+            let record = matches!(body.types.kind(b.element), TypeKind::Record(_));
+            if record || b.constant_count().is_none_or(|c| c <= 0 || c > 1 << 40) {
+                add(TestKind::Extent(k), None);
+            }
         }
         let at = |s: SymbolId| buffers.iter().position(|b| b.symbol == s);
         let declared_array =

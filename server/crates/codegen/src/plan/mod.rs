@@ -22,9 +22,9 @@ use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, ReductionOp, St
 use base::Span;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 
-pub(crate) use bounds::{constant, params as expr_params};
+pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
-pub(crate) use names::{has_word, identifier, is_reserved};
+pub(crate) use names::{has_word, is_reserved};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub(crate) use support::is_written_out;
 
@@ -253,6 +253,11 @@ impl Plan<'_> {
 }
 
 impl BufferPlan {
+    /// Number of elements, if it is a known constant.
+    pub fn constant_count(&self) -> Option<i128> {
+        let (first, last) = self.extent.as_ref()?;
+        bounds::constant(last)?.checked_sub(bounds::constant(first)?)?.checked_add(1)
+    }
     /// The first element, if it is a known constant.
     pub fn constant_first(&self) -> Option<i128> {
         match &self.extent {
@@ -318,6 +323,9 @@ pub enum MinMaxForm {
     Compare,
     /// `m = fmin(m, x)`: a NaN is always replaced.
     Function,
+    /// `m = m < x ? m : x`: a NaN replaces and is replaced, so that the result depends on where NaNs stand. The kernel
+    /// notices them, and the original loop then decides.
+    Ordered,
 }
 
 /// A reduction: one accumulator a thread, a tree in each block, partial results combined on the host in block order.
@@ -327,6 +335,8 @@ pub struct ReductionPlan {
     pub op: ReductionOp,
     pub ty: TypeId,
     pub form: MinMaxForm,
+    /// The statements that accumulate.
+    pub updates: Vec<TermId>,
     /// Names in the host block.
     pub device_name: String,
     pub partial_name: String,

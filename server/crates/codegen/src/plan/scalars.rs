@@ -58,6 +58,7 @@ impl<'a> Builder<'_, 'a> {
                 op: r.op,
                 ty,
                 form,
+                updates: r.updates.clone(),
                 device_name: self.host_name(&format!("gpu_{name}")),
                 partial_name: self.host_name(&format!("part_{name}")),
             });
@@ -142,7 +143,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// How an update treats NaN; `None` where the result would depend on where NaNs stand in the order.
+/// How an update treats NaN; `None` if it is not known.
 fn min_max_form(body: &Body, update: TermId, s: SymbolId) -> Option<MinMaxForm> {
     let strip = |mut t: TermId| {
         while *body.op(t) == Op::Cast {
@@ -162,8 +163,11 @@ fn min_max_form(body: &Body, update: TermId, s: SymbolId) -> Option<MinMaxForm> 
             match body.op(value) {
                 Op::Select => {
                     let parts = body.args(value);
-                    (compares(*parts.first()?) && !is_s(*parts.get(1)?) && is_s(*parts.get(2)?))
-                        .then_some(MinMaxForm::Compare)
+                    match (compares(*parts.first()?), is_s(*parts.get(1)?), is_s(*parts.get(2)?)) {
+                        (true, false, true) => Some(MinMaxForm::Compare),
+                        (true, true, false) => Some(MinMaxForm::Ordered),
+                        _ => None,
+                    }
                 }
                 Op::Call => Some(MinMaxForm::Function),
                 _ => None,

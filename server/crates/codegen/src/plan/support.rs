@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::{Offload, Param};
 use term::{
     intrinsic, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId, TypeId,
     TypeKind,
@@ -419,4 +420,29 @@ pub(crate) fn has_own_continue(body: &Body, root: TermId) -> bool {
 /// Whether all of the text under `root` is written there and not in a macro's definition.
 pub(crate) fn is_written_out(body: &Body, root: TermId) -> bool {
     body.walk(root).all(|t| body.origin(t) == Origin::Source)
+}
+
+/// Depth of the deepest term that some printer may print: the loop, and what the host reads before it.
+pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
+    let mut params = Vec::new();
+    offload.max_trips.iter().for_each(|e| super::expr_params(e, &mut params));
+    for b in &offload.buffers {
+        if let Some((first, last)) = &b.extent {
+            super::expr_params(first, &mut params);
+            super::expr_params(last, &mut params);
+        }
+    }
+    offload.finals.iter().for_each(|f| super::expr_params(&f.value, &mut params));
+    offload.conditions.iter().flat_map(|c| &c.check).for_each(|p| super::pred_params(p, &mut params));
+    let mut stack = vec![(target, 0usize)];
+    stack.extend(params.into_iter().filter_map(|p| match p {
+        Param::Term(t) => Some((t, 0)),
+        Param::Symbol(_) => None,
+    }));
+    let mut most = 0;
+    while let Some((t, depth)) = stack.pop() {
+        most = most.max(depth);
+        stack.extend(body.args(t).iter().map(|&a| (a, depth + 1)));
+    }
+    most
 }

@@ -267,3 +267,11 @@ void by_value(int n, struct body *p, struct body v)
         p[i] = q;
     }
 }
+
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+double peak(int n, const double *x, double m)
+{
+    for (int i = 0; i < n; i++) m = MAX(m, fabs(x[i])); // a NaN in between starts afresh
+    return m;
+}

@@ -38,6 +38,7 @@ struct plane { int n; double scale; };
 BOTH(void, through_struct, (struct plane *, double *));
 BOTH(void, first_of, (const int *, int *));
 BOTH(void, by_value, (int, struct body *, struct body));
+BOTH(double, peak, (int, const double *, double));
 BOTH(void, rows, (int, int, double *));
 BOTH(void, offset, (int, int *, int));
 BOTH(int, two_ends, (int, const int *, int *));
@@ -110,6 +111,9 @@ static void r_plane(int which, int n) { struct plane g = {n, 0.5}; CALL(through_
 static void r_first(int which, int n) { int d[2] = {n, 0}; CALL(first_of, (d, AT(int, 0))); }
 static void r_first_overlap(int which, int n) { *AT(int, 0) = n; CALL(first_of, (AT(int, 0), AT(int, 0))); }
 static void r_by_value(int which, int n) { struct body v = {2, 3, 4, 9}; CALL(by_value, (n, (struct body *)(mem + 40 * sizeof(struct body)), v)); }
+static void r_peak(int which, int n) { VALUE(peak, (n, AT(double, 0), 1)); }
+static void r_peak_start(int which, int n) { VALUE(peak, (n, AT(double, 0), NAN)); }
+static void r_peak_nan(int which, int n) { AT(double, 0)[n / 2] = NAN, AT(double, 0)[0] = 1e9; VALUE(peak, (n, AT(double, 0), 1)); }
 
 static int failures;
 static void compare(const char *name, int n, long fail_at, double expected)
@@ -199,6 +203,9 @@ int main(void)
     check("first_of", r_first, INTS, 0, 0);
     check("first_of_overlap", r_first_overlap, INTS, 1 << 30, 0);
     check("by_value", r_by_value, BODIES, 0, 0);
+    check("peak", r_peak, DOUBLES, 0, 0);
+    check("peak_start", r_peak_start, DOUBLES, 0, 0);
+    check("peak_nan", r_peak_nan, DOUBLES, 0, 0);
     check("rows", r_rows, DOUBLES, 0, 0);
     check("offset", r_offset, INTS, -1, 0);
     check("two_ends", r_two_ends, INTS, 0, 0);

@@ -1,0 +1,359 @@
+//! Whole texts for a few loops, and what is refused.
+
+mod common;
+
+use common::{offload, offloaded, Outcome};
+use expect_test::{expect, Expect};
+
+fn check_kernel(text: &str, function: &str, expected: Expect) {
+    let (_, output) = offloaded(text, function, 0);
+    let kernel = output.kernel_file.text.split("\n#ifndef").next().unwrap_or_default().to_string();
+    expected.assert_eq(&kernel);
+}
+
+fn check_host(text: &str, function: &str, expected: Expect) {
+    expected.assert_eq(&offloaded(text, function, 0).0);
+}
+
+fn check_refused(text: &str, expected: Expect) {
+    let said = match offload(text, "f", 0) {
+        Outcome::Done { .. } => "done".to_string(),
+        Outcome::NotParallel(why) => format!("not parallel: {why}"),
+        Outcome::Refused(r) => r
+            .reasons
+            .iter()
+            .map(|r| {
+                format!("{:?} -> {:?}", r.kind, r.kind.next_step())
+                    .split("(Symbol")
+                    .next()
+                    .unwrap_or_default()
+                    .to_string()
+            })
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    expected.assert_eq(&said);
+}
+
+const SAXPY: &str = "#include <stdio.h>
+
+/* y = a*x + y */
+void saxpy(int n, float a, const float *x, float *y)
+{
+\tfor (int i = 0; i < n; i++)
+\t\ty[i] = a * x[i] + y[i]; /* in place */
+}
+";
+
+#[test]
+fn the_host_of_saxpy() {
+    check_host(
+        SAXPY,
+        "saxpy",
+        expect![[r#"
+        #include <stdio.h>
+        #ifndef WW_NO_CUDA /* define WW_NO_CUDA to build without CUDA: the original loops then run */
+        #include <cuda_runtime.h>
+        #include <stdint.h>
+        #include <stdlib.h>
+        #include <string.h>
+        extern int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y);
+        static int ww_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+        {
+            return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
+        }
+        #endif
+
+        /* y = a*x + y */
+        void saxpy(int n, float a, const float *x, float *y)
+        {
+        	{
+        		/* Warpwright: the loop below as saxpy_i_kernel on the GPU (see saxpy_i.cu). Where a test fails or a call
+        		   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */
+        		int ww_done = 0;
+        #ifndef WW_NO_CUDA
+        		const long long ww_n = n;
+        		const long long ww_trips_i = ww_n;
+        		if (ww_trips_i > 0) {
+        			const long long ww_x_count = ww_n;
+        			const size_t ww_x_bytes = (size_t)ww_x_count * sizeof(x[0]);
+        			const long long ww_y_count = ww_n;
+        			const size_t ww_y_bytes = (size_t)ww_y_count * sizeof(y[0]);
+        			if (ww_x_count > 0 && ww_x_count <= 1152921504606846976LL /* x is used, and its size fits */
+        			    && ww_y_count > 0 && ww_y_count <= 1152921504606846976LL /* y is used, and its size fits */
+        			    && ww_apart(x, ww_x_bytes, y, ww_y_bytes)) { /* x and y do not overlap */
+        				float *ww_gpu_x = 0;
+        				float *ww_gpu_y = 0;
+        				float *ww_new_y = (float *)malloc(ww_y_bytes);
+        				const int ww_ok = ww_new_y != 0
+        				    && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess
+        				    && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess
+        				    && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess
+        				    && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess
+        				    && saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y) == cudaSuccess
+        				    && cudaDeviceSynchronize() == cudaSuccess
+        				    && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
+        				if (ww_ok) {
+        					memcpy(y, ww_new_y, ww_y_bytes);
+        					ww_done = 1;
+        				} else {
+        					(void)cudaGetLastError(); /* the loop takes over: leave no error behind */
+        				}
+        				(void)cudaFree(ww_gpu_x);
+        				free(ww_new_y);
+        				(void)cudaFree(ww_gpu_y);
+        			}
+        		}
+        #endif
+        	if (!ww_done) {
+        	for (int i = 0; i < n; i++)
+        		y[i] = a * x[i] + y[i]; /* in place */
+        	}
+        	}
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn the_file_of_saxpy() {
+    let (_, output) = offloaded(SAXPY, "saxpy", 0);
+    expect![[r#"
+        /* cases.c, line 6: the loop over i in saxpy, as a CUDA kernel. Written by Warpwright.
+           Compile with nvcc -fmad=false -c saxpy_i.cu: fused multiply-adds would round differently. */
+
+        extern "C" __global__ void saxpy_i_kernel(long long ww_trips_i, float a,
+            const float *__restrict__ x, float *__restrict__ y)
+        {
+            const long long ww_at_i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+            if (ww_at_i < ww_trips_i) {
+                const int i = (int)ww_at_i;
+                y[i] = a * x[i] + y[i];
+            }
+        }
+
+        #ifndef __CUDACC_RTC__ /* NVRTC compiles kernels only */
+        extern "C" int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y)
+        {
+            const long long ww_grid_x = (ww_trips_i + 255) / 256;
+            if (ww_grid_x > 2147483647) {
+                return (int)cudaErrorInvalidConfiguration;
+            }
+            const dim3 ww_grid((unsigned int)ww_grid_x, 1, 1);
+            const dim3 ww_block(256, 1, 1);
+            saxpy_i_kernel<<<ww_grid, ww_block>>>(ww_trips_i, a, x, y);
+            return (int)cudaGetLastError();
+        }
+        #endif
+    "#]]
+    .assert_eq(&output.kernel_file.text);
+    assert_eq!(output.kernel_file.name, "saxpy_i.cu");
+    // Every mapped line stands for a term; the body's statement is among them.
+    let lines: Vec<&str> = output.kernel_file.text.lines().collect();
+    assert!(output.line_map.iter().any(|l| lines[l.line as usize - 1].contains("y[i] = a * x[i] + y[i];")));
+}
+
+#[test]
+fn a_stencil_on_variable_length_arrays() {
+    let text = "void heat(int n, int m, double a[n][m], double b[n][m]) {
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < m - 1; j++)
+      b[i][j] = 0.25 * (a[i-1][j] + a[i+1][j] + a[i][j-1] + a[i][j+1]);
+}
+";
+    check_kernel(
+        text,
+        "heat",
+        expect![[r#"
+        /* cases.c, line 2: the loops over i, j in heat, as a CUDA kernel. Written by Warpwright.
+           Compile with nvcc -fmad=false -c heat_i.cu: fused multiply-adds would round differently. */
+
+        extern "C" __global__ void heat_i_kernel(long long ww_trips_i, long long ww_trips_j,
+            long long ww_b_first, int m, const double *__restrict__ a, double *__restrict__ b)
+        {
+            for (long long ww_at_i = (long long)blockIdx.y * blockDim.y + threadIdx.y; ww_at_i < ww_trips_i;
+                 ww_at_i += (long long)gridDim.y * blockDim.y) {
+                const int i = (int)(1 + ww_at_i);
+                const long long ww_at_j = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+                if (ww_at_j < ww_trips_j) {
+                    const int j = (int)(1 + ww_at_j);
+                    b[(long long)i * m + j - ww_b_first] = 0.25 * (a[(long long)(i - 1) * m + j - 1] + a[(long long)(i + 1) * m + j - 1] + a[(long long)i * m + (j - 1) - 1] + a[(long long)i * m + (j + 1) - 1]);
+                }
+            }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn an_inner_bound_that_depends_on_the_outer_index() {
+    let text = "void f(int n, double a[n][n]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++)
+      a[i][j] = 0;
+}
+";
+    check_kernel(
+        text,
+        "f",
+        expect![[r#"
+        /* cases.c, line 2: the loops over i, j in f, as a CUDA kernel. Written by Warpwright.
+           Compile with nvcc -fmad=false -c f_i.cu: fused multiply-adds would round differently. */
+
+        extern "C" __global__ void f_i_kernel(long long ww_trips_i, int n, double *__restrict__ a)
+        {
+            for (long long ww_at_i = (long long)blockIdx.y * blockDim.y + threadIdx.y; ww_at_i < ww_trips_i;
+                 ww_at_i += (long long)gridDim.y * blockDim.y) {
+                const int i = (int)ww_at_i;
+                const long long ww_at_j = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+                if (ww_at_j <= (long long)i) {
+                    const int j = (int)ww_at_j;
+                    a[(long long)i * n + j] = 0;
+                }
+            }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn a_sum() {
+    let text = "int sum(int n, const int *x) {
+  int s = 0;
+  for (int i = 0; i < n; i++) s += x[i];
+  return s;
+}
+";
+    check_kernel(
+        text,
+        "sum",
+        expect![[r#"
+        /* cases.c, line 3: the loop over i in sum, as a CUDA kernel. Written by Warpwright.
+           Compile with nvcc -fmad=false -c sum_i.cu: fused multiply-adds would round differently. */
+
+        extern "C" __global__ void sum_i_kernel(long long ww_trips_i, const int *__restrict__ x,
+            unsigned int *__restrict__ ww_part_s)
+        {
+            unsigned int s = 0u;
+            for (long long ww_at_i = (long long)blockIdx.x * blockDim.x + threadIdx.x; ww_at_i < ww_trips_i;
+                 ww_at_i += (long long)gridDim.x * blockDim.x) {
+                const int i = (int)ww_at_i;
+                s += x[i];
+            }
+
+            /* combine the threads of the block, always in the same order */
+            __shared__ unsigned int ww_all_s[256];
+            const int ww_thread = (int)(threadIdx.x);
+            ww_all_s[ww_thread] = s;
+            __syncthreads();
+            for (int ww_half = 128; ww_half > 0; ww_half /= 2) {
+                if (ww_thread < ww_half) {
+                    ww_all_s[ww_thread] += ww_all_s[ww_thread + ww_half];
+                }
+                __syncthreads();
+            }
+            if (ww_thread == 0) {
+                ww_part_s[blockIdx.x] = ww_all_s[0];
+            }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn c_keeps_its_meaning() {
+    let text = "float sqrtf(float); double sqrt(double), pow(double, double); int abs(int);
+typedef struct { float x, new; } pair;
+void f(int n, const float *x, double *y, pair *p) {
+  for (int i = 0; i < n; i++) {
+    y[i] = sqrt(x[i]) + sqrtf(x[i]) + pow(x[i], 2) + abs((x[i] > 1) + 'a') + 1 / 2.0f;
+    p[i].new = x[i] - -1 + (i & 3 | 4) + (unsigned char)300u + (i ? 1e10f : 0x1p-3);
+  }
+}
+";
+    check_kernel(
+        text,
+        "f",
+        expect![[r#"
+        /* cases.c, line 4: the loop over i in f, as a CUDA kernel. Written by Warpwright.
+           Compile with nvcc -fmad=false -c f_i.cu: fused multiply-adds would round differently. */
+
+        struct ww_struct_1 {
+            float x;
+            float new_;
+        };
+        static_assert(sizeof(struct ww_struct_1) == 8, "laid out as in cases.c");
+
+        extern "C" __global__ void f_i_kernel(long long ww_trips_i, const float *__restrict__ x,
+            double *__restrict__ y, struct ww_struct_1 *__restrict__ p)
+        {
+            const long long ww_at_i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+            if (ww_at_i < ww_trips_i) {
+                const int i = (int)ww_at_i;
+                y[i] = sqrt((double)x[i]) + sqrtf(x[i]) + pow((double)x[i], (double)2) + abs((x[i] > 1) + 97) + 1 / 2.0f;
+                p[i].new_ = x[i] - (-1) + ((i & 3) | 4) + (unsigned char)300u + (i ? 10000000000.0f : 0.125);
+            }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn line_ends_and_pragmas_are_the_files() {
+    let text = "void f(int n, double *a) {\r\n#pragma omp parallel for\r\n  for (int i = 0; i < n; i++)\r\n    a[i] = 0;\r\n}\r\n";
+    let (host, _) = offloaded(text, "f", 0);
+    assert!(!host.replace("\r\n", "").contains(['\r', '\n']), "{host:?}");
+    assert!(host.contains("if (!ww_done) {\r\n#pragma omp parallel for\r\n  for (int i = 0; i < n; i++)\r\n    a[i] = 0;\r\n  }"), "{host}");
+}
+
+#[test]
+fn names_of_the_users_are_not_taken() {
+    let text = "void f(int ww_n, double *ww_gpu) {\n  for (int i = 0; i < ww_n; i++) ww_gpu[i] = 0;\n}\n";
+    let (host, output) = offloaded(text, "f", 0);
+    assert!(host.contains("const long long ww2_ww_n = ww_n;"), "{host}");
+    assert!(output.kernel_file.text.contains("ww2_at_i"));
+}
+
+#[test]
+fn what_cannot_be_right_is_refused() {
+    let f = |text: &str, e: Expect| check_refused(text, e);
+    f(
+        "void f(int n, long double *a) { for (int i = 0; i < n; i++) a[i] = 1; }",
+        expect!["LongDouble -> UseNarrowerType"],
+    );
+    f(
+        "void f(int n, double *a) { for (int i = 0; i < n; i++) { double t[n]; t[0] = i; a[i] = t[0]; } }",
+        expect!["VariableLengthLocal"],
+    );
+    f(
+        "double f(int n, double *x) { double m = x[0]; for (int i = 0; i < n; i++) { m = m < x[i] ? m : x[i]; if (x[i] < m) m = x[i]; } return m; }",
+        expect!["NanOrder"],
+    );
+    f(
+        "void f(int n, double *s, double *x) { for (int i = 0; i < n; i++) s[0] += x[i]; }",
+        expect!["ReductionCell -> UseScalarAccumulator"],
+    );
+    f(
+        "#define LOOP for (int i = 0; i < n; i++) a[i] = 1;\nvoid f(int n, double *a) { LOOP }",
+        expect!["InMacro -> ExpandMacro"],
+    );
+    f(
+        "void f(int n, double *a) { for (int i = 0; i < n; i++) { static int k; a[i] = 1; } }",
+        expect!["StaticLocal"],
+    );
+}
+
+#[test]
+fn deep_terms_are_refused_not_followed() {
+    for (open, close) in [("(", ")"), ("-(", ")"), ("1 + (", ")")] {
+        let deep = format!("{}a[i]{}", open.repeat(5000), close.repeat(5000));
+        let text = format!("void f(int n, double *a) {{ for (int i = 0; i < n; i++) a[i] = {deep}; }}");
+        // Parentheses alone leave no trace in terms; all else is too deep, here or already for the front end.
+        let _ = offload(&text, "f", 0);
+    }
+    let long = format!(
+        "void f(int n, double *a) {{ for (int i = 0; i < n; i++) a[i] = 1{}; }}",
+        " + 1".repeat(5000)
+    );
+    let _ = offload(&long, "f", 0);
+}
