@@ -193,12 +193,12 @@ pub(super) struct Choice {
     pub seed: u64,
 }
 
+/// A heap, the arguments, and the objects of buffers and of globals.
+pub(super) type Placed = (Heap, Vec<Value>, Vec<ObjectId>, Vec<ObjectId>);
+
 impl Input {
     /// Objects with these contents, and the arguments.
-    pub(super) fn place(
-        &self,
-        signature: &Signature,
-    ) -> Result<(Heap, Vec<Value>, Vec<ObjectId>, Vec<ObjectId>), Fault> {
+    pub(super) fn place(&self, signature: &Signature) -> Result<Placed, Fault> {
         let mut heap = Heap::new();
         let mut make = |c: &Contents| -> Result<ObjectId, Fault> {
             let grain = c.layout.leaves.iter().map(|l| l.1.size()).min().unwrap_or(1) as u32;
