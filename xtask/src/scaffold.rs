@@ -119,7 +119,9 @@ fn @stem(_at: &At) -> Option<Said> {
 }
 "#;
 
-const PAGE: &str = "# @code\n\nWhat is wrong.\n\n## Why\n\nWhat it costs or breaks.\n\n## What now\n\nWhat to do about it.\n";
+const PAGE: &str = "# `@code`: what is wrong\n\n*Default level: information.*\n\n## What it says\n\nWhat is wrong.\n\n\
+    ## Why it matters\n\nWhat it costs or breaks.\n\n## Example\n\n```c\nvoid f(int n, double *a) {\n}\n```\n\n\
+    ## What to do\n\nWhat to do about it.\n";
 
 const ACTION: &str = r#"//! "What it does", as the menu says it.
 

@@ -23,7 +23,7 @@ pub struct Memo {
 struct Entries {
     by_key: FxHashMap<Key, Entry>,
     /// Counts the uses of the memo, so that entries know when they were used last.
-    clock: u64,
+    uses: u64,
 }
 
 #[derive(Debug)]
@@ -47,8 +47,8 @@ impl Memo {
     /// The facts for this key if they are at least as good as `tier` asks.
     pub(crate) fn get(&self, key: Key, tier: Tier) -> Option<Arc<Facts>> {
         let mut entries = self.lock();
-        entries.clock += 1;
-        let now = entries.clock;
+        entries.uses += 1;
+        let now = entries.uses;
         let entry = entries.by_key.get_mut(&key)?;
         // where nothing was cut short, a larger budget finds the same
         let good = entry.tier >= tier || !entry.facts.out_of_budget;
@@ -61,8 +61,8 @@ impl Memo {
     /// Remembers facts, unless better ones were found meanwhile; returns those that are kept.
     pub(crate) fn put(&self, key: Key, tier: Tier, facts: Facts) -> Arc<Facts> {
         let mut entries = self.lock();
-        entries.clock += 1;
-        let now = entries.clock;
+        entries.uses += 1;
+        let now = entries.uses;
         if let Some(old) = entries.by_key.get_mut(&key) {
             if old.tier >= tier {
                 old.used = now;
