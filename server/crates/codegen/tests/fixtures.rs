@@ -61,6 +61,10 @@ fn what_is_written_for_the_fixtures_compiles() {
                 }
             }
         }
+        if let (Ok(keep), Some(stem)) = (std::env::var("KEEP_GENERATED"), file.file_stem()) {
+            let name = format!("{}.cu", stem.to_string_lossy());
+            std::fs::write(Path::new(&keep).join(name), &kernels).expect("write");
+        }
         let mut kernel = String::new();
         let mut rest = kernels.as_str();
         // Launches are checked by the test that runs them.

@@ -182,14 +182,14 @@ impl<'i, 'a> Builder<'i, 'a> {
         for &s in &privates {
             // Its type must be one a local of the kernel can have.
             let ty = body.symbols[s].ty;
-            support.value_type(ty, self.target, false);
+            support.value_type(ty, self.target);
         }
         // What only the host reads (a bound's memory, say) needs no copy, but may not be overwritten either.
         for b in &mut buffers {
             b.on_device = b.written || support.buffers.contains(&b.symbol);
         }
         for b in buffers.iter().filter(|b| b.on_device) {
-            support.value_type(b.element, self.target, true);
+            support.value_type(b.element, self.target);
         }
         self.reasons.append(&mut support.reasons);
 
@@ -220,7 +220,6 @@ impl<'i, 'a> Builder<'i, 'a> {
             (false, 2) => [32, 32, 1],
             (false, _) => [16, 8, 8],
         };
-        let mut buffers = buffers;
         for b in &mut buffers {
             b.kernel_name = names.get(&b.symbol).cloned().unwrap_or_default();
         }

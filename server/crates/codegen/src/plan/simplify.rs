@@ -144,7 +144,7 @@ mod tests {
             Box::new(less(n.clone())),
             Box::new(Expr::Int(-1)),
         );
-        assert_eq!(under(&last, &[n.clone()]), less(n.clone()));
+        assert_eq!(under(&last, std::slice::from_ref(&n)), less(n.clone()));
         assert_eq!(under(&last, &[]), last);
         assert_eq!(trips(&Expr::Max(vec![Expr::Int(0), n.clone()]), &[]), n);
     }

@@ -127,7 +127,7 @@ impl<'a> Support<'a> {
                 None => self.refuse(RefusalKind::Operation, t),
             },
             Op::Member { arrow, .. } => {
-                self.value_type(body.ty(t), t, true);
+                self.value_type(body.ty(t), t);
                 let Some(&base) = args.first() else { return self.refuse(RefusalKind::Operation, t) };
                 if *arrow {
                     match arrow_chain(body, base) {
@@ -262,7 +262,7 @@ impl<'a> Support<'a> {
         if q.is_volatile || q.is_atomic {
             self.refuse(RefusalKind::Volatile(s), t);
         }
-        self.value_type(ty, t, false);
+        self.value_type(ty, t);
     }
 
     fn declare(&mut self, s: SymbolId, t: TermId) {
@@ -316,20 +316,20 @@ impl<'a> Support<'a> {
     }
 
     /// Whether a value of this type can be in a kernel. Remembers the structs in it.
-    pub(crate) fn value_type(&mut self, ty: TypeId, t: TermId, in_memory: bool) {
+    pub(crate) fn value_type(&mut self, ty: TypeId, t: TermId) {
         let mut open = Vec::new();
-        let why = self.plain(ty, in_memory, &mut open);
+        let why = self.plain(ty, &mut open);
         if let Some(kind) = why {
             self.refuse(kind, t);
         }
     }
 
-    fn plain(&mut self, ty: TypeId, in_memory: bool, open: &mut Vec<RecordId>) -> Option<RefusalKind> {
+    fn plain(&mut self, ty: TypeId, open: &mut Vec<RecordId>) -> Option<RefusalKind> {
         let types = &self.body.types;
         match types.kind(ty) {
             TypeKind::Int(_) | TypeKind::Float(FloatKind::F32 | FloatKind::F64) => None,
             TypeKind::Float(FloatKind::Long) => Some(RefusalKind::LongDouble),
-            TypeKind::Array { of, len: Len::Const(_) } => self.plain(*of, in_memory, open),
+            TypeKind::Array { of, len: Len::Const(_) } => self.plain(*of, open),
             // An untouched pointer member may be carried along; it cannot be followed.
             TypeKind::Pointer { .. } if !open.is_empty() => None,
             TypeKind::Record(r) => {
@@ -351,7 +351,7 @@ impl<'a> Support<'a> {
                     if f.bits.is_some() {
                         return Some(RefusalKind::Type(ty));
                     }
-                    let why = self.plain(f.ty, true, open);
+                    let why = self.plain(f.ty, open);
                     if why.is_some() {
                         return why;
                     }

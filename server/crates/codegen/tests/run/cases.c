@@ -275,3 +275,33 @@ double peak(int n, const double *x, double m)
     for (int i = 0; i < n; i++) m = MAX(m, fabs(x[i])); // a NaN in between starts afresh
     return m;
 }
+
+int positive_sum(int n, const int *x)
+{
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        if (x[i] < 0) continue;
+        s -= x[i] / 2;
+    }
+    return s;
+}
+
+void holes(int n, int m, int a[n][m])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+            if ((i + j) % 3 == 0) continue;
+            a[i][j] = -a[i][j];
+        }
+}
+
+int product_mod(int n, const int *x)
+{
+    unsigned char all = 255;
+    unsigned p = 1;
+    for (int i = 0; i < n; i++) {
+        p *= x[i] | 1;
+        all |= x[i];
+    }
+    return (int)(p % 65536) ^ all;
+}

@@ -39,6 +39,9 @@ BOTH(void, through_struct, (struct plane *, double *));
 BOTH(void, first_of, (const int *, int *));
 BOTH(void, by_value, (int, struct body *, struct body));
 BOTH(double, peak, (int, const double *, double));
+BOTH(int, positive_sum, (int, const int *));
+BOTH(void, holes, (int n, int m, int a[n][m]));
+BOTH(int, product_mod, (int, const int *));
 BOTH(void, rows, (int, int, double *));
 BOTH(void, offset, (int, int *, int));
 BOTH(int, two_ends, (int, const int *, int *));
@@ -114,6 +117,9 @@ static void r_by_value(int which, int n) { struct body v = {2, 3, 4, 9}; CALL(by
 static void r_peak(int which, int n) { VALUE(peak, (n, AT(double, 0), 1)); }
 static void r_peak_start(int which, int n) { VALUE(peak, (n, AT(double, 0), NAN)); }
 static void r_peak_nan(int which, int n) { AT(double, 0)[n / 2] = NAN, AT(double, 0)[0] = 1e9; VALUE(peak, (n, AT(double, 0), 1)); }
+static void r_positive(int which, int n) { VALUE(positive_sum, (n, AT(int, 0))); }
+static void r_holes(int which, int n) { int s = n < 90 ? n : 90; CALL(holes, (s, s + 1, (void *)AT(int, 0))); }
+static void r_product_mod(int which, int n) { for (int k = 0; k < 2000; k++) AT(int, 0)[k] = k % 29 == 0 ? 2 : 0; VALUE(product_mod, (n, AT(int, 0))); }
 
 static int failures;
 static void compare(const char *name, int n, long fail_at, double expected)
@@ -206,6 +212,9 @@ int main(void)
     check("peak", r_peak, DOUBLES, 0, 0);
     check("peak_start", r_peak_start, DOUBLES, 0, 0);
     check("peak_nan", r_peak_nan, DOUBLES, 0, 0);
+    check("positive_sum", r_positive, INTS, 0, 0);
+    check("holes", r_holes, INTS, -1, 0);
+    check("product_mod", r_product_mod, INTS, 0, 0);
     check("rows", r_rows, DOUBLES, 0, 0);
     check("offset", r_offset, INTS, -1, 0);
     check("two_ends", r_two_ends, INTS, 0, 0);
