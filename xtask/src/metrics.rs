@@ -59,12 +59,13 @@ struct Measured {
 pub fn run(output: Output) -> Result<()> {
     tools::for_building()?;
     let program = sh::step("release build", || program::build(Profile::Release))?;
+    let load = load()?;
     let mut measured = Vec::new();
     for goal in &GOALS {
         measured.push(sh::step(&format!("{} lines", goal.lines), || measure(&program, goal.lines))?);
     }
     let size = fs::metadata(&program)?.len() as f64 / 1e6;
-    let table = table(&measured, size)?;
+    let table = table(&measured, size, load)?;
     println!("\n{table}");
     if output == Output::Write {
         write(&table)?;
@@ -164,14 +165,16 @@ fn quantile(times: &mut [Duration], q: f64) -> Duration {
     times.get(rank.clamp(1, times.len().max(1)) - 1).copied().unwrap_or_default()
 }
 
-fn table(all: &[Measured], program_megabytes: f64) -> Result<String> {
+fn table(all: &[Measured], program_megabytes: f64, load: f64) -> Result<String> {
     let mut out = String::new();
-    writeln!(
-        out,
-        "Measured on {} with {}; release build, {program_megabytes:.1} MB.\n",
-        date()?,
-        hardware()?
-    )?;
+    writeln!(out, "Measured on {} with {}; release build, {program_megabytes:.1} MB.", date()?, hardware()?)?;
+    if load > 0.5 {
+        writeln!(
+            out,
+            "Other work was running on the machine (load average {load:.1}): the times are too long."
+        )?;
+    }
+    writeln!(out)?;
     let heads: Vec<String> =
         all.iter().map(|m| format!("{} lines ({:.0} kB)", thousands(m.lines), m.kilobytes)).collect();
     writeln!(out, "| | {} | ratio | goal |", heads.join(" | "))?;
@@ -237,6 +240,12 @@ fn write(table: &str) -> Result<()> {
         .context("writing docs/performance.md")?;
     println!("written to docs/performance.md");
     Ok(())
+}
+
+/// The load average of the last minute, before the measurement (proc(5)).
+fn load() -> Result<f64> {
+    let text = fs::read_to_string("/proc/loadavg").context("the load average")?;
+    Ok(text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0.0))
 }
 
 fn date() -> Result<String> {
