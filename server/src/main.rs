@@ -1,7 +1,9 @@
 //! The shell: the command line and the language server. Everything about loops is said by `ide`; what is here turns
 //! it into LSP, JSON, text and files, and owns threads, processes and settings.
+#![forbid(unsafe_code)]
 
 mod cli;
+mod codes;
 mod files;
 mod lsp;
 mod settings;

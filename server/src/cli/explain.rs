@@ -20,7 +20,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Done> {
         }
         return print(&list).map(|()| Done::Ok);
     };
-    match ide::explain(code) {
+    match crate::codes::explain(code) {
         Some(page) => print(&format!("{}\n", page.trim_end())).map(|()| Done::Ok),
         None => anyhow::bail!("there is no code \"{code}\". `warpwright explain` lists all codes."),
     }

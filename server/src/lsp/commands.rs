@@ -55,7 +55,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
     }
     let target = target(&params.command, params.arguments)?;
     if let ("explain", Some(code)) = (verb, &target.code) {
-        let page = ide::explain(code).ok_or_else(|| failed(format!("There is no code {code}.")))?;
+        let page = crate::codes::explain(code).ok_or_else(|| failed(format!("There is no code {code}.")))?;
         return Ok(Some(json!({"title": code, "markdown": page})));
     }
     let Some(uri) = target.uri.clone() else {
