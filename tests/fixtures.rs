@@ -90,8 +90,8 @@ fn compiles(source: &str, name: &str, flags: &[&str], arch: Arch) -> Result<(), 
     request.library = nvrtc();
     request.fmad = flags.contains(&"-fmad=false").then_some(false);
     match compile_check(&request, &CancelToken::new()) {
-        CompileOutcome::Compiled(c) => match c.messages.first() {
-            // a generated text has no business to be warned about
+        // a generated text has no business to be warned about; that an architecture is old is not its fault
+        CompileOutcome::Compiled(c) => match c.messages.iter().find(|m| m.line.is_some()) {
             Some(m) => Err(format!("warned for {arch:?}: {}", m.text)),
             None => Ok(()),
         },
@@ -103,48 +103,77 @@ fn compiles(source: &str, name: &str, flags: &[&str], arch: Arch) -> Result<(), 
     }
 }
 
-#[test]
-fn offloaded_loops_compute_the_same_and_compile() {
-    let archs = archs();
-    let settings = Settings::default();
-    let cancel = CancelToken::new();
-    let (mut wrong, mut offloaded, mut compiled) = (Vec::new(), 0, 0);
-    for (name, text) in programs() {
-        let memo = Memo::default();
-        let doc = Doc::open(ide::Language::C, &name, text::Text::new(&text).expect("a short text"), Options::default());
-        let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
-        for e in fixture::markers(&text).expect("markers") {
-            let Some(expected) = e.offload else { continue };
-            let which = Which::Line(e.line);
-            let done = match (offload(&doc, &findings, &memo, &which, &cancel), expected) {
-                (Ok(done), true) => done,
-                (Err(_), false) => continue,
-                (Ok(_), false) => {
-                    wrong.push(format!("{name}:{}: offloaded, and should not be", e.line));
-                    continue;
-                }
-                (Err(why), true) => {
-                    wrong.push(format!("{name}:{}: not offloaded: {why:?}", e.line));
-                    continue;
-                }
-            };
-            offloaded += 1;
-            for f in &done.edit.create {
-                for arch in archs.iter().flatten() {
-                    match compiles(&f.text, &f.name, &done.build_flags, *arch) {
-                        Ok(()) => compiled += 1,
-                        Err(why) => wrong.push(format!("{name}:{}: {} {why}", e.line, f.name)),
-                    }
-                }
+/// What came of one program's offloads.
+#[derive(Default)]
+struct Tried {
+    offloaded: usize,
+    compiled: usize,
+    wrong: Vec<String>,
+}
+
+fn try_program(name: &str, text: &str, archs: &[Arch]) -> Tried {
+    let (settings, cancel, memo) = (Settings::default(), CancelToken::new(), Memo::default());
+    let mut tried = Tried::default();
+    let wrong = &mut tried.wrong;
+    let doc =
+        Doc::open(ide::Language::C, name, text::Text::new(text).expect("a short text"), Options::default());
+    let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
+    for e in fixture::markers(text).expect("markers") {
+        let Some(expected) = e.offload else { continue };
+        let which = Which::Line(e.line);
+        let done = match (offload(&doc, &findings, &memo, &which, &cancel), expected) {
+            (Ok(done), true) => done,
+            (Err(_), false) => continue,
+            (Ok(_), false) => {
+                wrong.push(format!("{name}:{}: offloaded, and should not be", e.line));
+                continue;
             }
-            let options = VerifyOptions { cases: 8, ..VerifyOptions::default() };
-            for r in verify(&doc, &findings, &memo, &which, &options, &cancel) {
-                if r.outcome != Outcome::Same {
-                    wrong.push(format!("{name}:{}: {} ({:?})", e.line, r.summary, r.outcome));
+            (Err(why), true) => {
+                wrong.push(format!("{name}:{}: not offloaded: {why:?}", e.line));
+                continue;
+            }
+        };
+        tried.offloaded += 1;
+        for f in &done.edit.create {
+            for arch in archs {
+                match compiles(&f.text, &f.name, &done.build_flags, *arch) {
+                    Ok(()) => tried.compiled += 1,
+                    Err(why) => wrong.push(format!("{name}:{}: {} {why}", e.line, f.name)),
                 }
             }
         }
+        let options = VerifyOptions { cases: 8, ..VerifyOptions::default() };
+        for r in verify(&doc, &findings, &memo, &which, &options, &cancel) {
+            if r.outcome != Outcome::Same {
+                wrong.push(format!("{name}:{}: {} ({:?})", e.line, r.summary, r.outcome));
+            }
+        }
     }
+    tried
+}
+
+#[test]
+fn offloaded_loops_compute_the_same_and_compile() {
+    let archs = archs().unwrap_or_default();
+    let programs = programs();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let results: Vec<Tried> = std::thread::scope(|s| {
+        let work = || {
+            let mut out = Vec::new();
+            while let Some((name, text)) =
+                programs.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+            {
+                out.push(try_program(name, text, &archs));
+            }
+            out
+        };
+        let handles: Vec<_> = (0..threads).map(|_| s.spawn(work)).collect();
+        handles.into_iter().flat_map(|h| h.join().expect("no panic")).collect()
+    });
+    let offloaded: usize = results.iter().map(|r| r.offloaded).sum();
+    let compiled: usize = results.iter().map(|r| r.compiled).sum();
+    let wrong: Vec<String> = results.into_iter().flat_map(|r| r.wrong).collect();
     eprintln!("{offloaded} loops offloaded, {compiled} kernels compiled");
     assert!(wrong.is_empty(), "\n{}\n{} wrong", wrong.join("\n"), wrong.len());
     assert!(offloaded >= 25, "only {offloaded} loops were offloaded");

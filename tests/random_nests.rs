@@ -58,7 +58,12 @@ fn claims_and_witnesses_hold() {
 fn offloads(nest: &Nest) -> (u64, u64, Vec<String>) {
     let text = nest.text();
     let (memo, settings, cancel) = (Memo::default(), Settings::default(), CancelToken::new());
-    let doc = Doc::open(ide::Language::C, "nest.c", text::Text::new(&text).expect("a short text"), Options::default());
+    let doc = Doc::open(
+        ide::Language::C,
+        "nest.c",
+        text::Text::new(&text).expect("a short text"),
+        Options::default(),
+    );
     let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
     let options = VerifyOptions { cases: 3, seed: nest.seed, steps: 3_000_000 };
     let (mut loops, mut launches, mut wrong) = (0, 0, Vec::new());

@@ -5,9 +5,7 @@ fn main() {
     let mut files: Vec<std::path::PathBuf> = std::env::args().skip(1).map(Into::into).collect();
     if files.is_empty() {
         let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fixtures/c");
-        files = std::fs::read_dir(dir)
-            .map(|d| d.flatten().map(|e| e.path()).collect())
-            .unwrap_or_default();
+        files = std::fs::read_dir(dir).map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_default();
     }
     files.sort();
     let mut wrong = 0;

@@ -105,12 +105,7 @@ pub fn analyze(text: &str) -> Analyzed {
         facts.push(f);
     }
     loops.sort_by_key(|l| l.line);
-    Analyzed {
-        text: text.to_owned(),
-        unit,
-        facts,
-        loops,
-    }
+    Analyzed { text: text.to_owned(), unit, facts, loops }
 }
 
 /// Compares every loop of a text with its marker. One line a mismatch; empty: all as expected.
@@ -133,11 +128,7 @@ pub fn check(name: &str, text: &str) -> Vec<String> {
         let here: Vec<&Found> = a.loops.iter().filter(|l| l.line == e.line).collect();
         match here.as_slice() {
             [] => wrong.push(format!("{name}:{}: no loop begins here", e.line)),
-            [l] => wrong.extend(
-                compare(&a, l, e)
-                    .into_iter()
-                    .map(|w| format!("{name}:{}: {w}", e.line)),
-            ),
+            [l] => wrong.extend(compare(&a, l, e).into_iter().map(|w| format!("{name}:{}: {w}", e.line))),
             _ => wrong.push(format!("{name}:{}: several loops on one line", e.line)),
         }
     }
@@ -162,10 +153,7 @@ pub fn verdict_name(v: Verdict) -> &'static str {
 /// The first word of a value's debug form: `UnknownCall(s3)` → `UnknownCall`.
 pub fn kind_name(kind: &impl std::fmt::Debug) -> String {
     let all = format!("{kind:?}");
-    all.split(|c: char| !c.is_alphanumeric())
-        .next()
-        .unwrap_or("")
-        .to_owned()
+    all.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_owned()
 }
 
 fn compare(a: &Analyzed, l: &Found, e: &Expected) -> Vec<String> {
@@ -198,11 +186,7 @@ fn compare(a: &Analyzed, l: &Found, e: &Expected) -> Vec<String> {
         .collect();
     let mut wrong = Vec::new();
     if facts.verdict != e.verdict {
-        let mut w = format!(
-            "expected {}, got {}",
-            verdict_name(e.verdict),
-            verdict_name(facts.verdict)
-        );
+        let mut w = format!("expected {}, got {}", verdict_name(e.verdict), verdict_name(facts.verdict));
         if !obstacles.is_empty() {
             w += &format!("; obstacles: {}", obstacles.join(", "));
         }
@@ -212,12 +196,8 @@ fn compare(a: &Analyzed, l: &Found, e: &Expected) -> Vec<String> {
         wrong.push(w);
         return wrong;
     }
-    let mut private: Vec<String> = facts
-        .privates
-        .iter()
-        .filter(|p| !p.declared_inside)
-        .map(|p| symbol(p.symbol))
-        .collect();
+    let mut private: Vec<String> =
+        facts.privates.iter().filter(|p| !p.declared_inside).map(|p| symbol(p.symbol)).collect();
     private.sort();
     for p in &e.private {
         if !private.contains(p) {
@@ -236,10 +216,8 @@ fn compare(a: &Analyzed, l: &Found, e: &Expected) -> Vec<String> {
         }
         Verdict::Sequential => {
             for n in &e.names {
-                let named = facts
-                    .dependences
-                    .iter()
-                    .any(|d| d.witness.is_some() && symbol(d.object.symbol) == *n);
+                let named =
+                    facts.dependences.iter().any(|d| d.witness.is_some() && symbol(d.object.symbol) == *n);
                 if !named {
                     wrong.push(format!(
                         "no proved dependence on `{n}`; dependences: {}",
@@ -251,11 +229,7 @@ fn compare(a: &Analyzed, l: &Found, e: &Expected) -> Vec<String> {
         Verdict::Unknown => {
             let kinds: Vec<String> = facts.obstacles.iter().map(|o| kind_name(&o.kind)).collect();
             if !e.names.is_empty() && !e.names.iter().any(|n| kinds.contains(n)) {
-                wrong.push(format!(
-                    "expected {}; obstacles: {}",
-                    e.names.join(" or "),
-                    obstacles.join(", ")
-                ));
+                wrong.push(format!("expected {}; obstacles: {}", e.names.join(" or "), obstacles.join(", ")));
             }
         }
         Verdict::Independent => {}
@@ -277,7 +251,8 @@ mod tests {
 
     #[test]
     fn markers_are_read() {
-        let m = markers("a //~ sequential x y; no-offload\nb\nc //~ independent; private t; offload").unwrap();
+        let m =
+            markers("a //~ sequential x y; no-offload\nb\nc //~ independent; private t; offload").unwrap();
         assert_eq!(m.len(), 2);
         assert_eq!((m[0].line, m[0].verdict, m[0].offload), (1, Verdict::Sequential, Some(false)));
         assert_eq!(m[0].names, ["x", "y"]);

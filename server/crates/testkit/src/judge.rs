@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashSet};
 use analysis::{ConditionKind, Facts, LoopFacts, LoopId, MetBy, Param, Step, Verdict, Witness};
 use base::Budget;
 use simulate::{
-    check_claim, check_witness, run_traced, Aside, ConflictKind, Options, Program, Refutation, Seen, Trace, Variable,
-    WitnessQuery,
+    check_claim, check_witness, run_traced, Aside, ConflictKind, Options, Program, Refutation, Seen, Trace,
+    Variable, WitnessQuery,
 };
-use term::{Body, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::fixture::{kind_name, verdict_name};
 use crate::nests::{Call, Memory, Nest};
@@ -82,7 +82,11 @@ impl Stats {
 
 impl std::fmt::Display for Stats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{} functions, {} runs; runs without end or with a fault: {:?}", self.nests, self.runs, self.faults)?;
+        writeln!(
+            f,
+            "{} functions, {} runs; runs without end or with a fault: {:?}",
+            self.nests, self.runs, self.faults
+        )?;
         writeln!(f, "loops: {:?}", self.verdicts)?;
         writeln!(
             f,
@@ -125,9 +129,7 @@ pub fn survey(text: &str) -> (usize, bool) {
 
 /// Everything that is wrong about what is said of the function.
 pub fn judge(nest: &Nest, stats: &mut Stats) -> Vec<Failure> {
-    judge_with(nest, stats, |body| {
-        analysis::analyze(body, analysis::FULL_STEPS, &Budget::new(u64::MAX))
-    })
+    judge_with(nest, stats, |body| analysis::analyze(body, analysis::FULL_STEPS, &Budget::new(u64::MAX)))
 }
 
 /// The same of somebody else's facts.
@@ -137,11 +139,7 @@ pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Fac
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let mut failures = Vec::new();
     let fail = |failures: &mut Vec<Failure>, kind: &'static str, what: String| {
-        failures.push(Failure {
-            kind,
-            what,
-            nest: nest.clone(),
-        });
+        failures.push(Failure { kind, what, nest: nest.clone() });
     };
     stats.nests += 1;
     let rejects = unit
@@ -167,6 +165,11 @@ pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Fac
         facts: &facts,
         program: &program,
         watch: body.loops(body.root).collect(),
+        moved: body
+            .walk(body.root)
+            .filter(|&t| body.op(t).is_write() || *body.op(t) == Op::AddrOf)
+            .filter_map(|t| body.as_symbol(*body.args(t).first()?))
+            .collect(),
     };
     if case.watch.len() != facts.loops.len() {
         fail(&mut failures, "missing", "a loop has no facts".to_owned());
@@ -220,7 +223,11 @@ pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Fac
             if l.verdict == Verdict::Unknown {
                 let why = l.obstacles.first().map_or("none".to_owned(), |o| kind_name(&o.kind));
                 stats.example(&why, || {
-                    let at: Vec<String> = l.obstacles.iter().map(|o| format!("{:?} at `{}`", o.kind, case.source(o.term))).collect();
+                    let at: Vec<String> = l
+                        .obstacles
+                        .iter()
+                        .map(|o| format!("{:?} at `{}`", o.kind, case.source(o.term)))
+                        .collect();
                     format!("seed {}: `{}`: {}", nest.seed, case.head(l), at.join(", "))
                 });
                 *stats.missed.entry(why).or_default() += 1;
@@ -245,6 +252,8 @@ struct Case<'a> {
     facts: &'a Facts,
     program: &'a Program<'a>,
     watch: Vec<TermId>,
+    /// Variables that something writes.
+    moved: HashSet<SymbolId>,
 }
 
 impl Case<'_> {
@@ -289,7 +298,8 @@ impl Case<'_> {
         match l.verdict {
             Verdict::Independent | Verdict::Reduction => {
                 for c in &l.conditions {
-                    let promise = c.met_by == MetBy::User && !matches!(c.kind, ConditionKind::Reassociate(..));
+                    let promise =
+                        c.met_by == MetBy::User && !matches!(c.kind, ConditionKind::Reassociate(..));
                     if promise {
                         out.push(format!("`{}` rests on the promise {:?}", loop_text(), c.kind));
                     }
@@ -320,13 +330,17 @@ impl Case<'_> {
         let mut values = Values::new();
         for (s, symbol) in self.body.symbols.iter_ids() {
             if let Storage::Param(n) = symbol.storage {
-                if let Some(v) = call.sizes.get(n as usize) {
+                if let Some(v) = call.sizes.get(n as usize).filter(|_| !self.moved.contains(&s)) {
                     values.insert(s, *v);
                 }
             }
         }
         for (s, v) in outer {
-            values.insert(*s, *v as i128);
+            // an index that its own body moves may have another value by now
+            let counted = |l: &LoopFacts| l.control.as_ref().is_ok_and(|c| c.index == *s);
+            if self.facts.loops.iter().any(counted) {
+                values.insert(*s, *v as i128);
+            }
         }
         values
     }
@@ -365,15 +379,19 @@ impl Case<'_> {
         }
     }
 
-    fn claim(&self, call: &Call, trace: &Trace, id: LoopId, l: &LoopFacts, stats: &mut Stats) -> Result<(), String> {
+    fn claim(
+        &self,
+        call: &Call,
+        trace: &Trace,
+        id: LoopId,
+        l: &LoopFacts,
+        stats: &mut Stats,
+    ) -> Result<(), String> {
         let Some(t) = trace.of(l.term) else {
             return Err(format!("loop {id:?} was not watched"));
         };
-        let holds: Vec<Option<bool>> = t
-            .instances
-            .iter()
-            .map(|i| self.conditions(trace, l, &self.values(call, &i.outer)))
-            .collect();
+        let holds: Vec<Option<bool>> =
+            t.instances.iter().map(|i| self.conditions(trace, l, &self.values(call, &i.outer))).collect();
         if holds.is_empty() {
             return Ok(());
         }
@@ -405,8 +423,7 @@ impl Case<'_> {
             let mut some = trace.clone();
             for x in &mut some.loops {
                 if x.term == l.term {
-                    x.conflicts
-                        .retain(|c| holds.get(c.instance as usize).copied().flatten() == Some(true));
+                    x.conflicts.retain(|c| holds.get(c.instance as usize).copied().flatten() == Some(true));
                     x.variables.clear();
                 }
             }
@@ -539,7 +556,7 @@ impl Case<'_> {
         for (p, v) in &w.params {
             match p {
                 Param::Symbol(s) => match self.body.symbols[*s].storage {
-                    Storage::Param(n) if (n as usize) < sizes.len() => {
+                    Storage::Param(n) if (n as usize) < sizes.len() && !self.moved.contains(s) => {
                         sizes[n as usize] = Some(*v);
                         largest = largest.max(v.unsigned_abs() as usize);
                     }
@@ -579,10 +596,7 @@ impl Case<'_> {
         let Some(t) = trace.of(l.term) else {
             return not(stats, "not watched");
         };
-        let reached = t
-            .instances
-            .iter()
-            .any(|i| outer.iter().all(|o| i.outer.contains(o)));
+        let reached = t.instances.iter().any(|i| outer.iter().all(|o| i.outer.contains(o)));
         if !reached {
             return not(stats, "the loop is not reached");
         }

@@ -31,6 +31,10 @@ pub struct Memory {
     pub own: Vec<ObjectId>,
 }
 
+fn signed(ty: Ty) -> bool {
+    matches!(ty, Ty::Int | Ty::Long | Ty::Short)
+}
+
 impl Call {
     /// A random call.
     pub fn random(nest: &Nest, rng: &mut Rng, may_share: bool) -> Call {
@@ -38,8 +42,11 @@ impl Call {
         let sizes = nest
             .sizes
             .iter()
-            .map(|(name, _)| match name.as_str() {
+            .map(|(name, ty)| match name.as_str() {
+                // a step of the wrong sign, or of none
+                "k" if signed(*ty) && rng.chance(15) => rng.between(-2, 0) as i128,
                 "k" => rng.between(1, 3) as i128,
+                _ if signed(*ty) && rng.chance(4) => -1,
                 _ if small => rng.between(0, 2) as i128,
                 _ => rng.between(2, 8) as i128,
             })
@@ -58,22 +65,12 @@ impl Call {
             }
             objects.push(here);
         }
-        Call {
-            sizes,
-            objects,
-            seed: rng.bits(),
-            margin: MARGIN,
-        }
+        Call { sizes, objects, seed: rng.bits(), margin: MARGIN }
     }
 
     /// A call in which no two arrays share memory.
     pub fn apart(nest: &Nest, sizes: Vec<i128>, margin: usize) -> Call {
-        Call {
-            sizes,
-            objects: (0..nest.arrays.len()).map(|n| (n, 0)).collect(),
-            seed: 1,
-            margin,
-        }
+        Call { sizes, objects: (0..nest.arrays.len()).map(|n| (n, 0)).collect(), seed: 1, margin }
     }
 
     /// Bytes of each object, by number, as they are before the call.
@@ -126,12 +123,7 @@ impl Call {
                 args.push(Value::Pointer(objects[n], self.offset(a, n)));
             }
         }
-        Ok(Memory {
-            heap,
-            args,
-            objects,
-            own,
-        })
+        Ok(Memory { heap, args, objects, own })
     }
 
     /// Byte offset of an array parameter in its object.
@@ -142,18 +134,11 @@ impl Call {
 
     /// `n=3 m=2, b shares the memory of a (+1)`
     pub fn describe(&self, nest: &Nest) -> String {
-        let mut out: Vec<String> = nest
-            .sizes
-            .iter()
-            .zip(&self.sizes)
-            .map(|((n, _), v)| format!("{n}={v}"))
-            .collect();
+        let mut out: Vec<String> =
+            nest.sizes.iter().zip(&self.sizes).map(|((n, _), v)| format!("{n}={v}")).collect();
         for (n, (o, at)) in self.objects.iter().enumerate() {
             if *o != n {
-                out.push(format!(
-                    "{} is {} moved by {at}",
-                    nest.arrays[n].name, nest.arrays[*o].name
-                ));
+                out.push(format!("{} is {} moved by {at}", nest.arrays[n].name, nest.arrays[*o].name));
             }
         }
         out.push(format!("contents of seed {}", self.seed));

@@ -30,6 +30,10 @@ pub(super) struct Gen {
     pub scratch: bool,
     /// Whether most writes go where no other iteration writes.
     pub tidy: bool,
+    /// Whether there are statements that programs seldom have.
+    pub odd: bool,
+    /// The variable whose value is returned.
+    pub returns: Option<(String, Ty)>,
     next: usize,
 }
 
@@ -47,6 +51,8 @@ impl Gen {
             loops: 0,
             scratch: false,
             tidy: false,
+            odd: false,
+            returns: None,
             next: 0,
         }
     }
@@ -57,12 +63,8 @@ impl Gen {
     }
 
     pub fn size_name(&mut self) -> String {
-        let usable: Vec<String> = self
-            .sizes
-            .iter()
-            .filter(|s| s.name != "k")
-            .map(|s| s.name.clone())
-            .collect();
+        let usable: Vec<String> =
+            self.sizes.iter().filter(|s| s.name != "k").map(|s| s.name.clone()).collect();
         self.rng.pick(&usable).clone()
     }
 
@@ -172,7 +174,7 @@ impl Gen {
         }
     }
 
-    fn element(&mut self, a: &Array) -> String {
+    pub fn element(&mut self, a: &Array) -> String {
         let mut out = a.name.clone();
         match &a.place {
             Place::Pointer { .. } => {
@@ -327,7 +329,7 @@ impl Gen {
         }
     }
 
-    fn int_arrays(&self) -> Vec<Array> {
+    pub fn int_arrays(&self) -> Vec<Array> {
         self.arrays.iter().filter(|a| a.ty.is_int()).cloned().collect()
     }
 

@@ -8,6 +8,10 @@ use crate::rng::Rng;
 pub fn generate(seed: u64, size: usize) -> Nest {
     let mut g = Gen::new(Rng::new(seed), size);
     g.choose_parameters();
+    if g.rng.chance(60) && !g.scalars.is_empty() {
+        let all = g.scalars.clone();
+        g.returns = Some(g.rng.pick(&all).clone());
+    }
     let mut body = Vec::new();
     let nests = if g.rng.chance(25) { 2 } else { 1 };
     for _ in 0..nests {
@@ -17,12 +21,13 @@ pub fn generate(seed: u64, size: usize) -> Nest {
     let mut all: Vec<Stmt> = g.declarations();
     all.extend(body);
     // What is read after the loops is live out of them.
-    let mut ret = None;
-    if g.rng.chance(60) {
-        if let Some((name, ty)) = g.live_out() {
-            all.push(Stmt::Line(format!("return {name};")));
-            ret = Some(ty);
-        }
+    if g.returns.is_some() && g.rng.chance(20) && !g.outside.is_empty() {
+        let index = g.outside[0].clone();
+        all.push(Stmt::Line(format!("if ({} > 2) return {};", index.0, index.0)));
+    }
+    let ret = g.returns.as_ref().map(|r| r.1);
+    if let Some((name, _)) = &g.returns {
+        all.push(Stmt::Line(format!("return {name};")));
     }
     Nest {
         seed,
@@ -56,11 +61,7 @@ impl Gen {
             *self.rng.pick(&[Ty::Float, Ty::Double])
         };
         for name in names.iter().take(count) {
-            let ty = if self.rng.chance(85) {
-                family
-            } else {
-                *self.rng.pick(&[Ty::Int, Ty::Double])
-            };
+            let ty = if self.rng.chance(85) { family } else { *self.rng.pick(&[Ty::Int, Ty::Double]) };
             let rank = *self.rng.pick(&[1, 1, 1, 2, 2, 3]);
             let restrict = self.rng.chance(30);
             let place = match self.rng.below(10) {
@@ -78,20 +79,13 @@ impl Gen {
                 },
                 _ => Place::Pairs,
             };
-            self.arrays.push(Array {
-                name: (*name).to_owned(),
-                ty,
-                place,
-                subscripts: false,
-            });
+            self.arrays.push(Array { name: (*name).to_owned(), ty, place, subscripts: false });
         }
         if self.rng.chance(12) {
             self.arrays.push(Array {
                 name: "p".to_owned(),
                 ty: Ty::Int,
-                place: Place::Pointer {
-                    restrict: self.rng.chance(50),
-                },
+                place: Place::Pointer { restrict: self.rng.chance(50) },
                 subscripts: true,
             });
         }
@@ -110,6 +104,7 @@ impl Gen {
         }
         self.scratch = self.rng.chance(6);
         self.tidy = self.rng.chance(55);
+        self.odd = self.rng.chance(30);
     }
 
     fn declarations(&mut self) -> Vec<Stmt> {
@@ -135,18 +130,6 @@ impl Gen {
         out
     }
 
-    fn live_out(&mut self) -> Option<(String, Ty)> {
-        let mut all = self.scalars.clone();
-        if self.rng.chance(25) {
-            all.extend(self.outside.iter().cloned());
-        }
-        if all.is_empty() {
-            None
-        } else {
-            Some(self.rng.pick(&all).clone())
-        }
-    }
-
     fn outer_loop(&mut self) -> Vec<Stmt> {
         if self.left == 0 {
             self.left = 1;
@@ -158,11 +141,7 @@ impl Gen {
     fn a_loop(&mut self, depth: usize) -> Vec<Stmt> {
         let name = ["i", "j", "l"][depth.min(2)].to_owned();
         let (head, ty, bound, before) = self.header(&name);
-        self.indices.push(Index {
-            name: name.clone(),
-            ty,
-            bound,
-        });
+        self.indices.push(Index { name: name.clone(), ty, bound });
         self.loops += 1;
         let mut body = Vec::new();
         let statements = 1 + self.rng.below(3);
@@ -176,11 +155,7 @@ impl Gen {
         self.indices.pop();
         self.locals.retain(|l| l.2 <= self.loops);
         let mut out: Vec<Stmt> = before.into_iter().map(Stmt::Line).collect();
-        out.push(Stmt::Block {
-            head,
-            body,
-            tail: String::new(),
-        });
+        out.push(Stmt::Block { head, body, tail: String::new() });
         out
     }
 
@@ -263,11 +238,7 @@ impl Gen {
         if !declared && !self.outside.iter().any(|o| o.0 == name) {
             self.outside.push((name.to_owned(), ty));
         }
-        let ty = if declared {
-            ty
-        } else {
-            self.outside.iter().find(|o| o.0 == name).map_or(ty, |o| o.1)
-        };
+        let ty = if declared { ty } else { self.outside.iter().find(|o| o.0 == name).map_or(ty, |o| o.1) };
         // An index declared outside keeps its first type: an unsigned one must not be taken below zero.
         if !matches!(ty, Ty::Int | Ty::Long | Ty::Short) && head.contains(">= 0") {
             return (format!("for ({name} = {size}; {name} > 0; {name}--)"), ty, None, before);
@@ -278,6 +249,9 @@ impl Gen {
     /// One or a few statements.
     fn statement(&mut self, depth: usize, loops: bool) -> Vec<Stmt> {
         self.left = self.left.saturating_sub(1);
+        if self.odd && self.rng.chance(25) {
+            return self.odd_statement(depth);
+        }
         let line = |s: String| vec![Stmt::Line(s)];
         let choice = self.rng.below(100);
         match choice {
@@ -303,22 +277,14 @@ impl Gen {
                     body.extend(self.statement(depth, false));
                 }
                 self.locals.truncate(known);
-                let mut out = vec![Stmt::Block {
-                    head: format!("if ({c})"),
-                    body,
-                    tail: String::new(),
-                }];
+                let mut out = vec![Stmt::Block { head: format!("if ({c})"), body, tail: String::new() }];
                 if self.rng.chance(35) {
                     if let Some(Stmt::Block { tail, .. }) = out.last_mut() {
                         tail.push_str(" else");
                     }
                     let other = self.statement(depth, false);
                     self.locals.truncate(known);
-                    out.push(Stmt::Block {
-                        head: String::new(),
-                        body: other,
-                        tail: String::new(),
-                    });
+                    out.push(Stmt::Block { head: String::new(), body: other, tail: String::new() });
                 }
                 out
             }
@@ -377,11 +343,7 @@ impl Gen {
                 let b = self.statement(depth, false);
                 self.locals.truncate(known);
                 // a declaration may not follow a label
-                let block = |body| Stmt::Block {
-                    head: String::new(),
-                    body,
-                    tail: String::new(),
-                };
+                let block = |body| Stmt::Block { head: String::new(), body, tail: String::new() };
                 let mut body = vec![Stmt::Line("case 0:".to_owned())];
                 body.push(block(a));
                 if self.rng.chance(70) {
@@ -391,15 +353,16 @@ impl Gen {
                 body.push(Stmt::Line("break;".to_owned()));
                 body.push(Stmt::Line("default:".to_owned()));
                 body.push(block(b));
-                vec![Stmt::Block {
-                    head: format!("switch ((int){i} % 3)"),
-                    body,
-                    tail: String::new(),
-                }]
+                vec![Stmt::Block { head: format!("switch ((int){i} % 3)"), body, tail: String::new() }]
             }
             96 => {
                 // another name for a place in an array
-                match self.arrays.iter().find(|a| matches!(a.place, Place::Pointer { restrict: false }) && !a.subscripts).cloned() {
+                match self
+                    .arrays
+                    .iter()
+                    .find(|a| matches!(a.place, Place::Pointer { restrict: false }) && !a.subscripts)
+                    .cloned()
+                {
                     Some(a) => {
                         let name = self.fresh("r");
                         let s = self.affine(1);
@@ -428,6 +391,209 @@ impl Gen {
         }
     }
 
+    /// What programs seldom do and analyses easily get wrong: moved bounds and indices, hidden writes, other names for
+    /// the same memory, conversions that lose bits.
+    fn odd_statement(&mut self, depth: usize) -> Vec<Stmt> {
+        let line = |s: String| vec![Stmt::Line(s)];
+        let place = self.place();
+        let i = self.index_name();
+        let scalar = |g: &Gen| g.scalars.iter().find(|s| s.0 != "q").cloned();
+        let pointer =
+            self.arrays.iter().find(|a| matches!(a.place, Place::Pointer { .. }) && !a.subscripts).cloned();
+        let pairs = self.arrays.iter().find(|a| a.place == Place::Pairs).cloned();
+        let flat = self
+            .arrays
+            .iter()
+            .find(|a| matches!(&a.place, Place::Variable { lengths, .. } if lengths.len() == 2))
+            .cloned();
+        match self.rng.below(20) {
+            0 => {
+                let n = self.size_name();
+                let c = self.condition();
+                line(format!("if ({c}) {n} = 3;"))
+            }
+            1 if i != "0" => {
+                let c = self.condition();
+                line(format!("if ({c}) {i}++;"))
+            }
+            2 => match scalar(self) {
+                Some((s, ty)) => {
+                    let name = self.fresh("h");
+                    let e = if ty.is_int() { self.int_data() } else { self.data(1) };
+                    vec![
+                        Stmt::Line(format!("{} *{name} = &{s};", ty.c())),
+                        Stmt::Line(format!("*{name} = {e};")),
+                        Stmt::Line(format!("{place} = {s};")),
+                    ]
+                }
+                None => line(format!("{place} = 1;")),
+            },
+            3 => match scalar(self) {
+                Some((s, _)) => {
+                    let e = self.int_data();
+                    line(format!("{place} = ({s} = {e}) + 1;"))
+                }
+                None => line(format!("{place} = 2;")),
+            },
+            4 => match scalar(self) {
+                Some((s, _)) => {
+                    let (c, e) = (self.condition(), self.int_data());
+                    line(format!("if ({c} && ({s} = {e}) > 2) {place} = {s};"))
+                }
+                None => line(format!("{place} = 3;")),
+            },
+            5 => match (pointer, self.rng.below(3)) {
+                (Some(a), n) => {
+                    let s = self.affine(1);
+                    let cast = ["(unsigned char)", "(short)", "(unsigned)"][n];
+                    let e = self.leaf();
+                    line(format!("{}[{cast}({s})] = {e};", a.name))
+                }
+                _ => line(format!("{place} = 4;")),
+            },
+            6 => match flat {
+                Some(a) => {
+                    let name = self.fresh("row");
+                    let (r, c) = (self.affine(1), self.affine(1));
+                    let e = self.leaf();
+                    vec![
+                        Stmt::Line(format!("{} *{name} = {}[{r}];", a.ty.c(), a.name)),
+                        Stmt::Line(format!("{name}[{c}] = {e};")),
+                    ]
+                }
+                None => line(format!("{place} = 5;")),
+            },
+            7 => match pairs {
+                Some(a) => {
+                    let name = self.fresh("h");
+                    let (s, t) = (self.affine(1), self.affine(1));
+                    vec![
+                        Stmt::Line(format!("struct pair_{0} {name} = {0}[{s}];", a.name)),
+                        Stmt::Line(format!("{name}.x += 1;")),
+                        Stmt::Line(format!("{}[{t}] = {name};", a.name)),
+                    ]
+                }
+                None => line(format!("{place} = 6;")),
+            },
+            8 => {
+                let (other, e) = (self.place(), self.leaf());
+                line(format!("{place} = {other} = {e};"))
+            }
+            9 => {
+                let other = self.int_arrays().first().cloned();
+                match other {
+                    Some(a) if !a.subscripts => {
+                        let e = self.element(&a);
+                        line(format!("{place} = {e}++;"))
+                    }
+                    _ => line(format!("{place} = 7;")),
+                }
+            }
+            10 if depth < 2 => {
+                // a bound in memory
+                match self.int_arrays().first().cloned() {
+                    Some(a) => {
+                        let b = self.element(&a);
+                        let name = self.fresh("y");
+                        let target = self.place();
+                        vec![Stmt::Block {
+                            head: format!("for (int {name} = 0; {name} < {b}; {name}++)"),
+                            body: line(format!("{target} = {name};")),
+                            tail: String::new(),
+                        }]
+                    }
+                    None => line(format!("{place} = 8;")),
+                }
+            }
+            11 => {
+                let name = self.fresh("y");
+                let c = self.condition();
+                vec![
+                    Stmt::Line(format!("int {name} = 0;")),
+                    Stmt::Block {
+                        head: "do".to_owned(),
+                        body: vec![
+                            Stmt::Line(format!("{place} = {name};")),
+                            Stmt::Line(format!("{name}++;")),
+                        ],
+                        tail: format!(" while ({name} < 2 && {c});"),
+                    },
+                ]
+            }
+            12 => match pointer {
+                Some(a) => {
+                    let name = self.fresh("r");
+                    let e = self.leaf();
+                    vec![
+                        Stmt::Line(format!("{} *{name} = &{}[{i}];", a.ty.c(), a.name)),
+                        Stmt::Line(format!("{name}++;")),
+                        Stmt::Line(format!("*{name} = {e};")),
+                    ]
+                }
+                None => line(format!("{place} = 9;")),
+            },
+            13 => {
+                let name = self.fresh("y");
+                let (a, b) = (self.place(), self.fresh("z"));
+                let n = self.size_name();
+                let _ = &a;
+                vec![Stmt::Block {
+                    head: format!("for (int {name} = 0, {b} = {n}; {name} < {b}; {name}++, {b}--)"),
+                    body: line(format!("{place} = {name} + {b};")),
+                    tail: String::new(),
+                }]
+            }
+            14 => match scalar(self) {
+                Some((s, ty)) => {
+                    let inner = self.fresh("y");
+                    let e = self.leaf();
+                    vec![
+                        // hides the outer variable
+                        Stmt::Block {
+                            head: String::new(),
+                            body: vec![
+                                Stmt::Line(format!("{} {inner} = {e};", ty.c())),
+                                Stmt::Line(format!("{s} = {inner};")),
+                            ],
+                            tail: String::new(),
+                        },
+                        Stmt::Line(format!("{place} = {s};")),
+                    ]
+                }
+                None => line(";".to_owned()),
+            },
+            15 => {
+                let c = self.condition();
+                line(format!("if ({c}) return{};", if self.returns.is_some() { " 0" } else { "" }))
+            }
+            16 => {
+                let (c, d) = (self.condition(), self.condition());
+                let (e, other) = (self.leaf(), self.place());
+                line(format!("if ({c}) {place} = {e}; else if ({d}) {other} = 1;"))
+            }
+            17 => match self.arrays.iter().find(|a| a.subscripts).map(|a| a.name.clone()) {
+                Some(p) => line(format!("{p}[{i}] = ({i} + 1) & 7;")),
+                None => line(format!("{place} = {i};")),
+            },
+            18 => {
+                let n = self.size_name();
+                let name = self.fresh("x");
+                let e = self.int_data();
+                self.locals.push((name.clone(), Ty::Int, self.loops));
+                vec![
+                    Stmt::Line(format!("int {name} = {i} < {n} / 2 ? (int){i} : (int){n} - 1 - (int){i};")),
+                    Stmt::Line(format!("{place} = {name} + {e};")),
+                ]
+            }
+            _ => {
+                let a = self.rng.below(3);
+                let cast = ["(short)", "(float)", "(unsigned char)"][a];
+                let e = self.int_data();
+                line(format!("{place} = {cast}({e});"))
+            }
+        }
+    }
+
     fn temporary(&mut self) -> Vec<Stmt> {
         let e = self.data(2);
         let ty = if self.rng.chance(60) { Ty::Double } else { Ty::Int };
@@ -449,12 +615,8 @@ impl Gen {
     }
 
     fn accumulation(&mut self) -> String {
-        let all: Vec<(String, Ty)> = self
-            .scalars
-            .iter()
-            .filter(|s| matches!(s.0.as_str(), "s" | "u" | "v"))
-            .cloned()
-            .collect();
+        let all: Vec<(String, Ty)> =
+            self.scalars.iter().filter(|s| matches!(s.0.as_str(), "s" | "u" | "v")).cloned().collect();
         let fixed;
         let (s, ty) = if all.is_empty() || self.rng.chance(12) {
             fixed = self.fixed_place();
@@ -516,11 +678,7 @@ impl Gen {
         body.extend(inner);
         vec![
             Stmt::Line(format!("int {name} = 0;")),
-            Stmt::Block {
-                head: format!("while ({name} < 3 && {c})"),
-                body,
-                tail: String::new(),
-            },
+            Stmt::Block { head: format!("while ({name} < 3 && {c})"), body, tail: String::new() },
         ]
     }
 
@@ -530,7 +688,8 @@ impl Gen {
             return vec![Stmt::Line(format!("{a} = {e};"))];
         }
         let move_by = (*self.rng.pick(&["q++;", "q += 2;", "q--;", "q = q + 3;"])).to_owned();
-        let target = self.arrays.iter().find(|a| matches!(a.place, Place::Pointer { .. }) && !a.subscripts).cloned();
+        let target =
+            self.arrays.iter().find(|a| matches!(a.place, Place::Pointer { .. }) && !a.subscripts).cloned();
         let e = self.data(1);
         let Some(a) = target else {
             return vec![Stmt::Line(move_by)];
@@ -542,11 +701,7 @@ impl Gen {
         };
         if self.rng.chance(15) {
             let c = self.condition();
-            out = vec![Stmt::Block {
-                head: format!("if ({c})"),
-                body: out,
-                tail: String::new(),
-            }];
+            out = vec![Stmt::Block { head: format!("if ({c})"), body: out, tail: String::new() }];
         }
         out
     }

@@ -83,10 +83,7 @@ impl Array {
     }
     /// Whether the program promises that nothing else names its cells.
     pub fn is_restrict(&self) -> bool {
-        matches!(
-            self.place,
-            Place::Pointer { restrict: true } | Place::Variable { restrict: true, .. }
-        )
+        matches!(self.place, Place::Pointer { restrict: true } | Place::Variable { restrict: true, .. })
     }
     /// How many subscripts reach an element.
     pub fn rank(&self) -> usize {
@@ -147,11 +144,7 @@ impl Nest {
                 _ => {}
             }
         }
-        let mut params: Vec<String> = self
-            .sizes
-            .iter()
-            .map(|(n, t)| format!("{} {n}", t.c()))
-            .collect();
+        let mut params: Vec<String> = self.sizes.iter().map(|(n, t)| format!("{} {n}", t.c())).collect();
         for a in self.arrays.iter().filter(|a| a.is_param()) {
             params.push(match &a.place {
                 Place::Pointer { restrict } => {
@@ -170,11 +163,7 @@ impl Nest {
             });
         }
         let ret = self.ret.map_or("void", Ty::c);
-        let params = if params.is_empty() {
-            "void".to_owned()
-        } else {
-            params.join(", ")
-        };
+        let params = if params.is_empty() { "void".to_owned() } else { params.join(", ") };
         out += &format!("{ret} {name}({params}) {{\n");
         print(&self.body, 1, &mut out);
         out += "}\n";
