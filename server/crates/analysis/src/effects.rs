@@ -83,7 +83,5 @@ pub(crate) fn written(body: &Body, t: TermId) -> Option<SymbolId> {
 
 /// Whether a called function is known to be pure: an intrinsic that this file does not define otherwise.
 pub(crate) fn is_pure_callee(body: &Body, f: SymbolId) -> bool {
-    let symbol = &body.symbols[f];
-    matches!(symbol.storage, Storage::Function | Storage::Undeclared | Storage::Builtin)
-        && term::intrinsic(&symbol.name).is_some()
+    body.library.contains(&f) && term::intrinsic(&body.symbols[f].name).is_some()
 }

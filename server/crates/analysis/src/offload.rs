@@ -96,7 +96,7 @@ pub(crate) fn offload(
     let mut finals = Vec::new();
     if !control.declared_here && cx.liveness.is_live_after(root, control.index) {
         let (Some(lower), Some(trips), Step::Const(step)) =
-            (model.loops[0].lower.as_ref(), maker.trips_of_root(), &control.step)
+            (model.loops[0].lower.as_ref(), maker.max_trips(0), &control.step)
         else {
             return fail(ObstacleKind::LiveOut(control.index), root);
         };
@@ -108,7 +108,7 @@ pub(crate) fn offload(
     }
     for i in &claim.inductions {
         if cx.liveness.is_live_after(root, i.symbol) {
-            let Some(trips) = maker.trips_of_root() else {
+            let Some(trips) = maker.max_trips(0) else {
                 return fail(ObstacleKind::LiveOut(i.symbol), root);
             };
             let start = Expr::Param(Param::Symbol(i.symbol));
@@ -193,8 +193,9 @@ fn band(body: &Body, facts: &Facts, target: LoopId, collapse: Option<u32>) -> Ve
             .copied()
             .filter(|&t| {
                 // A declaration without initialiser may go inside.
-                !matches!(body.op(t), Op::Empty)
-                    && !(matches!(body.op(t), Op::Declare(_)) && body.args(t).is_empty())
+                let idle = matches!(body.op(t), Op::Empty)
+                    || (matches!(body.op(t), Op::Declare(_)) && body.args(t).is_empty());
+                !idle
             })
             .collect();
         let declared: Vec<SymbolId> = body
@@ -285,7 +286,9 @@ impl Maker<'_, '_> {
     /// The largest number of iterations the loop has in any iteration of those around it.
     fn max_trips(&mut self, at: usize) -> Option<Expr> {
         if at == 0 {
-            return self.trips_of_root();
+            if let Some(e) = self.trips_of_root() {
+                return Some(e);
+            }
         }
         let l = &self.model.loops[at];
         let iteration = l.iteration.clone()?;

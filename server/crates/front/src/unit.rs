@@ -442,6 +442,9 @@ impl Walk<'_> {
                 left
             }
         };
+        if head.is_some() {
+            self.env.define(&left.exports);
+        }
         self.env.add(number, &left.body, &left.exports, self.conditional.as_ref());
     }
 

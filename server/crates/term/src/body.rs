@@ -98,6 +98,9 @@ pub struct Body {
     pub root: TermId,
     pub types: Types,
     pub symbols: IdVec<SymbolId, Symbol>,
+    /// Functions of the language's library, which the file does not define itself: only of these is the meaning known
+    /// by name (see [`crate::intrinsic`]).
+    pub library: Vec<SymbolId>,
     terms: IdVec<TermId, Term>,
     spans: Vec<Span>,
     origins: Vec<Origin>,
@@ -202,6 +205,7 @@ impl Body {
             semantics: self.semantics,
             types: self.types.clone(),
             symbols: self.symbols.clone(),
+            library: self.library.clone(),
             terms: self.terms.clone(),
             spans: self.spans.clone(),
             origins: self.origins.clone(),
@@ -241,6 +245,8 @@ pub struct BodyBuilder {
     pub semantics: Semantics,
     pub types: Types,
     pub symbols: IdVec<SymbolId, Symbol>,
+    /// See [`Body::library`].
+    pub library: Vec<SymbolId>,
     terms: IdVec<TermId, Term>,
     spans: Vec<Span>,
     origins: Vec<Origin>,
@@ -255,6 +261,7 @@ impl BodyBuilder {
             semantics,
             types: Types::default(),
             symbols: IdVec::new(),
+            library: Vec::new(),
             terms: IdVec::new(),
             spans: Vec::new(),
             origins: Vec::new(),
@@ -308,6 +315,7 @@ impl BodyBuilder {
             root,
             types: self.types,
             symbols: self.symbols,
+            library: self.library,
             terms: self.terms,
             spans: self.spans,
             origins: self.origins,

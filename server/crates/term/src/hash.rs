@@ -28,6 +28,7 @@ pub(crate) fn hash_body(body: &Body) -> u64 {
     for (_, r) in body.types.records() {
         r.hash(&mut h);
     }
+    body.library.hash(&mut h);
     for s in body.symbols.iter() {
         (&s.name, s.ty, s.storage, s.address_taken).hash(&mut h);
     }

@@ -2,11 +2,14 @@
 
 use super::*;
 
+/// Field names with the number of subscripts before each.
+type Path = Vec<(usize, Arc<str>)>;
+
 impl Model<'_> {
     /// Gives flattened subscripts `i*n + j` their dimensions back, per object and for all its accesses alike;
     /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
     pub(super) fn delinearize(&mut self) {
-        let mut keys: Vec<(SymbolId, Vec<(usize, Arc<str>)>)> = Vec::new();
+        let mut keys: Vec<(SymbolId, Path)> = Vec::new();
         for a in &self.accesses {
             let key = (a.base, a.fields.clone());
             if a.subs.len() == 1 && !keys.contains(&key) {
@@ -225,6 +228,15 @@ impl Model<'_> {
                     self.oblige(need, p, domain.clone());
                 }
             }
+            let mut inner = Vec::new();
+            for k in 1..n {
+                let length = match strides.get(k) {
+                    Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
+                    None => strides[k - 1].clone(),
+                };
+                inner.extend(Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&p)));
+            }
+            self.accesses[i].inner = (inner.len() + 1 == n).then_some(inner);
             self.accesses[i].subs = parts.into_iter().map(|p| Subscript { value: Some(p), term }).collect();
             self.accesses[i].lengths = vec![None; n];
         }

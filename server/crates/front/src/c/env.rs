@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, IntKind, RecordId, RejectKind, TypeId};
 
 use crate::c::known::{self, KnownType};
@@ -43,6 +43,8 @@ pub(crate) struct EnvName {
 pub(crate) struct Env {
     names: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
     tags: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
+    /// Functions the file defines, wherever.
+    defined: FxHashSet<Arc<str>>,
 }
 
 /// The names as an item sees them: those of the items before it.
@@ -60,6 +62,10 @@ impl<'a> View<'a> {
     }
     pub(crate) fn name(self, name: &str) -> Option<&'a EnvName> {
         self.find(&self.env.names, name)
+    }
+    /// Whether the file defines a function of this name, here or further down.
+    pub(crate) fn defines_function(self, name: &str) -> bool {
+        self.env.defined.contains(name)
     }
     pub(crate) fn tag(self, name: &str) -> Option<&'a EnvName> {
         self.find(&self.env.tags, name)
@@ -81,6 +87,12 @@ impl Env {
     /// The names that the item of this number sees.
     pub(crate) fn before(&self, item: u32) -> View<'_> {
         View { env: self, item }
+    }
+
+    /// Notes that an item with these exports is a function's definition.
+    pub(crate) fn define(&mut self, exports: &[Export]) {
+        let functions = exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
+        self.defined.extend(functions.map(|e| e.name.clone()));
     }
 
     /// Adds what an item leaves. `conditional`: it stands in an arm of a condition that is not known, for that reason.

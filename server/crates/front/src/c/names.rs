@@ -87,6 +87,10 @@ impl Lower<'_> {
                 let storage = Storage::Global { defined_here: defined, internal };
                 Entity::Symbol(self.outside_symbol(name, ty, storage))
             }
+            // A prototype of `sqrt` only repeats the library's; a definition is another function of that name.
+            Exported::Function { .. } if intrinsic(name).is_some() && !self.env.defines_function(name) => {
+                return None;
+            }
             Exported::Function { ty } => {
                 let ty = self.import(&body, ty);
                 Entity::Symbol(self.outside_symbol(name, ty, Storage::Function))
@@ -260,6 +264,7 @@ impl Lower<'_> {
                     Some(s) => s,
                     None => {
                         let s = self.outside_symbol(name, ty, Storage::Function);
+                        self.b.library.push(s);
                         if self.language == Language::Cuda {
                             // The next use may choose another overload.
                             self.outside.remove(name);

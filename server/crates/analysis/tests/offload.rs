@@ -1,0 +1,139 @@
+//! What a kernel needs to know: extents, trips and final values as the host will compute them.
+
+use analysis::{analyze, offload, Expr, LoopId, Param, Pred};
+use base::Budget;
+use expect_test::{expect, Expect};
+use term::Body;
+
+fn show(body: &Body, e: &Expr) -> String {
+    match e {
+        Expr::Int(n) => n.to_string(),
+        Expr::Param(Param::Symbol(s)) => body.symbols[*s].name.to_string(),
+        Expr::Param(Param::Term(t)) => term::notation::print(body, *t),
+        Expr::Add(es) => format!("({})", es.iter().map(|e| show(body, e)).collect::<Vec<_>>().join(" + ")),
+        Expr::Mul(k, e) => format!("{k}*{}", show(body, e)),
+        Expr::Product(a, b) => format!("{}*{}", show(body, a), show(body, b)),
+        Expr::FloorDiv(e, k) => format!("floor({}/{k})", show(body, e)),
+        Expr::Min(es) => format!("min({})", es.iter().map(|e| show(body, e)).collect::<Vec<_>>().join(", ")),
+        Expr::Max(es) => format!("max({})", es.iter().map(|e| show(body, e)).collect::<Vec<_>>().join(", ")),
+        Expr::Select(p, a, b) => format!("({} ? {} : {})", show_pred(body, p), show(body, a), show(body, b)),
+    }
+}
+
+fn show_pred(body: &Body, p: &Pred) -> String {
+    match p {
+        Pred::True => "true".into(),
+        Pred::False => "false".into(),
+        Pred::NonNegative(e) => format!("{} >= 0", show(body, e)),
+        Pred::Zero(e) => format!("{} == 0", show(body, e)),
+        Pred::And(ps) => ps.iter().map(|p| show_pred(body, p)).collect::<Vec<_>>().join(" && "),
+        Pred::Or(ps) => {
+            format!("({})", ps.iter().map(|p| show_pred(body, p)).collect::<Vec<_>>().join(" || "))
+        }
+        Pred::Not(p) => format!("!({})", show_pred(body, p)),
+    }
+}
+
+/// The first loop of the text, offloaded.
+fn check(text: &str, expect: Expect) {
+    let parsed = front::Parsed::parse(front::Language::C, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let body = unit.items.iter().map(|i| &i.body).find(|b| b.loops(b.root).next().is_some()).unwrap();
+    let budget = Budget::new(u64::MAX);
+    let facts = analyze(body, analysis::FULL_STEPS, &budget);
+    let mut out = String::new();
+    match offload(body, &facts, LoopId(0), None, &budget) {
+        Err(why) => out += &format!("refused: {:?}\n", why.iter().map(|o| &o.kind).collect::<Vec<_>>()),
+        Ok(o) => {
+            for t in &o.max_trips {
+                out += &format!("trips {}\n", show(body, t));
+            }
+            for b in &o.buffers {
+                let how = match (b.read, b.written, b.wholly_written) {
+                    (true, true, _) => "in and out",
+                    (true, false, _) => "in",
+                    (_, _, true) => "out",
+                    _ => "partly out",
+                };
+                let extent = match &b.extent {
+                    Some((first, last)) => format!("{} .. {}", show(body, first), show(body, last)),
+                    None => "whole".into(),
+                };
+                out += &format!("{} {how}: {extent}\n", body.symbols[b.symbol].name);
+            }
+            for f in &o.finals {
+                out += &format!("finally {} = {}\n", body.symbols[f.symbol].name, show(body, &f.value));
+            }
+        }
+    }
+    expect.assert_eq(&out);
+}
+
+#[test]
+fn lines() {
+    check(
+        "void f(int n, float *x, float *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }",
+        expect![[r#"
+        trips max(0, n)
+        x in: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+        y out: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+    "#]],
+    );
+    check(
+        "void f(int n, float *x) { for (int i = 2; i < n - 1; i += 3) x[2*i] = 0; }",
+        expect![[r#"
+        trips max(0, floor((-1 + n)/3))
+        x partly out: 4 .. ((n + -4) >= 0 ? ((-1*2*((n + -1) + -3*floor((n + -1)/3)) + 2*n) + -4) : (4 + -1))
+    "#]],
+    );
+    check(
+        "int f(int n, float *x) { int i; for (i = n - 1; i >= 0; i--) x[i] = 0; return i; }",
+        expect![[r#"
+        trips max(0, n)
+        x out: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+        finally i = ((-1 + n) + -1*max(0, n))
+    "#]],
+    );
+    check("void f(int n, float *x) { for (int i = 0; i < n / 2; i++) { float t = x[i]; x[i] = x[n-1-i]; x[n-1-i] = t; } }", expect![[r#"
+        trips ((n + -2) >= 0 ? ((floor(n/2) + -1) + 1) : 0)
+        x in and out: 0 .. ((n + -2) >= 0 ? (n + -1) : (0 + -1))
+    "#]]);
+    check("void f(int n, float *restrict x, const int *restrict c) { for (int i = 0; i < n; i++) if (c[i]) x[i+1] = 0; }", expect![[r#"
+        refused: [DataDependentCondition]
+    "#]]);
+}
+
+#[test]
+fn planes() {
+    check("void f(int n, int m, double *a) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i*m+j] = 1; }", expect![[r#"
+        trips max(0, n)
+        trips ((n + -1) >= 0 && (m + -1) >= 0 ? ((m + -1) + 1) : 0)
+        a out: (0*m + 0) .. ((n + -1) >= 0 && (m + -1) >= 0 ? ((n + -1)*m + (m + -1)) : ((0*m + 0) + -1))
+    "#]]);
+    check("void f(int n, const double *restrict A, const double *restrict x, double *restrict y) { for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < n; j++) s += A[i*n+j] * x[j]; y[i] = s; } }", expect![[r#"
+        trips max(0, n)
+        A in: (0*n + 0) .. ((n + -1) >= 0 ? ((n + -1)*n + (n + -1)) : ((0*n + 0) + -1))
+        x in: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+        y out: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+    "#]]);
+    check("void f(int n, double a[n][n]) { for (int i = 1; i < n - 1; i++) for (int j = 1; j < i; j++) a[i][j] = 1; }", expect![[r#"
+        trips max(0, (-2 + n))
+        trips ((n + -4) >= 0 ? ((n + -4) + 1) : 0)
+        a partly out: (2*n + 1) .. ((n + -4) >= 0 ? ((n + -2)*n + (n + -3)) : ((2*n + 1) + -1))
+    "#]]);
+    check("double A[100][50]; void f(int n) { for (int i = 0; i < n; i++) for (int j = 0; j < 50; j++) A[i][j] = 1; }", expect![[r#"
+        trips max(0, n)
+        trips ((n + -1) >= 0 ? (49 + 1) : 0)
+        A out: (50*0 + 0) .. ((n + -1) >= 0 ? (50*(n + -1) + 49) : ((50*0 + 0) + -1))
+    "#]]);
+    check("void f(unsigned long n, unsigned long m, double *a) { for (unsigned long i = 0; i < n; i++) for (unsigned long j = 0; j < m; j++) a[i*m+j] = 0; }", expect![[r#"
+        trips max(0, n)
+        a out: (0*m + 0) .. ((n + -1) >= 0 && (m + -1) >= 0 ? ((n + -1)*m + (m + -1)) : ((0*m + 0) + -1))
+    "#]]);
+    check("void f(int n, double *out) { for (int i = 0; i < n; i++) for (int j = 0; j < n - i; j++) for (int k = 0; k < n - i - j; k++) out[(i*n+j)*n+k] = 1; }", expect![[r#"
+        trips max(0, n)
+        trips ((n + -1) >= 0 ? ((n + -1) + 1) : 0)
+        trips ((n + -1) >= 0 ? ((n + -1) + 1) : 0)
+        out partly out: ((0*n + 0)*n + 0) .. ((n + -1) >= 0 ? (((n + -1)*n + 0)*n + 0) : (((0*n + 0)*n + 0) + -1))
+    "#]]);
+}
