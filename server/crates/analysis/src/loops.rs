@@ -360,7 +360,7 @@ fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
     flat.append(&mut rest);
     for o in flat {
-        let known: Vec<_> = model.context.iter().chain(&model.ranges).cloned().collect();
+        let known = model.known();
         let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
         if crate::prove::non_negative(&o.poly, &o.domain, &known) {

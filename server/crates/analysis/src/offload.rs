@@ -518,7 +518,8 @@ impl Maker<'_, '_> {
                     None => set.clone(),
                     Some(e) => e.union(&set, self.budget).ok()?,
                 });
-                if a.write {
+                // A member of an element is not the whole element.
+                if a.write && a.fields.is_empty() {
                     exact_writes = Some(match exact_writes {
                         None => set,
                         Some(e) => e.union(&set, self.budget).ok()?,

@@ -68,7 +68,7 @@ fn reduce(
         return None;
     }
     *fuel -= 1;
-    for c in piece {
+    for c in piece.iter().chain(context) {
         if c.poly.vars().all(is_param) {
             continue;
         }
@@ -81,19 +81,20 @@ fn reduce(
     None
 }
 
-/// Smaller values that `c >= 0` (or `c == 0`) gives: `e - k·f·c`, where a monomial `k·f·v` of `e` disappears against
-/// the `v` of `c` and `f >= 0`. At most one per constraint.
+/// A smaller value that `c >= 0` (or `c == 0`) gives: `s·e - k·f·c`, where a monomial of `s·e` disappears against a
+/// variable of `c`, `f >= 0`, and `s >= 1` is only there to make `k` whole.
 fn steps(e: &Poly, c: &Constraint, piece: &[Constraint], context: &[Constraint], depth: u32) -> Option<Poly> {
     for (m, coefficient) in e.terms() {
         for (at, v) in m.iter().enumerate() {
             let in_c = c.poly.coefficient(*v);
-            if in_c == 0 || coefficient % in_c != 0 {
+            if in_c == 0 || (coefficient.signum() != in_c.signum() && !c.equality) {
                 continue;
             }
-            let k = coefficient / in_c;
-            if k <= 0 && !c.equality {
+            let scale = in_c.abs() / gcd(coefficient.abs(), in_c.abs());
+            if scale > 64 {
                 continue;
             }
+            let k = coefficient * scale / in_c;
             let mut rest = m.to_vec();
             rest.remove(at);
             let positive = c.equality
@@ -105,10 +106,18 @@ fn steps(e: &Poly, c: &Constraint, piece: &[Constraint], context: &[Constraint],
                 continue;
             }
             let factor = Poly::from_terms([(rest, k)])?;
-            return c.poly.mul(&factor).and_then(|p| e.sub(&p));
+            return c.poly.mul(&factor).and_then(|p| e.scale(scale)?.sub(&p));
         }
     }
     None
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 {
+        a
+    } else {
+        gcd(b, a % b)
+    }
 }
 
 #[cfg(test)]

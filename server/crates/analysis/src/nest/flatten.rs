@@ -245,7 +245,7 @@ impl Model<'_> {
     /// A row of constant length that subscripts leave for sure (`f = a[0]; f[i]` with large i) is no row: such objects
     /// are taken as one line of cells, which is exact.
     fn flatten_hopeless_rows(&mut self) {
-        let known: Vec<Constraint> = self.context.iter().chain(&self.ranges).cloned().collect();
+        let known = self.known();
         let hopeless = |m: &Self, a: &Access| {
             a.fields.is_empty()
                 && a.subs.iter().zip(&a.lengths).skip(1).any(|(s, l)| {

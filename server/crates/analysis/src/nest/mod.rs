@@ -280,6 +280,12 @@ impl<'a> Model<'a> {
         Poly::from_terms(items)
     }
 
+    /// All that always holds: of parameters, of types, and of quotients by their definition.
+    pub(crate) fn known(&self) -> Vec<Constraint> {
+        let quotients = self.quotients.iter().flat_map(|(_, defs)| defs);
+        self.context.iter().chain(quotients).chain(&self.ranges).cloned().collect()
+    }
+
     pub(crate) fn is_param(&self, v: Var) -> bool {
         matches!(self.vars[v as usize], VarKind::Param(_) | VarKind::Product(_))
     }

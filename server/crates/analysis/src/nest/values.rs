@@ -419,7 +419,7 @@ impl Model<'_> {
                 _ => c / k,
             }));
         }
-        let known: Vec<Constraint> = self.context.to_vec();
+        let known = self.known();
         let dom = self.dom.and(when);
         if op == BinOp::Shr || crate::prove::non_negative(&a, &dom, &known) {
             let (q, r) = self.floor(&a, k)?;

@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use simulate::{
-    Access, AccessKind, ElementKind, Fault, Heap, Hooks, Memory, ObjectId, Program, Rng, Snapshot, Value,
-};
+use simulate::{Access, ElementKind, Fault, Heap, Hooks, Memory, ObjectId, Program, Rng, Snapshot, Value};
 use term::{Body, Len, Op, Storage, SymbolId, TypeId, TypeKind, Types};
 
 /// Elements before and after a pointer's target in the first run.
@@ -226,19 +224,18 @@ impl Input {
     }
 }
 
-/// First and last byte touched in each object, and whether it was read before anything was written.
+/// First and last byte touched in each object.
 #[derive(Default)]
 struct Reach {
-    touched: FxHashMap<ObjectId, (u64, u64, bool)>,
+    touched: FxHashMap<ObjectId, (u64, u64)>,
 }
 
 impl Hooks for Reach {
     fn access(&mut self, _mem: &Memory, a: Access) -> bool {
         let (first, end) = (u64::from(a.offset), u64::from(a.offset) + u64::from(a.size));
-        let e = self.touched.entry(a.object).or_insert((first, end, false));
+        let e = self.touched.entry(a.object).or_insert((first, end));
         e.0 = e.0.min(first);
         e.1 = e.1.max(end);
-        e.2 |= a.kind != AccessKind::Write;
         false
     }
 }
@@ -314,17 +311,17 @@ pub(super) fn make(
     let mut reach = Reach::default();
     simulate::run_code(&code, &args, &mut heap, budget, &mut reach)?;
 
-    // Cut each buffer to what was touched; what was only written starts out as nobody's.
+    // Cut each buffer to what was touched. All of it holds known values: what the loop leaves alone must survive.
     let mut cut = wide.clone();
     for (b, &o) in buffers.iter().enumerate() {
         let layout = wide.buffers[b].layout.clone();
         let base = MARGIN * layout.bytes;
-        let (first, end, read) = reach.touched.get(&o).copied().unwrap_or((base, base, false));
+        let (first, end) = reach.touched.get(&o).copied().unwrap_or((base, base));
         let first = first.min(base) / layout.bytes * layout.bytes;
         let end = end.max(base).next_multiple_of(layout.bytes);
         let range = first as usize..end as usize;
         let s = &wide.buffers[b].snapshot;
-        let init = if read { s.init[range.clone()].to_vec() } else { vec![0; range.len()] };
+        let init = s.init[range.clone()].to_vec();
         cut.buffers[b].snapshot = Snapshot { data: s.data[range].to_vec(), init };
         for v in &mut cut.values {
             if let Given::Pointer(k, offset) = v {
