@@ -10,6 +10,7 @@
 mod change;
 mod edit;
 mod hash;
+mod lines;
 mod position;
 mod text;
 
@@ -17,5 +18,6 @@ pub use base::Span;
 pub use change::{Applied, Point, TextEditPoints};
 pub use edit::{Edit, EditError, EditSet, LspEdit, MappedSpan, Side};
 pub use hash::ContentHash;
+pub use lines::LineIndex;
 pub use position::{Position, PositionEncoding, PositionRange};
 pub use text::{LineEnding, Text, TextError, MAX_BYTES};
