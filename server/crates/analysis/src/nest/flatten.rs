@@ -9,17 +9,25 @@ impl Model<'_> {
     /// Gives flattened subscripts `i*n + j` their dimensions back, per object and for all its accesses alike;
     /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
     pub(super) fn delinearize(&mut self) {
+        // All that can meet is split alike: accesses with the same base and the same fields before the first subscript.
+        let leading = |a: &Access| -> Path { a.fields.iter().filter(|f| f.0 == 0).cloned().collect() };
         let mut keys: Vec<(SymbolId, Path)> = Vec::new();
         for a in &self.accesses {
-            let key = (a.base, a.fields.clone());
-            if a.subs.len() == 1 && !keys.contains(&key) {
+            let key = (a.base, leading(a));
+            if !a.subs.is_empty() && !keys.contains(&key) {
                 keys.push(key);
             }
         }
         for (base, fields) in keys {
             let members: Vec<usize> = (0..self.accesses.len())
-                .filter(|&i| self.accesses[i].base == base && self.accesses[i].fields == fields)
+                .filter(|&i| {
+                    let a = &self.accesses[i];
+                    a.base == base && leading(a) == fields && !a.subs.is_empty()
+                })
                 .collect();
+            if members.iter().any(|&i| self.accesses[i].subs.len() != 1) {
+                continue;
+            }
             let strides = self.strides(&members);
             if !strides.is_empty() {
                 self.split(&members, &strides);
@@ -198,6 +206,10 @@ impl Model<'_> {
         for (&i, parts) in members.iter().zip(splits) {
             let term = self.accesses[i].subs[0].term;
             let n = strides.len() + 1;
+            // What follows the one subscript now follows the last of several.
+            for f in self.accesses[i].fields.iter_mut().filter(|f| f.0 > 0) {
+                f.0 = n;
+            }
             let Some(parts) = parts else {
                 self.accesses[i].subs = vec![Subscript { value: None, term }; n];
                 self.accesses[i].lengths = vec![None; n];

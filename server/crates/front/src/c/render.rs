@@ -206,6 +206,14 @@ impl<'a> Render<'a, '_> {
                 self.depth = self.depth.saturating_sub(1);
                 self.keep(k)
             }
+            // `(i) + x` where `i` is no type: in two pairs of parentheses it is never taken for a cast.
+            "(" if self.is_wrapped_name(k) => {
+                self.keep(k);
+                self.keep(k);
+                self.step(k + 1);
+                self.keep(k + 2);
+                self.keep(k + 2)
+            }
             // [[attributes]]
             "[" if self.text(k + 1) == "["
                 && !self.tokens.get(k + 1).is_some_and(|t| t.spaced)
@@ -218,6 +226,24 @@ impl<'a> Render<'a, '_> {
             }
             _ => self.keep(k),
         }
+    }
+
+    /// Whether `(name)` begins at `k`, is an operand, and could be read as a cast of what follows.
+    fn is_wrapped_name(&self, k: usize) -> bool {
+        let name = self.text(k + 1);
+        let is_name = self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Ident)
+            && !TYPE_WORDS.contains(&name)
+            && !(self.is_type)(name)
+            && !self.local_types.contains(name)
+            && !self.pending.iter().any(|p| p.1 == name);
+        let before = self.out.last();
+        let called = before.bytes().next().is_some_and(crate::lex::is_ident_start)
+            && !matches!(before, "return" | "case");
+        is_name
+            && self.text(k + 2) == ")"
+            && matches!(self.text(k + 3), "+" | "-" | "*" | "&")
+            && !called
+            && !matches!(before, ")" | "]" | "")
     }
 
     /// `name<<<a, b>>>` → `__ww_launch(name, a, b)`.
