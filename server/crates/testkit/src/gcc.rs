@@ -122,19 +122,22 @@ fn value_bytes(ret: Option<Ty>, value: Option<Value>) -> Vec<u8> {
     }
 }
 
-/// The first element that differs; two NaNs do not.
+/// The first element that differs. Two NaNs do not, nor do two zeros: which of them `fmax` gives is not said (C11 F.10.9).
 fn first_difference(ty: Ty, want: &[u8], have: &[u8]) -> Option<usize> {
     if want.len() != have.len() {
         return Some(0);
     }
-    let size = ty.size();
-    want.chunks(size).zip(have.chunks(size)).position(|(w, h)| {
-        let nan = |b: &[u8]| match ty {
-            Ty::Float => b.try_into().is_ok_and(|b| f32::from_le_bytes(b).is_nan()),
-            Ty::Double => b.try_into().is_ok_and(|b| f64::from_le_bytes(b).is_nan()),
+    let float = |b: &[u8]| match ty {
+        Ty::Float => b.try_into().ok().map(|b| f64::from(f32::from_le_bytes(b))),
+        Ty::Double => b.try_into().ok().map(f64::from_le_bytes),
+        _ => None,
+    };
+    want.chunks(ty.size()).zip(have.chunks(ty.size())).position(|(w, h)| {
+        let same = match (float(w), float(h)) {
+            (Some(x), Some(y)) => x == y || (x.is_nan() && y.is_nan()),
             _ => false,
         };
-        w != h && !(nan(w) && nan(h))
+        w != h && !same
     })
 }
 
