@@ -10,7 +10,7 @@ use crate::value::{Constraint, Domain, Poly, Var};
 pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint]) -> bool {
     domain.pieces.iter().all(|piece| {
         let mut fuel = 300u32;
-        prove(e, piece, context, 6, &mut fuel)
+        prove(e, piece, context, 6, &mut fuel) || is_void(piece, context)
     })
 }
 
@@ -24,12 +24,24 @@ pub(crate) fn sufficient(
     let mut out: Vec<Poly> = Vec::new();
     for piece in &domain.pieces {
         let mut fuel = 300u32;
+        if is_void(piece, context) {
+            continue;
+        }
         let p = reduce(e, piece, context, is_param, 6, &mut fuel)?;
         if !out.contains(&p) {
             out.push(p);
         }
     }
     Some(out)
+}
+
+/// Whether no point satisfies the constraints, as far as this prover can tell: one of them is proved to fail.
+fn is_void(piece: &[Constraint], context: &[Constraint]) -> bool {
+    piece.iter().any(|c| {
+        let mut fuel = 60;
+        let fails = c.poly.scale(-1).and_then(|p| p.add_constant(-1));
+        fails.is_some_and(|f| prove(&f, piece, context, 5, &mut fuel))
+    })
 }
 
 fn prove(e: &Poly, piece: &[Constraint], context: &[Constraint], depth: u32, fuel: &mut u32) -> bool {
