@@ -256,7 +256,7 @@ impl Gen {
         let choice = self.rng.below(100);
         match choice {
             0..=27 if loops && depth < 2 && self.left > 0 => self.a_loop(depth + 1),
-            28..=47 | 0..=27 => {
+            0..=47 => {
                 let place = self.place();
                 let e = self.data(2);
                 line(format!("{place} = {e};"))
