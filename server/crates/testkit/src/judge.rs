@@ -189,6 +189,9 @@ pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Fac
         let trace = match case.run(&call) {
             Ok((trace, _)) => trace,
             Err(why) => {
+                if why.starts_with("not supported") {
+                    stats.example(&why, || format!("seed {}", nest.seed));
+                }
                 *stats.faults.entry(why).or_default() += 1;
                 continue;
             }
@@ -325,8 +328,17 @@ impl Case<'_> {
         out
     }
 
+    /// The loops around a loop, innermost first.
+    fn around(&self, id: LoopId) -> impl Iterator<Item = &LoopFacts> + '_ {
+        let mut at = Some(id);
+        std::iter::from_fn(move || {
+            at = self.facts.loops[at?].parent;
+            at.map(|p| &self.facts.loops[p])
+        })
+    }
+
     /// Values that are known when an execution of the loop begins.
-    fn values(&self, call: &Call, outer: &[(SymbolId, i64)]) -> Values {
+    fn values(&self, call: &Call, id: LoopId, outer: &[(SymbolId, i64)]) -> Values {
         let mut values = Values::new();
         for (s, symbol) in self.body.symbols.iter_ids() {
             if let Storage::Param(n) = symbol.storage {
@@ -338,7 +350,7 @@ impl Case<'_> {
         for (s, v) in outer {
             // an index that its own body moves may have another value by now
             let counted = |l: &LoopFacts| l.control.as_ref().is_ok_and(|c| c.index == *s);
-            if self.facts.loops.iter().any(counted) {
+            if self.around(id).any(counted) {
                 values.insert(*s, *v as i128);
             }
         }
@@ -391,7 +403,7 @@ impl Case<'_> {
             return Err(format!("loop {id:?} was not watched"));
         };
         let holds: Vec<Option<bool>> =
-            t.instances.iter().map(|i| self.conditions(trace, l, &self.values(call, &i.outer))).collect();
+            t.instances.iter().map(|i| self.conditions(trace, l, &self.values(call, id, &i.outer))).collect();
         if holds.is_empty() {
             return Ok(());
         }
@@ -404,7 +416,7 @@ impl Case<'_> {
             return Ok(());
         }
         stats.claims += 1;
-        self.counting(call, l, t, &holds)?;
+        self.counting(call, id, l, t, &holds)?;
         let privates: Vec<SymbolId> = l.privates.iter().map(|p| p.symbol).collect();
         let mut asides: Vec<Aside> = l.inductions.iter().map(|i| Aside::Variable(i.symbol)).collect();
         for r in &l.reductions {
@@ -445,6 +457,7 @@ impl Case<'_> {
     fn counting(
         &self,
         call: &Call,
+        id: LoopId,
         l: &LoopFacts,
         t: &simulate::LoopTrace,
         holds: &[Option<bool>],
@@ -454,7 +467,7 @@ impl Case<'_> {
             if *h != Some(true) || t.index != Some(c.index) || i.index.len() >= 4000 {
                 continue;
             }
-            let values = self.values(call, &i.outer);
+            let values = self.values(call, id, &i.outer);
             let step = match &c.step {
                 Step::Const(s) => Some(*s),
                 Step::Term { term, negated } => {
@@ -541,14 +554,8 @@ impl Case<'_> {
             Ok(())
         };
         // The indices of the loops around.
-        let mut indices = Vec::new();
-        let mut up = self.facts.loops[id].parent;
-        while let Some(p) = up {
-            if let Ok(c) = &self.facts.loops[p].control {
-                indices.push(c.index);
-            }
-            up = self.facts.loops[p].parent;
-        }
+        let indices: Vec<SymbolId> =
+            self.around(id).filter_map(|l| l.control.as_ref().ok()).map(|c| c.index).collect();
         let mut sizes: Vec<Option<i128>> = vec![None; self.nest.sizes.len()];
         let mut outer: Vec<(SymbolId, i64)> = Vec::new();
         let mut largest = 8;
@@ -578,7 +585,7 @@ impl Case<'_> {
             .map(|(v, (name, _))| v.unwrap_or(if name == "k" { 1 } else { largest as i128 + 2 }))
             .collect();
         let call = Call::apart(self.nest, given, (12 * largest * largest.min(60)).clamp(800, 40_000));
-        let mut values = self.values(&call, &outer);
+        let mut values = self.values(&call, id, &outer);
         for (s, v) in &w.params {
             if let Param::Symbol(s) = s {
                 values.insert(*s, *v);
