@@ -484,7 +484,7 @@ impl Gen {
                 match other {
                     Some(a) if !a.subscripts => {
                         let e = self.element(&a);
-                        line(format!("{place} = {e}++;"))
+                        line(format!("{place} = ({e})++;"))
                     }
                     _ => line(format!("{place} = 7;")),
                 }
