@@ -53,9 +53,9 @@ fn macros_mean_what_a_compiler_takes_them_to_mean() {
     check(
         "#define SWAP(a,b) do { int t = a; a = b; b = t; } while (0)\nvoid f(int x, int y) { SWAP(x, y); }",
         expect![[r#"
-        f [Declaration(x,int),Declaration(y,int)]
-          DoWhile([DeclarationAssignment(t,int,x),Assignment(x,y),Assignment(y,t)],0)
-    "#]],
+            f [Declaration(x,int),Declaration(y,int)]
+              [DeclarationAssignment(t,int,x),Assignment(x,y),Assignment(y,t)]
+        "#]],
     );
     check(
         "#define FOR(i,n) for (int i = 0; i < n; i++)\nvoid f(int *a, int n) { FOR(k, n) a[k] = 1; }",

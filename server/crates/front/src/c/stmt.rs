@@ -59,6 +59,20 @@ impl Lower<'_> {
         }
     }
 
+    /// Whether a `break` or `continue` under the block would belong to a loop around it.
+    fn jumps(&self, block: TermId) -> bool {
+        let mut stack = vec![block];
+        while let Some(t) = stack.pop() {
+            let term = self.b.get(t);
+            match term.op {
+                Op::Break | Op::Continue => return true,
+                Op::For | Op::While | Op::DoWhile => {}
+                _ => stack.extend(term.args.iter()),
+            }
+        }
+        false
+    }
+
     /// Lowers a statement; several terms may come of it.
     pub(super) fn stmt(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
         if node.is_error() || node.is_missing() {
@@ -138,7 +152,12 @@ impl Lower<'_> {
                 };
                 let b = self.block(b);
                 let c = self.expr(c);
-                out.push(self.statement(Op::DoWhile, [b, c], node));
+                // `do { … } while (0)` of a macro runs once: a block, unless something jumps out of it.
+                if self.b.get(c).op == Op::Int(0) && !self.jumps(b) {
+                    out.push(b);
+                } else {
+                    out.push(self.statement(Op::DoWhile, [b, c], node));
+                }
             }
             "case_statement" => self.case_statement(node, out),
             "labeled_statement" => {
