@@ -68,7 +68,7 @@ fn offloads(nest: &Nest) -> (u64, u64, Vec<String>) {
     let options = VerifyOptions { cases: 3, seed: nest.seed, steps: 3_000_000 };
     let (mut loops, mut launches, mut wrong) = (0, 0, Vec::new());
     for l in &findings.loops {
-        let which = Which::Key(l.key.clone());
+        let which = Which::Key(l.key.to_string());
         if offload(&doc, &findings, &memo, &which, &cancel).is_err() {
             continue;
         }

@@ -87,9 +87,9 @@ fn one(
     ))?;
     totals.loops += report.findings.loops.len();
     for l in verify::offloadable(&report.findings) {
-        let which = ide::Which::Key(l.key.clone());
+        let which = ide::Which::Key(l.key.to_string());
         let started = Instant::now();
-        let mut line = format!("  line {}: ", l.report.line);
+        let mut line = format!("  line {}: ", l.line());
         match ide::offload(&report.doc, &report.findings, &memo, &which, &never) {
             Err(refused) => {
                 line += &super::offload::refusal(&refused, &which, &report.findings);

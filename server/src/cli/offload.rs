@@ -107,7 +107,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
 
 /// Why nothing was written, with what to do.
 pub fn refusal(refused: &ide::Refused, which: &ide::Which, findings: &ide::Findings) -> String {
-    let lines: Vec<String> = findings.loops.iter().map(|l| l.report.line.to_string()).collect();
+    let lines: Vec<String> = findings.loops.iter().map(|l| l.line().to_string()).collect();
     let loops = match lines.is_empty() {
         true => "The file has no loops.".to_owned(),
         false => format!("Loops begin on the lines {}.", lines.join(", ")),

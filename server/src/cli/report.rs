@@ -88,7 +88,7 @@ pub fn tally(findings: &ide::Findings) -> String {
 }
 
 fn tally_of<'a>(loops: impl Iterator<Item = &'a ide::LoopFinding>) -> String {
-    let verdicts: Vec<&str> = loops.map(|l| l.report.verdict).collect();
+    let verdicts: Vec<&str> = loops.map(|l| l.report().verdict).collect();
     let parts: Vec<String> = ["independent", "reduction", "sequential", "unknown"]
         .iter()
         .map(|verdict| (verdicts.iter().filter(|v| *v == verdict).count(), verdict))
@@ -188,7 +188,7 @@ pub fn json(reports: &[FileReport]) -> anyhow::Result<String> {
         .map(|r| File {
             path: r.path(),
             language: language_name(r.doc.language()),
-            loops: r.findings.loops.iter().map(|l| loop_json(&l.report)).collect(),
+            loops: r.findings.loops.iter().map(|l| loop_json(l.report())).collect(),
             diagnostics: r.findings.diagnostics.iter().map(|d| diagnostic_json(r, d)).collect(),
         })
         .collect();

@@ -73,14 +73,14 @@ pub fn chosen(findings: &ide::Findings, line: Option<u32>) -> Vec<ide::Which> {
     if findings.marked().next().is_some() {
         return vec![ide::Which::Marked];
     }
-    offloadable(findings).map(|l| ide::Which::Key(l.key.clone())).collect()
+    offloadable(findings).map(|l| ide::Which::Key(l.key.to_string())).collect()
 }
 
 /// Loops with a thread map that lie in no other such loop.
 pub fn offloadable(findings: &ide::Findings) -> impl Iterator<Item = &ide::LoopFinding> {
     let mut end = 0;
     findings.loops.iter().filter(move |l| {
-        let outermost = l.report.thread_map.is_some() && l.span.start >= end;
+        let outermost = l.report().thread_map.is_some() && l.span.start >= end;
         if outermost {
             end = l.span.end;
         }

@@ -68,8 +68,9 @@ fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<l
     let mut listed = lsp::CodeAction {
         title: action.title.clone(),
         kind: Some(action.kind.name().into()),
-        diagnostics: (!action.diagnostics.is_empty())
-            .then(|| action.diagnostics.iter().filter_map(|k| view.diagnostics.get(*k).cloned()).collect()),
+        diagnostics: (!action.diagnostics.is_empty()).then(|| {
+            action.diagnostics.iter().filter_map(|k| view.diagnostics(caps).get(*k).cloned()).collect()
+        }),
         is_preferred: (caps.action_preferred && action.preferred).then_some(true),
         ..Default::default()
     };

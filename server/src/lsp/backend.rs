@@ -326,7 +326,7 @@ impl LanguageServer for Backend {
     ) -> Result<lsp::DocumentDiagnosticReportResult> {
         let before = params.previous_result_id;
         let report = move |context: &Context| {
-            let items = context.view.diagnostics.as_ref().clone();
+            let items = context.view.diagnostics(&context.caps).as_ref().clone();
             // the same list has the same name, in whatever version of the text
             let result_id = format!("{:x}", ContentHash::of(&context.view.rendered).0);
             Ok(if before.as_ref() == Some(&result_id) {

@@ -72,7 +72,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         "showDependences" => {
             let find = move |context: &Context| {
                 let (_, finding) = loop_of(context, &target)?;
-                Ok(Some(loop_value(&finding.report)))
+                Ok(Some(loop_value(finding.report())))
             };
             backend.ask(uri, Need::ThisText, find).await
         }
@@ -80,7 +80,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
             let chosen = backend
                 .ask(uri, Need::ThisText, move |context| {
                     let (analyzed, finding) = loop_of(context, &target)?;
-                    Ok((analyzed.clone(), finding.key.clone()))
+                    Ok((analyzed.clone(), finding.key.to_string()))
                 })
                 .await?;
             verify(backend, chosen, token).await

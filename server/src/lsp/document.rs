@@ -1,13 +1,15 @@
 //! One open document as the owner of the state keeps it, and the snapshots it hands out.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use base::CancelToken;
 use text::{Applied, Position, PositionEncoding, PositionRange, Text};
 use tower_lsp::ls_types as lsp;
 
+use super::caps::Caps;
 use super::host::Ask;
+use super::to_lsp;
 
 /// After so many unparsed edits the document is read afresh: cheaper than telling a parser of each.
 const MAX_PENDING_EDITS: usize = 512;
@@ -25,11 +27,19 @@ pub struct View {
     pub text: Text,
     /// `None`: a language that is not read, or a document that was given up.
     pub analyzed: Option<Analyzed>,
-    /// The same findings in the client's words, ready to be sent.
-    pub diagnostics: Arc<Vec<lsp::Diagnostic>>,
-    /// And as JSON: made once, where it delays nobody.
+    /// The same findings as JSON in the client's words, ready to be sent: made once, where it delays nobody.
     pub rendered: Arc<str>,
+    /// And as values, made when a request asks for them.
+    pub diagnostics: OnceLock<Arc<Vec<lsp::Diagnostic>>>,
     pub tier: ide::Tier,
+}
+
+impl View {
+    /// The diagnostics of this version.
+    pub fn diagnostics(&self, caps: &Caps) -> &Arc<Vec<lsp::Diagnostic>> {
+        let make = |a: &Analyzed| to_lsp::diagnostics(&a.findings.diagnostics, &a.doc, &self.uri, caps);
+        self.diagnostics.get_or_init(|| Arc::new(self.analyzed.as_ref().map(make).unwrap_or_default()))
+    }
 }
 
 /// Diagnostics as the JSON text that is sent.
@@ -165,7 +175,7 @@ impl Document {
             text: self.text.clone(),
             analyzed: None,
             rendered: render(&diagnostics),
-            diagnostics: Arc::new(diagnostics),
+            diagnostics: OnceLock::from(Arc::new(diagnostics)),
             tier: ide::Tier::Full,
         }
     }

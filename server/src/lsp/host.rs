@@ -408,14 +408,15 @@ impl Host {
         let caps = self.caps();
         let Some(document) = self.documents.get_mut(uri) else { return };
         let Some(view) = document.current().cloned() else { return };
-        let compiled = document.compiled.clone().filter(|(generation, _)| *generation == view.generation);
+        let compiled = document.compiled.clone();
+        let compiled = compiled.filter(|(of, more)| *of == view.generation && !more.is_empty());
         let view = match compiled {
             None => view,
             Some((_, more)) => {
-                let mut all = view.diagnostics.as_ref().clone();
+                let mut all = view.diagnostics(&caps).as_ref().clone();
                 all.extend(more.iter().cloned());
                 let rendered = render(&all);
-                Arc::new(View { diagnostics: Arc::new(all), rendered, ..view.as_ref().clone() })
+                Arc::new(View { diagnostics: Arc::new(all).into(), rendered, ..view.as_ref().clone() })
             }
         };
         let waiting = std::mem::take(&mut document.waiting);
@@ -423,7 +424,7 @@ impl Host {
         let is_news = document.published != published;
         let was_pulled = document.published.is_some();
         document.published = published;
-        let worth_telling = view.analyzed.is_some() || !view.diagnostics.is_empty();
+        let worth_telling = view.analyzed.is_some() || &*view.rendered != "[]";
         if is_news && worth_telling && !caps.pulls_diagnostics {
             self.tools.outgoing.send_diagnostics(uri, Some(view.version), &view.rendered);
         }

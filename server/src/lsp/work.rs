@@ -1,6 +1,6 @@
 //! One analysis of one version of a document, on a thread of the pool.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use base::CancelToken;
@@ -8,7 +8,7 @@ use text::Text;
 use tower_lsp::ls_types as lsp;
 
 use super::caps::Caps;
-use super::document::{file_name, render, Analyzed, View};
+use super::document::{file_name, Analyzed, View};
 use super::pool::STACK_BYTES;
 use super::to_lsp;
 use crate::settings::Settings;
@@ -62,8 +62,7 @@ impl Work {
             return Done { doc, view: None };
         };
         let known = started.elapsed();
-        let diagnostics = to_lsp::diagnostics(&findings.diagnostics, &self.text, &self.uri, &self.caps);
-        let rendered = render(&diagnostics);
+        let rendered = to_lsp::rendered(&findings.diagnostics, &doc, &self.uri, &self.caps).into();
         tracing::debug!(
             "{:?} of version {}: read in {read:?}, checked in {:?}, put into words of LSP in {:?}",
             self.tier,
@@ -78,7 +77,7 @@ impl Work {
             generation: self.generation,
             text: self.text,
             analyzed: Some(Analyzed { doc: doc.clone(), findings: Arc::new(findings), memo: self.memo }),
-            diagnostics: Arc::new(diagnostics),
+            diagnostics: OnceLock::new(),
             tier: self.tier,
         };
         Done { doc, view: Some(view) }

@@ -1,15 +1,16 @@
 //! From a document to its findings: facts per function (remembered), diagnostics per lint, suppressions last.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use analysis::{Facts, LoopFacts, LoopId, Obstacle, ObstacleKind, Verdict};
 use base::{Budget, CancelToken, IdVec, Span};
 use rustc_hash::FxHashMap;
 use term::Body;
 
+use crate::document::Key;
 use crate::lints;
 use crate::place::{loop_key, Place};
-use crate::report::LoopReport;
+use crate::report::{loop_report, LoopReport};
 use crate::worded::{worded, Worded};
 use crate::{Diagnostic, Doc, Memo, Settings};
 
@@ -52,30 +53,47 @@ pub struct Findings {
 #[derive(Clone, Debug)]
 pub struct LoopFinding {
     /// Names the loop in this and, mostly, the next versions of the document: `function#0`.
-    pub key: String,
+    pub key: Arc<str>,
     /// The whole loop, in bytes of the document.
     pub span: Span,
     /// Its header, `for (…)`.
     pub header: Span,
     /// Whether the user asked for its offload.
     pub marked: bool,
-    pub report: Arc<LoopReport>,
     pub(crate) item: usize,
     pub(crate) id: LoopId,
+    doc: Doc,
+    facts: Arc<Facts>,
+    /// Made when it is first asked for: editors show diagnostics of all loops, and reports of few.
+    report: OnceLock<Box<LoopReport>>,
+}
+
+impl LoopFinding {
+    /// All that is known of the loop, as the command line tells it.
+    pub fn report(&self) -> &LoopReport {
+        self.report.get_or_init(|| {
+            let item = &self.doc.unit().items[self.item];
+            Box::new(loop_report(&Place::new(&self.doc, item, self.facts.clone()), self.id))
+        })
+    }
+    /// 1-based line on which the loop begins.
+    pub fn line(&self) -> u32 {
+        self.doc.lines().line_of(self.span.start) + 1
+    }
 }
 
 impl Findings {
     /// The function an item is, with its facts. `doc` is the document these findings are of.
     pub(crate) fn place<'a>(&self, doc: &'a Doc, item: usize) -> Option<Place<'a>> {
-        Some(Place { doc, item: doc.unit().items.get(item)?, facts: self.facts.get(item)?.clone()? })
+        Some(Place::new(doc, doc.unit().items.get(item)?, self.facts.get(item)?.clone()?))
     }
     /// The loop of this key.
     pub fn by_key(&self, key: &str) -> Option<&LoopFinding> {
-        self.loops.iter().find(|l| l.key == key)
+        self.loops.iter().find(|l| *l.key == *key)
     }
     /// The outermost loop that begins on this 1-based line.
     pub fn on_line(&self, line: u32) -> Option<&LoopFinding> {
-        self.loops.iter().find(|l| l.report.line == line)
+        self.loops.iter().find(|l| l.line() == line)
     }
     /// The loops the user asked to offload, outermost first.
     pub fn marked(&self) -> impl Iterator<Item = &LoopFinding> {
@@ -95,54 +113,61 @@ pub fn check(
     tier: Tier,
     cancel: &CancelToken,
 ) -> Result<Findings, Cancelled> {
-    let facts = all_facts(doc, memo, tier, cancel)?;
-    Ok(findings(doc, memo, settings, facts))
-}
-
-/// The facts of each item that has loops.
-fn all_facts(
-    doc: &Doc,
-    memo: &Memo,
-    tier: Tier,
-    cancel: &CancelToken,
-) -> Result<Vec<Option<Arc<Facts>>>, Cancelled> {
-    (0..doc.unit().items.len()).map(|item| facts_of(doc, memo, tier, cancel, item)).collect()
+    let items = 0..doc.unit().items.len();
+    let said: Result<Vec<_>, Cancelled> = items.map(|item| said_of(doc, memo, tier, cancel, item)).collect();
+    Ok(findings(doc, settings, said?))
 }
 
 /// Finds the facts of one share of the functions, the `part`-th (from 0) of `parts`, and remembers them. A caller with
 /// several threads runs a share on each before it calls [`check`]; answers do not depend on it.
 pub fn warm(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken, part: usize, parts: usize) {
     for item in (part..doc.unit().items.len()).step_by(parts.max(1)) {
-        if facts_of(doc, memo, tier, cancel, item).is_err() {
+        if said_of(doc, memo, tier, cancel, item).is_err() {
             return;
         }
     }
 }
 
-/// The facts of one item, `None` where it has no loops.
-fn facts_of(
+/// Facts of an item and their words.
+type Known = (Arc<Facts>, Arc<Worded>);
+
+/// The facts of one item, and what is said of it; `None` where it has no loops.
+fn said_of(
     doc: &Doc,
     memo: &Memo,
     tier: Tier,
     cancel: &CancelToken,
     index: usize,
-) -> Result<Option<Arc<Facts>>, Cancelled> {
-    if cancel.is_cancelled() {
-        return Err(Cancelled);
-    }
+) -> Result<Option<Known>, Cancelled> {
     let (Some(key), Some(item)) = (doc.key(index), doc.unit().items.get(index)) else {
         return Ok(None);
     };
-    if let Some(facts) = memo.get(key, tier) {
-        return Ok(Some(facts));
+    let (facts, known) = facts_of(memo, tier, cancel, key, &item.body)?;
+    let words = worded(&Place::new(doc, item, facts.clone()), known, memo, key);
+    Ok(Some((facts, words)))
+}
+
+/// The facts of a body, with the words for them where they are known.
+fn facts_of(
+    memo: &Memo,
+    tier: Tier,
+    cancel: &CancelToken,
+    key: Key,
+    body: &Body,
+) -> Result<(Arc<Facts>, Option<Arc<Worded>>), Cancelled> {
+    if cancel.is_cancelled() {
+        return Err(Cancelled);
+    }
+    if let Some(known) = memo.get(key, tier) {
+        return Ok(known);
     }
     let budget = Budget::with_cancel(tier.steps(), cancel.clone());
-    let facts = analyze(&item.body, tier, &budget);
+    let facts = analyze(body, tier, &budget);
     // what a cancelled analysis left out is not an answer
     if cancel.is_cancelled() {
         return Err(Cancelled);
     }
-    Ok(Some(memo.put(key, tier, facts)))
+    Ok((memo.put(key, tier, facts), None))
 }
 
 /// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.
@@ -184,31 +209,37 @@ fn not_analyzed(body: &Body) -> Facts {
     Facts { loops, out_of_budget: false }
 }
 
-fn findings(doc: &Doc, memo: &Memo, settings: &Settings, facts: Vec<Option<Arc<Facts>>>) -> Findings {
-    let mut said: Vec<(u32, Arc<Worded>)> = Vec::new();
-    let mut loops = Vec::new();
+fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>) -> Findings {
+    let mut said: Vec<(u32, Arc<Worded>)> = Vec::with_capacity(known.len());
+    let mut loops = Vec::with_capacity(known.iter().flatten().map(|(_, words)| words.loops.len()).sum());
     let mut names: FxHashMap<&str, usize> = FxHashMap::default();
-    for (index, (item, facts)) in doc.unit().items.iter().zip(&facts).enumerate() {
-        let (Some(facts), Some(key)) = (facts, doc.key(index)) else {
+    let mut facts = Vec::with_capacity(known.len());
+    for (index, (item, known)) in doc.unit().items.iter().zip(known).enumerate() {
+        let Some((of_item, words)) = known else {
+            facts.push(None);
             continue;
         };
-        let place = Place { doc, item, facts: facts.clone() };
-        let worded = worded(&place, memo, key);
         let occurrence = names.entry(&item.name).or_insert(0);
         let start = item.span.start;
-        for l in &worded.loops {
+        for l in words.loops.iter() {
             loops.push(LoopFinding {
-                key: loop_key(&item.name, *occurrence, l.id),
+                key: match *occurrence {
+                    0 => l.key.clone(),
+                    n => loop_key(&item.name, n, l.id).into(),
+                },
                 span: l.span.shifted(start),
                 header: l.header.shifted(start),
-                marked: place.of(l.id).mark.is_some(),
-                report: l.report.clone(),
+                marked: l.marked,
                 item: index,
                 id: l.id,
+                doc: doc.clone(),
+                facts: of_item.clone(),
+                report: OnceLock::new(),
             });
         }
         *occurrence += 1;
-        said.push((start, worded));
+        facts.push(Some(of_item));
+        said.push((start, words));
     }
     Findings {
         loops,

@@ -1,5 +1,7 @@
 //! A finding as an editor lists it.
 
+use std::sync::Arc;
+
 use base::Span;
 
 /// How much a finding asks for attention.
@@ -39,7 +41,7 @@ pub enum Tag {
 pub struct Related {
     /// Bytes of the document.
     pub span: Span,
-    pub message: String,
+    pub message: Arc<str>,
 }
 
 /// A finding at its place.
@@ -51,7 +53,7 @@ pub struct Diagnostic {
     /// Bytes of the document.
     pub span: Span,
     /// What, why, and what now; complete in itself, one paragraph, no markup.
-    pub message: String,
+    pub message: Arc<str>,
     pub related: Vec<Related>,
     pub tags: Vec<Tag>,
 }

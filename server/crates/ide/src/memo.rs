@@ -44,8 +44,8 @@ impl Memo {
         Memo::default()
     }
 
-    /// The facts for this key if they are at least as good as `tier` asks.
-    pub(crate) fn get(&self, key: Key, tier: Tier) -> Option<Arc<Facts>> {
+    /// The facts for this key if they are at least as good as `tier` asks, and what was said with them.
+    pub(crate) fn get(&self, key: Key, tier: Tier) -> Option<(Arc<Facts>, Option<Arc<Worded>>)> {
         let mut entries = self.lock();
         entries.uses += 1;
         let now = entries.uses;
@@ -54,7 +54,7 @@ impl Memo {
         let good = entry.tier >= tier || !entry.facts.out_of_budget;
         good.then(|| {
             entry.used = now;
-            entry.facts.clone()
+            (entry.facts.clone(), entry.worded.clone())
         })
     }
 
@@ -76,14 +76,6 @@ impl Memo {
         let entry = Entry { tier, facts: facts.clone(), worded: None, used: now };
         entries.by_key.insert(key, entry);
         facts
-    }
-
-    /// What was said of a function whose facts are these, if anything was.
-    pub(crate) fn worded(&self, key: Key, facts: &Arc<Facts>) -> Option<Arc<Worded>> {
-        let entries = self.lock();
-        let entry = entries.by_key.get(&key)?;
-        let worded = entry.worded.clone()?;
-        Arc::ptr_eq(&entry.facts, facts).then_some(worded)
     }
 
     /// Remembers what was said of a function whose facts are these.

@@ -119,7 +119,7 @@ pub fn offload(
                     Err(Refused::Because(why)) => why,
                     _ => why,
                 };
-                left_out.push(format!("The loop on line {} is left as it is. {why}", finding.report.line));
+                left_out.push(format!("The loop on line {} is left as it is. {why}", finding.line()));
             }
             Err(refused) => return Err(refused),
         }
@@ -205,9 +205,9 @@ impl<'a> Work<'a> {
         let back = self.edits.inverse(self.original.text()).map_err(broken)?;
         let line = |offset: u32| line_column(self.original, back.map_offset(offset, Side::After)).line;
         self.loops.push(OffloadedLoop {
-            key: finding.key.clone(),
+            key: finding.key.to_string(),
             line: line(finding.span.start),
-            function: finding.report.function.clone(),
+            function: finding.report().function.clone(),
             kernel_file: output.kernel_file.name.clone(),
             kernels: output.kernels.into_iter().map(shape).collect(),
             line_map: output.line_map.iter().map(|o| (o.line, line(place.span(o.term).start))).collect(),

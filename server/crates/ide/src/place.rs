@@ -1,6 +1,7 @@
 //! One function of a document with its facts: where its terms are and how they read.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use analysis::{Facts, LoopFacts, LoopId, Object};
@@ -20,9 +21,18 @@ pub(crate) struct Place<'a> {
     pub doc: &'a Doc,
     pub item: &'a front::Item,
     pub facts: Arc<Facts>,
+    /// Whether a line of the document was asked for: what was said with it holds only while the function stays there.
+    names_lines: Cell<bool>,
 }
 
 impl<'a> Place<'a> {
+    pub fn new(doc: &'a Doc, item: &'a front::Item, facts: Arc<Facts>) -> Place<'a> {
+        Place { doc, item, facts, names_lines: Cell::new(false) }
+    }
+    /// Whether a line was asked for since this place was made.
+    pub fn names_lines(&self) -> bool {
+        self.names_lines.get()
+    }
     pub fn body(&self) -> &'a Body {
         &self.item.body
     }
@@ -68,8 +78,13 @@ impl<'a> Place<'a> {
         Span::new(span.start as usize, span.start as usize + len)
     }
 
+    /// Where the function is.
+    pub fn at(&self) -> LineColumn {
+        line_column(self.doc, self.item.span.start)
+    }
     /// Where an offset of the document is.
     pub fn line_column(&self, offset: u32) -> LineColumn {
+        self.names_lines.set(true);
         line_column(self.doc, offset)
     }
     /// 1-based line a term begins on.
@@ -185,8 +200,8 @@ fn is_done_flag(name: &str) -> bool {
 
 /// Where an offset of a document is.
 pub(crate) fn line_column(doc: &Doc, offset: u32) -> LineColumn {
-    let line = doc.text().line_of(offset);
-    let start = doc.text().line_span_with_terminator(line).map_or(0, |s| s.start);
+    let line = doc.lines().line_of(offset);
+    let start = doc.lines().start_of(line);
     LineColumn { line: line + 1, column: offset.saturating_sub(start) + 1 }
 }
 

@@ -33,7 +33,6 @@ pub(crate) fn with_plan<R>(
         return Err(Refused::Cancelled);
     }
     let offload = offload.map_err(|obstacles| Refused::Because(blocked(place, id, &obstacles)))?;
-    let whole = place.doc.text().to_string();
     let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
         Some(name) => name,
         // launchers are seen by the whole program, and another file may have a `static` function of that name
@@ -49,7 +48,7 @@ pub(crate) fn with_plan<R>(
         offload: &offload,
         text: place.doc.slice(place.item.span),
         base_offset: place.item.span.start,
-        file_text: &whole,
+        file_text: place.doc.source(),
         file_name: place.doc.name(),
         name: &name,
     };

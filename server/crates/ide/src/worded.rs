@@ -1,7 +1,7 @@
-//! What is said of one function, remembered while the function stays on its line.
+//! What is said of one function, remembered while it stays true.
 //!
-//! Sentences name lines, so a function that moves to another line is worded again; one that only moves by characters
-//! above it is not. Typing without a line break therefore words one function.
+//! Some sentences name lines, so a function that moves to another line and has such a sentence is worded again; others
+//! are not. Typing without a line break therefore words one function.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use analysis::LoopId;
 use base::Span;
 
 use crate::document::Key;
-use crate::lints::{self, Lint, Said};
-use crate::place::Place;
-use crate::report::{loop_report, LineColumn, LoopReport};
+use crate::lints::{self, Saying};
+use crate::place::{loop_key, Place};
+use crate::report::LineColumn;
 use crate::Memo;
 
 /// A function in words. Spans are relative to it.
@@ -19,33 +19,46 @@ use crate::Memo;
 pub(crate) struct Worded {
     /// Where the function stood.
     at: LineColumn,
-    pub said: Vec<(&'static Lint, Span, Said)>,
+    /// Whether that matters.
+    depends_on_place: bool,
+    pub said: Vec<Saying>,
     /// In the order of their ids.
-    pub loops: Vec<WordedLoop>,
+    pub loops: Arc<[WordedLoop]>,
 }
 
-/// A loop in words.
+/// A loop's places and name.
 #[derive(Debug)]
 pub(crate) struct WordedLoop {
     pub id: LoopId,
     pub span: Span,
     pub header: Span,
-    pub report: Arc<LoopReport>,
+    pub marked: bool,
+    /// Its key where the function is the first of its name.
+    pub key: Arc<str>,
 }
 
-/// The words for a function, out of the memo if it is where it was.
-pub(crate) fn worded(place: &Place, memo: &Memo, key: Key) -> Arc<Worded> {
-    let at = place.line_column(place.item.span.start);
-    if let Some(known) = memo.worded(key, &place.facts).filter(|w| w.at == at) {
-        return known;
+/// The words for a function, or those that were `known` where they are still right.
+pub(crate) fn worded(place: &Place, known: Option<Arc<Worded>>, memo: &Memo, key: Key) -> Arc<Worded> {
+    let at = place.at();
+    if let Some(known) = known.as_ref().filter(|w| !w.depends_on_place || w.at == at) {
+        return known.clone();
     }
-    let loops = place.facts.loops.ids().map(|id| WordedLoop {
+    let loops = known.map_or_else(|| loops(place), |w| w.loops.clone());
+    let said = lints::say(place);
+    // whether a marked loop gets a kernel depends on more than the function
+    let depends_on_place = place.names_lines() || loops.iter().any(|l| l.marked);
+    let new = Arc::new(Worded { at, depends_on_place, said, loops });
+    memo.put_worded(key, &place.facts, new.clone());
+    new
+}
+
+fn loops(place: &Place) -> Arc<[WordedLoop]> {
+    let one = |id| WordedLoop {
         id,
         span: place.body().span(place.of(id).term),
         header: place.relative(place.header(id)),
-        report: Arc::new(loop_report(place, id)),
-    });
-    let new = Arc::new(Worded { at, said: lints::say(place), loops: loops.collect() });
-    memo.put_worded(key, &place.facts, new.clone());
-    new
+        marked: place.of(id).mark.is_some(),
+        key: loop_key(&place.item.name, 0, id).into(),
+    };
+    place.facts.loops.ids().map(one).collect()
 }

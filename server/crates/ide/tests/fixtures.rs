@@ -56,14 +56,14 @@ fn judge(file: &Path) -> (usize, Vec<String>) {
     let (memo, cancel) = (Memo::new(), CancelToken::new());
     let findings = check(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("nobody cancels");
     for l in &findings.loops {
-        let line = code.lines().nth(l.report.line as usize - 1).unwrap_or("");
-        let place = format!("{name}:{} {}", l.report.line, l.report.function);
-        let which = Which::Key(l.key.clone());
+        let line = code.lines().nth(l.report().line as usize - 1).unwrap_or("");
+        let place = format!("{name}:{} {}", l.report().line, l.report().function);
+        let which = Which::Key(l.key.to_string());
         match wish(line) {
             Some("offload") => {
                 let options = VerifyOptions { cases: 4, steps: 20_000_000, ..VerifyOptions::default() };
                 let report = verify(&doc, &findings, &memo, &which, &options, &cancel).remove(0);
-                let known = NOT_YET.iter().any(|(f, g, _)| *f == name && *g == l.report.function);
+                let known = NOT_YET.iter().any(|(f, g, _)| *f == name && *g == l.report().function);
                 match report.outcome {
                     Outcome::Same => same += 1,
                     Outcome::NotTried(_) if known => {}

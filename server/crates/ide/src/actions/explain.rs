@@ -18,7 +18,7 @@ pub(super) fn offer(at: &At) -> Option<Action> {
 
 pub(super) fn show(at: &At) -> Result<Resolved, ResolveError> {
     let header = crate::place::one_line(at.doc.slice(at.finding.header));
-    let line = at.finding.report.line;
+    let line = at.finding.line();
     let mut markdown = format!("Line {line}, `{}`:\n\n", header.replace('`', "'"));
     markdown.push_str(&loop_markdown(at.place, at.finding.id));
     for k in at.diagnostics() {

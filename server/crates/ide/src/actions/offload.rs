@@ -59,7 +59,7 @@ pub(super) fn edit(at: &At, memo: &Memo, cancel: &CancelToken) -> Result<Resolve
     if let Some(reason) = refusal(at) {
         return Err(ResolveError::Refused(reason));
     }
-    let which = Which::Key(at.finding.key.clone());
+    let which = Which::Key(at.finding.key.to_string());
     match offload(at.doc, at.findings, memo, &which, cancel) {
         Ok(done) => Ok(Resolved::Edit(done.edit)),
         Err(Refused::Cancelled) => Err(ResolveError::Cancelled),

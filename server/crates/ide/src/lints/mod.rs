@@ -64,6 +64,17 @@ pub(crate) struct Said {
     pub tags: Vec<Tag>,
 }
 
+/// What is said of a loop, ready to be shown wherever its function stands.
+#[derive(Debug)]
+pub(crate) struct Saying {
+    lint: &'static Lint,
+    /// Relative to the function, as are those of `related`.
+    span: Span,
+    message: Arc<str>,
+    related: Vec<Related>,
+    tags: Vec<Tag>,
+}
+
 /// All lints, sorted by code.
 pub(crate) const LINTS: &[Lint] = &[
     bad_mark::LINT,
@@ -84,7 +95,7 @@ pub(crate) fn lint(code: &str) -> Option<&'static Lint> {
 }
 
 /// What is said of one function's loops; spans are relative to the function.
-pub(crate) fn say(place: &Place) -> Vec<(&'static Lint, Span, Said)> {
+pub(crate) fn say(place: &Place) -> Vec<Saying> {
     let mut said = Vec::new();
     for id in shown(&place.facts) {
         if place.is_generated(id) {
@@ -93,11 +104,12 @@ pub(crate) fn say(place: &Place) -> Vec<(&'static Lint, Span, Said)> {
         let at = At { place, id, facts: place.of(id) };
         for lint in LINTS {
             let Find::Loop(find) = lint.find else { continue };
-            if let Some(mut words) = find(&at) {
-                for r in &mut words.related {
+            if let Some(Said { message, mut related, tags }) = find(&at) {
+                for r in &mut related {
                     r.span = place.relative(r.span);
                 }
-                said.push((lint, place.relative(place.header(id)), words));
+                let span = place.relative(place.header(id));
+                said.push(Saying { lint, span, message: message.into(), related, tags });
             }
         }
     }
@@ -107,14 +119,18 @@ pub(crate) fn say(place: &Place) -> Vec<(&'static Lint, Span, Said)> {
 /// The diagnostics of a document, in textual order. `said` is what [`say`] gave for its functions, with the place of
 /// each function.
 pub(crate) fn run(doc: &Doc, settings: &Settings, said: &[(u32, Arc<Worded>)]) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut found: Vec<Diagnostic> = Vec::with_capacity(said.iter().map(|(_, w)| w.said.len()).sum());
     for (start, worded) in said {
-        for (lint, span, words) in &worded.said {
-            let mut words = words.clone();
-            for r in &mut words.related {
-                r.span = r.span.shifted(*start);
-            }
-            found.push(diagnostic(lint, settings, span.shifted(*start), words));
+        for s in &worded.said {
+            let shifted = |r: &Related| Related { span: r.span.shifted(*start), message: r.message.clone() };
+            found.push(Diagnostic {
+                code: s.lint.code,
+                severity: severity(s.lint, settings),
+                span: s.span.shifted(*start),
+                message: s.message.clone(),
+                related: s.related.iter().map(shifted).collect(),
+                tags: s.tags.clone(),
+            });
         }
     }
     for lint in LINTS {
@@ -124,23 +140,28 @@ pub(crate) fn run(doc: &Doc, settings: &Settings, said: &[(u32, Arc<Worded>)]) -
     }
     // what is off is found all the same, so that its suppressions count as used
     let mut kept = unused_ignore::suppress(doc, settings, found);
-    kept.retain(|d| lint(d.code).is_none_or(|l| settings.level(d.code, l.severity) != Level::Off));
+    if settings.levels.values().any(|level| *level == Level::Off) {
+        kept.retain(|d| lint(d.code).is_none_or(|l| settings.level(d.code, l.severity) != Level::Off));
+    }
     kept.sort_by_key(|d| (d.span, d.code));
     kept
 }
 
 fn diagnostic(lint: &Lint, settings: &Settings, span: Span, said: Said) -> Diagnostic {
-    let severity = match settings.level(lint.code, lint.severity) {
-        Level::At(severity) => severity,
-        Level::Off => lint.severity,
-    };
     Diagnostic {
         code: lint.code,
-        severity,
+        severity: severity(lint, settings),
         span,
-        message: said.message,
+        message: said.message.into(),
         related: said.related,
         tags: said.tags,
+    }
+}
+
+fn severity(lint: &Lint, settings: &Settings) -> Severity {
+    match settings.level(lint.code, lint.severity) {
+        Level::At(severity) => severity,
+        Level::Off => lint.severity,
     }
 }
 

@@ -15,7 +15,7 @@ fn replaced(doc: &Doc, line: u32, from: u32, to: u32, new: &str) -> Doc {
 fn said(findings: &Findings) -> String {
     let mut out: Vec<String> = findings.diagnostics.iter().map(|d| format!("{d:?}")).collect();
     out.extend(
-        findings.loops.iter().map(|l| format!("{} {:?} {:?} {:?}", l.key, l.span, l.header, l.report)),
+        findings.loops.iter().map(|l| format!("{} {:?} {:?} {:?}", l.key, l.span, l.header, l.report())),
     );
     out.join("\n")
 }

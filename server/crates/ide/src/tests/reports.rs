@@ -9,7 +9,7 @@ fn check(code: &str, expected: Expect) {
     let doc = open(code);
     let mut out = String::new();
     for l in full(&doc).loops {
-        out.push_str(&format!("{} {:#?}\n", l.key, l.report));
+        out.push_str(&format!("{} {:#?}\n", l.key, l.report()));
     }
     expected.assert_eq(&out);
 }
@@ -144,7 +144,7 @@ fn every_loop_is_listed() {
     let listed: Vec<String> = findings
         .loops
         .iter()
-        .map(|l| format!("{} {}:{} {:?}", l.key, l.report.line, l.report.column, doc.slice(l.header)))
+        .map(|l| format!("{} {}:{} {:?}", l.key, l.report().line, l.report().column, doc.slice(l.header)))
         .collect();
     expect![[r#"
         f#0 3:5 "while (n > 0)"

@@ -94,7 +94,7 @@ fn one(
     cancel: &CancelToken,
 ) -> VerifyReport {
     let mut cases = Vec::new();
-    let tried = match offload(doc, findings, memo, &Which::Key(l.key.clone()), cancel) {
+    let tried = match offload(doc, findings, memo, &Which::Key(l.key.to_string()), cancel) {
         Ok(done) => match findings.place(doc, l.item) {
             Some(place) => {
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
@@ -126,9 +126,9 @@ fn one(
         }
     };
     VerifyReport {
-        key: l.key.clone(),
-        line: l.report.line,
-        function: l.report.function.clone(),
+        key: l.key.to_string(),
+        line: l.line(),
+        function: l.report().function.clone(),
         outcome,
         cases,
         summary,

@@ -168,7 +168,7 @@ pub(crate) fn dependence_places(place: &Place, id: LoopId) -> Vec<Related> {
     let (first, second) = dependences::access_words(d.kind);
     let related = |term, verb: &str, which: &str| Related {
         span: place.span(term),
-        message: format!("{verb} here, in {which} iteration"),
+        message: format!("{verb} here, in {which} iteration").into(),
     };
     vec![related(d.source, first, "an earlier"), related(d.sink, second, "a later")]
 }
@@ -178,7 +178,10 @@ pub(crate) fn obstacle_places(place: &Place, id: LoopId) -> Vec<Related> {
     let l = place.of(id);
     let inside = l.obstacles.iter().filter(|o| o.term != l.term).take(4);
     inside
-        .map(|o| Related { span: place.span(o.term), message: capitalized(&obstacle(place, o).reason) })
+        .map(|o| Related {
+            span: place.span(o.term),
+            message: capitalized(&obstacle(place, o).reason).into(),
+        })
         .collect()
 }
 
