@@ -139,7 +139,10 @@ impl Nest {
                     }
                 }
                 Place::Pairs => {
-                    out += &format!("struct pair_{0}{suffix} {{ {1} x, y; }};\n", a.name, a.ty.c());
+                    if !suffix.is_empty() {
+                        out += &format!("#define pair_{0} pair_{0}{suffix}\n", a.name);
+                    }
+                    out += &format!("struct pair_{0} {{ {1} x, y; }};\n", a.name, a.ty.c());
                 }
                 _ => {}
             }
@@ -158,7 +161,7 @@ impl Nest {
                     }
                     format!("{} {}{dims}", a.ty.c(), a.name)
                 }
-                Place::Pairs => format!("struct pair_{0}{suffix} *{0}", a.name),
+                Place::Pairs => format!("struct pair_{0} *{0}", a.name),
                 Place::Global { .. } => continue,
             });
         }
@@ -168,8 +171,12 @@ impl Nest {
         print(&self.body, 1, &mut out);
         out += "}\n";
         if !suffix.is_empty() {
-            for a in self.arrays.iter().filter(|a| !a.is_param()) {
-                out += &format!("#undef {}\n", a.name);
+            for a in &self.arrays {
+                match a.place {
+                    Place::Global { .. } => out += &format!("#undef {}\n", a.name),
+                    Place::Pairs => out += &format!("#undef pair_{}\n", a.name),
+                    _ => {}
+                }
             }
         }
         out
