@@ -256,6 +256,18 @@ fn a_refusal_explains_and_writes_nothing() {
 }
 
 #[test]
+fn kernels_are_not_offloaded_again() {
+    let folder = Folder::new();
+    folder.file("k.cu", "__global__ void k(int n, float *a) {\n  for (int i = 0; i < n; i++) a[i] = 1;\n}\n");
+    for which in [["--loop", "2"], ["--out", "new"]] {
+        let output = folder.run(&["offload", which[0], which[1], "k.cu"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(err(&output).contains("Offloading starts from C files at this stage."), "{}", err(&output));
+    }
+    assert_eq!(folder.names().len(), 1, "{:?}", folder.names());
+}
+
+#[test]
 fn codes_are_explained() {
     let folder = Folder::new();
     let list = out(&folder.run(&["explain"]));

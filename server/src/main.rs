@@ -10,6 +10,9 @@ mod settings;
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // logs go to standard error: standard output belongs to answers and to the protocol
     let filter = tracing_subscriber::EnvFilter::try_from_env("WARPWRIGHT_LOG")

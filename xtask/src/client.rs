@@ -35,9 +35,11 @@ impl Client {
         let (send, from_server) = mpsc::channel();
         std::thread::spawn(move || {
             let mut reader = BufReader::new(stdout);
-            // The time is taken when a message is complete, not when somebody looks at it.
-            while let Some(message) = read_message(&mut reader) {
-                if send.send((Instant::now(), message)).is_err() {
+            // The time is taken when a message is complete: what this client makes of it is not the server's time.
+            while let Some(body) = read_message(&mut reader) {
+                let at = Instant::now();
+                let Ok(message) = serde_json::from_slice(&body) else { break };
+                if send.send((at, message)).is_err() {
                     break;
                 }
             }
@@ -65,9 +67,7 @@ impl Client {
 
     /// Asks and waits; requests of the server that come meanwhile are answered with null.
     pub fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        let id = self.ask(method, params)?;
         let (_, answer) =
             self.wait(&format!("the answer to {method}"), |m| m["id"] == id && m.get("method").is_none())?;
         if let Some(error) = answer.get("error") {
@@ -76,14 +76,32 @@ impl Client {
         Ok(answer["result"].clone())
     }
 
+    /// Asks without waiting and gives the request's id.
+    pub fn ask(&mut self, method: &str, params: &Value) -> Result<i64> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        Ok(id)
+    }
+
+    /// The next diagnostics of this version that come before the answer to request `id`, if any do.
+    pub fn diagnostics_before_answer(
+        &mut self,
+        uri: &str,
+        version: i64,
+        id: i64,
+    ) -> Result<Option<(Instant, usize)>> {
+        let is_answer = |m: &Value| m["id"] == id && m.get("method").is_none();
+        let (at, message) = self.wait("diagnostics or an answer", |m| {
+            is_answer(m) || is_diagnostics(m, uri, version)
+        })?;
+        Ok((!is_answer(&message)).then(|| (at, count(&message))))
+    }
+
     /// Waits for diagnostics of this version of the document (or a newer one) and gives the time they came.
     pub fn diagnostics(&mut self, uri: &str, version: i64) -> Result<(Instant, usize)> {
-        let (at, message) = self.wait(&format!("diagnostics of version {version}"), |m| {
-            m["method"] == "textDocument/publishDiagnostics"
-                && m["params"]["uri"] == uri
-                && m["params"]["version"].as_i64().is_some_and(|v| v >= version)
-        })?;
-        Ok((at, message["params"]["diagnostics"].as_array().map_or(0, Vec::len)))
+        let (at, message) = self.wait(&format!("diagnostics of version {version}"), |m| is_diagnostics(m, uri, version))?;
+        Ok((at, count(&message)))
     }
 
     pub fn stop(mut self) -> Result<()> {
@@ -132,7 +150,18 @@ impl Drop for Client {
     }
 }
 
-fn read_message(reader: &mut impl BufRead) -> Option<Value> {
+fn is_diagnostics(message: &Value, uri: &str, version: i64) -> bool {
+    message["method"] == "textDocument/publishDiagnostics"
+        && message["params"]["uri"] == uri
+        && message["params"]["version"].as_i64().is_some_and(|v| v >= version)
+}
+
+/// Number of findings in a message with diagnostics.
+fn count(message: &Value) -> usize {
+    message["params"]["diagnostics"].as_array().map_or(0, Vec::len)
+}
+
+fn read_message(reader: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {
         let mut line = String::new();
@@ -150,5 +179,5 @@ fn read_message(reader: &mut impl BufRead) -> Option<Value> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
+    Some(body)
 }

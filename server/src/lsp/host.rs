@@ -64,15 +64,40 @@ pub struct Context {
 
 /// What happens.
 pub enum Message {
-    Open { uri: lsp::Uri, language_id: String, version: i32, text: String },
-    Change { uri: lsp::Uri, version: i32, changes: Vec<lsp::TextDocumentContentChangeEvent> },
-    Save { uri: lsp::Uri },
-    Close { uri: lsp::Uri },
+    Open {
+        uri: lsp::Uri,
+        language_id: String,
+        version: i32,
+        text: String,
+    },
+    Change {
+        uri: lsp::Uri,
+        version: i32,
+        changes: Vec<lsp::TextDocumentContentChangeEvent>,
+    },
+    Save {
+        uri: lsp::Uri,
+    },
+    Close {
+        uri: lsp::Uri,
+    },
     Settings(Value),
     FilesChanged,
     Ask(Ask),
     Analyzed(Outcome),
-    Compiled { uri: lsp::Uri, epoch: u64, generation: u64, diagnostics: Vec<lsp::Diagnostic> },
+    /// What is known of a long document before all is: diagnostics as JSON.
+    Early {
+        uri: lsp::Uri,
+        epoch: u64,
+        generation: u64,
+        rendered: Arc<str>,
+    },
+    Compiled {
+        uri: lsp::Uri,
+        epoch: u64,
+        generation: u64,
+        diagnostics: Vec<lsp::Diagnostic>,
+    },
 }
 
 /// What became of an analysis.
@@ -174,6 +199,9 @@ impl Host {
             Message::FilesChanged => self.all_again(),
             Message::Ask(ask) => self.ask(ask),
             Message::Analyzed(outcome) => self.analyzed(outcome),
+            Message::Early { uri, epoch, generation, rendered } => {
+                self.early(&uri, epoch, generation, rendered);
+            }
             Message::Compiled { uri, epoch, generation, diagnostics } => {
                 self.compiled(&uri, epoch, generation, diagnostics);
             }
@@ -332,6 +360,11 @@ impl Host {
         };
         let Some(language) = document.language else { return };
         let cancel = CancelToken::new();
+        let early = {
+            let (inbox, uri) = (self.inbox.clone(), document.uri.clone());
+            let (epoch, generation) = (document.epoch, document.generation);
+            move |rendered| inbox.send(Message::Early { uri: uri.clone(), epoch, generation, rendered })
+        };
         document.running = Some(Running { generation: document.generation, cancel: cancel.clone() });
         let work = Work {
             before: document.doc.take(),
@@ -348,6 +381,7 @@ impl Host {
             caps,
             memo: self.memo.clone(),
             cancel,
+            early: Box::new(early),
         };
         let inbox = self.inbox.clone();
         self.tools.pool.soon(Box::new(move || {
@@ -401,6 +435,18 @@ impl Host {
             self.tell(uri.as_str());
         }
         self.analyze(uri.as_str());
+    }
+
+    /// Shows what is known so far of a document of which nothing is shown yet. Requests still wait for all of it.
+    fn early(&mut self, uri: &lsp::Uri, epoch: u64, generation: u64, rendered: Arc<str>) {
+        let pulls = self.caps().pulls_diagnostics;
+        let found = self.documents.get_mut(uri.as_str());
+        let Some(document) = found.filter(|d| d.epoch == epoch && d.generation == generation) else { return };
+        if pulls || document.view.is_some() {
+            return;
+        }
+        document.published = Some((document.version, rendered.clone()));
+        self.tools.outgoing.send_diagnostics(uri.as_str(), Some(document.version), &rendered);
     }
 
     /// The document has news: answers what waited for it and sends its diagnostics.

@@ -1,7 +1,8 @@
 //! One analysis of one version of a document, on a thread of the pool.
 
+use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base::CancelToken;
 use text::Text;
@@ -15,6 +16,11 @@ use crate::settings::Settings;
 
 /// Shorter documents are analyzed before more threads have started.
 const WARM_LINES: u32 = 200;
+/// Documents this long are shown in two steps when they are opened: what is known after this time, then all.
+const EARLY_LINES: u32 = 2_000;
+const EARLY: Duration = Duration::from_millis(250);
+/// The analysis gets this long before the first step even where reading took longer than that.
+const LEAST: Duration = Duration::from_millis(50);
 
 /// What an analysis came to.
 pub struct Done {
@@ -39,14 +45,16 @@ pub struct Work {
     pub caps: Arc<Caps>,
     pub memo: Arc<ide::Memo>,
     pub cancel: CancelToken,
+    /// Takes what is known of a long document before all is, as JSON.
+    pub early: Box<dyn Fn(Arc<str>) + Send>,
 }
 
 impl Work {
-    pub fn run(self) -> Done {
+    pub fn run(mut self) -> Done {
         fail_on_request(&self.text);
         let started = Instant::now();
         let is_new = self.before.is_none();
-        let doc = match self.before {
+        let doc = match self.before.take() {
             Some(doc) => doc.edit(&self.changes),
             None => {
                 let name = file_name(&self.uri);
@@ -55,7 +63,7 @@ impl Work {
         };
         let read = started.elapsed();
         if is_new {
-            warm(&doc, &self.memo, self.tier, &self.cancel);
+            self.warm(&doc, started);
         }
         let checked = ide::check(&doc, &self.memo, &self.settings.to_ide(), self.tier, &self.cancel);
         let Ok(findings) = checked else {
@@ -82,21 +90,41 @@ impl Work {
         };
         Done { doc, view: Some(view) }
     }
-}
 
-/// Analyzes the functions of a document that was just opened on all cores at once.
-fn warm(doc: &ide::Doc, memo: &ide::Memo, tier: ide::Tier, cancel: &CancelToken) {
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(8);
-    if threads == 1 || doc.text().line_count() < WARM_LINES {
-        return;
-    }
-    std::thread::scope(|scope| {
-        for part in 0..threads {
-            let share = move || ide::warm(doc, memo, tier, cancel, part, threads);
-            // where no thread can be had `check` does all of it
-            let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, share);
+    /// Analyzes the functions of a document that was just opened on all cores at once, and tells what is known of a long
+    /// one in between.
+    fn warm(&self, doc: &ide::Doc, started: Instant) {
+        let lines = doc.text().line_count();
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(8);
+        if lines < WARM_LINES || (threads == 1 && lines < EARLY_LINES) {
+            return;
         }
-    });
+        std::thread::scope(|scope| {
+            let (at_work, all_done) = channel::<()>();
+            let (memo, tier, cancel) = (&*self.memo, self.tier, &self.cancel);
+            for part in 0..threads {
+                let at_work = at_work.clone();
+                let share = move || {
+                    ide::warm(doc, memo, tier, cancel, part, threads);
+                    drop(at_work);
+                };
+                // where no thread can be had `check` does all of it
+                let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, share);
+            }
+            drop(at_work);
+            if lines < EARLY_LINES {
+                return;
+            }
+            let slice = EARLY.saturating_sub(started.elapsed()).max(LEAST);
+            if all_done.recv_timeout(slice) == Err(RecvTimeoutError::Timeout) {
+                let found = ide::known(doc, &self.memo, &self.settings.to_ide(), self.tier).diagnostics;
+                tracing::debug!("{} findings shown after {:?}", found.len(), started.elapsed());
+                if !found.is_empty() {
+                    (self.early)(to_lsp::rendered(&found, doc, &self.uri, &self.caps).into());
+                }
+            }
+        });
+    }
 }
 
 /// Lets a test see what a panic does: a text with this line fails to be analyzed, in builds for tests alone.

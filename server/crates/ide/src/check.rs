@@ -115,7 +115,7 @@ pub fn check(
 ) -> Result<Findings, Cancelled> {
     let items = 0..doc.unit().items.len();
     let said: Result<Vec<_>, Cancelled> = items.map(|item| said_of(doc, memo, tier, cancel, item)).collect();
-    Ok(findings(doc, settings, said?))
+    Ok(findings(doc, settings, said?, Extent::Whole))
 }
 
 /// Finds the facts of one share of the functions, the `part`-th (from 0) of `parts`, and remembers them. A caller with
@@ -126,6 +126,26 @@ pub fn warm(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken, part: usiz
             return;
         }
     }
+}
+
+/// Findings of those functions of a document that are remembered already, without finding out more: what can be shown
+/// while [`warm`] is at work. [`check`] says all this and more, and nothing else of the same loops.
+pub fn known(doc: &Doc, memo: &Memo, settings: &Settings, tier: Tier) -> Findings {
+    let remembered = |index: usize| {
+        let (key, item) = (doc.key(index)?, doc.unit().items.get(index)?);
+        let (facts, words) = memo.get(key, tier)?;
+        let words = worded(&Place::new(doc, item, facts.clone()), Some(words?), memo, key);
+        Some((facts, words))
+    };
+    findings(doc, settings, (0..doc.unit().items.len()).map(remembered).collect(), Extent::Part)
+}
+
+/// Of how much of a document findings speak.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    Whole,
+    /// Functions may be missing, so nothing follows from what is not found.
+    Part,
 }
 
 /// Facts of an item and their words.
@@ -209,7 +229,7 @@ fn not_analyzed(body: &Body) -> Facts {
     Facts { loops, out_of_budget: false }
 }
 
-fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>) -> Findings {
+fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>, extent: Extent) -> Findings {
     let mut said: Vec<(u32, Arc<Worded>)> = Vec::with_capacity(known.len());
     let mut loops = Vec::with_capacity(known.iter().flatten().map(|(_, words)| words.loops.len()).sum());
     let mut names: FxHashMap<&str, usize> = FxHashMap::default();
@@ -243,7 +263,7 @@ fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>) -> Findin
     }
     Findings {
         loops,
-        diagnostics: lints::run(doc, settings, &said),
+        diagnostics: lints::run(doc, settings, &said, extent),
         out_of_budget: facts.iter().flatten().any(|f| f.out_of_budget),
         facts,
     }

@@ -50,6 +50,8 @@ struct Inner {
 /// different surroundings differ in the first half, a collision of the short first half shows in the second.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
+    /// Words differ between languages.
+    language: Language,
     meaning: u64,
     text: ContentHash,
 }
@@ -185,7 +187,7 @@ fn keys(unit: &front::Unit, text: &Text, before: Option<&Doc>) -> Vec<Option<Key
         .unwrap_or_default();
     let new = |item: &front::Item| {
         item.body.loops(item.body.root).next()?;
-        Some(Key { meaning: item.body.hash, text: text.hash_of(item.span) })
+        Some(Key { language: unit.language, meaning: item.body.hash, text: text.hash_of(item.span) })
     };
     // the document before still holds its bodies, so an equal address is the same body
     let key = |item: &front::Item| {

@@ -57,10 +57,14 @@ pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
             continue;
         }
         let parallel = crate::lints::is_parallel(place.of(l.id));
-        let (title, action) = match parallel && place.is_source(l.id) {
+        let (title, action) = match parallel && place.is_source(l.id) && place.can_offload() {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
             false if l.marked => {
-                (format!("Not offloaded: {}", label(&place, l.id)), ActionId::explain(&l.key))
+                let why = match place.can_offload() {
+                    true => label(&place, l.id),
+                    false => "not a C file".to_owned(),
+                };
+                (format!("Not offloaded: {why}"), ActionId::explain(&l.key))
             }
             false => continue,
         };

@@ -33,7 +33,7 @@ mod tests;
 pub use actions::{
     actions, resolve, Action, ActionId, ActionKind, FileEdit, NewFile, ResolveError, Resolved, WorkspaceEdit,
 };
-pub use check::{check, warm, Cancelled, Findings, LoopFinding, Tier};
+pub use check::{check, known, warm, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub use document::{Doc, Language, Options};

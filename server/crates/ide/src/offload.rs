@@ -6,7 +6,7 @@ use text::{Edit, EditSet, Side};
 use crate::actions::mark_removal;
 use crate::check::{check, Cancelled, Findings, LoopFinding, Tier};
 use crate::place::{line_column, Place};
-use crate::plans::with_plan;
+use crate::plans::{with_plan, NOT_FROM_C};
 use crate::words;
 use crate::{Doc, FileEdit, Language, Memo, NewFile, Settings, WorkspaceEdit};
 
@@ -86,6 +86,9 @@ pub fn offload(
     which: &Which,
     cancel: &CancelToken,
 ) -> Result<Offloaded, Refused> {
+    if doc.language() != Language::C {
+        return Err(Refused::Because(NOT_FROM_C.to_owned()));
+    }
     let chosen = choose(findings, which);
     if chosen.is_empty() {
         return Err(match which {

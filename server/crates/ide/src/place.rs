@@ -10,7 +10,7 @@ use term::{Body, Op, Origin, SymbolId, TermId};
 
 use crate::report::LineColumn;
 use crate::words::term_text;
-use crate::Doc;
+use crate::{Doc, Language};
 
 /// Longest text of one term in a message, in characters.
 const LONGEST: usize = 48;
@@ -78,6 +78,10 @@ impl<'a> Place<'a> {
         Span::new(span.start as usize, span.start as usize + len)
     }
 
+    /// Whether loops of this document can become kernels: those of C files can.
+    pub fn can_offload(&self) -> bool {
+        self.doc.language() == Language::C
+    }
     /// Where the function is.
     pub fn at(&self) -> LineColumn {
         line_column(self.doc, self.item.span.start)

@@ -12,6 +12,9 @@ use crate::{hints, words};
 pub(crate) const GENERATED: &str =
     "This loop belongs to an offload that was made before; undo that to make it again.";
 
+/// Why loops in other languages are left alone.
+pub(crate) const NOT_FROM_C: &str = "Offloading starts from C files at this stage.";
+
 /// Shows `then` the plan of an offload, or says why there is none.
 pub(crate) fn with_plan<R>(
     place: &Place,
@@ -25,6 +28,9 @@ pub(crate) fn with_plan<R>(
     }
     if place.is_generated(id) {
         return Err(Refused::Because(GENERATED.to_owned()));
+    }
+    if !place.can_offload() {
+        return Err(Refused::Because(NOT_FROM_C.to_owned()));
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());

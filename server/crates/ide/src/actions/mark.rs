@@ -5,7 +5,7 @@ use crate::lints::is_parallel;
 
 pub(super) fn offer(at: &At) -> Option<Action> {
     let l = at.place.of(at.finding.id);
-    let counted = l.control.is_ok();
+    let counted = l.control.is_ok() && at.place.can_offload();
     // to mark what must not be offloaded would only make an error
     if l.mark.is_some() || !counted || !is_parallel(l) || at.place.is_generated(at.finding.id) {
         return None;

@@ -11,7 +11,7 @@ use analysis::{MetBy, Verdict};
 
 pub(super) fn offer(at: &At) -> Option<Action> {
     let l = at.place.of(at.finding.id);
-    if !is_parallel(l) && l.mark.is_none() {
+    if !at.place.can_offload() || (!is_parallel(l) && l.mark.is_none()) {
         return None;
     }
     let band = at.place.band(at.finding.id);

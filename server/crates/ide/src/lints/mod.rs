@@ -19,6 +19,7 @@ use std::sync::Arc;
 use analysis::{Facts, LoopFacts, LoopId, Verdict};
 use base::Span;
 
+use crate::check::Extent;
 use crate::place::Place;
 use crate::worded::Worded;
 use crate::{Diagnostic, Doc, Level, Related, Settings, Severity, Tag};
@@ -118,7 +119,12 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
 
 /// The diagnostics of a document, in textual order. `said` is what [`say`] gave for its functions, with the place of
 /// each function.
-pub(crate) fn run(doc: &Doc, settings: &Settings, said: &[(u32, Arc<Worded>)]) -> Vec<Diagnostic> {
+pub(crate) fn run(
+    doc: &Doc,
+    settings: &Settings,
+    said: &[(u32, Arc<Worded>)],
+    extent: Extent,
+) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::with_capacity(said.iter().map(|(_, w)| w.said.len()).sum());
     for (start, worded) in said {
         for s in &worded.said {
@@ -140,6 +146,9 @@ pub(crate) fn run(doc: &Doc, settings: &Settings, said: &[(u32, Arc<Worded>)]) -
     }
     // what is off is found all the same, so that its suppressions count as used
     let mut kept = unused_ignore::suppress(doc, settings, found);
+    if extent == Extent::Part {
+        kept.retain(|d| d.code != unused_ignore::LINT.code);
+    }
     if settings.levels.values().any(|level| *level == Level::Off) {
         kept.retain(|d| lint(d.code).is_none_or(|l| settings.level(d.code, l.severity) != Level::Off));
     }

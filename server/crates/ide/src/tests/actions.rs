@@ -3,8 +3,9 @@
 use base::{CancelToken, Span};
 use expect_test::{expect, Expect};
 
-use super::{cursor, full, open};
-use crate::{actions, resolve, Memo, ResolveError, Resolved};
+use super::{cursor, everywhere, full, open};
+use crate::offload::{offload, Refused, Which};
+use crate::{actions, lenses, resolve, ActionKind, Doc, Language, Memo, Options, ResolveError, Resolved};
 
 fn check_offered(code: &str, expected: Expect) {
     let (code, at) = cursor(code);
@@ -278,5 +279,33 @@ fn an_id_of_another_version_is_stale() {
         let id = crate::ActionId::new(id);
         let done = resolve(&doc, &findings, &Memo::new(), &id, &CancelToken::new());
         assert_eq!(done, Err(ResolveError::Stale), "{id:?}");
+    }
+}
+
+#[test]
+fn loops_of_cuda_documents_are_judged_but_not_offered() {
+    let code = "__global__ void k(int n, float *a) {\n  for (int i = 0; i < n; i++) a[i] = 1;\n}\n\
+                void f(int n, float *a) {\n  // warpwright: offload\n  for (int i = 0; i < n; i++) a[i] = 1;\n\
+                  for (int i = 0; i < n; i++) a[i] = 1;\n}\n";
+    let text = text::Text::new(code).expect("a small text");
+    let doc = Doc::open(Language::Cuda, "a.cu", text, Options::default());
+    let findings = full(&doc);
+    let verdicts: Vec<&str> = findings.loops.iter().map(|l| l.report().verdict).collect();
+    assert_eq!(verdicts, ["independent"; 3]);
+    let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
+    expect![[r#"
+        Parallel: the iterations of loop `i` can be executed independently.
+        Marked for the GPU, and loop `i` is parallel. Offloading starts from C files at this stage.
+        Parallel: the iterations of loop `i` can be executed independently. Offloading starts from C files at this stage."#]]
+    .assert_eq(&said.join("\n"));
+    let kinds: Vec<ActionKind> =
+        actions(&doc, &findings, everywhere(&doc)).into_iter().map(|a| a.kind).collect();
+    assert!(!kinds.contains(&ActionKind::Offload) && !kinds.contains(&ActionKind::Mark), "{kinds:?}");
+    let titles: Vec<String> = lenses(&doc, &findings).into_iter().map(|l| l.title).collect();
+    assert_eq!(titles, ["Not offloaded: not a C file"]);
+    for which in [Which::Marked, Which::Line(8)] {
+        let refused = offload(&doc, &findings, &Memo::new(), &which, &CancelToken::new()).err();
+        let why = "Offloading starts from C files at this stage.";
+        assert_eq!(refused, Some(Refused::Because(why.to_owned())));
     }
 }

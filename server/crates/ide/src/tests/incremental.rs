@@ -4,7 +4,7 @@ use base::CancelToken;
 use text::{Position, PositionEncoding, PositionRange};
 
 use super::{full, open};
-use crate::{check, Cancelled, Doc, Findings, Memo, Settings, Tier};
+use crate::{check, known, warm, Cancelled, Doc, Findings, Memo, Settings, Tier};
 
 fn replaced(doc: &Doc, line: u32, from: u32, to: u32, new: &str) -> Doc {
     let range = PositionRange::new(Position::new(line, from), Position::new(line, to));
@@ -63,6 +63,25 @@ fn a_full_answer_is_kept_while_typing() {
     let full = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
     let typing = check(&doc, &memo, &settings, Tier::Typing, &CancelToken::new()).expect("nobody cancels");
     assert_eq!(said(&full), said(&typing));
+}
+
+#[test]
+fn what_is_known_early_is_said_in_the_end() {
+    let ignore = "    // warpwright: ignore[parallel-loop]\n    for (int i = 0";
+    let code = format!("{TWO}{}", TWO.replace("void f", "void h").replace("void g", "void k"))
+        .replace("    for (int i = 0", ignore);
+    let (doc, settings, memo, cancel) = (open(&code), Settings::default(), Memo::new(), CancelToken::new());
+    assert_eq!(said(&known(&doc, &memo, &settings, Tier::Typing)), "");
+    let all = full(&doc).diagnostics;
+    for (part, found) in [1, 1, 2, 2].into_iter().enumerate() {
+        warm(&doc, &memo, Tier::Typing, &cancel, part, 4);
+        // a suppression whose function is not known yet is not called unused
+        let early = known(&doc, &memo, &settings, Tier::Typing).diagnostics;
+        assert_eq!(early.len(), found, "{early:?}");
+        assert!(early.iter().all(|d| all.contains(d)), "{early:?}");
+    }
+    let end = check(&doc, &memo, &settings, Tier::Typing, &cancel).expect("nobody cancels").diagnostics;
+    assert_eq!(end, all);
 }
 
 #[test]

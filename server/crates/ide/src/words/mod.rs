@@ -14,6 +14,7 @@ use analysis::{ConditionKind, LoopId, MetBy, Reduction, ReductionOp, Verdict};
 
 use crate::lints::parallel_inside;
 use crate::place::Place;
+use crate::plans::NOT_FROM_C;
 use crate::Related;
 
 pub(crate) use conditions::condition;
@@ -27,30 +28,35 @@ pub(crate) use threads::{statement_maps, thread_count};
 pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     let l = place.of(id);
     let band = place.band(id);
+    let offer = place.can_offload();
+    let (can_run, can_reduce) = match offer {
+        true => ("Can run on the GPU: ", "Can run on the GPU as a reduction: "),
+        false => ("Parallel: ", "Parallel as a reduction: "),
+    };
     let mut text = match l.verdict {
         Verdict::Reduction => format!(
-            "Can run on the GPU as a reduction: the iterations of {} are independent but for {}.",
+            "{can_reduce}the iterations of {} are independent but for {}.",
             place.loop_name(id),
             list(&l.reductions.iter().map(|r| reduction(place, r)).collect::<Vec<_>>())
         ),
         _ if band.len() > 1 => {
             format!(
-                "Can run on the GPU: loop iterations can be executed independently ({} nested loops: {}).",
+                "{can_run}loop iterations can be executed independently ({} nested loops: {}).",
                 band.len(),
                 list(&band.iter().filter_map(|b| place.index_name(*b)).map(quoted).collect::<Vec<_>>())
             )
         }
-        _ => format!(
-            "Can run on the GPU: the iterations of {} can be executed independently.",
-            place.loop_name(id)
-        ),
+        _ => format!("{can_run}the iterations of {} can be executed independently.", place.loop_name(id)),
     };
     let checked = conditions_met(place, id, MetBy::RunTimeCheck);
     if !checked.is_empty() {
-        text.push_str(&format!(
-            " The generated code first checks that {}, and else runs this loop as it is.",
-            list(&checked)
-        ));
+        text.push_str(&match offer {
+            true => format!(
+                " The generated code first checks that {}, and else runs this loop as it is.",
+                list(&checked)
+            ),
+            false => format!(" This holds where {}.", list(&checked)),
+        });
     }
     let accepted = conditions_met(place, id, MetBy::User);
     if !accepted.is_empty() {
@@ -59,9 +65,12 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     if regroups(place, id) {
         text.push_str(" Floating-point operations are regrouped, so the last bits may differ.");
     }
-    text.push_str(match l.mark {
-        Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.",
-        None => " Apply \"Offload to GPU\" to rewrite it.",
+    text.push_str(&match l.mark {
+        // inside a kernel there is nothing to offload
+        _ if place.item.is_kernel || place.item.is_device => String::new(),
+        _ if !offer => format!(" {NOT_FROM_C}"),
+        Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.".to_owned(),
+        None => " Apply \"Offload to GPU\" to rewrite it.".to_owned(),
     });
     text
 }
@@ -150,13 +159,13 @@ fn inner_hint(place: &Place, id: LoopId) -> String {
         return String::new();
     };
     let place_of = |l: &LoopId| format!("{} on line {}", place.loop_name(*l), place.line(place.of(*l).term));
+    let (one, many) = match place.can_offload() {
+        true => ("can run on the GPU", "can run on the GPU"),
+        false => ("is parallel", "are parallel"),
+    };
     match inner.len() {
-        1 => format!(" Inside it, {} can run on the GPU.", place_of(first)),
-        n => format!(
-            " Inside it, {} can run on the GPU, the first being {}.",
-            plural(n, "loop"),
-            place_of(first)
-        ),
+        1 => format!(" Inside it, {} {one}.", place_of(first)),
+        n => format!(" Inside it, {} {many}, the first being {}.", plural(n, "loop"), place_of(first)),
     }
 }
 
