@@ -186,8 +186,22 @@ fn mark_of(body: &Body, t: TermId) -> Option<MarkFacts> {
 
 /// Places under the loop that may do anything.
 fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
+    let parents = if body.walk(t).any(|x| matches!(body.op(x), Op::Case | Op::Default)) {
+        body.parents()
+    } else {
+        Vec::new()
+    };
     for x in body.walk(t) {
         let kind = match body.op(x) {
+            // A label inside a part of a `switch` body (Duff's device) jumps into the middle of that part.
+            Op::Case | Op::Default => {
+                let list = parents.get(x.0 as usize).copied().flatten();
+                let switch = list.and_then(|l| parents.get(l.0 as usize).copied().flatten());
+                match switch {
+                    Some(s) if *body.op(s) == Op::Switch => continue,
+                    _ => ObstacleKind::NotUnderstood,
+                }
+            }
             Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
                 ObstacleKind::NotUnderstood
             }

@@ -30,8 +30,11 @@ impl Model<'_> {
                 self.visit(args[0]);
                 let saved = (self.dom.clone(), self.why.clone(), self.jumped);
                 self.blur(ObstacleKind::DataDependentCondition, args[0]);
+                let head = self.dom.clone();
                 let written: Vec<SymbolId> = self.effects.writes_in(args[1]).iter().copied().collect();
                 for &item in self.body.args(args[1]) {
+                    // Any label may be entered first: what an earlier part leaves out says nothing of this one.
+                    self.dom = head.clone();
                     for &s in &written {
                         self.forget(s);
                     }

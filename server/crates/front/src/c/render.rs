@@ -75,6 +75,8 @@ const TYPE_WORDS: [&str; 12] =
 
 struct Render<'a, 'e> {
     tokens: &'a [PToken],
+    /// Closing parentheses to be written twice, the next one last.
+    doubled: Vec<usize>,
     source: &'a str,
     language: Language,
     is_type: &'a dyn Fn(&str) -> bool,
@@ -117,6 +119,7 @@ pub(crate) fn render(
         shadowed: FxHashSet::default(),
         pending: Vec::new(),
         layout: false,
+        doubled: Vec::new(),
         depth: 0,
     };
     let mut k = 0;
@@ -206,13 +209,16 @@ impl<'a> Render<'a, '_> {
                 self.depth = self.depth.saturating_sub(1);
                 self.keep(k)
             }
-            // `(i) + x` where `i` is no type: in two pairs of parentheses it is never taken for a cast.
+            // `(i) + x`, `(a[i]) - x` where `i`, `a` are no types: in two pairs of parentheses it is never taken for a cast.
             "(" if self.is_wrapped_name(k) => {
+                self.doubled.push(self.group(k) - 1);
                 self.keep(k);
+                self.keep(k)
+            }
+            ")" if self.doubled.last() == Some(&k) => {
+                self.doubled.pop();
                 self.keep(k);
-                self.step(k + 1);
-                self.keep(k + 2);
-                self.keep(k + 2)
+                self.keep(k)
             }
             // [[attributes]]
             "[" if self.text(k + 1) == "["
@@ -228,7 +234,7 @@ impl<'a> Render<'a, '_> {
         }
     }
 
-    /// Whether `(name)` begins at `k`, is an operand, and could be read as a cast of what follows.
+    /// Whether `(name)`, or a place that begins with a name, begins at `k`, is an operand, and could be read as a cast of what follows.
     fn is_wrapped_name(&self, k: usize) -> bool {
         let name = self.text(k + 1);
         let is_name = self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Ident)
@@ -239,9 +245,12 @@ impl<'a> Render<'a, '_> {
         let before = self.out.last();
         let called = before.bytes().next().is_some_and(crate::lex::is_ident_start)
             && !matches!(before, "return" | "case");
-        is_name
-            && self.text(k + 2) == ")"
-            && matches!(self.text(k + 3), "+" | "-" | "*" | "&")
+        if !is_name || !matches!(self.text(k + 2), ")" | "[" | "(" | "." | "->") {
+            return false;
+        }
+        let end = self.group(k);
+        self.text(end - 2) != "*"
+            && matches!(self.text(end), "+" | "-" | "*" | "&")
             && !called
             && !matches!(before, ")" | "]" | "")
     }
