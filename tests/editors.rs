@@ -102,7 +102,7 @@ fn run(name: &str, command: &mut Command, limit: Duration) {
     };
     let said = fs::read_to_string(&log).unwrap_or_default();
     match status {
-        Some(status) if status.success() => println!("{said}"),
+        Some(status) if status.success() => print_out(&said),
         Some(status) => panic!("{name}: {status}\n{said}"),
         None => panic!("{name}: not finished after {} s\n{said}", limit.as_secs()),
     }
@@ -110,16 +110,21 @@ fn run(name: &str, command: &mut Command, limit: Duration) {
 
 /// Says loudly what was not tested. `cargo test` hides the words of tests that pass, so they go to a file as well, from
 /// which `cargo xtask test` reads them.
-#[allow(clippy::print_stdout)]
 fn skip(name: &str, why: &str) {
     let line = format!("SKIPPED: {name}: {why}; `cargo xtask test` installs it\n");
-    print!("{line}");
+    print_out(&line);
     if let Some(file) = std::env::var_os("WARPWRIGHT_SKIPS") {
         use std::io::Write;
         let opened = fs::OpenOptions::new().create(true).append(true).open(file);
         opened.and_then(|mut f| f.write_all(line.as_bytes())).expect("the list of skips");
     }
     assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{line}");
+}
+
+/// `cargo test -- --nocapture` shows it; a failing test shows it in any case.
+#[allow(clippy::print_stdout)]
+fn print_out(text: &str) {
+    print!("{text}");
 }
 
 fn root() -> &'static Path {
