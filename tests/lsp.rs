@@ -355,3 +355,49 @@ fn cancelled_requests_are_answered_once() {
     }
     assert_eq!(client.finish(), Some(0));
 }
+
+#[test]
+fn a_long_document_is_shown_in_steps_that_only_add() {
+    const FUNCTIONS: usize = 600;
+    let function = |k: usize| {
+        format!(
+            "void f{k}(int n, float *a) {{\n  for (int i = 1; i < n; i++)\n    a[i] = a[i - 1] * {k};\n}}\n"
+        )
+    };
+    let text: String = (0..FUNCTIONS).map(function).collect();
+    let mut client = Client::start(&full_caps());
+    client.open(URI, &text);
+    let mut steps = vec![client.diagnostics(URI, 1)];
+    // answered when everything is known
+    client.request("textDocument/hover", at(URI, 1, 6));
+    while client.inbox.iter().any(|m| m["method"] == "textDocument/publishDiagnostics") {
+        steps.push(client.diagnostics(URI, 1));
+    }
+    let last = steps.last().expect("at least one");
+    assert_eq!(last.len(), FUNCTIONS);
+    for step in &steps {
+        assert!(!step.is_empty() && step.iter().all(|d| last.contains(d)));
+    }
+
+    // edited before it was known
+    let other = "file:///other.c";
+    client.open(other, &text.replace("float", "double"));
+    let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}});
+    client.notify(
+        "textDocument/didChange",
+        json!({"textDocument": {"uri": other, "version": 2}, "contentChanges": [{"range": range, "text": "\n"}]}),
+    );
+    client.request("textDocument/hover", at(other, 2, 6));
+    let mut last = client.diagnostics(other, 2);
+    while client
+        .inbox
+        .iter()
+        .any(|m| m["method"] == "textDocument/publishDiagnostics" && m["params"]["version"] == 2)
+    {
+        last = client.diagnostics(other, 2);
+    }
+    assert_eq!(last.len(), FUNCTIONS);
+    assert_eq!(last[0]["range"]["start"]["line"], 2);
+    client.inbox.retain(|m| m["method"] != "textDocument/publishDiagnostics");
+    assert_eq!(client.finish(), Some(0));
+}

@@ -92,15 +92,15 @@ impl Client {
         id: i64,
     ) -> Result<Option<(Instant, usize)>> {
         let is_answer = |m: &Value| m["id"] == id && m.get("method").is_none();
-        let (at, message) = self.wait("diagnostics or an answer", |m| {
-            is_answer(m) || is_diagnostics(m, uri, version)
-        })?;
+        let (at, message) =
+            self.wait("diagnostics or an answer", |m| is_answer(m) || is_diagnostics(m, uri, version))?;
         Ok((!is_answer(&message)).then(|| (at, count(&message))))
     }
 
     /// Waits for diagnostics of this version of the document (or a newer one) and gives the time they came.
     pub fn diagnostics(&mut self, uri: &str, version: i64) -> Result<(Instant, usize)> {
-        let (at, message) = self.wait(&format!("diagnostics of version {version}"), |m| is_diagnostics(m, uri, version))?;
+        let (at, message) =
+            self.wait(&format!("diagnostics of version {version}"), |m| is_diagnostics(m, uri, version))?;
         Ok((at, count(&message)))
     }
 

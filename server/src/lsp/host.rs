@@ -368,6 +368,7 @@ impl Host {
         document.running = Some(Running { generation: document.generation, cancel: cancel.clone() });
         let work = Work {
             before: document.doc.take(),
+            opening: document.view.is_none(),
             changes: std::mem::take(&mut document.pending),
             uri: document.uri.clone(),
             epoch: document.epoch,

@@ -32,6 +32,8 @@ pub struct Done {
 /// What is to be analyzed, and how.
 pub struct Work {
     pub before: Option<ide::Doc>,
+    /// Whether nothing is known of the document yet; it may have been edited meanwhile.
+    pub opening: bool,
     pub changes: Vec<text::Applied>,
     pub uri: lsp::Uri,
     pub epoch: u64,
@@ -53,7 +55,7 @@ impl Work {
     pub fn run(mut self) -> Done {
         fail_on_request(&self.text);
         let started = Instant::now();
-        let is_new = self.before.is_none();
+        let is_new = self.opening || self.before.is_none();
         let doc = match self.before.take() {
             Some(doc) => doc.edit(&self.changes),
             None => {
