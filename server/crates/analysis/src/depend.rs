@@ -259,6 +259,7 @@ fn pairs(
     sink: &Access,
     equal: &[(Poly, Poly)],
     fixed: &FxHashMap<Var, i128>,
+    needs: &[Poly],
     budget: &Budget,
 ) -> poly::Result<Option<Pairs>> {
     // All parameters first, so that every disjunct has the same space.
@@ -273,6 +274,21 @@ fn pairs(
             }
             for c in db {
                 f.add(c, true);
+            }
+            // Where an obligation is about the very iterations chosen, it must hold there.
+            for p in needs {
+                let around = |loops: &[usize]| {
+                    p.vars().all(|v| match &model.vars[v as usize] {
+                        VarKind::Iter(l) => loops.contains(l),
+                        _ => true,
+                    })
+                };
+                if around(&source.loops) {
+                    f.add(&Constraint::non_negative(p.clone()), false);
+                }
+                if around(&sink.loops) {
+                    f.add(&Constraint::non_negative(p.clone()), true);
+                }
             }
             for (p, q) in equal {
                 let row = f.difference(p, q);
@@ -369,7 +385,7 @@ pub(crate) fn test(
         _ => Some(ObstacleKind::Unproved),
     };
     let none = FxHashMap::default();
-    let found = match pairs(model, source, sink, &equal, &none, budget) {
+    let found = match pairs(model, source, sink, &equal, &none, &[], budget) {
         Ok(Some(p)) => p,
         Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
         Err(e) => return maybe(dependence, stopped(&e)),
@@ -382,6 +398,19 @@ pub(crate) fn test(
     if !exact {
         return maybe(dependence, None);
     }
+    // What the model rests on must hold in the iterations shown.
+    let Some(needs) = model.unproved.as_deref() else {
+        return maybe(dependence, Some(ObstacleKind::Unproved));
+    };
+    let found = if needs.is_empty() {
+        found
+    } else {
+        match pairs(model, source, sink, &equal, &none, needs, budget) {
+            Ok(Some(p)) => p,
+            Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
+            Err(e) => return maybe(dependence, stopped(&e)),
+        }
+    };
     // Products of parameters are not numbers one may choose freely: fix their factors.
     let mut factors: Vec<Var> = Vec::new();
     for &v in &found.params {
@@ -400,7 +429,7 @@ pub(crate) fn test(
             Err(e) => return maybe(dependence, stopped(&e)),
         }
     } else {
-        match with_fixed_factors(model, source, sink, &equal, &factors, budget) {
+        match with_fixed_factors(model, source, sink, &equal, &factors, needs, budget) {
             Ok(c) => c,
             Err(e) => return maybe(dependence, stopped(&e)),
         }
@@ -424,6 +453,7 @@ fn with_fixed_factors(
     sink: &Access,
     equal: &[(Poly, Poly)],
     factors: &[Var],
+    needs: &[Poly],
     budget: &Budget,
 ) -> poly::Result<Chosen> {
     const TRY: [i128; 7] = [4, 1, 2, 3, 0, 5, 8];
@@ -438,7 +468,7 @@ fn with_fixed_factors(
             fixed.insert(f, TRY[k % TRY.len()]);
             k /= TRY.len();
         }
-        let Some(p) = pairs(model, source, sink, equal, &fixed, budget)? else {
+        let Some(p) = pairs(model, source, sink, equal, &fixed, needs, budget)? else {
             return Ok(None);
         };
         if let Some(point) = p.set.sample_point(budget)? {

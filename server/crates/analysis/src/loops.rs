@@ -381,6 +381,10 @@ fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
             note(facts, kind, MetBy::Proof, None);
             continue;
         }
+        match (&mut model.unproved, poly.is_linear()) {
+            (Some(list), true) => list.push(poly.clone()),
+            (unproved, _) => *unproved = None,
+        }
         let is_param = |v: Var| model.is_param(v);
         let needs = crate::prove::sufficient(&o.poly, &o.domain, &known, &is_param)
             // A test that always fails would only hide that the answer is not known.

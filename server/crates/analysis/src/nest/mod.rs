@@ -116,6 +116,9 @@ pub(crate) struct Model<'a> {
     pub loops: Vec<ModelLoop>,
     pub accesses: Vec<Access>,
     pub obligations: Vec<Obligation>,
+    /// Values that must not be negative for the model to be the program, and that are not proved not to be: a witness
+    /// has to choose iterations where they are not. `None`: one of them is not linear.
+    pub unproved: Option<Vec<Poly>>,
     /// What is known of the parameters whenever the loop runs.
     pub context: Vec<Constraint>,
     /// Quotients with their defining constraints.
@@ -167,6 +170,7 @@ impl<'a> Model<'a> {
             loops: Vec::new(),
             accesses: Vec::new(),
             obligations: Vec::new(),
+            unproved: Some(Vec::new()),
             context: Vec::new(),
             quotients: Vec::new(),
             numerators: FxHashMap::default(),
