@@ -10,3 +10,4 @@ pub mod judge;
 pub mod nests;
 pub mod pred;
 pub mod rng;
+mod stats;

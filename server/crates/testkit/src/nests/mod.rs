@@ -8,6 +8,7 @@
 mod call;
 mod expr;
 mod generate;
+mod odd;
 mod shrink;
 
 pub use call::{Call, Memory, MARGIN};
