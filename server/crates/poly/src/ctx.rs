@@ -55,11 +55,7 @@ impl Ctx {
             isl_options_set_ast_build_detect_min_max(raw, 1);
             isl_options_set_ast_build_atomic_upper_bound(raw, 1);
         }
-        Some(Rc::new(Ctx {
-            raw,
-            names: RefCell::default(),
-            spaces: RefCell::default(),
-        }))
+        Some(Rc::new(Ctx { raw, names: RefCell::default(), spaces: RefCell::default() }))
     }
 
     /// This thread's context.
@@ -176,21 +172,13 @@ impl Ctx {
         call: impl FnOnce() -> *mut T,
     ) -> Result<Obj<T>> {
         // The object is owned before the error is looked at, so a half result is freed.
-        let made = self.run(budget, || {
-            NonNull::new(call()).map(|raw| Obj {
-                raw,
-                ctx: self.clone(),
-            })
-        })?;
+        let made = self.run(budget, || NonNull::new(call()).map(|raw| Obj { raw, ctx: self.clone() }))?;
         made.ok_or_else(|| Error::Isl("no result and no reason".into()))
     }
 
     /// Owns an object that a call-back was given, if there is one.
     pub(crate) fn own<T: Object>(self: &Rc<Ctx>, raw: *mut T) -> Option<Obj<T>> {
-        NonNull::new(raw).map(|raw| Obj {
-            raw,
-            ctx: self.clone(),
-        })
+        NonNull::new(raw).map(|raw| Obj { raw, ctx: self.clone() })
     }
 
     /// Runs a call that gives an `isl_bool`.
@@ -220,18 +208,12 @@ impl Ctx {
         };
         // SAFETY: the table owns a reference to the live identifier; this makes another, owned by the result.
         unsafe { isl_id_copy(id.as_ptr()) };
-        Ok(Obj {
-            raw: id,
-            ctx: self.clone(),
-        })
+        Ok(Obj { raw: id, ctx: self.clone() })
     }
 
     /// An identifier that isl itself gives a meaning to.
     pub(crate) fn word(self: &Rc<Ctx>, word: &str) -> Result<Obj<isl_id>> {
-        Ok(Obj {
-            raw: self.fresh(word.to_owned())?,
-            ctx: self.clone(),
-        })
+        Ok(Obj { raw: self.fresh(word.to_owned())?, ctx: self.clone() })
     }
 
     fn fresh(&self, text: String) -> Result<NonNull<isl_id>> {
@@ -270,10 +252,7 @@ impl Ctx {
         let again = |space: NonNull<isl_space>| {
             // SAFETY: the table owns a reference to the live space; this makes another, owned by the result.
             unsafe { isl_space_copy(space.as_ptr()) };
-            Obj {
-                raw: space,
-                ctx: self.clone(),
-            }
+            Obj { raw: space, ctx: self.clone() }
         };
         if let Some(&space) = self.spaces.borrow().get(&shape) {
             return Ok(again(space));
@@ -439,10 +418,7 @@ impl<T: Shared> Clone for Obj<T> {
     fn clone(&self) -> Self {
         self.give();
         // The same object under one more reference, which was just counted.
-        Obj {
-            raw: self.raw,
-            ctx: self.ctx.clone(),
-        }
+        Obj { raw: self.raw, ctx: self.ctx.clone() }
     }
 }
 

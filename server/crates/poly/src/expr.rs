@@ -109,18 +109,8 @@ impl Expr {
                 }
                 a.checked_rem(*n)?
             }
-            Expr::Min(all) => all
-                .iter()
-                .map(value)
-                .collect::<Option<Vec<_>>>()?
-                .into_iter()
-                .min()?,
-            Expr::Max(all) => all
-                .iter()
-                .map(value)
-                .collect::<Option<Vec<_>>>()?
-                .into_iter()
-                .max()?,
+            Expr::Min(all) => all.iter().map(value).collect::<Option<Vec<_>>>()?.into_iter().min()?,
+            Expr::Max(all) => all.iter().map(value).collect::<Option<Vec<_>>>()?.into_iter().max()?,
             Expr::Select(c, a, b) => value(if value(c)? != 0 { a } else { b })?,
             Expr::Compare(op, a, b) => {
                 let (a, b) = (value(a)?, value(b)?);
@@ -147,24 +137,14 @@ const OPS: [&str; 23] = [
 fn op_name(expr: &Obj<isl_ast_expr>) -> &'static str {
     // SAFETY: keeps the expression.
     let op = unsafe { isl_ast_expr_get_op_type(expr.keep()) };
-    usize::try_from(op)
-        .ok()
-        .and_then(|i| OPS.get(i))
-        .copied()
-        .unwrap_or("unknown")
+    usize::try_from(op).ok().and_then(|i| OPS.get(i)).copied().unwrap_or("unknown")
 }
 
 fn args(expr: &Obj<isl_ast_expr>, budget: &Budget) -> Result<Vec<Obj<isl_ast_expr>>> {
     let ctx = expr.ctx();
     // SAFETY (both): keep the expression; the positions lie within its arguments.
     let n = ctx.size(budget, || unsafe { isl_ast_expr_get_op_n_arg(expr.keep()) })?;
-    (0..n)
-        .map(|i| {
-            ctx.make(budget, || unsafe {
-                isl_ast_expr_get_op_arg(expr.keep(), i as c_int)
-            })
-        })
-        .collect()
+    (0..n).map(|i| ctx.make(budget, || unsafe { isl_ast_expr_get_op_arg(expr.keep(), i as c_int) })).collect()
 }
 
 /// isl's expression as plain data.
@@ -182,16 +162,11 @@ pub(crate) fn read_call(expr: &Obj<isl_ast_expr>, budget: &Budget) -> Result<(us
     let Some((head, rest)) = all.split_first() else {
         return Err(Error::Isl("a call without a statement".into()));
     };
-    let id = expr
-        .ctx()
-        .run(budget, || unsafe { isl_ast_expr_get_id(head.keep()) })?;
+    let id = expr.ctx().run(budget, || unsafe { isl_ast_expr_get_id(head.keep()) })?;
     let ('S', statement) = expr.ctx().read_name(id)? else {
         return Err(Error::Isl("a call of something that is not a statement".into()));
     };
-    Ok((
-        statement,
-        rest.iter().map(|a| read(a, budget, 0)).collect::<Result<_>>()?,
-    ))
+    Ok((statement, rest.iter().map(|a| read(a, budget, 0)).collect::<Result<_>>()?))
 }
 
 const EXPR_OP: c_int = 0;

@@ -17,10 +17,7 @@ impl Set {
     /// variables (see [`Set::without_divs`], whose superset has fewer, still valid forms).
     pub fn coefficients(&self, budget: &Budget) -> Result<Set> {
         let Space { params, dims } = self.space();
-        let flat = Space {
-            params: 0,
-            dims: 1 + params + dims,
-        };
+        let flat = Space { params: 0, dims: 1 + params + dims };
         // On an empty disjunct every form is valid; it restricts nothing, but isl would restrict by how it is written.
         let all = self.basic_sets(budget)?;
         let mut result = Set::universe(flat, budget)?;
@@ -28,14 +25,10 @@ impl Set {
             let ctx = one.ctx();
             // SAFETY (all): take the references made here and keep what they are lent.
             if ctx.size(budget, || unsafe { isl_basic_set_dim(one.keep(), DIM_DIV) })? > 0 {
-                return Err(Error::Unsupported(
-                    "coefficients of a set with existential variables",
-                ));
+                return Err(Error::Unsupported("coefficients of a set with existential variables"));
             }
-            let one = Set::own(
-                ctx.make(budget, || unsafe { isl_set_from_basic_set(one.give()) })?,
-                self.space(),
-            );
+            let one =
+                Set::own(ctx.make(budget, || unsafe { isl_set_from_basic_set(one.give()) })?, self.space());
             if one.is_empty(budget)? {
                 continue;
             }
@@ -59,10 +52,7 @@ impl Set {
     /// The points of shape `space` at which every form whose coefficient vector is in `coefficients` is non-negative:
     /// the inverse of [`Set::coefficients`]. An empty set of forms is refused.
     pub fn solutions(coefficients: &Set, space: Space, budget: &Budget) -> Result<Set> {
-        let flat = Space {
-            params: 0,
-            dims: 1 + space.params + space.dims,
-        };
+        let flat = Space { params: 0, dims: 1 + space.params + space.dims };
         if coefficients.space() != flat {
             return Err(Error::Mismatch("coefficient vectors of another length"));
         }
@@ -80,9 +70,7 @@ impl Set {
         let mut result = universe;
         for part in parts {
             if ctx.size(budget, || unsafe { isl_basic_set_dim(part.keep(), DIM_DIV) })? > 0 {
-                return Err(Error::Unsupported(
-                    "solutions of forms with existential variables",
-                ));
+                return Err(Error::Unsupported("solutions of forms with existential variables"));
             }
             let one = ctx.make(budget, || unsafe { isl_set_from_basic_set(part.give()) })?;
             if ctx.test(budget, || unsafe { isl_set_is_empty(one.keep()) })? {

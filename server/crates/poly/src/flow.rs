@@ -85,12 +85,7 @@ impl Flow<'_> {
         let must = accesses(&ctx, params, &self.must_sources, budget)?;
         let may = accesses(&ctx, params, &self.may_sources, budget)?;
         let kills = accesses(&ctx, params, &self.kills, budget)?;
-        let schedule = union(
-            &ctx,
-            params,
-            self.schedule.iter().map(|&(s, m)| (s, None, m)),
-            budget,
-        )?;
+        let schedule = union(&ctx, params, self.schedule.iter().map(|&(s, m)| (s, None, m)), budget)?;
         // SAFETY: each step takes what the one before gave (NULL stays NULL) and the references made here.
         let flow = ctx.make(budget, || unsafe {
             let info = isl_union_access_info_from_sink(sinks.give());
@@ -113,12 +108,7 @@ impl Flow<'_> {
     /// time; both would lose dependences without a word, so both are refused here. Gives the number of parameters.
     fn check(&self, budget: &Budget) -> Result<usize> {
         let mut schedule: HashMap<usize, &Map> = HashMap::new();
-        let first = self
-            .schedule
-            .first()
-            .ok_or(Error::Mismatch("a flow without a schedule"))?
-            .1
-            .space();
+        let first = self.schedule.first().ok_or(Error::Mismatch("a flow without a schedule"))?.1.space();
         for &(statement, map) in &self.schedule {
             let MapSpace { params, outs, .. } = map.space();
             if (params, outs) != (first.params, first.outs) {
@@ -129,27 +119,18 @@ impl Flow<'_> {
             }
         }
         let mut ranks: HashMap<usize, usize> = HashMap::new();
-        for access in [&self.sinks, &self.must_sources, &self.may_sources, &self.kills]
-            .into_iter()
-            .flatten()
+        for access in [&self.sinks, &self.must_sources, &self.may_sources, &self.kills].into_iter().flatten()
         {
             let MapSpace { params, ins, outs } = access.relation.space();
-            let time = schedule
-                .get(&access.statement)
-                .ok_or(Error::Mismatch("a statement without a schedule"))?;
+            let time =
+                schedule.get(&access.statement).ok_or(Error::Mismatch("a statement without a schedule"))?;
             if (params, ins) != (first.params, time.space().ins) {
-                return Err(Error::Mismatch(
-                    "an access from other instances than the schedule's",
-                ));
+                return Err(Error::Mismatch("an access from other instances than the schedule's"));
             }
             if *ranks.entry(access.array).or_insert(outs) != outs {
                 return Err(Error::Mismatch("one array with different numbers of subscripts"));
             }
-            if !access
-                .relation
-                .domain(budget)?
-                .is_subset(&time.domain(budget)?, budget)?
-            {
+            if !access.relation.domain(budget)?.is_subset(&time.domain(budget)?, budget)? {
                 return Err(Error::Mismatch(
                     "an access of an instance that the schedule does not give a time",
                 ));
@@ -162,12 +143,7 @@ impl Flow<'_> {
 type Part = unsafe extern "C" fn(*mut isl_union_flow) -> *mut isl_union_map;
 
 fn accesses(ctx: &Rc<Ctx>, params: usize, all: &[Access], budget: &Budget) -> Result<Obj<isl_union_map>> {
-    union(
-        ctx,
-        params,
-        all.iter().map(|a| (a.statement, Some(a.array), a.relation)),
-        budget,
-    )
+    union(ctx, params, all.iter().map(|a| (a.statement, Some(a.array), a.relation)), budget)
 }
 
 /// The union of relations from statements, to arrays or to an unnamed space.
@@ -200,9 +176,7 @@ fn maps(all: &Obj<isl_union_map>, budget: &Budget) -> Result<Vec<Obj<isl_map>>> 
     // SAFETY (all): keep what they are lent; the positions lie within the list.
     let list = ctx.make(budget, || unsafe { isl_union_map_get_map_list(all.keep()) })?;
     let n = ctx.size(budget, || unsafe { isl_map_list_size(list.keep()) })?;
-    (0..n)
-        .map(|i| ctx.make(budget, || unsafe { isl_map_list_get_at(list.keep(), i as c_int) }))
-        .collect()
+    (0..n).map(|i| ctx.make(budget, || unsafe { isl_map_list_get_at(list.keep(), i as c_int) })).collect()
 }
 
 fn number(ctx: &Ctx, kind: char, id: Result<*mut isl_id>) -> Result<usize> {
@@ -219,9 +193,7 @@ fn nameless(map: &Obj<isl_map>, params: usize, budget: &Budget) -> Result<Map> {
     let ins = ctx.size(budget, || unsafe { isl_map_dim(map.keep(), DIM_IN) })?;
     let outs = ctx.size(budget, || unsafe { isl_map_dim(map.keep(), DIM_OUT) })?;
     let space = ctx.map_space(params, ins, outs)?;
-    let obj = ctx.make(budget, || unsafe {
-        isl_map_reset_space(map.give(), space.give())
-    })?;
+    let obj = ctx.make(budget, || unsafe { isl_map_reset_space(map.give(), space.give()) })?;
     Ok(Map::own(obj, MapSpace { params, ins, outs }))
 }
 
@@ -232,12 +204,9 @@ fn dependences(all: &Obj<isl_union_map>, params: usize, budget: &Budget) -> Resu
         // `S[…] -> [T[…] -> A[…]]`: the sink's access is the right side.
         // SAFETY (all): keep what they are lent, or take the references made here; each step takes what the one
         // before gave (NULL stays NULL).
-        let access = ctx.make(budget, || unsafe {
-            isl_space_unwrap(isl_space_range(isl_map_get_space(full.keep())))
-        })?;
-        let array = ctx.run(budget, || unsafe {
-            isl_space_get_tuple_id(access.keep(), DIM_OUT)
-        });
+        let access = ctx
+            .make(budget, || unsafe { isl_space_unwrap(isl_space_range(isl_map_get_space(full.keep()))) })?;
+        let array = ctx.run(budget, || unsafe { isl_space_get_tuple_id(access.keep(), DIM_OUT) });
         let plain = ctx.make(budget, || unsafe { isl_map_range_factor_domain(full.give()) })?;
         let source = ctx.run(budget, || unsafe { isl_map_get_tuple_id(plain.keep(), DIM_IN) });
         let sink = ctx.run(budget, || unsafe { isl_map_get_tuple_id(plain.keep(), DIM_OUT) });

@@ -59,22 +59,17 @@ fn zip_checked(a: &[i128], b: &[i128], f: impl Fn(i128, i128) -> Option<i128>) -
 }
 
 fn dot(row: &[i128], at: &[i128]) -> Option<i128> {
-    row.iter()
-        .enumerate()
-        .try_fold(0i128, |sum, (i, &c)| match (c, at.get(i)) {
-            (0, _) => Some(sum),
-            (c, Some(&x)) => sum.checked_add(c.checked_mul(x)?),
-            (_, None) => None,
-        })
+    row.iter().enumerate().try_fold(0i128, |sum, (i, &c)| match (c, at.get(i)) {
+        (0, _) => Some(sum),
+        (c, Some(&x)) => sum.checked_add(c.checked_mul(x)?),
+        (_, None) => None,
+    })
 }
 
 impl Row {
     /// The constant form `c`.
     pub fn constant(c: i128) -> Row {
-        Row {
-            constant: c,
-            ..Row::default()
-        }
+        Row { constant: c, ..Row::default() }
     }
     /// With `c` as the coefficient of parameter `i`.
     #[must_use]
@@ -119,17 +114,12 @@ impl Row {
     /// The value at a point, or `None` beyond 128 bits or when a value is missing.
     pub fn eval(&self, params: &[i128], dims: &[i128], exists: &[i128]) -> Option<i128> {
         let sum = dot(&self.params, params)?.checked_add(dot(&self.dims, dims)?)?;
-        sum.checked_add(dot(&self.exists, exists)?)?
-            .checked_add(self.constant)
+        sum.checked_add(dot(&self.exists, exists)?)?.checked_add(self.constant)
     }
 
     /// Whether every coefficient is zero.
     pub fn is_constant(&self) -> bool {
-        self.params
-            .iter()
-            .chain(&self.dims)
-            .chain(&self.exists)
-            .all(|&c| c == 0)
+        self.params.iter().chain(&self.dims).chain(&self.exists).all(|&c| c == 0)
     }
 
     /// The dimension this form consists of, if it is one and nothing else.
@@ -256,9 +246,7 @@ pub(crate) fn matrices(
     let too_long = |row: &[i128], n: usize| row.iter().skip(n).any(|&c| c != 0);
     for Constraint { row, .. } in constraints {
         if too_long(&row.params, params) || too_long(&row.dims, dims) || too_long(&row.exists, exists) {
-            return Err(Error::Mismatch(
-                "a constraint names a column that the space does not have",
-            ));
+            return Err(Error::Mismatch("a constraint names a column that the space does not have"));
         }
     }
     let matrix = |kind: Kind| {
@@ -314,23 +302,14 @@ fn read_matrix(
         let mut entries = Vec::with_capacity(columns);
         for j in 0..columns {
             // SAFETY: the place lies within the matrix, which is kept.
-            let entry = ctx.make(budget, || unsafe {
-                isl_mat_get_element_val(mat.keep(), i as c_int, j as c_int)
-            })?;
+            let entry =
+                ctx.make(budget, || unsafe { isl_mat_get_element_val(mat.keep(), i as c_int, j as c_int) })?;
             entries.push(int(&entry)?);
         }
         let constant = entries.pop().unwrap_or(0);
         let exists = entries.split_off((params + dims).min(entries.len()));
         let dims = entries.split_off(params.min(entries.len()));
-        out.push(Constraint {
-            kind,
-            row: Row {
-                params: entries,
-                dims,
-                exists,
-                constant,
-            },
-        });
+        out.push(Constraint { kind, row: Row { params: entries, dims, exists, constant } });
     }
     Ok(out)
 }
@@ -349,14 +328,9 @@ pub(crate) fn read_disjunct(bset: &Obj<isl_basic_set>, space: Space, budget: &Bu
     let n_div = ctx.size(budget, || unsafe { isl_basic_set_dim(bset.keep(), DIM_DIV) })?;
     let mut divs = Vec::with_capacity(n_div);
     for k in 0..n_div {
-        let aff = ctx.make(budget, || unsafe {
-            isl_basic_set_get_div(bset.keep(), k as c_int)
-        })?;
+        let aff = ctx.make(budget, || unsafe { isl_basic_set_get_div(bset.keep(), k as c_int) })?;
         let (numerator, denominator) = read_aff(&aff, space, n_div, budget)?;
-        divs.push(Div {
-            numerator,
-            denominator,
-        });
+        divs.push(Div { numerator, denominator });
     }
     let mut constraints = read_matrix(&eq, Kind::Eq, shape, budget)?;
     constraints.extend(read_matrix(&ge, Kind::Ge, shape, budget)?);
@@ -371,14 +345,8 @@ fn defines(c: &Constraint, k: usize, div: &Div) -> bool {
     let Some(low) = div.numerator.checked_sub(&rest) else {
         return false;
     };
-    let high = low
-        .checked_scale(-1)
-        .and_then(|r| r.checked_add(&Row::constant(div.denominator - 1)));
-    let same = |row: &Row| {
-        c.row
-            .checked_sub(row)
-            .is_some_and(|d| d.is_constant() && d.constant == 0)
-    };
+    let high = low.checked_scale(-1).and_then(|r| r.checked_add(&Row::constant(div.denominator - 1)));
+    let same = |row: &Row| c.row.checked_sub(row).is_some_and(|d| d.is_constant() && d.constant == 0);
     c.kind == Kind::Ge && (same(&low) || high.as_ref().is_some_and(same))
 }
 
@@ -398,10 +366,7 @@ fn read_aff(aff: &Obj<isl_aff>, space: Space, n_div: usize, budget: &Budget) -> 
             .collect()
     };
     let constant = int(&ctx.make(budget, || unsafe {
-        isl_val_mul(
-            isl_aff_get_constant_val(aff.keep()),
-            isl_aff_get_denominator_val(aff.keep()),
-        )
+        isl_val_mul(isl_aff_get_constant_val(aff.keep()), isl_aff_get_denominator_val(aff.keep()))
     })?)?;
     // An expression's dimensions are the inputs of the function it stands for.
     let row = Row {
@@ -425,15 +390,8 @@ pub(crate) fn read_affine(aff: &Obj<isl_aff>, space: Space, budget: &Budget) -> 
     for k in 0..n_div {
         let div = ctx.make(budget, || unsafe { isl_aff_get_div(aff.keep(), k as c_int) })?;
         let (numerator, denominator) = read_aff(&div, space, n_div, budget)?;
-        divs.push(Div {
-            numerator,
-            denominator,
-        });
+        divs.push(Div { numerator, denominator });
     }
     let (row, denominator) = read_aff(aff, space, n_div, budget)?;
-    Ok(Affine {
-        divs,
-        row,
-        denominator,
-    })
+    Ok(Affine { divs, row, denominator })
 }

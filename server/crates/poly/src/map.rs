@@ -91,18 +91,8 @@ impl Map {
     pub fn identity(set: &Set, budget: &Budget) -> Result<Map> {
         let Space { params, dims } = set.space();
         // SAFETY: takes the reference made here.
-        let obj = set
-            .obj
-            .ctx()
-            .make(budget, || unsafe { isl_set_identity(set.obj.give()) })?;
-        Ok(Map::own(
-            obj,
-            MapSpace {
-                params,
-                ins: dims,
-                outs: dims,
-            },
-        ))
+        let obj = set.obj.ctx().make(budget, || unsafe { isl_set_identity(set.obj.give()) })?;
+        Ok(Map::own(obj, MapSpace { params, ins: dims, outs: dims }))
     }
 
     /// Every pair of a tuple of `domain` and a tuple of `range`.
@@ -112,17 +102,11 @@ impl Map {
             return Err(Error::Mismatch("sets over different parameters"));
         }
         // SAFETY: takes the references made here.
-        let obj = domain.obj.ctx().make(budget, || unsafe {
-            isl_map_from_domain_and_range(domain.obj.give(), range.obj.give())
-        })?;
-        Ok(Map::own(
-            obj,
-            MapSpace {
-                params: a.params,
-                ins: a.dims,
-                outs: b.dims,
-            },
-        ))
+        let obj = domain
+            .obj
+            .ctx()
+            .make(budget, || unsafe { isl_map_from_domain_and_range(domain.obj.give(), range.obj.give()) })?;
+        Ok(Map::own(obj, MapSpace { params: a.params, ins: a.dims, outs: b.dims }))
     }
 
     /// Pairs of tuples of `dims` dimensions whose left one comes lexicographically before the right one.
@@ -140,11 +124,7 @@ impl Map {
         budget: &Budget,
         f: unsafe extern "C" fn(*mut isl_space) -> *mut isl_map,
     ) -> Result<Map> {
-        let space = MapSpace {
-            params,
-            ins: dims,
-            outs: dims,
-        };
+        let space = MapSpace { params, ins: dims, outs: dims };
         if dims.saturating_mul(2).saturating_add(params) > MAX_COLUMNS {
             return Err(Error::Overflow("more than 256 dimensions and parameters"));
         }
@@ -169,26 +149,20 @@ impl Map {
 
     fn unary(&self, budget: &Budget, f: Unary) -> Result<Map> {
         // SAFETY: `f` is one of isl's functions from map to map of the same space; it takes the reference made here.
-        Ok(Map::own(
-            self.ctx().make(budget, || unsafe { f(self.obj.give()) })?,
-            self.space,
-        ))
+        Ok(Map::own(self.ctx().make(budget, || unsafe { f(self.obj.give()) })?, self.space))
     }
 
     fn binary(&self, other: &Map, budget: &Budget, f: Binary) -> Result<Map> {
         self.same_space(other)?;
         // SAFETY: `f` takes the references made here, which belong to one context because both are of this thread.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
+        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
         Ok(Map::own(obj, self.space))
     }
 
     fn test(&self, other: &Map, budget: &Budget, f: Test) -> Result<bool> {
         self.same_space(other)?;
         // SAFETY: `f` keeps both.
-        self.ctx()
-            .test(budget, || unsafe { f(self.obj.keep(), other.obj.keep()) })
+        self.ctx().test(budget, || unsafe { f(self.obj.keep(), other.obj.keep()) })
     }
 
     fn ask(&self, budget: &Budget, f: Ask) -> Result<bool> {
@@ -199,13 +173,7 @@ impl Map {
     fn to_set(&self, dims: usize, budget: &Budget, f: ToSet) -> Result<Set> {
         // SAFETY: `f` takes the reference made here.
         let obj = self.ctx().make(budget, || unsafe { f(self.obj.give()) })?;
-        Ok(Set::own(
-            obj,
-            Space {
-                params: self.space.params,
-                dims,
-            },
-        ))
+        Ok(Set::own(obj, Space { params: self.space.params, dims }))
     }
 
     fn same_space(&self, other: &Map) -> Result<()> {
@@ -240,10 +208,7 @@ impl Map {
     }
     /// Pairs for which the constraints hold as well.
     pub fn constrain(&self, exists: usize, constraints: &[Constraint], budget: &Budget) -> Result<Map> {
-        self.intersect(
-            &Map::from_constraints(self.space, exists, constraints, budget)?,
-            budget,
-        )
+        self.intersect(&Map::from_constraints(self.space, exists, constraints, budget)?, budget)
     }
     /// Pairs whose left tuple is in the set.
     pub fn intersect_domain(&self, set: &Set, budget: &Budget) -> Result<Map> {
@@ -255,18 +220,11 @@ impl Map {
     }
 
     fn with_set(&self, set: &Set, dims: usize, budget: &Budget, f: WithSet) -> Result<Map> {
-        if set.space()
-            != (Space {
-                params: self.space.params,
-                dims,
-            })
-        {
+        if set.space() != (Space { params: self.space.params, dims }) {
             return Err(Error::Mismatch("a set of another shape than the relation's side"));
         }
         // SAFETY: `f` takes the references made here.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { f(self.obj.give(), set.obj.give()) })?;
+        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), set.obj.give()) })?;
         Ok(Map::own(obj, self.space))
     }
 
@@ -282,9 +240,7 @@ impl Map {
     fn with_params(&self, params: &Set, budget: &Budget, f: WithSet) -> Result<Map> {
         let p = params.params_only(self.space.params, budget)?;
         // SAFETY: `f` takes the references made here.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { f(self.obj.give(), p.give()) })?;
+        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), p.give()) })?;
         Ok(Map::own(obj, self.space))
     }
 
@@ -292,17 +248,8 @@ impl Map {
     pub fn reverse(&self, budget: &Budget) -> Result<Map> {
         let MapSpace { params, ins, outs } = self.space;
         // SAFETY: takes the reference made here.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { isl_map_reverse(self.obj.give()) })?;
-        Ok(Map::own(
-            obj,
-            MapSpace {
-                params,
-                ins: outs,
-                outs: ins,
-            },
-        ))
+        let obj = self.ctx().make(budget, || unsafe { isl_map_reverse(self.obj.give()) })?;
+        Ok(Map::own(obj, MapSpace { params, ins: outs, outs: ins }))
     }
 
     /// Pairs `(a, c)` with `(a, b)` in `self` and `(b, c)` in `next`: first `self`, then `next`.
@@ -311,16 +258,9 @@ impl Map {
             return Err(Error::Mismatch("relations that cannot be composed"));
         }
         // SAFETY: takes the references made here.
-        let obj = self.ctx().make(budget, || unsafe {
-            isl_map_apply_range(self.obj.give(), next.obj.give())
-        })?;
-        Ok(Map::own(
-            obj,
-            MapSpace {
-                outs: next.space.outs,
-                ..self.space
-            },
-        ))
+        let obj =
+            self.ctx().make(budget, || unsafe { isl_map_apply_range(self.obj.give(), next.obj.give()) })?;
+        Ok(Map::own(obj, MapSpace { outs: next.space.outs, ..self.space }))
     }
 
     /// Pairs `(a, (b, c))` with `(a, b)` in `self` and `(a, c)` in `other`.
@@ -329,16 +269,10 @@ impl Map {
             return Err(Error::Mismatch("relations with different left sides"));
         }
         // SAFETY: takes the references made here.
-        let obj = self.ctx().make(budget, || unsafe {
-            isl_map_flat_range_product(self.obj.give(), other.obj.give())
-        })?;
-        Ok(Map::own(
-            obj,
-            MapSpace {
-                outs: self.space.outs + other.space.outs,
-                ..self.space
-            },
-        ))
+        let obj = self
+            .ctx()
+            .make(budget, || unsafe { isl_map_flat_range_product(self.obj.give(), other.obj.give()) })?;
+        Ok(Map::own(obj, MapSpace { outs: self.space.outs + other.space.outs, ..self.space }))
     }
 
     /// For each left tuple the pair with the lexicographically least right one. `Err(Unbounded)` if there is none.
@@ -353,15 +287,12 @@ impl Map {
     /// Pairs joined by a chain of one or more pairs, and whether that is exact (otherwise it is a superset).
     pub fn transitive_closure(&self, budget: &Budget) -> Result<(Map, bool)> {
         if self.space.ins != self.space.outs {
-            return Err(Error::Mismatch(
-                "only a relation of one space with itself has a closure",
-            ));
+            return Err(Error::Mismatch("only a relation of one space with itself has a closure"));
         }
         let mut exact: c_int = 0;
         // SAFETY: takes the reference made here and writes one `isl_bool` through the pointer.
-        let obj = self.ctx().make(budget, || unsafe {
-            isl_map_transitive_closure(self.obj.give(), &mut exact)
-        })?;
+        let obj =
+            self.ctx().make(budget, || unsafe { isl_map_transitive_closure(self.obj.give(), &mut exact) })?;
         Ok((Map::own(obj, self.space), exact == 1))
     }
 
@@ -398,13 +329,7 @@ impl Map {
         let obj = self.ctx().make(budget, || unsafe {
             isl_set_reset_space(isl_set_flatten(isl_map_wrap(self.obj.give())), s.give())
         })?;
-        Ok(Set::own(
-            obj,
-            Space {
-                params,
-                dims: ins + outs,
-            },
-        ))
+        Ok(Set::own(obj, Space { params, dims: ins + outs }))
     }
     /// The relation whose pairs are the set's tuples cut after `ins` dimensions.
     pub fn unwrap(set: &Set, ins: usize, budget: &Budget) -> Result<Map> {
@@ -417,10 +342,7 @@ impl Map {
         // SAFETY: each call takes what the one before gave (NULL stays NULL), and the space's reference.
         let obj = ctx.make(budget, || unsafe {
             let m = isl_map_from_range(set.obj.give());
-            isl_map_reset_space(
-                isl_map_move_dims(m, DIM_IN, 0, DIM_OUT, 0, ins as c_uint),
-                s.give(),
-            )
+            isl_map_reset_space(isl_map_move_dims(m, DIM_IN, 0, DIM_OUT, 0, ins as c_uint), s.give())
         })?;
         Ok(Map::own(obj, MapSpace { params, ins, outs }))
     }
@@ -433,13 +355,7 @@ impl Map {
         let obj = self.ctx().make(budget, || unsafe {
             isl_map_project_out(self.obj.give(), DIM_OUT, first as c_uint, n as c_uint)
         })?;
-        Ok(Map::own(
-            obj,
-            MapSpace {
-                outs: self.space.outs - n,
-                ..self.space
-            },
-        ))
+        Ok(Map::own(obj, MapSpace { outs: self.space.outs - n, ..self.space }))
     }
 
     // ---- questions --------------------------------------------------------------------------------------------
@@ -473,11 +389,7 @@ impl Map {
         let point = self.wrap(budget)?.sample_point(budget)?;
         Ok(point.map(|Point { params, mut dims }| {
             let outs = dims.split_off(self.space.ins.min(dims.len()));
-            Pair {
-                params,
-                ins: dims,
-                outs,
-            }
+            Pair { params, ins: dims, outs }
         }))
     }
     /// The relation as plain data: it is the union of these. The `dims` of a row are the left dimensions, then the
@@ -488,10 +400,7 @@ impl Map {
     /// isl's own notation, for tests and logs; parameters are called `p0`, `p1`, ….
     pub fn notation(&self, budget: &Budget) -> Result<String> {
         // SAFETY: keeps the map; the text is ours and freed by `take_text`.
-        take_text(
-            self.ctx()
-                .run(budget, || unsafe { isl_map_to_str(self.obj.keep()) })?,
-        )
+        take_text(self.ctx().run(budget, || unsafe { isl_map_to_str(self.obj.keep()) })?)
     }
 }
 

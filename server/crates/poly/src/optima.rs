@@ -50,9 +50,8 @@ impl Set {
         let all = ctx.make(budget, || unsafe { f(self.obj.give()) })?;
         (0..self.space().dims)
             .map(|i| {
-                let one = ctx.make(budget, || unsafe {
-                    isl_pw_multi_aff_get_pw_aff(all.keep(), i as c_int)
-                })?;
+                let one =
+                    ctx.make(budget, || unsafe { isl_pw_multi_aff_get_pw_aff(all.keep(), i as c_int) })?;
                 Ok(Parametric::own(one, self.space().params))
             })
             .collect()
@@ -78,10 +77,7 @@ impl Set {
     ) -> Result<Option<Parametric>> {
         let (set, at) = self.measured(row, budget)?;
         // SAFETY: `f` takes the reference made here; the position lies within the tuple.
-        match self
-            .ctx()
-            .make(budget, || unsafe { f(set.obj.give(), at as c_int) })
-        {
+        match self.ctx().make(budget, || unsafe { f(set.obj.give(), at as c_int) }) {
             Ok(obj) => Ok(Some(Parametric::own(obj, self.space().params))),
             Err(Error::Unbounded) => Ok(None),
             Err(e) => Err(e),
@@ -132,9 +128,7 @@ impl Set {
             return Ok((self.clone(), dim));
         }
         if row.dims.iter().skip(n).any(|&c| c != 0) {
-            return Err(Error::Mismatch(
-                "a form names a dimension that the set does not have",
-            ));
+            return Err(Error::Mismatch("a form names a dimension that the set does not have"));
         }
         let new = self.insert_dims(n, 1, budget)?;
         let equal = row.clone().dim(n, -1);
@@ -181,9 +175,7 @@ impl Set {
     /// The lexicographically least tuple together with its parameters taken as leading dimensions; `None` if the set
     /// is empty. `Err(Unbounded)` if there is no least one.
     pub fn lexmin_point(&self, budget: &Budget) -> Result<Option<Point>> {
-        self.params_to_dims(budget)?
-            .lexmin(budget)?
-            .any_point(self.space().params, budget)
+        self.params_to_dims(budget)?.lexmin(budget)?.any_point(self.space().params, budget)
     }
 
     fn boxed(&self, low: c_int, high: c_int, budget: &Budget) -> Result<Set> {

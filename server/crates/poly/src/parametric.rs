@@ -52,13 +52,7 @@ impl Parametric {
         let obj = self.ctx().make(budget, || unsafe {
             isl_set_from_params(isl_set_params(isl_pw_aff_domain(self.obj.give())))
         })?;
-        Ok(Set::own(
-            obj,
-            Space {
-                params: self.params,
-                dims: 0,
-            },
-        ))
+        Ok(Set::own(obj, Space { params: self.params, dims: 0 }))
     }
 
     /// The same numbers in simpler words, given that the parameters are in `context` (a set without dimensions).
@@ -68,10 +62,7 @@ impl Parametric {
         let obj = self.ctx().make(budget, || unsafe {
             isl_pw_aff_coalesce(isl_pw_aff_gist_params(self.obj.give(), context.give()))
         })?;
-        Ok(Parametric {
-            obj,
-            params: self.params,
-        })
+        Ok(Parametric { obj, params: self.params })
     }
 
     /// The greater of the two where both are defined, the one that is defined elsewhere.
@@ -94,13 +85,8 @@ impl Parametric {
             return Err(Error::Mismatch("expressions over different parameters"));
         }
         // SAFETY: `f` takes the references made here.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
-        Ok(Parametric {
-            obj,
-            params: self.params,
-        })
+        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
+        Ok(Parametric { obj, params: self.params })
     }
 
     /// The cases, which do not overlap.
@@ -109,9 +95,8 @@ impl Parametric {
         let mut raw: Pieces = Vec::new();
         let user: *mut Pieces = &mut raw;
         // SAFETY: keeps the expression; `collect` gets the vector back, which lives longer than the call.
-        let done = ctx.run(budget, || unsafe {
-            isl_pw_aff_foreach_piece(self.obj.keep(), collect, user.cast())
-        });
+        let done =
+            ctx.run(budget, || unsafe { isl_pw_aff_foreach_piece(self.obj.keep(), collect, user.cast()) });
         // Owned before the outcome is looked at, so that nothing leaks.
         let mut owned = Vec::with_capacity(raw.len());
         for (set, aff) in raw {
@@ -121,10 +106,7 @@ impl Parametric {
             return Err(Error::Isl("the cases of an expression are missing".into()));
         }
         let mut pieces = Vec::with_capacity(owned.len());
-        let space = Space {
-            params: self.params,
-            dims: 0,
-        };
+        let space = Space { params: self.params, dims: 0 };
         for (set, aff) in owned {
             let (Some(set), Some(aff)) = (set, aff) else {
                 return Err(Error::Isl("a case of an expression is missing".into()));
@@ -177,9 +159,8 @@ impl Parametric {
         );
         // SAFETY (both): take the references made here and keep the build.
         let build = ctx.make(budget, || unsafe { isl_ast_build_from_context(context.give()) })?;
-        let expr = ctx.make(budget, || unsafe {
-            isl_ast_build_expr_from_pw_aff(build.keep(), simple.obj.give())
-        })?;
+        let expr =
+            ctx.make(budget, || unsafe { isl_ast_build_expr_from_pw_aff(build.keep(), simple.obj.give()) })?;
         read_expr(&expr, budget)
     }
 }
@@ -190,17 +171,11 @@ impl Set {
         let params = self.space().params;
         let ctx = self.obj.ctx();
         let context_obj = context.params_only(params, budget)?;
-        let simple = self
-            .gist(context, budget)?
-            .coalesce(budget)?
-            .params_only(params, budget)?;
+        let simple = self.gist(context, budget)?.coalesce(budget)?.params_only(params, budget)?;
         // SAFETY (both): take the references made here and keep the build.
-        let build = ctx.make(budget, || unsafe {
-            isl_ast_build_from_context(context_obj.give())
-        })?;
-        let expr = ctx.make(budget, || unsafe {
-            isl_ast_build_expr_from_set(build.keep(), simple.give())
-        })?;
+        let build = ctx.make(budget, || unsafe { isl_ast_build_from_context(context_obj.give()) })?;
+        let expr =
+            ctx.make(budget, || unsafe { isl_ast_build_expr_from_set(build.keep(), simple.give()) })?;
         read_expr(&expr, budget)
     }
 }

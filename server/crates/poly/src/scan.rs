@@ -99,12 +99,7 @@ pub fn scan(statements: &[Statement], context: &Set, shapes: &[Shape], budget: &
     let ctx = Ctx::here()?;
     let params = context.space().params;
     let times = check(statements, params, budget)?;
-    let schedule = union(
-        &ctx,
-        params,
-        statements.iter().map(|s| (s.id, None, s.schedule)),
-        budget,
-    )?;
+    let schedule = union(&ctx, params, statements.iter().map(|s| (s.id, None, s.schedule)), budget)?;
     let context = context.params_only(params, budget)?;
     let options = options(&ctx, params, times, shapes, budget)?;
     let names = (0..times).map(|i| ctx.name('i', i)).collect::<Result<Vec<_>>>()?;
@@ -118,20 +113,15 @@ pub fn scan(statements: &[Statement], context: &Set, shapes: &[Shape], budget: &
         isl_ast_build_set_options(build, options.give())
     })?;
     // SAFETY: keeps the build and takes the reference made here.
-    let node = ctx.make(budget, || unsafe {
-        isl_ast_build_node_from_schedule_map(build.keep(), schedule.give())
-    })?;
+    let node =
+        ctx.make(budget, || unsafe { isl_ast_build_node_from_schedule_map(build.keep(), schedule.give()) })?;
     read_node(&node, budget, 0)
 }
 
 /// isl takes tuples of one name and different lengths for different statements; refused here. Gives the number of
 /// schedule dimensions.
 fn check(statements: &[Statement], params: usize, budget: &Budget) -> Result<usize> {
-    let first = statements
-        .first()
-        .ok_or(Error::Mismatch("nothing to scan"))?
-        .schedule
-        .space();
+    let first = statements.first().ok_or(Error::Mismatch("nothing to scan"))?.schedule.space();
     let mut seen = std::collections::HashSet::new();
     for s in statements {
         let MapSpace { params: p, outs, .. } = s.schedule.space();
@@ -142,9 +132,7 @@ fn check(statements: &[Statement], params: usize, budget: &Budget) -> Result<usi
             return Err(Error::Mismatch("a statement with two schedules"));
         }
         if !s.schedule.is_single_valued(budget)? {
-            return Err(Error::Unsupported(
-                "a schedule that gives an instance several times",
-            ));
+            return Err(Error::Unsupported("a schedule that gives an instance several times"));
         }
     }
     Ok(first.outs)
@@ -170,16 +158,7 @@ fn options(
             Shape::Unroll => "unroll",
         };
         let which = Constraint::eq(Row::constant(-(d as i128)).dim(times, 1));
-        let map = Map::from_constraints(
-            MapSpace {
-                params,
-                ins: times,
-                outs: 1,
-            },
-            0,
-            &[which],
-            budget,
-        )?;
+        let map = Map::from_constraints(MapSpace { params, ins: times, outs: 1 }, 0, &[which], budget)?;
         let id = ctx.word(word)?;
         // SAFETY (both): take the references made here; each step takes what the one before gave.
         let one = ctx.make(budget, || unsafe {
@@ -207,13 +186,10 @@ fn read_node(node: &Obj<isl_ast_node>, budget: &Budget, depth: usize) -> Result<
     // SAFETY (all in this function): keep the node, which is of the kind that was just asked for; the results are
     // owned by `make`; positions lie within the list.
     let expr = |f: unsafe extern "C" fn(*mut isl_ast_node) -> *mut isl_ast_expr| {
-        ctx.make(budget, || unsafe { f(raw) })
-            .and_then(|e| read_expr(&e, budget))
+        ctx.make(budget, || unsafe { f(raw) }).and_then(|e| read_expr(&e, budget))
     };
     let child = |f: unsafe extern "C" fn(*mut isl_ast_node) -> *mut isl_ast_node| {
-        ctx.make(budget, || unsafe { f(raw) })
-            .and_then(|n| read_node(&n, budget, depth + 1))
-            .map(Box::new)
+        ctx.make(budget, || unsafe { f(raw) }).and_then(|n| read_node(&n, budget, depth + 1)).map(Box::new)
     };
     match unsafe { isl_ast_node_get_type(raw) } {
         NODE_FOR => {
@@ -222,35 +198,21 @@ fn read_node(node: &Obj<isl_ast_node>, budget: &Budget, depth: usize) -> Result<
             };
             let init = expr(isl_ast_node_for_get_init)?;
             if ctx.test(budget, || unsafe { isl_ast_node_for_is_degenerate(raw) })? {
-                return Ok(Ast::Let {
-                    iter,
-                    value: init,
-                    body: child(isl_ast_node_for_get_body)?,
-                });
+                return Ok(Ast::Let { iter, value: init, body: child(isl_ast_node_for_get_body)? });
             }
             let step = match expr(isl_ast_node_for_get_inc)? {
                 Expr::Int(n) if n > 0 => n,
                 _ => return Err(Error::Isl("a loop step that is not a positive number".into())),
             };
             let cond = expr(isl_ast_node_for_get_cond)?;
-            Ok(Ast::For {
-                iter,
-                init,
-                cond,
-                step,
-                body: child(isl_ast_node_for_get_body)?,
-            })
+            Ok(Ast::For { iter, init, cond, step, body: child(isl_ast_node_for_get_body)? })
         }
         NODE_IF => {
             let has_else = ctx.test(budget, || unsafe { isl_ast_node_if_has_else_node(raw) })?;
             Ok(Ast::If {
                 cond: expr(isl_ast_node_if_get_cond)?,
                 then: child(isl_ast_node_if_get_then_node)?,
-                otherwise: if has_else {
-                    Some(child(isl_ast_node_if_get_else_node)?)
-                } else {
-                    None
-                },
+                otherwise: if has_else { Some(child(isl_ast_node_if_get_else_node)?) } else { None },
             })
         }
         NODE_BLOCK => {
@@ -258,9 +220,8 @@ fn read_node(node: &Obj<isl_ast_node>, budget: &Budget, depth: usize) -> Result<
             let n = ctx.size(budget, || unsafe { isl_ast_node_list_size(list.keep()) })?;
             let mut all = Vec::with_capacity(n);
             for i in 0..n {
-                let one = ctx.make(budget, || unsafe {
-                    isl_ast_node_list_get_at(list.keep(), i as c_int)
-                })?;
+                let one =
+                    ctx.make(budget, || unsafe { isl_ast_node_list_get_at(list.keep(), i as c_int) })?;
                 all.push(read_node(&one, budget, depth + 1)?);
             }
             Ok(Ast::Block(all))
@@ -303,13 +264,7 @@ impl Ast {
             }
         };
         match self {
-            Ast::For {
-                iter,
-                init,
-                cond,
-                step,
-                body,
-            } => {
+            Ast::For { iter, init, cond, step, body } => {
                 let mut x = init.eval(params, iters)?;
                 loop {
                     *left = left.checked_sub(1)?;
@@ -328,11 +283,7 @@ impl Ast {
                 set(iters, *iter, x);
                 body.walk(params, iters, left, visit)
             }
-            Ast::If {
-                cond,
-                then,
-                otherwise,
-            } => match (cond.eval(params, iters)? != 0, otherwise) {
+            Ast::If { cond, then, otherwise } => match (cond.eval(params, iters)? != 0, otherwise) {
                 (true, _) => then.walk(params, iters, left, visit),
                 (false, Some(o)) => o.walk(params, iters, left, visit),
                 (false, None) => Some(true),
@@ -346,10 +297,7 @@ impl Ast {
                 Some(true)
             }
             Ast::User { statement, args } => {
-                let at = args
-                    .iter()
-                    .map(|a| a.eval(params, iters))
-                    .collect::<Option<Vec<_>>>()?;
+                let at = args.iter().map(|a| a.eval(params, iters)).collect::<Option<Vec<_>>>()?;
                 Some(visit(*statement, &at))
             }
         }

@@ -39,10 +39,7 @@ impl Set {
         let ctx = Ctx::here()?;
         let s = ctx.set_space(space.params, space.dims)?;
         // SAFETY: takes the reference made here.
-        Ok(Set::own(
-            ctx.make(budget, || unsafe { isl_set_universe(s.give()) })?,
-            space,
-        ))
+        Ok(Set::own(ctx.make(budget, || unsafe { isl_set_universe(s.give()) })?, space))
     }
 
     /// No tuple.
@@ -50,10 +47,7 @@ impl Set {
         let ctx = Ctx::here()?;
         let s = ctx.set_space(space.params, space.dims)?;
         // SAFETY: takes the reference made here.
-        Ok(Set::own(
-            ctx.make(budget, || unsafe { isl_set_empty(s.give()) })?,
-            space,
-        ))
+        Ok(Set::own(ctx.make(budget, || unsafe { isl_set_empty(s.give()) })?, space))
     }
 
     /// The tuples for which integers exist in the `exists` columns so that all constraints hold.
@@ -98,9 +92,8 @@ impl Set {
                     .numerator
                     .checked_sub(&Row::default().exist(k, div.denominator))
                     .ok_or_else(overflow)?;
-                let high = low
-                    .checked_scale(-1)
-                    .and_then(|r| r.checked_add(&Row::constant(div.denominator - 1)));
+                let high =
+                    low.checked_scale(-1).and_then(|r| r.checked_add(&Row::constant(div.denominator - 1)));
                 constraints.push(Constraint::ge(low));
                 constraints.push(Constraint::ge(high.ok_or_else(overflow)?));
             }
@@ -125,10 +118,7 @@ impl Set {
 
     pub(crate) fn unary(&self, budget: &Budget, f: Unary) -> Result<Set> {
         // SAFETY: `f` is one of isl's functions from set to set; it takes the reference made here.
-        Ok(Set::own(
-            self.ctx().make(budget, || unsafe { f(self.obj.give()) })?,
-            self.space,
-        ))
+        Ok(Set::own(self.ctx().make(budget, || unsafe { f(self.obj.give()) })?, self.space))
     }
 
     fn same_space(&self, other: &Set) -> Result<()> {
@@ -143,17 +133,14 @@ impl Set {
         self.same_space(other)?;
         // SAFETY: `f` is one of isl's functions from two sets to a set; it takes the references made here, which
         // belong to one context because both sets are of this thread.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
+        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
         Ok(Set::own(obj, self.space))
     }
 
     fn test(&self, other: &Set, budget: &Budget, f: Test) -> Result<bool> {
         self.same_space(other)?;
         // SAFETY: `f` is one of isl's tests of two sets; it keeps both.
-        self.ctx()
-            .test(budget, || unsafe { f(self.obj.keep(), other.obj.keep()) })
+        self.ctx().test(budget, || unsafe { f(self.obj.keep(), other.obj.keep()) })
     }
 
     // ---- algebra ----------------------------------------------------------------------------------------------
@@ -176,10 +163,7 @@ impl Set {
     }
     /// Tuples for which the constraints hold as well.
     pub fn constrain(&self, exists: usize, constraints: &[Constraint], budget: &Budget) -> Result<Set> {
-        self.intersect(
-            &Set::from_constraints(self.space, exists, constraints, budget)?,
-            budget,
-        )
+        self.intersect(&Set::from_constraints(self.space, exists, constraints, budget)?, budget)
     }
     /// The set at those parameter values only that are in `params` (a set without dimensions).
     pub fn intersect_params(&self, params: &Set, budget: &Budget) -> Result<Set> {
@@ -197,22 +181,17 @@ impl Set {
     fn with_params(&self, params: &Set, budget: &Budget, f: Binary) -> Result<Set> {
         let p = params.params_only(self.space.params, budget)?;
         // SAFETY: as in `binary`; the second set lives in the space of parameters.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { f(self.obj.give(), p.give()) })?;
+        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), p.give()) })?;
         Ok(Set::own(obj, self.space))
     }
 
     /// The set as isl wants it where a set of parameter values is meant.
     pub(crate) fn params_only(&self, params: usize, budget: &Budget) -> Result<Obj<isl_set>> {
         if self.space != (Space { params, dims: 0 }) {
-            return Err(Error::Mismatch(
-                "a set of parameter values without dimensions was expected",
-            ));
+            return Err(Error::Mismatch("a set of parameter values without dimensions was expected"));
         }
         // SAFETY: takes the reference made here.
-        self.ctx()
-            .make(budget, || unsafe { isl_set_params(self.obj.give()) })
+        self.ctx().make(budget, || unsafe { isl_set_params(self.obj.give()) })
     }
 
     /// Fewer disjuncts for the same tuples, where that is easy to see.
@@ -250,9 +229,7 @@ impl Set {
         f: unsafe extern "C" fn(*mut isl_set) -> *mut isl_basic_set,
     ) -> Result<Set> {
         // SAFETY: `f` takes the reference made here, and its result is taken by the conversion.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { isl_set_from_basic_set(f(self.obj.give())) })?;
+        let obj = self.ctx().make(budget, || unsafe { isl_set_from_basic_set(f(self.obj.give())) })?;
         Ok(Set::own(obj, self.space))
     }
 
@@ -261,8 +238,7 @@ impl Set {
     /// Whether the set is empty for every value of the parameters. Exact.
     pub fn is_empty(&self, budget: &Budget) -> Result<bool> {
         // SAFETY: keeps the set.
-        self.ctx()
-            .test(budget, || unsafe { isl_set_is_empty(self.obj.keep()) })
+        self.ctx().test(budget, || unsafe { isl_set_is_empty(self.obj.keep()) })
     }
     /// Whether every tuple of `self` is in `other`.
     pub fn is_subset(&self, other: &Set, budget: &Budget) -> Result<bool> {
@@ -279,14 +255,12 @@ impl Set {
     /// Whether the set is finite for every value of the parameters.
     pub fn is_bounded(&self, budget: &Budget) -> Result<bool> {
         // SAFETY: keeps the set.
-        self.ctx()
-            .test(budget, || unsafe { isl_set_is_bounded(self.obj.keep()) })
+        self.ctx().test(budget, || unsafe { isl_set_is_bounded(self.obj.keep()) })
     }
     /// How many disjuncts the set is made of.
     pub fn disjunct_count(&self, budget: &Budget) -> Result<usize> {
         // SAFETY: keeps the set.
-        self.ctx()
-            .size(budget, || unsafe { isl_set_n_basic_set(self.obj.keep()) })
+        self.ctx().size(budget, || unsafe { isl_set_n_basic_set(self.obj.keep()) })
     }
     /// Whether the point is in the set.
     pub fn contains(&self, point: &Point, budget: &Budget) -> Result<bool> {
@@ -318,16 +292,9 @@ impl Set {
         self.check_dims(&dims)?;
         let (first, n) = (dims.start as c_uint, dims.len() as c_uint);
         // SAFETY: takes the reference made here; the range was checked.
-        let obj = self.ctx().make(budget, || unsafe {
-            isl_set_project_out(self.obj.give(), DIM_SET, first, n)
-        })?;
-        Ok(Set::own(
-            obj,
-            Space {
-                dims: self.space.dims - dims.len(),
-                ..self.space
-            },
-        ))
+        let obj =
+            self.ctx().make(budget, || unsafe { isl_set_project_out(self.obj.give(), DIM_SET, first, n) })?;
+        Ok(Set::own(obj, Space { dims: self.space.dims - dims.len(), ..self.space }))
     }
 
     /// The parameter values for which the set is not empty, as a set without dimensions.
@@ -345,13 +312,7 @@ impl Set {
         let obj = self.ctx().make(budget, || unsafe {
             isl_set_insert_dims(self.obj.give(), DIM_SET, at as c_uint, n as c_uint)
         })?;
-        Ok(Set::own(
-            obj,
-            Space {
-                dims: self.space.dims + n,
-                ..self.space
-            },
-        ))
+        Ok(Set::own(obj, Space { dims: self.space.dims + n, ..self.space }))
     }
 
     /// Tuples `(a, b)` with `a` in `self` and `b` in `other`.
@@ -360,33 +321,20 @@ impl Set {
             return Err(Error::Mismatch("sets over different parameters"));
         }
         // SAFETY: takes the references made here.
-        let obj = self.ctx().make(budget, || unsafe {
-            isl_set_flat_product(self.obj.give(), other.obj.give())
-        })?;
-        Ok(Set::own(
-            obj,
-            Space {
-                dims: self.space.dims + other.space.dims,
-                ..self.space
-            },
-        ))
+        let obj =
+            self.ctx().make(budget, || unsafe { isl_set_flat_product(self.obj.give(), other.obj.give()) })?;
+        Ok(Set::own(obj, Space { dims: self.space.dims + other.space.dims, ..self.space }))
     }
 
     /// The first `n` dimensions become parameters, after the present ones.
     pub fn dims_to_params(&self, n: usize, budget: &Budget) -> Result<Set> {
         self.check_dims(&(0..n))?;
-        let space = Space {
-            params: self.space.params + n,
-            dims: self.space.dims - n,
-        };
+        let space = Space { params: self.space.params + n, dims: self.space.dims - n };
         let (at, n) = (self.space.params as c_uint, n as c_uint);
         let s = self.ctx().set_space(space.params, space.dims)?;
         // SAFETY: takes the reference and the space; the moved dimensions get their names from that space.
         let obj = self.ctx().make(budget, || unsafe {
-            isl_set_reset_space(
-                isl_set_move_dims(self.obj.give(), DIM_PARAM, at, DIM_SET, 0, n),
-                s.give(),
-            )
+            isl_set_reset_space(isl_set_move_dims(self.obj.give(), DIM_PARAM, at, DIM_SET, 0, n), s.give())
         })?;
         Ok(Set::own(obj, space))
     }
@@ -394,10 +342,7 @@ impl Set {
     /// All parameters become dimensions, before the present ones.
     pub fn params_to_dims(&self, budget: &Budget) -> Result<Set> {
         let n = self.space.params;
-        let space = Space {
-            params: 0,
-            dims: n + self.space.dims,
-        };
+        let space = Space { params: 0, dims: n + self.space.dims };
         let s = self.ctx().set_space(0, space.dims)?;
         // SAFETY: takes the reference and the space.
         let obj = self.ctx().make(budget, || unsafe {
@@ -437,11 +382,7 @@ impl Set {
     /// The set as plain data: it is the union of these. Every existential variable comes back as a division.
     pub fn disjuncts(&self, budget: &Budget) -> Result<Vec<Disjunct>> {
         let known = self.unary(budget, isl_set_compute_divs)?;
-        known
-            .basic_sets(budget)?
-            .iter()
-            .map(|b| read_disjunct(b, self.space, budget))
-            .collect()
+        known.basic_sets(budget)?.iter().map(|b| read_disjunct(b, self.space, budget)).collect()
     }
 
     pub(crate) fn basic_sets(&self, budget: &Budget) -> Result<Vec<Obj<isl_basic_set>>> {
@@ -450,20 +391,14 @@ impl Set {
         let list = ctx.make(budget, || unsafe { isl_set_get_basic_set_list(self.obj.keep()) })?;
         let n = ctx.size(budget, || unsafe { isl_basic_set_list_size(list.keep()) })?;
         (0..n)
-            .map(|i| {
-                ctx.make(budget, || unsafe {
-                    isl_basic_set_list_get_at(list.keep(), i as c_int)
-                })
-            })
+            .map(|i| ctx.make(budget, || unsafe { isl_basic_set_list_get_at(list.keep(), i as c_int) }))
             .collect()
     }
 
     /// isl's own notation, for tests and logs; parameters are called `p0`, `p1`, ….
     pub fn notation(&self, budget: &Budget) -> Result<String> {
         // SAFETY: keeps the set; the text is ours and freed by `take_text`.
-        let text = self
-            .ctx()
-            .run(budget, || unsafe { isl_set_to_str(self.obj.keep()) })?;
+        let text = self.ctx().run(budget, || unsafe { isl_set_to_str(self.obj.keep()) })?;
         take_text(text)
     }
 }

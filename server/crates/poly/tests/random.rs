@@ -23,31 +23,18 @@ fn row() -> impl Strategy<Value = Row> {
 
 fn system() -> impl Strategy<Value = Vec<Constraint>> {
     let kind = prop_oneof![1 => Just(Kind::Eq), 4 => Just(Kind::Ge)];
-    prop::collection::vec(
-        (kind, row()).prop_map(|(kind, row)| Constraint { kind, row }),
-        1..5,
-    )
+    prop::collection::vec((kind, row()).prop_map(|(kind, row)| Constraint { kind, row }), 1..5)
 }
 
 fn boxed() -> Vec<Constraint> {
     let ends = |r: Row| {
         let high = r.checked_scale(-1).unwrap();
-        [
-            Constraint::ge(Row { constant: -LOW, ..r }),
-            Constraint::ge(Row {
-                constant: HIGH,
-                ..high
-            }),
-        ]
+        [Constraint::ge(Row { constant: -LOW, ..r }), Constraint::ge(Row { constant: HIGH, ..high })]
     };
-    [
-        Row::default().param(0, 1),
-        Row::default().dim(0, 1),
-        Row::default().dim(1, 1),
-    ]
-    .into_iter()
-    .flat_map(ends)
-    .collect()
+    [Row::default().param(0, 1), Row::default().dim(0, 1), Row::default().dim(1, 1)]
+        .into_iter()
+        .flat_map(ends)
+        .collect()
 }
 
 /// Existentials range widely enough: with coefficients of at most 4 and values of at most 5 a solution, if there is

@@ -58,19 +58,11 @@ impl Text {
         };
         let edit = edit.filter(|e| !(e.span.is_empty() && e.text.is_empty()));
         let Some(edit) = edit else {
-            return Ok(Applied {
-                text: self.clone(),
-                edit: None,
-                points: None,
-            });
+            return Ok(Applied { text: self.clone(), edit: None, points: None });
         };
         let points = self.edit_points(&edit);
         let set = EditSet::one(edit.clone());
-        Ok(Applied {
-            text: set.apply(self)?,
-            edit: Some(edit),
-            points: Some(points),
-        })
+        Ok(Applied { text: set.apply(self)?, edit: Some(edit), points: Some(points) })
     }
 
     /// The one edit that makes this text `new`: everything between what both begin and what both end with. `None`
@@ -129,20 +121,14 @@ impl Text {
         // no lone `\r`: rows are lines, and the rope knows them
         let row = self.line_of(byte as u32);
         let start = self.line_span_with_terminator(row).map_or(0, |s| s.start);
-        Point {
-            row,
-            column: byte as u32 - start,
-        }
+        Point { row, column: byte as u32 - start }
     }
 }
 
 /// The place after `text` that begins at `from`.
 fn advance(from: Point, text: &str) -> Point {
     match text.rfind('\n') {
-        None => Point {
-            column: from.column.saturating_add(text.len() as u32),
-            ..from
-        },
+        None => Point { column: from.column.saturating_add(text.len() as u32), ..from },
         Some(last) => Point {
             row: from.row + text.bytes().filter(|b| *b == b'\n').count() as u32,
             column: (text.len() - last - 1) as u32,
@@ -151,8 +137,5 @@ fn advance(from: Point, text: &str) -> Point {
 }
 
 fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|i| text.is_char_boundary(*i))
-        .unwrap_or(0)
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }

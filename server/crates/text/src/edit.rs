@@ -19,20 +19,11 @@ pub struct Edit {
 impl Edit {
     /// Replaces `span` by `text`.
     pub fn replace(span: Span, text: impl Into<String>) -> Edit {
-        Edit {
-            span,
-            text: text.into(),
-        }
+        Edit { span, text: text.into() }
     }
     /// Inserts `text` before the byte `offset`.
     pub fn insert(offset: u32, text: impl Into<String>) -> Edit {
-        Edit::replace(
-            Span {
-                start: offset,
-                end: offset,
-            },
-            text,
-        )
+        Edit::replace(Span { start: offset, end: offset }, text)
     }
     /// Removes `span`.
     pub fn delete(span: Span) -> Edit {
@@ -120,10 +111,7 @@ impl EditSet {
         numbered.sort_by_key(|(_, e)| (e.span.start, !e.span.is_empty()));
         for (_, edit) in &numbered {
             if edit.span.start > edit.span.end {
-                return Err(EditError::OutOfRange {
-                    span: edit.span,
-                    len: edit.span.start,
-                });
+                return Err(EditError::OutOfRange { span: edit.span, len: edit.span.start });
             }
         }
         for (a, b) in numbered.iter().zip(numbered.iter().skip(1)) {
@@ -136,17 +124,13 @@ impl EditSet {
                 });
             }
         }
-        Ok(EditSet {
-            edits: numbered.into_iter().map(|(_, e)| e).collect(),
-        })
+        Ok(EditSet { edits: numbered.into_iter().map(|(_, e)| e).collect() })
     }
 
     /// A set of one edit.
     pub fn one(edit: Edit) -> EditSet {
         let span = Span::new(edit.span.start as usize, edit.span.end as usize);
-        EditSet {
-            edits: vec![Edit { span, ..edit }],
-        }
+        EditSet { edits: vec![Edit { span, ..edit }] }
     }
 
     /// The edits in order.
@@ -214,11 +198,7 @@ impl EditSet {
                 shift += grown - span.len() as i64;
             } else if span.start < offset {
                 let start = i64::from(span.start) + shift;
-                return to_offset(if side == Side::Before {
-                    start
-                } else {
-                    start + grown
-                });
+                return to_offset(if side == Side::Before { start } else { start + grown });
             } else {
                 break;
             }
@@ -229,20 +209,10 @@ impl EditSet {
     /// Where a span of the old text is in the new one. What is inserted at the span's ends stays outside; a span of
     /// which nothing is left becomes what replaced it.
     pub fn map_span(&self, span: Span) -> MappedSpan {
-        let changed = self
-            .edits
-            .iter()
-            .any(|e| e.span.start < span.end && span.start < e.span.end);
+        let changed = self.edits.iter().any(|e| e.span.start < span.end && span.start < e.span.end);
         let end = self.map_offset(span.end, Side::Before);
-        let start = if span.is_empty() {
-            end
-        } else {
-            self.map_offset(span.start, Side::After)
-        };
-        MappedSpan {
-            span: Span::new(start as usize, end as usize),
-            changed,
-        }
+        let start = if span.is_empty() { end } else { self.map_offset(span.start, Side::After) };
+        MappedSpan { span: Span::new(start as usize, end as usize), changed }
     }
 
     /// The edits in an editor's positions, to be applied at once to `text`. An edit that begins or ends between `\r`
@@ -251,10 +221,7 @@ impl EditSet {
         let mut wide: Vec<Edit> = Vec::with_capacity(self.edits.len());
         for edit in &self.edits {
             check_fits(edit.span, text)?;
-            let Edit {
-                mut span,
-                text: mut new,
-            } = edit.clone();
+            let Edit { mut span, text: mut new } = edit.clone();
             if text.is_inside_crlf(span.end as usize) {
                 span.end += 1;
                 new.push('\n');
@@ -272,17 +239,11 @@ impl EditSet {
                 }
                 _ => {
                     span.start -= 1;
-                    wide.push(Edit {
-                        span,
-                        text: format!("\r{new}"),
-                    });
+                    wide.push(Edit { span, text: format!("\r{new}") });
                 }
             }
         }
-        let positions = |e: Edit| LspEdit {
-            range: text.range_of(e.span, encoding),
-            text: e.text,
-        };
+        let positions = |e: Edit| LspEdit { range: text.range_of(e.span, encoding), text: e.text };
         Ok(wide.into_iter().map(positions).collect())
     }
 }
@@ -306,17 +267,11 @@ impl Pieces {
         let mut pieces = VecDeque::new();
         let mut old = 0;
         for edit in &edits.edits {
-            pieces.push_back(Piece::Old(Span {
-                start: old,
-                end: edit.span.start,
-            }));
+            pieces.push_back(Piece::Old(Span { start: old, end: edit.span.start }));
             pieces.push_back(Piece::New(edit.text.clone()));
             old = edit.span.end;
         }
-        pieces.push_back(Piece::Old(Span {
-            start: old,
-            end: u32::MAX,
-        }));
+        pieces.push_back(Piece::Old(Span { start: old, end: u32::MAX }));
         Pieces { pieces, taken: 0 }
     }
 
@@ -325,19 +280,13 @@ impl Pieces {
         let mut left = count as usize;
         while left > 0 {
             let Some(piece) = self.pieces.pop_front() else {
-                return Err(EditError::OutOfRange {
-                    span: Span::new(0, count as usize),
-                    len: self.taken,
-                });
+                return Err(EditError::OutOfRange { span: Span::new(0, count as usize), len: self.taken });
             };
             let (head, tail) = match piece {
                 Piece::Old(span) if span.len() > left => {
                     let cut = span.start + left as u32;
                     (
-                        Piece::Old(Span {
-                            start: span.start,
-                            end: cut,
-                        }),
+                        Piece::Old(Span { start: span.start, end: cut }),
                         Some(Piece::Old(Span { start: cut, ..span })),
                     )
                 }
@@ -382,13 +331,7 @@ fn from_pieces(pieces: impl Iterator<Item = Piece>) -> EditSet {
             Piece::Old(span) if span.is_empty() && span.end != u32::MAX => {}
             Piece::Old(span) => {
                 if span.start > old || !new.is_empty() {
-                    edits.push(Edit::replace(
-                        Span {
-                            start: old,
-                            end: span.start,
-                        },
-                        std::mem::take(&mut new),
-                    ));
+                    edits.push(Edit::replace(Span { start: old, end: span.start }, std::mem::take(&mut new)));
                 }
                 old = span.end;
             }
@@ -399,10 +342,7 @@ fn from_pieces(pieces: impl Iterator<Item = Piece>) -> EditSet {
 
 fn check_fits(span: Span, text: &Text) -> Result<(), EditError> {
     if span.start > span.end || span.end > text.len() {
-        return Err(EditError::OutOfRange {
-            span,
-            len: text.len(),
-        });
+        return Err(EditError::OutOfRange { span, len: text.len() });
     }
     for end in [span.start, span.end] {
         let character = text.floor_char_boundary(end);

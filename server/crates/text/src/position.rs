@@ -21,11 +21,8 @@ pub enum PositionEncoding {
 
 impl PositionEncoding {
     /// All of them, in the order in which a server should prefer them.
-    pub const ALL: [PositionEncoding; 3] = [
-        PositionEncoding::Utf8,
-        PositionEncoding::Utf32,
-        PositionEncoding::Utf16,
-    ];
+    pub const ALL: [PositionEncoding; 3] =
+        [PositionEncoding::Utf8, PositionEncoding::Utf32, PositionEncoding::Utf16];
 
     /// The name LSP uses (`PositionEncodingKind`).
     pub fn name(self) -> &'static str {
@@ -90,11 +87,7 @@ impl Text {
         let Some(line) = self.line_span(position.line) else {
             return self.len();
         };
-        let (start, end, character) = (
-            line.start as usize,
-            line.end as usize,
-            position.character as usize,
-        );
+        let (start, end, character) = (line.start as usize, line.end as usize, position.character as usize);
         let rope = self.rope();
         let offset = match encoding {
             PositionEncoding::Utf8 => self.floor_char(start.saturating_add(character).min(end)),
@@ -104,10 +97,7 @@ impl Text {
                 rope.char_to_byte(rope.utf16_cu_to_char(at))
             }
             PositionEncoding::Utf32 => {
-                let at = rope
-                    .byte_to_char(start)
-                    .saturating_add(character)
-                    .min(rope.byte_to_char(end));
+                let at = rope.byte_to_char(start).saturating_add(character).min(rope.byte_to_char(end));
                 rope.char_to_byte(at)
             }
         };
@@ -132,22 +122,13 @@ impl Text {
             }
             PositionEncoding::Utf32 => rope.byte_to_char(byte) - rope.byte_to_char(start),
         };
-        Position {
-            line,
-            character: character as u32,
-        }
+        Position { line, character: character as u32 }
     }
 
     /// The span between two positions; a reversed pair is put in order.
     pub fn span_of(&self, range: PositionRange, encoding: PositionEncoding) -> Span {
-        let (a, b) = (
-            self.offset_of(range.start, encoding),
-            self.offset_of(range.end, encoding),
-        );
-        Span {
-            start: a.min(b),
-            end: a.max(b),
-        }
+        let (a, b) = (self.offset_of(range.start, encoding), self.offset_of(range.end, encoding));
+        Span { start: a.min(b), end: a.max(b) }
     }
 
     /// The positions of a span's ends.

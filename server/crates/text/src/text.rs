@@ -64,20 +64,12 @@ impl Text {
     /// The text `text`, refused above `limit` bytes; texts made from it by edits keep the limit.
     pub fn with_limit(text: &str, limit: u32) -> Result<Text, TextError> {
         check_size(text.len() as u64, limit)?;
-        Ok(Text {
-            rope: Rope::from_str(text),
-            limit,
-            lone_cr_possible: has_lone_cr(text),
-        })
+        Ok(Text { rope: Rope::from_str(text), limit, lone_cr_possible: has_lone_cr(text) })
     }
 
     /// The text without a character.
     pub fn empty() -> Text {
-        Text {
-            rope: Rope::new(),
-            limit: MAX_BYTES,
-            lone_cr_possible: false,
-        }
+        Text { rope: Rope::new(), limit: MAX_BYTES, lone_cr_possible: false }
     }
 
     /// Length in bytes.
@@ -97,10 +89,7 @@ impl Text {
 
     /// The span of the whole text.
     pub fn span(&self) -> Span {
-        Span {
-            start: 0,
-            end: self.len(),
-        }
+        Span { start: 0, end: self.len() }
     }
 
     /// Number of lines; a text that ends with a line terminator has an empty last line, so it is at least 1.
@@ -130,10 +119,7 @@ impl Text {
         } else if is(end, b'\r') {
             end -= 1;
         }
-        Some(Span {
-            start: full.start,
-            end: end as u32,
-        })
+        Some(Span { start: full.start, end: end as u32 })
     }
 
     /// The span of a line with its terminator; `None` if there is no such line.
@@ -143,16 +129,12 @@ impl Text {
             return None;
         }
         let (start, end) = (self.rope.line_to_byte(line), self.rope.line_to_byte(line + 1));
-        Some(Span {
-            start: start as u32,
-            end: end as u32,
-        })
+        Some(Span { start: start as u32, end: end as u32 })
     }
 
     /// A line's text without its terminator; empty if there is no such line.
     pub fn line(&self, line: u32) -> Cow<'_, str> {
-        self.line_span(line)
-            .map_or(Cow::Borrowed(""), |span| self.slice(span))
+        self.line_span(line).map_or(Cow::Borrowed(""), |span| self.slice(span))
     }
 
     /// The blanks and tabs a line begins with; empty if there is no such line.
@@ -161,10 +143,7 @@ impl Text {
             return String::new();
         };
         let chunks = self.chunks_in(span);
-        chunks
-            .flat_map(str::chars)
-            .take_while(|c| matches!(c, ' ' | '\t'))
-            .collect()
+        chunks.flat_map(str::chars).take_while(|c| matches!(c, ' ' | '\t')).collect()
     }
 
     /// How most lines end; [`LineEnding::Lf`] where none ends. Reads the whole text.
@@ -258,10 +237,7 @@ impl Text {
     }
 
     pub(crate) fn clamp(&self, span: Span) -> Span {
-        Span::new(
-            self.floor_char(span.start as usize),
-            self.floor_char(span.end as usize),
-        )
+        Span::new(self.floor_char(span.start as usize), self.floor_char(span.end as usize))
     }
 
     /// Replaces `span`, whose ends are characters' starts inside the text, in this value.
@@ -271,10 +247,8 @@ impl Text {
         // conservative: a `\r` before the edit may lose its `\n`, and one inserted may stand alone
         let cr_before = span.start > 0 && self.rope.byte(span.start as usize - 1) == b'\r';
         self.lone_cr_possible |= cr_before || has_lone_cr(new);
-        let (start, end) = (
-            self.rope.byte_to_char(span.start as usize),
-            self.rope.byte_to_char(span.end as usize),
-        );
+        let (start, end) =
+            (self.rope.byte_to_char(span.start as usize), self.rope.byte_to_char(span.end as usize));
         if start < end {
             self.rope.remove(start..end);
         }
@@ -295,10 +269,7 @@ fn check_size(bytes: u64, limit: u32) -> Result<(), TextError> {
 /// Whether some `\r` has no `\n` behind it.
 fn has_lone_cr(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes
-        .iter()
-        .enumerate()
-        .any(|(i, b)| *b == b'\r' && bytes.get(i + 1) != Some(&b'\n'))
+    bytes.iter().enumerate().any(|(i, b)| *b == b'\r' && bytes.get(i + 1) != Some(&b'\n'))
 }
 
 impl Default for Text {

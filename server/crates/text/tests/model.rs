@@ -52,10 +52,7 @@ fn model_position(s: &str, mut offset: usize, enc: Enc) -> Position {
 fn model_point(s: &str, offset: usize) -> Point {
     let before = &s[..offset];
     let row = before.matches('\n').count() as u32;
-    Point {
-        row,
-        column: (offset - before.rfind('\n').map_or(0, |i| i + 1)) as u32,
-    }
+    Point { row, column: (offset - before.rfind('\n').map_or(0, |i| i + 1)) as u32 }
 }
 
 fn piece() -> impl Strategy<Value = String> {
@@ -77,18 +74,12 @@ fn encoding() -> impl Strategy<Value = Enc> {
 }
 
 fn position() -> impl Strategy<Value = Position> {
-    (
-        prop_oneof![0..6u32, 0..400u32, Just(u32::MAX)],
-        prop_oneof![0..9u32, Just(u32::MAX)],
-    )
+    (prop_oneof![0..6u32, 0..400u32, Just(u32::MAX)], prop_oneof![0..9u32, Just(u32::MAX)])
         .prop_map(|(l, c)| Position::new(l, c))
 }
 
 fn floor(s: &str, at: usize) -> usize {
-    (0..=at.min(s.len()))
-        .rev()
-        .find(|i| s.is_char_boundary(*i))
-        .unwrap_or(0)
+    (0..=at.min(s.len())).rev().find(|i| s.is_char_boundary(*i)).unwrap_or(0)
 }
 
 /// A set of edits of `s` out of random numbers.
@@ -99,10 +90,7 @@ fn edits_of(s: &str, seeds: &[(usize, usize, String)]) -> EditSet {
         .collect();
     cuts.sort_unstable();
     let spans = cuts.chunks(2).map(|c| Span::new(c[0], c[1]));
-    let edits: Vec<Edit> = spans
-        .zip(seeds)
-        .map(|(span, seed)| Edit::replace(span, seed.2.clone()))
-        .collect();
+    let edits: Vec<Edit> = spans.zip(seeds).map(|(span, seed)| Edit::replace(span, seed.2.clone())).collect();
     EditSet::new(edits).expect("sorted spans do not overlap")
 }
 
