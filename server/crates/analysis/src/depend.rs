@@ -2,11 +2,11 @@
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use term::SymbolId;
 
 use crate::nest::{Access, Model};
 use crate::value::{Constraint, Poly, Var, VarKind};
-use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind, Param, Witness};
+use crate::witness::{describe, witness};
+use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind};
 
 /// What two accesses of one object are to each other, across iterations of the root.
 #[derive(Debug)]
@@ -246,11 +246,11 @@ fn add_exist(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
 }
 
 /// The pairs of instances (source before sink in the root's iterations) that share a cell.
-struct Pairs {
-    set: poly::Set,
-    params: Vec<Var>,
-    source_loops: Vec<usize>,
-    sink_loops: Vec<usize>,
+pub(crate) struct Pairs {
+    pub set: poly::Set,
+    pub params: Vec<Var>,
+    pub source_loops: Vec<usize>,
+    pub sink_loops: Vec<usize>,
 }
 
 fn pairs(
@@ -481,145 +481,4 @@ fn with_fixed_factors(
 /// The object an access belongs to.
 pub(crate) fn object(a: &Access) -> Object {
     Object { symbol: a.base, fields: a.fields.iter().map(|f| f.1.clone()).collect() }
-}
-
-fn witness(
-    model: &Model<'_>,
-    source: &Access,
-    pairs: &Pairs,
-    point: &poly::Point,
-    fixed: &FxHashMap<Var, i128>,
-) -> Option<Witness> {
-    fn value_at(at: &At<'_>, p: &Poly, sink: bool) -> Option<i128> {
-        let At { model, pairs, point, fixed } = *at;
-        let n = pairs.source_loops.len();
-        let mut sum = p.constant_part();
-        for (m, c) in p.terms() {
-            let mut product = c;
-            for v in m {
-                let x = match &model.vars[*v as usize] {
-                    VarKind::Param(_) => match fixed.get(v) {
-                        Some(k) => *k,
-                        None => *point.params.get(pairs.params.iter().position(|q| q == v)?)?,
-                    },
-                    VarKind::Product(fs) => {
-                        fs.iter().map(|f| fixed.get(f).copied()).try_fold(1i128, |a, k| a.checked_mul(k?))?
-                    }
-                    VarKind::Iter(l) => {
-                        let (loops, base) =
-                            if sink { (&pairs.sink_loops, n) } else { (&pairs.source_loops, 0) };
-                        *point.dims.get(base + loops.iter().position(|x| x == l)?)?
-                    }
-                    VarKind::Quotient => {
-                        let (numerator, k) = model.numerators.get(v)?;
-                        value_at(at, numerator, sink)?.div_euclid(*k)
-                    }
-                    VarKind::Fresh => return None,
-                };
-                product = product.checked_mul(x)?;
-            }
-            if !m.is_empty() {
-                sum = sum.checked_add(product)?;
-            }
-        }
-        Some(sum)
-    }
-    #[derive(Clone, Copy)]
-    struct At<'x> {
-        model: &'x Model<'x>,
-        pairs: &'x Pairs,
-        point: &'x poly::Point,
-        fixed: &'x FxHashMap<Var, i128>,
-    }
-    let at = At { model, pairs, point, fixed };
-    let value_at = |p: &Poly, sink: bool| value_at(&at, p, sink);
-    let indices = |loops: &[usize], sink: bool| -> Option<Vec<(SymbolId, i128)>> {
-        let mut out = Vec::new();
-        for &l in loops {
-            if let Some((s, p)) = &model.loops[l].index {
-                out.push((*s, value_at(p, sink)?));
-            }
-        }
-        Some(out)
-    };
-    let iteration = model.loops[0].iteration.as_ref();
-    let mut params: Vec<(Param, i128)> = Vec::new();
-    for (v, x) in pairs.params.iter().zip(&point.params) {
-        if let VarKind::Param(p) = &model.vars[*v as usize] {
-            params.push((*p, *x));
-        }
-    }
-    for (v, x) in fixed {
-        if let VarKind::Param(p) = &model.vars[*v as usize] {
-            params.push((*p, *x));
-        }
-    }
-    params.sort_unstable();
-    let cell: Option<Vec<i128>> =
-        source.subs.iter().map(|s| s.value.as_ref().and_then(|p| value_at(p, false))).collect();
-    Some(Witness {
-        params,
-        source: indices(&pairs.source_loops, false)?,
-        sink: indices(&pairs.sink_loops, true)?,
-        source_iteration: value_at(iteration?, false)?,
-        sink_iteration: value_at(iteration?, true)?,
-        cell: cell.unwrap_or_default(),
-    })
-}
-
-/// Fills directions and distances: starts with everything possible and removes what the set excludes.
-fn describe(
-    pairs: &Pairs,
-    common: &[usize],
-    point: &poly::Point,
-    detail: bool,
-    dependence: &mut Dependence,
-    budget: &Budget,
-) {
-    let n = pairs.source_loops.len();
-    for level in 0..common.len() {
-        let delta = |k: i128, sign: i128| poly::Row::constant(k).dim(n + level, sign).dim(level, -sign);
-        let excludes = |row: poly::Row| {
-            pairs
-                .set
-                .constrain(0, &[poly::Constraint::ge(row)], budget)
-                .and_then(|s| s.is_empty(budget))
-                .unwrap_or(false)
-        };
-        let (Some(s), Some(t)) = (point.dims.get(level), point.dims.get(n + level)) else {
-            return;
-        };
-        let d = t - s;
-        if !detail && level > 0 {
-            return;
-        }
-        // No other distance than the witness's?
-        if excludes(delta(-d - 1, 1)) && excludes(delta(d - 1, -1)) {
-            dependence.distance[level] = Some(d);
-            dependence.direction[level] = match d.signum() {
-                1 => Direction::LT,
-                0 => Direction::EQ,
-                _ => Direction::GT,
-            };
-            continue;
-        }
-        if level == 0 {
-            continue;
-        }
-        let mut dir = Direction::ANY;
-        if excludes(delta(-1, 1)) {
-            dir.lt = false;
-        }
-        if excludes(delta(-1, -1)) {
-            dir.gt = false;
-        }
-        let equal = pairs
-            .set
-            .constrain(0, &[poly::Constraint::eq(delta(0, 1))], budget)
-            .and_then(|s| s.is_empty(budget));
-        if equal == Ok(true) {
-            dir.eq = false;
-        }
-        dependence.direction[level] = dir;
-    }
 }

@@ -8,6 +8,7 @@ mod alias;
 mod control;
 mod depend;
 mod effects;
+mod extent;
 mod facts;
 mod liveness;
 mod loops;
@@ -15,7 +16,9 @@ mod nest;
 mod offload;
 mod prove;
 mod reductions;
+mod scalars;
 mod value;
+mod witness;
 
 use base::Budget;
 use term::Body;

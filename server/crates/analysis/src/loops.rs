@@ -8,13 +8,13 @@ use crate::alias::{aliasing, Aliasing};
 use crate::control::control;
 use crate::depend::{self, Outcome};
 use crate::effects::Effects;
-use crate::liveness::{early_exit, exposed_reads, Liveness};
+use crate::liveness::{early_exit, Liveness};
 use crate::nest::{Access, Model, Need, Obligation};
-use crate::reductions::{updates, Update};
+use crate::scalars::Scalars;
 use crate::value::{Poly, Var, VarKind};
 use crate::{
-    Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, Induction, LoopFacts, LoopId,
-    MarkFacts, MetBy, Object, Obstacle, ObstacleKind, Pred, Private, Reduction, ReductionOp, Verdict,
+    Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId, MarkFacts,
+    MetBy, Object, Obstacle, ObstacleKind, Pred, ReductionOp, Verdict,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -226,147 +226,6 @@ fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
 fn is_clause(body: &Body, root: TermId, x: TermId) -> bool {
     body.walk(root).any(|m| matches!(body.op(m), Op::Mark(_)) && body.args(m).contains(&x))
 }
-
-// ---- scalars
-
-pub(crate) struct Scalars {
-    index: SymbolId,
-    privates: Vec<Private>,
-    inductions: Vec<Induction>,
-    reductions: Vec<Reduction>,
-    /// Terms that belong to the reduction of that number.
-    groups: FxHashMap<TermId, usize>,
-    aside: FxHashSet<SymbolId>,
-    /// Objects that each iteration has for itself.
-    own: FxHashSet<SymbolId>,
-}
-
-impl Scalars {
-    pub(crate) fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
-        let body = cx.body;
-        let root = model.root;
-        let args = body.args(root);
-        let (cond, step, inner) = (args[1], args[2], args[3]);
-        let mut written: Vec<SymbolId> = cx.effects.writes_in(root).iter().copied().collect();
-        written.sort_unstable();
-        let exposed = [vec![inner], vec![cond], vec![step]]
-            .iter()
-            .map(|parts| exposed_reads(body, parts))
-            .collect::<Option<Vec<_>>>();
-        let exposed: Option<FxHashSet<SymbolId>> = exposed.map(|v| v.into_iter().flatten().collect());
-        let mut s = Scalars {
-            index: control.index,
-            privates: Vec::new(),
-            inductions: Vec::new(),
-            reductions: Vec::new(),
-            groups: FxHashMap::default(),
-            aside: FxHashSet::default(),
-            own: FxHashSet::default(),
-        };
-        s.aside.insert(control.index);
-        s.own = model.own_objects();
-        for &(symbol, k, update) in &model.inductions {
-            s.inductions.push(Induction { symbol, step: k, update });
-            s.aside.insert(symbol);
-        }
-        for &symbol in &written {
-            let v = &body.symbols[symbol];
-            let scalar = matches!(
-                body.types.kind(v.ty),
-                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
-            );
-            if model.declared_inside(symbol) {
-                s.privates.push(Private { symbol, declared_inside: true });
-                continue;
-            }
-            if s.aside.contains(&symbol) || !scalar || !v.is_own_scalar() {
-                continue;
-            }
-            let comes_in = exposed.as_ref().is_none_or(|e| e.contains(&symbol));
-            if !comes_in && !cx.liveness.is_live_after(root, symbol) {
-                s.privates.push(Private { symbol, declared_inside: false });
-                s.aside.insert(symbol);
-            }
-        }
-        s.find_reductions(cx, model, inner);
-        s
-    }
-
-    fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId) {
-        let body = cx.body;
-        let mut left: Vec<Update> = updates(body, inner)
-            .into_iter()
-            .filter(|u| match body.as_symbol(u.place) {
-                Some(s) => !self.aside.contains(&s) && !model.declared_inside(s) && !self.is_const(body, s),
-                None => is_fixed_cell(model, u.place),
-            })
-            .collect();
-        while let Some(first) = left.first().cloned() {
-            let (same, rest): (Vec<Update>, Vec<Update>) =
-                left.into_iter().partition(|u| body.same(u.place, first.place));
-            left = rest;
-            if same.iter().any(|u| u.op != first.op) {
-                continue;
-            }
-            let occurrences: FxHashSet<TermId> =
-                same.iter().flat_map(|u| u.occurrences.iter().copied()).collect();
-            if let Some(s) = body.as_symbol(first.place) {
-                // Used for nothing else in the whole loop.
-                let all = body.walk(model.root).filter(|&x| body.as_symbol(x) == Some(s)).count();
-                if all != occurrences.len() {
-                    continue;
-                }
-            }
-            let Some(base) = crate::nest::base_symbol(body, first.place) else {
-                continue;
-            };
-            let number = self.reductions.len();
-            for o in &occurrences {
-                self.groups.insert(*o, number);
-            }
-            self.reductions.push(Reduction {
-                object: Object { symbol: base, fields: Vec::new() },
-                place: first.place,
-                op: first.op,
-                ty: body.ty(first.place),
-                updates: same.iter().map(|u| u.statement).collect(),
-            });
-        }
-    }
-
-    fn is_const(&self, body: &Body, s: SymbolId) -> bool {
-        body.types.quals(body.symbols[s].ty).is_const
-    }
-
-    pub(crate) fn set_aside(&self, a: &Access) -> bool {
-        (a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base))
-            || a.base == self.index
-            || self.own.contains(&a.base)
-    }
-
-    fn same_group(&self, a: &Access, b: &Access) -> bool {
-        match (self.groups.get(&a.term), self.groups.get(&b.term)) {
-            (Some(x), Some(y)) => x == y,
-            _ => false,
-        }
-    }
-}
-
-/// Whether an element's place does not move during the loop.
-fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
-    let mut seen = false;
-    for a in model.accesses.iter().filter(|a| a.term == place) {
-        seen = true;
-        let fixed =
-            a.subs.iter().all(|s| s.value.as_ref().is_some_and(|p| p.vars().all(|v| model.is_param(v))));
-        if !fixed {
-            return false;
-        }
-    }
-    seen
-}
-
-// ---- conditions
 
 fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut model.obligations);
