@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Deepest nesting that is read.
-const MAX_DEPTH: u32 = 400;
+const MAX_DEPTH: u32 = 200;
 
 /// Why a text is not a term, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
