@@ -1,4 +1,6 @@
-//! Steps a second, printed; run with `--release -- --ignored --nocapture`.
+//! Steps a second: `cargo run --release -p ww-simulate --example speed`.
+
+#[path = "../tests/common/mod.rs"]
 mod common;
 use base::Budget;
 use common::B;
@@ -38,8 +40,11 @@ fn matmul() -> (Body, Vec<TermId>) {
     (b.finish_void(&[li]), vec![li, lj, lk])
 }
 
-#[test]
-#[ignore = "a measurement"]
+fn main() {
+    steps_a_second();
+    grid_steps_a_second();
+}
+
 fn steps_a_second() {
     let (body, loops) = matmul();
     let p = Program::of([&body]);
@@ -65,8 +70,6 @@ fn steps_a_second() {
     }
 }
 
-#[test]
-#[ignore = "a measurement"]
 fn grid_steps_a_second() {
     let text = "extern \"C\" __global__ void k(long long n, const double *x, double *y) {\n\
        long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n\
