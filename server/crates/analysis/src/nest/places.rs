@@ -35,6 +35,10 @@ impl Model<'_> {
         if matches!(symbol.storage, Storage::Constant(_) | Storage::Function | Storage::Builtin) {
             return;
         }
+        // The root's own index is never a cell between iterations: its value is the iteration's.
+        if self.loops.first().and_then(|l| l.control.as_ref()).is_some_and(|c| c.index == s) {
+            return;
+        }
         let written = self.effects.writes_in(self.root).contains(&s);
         let declared_inside = self.declared_inside(s);
         if symbol.is_own_scalar() && (!written || declared_inside) {
