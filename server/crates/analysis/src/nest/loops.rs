@@ -168,6 +168,8 @@ impl Model<'_> {
             }
             _ => Domain::unknown(),
         };
+        // A bound that changes from iteration to iteration says nothing exactly.
+        let positive = blurred(&self.vars, positive);
         if !positive.exact {
             let kind = self.inexact_kind(c.bound);
             self.why.get_or_insert(Obstacle { kind, term: c.bound });

@@ -47,6 +47,8 @@ impl Model<'_> {
                 (self.dom, self.why, self.jumped) = saved;
                 if jumped {
                     self.blur(ObstacleKind::DataDependentCondition, args[0]);
+                    // A `continue` in it leaves the iteration: what is around must know.
+                    self.jumped = true;
                 }
             }
             // Initialised once, before the program starts.
