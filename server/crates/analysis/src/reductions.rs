@@ -90,8 +90,7 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
         Some(Update { op, place, occurrences, statement: t })
     };
     match body.op(value) {
-        Op::Binary(op @ (BinOp::Add | BinOp::Sub)) => {
-            let _ = op;
+        Op::Binary(BinOp::Add | BinOp::Sub) => {
             let mut occurrences = Vec::new();
             let mut stack = vec![(value, true, 0)];
             while let Some((e, positive, depth)) = stack.pop() {
