@@ -14,6 +14,7 @@ mod liveness;
 mod loops;
 mod nest;
 mod offload;
+mod program;
 mod prove;
 mod reductions;
 mod scalars;
@@ -24,6 +25,7 @@ use base::Budget;
 use term::Body;
 
 pub use facts::*;
+pub use program::Program;
 
 /// Counted steps given to each loop while typing.
 pub const TYPING_STEPS: u64 = 60_000;
@@ -31,19 +33,21 @@ pub const TYPING_STEPS: u64 = 60_000;
 pub const FULL_STEPS: u64 = 2_000_000;
 
 /// The facts of every loop of a body. `steps_per_loop` bounds the work on each loop by itself, so that an answer does
-/// not depend on what stands around it; `budget` only carries cancellation.
-pub fn analyze(body: &Body, steps_per_loop: u64, budget: &Budget) -> Facts {
-    loops::analyze(body, steps_per_loop, budget)
+/// not depend on what stands around it; `budget` only carries cancellation. `program`: what is known of the functions
+/// the body calls ([`Program::default`]: nothing).
+pub fn analyze(body: &Body, program: &Program, steps_per_loop: u64, budget: &Budget) -> Facts {
+    loops::analyze(body, program, steps_per_loop, budget)
 }
 
 /// What a kernel for this loop needs, or why there can be none. `collapse`: how many nested loops to run in parallel
-/// at most (all that can be, if `None`; never more than three).
+/// at most (all that can be, if `None`; never more than three). `facts` are those of this body in this program.
 pub fn offload(
     body: &Body,
+    program: &Program,
     facts: &Facts,
     target: LoopId,
     collapse: Option<u32>,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
-    offload::offload(body, facts, target, collapse, budget)
+    offload::offload(body, program, facts, target, collapse, budget)
 }

@@ -14,7 +14,7 @@ use crate::scalars::Scalars;
 use crate::value::{Poly, Var, VarKind};
 use crate::{
     Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId, MarkFacts,
-    MetBy, Object, Obstacle, ObstacleKind, Pred, ReductionOp, Verdict,
+    MetBy, Object, Obstacle, ObstacleKind, Pred, Program, ReductionOp, Verdict,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -23,6 +23,8 @@ const MAX_LISTED: usize = 12;
 /// What is worked out once per body.
 pub(crate) struct Context<'a> {
     pub body: &'a Body,
+    #[allow(dead_code)] // read from the next step on
+    pub program: &'a Program,
     pub effects: Effects<'a>,
     pub liveness: Liveness,
     /// Loops with the number of the one around.
@@ -32,7 +34,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(body: &'a Body) -> Context<'a> {
+    pub(crate) fn new(body: &'a Body, program: &'a Program) -> Context<'a> {
         let effects = Effects::new(body);
         let liveness = Liveness::new(body);
         let mut loops = Vec::new();
@@ -49,7 +51,7 @@ impl<'a> Context<'a> {
         }
         let controls = loops.iter().map(|&(t, _, _)| control(body, t, &effects)).collect();
         let ids = loops.iter().enumerate().map(|(i, l)| (l.0, LoopId(i as u32))).collect();
-        Context { body, effects, liveness, loops, controls, ids }
+        Context { body, program, effects, liveness, loops, controls, ids }
     }
 
     fn enclosing(&self, at: usize) -> Vec<(TermId, Option<Control>)> {
@@ -72,8 +74,8 @@ impl<'a> Context<'a> {
     }
 }
 
-pub(crate) fn analyze(body: &Body, steps_per_loop: u64, budget: &Budget) -> Facts {
-    let cx = Context::new(body);
+pub(crate) fn analyze(body: &Body, program: &Program, steps_per_loop: u64, budget: &Budget) -> Facts {
+    let cx = Context::new(body, program);
     let mut facts = Facts::default();
     for at in 0..cx.loops.len() {
         let part = budget.part(steps_per_loop);

@@ -13,11 +13,12 @@ use crate::nest::Access;
 use crate::scalars::Scalars;
 use crate::{
     Condition, Expr, Facts, Final, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Param, Pred, Private,
-    Step, Verdict,
+    Program, Step, Verdict,
 };
 
 pub(crate) fn offload(
     body: &Body,
+    program: &Program,
     facts: &Facts,
     target: LoopId,
     collapse: Option<u32>,
@@ -41,7 +42,7 @@ pub(crate) fn offload(
     if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
         return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
     }
-    let cx = Context::new(body);
+    let cx = Context::new(body, program);
     let model = cx.model(target.0 as usize, control);
     let scalars = Scalars::new(&cx, &model, control);
     let band = band(body, facts, target, collapse);

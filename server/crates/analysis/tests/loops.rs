@@ -1,6 +1,6 @@
 //! What is said of small loops. One line a loop: function line, verdict, conditions, what carries it.
 
-use analysis::{analyze, ConditionKind, Facts, MetBy, ObstacleKind, Param, Verdict};
+use analysis::{analyze, ConditionKind, Facts, MetBy, ObstacleKind, Param, Program, Verdict};
 use base::Budget;
 use expect_test::{expect, Expect};
 use term::Body;
@@ -85,8 +85,9 @@ fn check(text: &str, expect: Expect) {
     let parsed = front::Parsed::parse(front::Language::C, text);
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let mut out = String::new();
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
     for item in &unit.items {
-        let facts = analyze(&item.body, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        let facts = analyze(&item.body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
         out += &describe(&item.body, &facts);
     }
     expect.assert_eq(&out);

@@ -1,6 +1,6 @@
 //! What a kernel needs to know: extents, trips and final values as the host will compute them.
 
-use analysis::{analyze, offload, Expr, LoopId, Param, Pred};
+use analysis::{analyze, offload, Expr, LoopId, Param, Pred, Program};
 use base::Budget;
 use expect_test::{expect, Expect};
 use term::Body;
@@ -40,9 +40,10 @@ fn check(text: &str, expect: Expect) {
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let body = unit.items.iter().map(|i| &i.body).find(|b| b.loops(b.root).next().is_some()).unwrap();
     let budget = Budget::new(u64::MAX);
-    let facts = analyze(body, analysis::FULL_STEPS, &budget);
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
+    let facts = analyze(body, &program, analysis::FULL_STEPS, &budget);
     let mut out = String::new();
-    match offload(body, &facts, LoopId(0), None, &budget) {
+    match offload(body, &program, &facts, LoopId(0), None, &budget) {
         Err(why) => out += &format!("refused: {:?}\n", why.iter().map(|o| &o.kind).collect::<Vec<_>>()),
         Ok(o) => {
             for t in &o.max_trips {

@@ -25,7 +25,8 @@ fn functions(text: &str) -> Vec<String> {
 fn outermost(text: &str, function: &str) -> usize {
     let unit = front::lower(&Parsed::parse(Language::C, text), &Options::default(), &mut Memo::default());
     let item = unit.items.iter().find(|i| &*i.name == function).expect("the function");
-    let facts = analysis::analyze(&item.body, analysis::FULL_STEPS, &base::Budget::new(u64::MAX));
+    let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
+    let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &base::Budget::new(u64::MAX));
     facts.loops.iter().filter(|l| l.parent.is_none()).count()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use analysis::{Facts, LoopFacts, LoopId, Obstacle, ObstacleKind, Verdict};
+use analysis::{Facts, LoopFacts, LoopId, Obstacle, ObstacleKind, Program, Verdict};
 use base::{Budget, CancelToken, IdVec, Span};
 use rustc_hash::FxHashMap;
 use term::Body;
@@ -162,13 +162,14 @@ fn said_of(
     let (Some(key), Some(item)) = (doc.key(index), doc.unit().items.get(index)) else {
         return Ok(None);
     };
-    let (facts, known) = facts_of(memo, tier, cancel, key, &item.body)?;
+    let (facts, known) = facts_of(doc, memo, tier, cancel, key, &item.body)?;
     let words = worded(&Place::new(doc, item, facts.clone()), known, memo, key);
     Ok(Some((facts, words)))
 }
 
 /// The facts of a body, with the words for them where they are known.
 fn facts_of(
+    doc: &Doc,
     memo: &Memo,
     tier: Tier,
     cancel: &CancelToken,
@@ -182,7 +183,7 @@ fn facts_of(
         return Ok(known);
     }
     let budget = Budget::with_cancel(tier.steps(), cancel.clone());
-    let facts = analyze(body, tier, &budget);
+    let facts = analyze(body, doc.program(), tier, &budget);
     // what a cancelled analysis left out is not an answer
     if cancel.is_cancelled() {
         return Err(Cancelled);
@@ -191,8 +192,8 @@ fn facts_of(
 }
 
 /// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.
-fn analyze(body: &Body, tier: Tier, budget: &Budget) -> Facts {
-    let facts = analysis::analyze(body, tier.steps(), budget);
+fn analyze(body: &Body, program: &Program, tier: Tier, budget: &Budget) -> Facts {
+    let facts = analysis::analyze(body, program, tier.steps(), budget);
     let missing = body.loops(body.root).any(|t| facts.of_term(t).is_none());
     if missing {
         not_analyzed(body)

@@ -38,6 +38,8 @@ struct Inner {
     options: Options,
     parsed: front::Parsed,
     unit: front::Unit,
+    /// What is known of the functions its functions call.
+    program: analysis::Program,
     /// Per item; `None` where it has no loops, and so no facts.
     keys: Vec<Option<Key>>,
     /// Made when it is first asked for.
@@ -54,6 +56,8 @@ pub(crate) struct Key {
     language: Language,
     meaning: u64,
     text: ContentHash,
+    /// What is said of the functions it calls.
+    around: u64,
 }
 
 impl Doc {
@@ -114,7 +118,8 @@ impl Doc {
             let mut memo = front_memo.lock().unwrap_or_else(PoisonError::into_inner);
             front::lower(&parsed, &options.to_front(), &mut memo)
         };
-        let keys = keys(&unit, &text, before);
+        let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
+        let keys = keys(&unit, &text, &program, before);
         Doc {
             inner: Arc::new(Inner {
                 name,
@@ -122,6 +127,7 @@ impl Doc {
                 options,
                 parsed,
                 unit,
+                program,
                 keys,
                 lines: OnceLock::new(),
                 front_memo,
@@ -168,6 +174,10 @@ impl Doc {
     pub(crate) fn unit(&self) -> &front::Unit {
         &self.inner.unit
     }
+    /// What is known of the functions its functions call.
+    pub(crate) fn program(&self) -> &analysis::Program {
+        &self.inner.program
+    }
     pub(crate) fn key(&self, item: usize) -> Option<Key> {
         self.inner.keys.get(item).copied().flatten()
     }
@@ -178,7 +188,12 @@ impl Doc {
 }
 
 /// The keys of all items; those of bodies shared with the document before are not computed again.
-fn keys(unit: &front::Unit, text: &Text, before: Option<&Doc>) -> Vec<Option<Key>> {
+fn keys(
+    unit: &front::Unit,
+    text: &Text,
+    program: &analysis::Program,
+    before: Option<&Doc>,
+) -> Vec<Option<Key>> {
     let known: FxHashMap<*const Body, Option<Key>> = before
         .map(|d| {
             let bodies = d.inner.unit.items.iter().map(|i| Arc::as_ptr(&i.body));
@@ -187,12 +202,14 @@ fn keys(unit: &front::Unit, text: &Text, before: Option<&Doc>) -> Vec<Option<Key
         .unwrap_or_default();
     let new = |item: &front::Item| {
         item.body.loops(item.body.root).next()?;
-        Some(Key { language: unit.language, meaning: item.body.hash, text: text.hash_of(item.span) })
+        let (meaning, text) = (item.body.hash, text.hash_of(item.span));
+        Some(Key { language: unit.language, meaning, text, around: 0 })
     };
     // the document before still holds its bodies, so an equal address is the same body
     let key = |item: &front::Item| {
         let known = known.get(&Arc::as_ptr(&item.body)).copied();
-        known.unwrap_or_else(|| new(item))
+        let key = known.unwrap_or_else(|| new(item))?;
+        Some(Key { around: program.key_for(&item.body), ..key })
     };
     unit.items.iter().map(key).collect()
 }

@@ -34,7 +34,7 @@ pub(crate) fn with_plan<R>(
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
-    let offload = analysis::offload(place.body(), &place.facts, id, collapse, &budget);
+    let offload = analysis::offload(place.body(), place.doc.program(), &place.facts, id, collapse, &budget);
     if cancel.is_cancelled() {
         return Err(Refused::Cancelled);
     }

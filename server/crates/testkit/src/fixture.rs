@@ -13,7 +13,7 @@
 //! `unknown` kinds of obstacle of which one must be there. What a marker says is what is true of the program; where the
 //! analysis is not expected to see it yet, a comment in the file says so.
 
-use analysis::{Facts, LoopId, Verdict};
+use analysis::{Facts, LoopId, Program, Verdict};
 use base::Budget;
 use front::{Language, Options, Unit};
 
@@ -83,6 +83,8 @@ pub struct Found {
 pub struct Analyzed {
     pub text: String,
     pub unit: Unit,
+    /// What is known of its functions where they are called.
+    pub program: Program,
     /// Facts of each item.
     pub facts: Vec<Facts>,
     /// All loops, in textual order.
@@ -95,8 +97,9 @@ pub fn analyze(text: &str) -> Analyzed {
     let unit = front::lower(&parsed, &Options::default(), &mut front::Memo::new());
     let mut loops = Vec::new();
     let mut facts = Vec::new();
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
     for (item, i) in unit.items.iter().enumerate() {
-        let f = analysis::analyze(&i.body, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        let f = analysis::analyze(&i.body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
         for (id, l) in f.loops.iter_ids() {
             let at = (i.span.start + i.body.span(l.term).start) as usize;
             let line = text.as_bytes().iter().take(at).filter(|b| **b == b'\n').count() as u32 + 1;
@@ -105,7 +108,7 @@ pub fn analyze(text: &str) -> Analyzed {
         facts.push(f);
     }
     loops.sort_by_key(|l| l.line);
-    Analyzed { text: text.to_owned(), unit, facts, loops }
+    Analyzed { text: text.to_owned(), unit, program, facts, loops }
 }
 
 /// Compares every loop of a text with its marker. One line a mismatch; empty: all as expected.

@@ -47,11 +47,17 @@ pub fn survey(text: &str) -> (usize, bool) {
 
 /// Everything that is wrong about what is said of the function.
 pub fn judge(nest: &Nest, stats: &mut Stats) -> Vec<Failure> {
-    judge_with(nest, stats, |body| analysis::analyze(body, analysis::FULL_STEPS, &Budget::new(u64::MAX)))
+    judge_with(nest, stats, |body, around| {
+        analysis::analyze(body, around, analysis::FULL_STEPS, &Budget::new(u64::MAX))
+    })
 }
 
 /// The same of somebody else's facts.
-pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Facts) -> Vec<Failure> {
+pub fn judge_with(
+    nest: &Nest,
+    stats: &mut Stats,
+    analyze: impl Fn(&Body, &analysis::Program) -> Facts,
+) -> Vec<Failure> {
     let text = nest.text();
     let parsed = front::Parsed::parse(front::Language::C, text.as_str());
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
@@ -75,7 +81,7 @@ pub fn judge_with(nest: &Nest, stats: &mut Stats, analyze: impl Fn(&Body) -> Fac
         return failures;
     };
     let body = &item.body;
-    let facts = analyze(body);
+    let facts = analyze(body, &analysis::Program::of(unit.items.iter().map(|i| &i.body)));
     let program = Program::of(unit.items.iter().map(|i| &*i.body));
     let case = Case {
         nest,

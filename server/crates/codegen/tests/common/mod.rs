@@ -19,14 +19,16 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
         unit.items.iter().find(|i| &*i.name == function).unwrap_or_else(|| panic!("no function {function}"));
     let body = &item.body;
     let budget = Budget::new(u64::MAX);
-    let facts = analysis::analyze(body, analysis::FULL_STEPS, &budget);
+    let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
+    let facts = analysis::analyze(body, &program, analysis::FULL_STEPS, &budget);
     let loops: Vec<_> =
         facts.loops.iter_ids().filter(|(_, l)| l.parent.is_none()).map(|(id, _)| id).collect();
     let id = *loops.get(nth).unwrap_or_else(|| panic!("{function} has no loop {nth}"));
-    let offload = match analysis::offload(body, &facts, id, None, &Budget::new(analysis::FULL_STEPS)) {
-        Ok(o) => o,
-        Err(why) => return Outcome::NotParallel(format!("{:?} {why:?}", facts.loops[id].verdict)),
-    };
+    let offload =
+        match analysis::offload(body, &program, &facts, id, None, &Budget::new(analysis::FULL_STEPS)) {
+            Ok(o) => o,
+            Err(why) => return Outcome::NotParallel(format!("{:?} {why:?}", facts.loops[id].verdict)),
+        };
     let input = Input {
         body,
         facts: &facts,

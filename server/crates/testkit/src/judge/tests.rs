@@ -3,8 +3,8 @@
 use super::*;
 use crate::nests::generate;
 
-fn honest(body: &Body) -> Facts {
-    analysis::analyze(body, analysis::FULL_STEPS, &Budget::new(u64::MAX))
+fn honest(body: &Body, around: &analysis::Program) -> Facts {
+    analysis::analyze(body, around, analysis::FULL_STEPS, &Budget::new(u64::MAX))
 }
 
 /// A judge that lets everything pass would be no judge: lies must be found.
@@ -13,8 +13,8 @@ fn lies_are_found() {
     let (mut bold, mut shifted, mut careless) = (0, 0, 0);
     for seed in 0..60 {
         let nest = generate(seed, 10);
-        bold += judge_with(&nest, &mut Stats::default(), |body| {
-            let mut facts = honest(body);
+        bold += judge_with(&nest, &mut Stats::default(), |body, around| {
+            let mut facts = honest(body, around);
             for id in facts.loops.ids().collect::<Vec<_>>() {
                 let l = &mut facts.loops[id];
                 if l.verdict == Verdict::Sequential {
@@ -27,8 +27,8 @@ fn lies_are_found() {
         .iter()
         .filter(|f| f.kind == "claim")
         .count();
-        shifted += judge_with(&nest, &mut Stats::default(), |body| {
-            let mut facts = honest(body);
+        shifted += judge_with(&nest, &mut Stats::default(), |body, around| {
+            let mut facts = honest(body, around);
             for id in facts.loops.ids().collect::<Vec<_>>() {
                 for d in &mut facts.loops[id].dependences {
                     if let Some(w) = &mut d.witness {
@@ -41,8 +41,8 @@ fn lies_are_found() {
         .iter()
         .filter(|f| f.kind == "witness")
         .count();
-        careless += judge_with(&nest, &mut Stats::default(), |body| {
-            let mut facts = honest(body);
+        careless += judge_with(&nest, &mut Stats::default(), |body, around| {
+            let mut facts = honest(body, around);
             for id in facts.loops.ids().collect::<Vec<_>>() {
                 facts.loops[id].reductions.clear();
                 facts.loops[id].conditions.clear();
