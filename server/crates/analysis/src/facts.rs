@@ -289,6 +289,8 @@ pub enum ObstacleKind {
     CarriedScalar(SymbolId),
     /// A scalar (or array) written in the loop and read after it, whose last value we cannot give.
     LiveOut(SymbolId),
+    /// A variable that may hold no value when the loop starts, so that it cannot be passed to a kernel.
+    Unset(SymbolId),
     /// Volatile or atomic memory.
     Volatile,
     /// Union members or bit-fields share bytes.

@@ -4,7 +4,7 @@
 //! was not understood answers "all": pessimism is the only safe side here.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, SymbolId, TermId};
+use term::{Body, Op, Storage, SymbolId, TermId};
 
 pub(crate) type Set = FxHashSet<SymbolId>;
 
@@ -12,6 +12,8 @@ pub(crate) type Set = FxHashSet<SymbolId>;
 pub(crate) struct Liveness {
     /// `None`: everything may be.
     after: Option<FxHashMap<TermId, Set>>,
+    /// Variables declared without a value that some path may read before it writes them.
+    unset: Set,
 }
 
 impl Liveness {
@@ -19,17 +21,27 @@ impl Liveness {
         let opaque =
             body.walk(body.root).any(|t| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_)));
         if opaque {
-            return Liveness { after: None };
+            return Liveness { after: None, unset: Set::default() };
         }
         let mut walk = Backward {
             body,
             after: FxHashMap::default(),
+            unset: Set::default(),
             breaks: Vec::new(),
             continues: Vec::new(),
             depth: 0,
         };
         let ok = walk.live(body.root, Set::default()).is_some();
-        Liveness { after: ok.then_some(walk.after) }
+        Liveness { after: ok.then_some(walk.after), unset: walk.unset }
+    }
+
+    /// Whether the variable may hold no value yet where a loop starts: declared without one, and read on some path
+    /// before it is written. Only meaningful for variables nobody else can reach.
+    pub(crate) fn may_be_unset(&self, body: &Body, s: SymbolId) -> bool {
+        match &self.after {
+            Some(_) => self.unset.contains(&s),
+            None => body.walk(body.root).any(|t| *body.op(t) == Op::Declare(s) && body.args(t).is_empty()),
+        }
     }
 
     /// Whether the variable may be read after the loop. Only meaningful for variables nobody else can reach.
@@ -44,6 +56,7 @@ impl Liveness {
 struct Backward<'a> {
     body: &'a Body,
     after: FxHashMap<TermId, Set>,
+    unset: Set,
     breaks: Vec<Set>,
     continues: Vec<Set>,
     depth: u32,
@@ -168,10 +181,15 @@ impl Backward<'_> {
                 None => Set::default(),
             },
             Op::Declare(s) => {
-                live.remove(s);
+                let read_later = live.remove(s);
                 match args.first() {
                     Some(&e) => self.live(e, live)?,
-                    None => live,
+                    None => {
+                        if read_later && body.symbols[*s].storage == Storage::Local {
+                            self.unset.insert(*s);
+                        }
+                        live
+                    }
                 }
             }
             Op::Assign => {

@@ -323,11 +323,11 @@ pub(crate) fn expr_of(model: &Model<'_>, p: &Poly) -> Option<Expr> {
         let mut factors = Vec::new();
         for &v in m {
             match &model.vars[v as usize] {
-                VarKind::Param(p) => factors.push(Expr::Param(*p)),
+                VarKind::Param(p) if model.has_text(v) => factors.push(Expr::Param(*p)),
                 VarKind::Product(fs) => {
                     for &f in fs {
                         match &model.vars[f as usize] {
-                            VarKind::Param(p) => factors.push(Expr::Param(*p)),
+                            VarKind::Param(p) if model.has_text(f) => factors.push(Expr::Param(*p)),
                             _ => return None,
                         }
                     }

@@ -143,6 +143,10 @@ pub(crate) fn offload(
                         | Storage::Undeclared
                 );
                 if scalar && variable && !written.contains(s) && !inputs.contains(s) {
+                    // The host would read it to pass it on, even where the loop itself never comes to it.
+                    if !symbol.address_taken && cx.liveness.may_be_unset(body, *s) {
+                        return fail(ObstacleKind::Unset(*s), t);
+                    }
                     inputs.push(*s);
                 }
             }

@@ -138,3 +138,30 @@ fn planes() {
         out partly out: ((0*n + 0)*n + 0) .. ((n + -1) >= 0 ? (((n + -1)*n + 0)*n + 0) : (((0*n + 0)*n + 0) + -1))
     "#]]);
 }
+
+#[test]
+fn a_row_length_that_changed_is_not_used() {
+    // The rows of `a` have the length `m` had at the start; the host cannot compute extents from the new `m`.
+    check(
+        "void f(int n, int m, double a[n][m]) { m = 3; for (int i = 0; i < n; i++) a[i][0] = 1; }",
+        expect![[r#"
+            refused: [NonAffineSubscript]
+        "#]],
+    );
+    check(
+        "void f(int n, int m, double a[n][m]) { for (int i = 0; i < n; i++) a[i][0] = 1; }",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn a_variable_without_a_value_is_not_passed() {
+    check(
+        "void f(int n, int m, double *a) { double t; if (m > 0) t = 1; for (int i = 0; i < n; i++) if (m > 0) a[i] = t; }",
+        expect![[r#""#]],
+    );
+    check(
+        "void f(int n, int m, double *a) { double t; if (m > 0) t = 1; else t = 2; for (int i = 0; i < n; i++) a[i] = t; }",
+        expect![[r#""#]],
+    );
+}

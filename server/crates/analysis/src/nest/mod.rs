@@ -133,6 +133,8 @@ pub(crate) struct Model<'a> {
     param_ids: FxHashMap<Param, Var>,
     product_ids: FxHashMap<Vec<Var>, Var>,
     term_params: Vec<(TermId, Var)>,
+    /// Array lengths whose text may have another value by now than where the array was declared.
+    old_lengths: Vec<(TermId, Var)>,
     dom: Domain,
     why: Option<Obstacle>,
     path: Vec<usize>,
@@ -181,6 +183,7 @@ impl<'a> Model<'a> {
             param_ids: FxHashMap::default(),
             product_ids: FxHashMap::default(),
             term_params: Vec::new(),
+            old_lengths: Vec::new(),
             dom: Domain::always(),
             why: None,
             path: Vec::new(),
@@ -255,6 +258,22 @@ impl<'a> Model<'a> {
             self.term_params.push((t, v));
         }
         v
+    }
+
+    /// A length that was fixed where its array was declared (C11 6.7.6.2p5) and that no text gives any more: a
+    /// parameter of its own, equal to nothing else, which the host cannot evaluate.
+    pub(super) fn old_length(&mut self, l: TermId) -> Var {
+        if let Some(&(_, v)) = self.old_lengths.iter().find(|(u, _)| self.body.same(*u, l)) {
+            return v;
+        }
+        let v = self.fresh(VarKind::Param(Param::Term(l)));
+        self.old_lengths.push((l, v));
+        v
+    }
+
+    /// Whether the host can evaluate the parameter before the loop.
+    pub(crate) fn has_text(&self, v: Var) -> bool {
+        self.old_lengths.iter().all(|&(_, o)| o != v)
     }
 
     /// The value as a linear one: products of parameters become parameters. `None` where it is not linear.

@@ -429,7 +429,15 @@ impl Model<'_> {
             }
             self.obligations.truncate(before);
         }
-        Some(Poly::var(self.param(Param::Term(l))))
+        let keeps = self.body.walk(l).all(|x| match self.body.op(x) {
+            Op::Sym(s) => {
+                matches!(self.body.symbols[*s].storage, Storage::Constant(_))
+                    || self.effects.is_single_valued(*s)
+            }
+            Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast | Op::SizeOfType(_) => true,
+            _ => false,
+        });
+        Some(Poly::var(if keeps { self.param(Param::Term(l)) } else { self.old_length(l) }))
     }
 
     pub(super) fn record(&mut self, loc: Loc, t: TermId, write: bool, ty: TypeId) {

@@ -22,7 +22,7 @@ pub(crate) fn obstacle_label(place: &Place, o: &Obstacle) -> String {
         ObstacleKind::UnknownCall(f) => format!("call of {}", place.symbol(*f)),
         ObstacleKind::IndirectSubscript(term) => place.text(*term),
         ObstacleKind::UnknownPointer(s) => format!("pointer {}", place.symbol(*s)),
-        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) => place.symbol(*s).to_owned(),
+        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) | ObstacleKind::Unset(s) => place.symbol(*s).to_owned(),
         ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", place.object(a), place.object(b)),
         ObstacleKind::EarlyExit => exit_word(place, o).to_owned(),
         ObstacleKind::NotCounted(_) => "not a counted loop".to_owned(),
@@ -132,6 +132,14 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
                 "live-out",
                 format!("`{name}` is written in the loop (line {line}) and read after it, and its last value is not known"),
                 &format!("Declare `{name}` inside the loop, or do not read it afterwards."),
+            )
+        }
+        ObstacleKind::Unset(symbol) => {
+            let name = place.symbol(*symbol);
+            words(
+                "unset",
+                format!("`{name}` (line {line}) may hold no value when the loop starts"),
+                &format!("Give `{name}` a value where it is declared."),
             )
         }
         ObstacleKind::Volatile => words(
