@@ -22,7 +22,9 @@ pub(crate) fn obstacle_label(place: &Place, o: &Obstacle) -> String {
         ObstacleKind::UnknownCall(f) => format!("call of {}", place.symbol(*f)),
         ObstacleKind::IndirectSubscript(term) => place.text(*term),
         ObstacleKind::UnknownPointer(s) => format!("pointer {}", place.symbol(*s)),
-        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) | ObstacleKind::Unset(s) => place.symbol(*s).to_owned(),
+        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) | ObstacleKind::Unset(s) => {
+            place.symbol(*s).to_owned()
+        }
         ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", place.object(a), place.object(b)),
         ObstacleKind::EarlyExit => exit_word(place, o).to_owned(),
         ObstacleKind::NotCounted(_) => "not a counted loop".to_owned(),
