@@ -6,6 +6,7 @@
 //! "conflict" no longer is one.
 
 mod flatten;
+mod lengths;
 mod loops;
 mod places;
 mod statements;
@@ -258,22 +259,6 @@ impl<'a> Model<'a> {
             self.term_params.push((t, v));
         }
         v
-    }
-
-    /// A length that was fixed where its array was declared (C11 6.7.6.2p5) and that no text gives any more: a
-    /// parameter of its own, equal to nothing else, which the host cannot evaluate.
-    pub(super) fn old_length(&mut self, l: TermId) -> Var {
-        if let Some(&(_, v)) = self.old_lengths.iter().find(|(u, _)| self.body.same(*u, l)) {
-            return v;
-        }
-        let v = self.fresh(VarKind::Param(Param::Term(l)));
-        self.old_lengths.push((l, v));
-        v
-    }
-
-    /// Whether the host can evaluate the parameter before the loop.
-    pub(crate) fn has_text(&self, v: Var) -> bool {
-        self.old_lengths.iter().all(|&(_, o)| o != v)
     }
 
     /// The value as a linear one: products of parameters become parameters. `None` where it is not linear.

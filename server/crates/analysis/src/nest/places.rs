@@ -412,34 +412,6 @@ impl Model<'_> {
     }
 
     /// A VLA's length, fixed where the array was declared.
-    pub(super) fn length_value(&mut self, l: TermId) -> Option<Poly> {
-        let steady = self.body.walk(l).all(|x| match self.body.op(x) {
-            Op::Sym(s) => {
-                matches!(self.body.symbols[*s].storage, Storage::Constant(_))
-                    || self.effects.is_single_valued(*s)
-            }
-            Op::Int(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Cast => true,
-            _ => false,
-        });
-        if steady {
-            let before = self.obligations.len();
-            let v = self.plain_value(l);
-            if self.obligations.len() == before && v.is_some() {
-                return v;
-            }
-            self.obligations.truncate(before);
-        }
-        let keeps = self.body.walk(l).all(|x| match self.body.op(x) {
-            Op::Sym(s) => {
-                matches!(self.body.symbols[*s].storage, Storage::Constant(_))
-                    || self.effects.is_single_valued(*s)
-            }
-            Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast | Op::SizeOfType(_) => true,
-            _ => false,
-        });
-        Some(Poly::var(if keeps { self.param(Param::Term(l)) } else { self.old_length(l) }))
-    }
-
     pub(super) fn record(&mut self, loc: Loc, t: TermId, write: bool, ty: TypeId) {
         if self.body.types.quals(ty).is_volatile || self.body.types.quals(ty).is_atomic {
             self.obstacle(ObstacleKind::Volatile, t);
