@@ -1,90 +1,323 @@
-//! Which loops count: `for (i = lower; i REL bound; i += step)` with bound and step fixed and the index left alone.
+//! Which loops count: an index that every iteration moves by the same amount is compared with something fixed.
 //!
-//! Reference: the canonical loop form of OpenMP 5.2, section 4.4.1; ours also takes `while`-like headers apart and says
-//! why a loop is not counted.
+//! Reference: the canonical loop form of OpenMP 5.2, section 4.4.1. Ours is wider: the moves may stand in the condition
+//! (`while (n-- > 0)`) or in the body (`while (i < n) { …; i++; }`, unrolled bodies), the first value may be the one the
+//! index has (`for (; n; n--)`), and the test may come last (`do … while`). What does not count gets the reason.
 
-use term::{BinOp, Body, Op, SymbolId, TermId};
+use rustc_hash::FxHashMap;
+use term::{BinOp, Body, IntKind, Op, SymbolId, TermId};
 
 use crate::effects::Effects;
 use crate::{Control, NotCounted, Obstacle, ObstacleKind, Step};
 
 /// How a loop counts, or what keeps it from counting.
+///
+/// The index is the variable that the condition compares with something fixed and that every iteration moves by the
+/// same amount, wherever the moves stand (header, condition, body). Its value at the start of iteration t, before the
+/// condition is evaluated, is then `lower + step * t`; the moves on the way to any other point are followed by the model.
 pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Result<Control, Obstacle> {
     let fail = |why: NotCounted, term: TermId| Err(Obstacle { kind: ObstacleKind::NotCounted(why), term });
-    if *body.op(loop_term) != Op::For {
-        return fail(NotCounted::While, loop_term);
-    }
-    let args = body.args(loop_term);
-    let (Some(&init), Some(&condition), Some(&step), Some(&inner)) =
-        (args.first(), args.get(1), args.get(2), args.get(3))
-    else {
+    let Some(parts) = body.loop_parts(loop_term) else {
         return fail(NotCounted::While, loop_term);
     };
-    let Op::Binary(relation) = *body.op(condition) else {
-        return fail(NotCounted::NoCondition, condition);
+    let is_for = *body.op(loop_term) == Op::For;
+    let or_while = |why: NotCounted| if is_for { why } else { NotCounted::While };
+    let Some(condition) = parts.condition else {
+        return fail(NotCounted::NoCondition, loop_term);
     };
-    if !relation.is_comparison() || relation == BinOp::Eq {
-        return fail(NotCounted::Condition, condition);
+    let tests = tests_of(body, condition);
+    if tests.is_empty() {
+        let binary = matches!(body.op(condition), Op::Binary(_));
+        let why = if binary { NotCounted::Condition } else { NotCounted::NoCondition };
+        return fail(or_while(why), if is_for { condition } else { loop_term });
     }
-    let (left, right) = (body.args(condition)[0], body.args(condition)[1]);
-    // The index is the side that the step moves.
-    let moved = stepped(body, step);
-    if moved.is_empty() {
-        return fail(NotCounted::Step, if *body.op(step) == Op::Empty { loop_term } else { step });
+    let moved = moves(body, loop_term);
+    if let (true, Some(step)) = (is_for, parts.step) {
+        if stepped(body, step).is_empty() {
+            return fail(NotCounted::Step, step);
+        }
     }
-    let side = |t: TermId| strip_casts(body, t).and_then(|t| body.as_symbol(t));
-    let (index, bound, relation, change) = match (side(left), side(right)) {
-        (Some(s), _) if moved.iter().any(|m| m.0 == s) => (s, right, relation, find(&moved, s)),
-        (_, Some(s)) if moved.iter().any(|m| m.0 == s) => (s, left, mirrored(relation), find(&moved, s)),
-        _ => return fail(NotCounted::Condition, condition),
+    // The index is the side that the iteration moves.
+    let Some((test, total)) = tests.iter().find_map(|t| Some((t, moved.get(&t.index)?))) else {
+        let written = tests.iter().any(|t| effects.writes_in(loop_term).contains(&t.index));
+        return match (is_for, parts.step) {
+            (true, Some(step)) if written => {
+                let in_body = tests.iter().any(|t| effects.writes_in(parts.body).contains(&t.index));
+                let in_condition = tests.iter().any(|t| effects.writes_in(condition).contains(&t.index));
+                if in_body || in_condition {
+                    fail(NotCounted::IndexWritten, loop_term)
+                } else {
+                    fail(NotCounted::Step, step)
+                }
+            }
+            (true, None) => fail(NotCounted::Step, loop_term),
+            (true, _) => fail(NotCounted::Condition, condition),
+            _ => fail(NotCounted::While, loop_term),
+        };
     };
-    let Some(change) = change else {
-        return fail(NotCounted::Step, step);
-    };
+    let index = test.index;
     let symbol = &body.symbols[index];
     if !symbol.is_own_scalar() {
-        return fail(NotCounted::IndexEscapes, condition);
+        return fail(or_while(NotCounted::IndexEscapes), if is_for { condition } else { loop_term });
     }
-    let Some(index_type) = body.types.as_int(symbol.ty) else {
-        return fail(NotCounted::IndexType, condition);
+    let Some(index_type) = body.types.as_int(symbol.ty).filter(|&k| k != IntKind::Bool) else {
+        return fail(or_while(NotCounted::IndexType), if is_for { condition } else { loop_term });
     };
     if body.types.quals(symbol.ty).is_volatile {
-        return fail(NotCounted::IndexEscapes, condition);
+        return fail(or_while(NotCounted::IndexEscapes), condition);
     }
-    let Some((lower, declared_here)) = initial(body, init, index) else {
-        return fail(NotCounted::NoInit, loop_term);
+    // Without a value in the header, the index begins with the one it has: its own occurrence stands for that.
+    let set = parts.init.and_then(|init| initial(body, init, index));
+    let sets_otherwise = parts.init.is_some_and(|init| effects.writes_in(init).contains(&index));
+    let (lower, declared_here) = match set {
+        Some(found) => found,
+        None if sets_otherwise => return fail(NotCounted::NoInit, loop_term),
+        None => (test.occurrence, false),
     };
-    // Nothing in the body may move the index; the step's own write is the only one.
-    if effects.writes_in(inner).contains(&index) || effects.writes_in(condition).contains(&index) {
-        return fail(NotCounted::IndexWritten, loop_term);
+    if let Some(bound) = test.bound {
+        if !effects.is_invariant_in(body, bound, loop_term) {
+            return fail(NotCounted::BoundVaries, bound);
+        }
     }
-    if !effects.is_invariant_in(body, bound, loop_term) {
-        return fail(NotCounted::BoundVaries, bound);
-    }
-    let step = match change {
-        Change::Const(0) => return fail(NotCounted::Step, step),
+    let step = match total.change {
+        Change::Const(0) => return fail(or_while(NotCounted::Step), parts.step.unwrap_or(loop_term)),
         Change::Const(c) => Step::Const(c),
         Change::Term(t, negated) => {
-            if !effects.is_invariant_in(body, t, loop_term) || body.types.as_int(body.ty(t)).is_none() {
-                return fail(NotCounted::Step, step);
+            let fixed =
+                effects.is_invariant_in(body, t, loop_term) && body.types.as_int(body.ty(t)).is_some();
+            if !fixed || total.writes != 1 {
+                return fail(or_while(NotCounted::Step), parts.step.unwrap_or(loop_term));
             }
             Step::Term { term: t, negated }
         }
     };
     if let Step::Const(c) = step {
-        let wrong = match relation {
+        let wrong = match test.relation {
             BinOp::Lt | BinOp::Le => c < 0,
             BinOp::Gt | BinOp::Ge => c > 0,
-            // `i != n` meets its bound for sure only in unit steps.
-            _ => c.abs() != 1,
+            // `i != n` meets its bound for sure only in unit steps. A signed index that misses it overflows, which
+            // C11 6.5p5 leaves undefined: there it may be taken to meet it.
+            _ => c.abs() != 1 && !(index_type.signed() && index_type.bits() >= 32),
         };
         if wrong {
             return fail(NotCounted::WrongWay, condition);
         }
-    } else if relation == BinOp::Ne {
+    } else if test.relation == BinOp::Ne {
         return fail(NotCounted::WrongWay, condition);
     }
-    Ok(Control { index, index_type, declared_here, lower, bound, relation, step })
+    let (offset, shift) = if parts.tests_first {
+        (test.offset, test.change)
+    } else {
+        // What the condition of a `do` sees is what the next iteration starts with, but for its own moves.
+        (test.offset - test.change, 0)
+    };
+    let header_only = is_for && test.change == 0 && !effects.writes_in(parts.body).contains(&index);
+    Ok(Control {
+        index,
+        index_type,
+        declared_here,
+        lower,
+        bound: test.bound,
+        relation: test.relation,
+        step,
+        offset,
+        shift,
+        at_least_once: !parts.tests_first,
+        header_only,
+    })
+}
+
+/// One way to read a condition as the comparison of an index with something fixed.
+struct Test {
+    index: SymbolId,
+    /// Where the index stands in the condition.
+    occurrence: TermId,
+    /// `None`: zero.
+    bound: Option<TermId>,
+    relation: BinOp,
+    /// What is compared is the index's value before the condition plus this.
+    offset: i128,
+    /// What evaluating the condition adds to the index.
+    change: i128,
+}
+
+fn tests_of(body: &Body, condition: TermId) -> Vec<Test> {
+    let mut out = Vec::new();
+    match (body.op(condition), body.args(condition)) {
+        (Op::Binary(relation), &[left, right]) if relation.is_comparison() && *relation != BinOp::Eq => {
+            for (side, other, relation) in [(left, right, *relation), (right, left, mirrored(*relation))] {
+                if let Some((index, occurrence, offset, change)) = compared(body, side) {
+                    // A side effect on one side and a use on the other have no order (C11 6.5p2).
+                    let alone = change == 0 || body.walk(other).all(|x| body.as_symbol(x) != Some(index));
+                    if alone {
+                        out.push(Test { index, occurrence, bound: Some(other), relation, offset, change });
+                    }
+                }
+            }
+        }
+        // `while (n--)`, `for (…; n; …)`: compared with zero.
+        (Op::Sym(_) | Op::Step { .. }, _) => {
+            if let Some((index, occurrence, offset, change)) = compared(body, condition) {
+                out.push(Test { index, occurrence, bound: None, relation: BinOp::Ne, offset, change });
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+/// An index as it stands in a condition: `i`, `i++`, `--i`, `i + 3`, `i - 1`, under widening conversions. The numbers
+/// are what is added to it for the comparison, and what the evaluation adds to it for good.
+fn compared(body: &Body, side: TermId) -> Option<(SymbolId, TermId, i128, i128)> {
+    let t = strip_casts(body, side)?;
+    match (body.op(t), body.args(t)) {
+        (Op::Sym(s), _) => Some((*s, t, 0, 0)),
+        (Op::Step { delta, prefix }, &[place]) => {
+            let s = body.as_symbol(place)?;
+            let delta = i128::from(*delta);
+            Some((s, place, if *prefix { delta } else { 0 }, delta))
+        }
+        // The sum is computed in the promoted type: only there is it the index plus a constant.
+        (Op::Binary(op @ (BinOp::Add | BinOp::Sub)), &[a, b]) => {
+            let (a, b) = match (constant(body, a), op) {
+                (Some(_), BinOp::Add) => (b, a),
+                _ => (a, b),
+            };
+            let by = constant(body, b).filter(|k| k.abs() < 1 << 20)?;
+            let place = strip_casts(body, a)?;
+            let s = body.as_symbol(place)?;
+            let (sum, own) = (body.types.as_int(body.ty(t))?, body.types.as_int(body.symbols[s].ty)?);
+            // Signed sums are exact or undefined; others would wrap where the index does not.
+            if !sum.signed() || sum.bits() < 32 || !own.signed() {
+                return None;
+            }
+            Some((s, place, if *op == BinOp::Sub { -by } else { by }, 0))
+        }
+        _ => None,
+    }
+}
+
+/// How one iteration moves a variable: by the same amount each time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Total {
+    pub change: Change,
+    /// The statement (or part of one) that moves it; the last of several.
+    pub term: TermId,
+    /// Number of terms that write it.
+    pub writes: usize,
+}
+
+/// Variables that every iteration of the loop moves by one constant (or by one term): all their writes in the loop, its
+/// `init` aside, are additions that run the same number of times in each iteration.
+pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total> {
+    let Some(parts) = body.loop_parts(loop_term) else {
+        return FxHashMap::default();
+    };
+    let mut out = FxHashMap::default();
+    // A `continue` skips what follows it in the body, a `break` also the step; the condition is always evaluated.
+    let mut pieces: Vec<TermId> = Vec::new();
+    pieces.extend(parts.condition);
+    pieces.extend(parts.step);
+    if !has_jump(body, parts.body) {
+        pieces.push(parts.body);
+    }
+    for p in pieces {
+        add_moves(body, p, 0, &mut out);
+    }
+    let mut writes: FxHashMap<SymbolId, usize> = FxHashMap::default();
+    for x in body.walk(loop_term) {
+        if let Some(s) = crate::effects::written(body, x) {
+            *writes.entry(s).or_default() += 1;
+        }
+    }
+    for x in parts.init.into_iter().flat_map(|i| body.walk(i)) {
+        if let Some(s) = crate::effects::written(body, x) {
+            *writes.entry(s).or_default() -= 1;
+        }
+    }
+    out.retain(|s, t: &mut Option<Total>| t.is_some_and(|t| writes.get(s) == Some(&t.writes)));
+    out.into_iter().filter_map(|(s, t)| Some((s, t?))).collect()
+}
+
+/// `None` for a variable: moved in a way that has no constant.
+type Found = FxHashMap<SymbolId, Option<Total>>;
+
+fn add_moves(body: &Body, root: TermId, depth: u32, out: &mut Found) {
+    if depth > 60 {
+        return;
+    }
+    let mut stack = vec![root];
+    while let Some(t) = stack.pop() {
+        let args = body.args(t);
+        match body.op(t) {
+            // Both arms that move a variable by the same amount move it always.
+            Op::If => {
+                stack.push(args[0]);
+                if let (Some(&then), Some(&other)) = (args.get(1), args.get(2)) {
+                    let (mut a, mut b) = (Found::default(), Found::default());
+                    add_moves(body, then, depth + 1, &mut a);
+                    add_moves(body, other, depth + 1, &mut b);
+                    for (s, x) in a {
+                        if let (Some(x), Some(Some(y))) = (x, b.get(&s)) {
+                            if x.change == y.change && matches!(x.change, Change::Const(_)) {
+                                let both = Total { change: x.change, term: t, writes: x.writes + y.writes };
+                                include(out, s, both);
+                            }
+                        }
+                    }
+                }
+                continue;
+            }
+            // Only what is evaluated exactly once counts.
+            Op::For | Op::Switch | Op::Select => {
+                stack.extend(args.first());
+                continue;
+            }
+            Op::Binary(b) if b.is_logical() => {
+                stack.extend(args.first());
+                continue;
+            }
+            Op::While | Op::DoWhile | Op::SizeOf => continue,
+            _ => {}
+        }
+        if let Some((s, Some(change))) = change_of(body, t) {
+            include(out, s, Total { change, term: t, writes: 1 });
+        }
+        stack.extend(args.iter().rev());
+    }
+}
+
+fn include(out: &mut Found, s: SymbolId, more: Total) {
+    let sum = match out.get(&s) {
+        None => Some(more),
+        Some(Some(Total { change: Change::Const(a), writes, .. })) => match more.change {
+            Change::Const(b) => a.checked_add(b).map(|c| Total {
+                change: Change::Const(c),
+                term: more.term,
+                writes: writes + more.writes,
+            }),
+            Change::Term(..) => None,
+        },
+        Some(_) => None,
+    };
+    out.insert(s, sum);
+}
+
+/// Whether a `break` or `continue` of the loop itself stands in its body.
+pub(crate) fn has_jump(body: &Body, inner: TermId) -> bool {
+    let mut stack = vec![(inner, true)];
+    while let Some((t, ours)) = stack.pop() {
+        match body.op(t) {
+            // A `break` in a `switch` of the body only ends the switch, but then nothing is said of what follows it.
+            Op::Continue | Op::Break if ours => return true,
+            Op::Goto(_) | Op::Label(_) | Op::Return => return true,
+            op => {
+                let ours = ours && !op.is_loop();
+                stack.extend(body.args(t).iter().map(|&a| (a, ours)));
+            }
+        }
+    }
+    false
 }
 
 /// What one part of a step does to a variable.
@@ -92,16 +325,6 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
 pub(crate) enum Change {
     Const(i128),
     Term(TermId, bool),
-}
-
-fn find(moved: &[(SymbolId, Option<Change>)], s: SymbolId) -> Option<Change> {
-    // Moved twice: not a simple step.
-    let mut hits = moved.iter().filter(|m| m.0 == s);
-    let first = hits.next()?.1;
-    if hits.next().is_some() {
-        return None;
-    }
-    first
 }
 
 /// The variables a step expression writes, each with its change if it is an addition of something.

@@ -53,20 +53,21 @@ impl Maker<'_, '_> {
     fn trips_of_root(&self) -> Option<Expr> {
         let l = &self.model.loops[0];
         let (lower, limit, c) = (l.lower.as_ref()?, l.limit.as_ref()?, l.control.as_ref()?);
-        use term::BinOp::{Ge, Gt, Le, Lt};
         let Step::Const(step) = c.step else { return None };
+        let first = lower.add_constant(c.offset)?;
+        use term::BinOp::{Ge, Gt, Le, Lt};
         let span = match c.relation {
-            Lt => limit.sub(lower)?,
-            Le => limit.sub(lower)?.add_constant(1)?,
-            Gt => lower.sub(limit)?,
-            Ge => lower.sub(limit)?.add_constant(1)?,
-            _ if step > 0 => limit.sub(lower)?,
-            _ => lower.sub(limit)?,
+            Lt => limit.sub(&first)?,
+            Le => limit.sub(&first)?.add_constant(1)?,
+            Gt => first.sub(limit)?,
+            Ge => first.sub(limit)?.add_constant(1)?,
+            _ if step > 0 => limit.sub(&first)?,
+            _ => first.sub(limit)?,
         };
         let step = step.abs();
         let e = expr_of(self.model, &span.add_constant(step - 1)?)?;
         let e = if step == 1 { e } else { Expr::FloorDiv(Box::new(e), step) };
-        Some(Expr::Max(vec![Expr::Int(0), e]))
+        Some(Expr::Max(vec![Expr::Int(i128::from(c.at_least_once)), e]))
     }
 
     fn row(

@@ -83,7 +83,9 @@ pub struct MarkFacts {
     pub collapse: Option<u32>,
 }
 
-/// A counted loop: `for (index = lower; index REL bound; index += step)` with all three fixed during the loop.
+/// A counted loop: before each test the index is `lower + step * iteration`, and the loop goes on while
+/// `index + offset REL bound`, all of these being fixed during the loop. `for (i = a; i < b; i += c)` is the plain form;
+/// `while (n-- > 0)`, `do … while (++i < n)` and bodies that move the index themselves count as well.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Control {
     pub index: SymbolId,
@@ -91,13 +93,29 @@ pub struct Control {
     pub index_type: IntKind,
     /// Whether the index is declared in the loop's own header (and so dies with it).
     pub declared_here: bool,
-    /// The first value; converted to the index type.
+    /// The first value; converted to the index type. Where the header gives none it is an occurrence of the index in
+    /// the condition and stands for the value the index has when the loop begins.
     pub lower: TermId,
-    /// The other side of the comparison.
-    pub bound: TermId,
+    /// The other side of the comparison; `None`: zero.
+    pub bound: Option<TermId>,
     /// How index (left) and bound (right) are compared: `Lt`, `Le`, `Gt`, `Ge` or `Ne`.
     pub relation: BinOp,
     pub step: Step,
+    /// What is compared is the index at the start of the iteration plus this (`--n > 0`, `i + 3 < n`).
+    pub offset: i128,
+    /// What the condition itself has added to the index when the body begins (`while (n--)`: −1).
+    pub shift: i128,
+    /// Whether the first iteration runs without a test (`do … while`).
+    pub at_least_once: bool,
+    /// Whether nothing but the header's step moves the index: it then has one value during an iteration.
+    pub header_only: bool,
+}
+
+impl Control {
+    /// Whether the loop has the form `for (i = a; i REL b; i += c)`, with nothing to add.
+    pub fn is_plain(&self) -> bool {
+        self.header_only && self.bound.is_some() && self.offset == 0 && !self.at_least_once
+    }
 }
 
 /// How far the index moves each iteration.

@@ -12,8 +12,8 @@ use crate::loops::{expr_of, Context};
 use crate::nest::Access;
 use crate::scalars::Scalars;
 use crate::{
-    Condition, Expr, Facts, Final, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Param, Pred, Private,
-    Program, Step, Verdict,
+    Condition, Control, Expr, Facts, Final, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Param, Pred,
+    Private, Program, Step, Verdict,
 };
 
 pub(crate) fn offload(
@@ -104,8 +104,12 @@ pub(crate) fn offload(
         let Some(lower) = expr_of(&model, lower) else {
             return fail(ObstacleKind::LiveOut(control.index), root);
         };
-        let moved = Expr::Mul(*step, Box::new(trips));
-        finals.push(Final { symbol: control.index, value: Expr::Add(vec![lower, moved]) });
+        // The last test moves the index once more where the condition does.
+        let mut sum = vec![lower, Expr::Mul(*step, Box::new(trips))];
+        if control.shift != 0 {
+            sum.push(Expr::Int(control.shift));
+        }
+        finals.push(Final { symbol: control.index, value: Expr::Add(sum) });
     }
     for i in &claim.inductions {
         if cx.liveness.is_live_after(root, i.symbol) {
@@ -184,14 +188,14 @@ fn band(body: &Body, facts: &Facts, target: LoopId, collapse: Option<u32>) -> Ve
     let mut band = vec![target];
     let outer = &facts.loops[target];
     // Iterations of a reduction are spread over one loop; its partial results are per thread of that loop.
-    if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() {
+    let plain = outer.control.as_ref().is_ok_and(Control::is_plain);
+    if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() || !plain {
         return band;
     }
     let written = crate::effects::Effects::new(body).writes_in(outer.term);
     while band.len() < most {
         let Some(&last) = band.last() else { break };
-        let inner = body.args(facts.loops[last].term).get(3).copied();
-        let Some(inner) = inner else { break };
+        let Some(inner) = body.loop_parts(facts.loops[last].term).map(|p| p.body) else { break };
         let statements: Vec<TermId> = body
             .args(inner)
             .iter()
@@ -238,7 +242,7 @@ fn band(body: &Body, facts: &Facts, target: LoopId, collapse: Option<u32>) -> Ve
                 op => !op.is_write(),
             })
         };
-        if !plain(c.lower) || !plain(c.bound) {
+        if !c.is_plain() || !plain(c.lower) || !c.bound.is_some_and(plain) {
             break;
         }
         // The host tests the inner loop's conditions before any outer iteration.

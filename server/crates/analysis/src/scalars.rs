@@ -25,13 +25,15 @@ impl Scalars {
     pub(crate) fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
         let body = cx.body;
         let root = model.root;
-        let args = body.args(root);
-        let (cond, step, inner) = (args[1], args[2], args[3]);
+        let parts = body.loop_parts(root);
+        let inner = parts.map_or(root, |p| p.body);
+        let header = parts.map_or([None, None], |p| [p.condition, p.step]);
         let mut written: Vec<SymbolId> = cx.effects.writes_in(root).iter().copied().collect();
         written.sort_unstable();
-        let exposed = [vec![inner], vec![cond], vec![step]]
-            .iter()
-            .map(|parts| exposed_reads(body, parts))
+        let exposed = [Some(inner), header[0], header[1]]
+            .into_iter()
+            .flatten()
+            .map(|part| exposed_reads(body, &[part]))
             .collect::<Option<Vec<_>>>();
         let exposed: Option<FxHashSet<SymbolId>> = exposed.map(|v| v.into_iter().flatten().collect());
         let mut s = Scalars {

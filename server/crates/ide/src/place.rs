@@ -186,7 +186,7 @@ impl<'a> Place<'a> {
     /// The loop that is the whole body of this one.
     fn only_loop_inside(&self, id: LoopId) -> Option<LoopId> {
         let body = self.body();
-        let block = *body.args(self.of(id).term).get(3)?;
+        let block = body.loop_parts(self.of(id).term)?.body;
         let mut statements = body.args(block).iter().filter(|t| !matches!(body.op(**t), Op::Empty));
         let (first, rest) = (statements.next()?, statements.next());
         if rest.is_some() {

@@ -173,6 +173,35 @@ impl Body {
     pub fn loops(&self, root: TermId) -> impl Iterator<Item = TermId> + '_ {
         self.walk(root).filter(|&t| self.op(t).is_loop())
     }
+    /// The parts of a loop, wherever its kind puts them. `None` for other terms.
+    pub fn loop_parts(&self, t: TermId) -> Option<LoopParts> {
+        let args = self.args(t);
+        let given = |t: TermId| (*self.op(t) != Op::Empty).then_some(t);
+        match (self.op(t), args) {
+            (Op::For, &[init, condition, step, body, ..]) => Some(LoopParts {
+                init: given(init),
+                condition: given(condition),
+                step: given(step),
+                body,
+                tests_first: true,
+            }),
+            (Op::While, &[condition, body, ..]) => Some(LoopParts {
+                init: None,
+                condition: Some(condition),
+                step: None,
+                body,
+                tests_first: true,
+            }),
+            (Op::DoWhile, &[body, condition, ..]) => Some(LoopParts {
+                init: None,
+                condition: Some(condition),
+                step: None,
+                body,
+                tests_first: false,
+            }),
+            _ => None,
+        }
+    }
     /// For every term its parent (the root has none).
     pub fn parents(&self) -> Vec<Option<TermId>> {
         let mut parents = vec![None; self.terms.len()];
@@ -212,6 +241,17 @@ impl Body {
             rejects: self.rejects.clone(),
         }
     }
+}
+
+/// The parts of a `for`, `while` or `do` loop; what is absent or empty is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoopParts {
+    pub init: Option<TermId>,
+    pub condition: Option<TermId>,
+    pub step: Option<TermId>,
+    pub body: TermId,
+    /// Whether the condition is tested before the first iteration (all but `do`).
+    pub tests_first: bool,
 }
 
 /// Terms in textual order, parents first.

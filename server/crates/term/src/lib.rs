@@ -18,7 +18,8 @@ mod types;
 pub mod notation;
 
 pub use body::{
-    Body, BodyBuilder, Origin, Reject, RejectId, RejectKind, Semantics, SignedOverflow, Term, TermId,
+    Body, BodyBuilder, LoopParts, Origin, Reject, RejectId, RejectKind, Semantics, SignedOverflow, Term,
+    TermId,
 };
 pub use intrinsics::{intrinsic, Intrinsic};
 pub use ops::{BinOp, Op, UnOp, F64};

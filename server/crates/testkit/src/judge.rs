@@ -343,6 +343,8 @@ impl Case<'_> {
         self.counting(call, id, l, t, &holds)?;
         let privates: Vec<SymbolId> = l.privates.iter().map(|p| p.symbol).collect();
         let mut asides: Vec<Aside> = l.inductions.iter().map(|i| Aside::Variable(i.symbol)).collect();
+        // An index that the body or the condition moves is held to its values by `counting`.
+        asides.extend(l.control.iter().filter(|c| !c.header_only).map(|c| Aside::Variable(c.index)));
         for r in &l.reductions {
             let terms = r
                 .updates
@@ -404,7 +406,12 @@ impl Case<'_> {
                 if n + 1 == i.index.len() {
                     break;
                 }
-                if let (Some(s), Some(low)) = (step, lower) {
+                // A loop that begins with the value the index has: the first one seen.
+                let low = match self.body.as_symbol(c.lower) == Some(c.index) {
+                    true => i.index.first().map(|&v| v as i128),
+                    false => lower,
+                };
+                if let (Some(s), Some(low)) = (step, low) {
                     let want = c.index_type.wrap(low) + n as i128 * s;
                     if want != *v as i128 {
                         return Err(format!(

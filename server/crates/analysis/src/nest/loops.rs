@@ -1,15 +1,27 @@
 //! Entering loops: counters, domains, what is known of variables at the start of an iteration.
 
 use super::*;
+
+/// What an inner loop's moving variables are when it begins.
+struct Entry {
+    lower: Option<Pieces>,
+    values: Vec<(SymbolId, i128, Pieces)>,
+    pointers: Vec<(SymbolId, i128, Loc, TermId)>,
+}
+
 impl Model<'_> {
     pub(super) fn root_loop(&mut self, c: &Control) {
-        let args = self.body.args(self.root).to_vec();
-        let (cond, step, inner) = (args[1], args[2], args[3]);
+        let Some(parts) = self.body.loop_parts(self.root) else {
+            self.obstacle(ObstacleKind::NotUnderstood, self.root);
+            return;
+        };
+        let cond = parts.condition.unwrap_or(self.root);
         // What the iteration does not know at its start.
         let written: Vec<SymbolId> = {
-            let mut all: Vec<SymbolId> = self.effects.writes_in(inner).iter().copied().collect();
-            all.extend(self.effects.writes_in(step).iter().copied());
-            all.extend(self.effects.writes_in(cond).iter().copied());
+            let mut all: Vec<SymbolId> = self.effects.writes_in(parts.body).iter().copied().collect();
+            for part in [parts.step, parts.condition].into_iter().flatten() {
+                all.extend(self.effects.writes_in(part).iter().copied());
+            }
             all.sort_unstable();
             all.dedup();
             all
@@ -36,36 +48,62 @@ impl Model<'_> {
         self.enter_counted(0, c, vec![(Domain::always(), lower)], cond);
         let iteration = self.loops[0].iteration.clone();
         for (s, step, update) in inductions {
-            let Some(kind) = self.body.types.as_int(self.body.symbols[s].ty) else {
-                continue;
-            };
-            if s == c.index || !self.body.symbols[s].is_own_scalar() || !kind.signed() || kind.bits() < 32 {
+            let symbol = &self.body.symbols[s];
+            let Some(t) = iteration.as_ref().and_then(|t| t.scale(step)) else { continue };
+            if s == c.index || !symbol.is_own_scalar() {
                 continue;
             }
-            if let Some(t) = iteration.as_ref().and_then(|t| t.scale(step)) {
-                let start = Poly::var(self.param(Param::Symbol(s)));
-                if let Some(v) = start.add(&t) {
-                    self.env.insert(s, Some(vec![(Domain::always(), v)]));
-                    self.inductions.push((s, step, update));
-                }
-            }
-        }
-        for (s, by, update) in walking_pointers(self.body, self.root) {
-            let Some(t) = iteration.as_ref().and_then(|t| t.scale(by)) else { continue };
-            if self.body.symbols[s].is_own_scalar() {
+            if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
+                // It points `step` elements further in each iteration; its first value is the base.
                 let sub = (Some(vec![(Domain::always(), t)]), update);
                 let loc = Loc { base: s, fields: Vec::new(), subs: vec![sub], lengths: vec![None] };
                 self.pointers.insert(s, Some(loc));
-                self.inductions.push((s, by, update));
+                self.inductions.push((s, step, update));
+                continue;
+            }
+            // What leaves its type is an obligation of the statement that moves it.
+            if self.body.types.as_int(symbol.ty).is_none_or(|k| k == IntKind::Bool) {
+                continue;
+            }
+            let start = Poly::var(self.param(Param::Symbol(s)));
+            if let Some(v) = start.add(&t) {
+                self.env.insert(s, Some(vec![(Domain::always(), v)]));
+                self.inductions.push((s, step, update));
             }
         }
-        self.visit_body(self.root, inner);
-        self.visit(step);
+        self.loop_parts_in_order(c, parts);
+    }
+
+    /// One iteration: what the condition moves, the body, the step; in a `do` the body comes first.
+    fn loop_parts_in_order(&mut self, c: &Control, parts: LoopParts) {
+        let root = *self.path.last().unwrap_or(&0);
+        let term = self.loops[root].term;
+        if parts.tests_first {
+            self.header_moves(c, parts.condition);
+        }
+        self.visit_body(term, parts.body);
+        if let Some(step) = parts.step {
+            self.visit(step);
+        }
+        if !parts.tests_first {
+            self.header_moves(c, parts.condition);
+        }
+    }
+
+    /// Evaluates a condition that moves something. Others change nothing, and what they read is read by `enter_counted`.
+    fn header_moves(&mut self, _c: &Control, condition: Option<TermId>) {
+        let Some(condition) = condition else { return };
+        if self.effects.writes_in(condition).iter().next().is_some() {
+            self.condition(condition);
+        }
     }
 
     /// The first value of the root's index. Its text stands before the loop, where the variables still have the
     /// values they enter with; a variable that the loop writes is therefore not the same as inside.
     pub(super) fn lower_of_root(&mut self, c: &Control) -> Poly {
+        if self.body.as_symbol(c.lower) == Some(c.index) {
+            return Poly::var(self.param(Param::Symbol(c.index)));
+        }
         let moving = self.effects.writes_in(self.root);
         let simple = self.body.walk(c.lower).all(|x| match self.body.op(x) {
             Op::Sym(s) => !moving.contains(s),
@@ -107,8 +145,10 @@ impl Model<'_> {
         match &iteration {
             Some(t) => self.require_in_domain(Constraint::non_negative(t.clone())),
             None => {
-                let up = matches!(c.relation, BinOp::Lt | BinOp::Le)
-                    || (c.relation == BinOp::Ne && c.step == Step::Const(1));
+                let up = match c.step {
+                    Step::Const(k) => k > 0,
+                    Step::Term { .. } => matches!(c.relation, BinOp::Lt | BinOp::Le),
+                };
                 let mut d = Domain::never();
                 for (when, l) in &lower {
                     let diff = if up { index.sub(l) } else { l.sub(&index) };
@@ -142,22 +182,26 @@ impl Model<'_> {
             self.dom.exact = false;
             self.why.get_or_insert(Obstacle { kind: ObstacleKind::NonAffineSubscript, term });
         }
-        // The condition, with C's conversions.
-        let bound_side = self.visit(c.bound);
-        let (bt, it) = (self.body.types.as_int(self.body.ty(c.bound)), c.index_type);
+        // The condition, with C's conversions. What is compared is the index plus the offset.
+        let it = c.index_type;
+        let compared = index.add_constant(c.offset);
+        let (bound_side, bt, bound_at) = match c.bound {
+            Some(b) => (self.visit(b), self.body.types.as_int(self.body.ty(b)), b),
+            None => (Some(vec![(Domain::always(), Poly::constant(0))]), Some(it), cond),
+        };
         let mut limit = None;
-        let positive = match (bound_side, bt) {
-            (Some(bound), Some(bt)) => {
+        let mut positive = match (bound_side, bt, compared) {
+            (Some(bound), Some(bt), Some(compared)) => {
                 let common = it.common(bt);
-                let b = self.convert(bound, bt, common, c.bound);
-                let i = self.convert(vec![(Domain::always(), index.clone())], it, common, cond);
+                let b = self.convert(bound, bt, common, bound_at);
+                let i = self.convert(vec![(Domain::always(), compared)], it, common, cond);
                 match (i, b) {
                     (Some(i), Some(b)) => {
                         if b.len() == 1 {
                             limit = Some(b[0].1.clone());
                         }
                         let relation = match (c.relation, &c.step) {
-                            (BinOp::Ne, Step::Const(1)) => BinOp::Lt,
+                            (BinOp::Ne, Step::Const(k)) if *k > 0 => BinOp::Lt,
                             (BinOp::Ne, _) => BinOp::Gt,
                             (r, _) => r,
                         };
@@ -168,55 +212,103 @@ impl Model<'_> {
             }
             _ => Domain::unknown(),
         };
+        if c.at_least_once {
+            // The first iteration is not tested.
+            positive = match &self.loops[at].iteration {
+                Some(t) => positive.or(&Domain::of(Constraint::zero(t.clone()))),
+                None => Domain::unknown(),
+            };
+        }
         // A bound that changes from iteration to iteration says nothing exactly.
         let positive = blurred(&self.vars, positive);
         if !positive.exact {
-            let kind = self.inexact_kind(c.bound);
-            self.why.get_or_insert(Obstacle { kind, term: c.bound });
+            let kind = self.inexact_kind(bound_at);
+            self.why.get_or_insert(Obstacle { kind, term: bound_at });
         }
         self.dom = self.dom.and(&positive);
-        if let (Some(l), Some(b)) = (&known, &limit) {
-            self.loops[at].trips = trips(c, l, b);
+        let first_compared = known.as_ref().and_then(|l| l.add_constant(c.offset));
+        if let (Some(l), Some(b)) = (&first_compared, &limit) {
+            let n = trips(c, l, b);
+            self.loops[at].trips =
+                if c.at_least_once { n.filter(|n| n.as_constant().is_some_and(|n| n > 0)) } else { n };
         }
         self.loops[at].lower = known;
         self.loops[at].limit = limit.clone();
         self.loops[at].domain = self.dom.clone();
-        // Where the index ends must be a value of its type, else it wraps and the loop goes on.
-        if let Some(b) = limit {
-            let kind = c.index_type;
-            let step = match c.step {
-                Step::Const(s) => s,
-                Step::Term { .. } => 0,
-            };
-            let undefined = kind.signed() && kind.bits() >= 32;
-            if c.relation == BinOp::Ne {
-                if let Some(l) = &single {
-                    let d = if step > 0 { b.sub(l) } else { l.sub(&b) };
-                    // Overflow of a signed index is undefined; an unsigned one goes round.
-                    if let Some(d) = d.filter(|_| !undefined) {
-                        self.oblige(Need::Terminates(cond), d, before);
-                    }
-                }
-            } else if !undefined {
-                // The last value past the bound: `b - 1 + step` at most when counting up.
-                let past = match c.relation {
-                    BinOp::Lt => b.add_constant(step - 1),
-                    BinOp::Le => b.add_constant(step),
-                    BinOp::Gt => b.add_constant(step + 1),
-                    _ => b.add_constant(step),
-                };
-                let fits = past.and_then(|p| {
-                    if step > 0 {
+        self.index_stays_in_type(at, c, cond, single.as_ref(), limit.as_ref(), before);
+    }
+
+    /// Where the index ends, and what is compared, must be values of its type, else it wraps and the loop goes on.
+    fn index_stays_in_type(
+        &mut self,
+        at: usize,
+        c: &Control,
+        cond: TermId,
+        first: Option<&Poly>,
+        limit: Option<&Poly>,
+        before: Domain,
+    ) {
+        let kind = c.index_type;
+        let undefined = kind.signed() && kind.bits() >= 32;
+        let Some(b) = limit else { return };
+        // Overflow of a signed index is undefined (C11 6.5p5); an unsigned one goes round.
+        if undefined {
+            return;
+        }
+        let step = match c.step {
+            Step::Const(s) => s,
+            Step::Term { .. } => 0,
+        };
+        let reaches =
+            |p: Option<Poly>, up: bool| {
+                p.and_then(|p| {
+                    if up {
                         p.scale(-1)?.add_constant(kind.max())
                     } else {
                         p.add_constant(-kind.min())
                     }
-                });
-                let dom = self.dom.clone();
-                match fits {
-                    Some(f) if step != 0 => self.oblige(Need::Terminates(cond), f, dom),
-                    _ => self.obstacle(ObstacleKind::NonAffineSubscript, cond),
+                })
+            };
+        // The first value that is tested; a `do` moves before it tests.
+        let moved_before = if c.at_least_once { step } else { 0 };
+        let first = first.and_then(|f| f.add_constant(moved_before));
+        if c.offset != 0 || moved_before != 0 {
+            // It must be in the type, on the side where it was moved to.
+            let by = c.offset + moved_before;
+            let p = reaches(first.as_ref().and_then(|f| f.add_constant(c.offset)), by > 0);
+            match p {
+                Some(p) => self.oblige(Need::Terminates(cond), p, before.clone()),
+                None => self.obstacle(ObstacleKind::NonAffineSubscript, cond),
+            }
+        }
+        if c.relation == BinOp::Ne {
+            // It meets its bound exactly if it starts on the right side of it.
+            let first = first.as_ref().and_then(|f| f.add_constant(c.offset));
+            let d = first.and_then(|f| if step > 0 { b.sub(&f) } else { f.sub(b) });
+            match d {
+                Some(d) => self.oblige(Need::Terminates(cond), d, before.clone()),
+                None => self.obstacle(ObstacleKind::NonAffineSubscript, cond),
+            }
+            if c.offset != 0 {
+                if let Some(p) = reaches(b.add_constant(-c.offset), step > 0) {
+                    self.oblige(Need::Terminates(cond), p, before);
                 }
+            }
+            return;
+        }
+        // The last value past the bound: `b - 1 + step` at most when counting up.
+        let past = match c.relation {
+            BinOp::Lt => b.add_constant(step - 1),
+            BinOp::Le => b.add_constant(step),
+            BinOp::Gt => b.add_constant(step + 1),
+            _ => b.add_constant(step),
+        };
+        let own = past.as_ref().and_then(|p| p.add_constant(-c.offset));
+        for past in [past, own.filter(|_| c.offset != 0)].into_iter().flatten() {
+            let dom = self.loops[at].domain.clone();
+            match reaches(Some(past), step > 0) {
+                Some(f) if step != 0 => self.oblige(Need::Terminates(cond), f, dom),
+                _ => self.obstacle(ObstacleKind::NonAffineSubscript, cond),
             }
         }
     }
@@ -233,19 +325,23 @@ impl Model<'_> {
     }
 
     pub(super) fn inner_loop(&mut self, t: TermId) {
-        let args = self.body.args(t).to_vec();
+        let Some(parts) = self.body.loop_parts(t) else {
+            self.obstacle(ObstacleKind::NotUnderstood, t);
+            return;
+        };
+        // `do { … } while (0)` is a block, as macros write it.
+        let once = parts.condition.is_some_and(|c| control::constant(self.body, c) == Some(0));
+        if once && !parts.tests_first && !control::has_jump(self.body, parts.body) {
+            self.visit_statement(parts.body);
+            return;
+        }
         let saved_dom = self.dom.clone();
         let saved_why = self.why.clone();
         let saved_jumped = std::mem::take(&mut self.jumped);
         let at = self.loops.len();
         let var = self.fresh(VarKind::Iter(at));
         let control = control::control(self.body, t, self.effects).ok();
-        let (init, cond, step, inner) = match self.body.op(t) {
-            Op::For => (Some(args[0]), Some(args[1]), Some(args[2]), args[3]),
-            Op::While => (None, Some(args[0]), None, args[1]),
-            _ => (None, Some(args[1]), None, args[0]),
-        };
-        if let Some(init) = init {
+        if let Some(init) = parts.init {
             self.visit_statement(init);
         }
         self.loops.push(ModelLoop {
@@ -259,81 +355,108 @@ impl Model<'_> {
             domain: Domain::unknown(),
             control: control.clone(),
         });
-        let lower = control.as_ref().and_then(|c| self.value_of_symbol(c.index, c.lower));
-        let written: Vec<SymbolId> = {
-            let mut all: Vec<SymbolId> = self.effects.writes_in(t).iter().copied().collect();
-            all.sort_unstable();
-            all
-        };
-        let inductions = match &control {
-            Some(c) => induction_updates(self.body, t, Some(c.index)),
-            None => Vec::new(),
-        };
-        let entry: Vec<(SymbolId, i128, Option<Pieces>)> =
-            inductions.iter().map(|&(s, k, u)| (s, k, self.value_of_symbol(s, u))).collect();
+        let entry = control.as_ref().map(|c| self.entry_of_inner(c, t));
+        let mut written: Vec<SymbolId> = self.effects.writes_in(t).iter().copied().collect();
+        written.sort_unstable();
         for &s in &written {
             self.forget(s);
         }
         self.path.push(at);
-        match &control {
-            Some(c) => {
-                let lower = lower.unwrap_or_else(|| vec![(Domain::always(), self.fresh_value())]);
+        match (&control, &entry) {
+            (Some(c), Some(entry)) => {
+                let lower =
+                    entry.lower.clone().unwrap_or_else(|| vec![(Domain::always(), self.fresh_value())]);
                 // The first value was computed in other iterations of what is around; conditions of its pieces hold.
-                self.enter_counted(at, c, lower, cond.unwrap_or(t));
-                let iteration = self.loops[at].iteration.clone();
-                for (s, k, v) in &entry {
-                    let moved = v.as_ref().zip(iteration.as_ref()).and_then(|(v, n)| {
-                        let by = n.scale(*k)?;
-                        v.iter().map(|(d, p)| Some((d.clone(), p.add(&by)?))).collect::<Option<Pieces>>()
-                    });
-                    if moved.is_some() && self.body.symbols[*s].is_own_scalar() {
-                        self.env.insert(*s, moved);
-                    }
+                self.enter_counted(at, c, lower, parts.condition.unwrap_or(t));
+                if let Some(n) = self.loops[at].iteration.clone() {
+                    self.move_inductions(entry, &n);
                 }
+                self.loop_parts_in_order(c, parts);
             }
-            None => {
+            _ => {
                 self.require_in_domain(Constraint::non_negative(Poly::var(var)));
                 self.blur(ObstacleKind::DataDependentCondition, t);
-                if let Some(c) = cond {
-                    if *self.body.op(t) != Op::DoWhile {
-                        self.visit(c);
-                    }
+                if let Some(c) = parts.condition.filter(|_| parts.tests_first) {
+                    self.visit(c);
+                }
+                self.visit_body(t, parts.body);
+                let last = parts.condition.filter(|_| !parts.tests_first);
+                for s in [last, parts.step].into_iter().flatten() {
+                    self.visit(s);
                 }
             }
-        }
-        self.visit_body(t, inner);
-        if control.is_none() {
-            for s in [cond.filter(|_| *self.body.op(t) == Op::DoWhile), step].into_iter().flatten() {
-                self.visit(s);
-            }
-        } else if let Some(s) = step {
-            // The step's own accesses (a global in `i += g`) are reads; its writes are the index and inductions.
-            self.visit(s);
         }
         self.path.pop();
         for &s in &written {
             self.forget(s);
         }
-        // After the loop an induction has moved `trips` times, if that is known and surely not negative: it is not
-        // proved here, so only constants count.
-        if let Some(n) = self.loops[at].trips.as_ref().and_then(Poly::as_constant).filter(|n| *n >= 0) {
-            if !has_own_break(self.body, inner) {
-                for (s, k, v) in entry {
-                    if let Some(v) = v {
-                        let moved: Option<Pieces> = v
-                            .iter()
-                            .map(|(d, p)| Some((d.clone(), p.add_constant(k.checked_mul(n)?)?)))
-                            .collect();
-                        if moved.is_some() && self.body.symbols[s].is_own_scalar() {
-                            self.env.insert(s, moved);
-                        }
-                    }
-                }
-            }
-        }
         self.dom = saved_dom;
         self.why = saved_why;
         self.jumped = saved_jumped;
+        // After the loop an induction has moved `trips` times, if that is known and surely not negative.
+        let trips = self.loops[at].trips.clone();
+        if let (Some(n), Some(entry), Some(c)) = (trips, &entry, &control) {
+            let known = self.known();
+            let sure =
+                n.as_constant().map_or_else(|| crate::prove::non_negative(&n, &self.dom, &known), |n| n >= 0);
+            if sure && !has_own_break(self.body, parts.body) {
+                self.move_inductions(entry, &n);
+                self.index_after(c, entry, &n);
+            }
+        }
+    }
+
+    /// What moves in an inner loop, with the values when it begins.
+    fn entry_of_inner(&mut self, c: &Control, t: TermId) -> Entry {
+        // An index that the header does not set brings its value from before: that is a read.
+        if self.body.as_symbol(c.lower) == Some(c.index) {
+            self.touch_symbol(c.index, c.lower, false);
+        }
+        let lower = self.value_of_symbol(c.index, c.lower);
+        let mut entry = Entry { lower, values: Vec::new(), pointers: Vec::new() };
+        for (s, k, update) in induction_updates(self.body, t, Some(c.index)) {
+            if !self.body.symbols[s].is_own_scalar() {
+                continue;
+            }
+            if let Some(Some(loc)) = self.pointers.get(&s) {
+                entry.pointers.push((s, k, loc.clone(), update));
+            } else if let Some(v) = self.value_of_symbol(s, update) {
+                entry.values.push((s, k, v));
+            }
+        }
+        entry
+    }
+
+    /// Variables as they are after `n` iterations. Moves that leave a variable's type are obligations where they stand.
+    fn move_inductions(&mut self, entry: &Entry, n: &Poly) {
+        for (s, k, v) in &entry.values {
+            let moved = n.scale(*k).and_then(|by| map_pieces(v.clone(), |p| p.add(&by)));
+            if moved.is_some() {
+                self.env.insert(*s, moved);
+            }
+        }
+        for (s, k, loc, update) in &entry.pointers {
+            let mut loc = loc.clone();
+            let by = n.scale(*k).map(|p| vec![(Domain::always(), p)]);
+            self.move_pointer(&mut loc, by, *update, false);
+            self.pointers.insert(*s, Some(loc));
+        }
+    }
+
+    /// The index after a loop of `n` iterations: the value whose test failed, with what that test moved.
+    fn index_after(&mut self, c: &Control, entry: &Entry, n: &Poly) {
+        let (Some(lower), Step::Const(step)) = (&entry.lower, &c.step) else { return };
+        // Of an unsigned or narrow index the last move may wrap.
+        if !(c.index_type.signed() && c.index_type.bits() >= 32)
+            || !self.body.symbols[c.index].is_own_scalar()
+        {
+            return;
+        }
+        let last = n.scale(*step).and_then(|by| by.add_constant(c.shift));
+        let after = last.and_then(|by| map_pieces(lower.clone(), |p| p.add(&by)));
+        if after.is_some() {
+            self.env.insert(c.index, after);
+        }
     }
 
     pub(super) fn forget(&mut self, s: SymbolId) {

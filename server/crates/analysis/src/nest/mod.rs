@@ -15,7 +15,7 @@ mod values;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{BinOp, Body, IntKind, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+use term::{BinOp, Body, IntKind, Len, LoopParts, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::control;
 use crate::effects::Effects;
@@ -226,7 +226,8 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        for x in self.body.walk(self.body.args(self.root)[3]) {
+        let inner = self.body.loop_parts(self.root).map_or(self.root, |p| p.body);
+        for x in self.body.walk(inner) {
             if let Op::Declare(s) = self.body.op(x) {
                 if matches!(self.body.symbols[*s].storage, Storage::Local) {
                     self.inside.insert(*s);
@@ -314,6 +315,8 @@ impl<'a> Model<'a> {
     pub(super) fn read_context(&mut self, enclosing: &[(TermId, Option<Control>)]) {
         for (t, control) in enclosing {
             let Some(c) = control else { continue };
+            // Elsewhere than in a plain header the index may have moved when the root is reached.
+            let (true, Some(bound_term)) = (c.is_plain(), c.bound) else { continue };
             let moving = self.effects.writes_in(*t);
             let steady = |m: &Model<'_>, e: TermId| {
                 m.body.walk(e).all(|x| match m.body.op(x) {
@@ -343,8 +346,8 @@ impl<'a> Model<'a> {
                     }
                 }
             }
-            if steady(self, c.bound) && plain(self, c.bound) && c.relation != BinOp::Ne {
-                if let Some(bound) = self.plain_value(c.bound) {
+            if steady(self, bound_term) && plain(self, bound_term) && c.relation != BinOp::Ne {
+                if let Some(bound) = self.plain_value(bound_term) {
                     let d = compare(c.relation, &index, &bound);
                     for piece in d.pieces.into_iter().take(1) {
                         for k in piece {
@@ -457,14 +460,14 @@ fn compare_pieces(op: BinOp, a: &Pieces, b: &Pieces) -> Domain {
     out
 }
 
-/// Number of iterations as a value, right where it is positive.
-fn trips(c: &Control, lower: &Poly, bound: &Poly) -> Option<Poly> {
+/// Number of iterations as a value, right where it is positive. `lower` is the first value that is compared.
+pub(crate) fn trips(c: &Control, lower: &Poly, bound: &Poly) -> Option<Poly> {
     let span = match c.relation {
         BinOp::Lt => bound.sub(lower)?,
         BinOp::Le => bound.sub(lower)?.add_constant(1)?,
         BinOp::Gt => lower.sub(bound)?,
         BinOp::Ge => lower.sub(bound)?.add_constant(1)?,
-        BinOp::Ne if c.step == Step::Const(1) => bound.sub(lower)?,
+        BinOp::Ne if matches!(c.step, Step::Const(k) if k > 0) => bound.sub(lower)?,
         _ => lower.sub(bound)?,
     };
     match c.step {
@@ -519,91 +522,19 @@ fn has_own_break(body: &Body, inner: TermId) -> bool {
     false
 }
 
-/// Scalars that one unconditional statement of the loop's body (or its step) moves by a constant each iteration.
+/// Variables other than the index that every iteration of the loop moves by a constant, with the last place that does.
 pub(crate) fn induction_updates(
     body: &Body,
     loop_term: TermId,
     index: Option<SymbolId>,
 ) -> Vec<(SymbolId, i128, TermId)> {
-    let args = body.args(loop_term);
-    if *body.op(loop_term) != Op::For {
-        return Vec::new();
-    }
-    let inner = args[3];
-    let mut out: Vec<(SymbolId, i128, TermId, usize)> = Vec::new();
-    let mut candidates: Vec<TermId> = Vec::new();
-    // A `continue` skips what follows it; then only the step is unconditional.
-    if !has_jump(body, inner) && *body.op(inner) == Op::List {
-        candidates.extend(body.args(inner));
-    }
-    let mut stack = vec![args[2]];
-    while let Some(t) = stack.pop() {
-        match body.op(t) {
-            Op::Comma => stack.extend(body.args(t).iter().rev()),
-            _ => candidates.push(t),
-        }
-    }
-    for t in candidates {
-        if let Some((s, Some(control::Change::Const(k)))) = control::change_of(body, t) {
-            if Some(s) == index {
-                continue;
-            }
-            match out.iter_mut().find(|(u, _, _, _)| *u == s) {
-                Some(o) => (o.1, o.3) = (o.1 + k, o.3 + 1),
-                None => out.push((s, k, t, 1)),
-            }
-        }
-    }
-    // Moved by these statements and nothing else.
-    out.retain(|&(s, k, _, times)| {
-        let writes =
-            |root: TermId| body.walk(root).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
-        k != 0 && writes(loop_term) - writes(args[0]) == times
-    });
-    out.into_iter().map(|(s, k, t, _)| (s, k, t)).collect()
-}
-
-fn has_jump(body: &Body, inner: TermId) -> bool {
-    let mut stack = vec![(inner, true)];
-    while let Some((t, ours)) = stack.pop() {
-        match body.op(t) {
-            Op::Continue if ours => return true,
-            Op::Break if ours => return true,
-            op => {
-                let ours = ours && !op.is_loop();
-                stack.extend(body.args(t).iter().map(|&a| (a, ours)));
-            }
-        }
-    }
-    false
-}
-
-/// Pointers that one unconditional part of the body (or the step) moves by a constant number of elements each
-/// iteration: `p++` on its own or within an expression, `p += 2`.
-pub(crate) fn walking_pointers(body: &Body, loop_term: TermId) -> Vec<(SymbolId, i128, TermId)> {
-    let args = body.args(loop_term);
-    if *body.op(loop_term) != Op::For || has_jump(body, args[3]) || *body.op(args[3]) != Op::List {
-        return Vec::new();
-    }
-    let mut out: Vec<(SymbolId, i128, TermId)> = Vec::new();
-    let mut stack: Vec<TermId> = body.args(args[3]).to_vec();
-    stack.push(args[2]);
-    while let Some(t) = stack.pop() {
-        match body.op(t) {
-            // Only what is evaluated exactly once counts.
-            Op::If | Op::For | Op::While | Op::DoWhile | Op::Switch | Op::Select | Op::SizeOf => continue,
-            Op::Binary(b) if b.is_logical() => continue,
-            _ => {}
-        }
-        if let Some((s, Some(control::Change::Const(k)))) = control::change_of(body, t) {
-            let pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
-            let writes =
-                body.walk(loop_term).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
-            if pointer && writes == 1 && k != 0 {
-                out.push((s, k, t));
-            }
-        }
-        stack.extend(body.args(t));
-    }
+    let mut out: Vec<(SymbolId, i128, TermId)> = control::moves(body, loop_term)
+        .into_iter()
+        .filter_map(|(s, total)| match total.change {
+            control::Change::Const(k) if k != 0 && Some(s) != index => Some((s, k, total.term)),
+            _ => None,
+        })
+        .collect();
+    out.sort_unstable();
     out
 }

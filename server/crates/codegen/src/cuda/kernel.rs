@@ -130,9 +130,10 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
     let guard = if d.rectangular {
         format!("{t} < {}", d.trips_name)
     } else {
-        let bound = match body.op(d.bound) {
-            Op::Int(v) => format!("{v}"),
-            _ => format!("(long long){}", exprs.at(d.bound, 14)),
+        let bound = match d.bound.map(|b| (b, body.op(b))) {
+            None => "0".to_string(),
+            Some((_, Op::Int(v))) => format!("{v}"),
+            Some((b, _)) => format!("(long long){}", exprs.at(b, 14)),
         };
         format!("{value} {} {bound}", d.relation.symbol())
     };
@@ -160,7 +161,9 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
     } else {
         format!("({ty})({value})")
     };
-    out.from(d.term, &format!("const {ty} {name} = {value};"));
+    // Where the body moves its index, each thread moves its own.
+    let fixed = if d.moves_inside { "" } else { "const " };
+    out.from(d.term, &format!("{fixed}{ty} {name} = {value};"));
 }
 
 /// `lower + step * iteration`, in 64 bits.
@@ -191,6 +194,12 @@ fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
             };
             (*negated, format!("{by} * {t}"))
         }
+    };
+    let lower = match (d.shift, lower.is_empty()) {
+        (0, _) => lower,
+        (s, true) => s.to_string(),
+        (s, false) if s < 0 => format!("{lower} - {}", s.unsigned_abs()),
+        (s, false) => format!("{lower} + {s}"),
     };
     match (lower.is_empty(), negative) {
         (true, false) => part,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Control, Expr, LoopFacts, Verdict};
-use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId};
+use term::{Body, Origin, Semantics, Storage, SymbolId, TermId};
 
 use super::memory::memory;
 use super::names::{free_prefix, Namer};
@@ -33,9 +33,7 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
     let mut band: Vec<(&LoopFacts, &Control)> = Vec::new();
     for &l in &input.offload.band {
         match loops.get(l).map(|f| (f, &f.control)) {
-            Some((f, Ok(c))) if *body.op(f.term) == Op::For && body.args(f.term).len() >= 4 => {
-                band.push((f, c))
-            }
+            Some((f, Ok(c))) if body.op(f.term).is_loop() => band.push((f, c)),
             _ => return one(RefusalKind::NotParallel, target),
         }
     }
@@ -121,7 +119,9 @@ impl<'i, 'a> Builder<'i, 'a> {
         let roots: Vec<SymbolId> = ranks.keys().copied().collect();
         let known_views = views(body, &roots);
         let mut support = Support::new(body, ranks, known_views.clone());
-        let Some(inner) = self.band.last().map(|b| body.args(b.0.term)[3]) else { return };
+        let Some(inner) = self.band.last().and_then(|b| body.loop_parts(b.0.term)).map(|p| p.body) else {
+            return;
+        };
         support.visit(inner);
         let first_values = self.first_values();
         let mut dims = self.dims(inner, &mut support);
@@ -150,7 +150,8 @@ impl<'i, 'a> Builder<'i, 'a> {
                 continue;
             }
             if indices.contains(&s) {
-                if let Some(w) = written {
+                let own = dims.iter().any(|d| d.index == s && d.moves_inside) && dims.len() == 1;
+                if let Some(w) = written.filter(|_| !own) {
                     self.refuse(RefusalKind::Unclassified(s), w);
                 }
             } else if private.contains(&s) {

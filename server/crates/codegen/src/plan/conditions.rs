@@ -24,7 +24,8 @@ impl<'a> Builder<'_, 'a> {
             };
         };
         for d in dims {
-            let Some(&condition) = body.args(d.term).get(1) else { continue };
+            let Some(condition) = body.loop_parts(d.term).and_then(|p| p.condition) else { continue };
+            let Some(bound) = d.bound else { continue };
             let kinds: Vec<IntKind> =
                 body.args(condition).iter().filter_map(|&a| body.types.as_int(body.ty(a))).collect();
             let unsigned = kinds.len() == 2 && !kinds[0].common(kinds[1]).signed();
@@ -35,7 +36,7 @@ impl<'a> Builder<'_, 'a> {
                     add(TestKind::FirstNotNegative(d.lower), None);
                 }
             }
-            let bound_signed = body.types.as_int(body.ty(d.bound)).is_some_and(|k| k.promoted().signed());
+            let bound_signed = body.types.as_int(body.ty(bound)).is_some_and(|k| k.promoted().signed());
             if unsigned && !d.rectangular && bound_signed {
                 self.reasons.push(Reason { kind: RefusalKind::MixedSigns(d.index), term: condition });
             }

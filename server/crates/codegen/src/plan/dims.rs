@@ -22,8 +22,11 @@ impl<'a> Builder<'_, 'a> {
                 Step::Term { term, .. } => Some(term),
                 Step::Const(_) => None,
             };
-            let rectangular = !varies(c.lower) && !varies(c.bound) && !step_term.is_some_and(varies);
-            let lower_on_host = !varies(c.lower) && reads_memory(body, c.lower);
+            let rectangular =
+                !varies(c.lower) && !c.bound.is_some_and(varies) && !step_term.is_some_and(varies);
+            // The value an index has before the loop is only there, on the host.
+            let own = body.as_symbol(c.lower) == Some(c.index);
+            let lower_on_host = own || (!varies(c.lower) && reads_memory(body, c.lower));
             let step_on_host = step_term.is_some_and(|t| !varies(t) && reads_memory(body, t));
             if !lower_on_host {
                 support.visit(c.lower);
@@ -32,10 +35,14 @@ impl<'a> Builder<'_, 'a> {
                 support.visit(t);
             }
             if !rectangular {
-                support.visit(c.bound);
+                c.bound.into_iter().for_each(|b| support.visit(b));
+                // Inside, trips are counted by the comparison itself.
+                if !c.is_plain() {
+                    self.refuse(RefusalKind::NotParallel, facts.term);
+                }
             }
             let integer = |t: TermId| body.types.as_int(body.ty(t)).is_some();
-            if !integer(c.lower) || !integer(c.bound) {
+            if !integer(c.lower) || !c.bound.is_none_or(integer) {
                 self.refuse(RefusalKind::NotParallel, facts.term);
             }
             let downwards = match c.step {
@@ -59,6 +66,8 @@ impl<'a> Builder<'_, 'a> {
                 lower: c.lower,
                 lower_on_host,
                 bound: c.bound,
+                shift: c.shift,
+                moves_inside: !c.header_only,
                 relation,
                 step: c.step.clone(),
                 step_on_host,

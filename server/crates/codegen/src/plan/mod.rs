@@ -165,7 +165,12 @@ pub struct Dim {
     pub lower: TermId,
     /// Whether the first value is computed on the host and passed.
     pub lower_on_host: bool,
-    pub bound: TermId,
+    /// `None`: zero.
+    pub bound: Option<TermId>,
+    /// What the condition adds to the index before the body.
+    pub shift: i128,
+    /// Whether the body moves the index on its own copy.
+    pub moves_inside: bool,
     /// `Lt`, `Le`, `Gt` or `Ge`.
     pub relation: BinOp,
     pub step: Step,

@@ -95,7 +95,8 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn first_values(&mut self) -> BTreeMap<SymbolId, TermId> {
         let body = self.body;
         let mut out = BTreeMap::new();
-        let mut stack: Vec<TermId> = body.args(self.target).first().copied().into_iter().collect();
+        let init = body.loop_parts(self.target).and_then(|p| p.init);
+        let mut stack: Vec<TermId> = init.into_iter().collect();
         while let Some(t) = stack.pop() {
             match (body.op(t), body.args(t)) {
                 (Op::Declare(s), &[init]) => {

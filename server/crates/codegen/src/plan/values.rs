@@ -130,11 +130,12 @@ impl<'a> Builder<'_, 'a> {
 
     /// Whether the term stands in the outermost loop's first value or condition, which are always evaluated.
     pub(super) fn in_first_header(&self, t: TermId) -> bool {
-        let args = self.body.args(self.target);
+        let Some(parts) = self.body.loop_parts(self.target) else { return false };
+        let condition = parts.condition.filter(|_| parts.tests_first);
         let mut at = t;
         while let Some(p) = self.parents[at.0 as usize] {
             if p == self.target {
-                return args.iter().take(2).any(|&a| a == at);
+                return parts.init == Some(at) || condition == Some(at);
             }
             at = p;
         }
@@ -151,7 +152,8 @@ impl<'a> Builder<'_, 'a> {
         while let Some(p) = self.parents[at.0 as usize] {
             let place = body.args(p).iter().position(|&a| a == at).unwrap_or(0);
             let sure = match body.op(p) {
-                Op::If | Op::Select | Op::While | Op::Binary(BinOp::And | BinOp::Or) => place == 0,
+                Op::While => in_band(p) || place == 0,
+                Op::If | Op::Select | Op::Binary(BinOp::And | BinOp::Or) => place == 0,
                 Op::For => in_band(p) || place < 2,
                 Op::List => !skips,
                 _ => true,

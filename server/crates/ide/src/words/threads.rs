@@ -25,6 +25,10 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
     let Step::Const(step) = control.step else {
         return None;
     };
+    if !control.is_plain() {
+        return None;
+    }
+    let bound = control.bound?;
     let operand = |term| {
         let text = place.text(term);
         // a name or number is short; what is a sum needs parentheses after a minus
@@ -35,8 +39,8 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
         }
     };
     let (low, high) = match step > 0 {
-        true => (control.lower, control.bound),
-        false => (control.bound, control.lower),
+        true => (control.lower, bound),
+        false => (bound, control.lower),
     };
     let closed = match control.relation {
         BinOp::Le | BinOp::Ge => 1,
@@ -77,11 +81,11 @@ pub(crate) fn statement_maps(place: &Place, band: &[LoopId]) -> Vec<(String, Str
         [one] => (*one).to_owned(),
         many => format!("({})", many.join(", ")),
     };
-    let Some(block) = body.args(place.of(*inner).term).get(3) else {
+    let Some(parts) = body.loop_parts(place.of(*inner).term) else {
         return Vec::new();
     };
     let mut maps = Vec::new();
-    let mut walk = body.walk(*block);
+    let mut walk = body.walk(parts.body);
     while let Some(term) = walk.next() {
         let is_statement = match body.op(term) {
             op if op.is_write() => true,
