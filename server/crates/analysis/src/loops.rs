@@ -30,6 +30,7 @@ pub(crate) struct Context<'a> {
     /// Loops with the number of the one around.
     pub loops: Vec<(TermId, Option<usize>, u32)>,
     pub controls: Vec<Result<Control, Obstacle>>,
+    parents: Vec<Option<TermId>>,
     ids: FxHashMap<TermId, LoopId>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> Context<'a> {
         }
         let controls = loops.iter().map(|&(t, _, _)| control(body, t, &effects)).collect();
         let ids = loops.iter().enumerate().map(|(i, l)| (l.0, LoopId(i as u32))).collect();
-        Context { body, program, effects, liveness, loops, controls, ids }
+        Context { body, program, effects, liveness, loops, controls, parents: body.parents(), ids }
     }
 
     fn enclosing(&self, at: usize) -> Vec<(TermId, Option<Control>)> {
@@ -66,7 +67,15 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn model(&'a self, at: usize, c: &Control) -> Model<'a> {
-        Model::build(self.body, &self.effects, self.loops[at].0, c, &self.enclosing(at))
+        let root = self.loops[at].0;
+        let mut around = vec![root];
+        let mut next = self.parents.get(root.0 as usize).copied().flatten();
+        while let Some(t) = next {
+            around.push(t);
+            next = self.parents.get(t.0 as usize).copied().flatten();
+        }
+        around.reverse();
+        Model::build(self.body, &self.effects, root, c, &self.enclosing(at), &around)
     }
 
     pub(crate) fn loop_ids(&self, model: &Model<'_>) -> Vec<Option<LoopId>> {

@@ -65,7 +65,7 @@ impl Model<'_> {
             if self.body.types.as_int(symbol.ty).is_none_or(|k| k == IntKind::Bool) {
                 continue;
             }
-            let start = Poly::var(self.param(Param::Symbol(s)));
+            let start = self.value_at_entry(s);
             if let Some(v) = start.add(&t) {
                 self.env.insert(s, Some(vec![(Domain::always(), v)]));
                 self.inductions.push((s, step, update));
@@ -102,7 +102,7 @@ impl Model<'_> {
     /// values they enter with; a variable that the loop writes is therefore not the same as inside.
     pub(super) fn lower_of_root(&mut self, c: &Control) -> Poly {
         if self.body.as_symbol(c.lower) == Some(c.index) {
-            return Poly::var(self.param(Param::Symbol(c.index)));
+            return self.value_at_entry(c.index);
         }
         let moving = self.effects.writes_in(self.root);
         let simple = self.body.walk(c.lower).all(|x| match self.body.op(x) {
@@ -447,9 +447,8 @@ impl Model<'_> {
     fn index_after(&mut self, c: &Control, entry: &Entry, n: &Poly) {
         let (Some(lower), Step::Const(step)) = (&entry.lower, &c.step) else { return };
         // Of an unsigned or narrow index the last move may wrap.
-        if !(c.index_type.signed() && c.index_type.bits() >= 32)
-            || !self.body.symbols[c.index].is_own_scalar()
-        {
+        let exact = c.index_type.signed() && c.index_type.bits() >= 32;
+        if !exact || !self.body.symbols[c.index].is_own_scalar() {
             return;
         }
         let last = n.scale(*step).and_then(|by| by.add_constant(c.shift));

@@ -5,6 +5,7 @@
 //! subscript *inexact*: it then stands for more than the program does, so that "no conflict" stays a proof while
 //! "conflict" no longer is one.
 
+mod entry;
 mod flatten;
 mod lengths;
 mod loops;
@@ -150,6 +151,8 @@ pub(crate) struct Model<'a> {
     writes_pointers: bool,
     /// Variables that move by a constant each iteration of the root, with the step.
     pub inductions: Vec<(SymbolId, i128, TermId)>,
+    /// Values that variables have when the root begins, in terms of others.
+    entry_values: FxHashMap<SymbolId, Poly>,
 }
 
 const MAX_DEPTH: u32 = 300;
@@ -157,13 +160,15 @@ const MAX_VALUE_PIECES: usize = 4;
 const MAX_ACCESSES: usize = 2000;
 
 impl<'a> Model<'a> {
-    /// Builds the model of a counted loop. `enclosing`: the loops around it, outermost first.
+    /// Builds the model of a counted loop. `enclosing`: the loops around it, outermost first; `around`: all terms from
+    /// the body's root down to it.
     pub(crate) fn build(
         body: &'a Body,
         effects: &'a Effects<'a>,
         root: TermId,
         root_control: &Control,
         enclosing: &[(TermId, Option<Control>)],
+        around: &[TermId],
     ) -> Model<'a> {
         let mut m = Model {
             body,
@@ -194,9 +199,11 @@ impl<'a> Model<'a> {
             written_bases: FxHashSet::default(),
             writes_pointers: false,
             inductions: Vec::new(),
+            entry_values: FxHashMap::default(),
         };
         m.read_root();
         m.read_context(enclosing);
+        m.read_surroundings(around);
         m.root_loop(root_control);
         m.type_ranges();
         m.delinearize();

@@ -188,8 +188,16 @@ impl Model<'_> {
     }
 
     pub(super) fn entry_value(&mut self, s: SymbolId) -> Option<Pieces> {
-        let v = Poly::var(self.param(Param::Symbol(s)));
+        let v = self.value_at_entry(s);
         Some(vec![(Domain::always(), v)])
+    }
+
+    /// What the variable holds when the root begins.
+    pub(super) fn value_at_entry(&mut self, s: SymbolId) -> Poly {
+        match self.entry_values.get(&s) {
+            Some(v) => v.clone(),
+            None => Poly::var(self.param(Param::Symbol(s))),
+        }
     }
 
     // ---- conditions

@@ -1,0 +1,193 @@
+//! What is known when the root begins, from the statements before and around it: guards, ways that ended before it,
+//! values just assigned.
+//!
+//! The argument: the statements of a list run in order, so what a statement made true on the way to the root is still
+//! true there unless something between wrote one of its variables. Only variables count that nobody else can reach
+//! (locals and parameters whose address is not taken). A loop around the root may have run before: whatever it writes
+//! says nothing of what stands before it. Labels and `switch` parts can be entered from elsewhere: a body with labels
+//! gives no facts, and a `switch` hides what stands before the root in it.
+
+use super::*;
+
+type Changed = FxHashSet<SymbolId>;
+
+impl Model<'_> {
+    /// Reads the facts. `around`: the terms from the body's root down to the loop, both included.
+    pub(super) fn read_surroundings(&mut self, around: &[TermId]) {
+        let jumps =
+            self.body.walk(self.body.root).any(|t| matches!(self.body.op(t), Op::Label(_) | Op::Reject(_)));
+        let Some(parts) = self.body.loop_parts(self.root) else { return };
+        if jumps {
+            return;
+        }
+        let mut changed = Changed::default();
+        if let Some(init) = parts.init {
+            self.facts_of(init, &mut changed);
+        }
+        for pair in around.windows(2).rev() {
+            let (parent, child) = (pair[0], pair[1]);
+            let args = self.body.args(parent).to_vec();
+            match self.body.op(parent) {
+                Op::List => {
+                    let grand =
+                        around.iter().position(|&t| t == parent).and_then(|k| around.get(k.wrapping_sub(1)));
+                    if grand.is_some_and(|&g| *self.body.op(g) == Op::Switch) {
+                        changed.extend(self.effects.writes_in(parent).iter().copied());
+                        continue;
+                    }
+                    let at = args.iter().position(|&a| a == child).unwrap_or(0);
+                    for &before in args[..at].iter().rev() {
+                        self.facts_of(before, &mut changed);
+                    }
+                }
+                Op::If => {
+                    if args.get(1) == Some(&child) {
+                        self.assume(args[0], true, &changed, 0);
+                    } else if args.get(2) == Some(&child) {
+                        self.assume(args[0], false, &changed, 0);
+                    }
+                    changed.extend(self.effects.writes_in(args[0]).iter().copied());
+                }
+                Op::Function(_) | Op::Program => {}
+                // Loops, and whatever else may have run before.
+                _ => changed.extend(self.effects.writes_in(parent).iter().copied()),
+            }
+        }
+    }
+
+    /// What a statement before the root leaves true; then what it writes counts as changed for what stands before it.
+    fn facts_of(&mut self, t: TermId, changed: &mut Changed) {
+        let args = self.body.args(t).to_vec();
+        match *self.body.op(t) {
+            Op::List | Op::Comma => {
+                for &a in args.iter().rev() {
+                    self.facts_of(a, changed);
+                }
+                return;
+            }
+            Op::Declare(s) => {
+                if let (Some(&e), Storage::Local) = (args.first(), &self.body.symbols[s].storage) {
+                    self.assigned(s, e, changed);
+                }
+            }
+            Op::Assign => {
+                if let Some(s) = self.body.as_symbol(args[0]) {
+                    self.assigned(s, args[1], changed);
+                }
+            }
+            // Who comes past `if (c) return;` has seen c fail.
+            Op::If if args.len() == 2 && leaves(self.body, args[1]) => {
+                self.assume(args[0], false, changed, 0)
+            }
+            _ => {}
+        }
+        changed.extend(self.effects.writes_in(t).iter().copied());
+    }
+
+    fn assigned(&mut self, s: SymbolId, e: TermId, changed: &Changed) {
+        let symbol = &self.body.symbols[s];
+        let fresh = !changed.contains(&s) && !self.entry_values.contains_key(&s);
+        let (Some(from), Some(to)) =
+            (self.body.types.as_int(self.body.ty(e)), self.body.types.as_int(symbol.ty))
+        else {
+            return;
+        };
+        if !fresh || !symbol.is_own_scalar() || !self.is_plain_fact(e, changed) || self.mentions(e, s) {
+            return;
+        }
+        let value = self.quietly(|m| {
+            let v = m.plain_value(e)?;
+            m.convert(vec![(Domain::always(), v)], from, to, e)
+        });
+        if let Some(value) = value {
+            if let [(_, v)] = &value[..] {
+                if v.is_linear() && v.vars().all(|x| self.is_param(x)) {
+                    self.entry_values.insert(s, v.clone());
+                }
+            }
+        }
+    }
+
+    /// Takes the condition to hold (or not to) in all that follows, as far as it is a conjunction over fixed values.
+    fn assume(&mut self, c: TermId, holds: bool, changed: &Changed, depth: u32) {
+        if depth > 20 {
+            return;
+        }
+        let args = self.body.args(c).to_vec();
+        match (self.body.op(c).clone(), holds) {
+            (Op::Binary(BinOp::And), true) | (Op::Binary(BinOp::Or), false) => {
+                for &a in &args {
+                    self.assume(a, holds, changed, depth + 1);
+                }
+                return;
+            }
+            (Op::Unary(UnOp::Not), _) => return self.assume(args[0], !holds, changed, depth + 1),
+            _ => {}
+        }
+        if !self.is_plain_fact(c, changed) {
+            return;
+        }
+        let domain = self.quietly(|m| {
+            let (yes, no) = m.condition(c);
+            Some(if holds { yes } else { no })
+        });
+        let Some(Domain { pieces, exact: true }) = domain else { return };
+        let [piece] = &pieces[..] else { return };
+        for k in piece {
+            if let Some(poly) = self.linear(&k.poly) {
+                let fixed = poly.vars().all(|v| self.is_param(v));
+                let fact = Constraint { poly, equality: k.equality };
+                if fixed && !self.context.contains(&fact) {
+                    self.context.push(fact);
+                }
+            }
+        }
+    }
+
+    /// Evaluates without recording accesses. What needs an obligation to be the mathematical value says nothing.
+    fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let before =
+            (self.accesses.len(), self.obligations.len(), self.obstacles.len(), self.quotients.len());
+        let out = f(self);
+        let clean = self.obligations.len() == before.1
+            && self.obstacles.len() == before.2
+            && self.quotients.len() == before.3;
+        self.accesses.truncate(before.0);
+        self.obligations.truncate(before.1);
+        self.obstacles.truncate(before.2);
+        out.filter(|_| clean)
+    }
+
+    /// Arithmetic over integers that only this function can change, and that nothing has changed since.
+    fn is_plain_fact(&self, e: TermId, changed: &Changed) -> bool {
+        self.body.walk(e).take(60).count() < 60
+            && self.body.walk(e).all(|x| match self.body.op(x) {
+                Op::Int(_) | Op::Unary(_) | Op::Binary(_) | Op::Cast => {
+                    self.body.types.as_int(self.body.ty(x)).is_some()
+                }
+                Op::Sym(s) => {
+                    let symbol = &self.body.symbols[*s];
+                    let quals = self.body.types.quals(symbol.ty);
+                    matches!(symbol.storage, Storage::Constant(_))
+                        || (symbol.is_own_scalar()
+                            && !changed.contains(s)
+                            && !quals.is_volatile
+                            && self.body.types.as_int(symbol.ty).is_some())
+                }
+                _ => false,
+            })
+    }
+
+    fn mentions(&self, e: TermId, s: SymbolId) -> bool {
+        self.body.walk(e).any(|x| self.body.as_symbol(x) == Some(s))
+    }
+}
+
+/// Whether a statement never lets control come past its end: its last statement leaves.
+fn leaves(body: &Body, t: TermId) -> bool {
+    match body.op(t) {
+        Op::Break | Op::Continue | Op::Return => true,
+        Op::List => body.args(t).last().is_some_and(|&l| leaves(body, l)),
+        _ => false,
+    }
+}
