@@ -91,6 +91,47 @@ fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)]) -> bool {
     })
 }
 
+/// What follows from the equalities by `(x ^ k) ^ k = x` for fixed k: `x ^ k = y` at the two ends gives `x = y ^ k`, and
+/// `x ^ k = y ^ k` gives `x = y`. Equal amounts added on both sides cancel first. With a guard that lets only one of a
+/// pair x, x ^ k through (`ixj > i`), the two together have no solution in different iterations: each pair has one
+/// owner. Precondition: k is the same at both ends, which being made of parameters alone says.
+fn involutions(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
+    if model.images.is_empty() {
+        return Vec::new();
+    }
+    // `image + rest` with a fixed rest.
+    let split = |p: &Poly| {
+        let mut images = p.vars().filter(|v| model.images.contains_key(v));
+        let v = images.next().filter(|&v| images.next().is_none() && p.coefficient(v) == 1)?;
+        let rest = p.sub(&Poly::var(v))?;
+        let fixed = rest.vars().all(|x| model.is_param(x));
+        fixed.then_some((v, rest))
+    };
+    let image_of = |x: &Poly, k: &Poly| {
+        model.images.iter().find(|(_, (y, j))| y == x && j == k).map(|(v, _)| Poly::var(*v))
+    };
+    let mut out = Vec::new();
+    for (p, q) in equal {
+        let pair = match (split(p), split(q)) {
+            (Some((v, r)), Some((w, s))) => {
+                let ((x, k), (y, j)) = (&model.images[&v], &model.images[&w]);
+                (r == s && k == j).then(|| (x.clone(), y.clone()))
+            }
+            (Some((v, r)), None) => {
+                let (x, k) = &model.images[&v];
+                q.sub(&r).and_then(|y| image_of(&y, k)).map(|y| (x.clone(), y))
+            }
+            (None, Some((w, s))) => {
+                let (y, k) = &model.images[&w];
+                p.sub(&s).and_then(|x| image_of(&x, k)).map(|x| (x, y.clone()))
+            }
+            (None, None) => None,
+        };
+        out.extend(pair);
+    }
+    out
+}
+
 /// Variables of a pair, numbered for the integer sets: parameters, then the counters of source and of sink; the rest
 /// are existential.
 struct Frame<'m, 'a> {
@@ -168,7 +209,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                         }
                     }
                 }
-                VarKind::Quotient | VarKind::Fresh => {
+                VarKind::Quotient | VarKind::Image | VarKind::Fresh => {
                     let at = self.exist_at(*v, sink);
                     row = add_exist(row, at, c);
                 }
@@ -344,10 +385,12 @@ pub(crate) fn test(
     detail: bool,
     budget: &Budget,
 ) -> Outcome {
-    let (equal, paths_exact) = match overlap(source, sink) {
+    let (mut equal, paths_exact) = match overlap(source, sink) {
         Overlap::Never => return Outcome::No,
         Overlap::When { equal, exact } => (equal, exact),
     };
+    let more = involutions(model, &equal);
+    equal.extend(more);
     let root = model.loops[0].var;
     if source.domain.pieces.is_empty() || sink.domain.pieces.is_empty() || quick_no(root, model, &equal) {
         return Outcome::No;

@@ -97,7 +97,7 @@ impl Maker<'_, '_> {
                     let old = row.dims.get(at).copied().unwrap_or(0);
                     row.dim(at, old + c)
                 }
-                VarKind::Quotient | VarKind::Fresh => {
+                VarKind::Quotient | VarKind::Image | VarKind::Fresh => {
                     let n = exists.len();
                     let at = *exists.entry(*v).or_insert(n);
                     let old = row.exists.get(at).copied().unwrap_or(0);

@@ -411,7 +411,7 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
                     bounded(1) && bounded(-1)
                 }),
                 VarKind::Quotient => true,
-                VarKind::Fresh => false,
+                VarKind::Image | VarKind::Fresh => false,
             })
         })
     })

@@ -21,6 +21,8 @@ pub(crate) enum VarKind {
     Iter(usize),
     /// Determined by others through constraints (quotients, remainders).
     Quotient,
+    /// Determined by others, but only some properties of it are known (`x ^ k`).
+    Image,
     /// An integer nobody knows.
     Fresh,
 }

@@ -2,7 +2,7 @@
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use term::SymbolId;
+use term::{BinOp, Op, SymbolId, TermId};
 
 use crate::depend::Pairs;
 use crate::nest::{Access, Model};
@@ -41,7 +41,7 @@ pub(crate) fn witness(
                         let (numerator, k) = model.numerators.get(v)?;
                         value_at(at, numerator, sink)?.div_euclid(*k)
                     }
-                    VarKind::Fresh => return None,
+                    VarKind::Image | VarKind::Fresh => return None,
                 };
                 product = product.checked_mul(x)?;
             }
@@ -82,6 +82,9 @@ pub(crate) fn witness(
         }
     }
     params.sort_unstable();
+    if !params.iter().all(|&(p, v)| attainable(model, p, v, &params)) {
+        return None;
+    }
     let cell: Option<Vec<i128>> =
         source.subs.iter().map(|s| s.value.as_ref().and_then(|p| value_at(p, false))).collect();
     Some(Witness {
@@ -92,6 +95,28 @@ pub(crate) fn witness(
         sink_iteration: value_at(iteration?, true)?,
         cell: cell.unwrap_or_default(),
     })
+}
+
+/// Whether a computed value can be what the witness chose for it, its operands being free: `1 << k` is a power of two,
+/// `n / m` may be anything. Values that are loaded may be anything as well.
+fn attainable(model: &Model<'_>, p: Param, v: i128, all: &[(Param, i128)]) -> bool {
+    let Param::Term(t) = p else { return true };
+    let body = model.body;
+    let Op::Binary(op) = *body.op(t) else { return !matches!(body.op(t), Op::Unary(_) | Op::Select) };
+    let args = body.args(t);
+    // Operands the witness uses elsewhere are not free; computed ones have their own limits.
+    let free = |e: TermId| match body.op(e) {
+        Op::Sym(s) => !all.iter().any(|(q, _)| *q == Param::Symbol(*s)) && !model.knows_at_entry(*s),
+        _ => false,
+    };
+    match (op, args) {
+        (BinOp::Shl, &[a, k]) => {
+            let Some(c) = crate::control::constant(body, a).filter(|c| *c > 0) else { return false };
+            free(k) && (0..30).any(|s| c << s == v)
+        }
+        (BinOp::Div, &[n, m]) => n != m && !body.same(n, m) && free(n) && free(m) && v.abs() < 1 << 30,
+        _ => false,
+    }
 }
 
 /// Fills directions and distances: starts with everything possible and removes what the set excludes.

@@ -281,6 +281,17 @@ impl Case<'_> {
         values
     }
 
+    /// Likewise, with the value that the loop's own index has when its header does not set it.
+    fn values_of(&self, call: &Call, id: LoopId, l: &LoopFacts, i: &simulate::Instance) -> Values {
+        let mut values = self.values(call, id, &i.outer);
+        if let (Ok(c), Some(&first)) = (&l.control, i.index.first()) {
+            if self.body.as_symbol(c.lower) == Some(c.index) {
+                values.insert(c.index, first as i128);
+            }
+        }
+        values
+    }
+
     /// Whether the claim's run-time conditions hold for an execution; `None`: cannot be told.
     fn conditions(&self, trace: &Trace, l: &LoopFacts, values: &Values) -> Option<bool> {
         let mut known = Some(true);
@@ -327,7 +338,7 @@ impl Case<'_> {
             return Err(format!("loop {id:?} was not watched"));
         };
         let holds: Vec<Option<bool>> =
-            t.instances.iter().map(|i| self.conditions(trace, l, &self.values(call, id, &i.outer))).collect();
+            t.instances.iter().map(|i| self.conditions(trace, l, &self.values_of(call, id, l, i))).collect();
         if holds.is_empty() {
             return Ok(());
         }

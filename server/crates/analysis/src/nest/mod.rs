@@ -5,6 +5,7 @@
 //! subscript *inexact*: it then stands for more than the program does, so that "no conflict" stays a proof while
 //! "conflict" no longer is one.
 
+mod bits;
 mod entry;
 mod flatten;
 mod lengths;
@@ -127,6 +128,8 @@ pub(crate) struct Model<'a> {
     pub quotients: Vec<(Var, Vec<Constraint>)>,
     /// What each quotient is the quotient of: `floor(numerator / divisor)`.
     pub numerators: FxHashMap<Var, (Poly, i128)>,
+    /// What each image is the image of: `x ^ k`.
+    pub images: FxHashMap<Var, (Poly, Poly)>,
     /// Ranges that types give; for the small prover only, the integer sets do without.
     pub ranges: Vec<Constraint>,
     pub obstacles: Vec<Obstacle>,
@@ -182,6 +185,7 @@ impl<'a> Model<'a> {
             context: Vec::new(),
             quotients: Vec::new(),
             numerators: FxHashMap::default(),
+            images: FxHashMap::default(),
             ranges: Vec::new(),
             obstacles: Vec::new(),
             env: FxHashMap::default(),
@@ -412,13 +416,17 @@ fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
 }
 
 fn known_pieces(vars: &[VarKind], p: &Pieces) -> bool {
-    p.iter().all(|(d, p)| d.exact && p.vars().all(|v| vars[v as usize] != VarKind::Fresh))
+    let known = |v: Var| !matches!(vars[v as usize], VarKind::Fresh | VarKind::Image);
+    p.iter().all(|(d, p)| d.exact && p.vars().all(known))
 }
 
 /// Conditions over unknown values say nothing exactly.
 fn blurred(vars: &[VarKind], d: Domain) -> Domain {
-    let unknown =
-        d.pieces.iter().flatten().any(|c| c.poly.vars().any(|v| vars[v as usize] == VarKind::Fresh));
+    let unknown = d
+        .pieces
+        .iter()
+        .flatten()
+        .any(|c| c.poly.vars().any(|v| matches!(vars[v as usize], VarKind::Fresh | VarKind::Image)));
     if unknown {
         d.inexact()
     } else {

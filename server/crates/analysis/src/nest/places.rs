@@ -446,7 +446,8 @@ impl Model<'_> {
             }
         }
         for (domain, subs) in combos {
-            let inexact = subs.iter().any(|s| s.value.is_none()) || !domain.exact;
+            let image = |p: &Poly| p.vars().any(|x| self.vars[x as usize] == VarKind::Image);
+            let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image)) || !domain.exact;
             self.accesses.push(Access {
                 base: loc.base,
                 fields: loc.fields.clone(),

@@ -194,6 +194,8 @@ impl Model<'_> {
                         self.in_type(v, k, t)
                     }
                     UnOp::BitNot if k.signed() => map_pieces(v, |p| p.scale(-1)?.add_constant(-1)),
+                    // Of an unsigned type: the largest value minus this.
+                    UnOp::BitNot => map_pieces(v, |p| p.scale(-1)?.add_constant(k.max())),
                     _ => None,
                 }
             }
@@ -212,10 +214,19 @@ impl Model<'_> {
                     self.body.types.as_int(self.body.ty(args[1]))?,
                 );
                 let shift = matches!(op, BinOp::Shl | BinOp::Shr);
-                let a = self.convert(a?, ka, k, args[0]);
-                let b = if shift { b } else { self.convert(b?, kb, k, args[1]) };
-                let v = self.arithmetic(op, a?, b?)?;
-                self.in_type(Some(v), k, t)
+                let (a, b) = (a?, b?);
+                let fixed = |m: &Self, p: &Pieces| matches!(&p[..], [(d, v)] if d.exact && v.vars().all(|v| m.is_param(v)));
+                let both_fixed = fixed(self, &a) && fixed(self, &b);
+                let a = self.convert(a, ka, k, args[0]);
+                let b = if shift { Some(b) } else { self.convert(b, kb, k, args[1]) };
+                match a.zip(b).and_then(|(a, b)| self.arithmetic(op, a, b, k)) {
+                    Some(v) => self.in_type(Some(v), k, t),
+                    // Of fixed values the result is fixed too, whatever it is (`1 << k`, `n / m`).
+                    None if both_fixed && self.effects.is_invariant_in(self.body, t, self.root) => {
+                        self.opaque_param(t)
+                    }
+                    None => None,
+                }
             }
             Op::Select => {
                 let (yes, no) = self.condition(args[0]);
@@ -288,7 +299,7 @@ impl Model<'_> {
                         from = self.find_int_type(common).unwrap_or(lt);
                         let a = self.convert(a, ka, common, args[0]);
                         let b = if shift { Some(b) } else { self.convert(b, kb, common, args[1]) };
-                        let v = a.zip(b).and_then(|(a, b)| self.arithmetic(op, a, b));
+                        let v = a.zip(b).and_then(|(a, b)| self.arithmetic(op, a, b, common));
                         self.in_type(v, common, t)
                     }
                     _ => None,
@@ -362,7 +373,7 @@ impl Model<'_> {
         Some(vec![(Domain::always(), Poly::var(v))])
     }
 
-    pub(super) fn arithmetic(&mut self, op: BinOp, a: Pieces, b: Pieces) -> Option<Pieces> {
+    pub(super) fn arithmetic(&mut self, op: BinOp, a: Pieces, b: Pieces, kind: IntKind) -> Option<Pieces> {
         if a.len() * b.len() > MAX_VALUE_PIECES {
             return None;
         }
@@ -384,6 +395,7 @@ impl Model<'_> {
                         }
                         continue;
                     }
+                    BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor => self.bitwise(op, pa, pb, kind, &d)?,
                     _ => return None,
                 };
                 out.push((d, p));
@@ -395,7 +407,9 @@ impl Model<'_> {
     /// `a / k`, `a % k`, `a >> k` for a constant k. C rounds towards zero: where the sign of `a` is not known there are
     /// two cases.
     pub(super) fn quotient(&mut self, op: BinOp, a: &Poly, k: &Poly, when: &Domain) -> Option<Pieces> {
-        let k = k.as_constant()?;
+        let Some(k) = k.as_constant() else {
+            return self.divided_by_param(op, a, k, when);
+        };
         let k = match op {
             BinOp::Shr if (0..62).contains(&k) => 1i128 << k,
             BinOp::Shr => return None,
@@ -435,7 +449,7 @@ impl Model<'_> {
     }
 
     /// `floor(a / k)` and the remainder, by their defining constraints.
-    fn floor(&mut self, a: &Poly, k: i128) -> Option<(Poly, Poly)> {
+    pub(super) fn floor(&mut self, a: &Poly, k: i128) -> Option<(Poly, Poly)> {
         let v = self.fresh(VarKind::Quotient);
         let q = Poly::var(v);
         // k*q <= a <= k*q + k - 1

@@ -82,7 +82,7 @@ int length(const char *s) {
     do {
 //  ^^ unknown-loop
         n--;
-    } while (n > 100);
+    } while (s[n] > 100);
     return n;
 }
 ",

@@ -32,6 +32,8 @@ pub(super) struct Gen {
     pub tidy: bool,
     /// Whether there are statements that programs seldom have.
     pub odd: bool,
+    /// Whether there are loops and subscripts in other forms than the plain ones.
+    pub forms: bool,
     /// The variable whose value is returned.
     pub returns: Option<(String, Ty)>,
     next: usize,
@@ -52,6 +54,7 @@ impl Gen {
             scratch: false,
             tidy: false,
             odd: false,
+            forms: false,
             returns: None,
             next: 0,
         }

@@ -105,6 +105,7 @@ impl Gen {
         self.scratch = self.rng.chance(6);
         self.tidy = self.rng.chance(55);
         self.odd = self.rng.chance(30);
+        self.forms = self.rng.chance(40);
     }
 
     fn declarations(&mut self) -> Vec<Stmt> {
@@ -139,6 +140,9 @@ impl Gen {
 
     /// A counted loop (or a `while`), possibly with statements before it.
     fn a_loop(&mut self, depth: usize) -> Vec<Stmt> {
+        if self.forms && self.rng.chance(45) {
+            return self.formed_loop(depth);
+        }
         let name = ["i", "j", "l"][depth.min(2)].to_owned();
         let (head, ty, bound, before) = self.header(&name);
         self.indices.push(Index { name: name.clone(), ty, bound });
@@ -247,10 +251,13 @@ impl Gen {
     }
 
     /// One or a few statements.
-    fn statement(&mut self, depth: usize, loops: bool) -> Vec<Stmt> {
+    pub(super) fn statement(&mut self, depth: usize, loops: bool) -> Vec<Stmt> {
         self.left = self.left.saturating_sub(1);
         if self.odd && self.rng.chance(25) {
             return self.odd_statement(depth);
+        }
+        if self.forms && self.rng.chance(22) {
+            return self.formed_statement();
         }
         let line = |s: String| vec![Stmt::Line(s)];
         let choice = self.rng.below(100);

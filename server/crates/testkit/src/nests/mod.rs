@@ -7,6 +7,7 @@
 
 mod call;
 mod expr;
+mod forms;
 mod generate;
 mod odd;
 mod shrink;

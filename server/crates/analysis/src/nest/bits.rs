@@ -1,0 +1,146 @@
+//! Bit operations and division by fixed values, as far as they are arithmetic.
+
+use super::*;
+
+impl Model<'_> {
+    /// `&`, `|`, `^` of two values. Masks of low bits, single bits and their complements are remainders and quotients by
+    /// powers of two: with two's complement and rounding towards minus infinity this holds for negative values too
+    /// (Warren, Hacker's Delight, 2-1 and 10-1).
+    pub(super) fn bitwise(
+        &mut self,
+        op: BinOp,
+        a: &Poly,
+        b: &Poly,
+        kind: IntKind,
+        when: &Domain,
+    ) -> Option<Poly> {
+        if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
+            return Some(Poly::constant(kind.wrap(match op {
+                BinOp::BitAnd => x & y,
+                BinOp::BitOr => x | y,
+                _ => x ^ y,
+            })));
+        }
+        let (value, mask) = match (a.as_constant(), b.as_constant()) {
+            (Some(c), None) => (b, Some(c)),
+            (None, Some(c)) => (a, Some(c)),
+            _ => (a, None),
+        };
+        if let Some(c) = mask {
+            let value = self.linear(value)?;
+            if value.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
+                return None;
+            }
+            if let Some(p) = self.masked(op, &value, c, kind) {
+                return Some(p);
+            }
+        }
+        if op == BinOp::BitXor {
+            return self.xor_image(a, b, kind, when);
+        }
+        None
+    }
+
+    fn masked(&mut self, op: BinOp, x: &Poly, c: i128, kind: IntKind) -> Option<Poly> {
+        // The mask with the sign it has as a signed number: of an unsigned type, ~7 is MAX - 7.
+        let signed = if !kind.signed() && c > kind.max() / 2 { c - kind.max() - 1 } else { c };
+        let power = |v: i128| v > 0 && v & (v - 1) == 0 && v < 1 << 62;
+        let and = if signed == 0 {
+            Poly::default()
+        } else if signed == -1 {
+            x.clone()
+        } else if power(signed + 1) {
+            // The low bits: x mod 2^m.
+            self.floor(x, signed + 1)?.1
+        } else if power(-signed) {
+            // All but the low bits.
+            x.sub(&self.floor(x, -signed)?.1)?
+        } else if power(signed) {
+            // One bit: 2^m * (floor(x / 2^m) mod 2).
+            let high = self.floor(x, signed)?.0.sub(&self.floor(x, 2 * signed)?.0.scale(2)?)?;
+            high.scale(signed)?
+        } else {
+            return None;
+        };
+        let c = if kind.signed() { signed } else { c };
+        match op {
+            BinOp::BitAnd => Some(and),
+            // x | c = x + c - (x & c), x ^ c = x + c - 2 (x & c)
+            BinOp::BitOr => x.add_constant(c)?.sub(&and),
+            _ => x.add_constant(c)?.sub(&and.scale(2)?),
+        }
+    }
+
+    /// `x ^ k` with fixed k is a value of its own of which one thing is known: it is an involution, `(x ^ k) ^ k = x`.
+    /// The dependence test uses that (see `depend::involutions`); everything that rests on its size alone is inexact.
+    fn xor_image(&mut self, a: &Poly, b: &Poly, kind: IntKind, when: &Domain) -> Option<Poly> {
+        let fixed = |m: &Self, p: &Poly| p.vars().all(|v| m.is_param(v));
+        let (x, k) = match (fixed(self, a), fixed(self, b)) {
+            (false, true) => (a, b),
+            (true, false) => (b, a),
+            _ => return None,
+        };
+        let (x, k) = (self.linear(x)?, self.linear(k)?);
+        if x.vars().any(|v| matches!(self.vars[v as usize], VarKind::Fresh | VarKind::Image)) {
+            return None;
+        }
+        if let Some((v, _)) = self.images.iter().find(|(_, (y, j))| *y == x && *j == k) {
+            return Some(Poly::var(*v));
+        }
+        let v = self.fresh(VarKind::Image);
+        let image = Poly::var(v);
+        let mut known = vec![
+            Constraint::non_negative(image.add_constant(-kind.min())?),
+            Constraint::non_negative(image.scale(-1)?.add_constant(kind.max())?),
+        ];
+        let facts = self.known();
+        let dom = self.dom.and(when);
+        let positive = |p: &Poly| crate::prove::non_negative(p, &dom, &facts);
+        // Of two values that are never negative, neither is this. (Where it holds only here, only the type's range counts.)
+        let everywhere = |p: &Poly| crate::prove::non_negative(p, &Domain::always(), &facts);
+        if positive(&x) && positive(&k) && everywhere(&x) && everywhere(&k) {
+            known.push(Constraint::non_negative(image));
+        }
+        self.quotients.push((v, known));
+        self.images.insert(v, (x, k));
+        Some(Poly::var(v))
+    }
+
+    /// `a / m` and `a % m` for a fixed m that is not a constant, where `a` is known to lie between 0 and 2m: then the
+    /// quotient is 0 or 1 (a subscript that goes round once: `(i + 1) % n`).
+    pub(super) fn divided_by_param(
+        &mut self,
+        op: BinOp,
+        a: &Poly,
+        m: &Poly,
+        when: &Domain,
+    ) -> Option<Pieces> {
+        if !matches!(op, BinOp::Div | BinOp::Rem) || !m.vars().all(|v| self.is_param(v)) {
+            return None;
+        }
+        let (a, m) = (self.linear(a)?, self.linear(m)?);
+        let (facts, dom) = (self.known(), self.dom.and(when));
+        let holds = |p: &Poly| crate::prove::non_negative(p, &dom, &facts);
+        if !holds(&a) {
+            return None;
+        }
+        let below = m.sub(&a)?.add_constant(-1)?;
+        let pick = |rem: Poly, quotient: i128| match op {
+            BinOp::Rem => rem,
+            _ => Poly::constant(quotient),
+        };
+        // 0 <= a < m, so m is positive.
+        if holds(&below) {
+            return Some(vec![(Domain::always(), pick(a, 0))]);
+        }
+        // 0 <= a < 2m, so m is positive here too.
+        if holds(&below.add(&m)?) {
+            let past = a.sub(&m)?;
+            return Some(vec![
+                (Domain::of(Constraint::non_negative(below)), pick(a, 0)),
+                (Domain::of(Constraint::non_negative(past.clone())), pick(past, 1)),
+            ]);
+        }
+        None
+    }
+}
