@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod offload;
 pub mod report;
+mod transform;
 mod verify;
 
 use std::io::Write;
@@ -37,6 +38,9 @@ enum Command {
     /// Run the kernels of a file beside its loops and compare
     #[command(after_help = "Exit status: 0 equal, 1 different or refused, 2 could not run.")]
     Verify(verify::VerifyArgs),
+    /// Rewrite a loop: interchange, distribute, peel, …; or list what applies to it
+    #[command(after_help = "Exit status: 0 done, 1 refused (the reason is printed), 2 could not run.")]
+    Transform(transform::TransformArgs),
     /// Explain a finding's code
     Explain(explain::ExplainArgs),
     /// Serve an editor: the Language Server Protocol on standard input and output
@@ -110,6 +114,7 @@ fn run(command: Command) -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Offload(args) => offload::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Transform(args) => transform::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Lsp { stdio: _, client_process_id: _ } => crate::lsp::run().map(Done::Code),
         Command::Worker => return device::worker::main(),

@@ -98,7 +98,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     Ok(Done::Ok)
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+pub fn same_file(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => false,

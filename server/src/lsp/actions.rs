@@ -31,7 +31,12 @@ pub fn list(
     let Some(analyzed) = &view.analyzed else { return Vec::new() };
     let span = view.text.span_of(range_from_lsp(range), context.caps.encoding);
     let mut listed = Vec::new();
-    for action in ide::actions(&analyzed.doc, &analyzed.findings, span) {
+    let mut actions = ide::actions(&analyzed.doc, &analyzed.findings, span);
+    // who asks for refactorings gets all of them; a light bulb is not to be flooded
+    if only.is_some_and(|wishes| wishes.iter().any(|w| w.as_str().starts_with("refactor"))) {
+        actions.extend(ide::refactorings(&analyzed.doc, &analyzed.findings, span, &context.cancel));
+    }
+    for action in actions {
         if wanted(only, action.kind.name()) {
             listed.extend(one(context, analyzed, &action));
         }
@@ -80,6 +85,7 @@ fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<l
     }
     let command = command_of(action);
     let makes_files = action.kind == ide::ActionKind::Offload;
+    let costly = makes_files || matches!(action.kind, ide::ActionKind::Transform(_));
     if action.kind == ide::ActionKind::Explain || !caps.action_literals {
         return Some(as_command(context, listed.title, action.kind.name(), command, &data));
     }
@@ -90,7 +96,7 @@ fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<l
         listed.command = Some(command_to(&listed.title, command, &data));
     } else if caps.action_resolve {
         listed.data = Some(json!(data));
-    } else if makes_files && caps.applies_edits {
+    } else if costly && caps.applies_edits {
         listed.command = Some(command_to(&listed.title, command, &data));
     } else {
         let made = make(context, analyzed, &data.id).ok()?;
@@ -107,6 +113,7 @@ fn command_of(action: &ide::Action) -> &'static str {
         ide::ActionKind::Mark => "warpwright.mark",
         ide::ActionKind::QuickFix => "warpwright.unmark",
         ide::ActionKind::Explain => "warpwright.explain",
+        ide::ActionKind::Transform(_) => "warpwright.transform",
     }
 }
 

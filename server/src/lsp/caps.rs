@@ -88,12 +88,13 @@ fn encoding(params: &InitializeParams) -> PositionEncoding {
 }
 
 /// The commands of `workspace/executeCommand`.
-pub const COMMANDS: [&str; 7] = [
+pub const COMMANDS: [&str; 8] = [
     "warpwright.explain",
     "warpwright.mark",
     "warpwright.offload",
     "warpwright.profile",
     "warpwright.showDependences",
+    "warpwright.transform",
     "warpwright.unmark",
     "warpwright.verify",
 ];

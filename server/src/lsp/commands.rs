@@ -38,6 +38,7 @@ pub fn command_of_id(id: &str) -> &'static str {
         Some("offload") => "warpwright.offload",
         Some("mark") => "warpwright.mark",
         Some("explain") => "warpwright.explain",
+        Some(name) if name.starts_with("transform") => "warpwright.transform",
         _ => "warpwright.unmark",
     }
 }
@@ -62,7 +63,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         return Err(Error::invalid_params(format!("{} needs {{\"uri\": …}}.", params.command)));
     };
     match verb {
-        "offload" | "mark" | "unmark" | "explain" => {
+        "offload" | "mark" | "unmark" | "explain" | "transform" => {
             let verb = verb.to_owned();
             let made = backend
                 .ask(uri, Need::ThisText, move |context| find_and_make(context, &verb, &target))

@@ -20,7 +20,7 @@ pub(crate) enum Outcome {
 }
 
 /// What the two paths (subscripts and fields) demand for the places to overlap.
-enum Overlap {
+pub(crate) enum Overlap {
     Never,
     /// These differences are zero; `exact` if that is all.
     When {
@@ -29,7 +29,7 @@ enum Overlap {
     },
 }
 
-fn overlap(a: &Access, b: &Access) -> Overlap {
+pub(crate) fn overlap(a: &Access, b: &Access) -> Overlap {
     #[derive(Clone)]
     enum Part<'x> {
         Sub(&'x Option<Poly>),
@@ -286,7 +286,7 @@ fn add_exist(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
     row
 }
 
-/// The pairs of instances (source before sink in the root's iterations) that share a cell.
+/// The pairs of instances that share a cell.
 pub(crate) struct Pairs {
     pub set: poly::Set,
     pub params: Vec<Var>,
@@ -294,13 +294,16 @@ pub(crate) struct Pairs {
     pub sink_loops: Vec<usize>,
 }
 
-fn pairs(
+/// `carried`: only those whose source lies in an earlier iteration of the root than their sink.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn pairs(
     model: &Model<'_>,
     source: &Access,
     sink: &Access,
     equal: &[(Poly, Poly)],
     fixed: &FxHashMap<Var, i128>,
     needs: &[Poly],
+    carried: bool,
     budget: &Budget,
 ) -> poly::Result<Option<Pairs>> {
     // All parameters first, so that every disjunct has the same space.
@@ -353,7 +356,9 @@ fn pairs(
             }
             // Root: source first.
             let n = f.source_loops.len();
-            f.constraints.push(poly::Constraint::ge(poly::Row::constant(-1).dim(n, 1).dim(0, -1)));
+            if carried {
+                f.constraints.push(poly::Constraint::ge(poly::Row::constant(-1).dim(n, 1).dim(0, -1)));
+            }
             if f.failed {
                 return Ok(None);
             }
@@ -428,7 +433,7 @@ pub(crate) fn test(
         _ => Some(ObstacleKind::Unproved),
     };
     let none = FxHashMap::default();
-    let found = match pairs(model, source, sink, &equal, &none, &[], budget) {
+    let found = match pairs(model, source, sink, &equal, &none, &[], true, budget) {
         Ok(Some(p)) => p,
         Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
         Err(e) => return maybe(dependence, stopped(&e)),
@@ -448,7 +453,7 @@ pub(crate) fn test(
     let found = if needs.is_empty() {
         found
     } else {
-        match pairs(model, source, sink, &equal, &none, needs, budget) {
+        match pairs(model, source, sink, &equal, &none, needs, true, budget) {
             Ok(Some(p)) => p,
             Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
             Err(e) => return maybe(dependence, stopped(&e)),
@@ -511,7 +516,7 @@ fn with_fixed_factors(
             fixed.insert(f, TRY[k % TRY.len()]);
             k /= TRY.len();
         }
-        let Some(p) = pairs(model, source, sink, equal, &fixed, needs, budget)? else {
+        let Some(p) = pairs(model, source, sink, equal, &fixed, needs, true, budget)? else {
             return Ok(None);
         };
         if let Some(point) = p.set.sample_point(budget)? {

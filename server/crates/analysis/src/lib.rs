@@ -10,6 +10,7 @@ mod depend;
 mod effects;
 mod extent;
 mod facts;
+mod graph;
 mod liveness;
 mod loops;
 mod nest;
@@ -18,13 +19,15 @@ mod program;
 mod prove;
 mod reductions;
 mod scalars;
+mod terms;
 mod value;
 mod witness;
 
 use base::Budget;
-use term::Body;
+use term::{Body, SymbolId, TermId};
 
 pub use facts::*;
+pub use graph::{Edge, Graph, Order};
 pub use program::Program;
 
 /// Counted steps given to each loop while typing.
@@ -50,4 +53,25 @@ pub fn offload(
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     offload::offload(body, program, facts, target, collapse, budget)
+}
+
+/// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a
+/// transformation of it must respect. `facts` are those of the same body.
+pub fn nest_dependences(body: &Body, facts: &Facts, root: LoopId, budget: &Budget) -> Graph {
+    graph::graph(body, facts, root, budget)
+}
+
+/// Variables that a loop writes and somebody may read after it.
+pub fn live_out(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
+    graph::live_out(body, facts, root)
+}
+
+/// The value of an integer constant expression.
+pub fn constant(body: &Body, t: TermId) -> Option<i128> {
+    control::constant(body, t)
+}
+
+/// `a - b` where both are evaluated at one moment and the difference is the same whatever the variables hold.
+pub fn difference(body: &Body, a: TermId, b: TermId) -> Option<i128> {
+    terms::difference(body, a, b)
 }

@@ -31,7 +31,7 @@ pub(crate) struct Context<'a> {
     pub loops: Vec<(TermId, Option<usize>, u32)>,
     pub controls: Vec<Result<Control, Obstacle>>,
     parents: Vec<Option<TermId>>,
-    ids: FxHashMap<TermId, LoopId>,
+    pub ids: FxHashMap<TermId, LoopId>,
 }
 
 impl<'a> Context<'a> {
@@ -196,7 +196,7 @@ fn mark_of(body: &Body, t: TermId) -> Option<MarkFacts> {
 }
 
 /// Places under the loop that may do anything.
-fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
+pub(crate) fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
     let parents = if body.walk(t).any(|x| matches!(body.op(x), Op::Case | Op::Default)) {
         body.parents()
     } else {
@@ -238,7 +238,7 @@ fn is_clause(body: &Body, root: TermId, x: TermId) -> bool {
     body.walk(root).any(|m| matches!(body.op(m), Op::Mark(_)) && body.args(m).contains(&x))
 }
 
-fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
+pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut model.obligations);
     let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
@@ -363,7 +363,12 @@ pub(crate) fn expr_of(model: &Model<'_>, p: &Poly) -> Option<Expr> {
     })
 }
 
-fn alias_conditions(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], facts: &mut LoopFacts) {
+pub(crate) fn alias_conditions(
+    cx: &Context<'_>,
+    model: &Model<'_>,
+    accesses: &[Access],
+    facts: &mut LoopFacts,
+) {
     let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
     bases.sort_unstable();
     bases.dedup();

@@ -23,6 +23,7 @@ mod place;
 mod plans;
 mod report;
 mod settings;
+mod transform;
 mod verify;
 mod worded;
 mod words;
@@ -31,7 +32,8 @@ mod words;
 mod tests;
 
 pub use actions::{
-    actions, resolve, Action, ActionId, ActionKind, FileEdit, NewFile, ResolveError, Resolved, WorkspaceEdit,
+    actions, refactorings, resolve, Action, ActionId, ActionKind, FileEdit, NewFile, ResolveError, Resolved,
+    WorkspaceEdit,
 };
 pub use check::{check, known, warm, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
@@ -46,4 +48,5 @@ pub use report::{
     ThreadMapReport,
 };
 pub use settings::{Level, Settings};
+pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{verify, Outcome, VerifyCase, VerifyOptions, VerifyReport};

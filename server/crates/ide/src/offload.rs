@@ -294,7 +294,12 @@ fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
 }
 
 /// The first place of a text that is not understood, with its 1-based line; as many as are `known` are let through.
-fn first_reject(language: Language, doc: &Doc, text: &str, known: &[String]) -> Option<(u32, String)> {
+pub(crate) fn first_reject(
+    language: Language,
+    doc: &Doc,
+    text: &str,
+    known: &[String],
+) -> Option<(u32, String)> {
     let text = text::Text::new(text).ok()?;
     let again = Doc::open(language, doc.name(), text, doc.options().clone());
     let mut known = known.to_vec();
@@ -313,7 +318,7 @@ fn first_reject(language: Language, doc: &Doc, text: &str, known: &[String]) -> 
 }
 
 /// All places that were not understood, in the document.
-fn rejects(unit: &front::Unit) -> impl Iterator<Item = (Span, &str)> {
+pub(crate) fn rejects(unit: &front::Unit) -> impl Iterator<Item = (Span, &str)> {
     let inside = unit
         .items
         .iter()

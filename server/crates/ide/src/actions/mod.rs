@@ -7,6 +7,7 @@ mod explain;
 mod ignore;
 mod mark;
 mod offload;
+mod transform;
 mod unmark;
 
 pub(crate) use unmark::mark_removal;
@@ -47,6 +48,10 @@ impl ActionId {
     pub fn explain(key: &str) -> ActionId {
         ActionId(format!("explain:{key}"))
     }
+    /// Transform the loop of this key.
+    pub fn transform(name: &str, key: &str) -> ActionId {
+        ActionId(format!("transform.{name}:{key}"))
+    }
     /// Suppress a code at a byte of the document.
     fn ignore(code: &str, offset: u32) -> ActionId {
         ActionId(format!("ignore:{code}@{offset}"))
@@ -67,13 +72,11 @@ pub enum ActionKind {
     Mark,
     /// `refactor.rewrite.warpwright.explain`: shows, edits nothing.
     Explain,
+    /// `refactor.rewrite.warpwright.<transformation>`, the whole name.
+    Transform(&'static str),
 }
 
 impl ActionKind {
-    /// All of them.
-    pub const ALL: [ActionKind; 4] =
-        [ActionKind::QuickFix, ActionKind::Offload, ActionKind::Mark, ActionKind::Explain];
-
     /// The hierarchical name editors filter by.
     pub fn name(self) -> &'static str {
         match self {
@@ -81,6 +84,7 @@ impl ActionKind {
             ActionKind::Offload => "refactor.rewrite.warpwright.offload",
             ActionKind::Mark => "refactor.rewrite.warpwright.mark",
             ActionKind::Explain => "refactor.rewrite.warpwright.explain",
+            ActionKind::Transform(name) => name,
         }
     }
 }
@@ -185,6 +189,17 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
     offered
 }
 
+/// All transformations that apply to the loops whose header the span touches: for whoever asks for refactorings.
+pub fn refactorings(doc: &Doc, findings: &Findings, span: Span, cancel: &CancelToken) -> Vec<Action> {
+    let mut offered = Vec::new();
+    for finding in findings.loops.iter().filter(|l| touch(l.header, span)) {
+        if let Some(place) = findings.place(doc, finding.item) {
+            offered.extend(transform::offer(&At { doc, findings, place: &place, finding }, cancel));
+        }
+    }
+    offered
+}
+
 /// The edit (or text) of an action listed for this document. `findings` are those of the same version.
 pub fn resolve(
     doc: &Doc,
@@ -208,6 +223,9 @@ pub fn resolve(
         "mark" => mark::edit(&at),
         "unmark" => unmark::edit(&at),
         "explain" => explain::show(&at),
+        name if name.starts_with("transform.") => {
+            transform::edit(&at, memo, name.trim_start_matches("transform."), cancel)
+        }
         _ => Err(ResolveError::Stale),
     }
 }

@@ -143,6 +143,81 @@ fn or_nothing(input: &str) -> &str {
     }
 }
 
+/// Whether two texts of one program compute the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Sameness {
+    /// On so many inputs, bit for bit.
+    Same(usize),
+    /// A phrase with the input.
+    Different(String),
+    /// A sentence.
+    NotTried(String),
+    Cancelled,
+}
+
+/// Sizes for texts that are compared before they are offered: small ones, around the factors people choose.
+const SMALL: [u64; 8] = [5, 0, 1, 9, 2, 33, 4, 17];
+
+/// Runs a function beside the same function of another text of the document, on small random inputs.
+pub(crate) fn same(
+    doc: &Doc,
+    place: &Place,
+    text: &str,
+    options: &VerifyOptions,
+    cancel: &CancelToken,
+) -> Sameness {
+    let body = place.body();
+    let parsed = front::Parsed::parse(doc.language(), text);
+    let unit = front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new());
+    let signature = match inputs::signature(body) {
+        Ok(s) => s,
+        Err(why) => return Sameness::NotTried(format!("{why}.")),
+    };
+    let sides = Sides {
+        original: Program::of(doc.unit().items.iter().map(|i| &*i.body)),
+        offloaded: Program::of(unit.items.iter().map(|i| &*i.body)),
+        function: &body.name,
+        signature: &signature,
+        regrouped: false,
+        options,
+        cancel,
+    };
+    let mut ran = 0;
+    let mut failed: Option<String> = None;
+    for case in 0..options.cases.max(1) {
+        if cancel.is_cancelled() {
+            return Sameness::Cancelled;
+        }
+        let k = case as usize;
+        let choice = inputs::Choice {
+            size: SMALL[k % SMALL.len()],
+            equal: k % 3 != 2,
+            overlap: k % 4 == 3,
+            seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
+        };
+        let budget = Budget::with_cancel(options.steps, cancel.clone());
+        match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
+            Ok(input) => match sides.compare(&input, case).0 {
+                Ok(None) => ran += 1,
+                Ok(Some(what)) => {
+                    return Sameness::Different(format!("for {}: {what}", or_nothing(&input.text)))
+                }
+                Err(Skip) => {}
+            },
+            Err(fault) => {
+                failed.get_or_insert(fault.to_string());
+            }
+        }
+    }
+    match (ran, failed) {
+        (0, Some(why)) => {
+            Sameness::NotTried(format!("the original did not run on any input made up: {why}."))
+        }
+        (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
+        (n, _) => Sameness::Same(n),
+    }
+}
+
 /// Runs the original beside the texts given. `Err` says why nothing was compared.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn run_cases(

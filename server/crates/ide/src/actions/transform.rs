@@ -1,0 +1,37 @@
+//! Loop transformations on the loop: those that apply, and on resolve their checked edits.
+
+use base::CancelToken;
+
+use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use crate::transform::{list, transform, Listed};
+use crate::{Memo, Refused, Which};
+
+/// What applies to the loop; those that make loops parallel come first.
+pub(super) fn offer(at: &At, cancel: &CancelToken) -> Vec<Action> {
+    if !at.place.can_offload() || !at.place.is_source(at.finding.id) || at.place.is_generated(at.finding.id) {
+        return Vec::new();
+    }
+    let listed = list(at.place, at.finding.item, at.finding.id, cancel);
+    let action = |l: Listed| {
+        let title = l.title.ok()?;
+        Some(Action {
+            id: ActionId::transform(l.name, &at.finding.key),
+            title,
+            kind: ActionKind::Transform(l.kind),
+            diagnostics: Vec::new(),
+            disabled: None,
+            preferred: false,
+        })
+    };
+    listed.into_iter().filter_map(action).collect()
+}
+
+pub(super) fn edit(at: &At, memo: &Memo, name: &str, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+    let which = Which::Key(at.finding.key.to_string());
+    match transform(at.doc, at.findings, memo, &which, name, "", cancel) {
+        Ok(done) => Ok(Resolved::Edit(done.edit)),
+        Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
+        Err(Refused::Stale) => Err(ResolveError::Stale),
+        Err(Refused::Because(reason)) => Err(ResolveError::Refused(reason)),
+    }
+}

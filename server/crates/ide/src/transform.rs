@@ -1,0 +1,220 @@
+//! Loop transformations as the editor and the command line see them: which apply, and their checked results.
+//!
+//! `rewrite` makes the edits; here every result is read again, analysed again and run beside the original in the
+//! simulator before anybody sees it. A difference is an error that says so, never an edit.
+
+use analysis::LoopId;
+use base::{Budget, CancelToken, Span};
+use rewrite::transform::{by_name, Refusal, Site, Source, Transformation, With, ALL};
+use text::EditSet;
+
+use crate::check::{check, Findings, LoopFinding, Tier};
+use crate::offload::{choose, first_reject, rejects};
+use crate::place::Place;
+use crate::verify::{same, Sameness, VerifyOptions};
+use crate::{words, Doc, FileEdit, Memo, Refused, Settings, Which, WorkspaceEdit};
+
+/// One transformation at one loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The kind of its action.
+    pub kind: &'static str,
+    /// What it does, a phrase.
+    pub about: &'static str,
+    /// What may be said of it with `--with`, or nothing.
+    pub with: &'static str,
+    /// Its title at this loop, or why it does not apply: a sentence.
+    pub title: Result<String, String>,
+    /// Whether it may make a loop parallel.
+    pub enables: bool,
+}
+
+/// A transformed document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Transformed {
+    pub title: String,
+    /// The document's whole text afterwards.
+    pub text: String,
+    pub edit: WorkspaceEdit,
+    /// What was checked, a sentence.
+    pub checked: String,
+}
+
+/// Steps of each run in the simulator: small sizes end well within.
+const STEPS: u64 = 3_000_000;
+/// Inputs tried before an edit is handed out.
+const CASES: u32 = 6;
+
+/// What applies to a loop and why the rest does not.
+pub fn transformations(
+    doc: &Doc,
+    findings: &Findings,
+    which: &Which,
+    cancel: &CancelToken,
+) -> Result<Vec<Listed>, Refused> {
+    let finding = one_loop(findings, which)?;
+    let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
+    Ok(list(&place, finding.item, finding.id, cancel))
+}
+
+pub(crate) fn list(place: &Place, item: usize, id: LoopId, cancel: &CancelToken) -> Vec<Listed> {
+    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let options = place.doc.options().to_front();
+    let Some(site) = site(place, item, id, &options, &budget) else { return Vec::new() };
+    let one = |t: &&'static dyn Transformation| Listed {
+        name: t.name(),
+        kind: t.kind(),
+        about: t.about(),
+        with: t.with(),
+        title: match t.plan(&site, &With::default()) {
+            Ok(plan) => Ok(plan.title),
+            Err(r) => Err(refusal(place, &r)),
+        },
+        enables: t.enables(),
+    };
+    ALL.iter().map(one).collect()
+}
+
+pub(crate) fn site<'a>(
+    place: &'a Place<'_>,
+    item: usize,
+    id: LoopId,
+    options: &'a front::Options,
+    budget: &'a Budget,
+) -> Option<Site<'a>> {
+    let source = Source { unit: place.doc.unit(), text: place.doc.source(), options };
+    Site::new(source, item, &place.facts, id, budget)
+}
+
+fn one_loop<'a>(findings: &'a Findings, which: &Which) -> Result<&'a LoopFinding, Refused> {
+    match (choose(findings, which).first(), which) {
+        (Some(l), _) => Ok(l),
+        (None, Which::Line(line)) => Err(Refused::Because(format!("No loop begins on line {line}."))),
+        (None, _) => Err(Refused::Stale),
+    }
+}
+
+/// Transforms a loop: the edit, checked.
+pub fn transform(
+    doc: &Doc,
+    findings: &Findings,
+    memo: &Memo,
+    which: &Which,
+    name: &str,
+    with: &str,
+    cancel: &CancelToken,
+) -> Result<Transformed, Refused> {
+    let finding = one_loop(findings, which)?;
+    let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
+    let Some(transformation) = by_name(name) else {
+        let names: Vec<&str> = ALL.iter().map(|t| t.name()).collect();
+        let names = names.join(", ");
+        return Err(Refused::Because(format!("There is no transformation `{name}`. There are: {names}.")));
+    };
+    let (title, edits) =
+        edits_of(&place, finding.item, finding.id, transformation, &With::parse(with), cancel)?;
+    let checked = checked(doc, &place, memo, &edits, cancel)?;
+    Ok(Transformed {
+        title,
+        text: checked.0,
+        edit: WorkspaceEdit { create: Vec::new(), edits: vec![FileEdit { file: None, edits }] },
+        checked: checked.1,
+    })
+}
+
+/// The edits of one transformation, unchecked.
+pub(crate) fn edits_of(
+    place: &Place,
+    item: usize,
+    id: LoopId,
+    transformation: &dyn Transformation,
+    with: &With,
+    cancel: &CancelToken,
+) -> Result<(String, EditSet), Refused> {
+    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let options = place.doc.options().to_front();
+    let site = site(place, item, id, &options, &budget).ok_or(Refused::Stale)?;
+    let no = |r: Refusal| Refused::Because(format!("{}: {}", transformation.name(), refusal(place, &r)));
+    let plan = transformation.plan(&site, with).map_err(no)?;
+    let title = plan.title.clone();
+    let edits = plan.edits().map_err(no)?;
+    let edits =
+        EditSet::new(edits).map_err(|e| Refused::Because(format!("The edits do not fit together: {e}")))?;
+    Ok((title, edits))
+}
+
+/// Reads the result again, analyses it again, and runs it beside the original. Gives the new text and what was checked.
+pub(crate) fn checked(
+    doc: &Doc,
+    place: &Place,
+    memo: &Memo,
+    edits: &EditSet,
+    cancel: &CancelToken,
+) -> Result<(String, String), Refused> {
+    let text = edits.apply(doc.text()).map_err(|e| Refused::Because(format!("The edits do not fit: {e}")))?;
+    let after = text.to_string();
+    let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
+    if let Some((line, reason)) = first_reject(doc.language(), doc, &after, &known) {
+        return Err(Refused::Because(format!(
+            "The result was not understood when read again (line {line}: {reason}), so it is not offered. \
+             Please report this loop."
+        )));
+    }
+    let again = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
+    if check(&again, memo, &Settings::default(), Tier::Full, cancel).is_err() {
+        return Err(Refused::Cancelled);
+    }
+    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
+    match same(doc, place, &after, &options, cancel) {
+        Sameness::Same(n) => {
+            Ok((after, format!("Same results as before on {} in the simulator.", words::plural(n, "random input"))))
+        }
+        Sameness::Different(what) => Err(Refused::Because(format!(
+            "The result computes something else than the loop ({what}), so it is not offered. Please report this loop."
+        ))),
+        Sameness::NotTried(why) => Ok((after, format!("Not run beside the original: {why}"))),
+        Sameness::Cancelled => Err(Refused::Cancelled),
+    }
+}
+
+/// Why a transformation does not apply: a sentence.
+pub(crate) fn refusal(place: &Place, r: &Refusal) -> String {
+    match r {
+        Refusal::Shape(why) => format!("Not possible here, because {why}."),
+        Refusal::Option(why) => format!("{why}."),
+        Refusal::Obstacle(o) => {
+            let w = words::obstacle(place, o);
+            format!("Not proved to be right, because {}. {}", w.reason, w.remedy)
+        }
+        Refusal::Condition(c) => {
+            let w = words::condition(place, &c.kind);
+            format!("It would be right only if {}, which is not proved here.", w.sentence)
+        }
+        Refusal::Dependence(e, why) => {
+            let vectors: Vec<String> = e
+                .vectors
+                .iter()
+                .take(4)
+                .map(|v| format!("({})", v.iter().map(|o| o.symbol()).collect::<Vec<_>>().join(", ")))
+                .collect();
+            format!(
+                "Illegal: line {} {} `{}` and line {} {} it ({} dependence, directions {}); {why}.",
+                place.line(e.source),
+                words::access_words(e.kind).0,
+                place.text(e.source),
+                place.line(e.sink),
+                words::access_words(e.kind).1,
+                words::kind_name(e.kind),
+                vectors.join(" ")
+            )
+        }
+    }
+}
+
+/// Where the place of an edit ended up in the new text.
+pub(crate) fn region_after(old: Span, edits: &EditSet) -> Span {
+    let grown: i64 = edits.edits().iter().map(|e| e.text.len() as i64 - e.span.len() as i64).sum();
+    Span { start: old.start, end: (i64::from(old.end) + grown).max(0) as u32 }
+}

@@ -1,0 +1,110 @@
+//! `warpwright transform`: a loop transformed, printed or written; or what applies to a loop and why the rest does not.
+
+use std::path::{Path, PathBuf};
+
+use base::CancelToken;
+use clap::Args;
+
+use super::{analyze, note, print, Done, SourceArgs};
+use crate::files::{self, Existing};
+
+#[derive(Args)]
+pub struct TransformArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The loop that begins on this line (from 1)
+    #[arg(long = "loop", value_name = "LINE")]
+    loop_line: u32,
+    /// List what applies to the loop, and why the rest does not
+    #[arg(long, conflicts_with_all = ["with", "out", "in_place"])]
+    list: bool,
+    /// What the transformation is told, such as `factor=8` or `at=m`
+    #[arg(long, value_name = "OPTIONS", default_value = "")]
+    with: String,
+    /// Write the result into this folder instead of printing it
+    #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
+    out: Option<PathBuf>,
+    /// Rewrite the file itself
+    #[arg(long)]
+    in_place: bool,
+    /// `[NAME] FILE`: the transformation and the file; the name is left out with --list
+    #[arg(value_name = "NAME FILE", num_args = 1..=2, required = true)]
+    names: Vec<String>,
+}
+
+pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
+    let (name, file) = match (args.names.as_slice(), args.list) {
+        ([file], true) => (None, Path::new(file)),
+        ([name, file], false) => (Some(name.as_str()), Path::new(file)),
+        ([_, _], true) => anyhow::bail!("--list takes no name: warpwright transform --list --loop LINE FILE"),
+        _ => anyhow::bail!("name a transformation and a file: warpwright transform NAME --loop LINE FILE"),
+    };
+    let input = files::read(file)?;
+    let (file_name, mark) = (input.name.clone(), input.mark);
+    let memo = ide::Memo::new();
+    let report = analyze::analyze(input, &args.source.options(), &memo)?;
+    let which = ide::Which::Line(args.loop_line);
+    let (doc, findings, cancel) = (&report.doc, &report.findings, CancelToken::new());
+    let Some(name) = name else {
+        return match ide::transformations(doc, findings, &which, &cancel) {
+            Ok(all) => {
+                print(&listing(&all))?;
+                Ok(Done::Ok)
+            }
+            Err(refused) => refuse(file, &refused, &which, findings),
+        };
+    };
+    let done = match ide::transform(doc, findings, &memo, &which, name, &args.with, &cancel) {
+        Ok(done) => done,
+        Err(refused) => return refuse(file, &refused, &which, findings),
+    };
+    let text = format!("{mark}{}", done.text);
+    let path = match (&args.out, args.in_place) {
+        (_, true) => Some(file.to_owned()),
+        (Some(folder), _) => {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
+            Some(folder.join(&file_name))
+        }
+        (None, false) => None,
+    };
+    match path {
+        Some(path) => {
+            if !args.in_place && super::offload::same_file(&path, file) {
+                anyhow::bail!("{} is the original. Name another folder, or say --in-place.", path.display());
+            }
+            files::write(&path, &text, Existing::Replace)
+                .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))?;
+            print(&format!("wrote {}\n", path.display()))?;
+        }
+        None => print(&text)?,
+    }
+    note(&format!("{}. {}", done.title, done.checked));
+    Ok(Done::Ok)
+}
+
+fn refuse(
+    file: &Path,
+    refused: &ide::Refused,
+    which: &ide::Which,
+    findings: &ide::Findings,
+) -> anyhow::Result<Done> {
+    note(&format!("{}: {}", file.display(), super::offload::refusal(refused, which, findings)));
+    Ok(Done::Found)
+}
+
+fn listing(all: &[ide::Listed]) -> String {
+    let width = all.iter().map(|l| l.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for l in all.iter().filter(|l| l.title.is_ok()) {
+        let with = if l.with.is_empty() { String::new() } else { format!(" [--with {}]", l.with) };
+        let title = l.title.as_deref().unwrap_or("");
+        out.push_str(&format!("{:width$}  {title}{with}\n", l.name));
+    }
+    for l in all {
+        if let Err(why) = &l.title {
+            out.push_str(&format!("{:width$}  - {}. {why}\n", l.name, l.about));
+        }
+    }
+    out
+}
