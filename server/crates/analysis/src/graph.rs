@@ -16,7 +16,8 @@ use crate::loops::{alias_conditions, blockers, meet_obligations, Context};
 use crate::nest::{Access, Model, ModelLoop};
 use crate::value::{Poly, Var};
 use crate::{
-    Condition, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Object, Obstacle, ObstacleKind, Step, Verdict,
+    Condition, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Object, Obstacle, ObstacleKind, Program,
+    Step, Verdict,
 };
 
 /// In which order source and sink stand at one level.
@@ -112,8 +113,8 @@ const MAX_PAIRS: usize = 4_000;
 /// Levels that vectors speak of at most; what lies deeper is not told apart.
 const MAX_LEVELS: usize = 5;
 
-pub(crate) fn graph(body: &Body, facts: &Facts, root: LoopId, budget: &Budget) -> Graph {
-    let cx = Context::new(body);
+pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId, budget: &Budget) -> Graph {
+    let cx = Context::new(body, program);
     let mut g = Graph {
         root,
         statements: Vec::new(),
@@ -138,11 +139,15 @@ pub(crate) fn graph(body: &Body, facts: &Facts, root: LoopId, budget: &Budget) -
             return g;
         }
     };
+    // An index that the body moves as well cannot be reordered with it.
+    if !control.header_only {
+        g.obstacles.push(Obstacle { kind: ObstacleKind::CarriedScalar(control.index), term: t });
+    }
     blockers(body, t, &mut g.obstacles);
     if let Some(exit) = early_exit(body, t) {
         g.obstacles.push(Obstacle { kind: ObstacleKind::EarlyExit, term: exit });
     }
-    let inner = body.args(t)[3];
+    let Some(inner) = body.loop_parts(t).map(|p| p.body) else { return g };
     g.statements = statements(body, inner);
     g.has_continue = own_continue(body, inner);
     g.ties = ties(body, &g.statements);
@@ -193,8 +198,8 @@ fn declared_in(body: &Body, t: TermId) -> FxHashSet<SymbolId> {
 }
 
 /// Variables that the loop writes and somebody may read after it.
-pub(crate) fn live_out(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    let cx = Context::new(body);
+pub(crate) fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
+    let cx = Context::new(body, program);
     let at = facts.loops.get(root).and_then(|l| cx.loops.iter().position(|x| x.0 == l.term));
     at.map(|at| live_out_of(&cx, at)).unwrap_or_default()
 }
@@ -375,15 +380,12 @@ fn ordered(
         return None;
     }
     let none = FxHashMap::default();
-    match pairs(model, a, b, &equal, &none, &[], false, budget) {
-        Ok(Some(p)) => {
-            if p.set.is_empty(budget) == Ok(true) {
-                return None;
-            }
-            search.pairs = Some(p);
+    // Where it is not in numbers that sets can hold, or takes too long, every vector stays.
+    if let Ok(Some(p)) = pairs(model, a, b, &equal, &none, &[], false, budget) {
+        if p.set.is_empty(budget) == Ok(true) {
+            return None;
         }
-        // not in numbers that sets can hold, or too long: every vector stays
-        Ok(None) | Err(_) => {}
+        search.pairs = Some(p);
     }
     let set = search.pairs.as_ref().map(|p| p.set.clone());
     search.level(&mut Vec::new(), set, earlier || cut);

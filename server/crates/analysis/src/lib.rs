@@ -57,13 +57,19 @@ pub fn offload(
 
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a
 /// transformation of it must respect. `facts` are those of the same body.
-pub fn nest_dependences(body: &Body, facts: &Facts, root: LoopId, budget: &Budget) -> Graph {
-    graph::graph(body, facts, root, budget)
+pub fn nest_dependences(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    root: LoopId,
+    budget: &Budget,
+) -> Graph {
+    graph::graph(body, program, facts, root, budget)
 }
 
 /// Variables that a loop writes and somebody may read after it.
-pub fn live_out(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    graph::live_out(body, facts, root)
+pub fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
+    graph::live_out(body, program, facts, root)
 }
 
 /// The value of an integer constant expression.

@@ -4,7 +4,7 @@
 //! simulator before anybody sees it. A difference is an error that says so, never an edit.
 
 use analysis::LoopId;
-use base::{Budget, CancelToken, Span};
+use base::{Budget, CancelToken};
 use rewrite::transform::{by_name, Refusal, Site, Source, Transformation, With, ALL};
 use text::EditSet;
 
@@ -84,7 +84,8 @@ pub(crate) fn site<'a>(
     options: &'a front::Options,
     budget: &'a Budget,
 ) -> Option<Site<'a>> {
-    let source = Source { unit: place.doc.unit(), text: place.doc.source(), options };
+    let doc = place.doc;
+    let source = Source { unit: doc.unit(), program: doc.program(), text: doc.source(), options };
     Site::new(source, item, &place.facts, id, budget)
 }
 
@@ -211,10 +212,4 @@ pub(crate) fn refusal(place: &Place, r: &Refusal) -> String {
             )
         }
     }
-}
-
-/// Where the place of an edit ended up in the new text.
-pub(crate) fn region_after(old: Span, edits: &EditSet) -> Span {
-    let grown: i64 = edits.edits().iter().map(|e| e.text.len() as i64 - e.span.len() as i64).sum();
-    Span { start: old.start, end: (i64::from(old.end) + grown).max(0) as u32 }
 }

@@ -365,14 +365,16 @@ void f(int m, int n) {
             double a[100], b[100];
             void f(int m, int n) {
                 if (n)
-                    if (m < n) {
-                        {
-                            double t = b[m];
-                            a[m] = t * m;
-                        }
-                        for (int i = m + 1; i < n; i++) {
-                            double t = b[i];
-                            a[i] = t * i;
+                    {
+                        if (m < n) {
+                            {
+                                double t = b[m];
+                                a[m] = t * m;
+                            }
+                            for (int i = m + 1; i < n; i++) {
+                                double t = b[i];
+                                a[i] = t * i;
+                            }
                         }
                     }
             }

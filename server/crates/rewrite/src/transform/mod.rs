@@ -34,6 +34,7 @@ mod strip_mine;
 mod subst;
 mod text;
 mod unroll;
+mod write;
 
 pub use refusal::Refusal;
 pub use site::{Site, Source};

@@ -7,16 +7,17 @@ use analysis::{Edge, Facts, Graph, LoopFacts, LoopId, Order, Step};
 use base::{Budget, Span};
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, IntKind, Len, Op, Origin, Storage, SymbolId, TermId, TypeId, TypeKind};
-use text::Edit;
 
 use super::refusal::{shape, Refusal};
-use super::subst::{render, Replacement, ATOM};
-use super::text::{chunks, closing, indentation, line_start, tokens, Chunk, Lines, TokenKind};
+use super::subst::ATOM;
+use super::text::{chunks, closing, tokens, Chunk, TokenKind};
 
 /// A file as it was read.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub unit: &'a front::Unit,
+    /// What is known of its functions where they are called.
+    pub program: &'a analysis::Program,
     pub text: &'a str,
     /// How it was read: rewritten text is read in the same way.
     pub options: &'a front::Options,
@@ -86,7 +87,7 @@ impl<'a> Site<'a> {
             return g.clone();
         }
         let part = self.budget.part(analysis::FULL_STEPS);
-        let g = Rc::new(analysis::nest_dependences(self.body(), self.facts, id, &part));
+        let g = Rc::new(analysis::nest_dependences(self.body(), self.source.program, self.facts, id, &part));
         self.graphs.borrow_mut().insert(id, g.clone());
         g
     }
@@ -103,7 +104,7 @@ impl<'a> Site<'a> {
     }
     /// Whether somebody may read the variable after the loop.
     pub(crate) fn live_after(&self, id: LoopId, s: SymbolId) -> bool {
-        analysis::live_out(self.body(), self.facts, id).contains(&s)
+        analysis::live_out(self.body(), self.source.program, self.facts, id).contains(&s)
     }
     /// Whether a variable is written by name in a term.
     pub(crate) fn written_in(&self, t: TermId, s: SymbolId) -> bool {
@@ -142,6 +143,9 @@ impl<'a> Site<'a> {
             Err(o) => return Err(Refusal::Obstacle(o.clone())),
         };
         let header = self.header(id)?;
+        let Some(bound) = c.bound.filter(|_| c.is_plain()) else {
+            return shape("its index is moved by more than its header, or compared with nothing");
+        };
         let args = body.args(l.term);
         let (init, step_term) = (args[0], args[2]);
         let Step::Const(step) = c.step else {
@@ -169,7 +173,7 @@ impl<'a> Site<'a> {
         if body.op(init) == &Op::Assign && body.args(init)[1] != c.lower {
             return shape("its header sets more than its index");
         }
-        for t in [c.lower, c.bound] {
+        for t in [c.lower, bound] {
             self.fixed_scalar(t)?;
         }
         let symbol = &body.symbols[c.index];
@@ -180,7 +184,7 @@ impl<'a> Site<'a> {
             ty: c.index_type,
             decl,
             lower: c.lower,
-            bound: c.bound,
+            bound,
             relation: c.relation,
             step,
             header,
@@ -296,7 +300,7 @@ impl<'a> Site<'a> {
         let below =
             braces && self.slice(Span { start: header.whole.end, end: first.span.start }).contains('\n');
         let chunks = chunks(self.source.text, inside).ok_or_else(odd)?;
-        let list = self.body().args(self.term(id))[3];
+        let list = self.inside(id);
         let terms: Vec<TermId> = match self.body().op(list) {
             Op::List => self.body().args(list).to_vec(),
             _ => vec![list],
@@ -316,10 +320,16 @@ impl<'a> Site<'a> {
         Ok(Block { inside, braces, below, statements })
     }
 
+    /// The loop's body term.
+    pub(crate) fn inside(&self, id: LoopId) -> TermId {
+        let t = self.term(id);
+        self.body().loop_parts(t).map_or(t, |p| p.body)
+    }
+
     /// The one loop that is the whole body of this one.
     pub(crate) fn only_inside(&self, id: LoopId) -> Option<LoopId> {
         let body = self.body();
-        let list = *body.args(self.term(id)).get(3)?;
+        let list = body.loop_parts(self.term(id))?.body;
         let mut all = body.args(list).iter().filter(|t| !matches!(body.op(**t), Op::Empty));
         let (first, rest) = (*all.next()?, all.next());
         let inner = self.facts.of_term(first)?;
@@ -331,7 +341,7 @@ impl<'a> Site<'a> {
     pub(crate) fn movable(&self, id: LoopId, continues: bool) -> Result<(), Refusal> {
         let body = self.body();
         let t = self.term(id);
-        let mut stack = vec![(body.args(t)[3], true, true)];
+        let mut stack = vec![(body.loop_parts(t).map_or(t, |p| p.body), true, true)];
         while let Some((x, ours, breaks)) = stack.pop() {
             match body.op(x) {
                 Op::Break if breaks => return shape("a `break` leaves it"),
@@ -474,123 +484,6 @@ impl<'a> Site<'a> {
             Op::Declare(s) => names.contains(&self.name(Some(*s))),
             _ => false,
         })
-    }
-
-    // ---- text
-
-    /// Lines to be written in the place of a loop.
-    pub(crate) fn lines(&self, id: LoopId) -> Lines {
-        let text = self.source.text;
-        let start = self.span(self.term(id)).start as usize;
-        let indent = indentation(text, start);
-        let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        Lines::new(indent, &self.indent_unit(id), eol, self.block(id).is_ok_and(|b| b.below))
-    }
-    /// One level of indentation as this function has it.
-    fn indent_unit(&self, id: LoopId) -> String {
-        let text = self.source.text;
-        let item = self.item().span;
-        let own = indentation(text, self.span(self.term(id)).start as usize);
-        let inner = self.block(id).ok().and_then(|b| b.statements.first().map(|s| s.chunk.whole.start));
-        if let Some(at) = inner {
-            let deeper = indentation(text, at as usize);
-            let alone = line_start(text, at as usize) > self.span(self.term(id)).start as usize;
-            if let Some(unit) = deeper.strip_prefix(own).filter(|u| !u.is_empty() && alone) {
-                return unit.to_owned();
-            }
-        }
-        let lines = self.slice(item).lines().skip(1);
-        let first = lines.map(|l| &l[..l.len() - l.trim_start().len()]).find(|w| !w.is_empty());
-        match first {
-            Some(w) if w.starts_with('\t') => "\t".to_owned(),
-            Some(w) if w.len() <= 8 => w.to_owned(),
-            _ => "    ".to_owned(),
-        }
-    }
-    /// Writes a statement of the loop's body with variables replaced.
-    pub(crate) fn copy(
-        &self,
-        lines: &mut Lines,
-        s: &Statement,
-        root: TermId,
-        with: &FxHashMap<SymbolId, Replacement>,
-    ) -> Result<(), Refusal> {
-        let text = if with.is_empty() {
-            self.slice(s.chunk.whole).to_owned()
-        } else {
-            render(self, root, s.chunk.whole, with, false)?
-        };
-        lines.code(&text, indentation(self.source.text, s.chunk.whole.start as usize));
-        Ok(())
-    }
-    /// A loop with a header and statements as they stand; braces where it takes them.
-    pub(crate) fn write_loop(
-        &self,
-        lines: &mut Lines,
-        header: &str,
-        block: &Block,
-        statements: &[&Statement],
-    ) -> Result<(), Refusal> {
-        self.write_loop_with(lines, header, block, statements, TermId(0), &FxHashMap::default())
-    }
-    pub(crate) fn write_loop_with(
-        &self,
-        lines: &mut Lines,
-        header: &str,
-        block: &Block,
-        statements: &[&Statement],
-        root: TermId,
-        with: &FxHashMap<SymbolId, Replacement>,
-    ) -> Result<(), Refusal> {
-        let bare = !block.braces && statements.len() == 1;
-        if bare {
-            lines.line(header);
-            lines.deeper();
-        } else {
-            lines.open(header);
-        }
-        for s in statements {
-            self.copy(lines, s, root, with)?;
-        }
-        if bare {
-            lines.shallower();
-        } else {
-            lines.close();
-        }
-        Ok(())
-    }
-
-    /// The edit that puts lines in the place of a loop; `statements`: how many statements they are, so that a loop that
-    /// is the only statement of something else gets braces. An `if` counts as none: it must not take an `else` that
-    /// stands behind it.
-    pub(crate) fn replace(
-        &self,
-        id: LoopId,
-        statements: usize,
-        write: impl FnOnce(&mut Lines) -> Result<(), Refusal>,
-    ) -> Result<Vec<Edit>, Refusal> {
-        let t = self.term(id);
-        let span = self.span(t);
-        let text = self.source.text;
-        let indent = indentation(text, span.start as usize).to_owned();
-        let mut lines = self.lines(id);
-        let bare = statements != 1 && !self.in_braces(t);
-        if bare {
-            lines.open("");
-        }
-        write(&mut lines)?;
-        if bare {
-            lines.close();
-        }
-        Ok(vec![Edit::replace(span, lines.finish(&indent))])
-    }
-    /// Whether the statement stands among others in a block with braces.
-    pub(crate) fn in_braces(&self, t: TermId) -> bool {
-        let Some(list) = self.parent(t) else { return false };
-        *self.body().op(list) == Op::List
-            && self.text_of(list).starts_with('{')
-            && self.text_of(list).ends_with('}')
-            && self.span(list) != self.span(t)
     }
 }
 

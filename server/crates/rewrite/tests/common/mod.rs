@@ -15,12 +15,13 @@ pub fn transformed(name: &str, with: &str, code: &str) -> Result<(String, String
     let item = &unit.items[index];
     assert!(item.body.rejects().next().is_none(), "the input is not understood");
     let budget = Budget::new(u64::MAX);
-    let facts = analysis::analyze(&item.body, analysis::FULL_STEPS, &budget);
+    let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
+    let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &budget);
     let around = |l: &&(analysis::LoopId, base::Span)| l.1.touches(at);
     let spans: Vec<_> =
         facts.loops.iter_ids().map(|(id, l)| (id, item.body.span(l.term).shifted(item.span.start))).collect();
     let target = spans.iter().filter(around).min_by_key(|l| l.1.len()).expect("a loop").0;
-    let source = Source { unit: &unit, text: &code, options: &options };
+    let source = Source { unit: &unit, program: &program, text: &code, options: &options };
     let site = Site::new(source, index, &facts, target, &budget).expect("a site");
     let words = |r: Refusal| match r {
         Refusal::Shape(w) | Refusal::Option(w) => w,
