@@ -280,3 +280,135 @@ fn codes_are_explained() {
     let schema: Value = serde_json::from_slice(&folder.run(&["settings-schema"]).stdout).expect("JSON");
     assert!(schema["properties"]["warpwright.levels"].is_object());
 }
+
+const MM: &str = "\
+#include <stdio.h>
+#include <polybench.h>
+#include \"mm.h\"
+
+static void kernel_mm(int ni, int nj, DATA_TYPE POLYBENCH_2D(C,NI,NJ,ni,nj), DATA_TYPE POLYBENCH_1D(x,NJ,nj))
+{
+  int i, j;
+  for (i = 0; i < _PB_NI; i++)
+    for (j = 0; j < _PB_NJ; j++)
+      C[i][j] = SCALAR_VAL(2.0) * SQRT_FUN(x[j]);
+}
+";
+
+const MM_SIZES: &str = "\
+#ifndef _MM_H
+# define _MM_H
+# if !defined(MINI_DATASET) && !defined(LARGE_DATASET)
+#  define LARGE_DATASET
+# endif
+# ifdef MINI_DATASET
+#  define NI 16
+#  define NJ 18
+# endif
+# ifdef LARGE_DATASET
+#  define NI 1000
+#  define NJ 1100
+# endif
+# define _PB_NI POLYBENCH_LOOP_BOUND(NI,ni)
+# define _PB_NJ POLYBENCH_LOOP_BOUND(NJ,nj)
+# define DATA_TYPE double
+# define SCALAR_VAL(x) x
+# define SQRT_FUN(x) sqrt(x)
+#endif
+";
+
+impl Folder {
+    fn below(&self, name: &str, content: &str) {
+        let path = self.0.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, content).expect("written");
+    }
+    /// The only file of `analyze --format json`.
+    fn json(&self, args: &[&str]) -> Value {
+        let output = self.run(&[&["analyze", "--format", "json"], args].concat());
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+        report["files"][0].clone()
+    }
+}
+
+fn verdicts(file: &Value) -> Vec<&str> {
+    file["loops"].as_array().into_iter().flatten().filter_map(|l| l["verdict"].as_str()).collect()
+}
+
+#[test]
+fn headers_are_found_as_the_compiler_finds_them() {
+    let folder = Folder::new();
+    folder.below("linear/kernels/mm/mm.c", MM);
+    folder.below("linear/kernels/mm/mm.h", MM_SIZES);
+    let file = "linear/kernels/mm/mm.c";
+    // without polybench.h our own text stands for it, and that is said
+    let stood_in = folder.json(&[file]);
+    assert_eq!(verdicts(&stood_in), ["independent", "independent"], "{stood_in:#}");
+    let choices = stood_in["configuration"].as_array().expect("choices").clone();
+    assert!(choices.iter().any(|c| c["name"] == "polybench.h" && c["taken"] == "stand-in"), "{choices:#?}");
+    assert!(
+        choices.iter().any(|c| c["name"] == "MINI_DATASET" && c["taken"] == "not defined"),
+        "{choices:#?}"
+    );
+    // with it, given by -I, it is read
+    folder.below(
+        "utilities/polybench.h",
+        "#define POLYBENCH_1D(v,a,b) v[a]\n#define POLYBENCH_2D(v,a,b,c,d) v[a][b]\n#define POLYBENCH_LOOP_BOUND(a,b) b\n",
+    );
+    let read = folder.json(&["-I", "utilities", "-DMINI_DATASET", file]);
+    assert_eq!(verdicts(&read), ["independent", "independent"], "{read:#}");
+    let choices = read["configuration"].as_array().expect("choices").clone();
+    assert!(choices.iter().all(|c| c["taken"] != "stand-in"), "{choices:#?}");
+    assert!(choices.iter().any(|c| c["name"] == "MINI_DATASET" && c["taken"] == "defined"), "{choices:#?}");
+    // or named by the project
+    folder.below("linear/compile_flags.txt", "-I../utilities\n-DMINI_DATASET\n");
+    let flags = folder.json(&[file]);
+    assert_eq!(flags["configuration"], read["configuration"]);
+    std::fs::remove_file(folder.0.path().join("linear/compile_flags.txt")).expect("removed");
+    let database = serde_json::json!([{"directory": folder.0.path(), "file": file, "command": "cc -Iutilities -D MINI_DATASET=1 -c mm.c"}]);
+    folder.below("build/compile_commands.json", &database.to_string());
+    let commands = folder.json(&[file]);
+    assert_eq!(commands["configuration"], read["configuration"]);
+    let text = out(&folder.run(&["analyze", file]));
+    assert!(text.contains("read with `MINI_DATASET` defined"), "{text}");
+}
+
+#[test]
+fn structs_of_headers_are_understood() {
+    let folder = Folder::new();
+    folder.below("x.h", "#pragma once\nstruct grid { int n; double *cell; };\ntypedef struct grid grid;\n");
+    let text = "#include \"x.h\"\nvoid clear(const grid *g, double *restrict a) {\n    for (int i = 0; i < g->n; i++)\n        a[i] = 0;\n}\n";
+    folder.file("x.c", text);
+    let found = folder.json(&["x.c"]);
+    assert_eq!(found["loops"][0]["verdict"], "independent", "{found:#}");
+    assert!(found.get("configuration").is_none(), "{found:#}");
+    // a header that is not there leaves the member unknown, and that is said
+    std::fs::remove_file(folder.0.path().join("x.h")).expect("removed");
+    let lost = folder.json(&["x.c"]);
+    assert_eq!(lost["loops"][0]["verdict"], "unknown", "{lost:#}");
+    assert_eq!(lost["configuration"][0]["taken"], "not found", "{lost:#}");
+}
+
+#[test]
+fn what_macros_and_included_files_bring_is_not_edited() {
+    let folder = Folder::new();
+    folder.below("loop.inc", "for (int i = 0; i < n; i++) a[i] = 0;\n");
+    let text = "#define ALL(a, n) for (int i = 0; i < n; i++) a[i] = 0\n#define BODY(a) { a[i] = 1;\n\
+                void f(int *a, int n) {\n    ALL(a, n);\n}\nvoid g(int *a, int n) {\n#include \"loop.inc\"\n}\n\
+                void h(int *a, int n) {\n    for (int i = 0; i < n; i++) BODY(a) }\n}\n";
+    folder.file("m.c", text);
+    let found = folder.json(&["m.c"]);
+    let lines: Vec<u64> =
+        found["loops"].as_array().into_iter().flatten().filter_map(|l| l["line"].as_u64()).collect();
+    assert_eq!(lines, [4, 7, 10], "{found:#}");
+    for line in ["4", "7"] {
+        let refused = folder.run(&["offload", "--loop", line, "--out", "out", "m.c"]);
+        assert_eq!(refused.status.code(), Some(1), "{}", out(&refused));
+        assert!(err(&refused).contains("comes out of a macro"), "{}", err(&refused));
+    }
+    assert!(!folder.0.path().join("out").exists());
+    // half of it is a macro's: the loop ends outside, so that it can be replaced whole
+    let output = folder.run(&["offload", "--loop", "10", "--out", "out", "m.c"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+}

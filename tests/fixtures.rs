@@ -115,8 +115,8 @@ fn try_program(name: &str, text: &str, archs: &[Arch]) -> Tried {
     let (settings, cancel, memo) = (Settings::default(), CancelToken::new(), Memo::default());
     let mut tried = Tried::default();
     let wrong = &mut tried.wrong;
-    let doc =
-        Doc::open(ide::Language::C, name, text::Text::new(text).expect("a short text"), Options::default());
+    let options = Options { headers: Some(testkit::headers::of_fixtures()), ..Options::default() };
+    let doc = Doc::open(ide::Language::C, name, text::Text::new(text).expect("a short text"), options);
     let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
     for e in fixture::markers(text).expect("markers") {
         let Some(expected) = e.offload else { continue };

@@ -401,3 +401,46 @@ fn a_long_document_is_shown_in_steps_that_only_add() {
     client.inbox.retain(|m| m["method"] != "textDocument/publishDiagnostics");
     assert_eq!(client.finish(), Some(0));
 }
+
+#[test]
+fn a_header_is_read_from_the_disk_and_from_the_editor() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    let uri = |name: &str| format!("file://{}", folder.path().join(name).display());
+    let (source, header) = (uri("x.c"), uri("x.h"));
+    let text = "#include \"x.h\"\nvoid f(double *a, int n) {\n    for (int i = 0; i < n; i++)\n        a[i] = a[i + SHIFT] + 1;\n}\n";
+    write("x.h", "#define SHIFT 0\n");
+    let mut client = Client::start(&full_caps());
+    client.open(&source, text);
+    assert_eq!(codes(&client.diagnostics(&source, 1)), ["parallel-loop"]);
+
+    // edited on disk
+    write("x.h", "#define SHIFT -1\n");
+    client.notify("workspace/didChangeWatchedFiles", json!({"changes": [{"uri": header, "type": 2}]}));
+    let carried = |m: &Value| {
+        m["method"] == "textDocument/publishDiagnostics"
+            && m["params"]["uri"] == source.as_str()
+            && m["params"]["diagnostics"][0]["code"] == "carried-dependence"
+    };
+    client.wait("the new header's meaning", carried);
+
+    // edited in the editor, not saved: after a pause
+    client.open(&header, "#define SHIFT -1\n");
+    client.change(&header, 2, None, "#define SHIFT 0\n");
+    let parallel = |m: &Value| {
+        m["method"] == "textDocument/publishDiagnostics"
+            && m["params"]["uri"] == source.as_str()
+            && m["params"]["diagnostics"][0]["code"] == "parallel-loop"
+    };
+    client.wait("the edited header's meaning", parallel);
+
+    // saved: at once; closed without saving: the file's text counts again
+    client.change(&header, 3, None, "#define SHIFT -1 // one back\n");
+    client.notify("textDocument/didSave", json!({"textDocument": {"uri": header}}));
+    client.wait("the saved header's meaning", carried);
+    client.change(&header, 4, None, "#define SHIFT 0\n");
+    client.wait("the newer meaning", parallel);
+    client.notify("textDocument/didClose", json!({"textDocument": {"uri": header}}));
+    client.wait("the file's meaning", carried);
+    assert_eq!(client.finish(), Some(0));
+}

@@ -5,6 +5,7 @@
 mod cli;
 mod codes;
 mod files;
+mod includes;
 mod lsp;
 mod settings;
 

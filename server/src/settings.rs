@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 
+use crate::includes::Given;
+
 /// All settings, each under `warpwright.` in editors.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -22,6 +24,11 @@ pub struct Settings {
     ///
     /// What the compiler's `-D` options define: `NAME` or `NAME=VALUE`. Loop bounds and array sizes are read with them.
     pub defines: Vec<String>,
+    /// # Folders of headers
+    ///
+    /// Where `#include` looks, before the compiler's own folders: absolute, or below the document's folder or the nearest
+    /// one above it that has it. Options of `compile_commands.json` and `compile_flags.txt` are found without this.
+    pub include_paths: Vec<String>,
     pub analysis: AnalysisSettings,
     pub inlay_hints: InlayHintSettings,
     pub code_lens: CodeLensSettings,
@@ -42,6 +49,7 @@ impl Default for Settings {
         Settings {
             levels: BTreeMap::new(),
             defines: Vec::new(),
+            include_paths: Vec::new(),
             analysis: AnalysisSettings::default(),
             inlay_hints: InlayHintSettings::default(),
             code_lens: CodeLensSettings::default(),
@@ -178,8 +186,11 @@ impl Settings {
     }
 
     /// The part that changes how documents are read.
-    pub fn options(&self) -> ide::Options {
-        ide::Options { defines: self.defines.iter().map(|d| parse_define(d)).collect() }
+    pub fn given(&self) -> Given {
+        Given {
+            defines: self.defines.clone(),
+            includes: self.include_paths.iter().map(|f| f.trim().into()).collect(),
+        }
     }
 }
 

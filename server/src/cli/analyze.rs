@@ -1,6 +1,7 @@
 //! `warpwright analyze`: the findings of files, in the format asked for.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use base::CancelToken;
 use clap::{Args, ValueEnum};
@@ -8,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::report::{self, FileReport};
 use super::{note, print, Done, SourceArgs};
 use crate::files::{self, Input};
+use crate::includes::Disk;
 
 #[derive(Args)]
 pub struct AnalyzeArgs {
@@ -54,13 +56,16 @@ impl FailOn {
 }
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
-    let options = args.source.options();
+    let disk = Arc::new(Disk::default());
     let memo = ide::Memo::new();
     let mut reports = Vec::new();
     let mut failed = false;
     for path in &args.files {
         match files::read(path) {
-            Ok(input) => reports.push(analyze(input, &options, &memo)?),
+            Ok(input) => {
+                let options = args.source.options(&disk, path);
+                reports.push(analyze(input, &options, &memo)?);
+            }
             Err(e) => {
                 failed = true;
                 note(&format!("error: {e}"));

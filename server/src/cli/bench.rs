@@ -3,6 +3,7 @@
 //! Kernels are compiled where NVRTC is; none is launched on a GPU yet, and the last line says so.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use base::CancelToken;
@@ -10,6 +11,7 @@ use clap::Args;
 
 use super::{analyze, note, print, verify, Done};
 use crate::files::{self, InputError};
+use crate::includes::{Disk, Given};
 use crate::lsp::compile;
 use crate::settings::Settings;
 
@@ -44,6 +46,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     let settings = Settings { architecture: args.arch.clone(), ..Default::default() };
     let mut totals = Totals::default();
     let mut compiler = None;
+    let disk = Arc::new(Disk::default());
     for path in &paths {
         let input = match files::read(path) {
             Ok(input) => input,
@@ -53,7 +56,8 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
                 continue;
             }
         };
-        one(args, &settings, input, &mut totals, &mut compiler)?;
+        let options = disk.options(Some(path), &Given::default());
+        one(args, &settings, input, &options, &mut totals, &mut compiler)?;
     }
     let t = &totals;
     print(&format!(
@@ -71,6 +75,7 @@ fn one(
     args: &BenchArgs,
     settings: &Settings,
     input: files::Input,
+    options: &ide::Options,
     totals: &mut Totals,
     compiler: &mut Option<String>,
 ) -> anyhow::Result<()> {
@@ -78,7 +83,7 @@ fn one(
     let memo = ide::Memo::new();
     let never = CancelToken::new();
     let started = Instant::now();
-    let report = analyze::analyze(input, &ide::Options::default(), &memo)?;
+    let report = analyze::analyze(input, options, &memo)?;
     print(&format!(
         "{}: {} in {:.1} ms\n",
         path.display(),

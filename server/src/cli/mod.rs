@@ -10,10 +10,13 @@ mod transform;
 mod verify;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
+
+use crate::includes::{Disk, Given};
 
 /// Says of loops whether they can run on a GPU, and rewrites them into checked CUDA kernels.
 #[derive(Parser)]
@@ -69,17 +72,18 @@ pub struct SourceArgs {
     /// Define a macro, as for the compiler
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     defines: Vec<String>,
-    /// Accepted as for the compiler; included files are not read yet
+    /// Look for headers here, as the compiler does
     #[arg(short = 'I', value_name = "DIR")]
     includes: Vec<PathBuf>,
 }
 
 impl SourceArgs {
-    fn options(&self) -> ide::Options {
-        if !self.includes.is_empty() {
-            note("-I has no effect yet: included files are not read.");
-        }
-        ide::Options { defines: self.defines.iter().map(|d| crate::settings::parse_define(d)).collect() }
+    /// How a file is read.
+    fn options(&self, disk: &Arc<Disk>, path: &Path) -> ide::Options {
+        // as for the compiler, folders are below the current one
+        let includes = self.includes.iter().map(|f| std::path::absolute(f).unwrap_or_else(|_| f.clone()));
+        let given = Given { defines: self.defines.clone(), includes: includes.collect() };
+        disk.options(Some(path), &given)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `warpwright offload`: the rewritten host file and its kernels, as files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base::CancelToken;
 use clap::{Args, ValueEnum};
@@ -42,7 +43,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
     let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(), &memo)?;
+    let report = analyze::analyze(input, &args.source.options(&Arc::default(), &args.file), &memo)?;
     let which = match args.loop_line {
         Some(line) => ide::Which::Line(line),
         None => ide::Which::Marked,

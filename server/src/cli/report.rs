@@ -51,7 +51,12 @@ pub fn text(reports: &[FileReport]) -> String {
         // where something was not read, its loops were not either
         let silent = report.findings.loops.is_empty() && !report.findings.diagnostics.is_empty();
         let sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
-        let _ = writeln!(out, "{}: {sum}\n", report.path());
+        let _ = writeln!(out, "{}: {sum}", report.path());
+        let words = report.doc.configuration_words();
+        if !words.is_empty() && !report.findings.loops.is_empty() {
+            let _ = writeln!(out, "  read with {}", words.join(", "));
+        }
+        out.push('\n');
     }
     if reports.len() > 1 {
         let all = reports.iter().flat_map(|r| r.findings.loops.iter());
@@ -112,8 +117,33 @@ struct Report<'a> {
 struct File<'a> {
     path: String,
     language: &'static str,
+    /// What conditions took for granted, where it could as well be otherwise; left out where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    configuration: Vec<Choice<'a>>,
     loops: Vec<Loop<'a>>,
     diagnostics: Vec<Diagnostic<'a>>,
+}
+
+/// A macro or a header and how it was taken: `not defined`, `defined`, `platform` (as gcc on x86-64 Linux has it),
+/// `not found`, `stand-in`, `not read`.
+#[derive(Serialize)]
+struct Choice<'a> {
+    name: &'a str,
+    taken: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a str>,
+}
+
+fn choice_json(choice: &ide::Choice) -> Choice<'_> {
+    let (taken, value) = match &choice.taken {
+        ide::Taken::NotDefined => ("not defined", None),
+        ide::Taken::Given(value) => ("defined", Some(&**value)),
+        ide::Taken::Platform => ("platform", None),
+        ide::Taken::NotFound => ("not found", None),
+        ide::Taken::StandIn => ("stand-in", None),
+        ide::Taken::TooMuch => ("not read", None),
+    };
+    Choice { name: &choice.name, taken, value }
 }
 
 #[derive(Serialize)]
@@ -188,6 +218,7 @@ pub fn json(reports: &[FileReport]) -> anyhow::Result<String> {
         .map(|r| File {
             path: r.path(),
             language: language_name(r.doc.language()),
+            configuration: r.doc.configuration().iter().map(choice_json).collect(),
             loops: r.findings.loops.iter().map(|l| loop_json(l.report())).collect(),
             diagnostics: r.findings.diagnostics.iter().map(|d| diagnostic_json(r, d)).collect(),
         })

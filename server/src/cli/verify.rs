@@ -1,6 +1,7 @@
 //! `warpwright verify`: kernels beside the loops they replace.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use base::CancelToken;
 use clap::Args;
@@ -40,7 +41,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     }
     let input = files::read(&args.file)?;
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(), &memo)?;
+    let report = analyze::analyze(input, &args.source.options(&Arc::default(), &args.file), &memo)?;
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
         note(&format!(

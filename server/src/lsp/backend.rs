@@ -111,10 +111,14 @@ impl Backend {
             });
         }
         if caps.watches_files {
-            let watchers: Vec<Value> = ["**/*.{h,hpp,cuh}", "**/.warpwright/**/*.md"]
-                .iter()
-                .map(|pattern| json!({"globPattern": pattern}))
-                .collect();
+            let watchers: Vec<Value> = [
+                "**/*.{h,hpp,cuh,inc,def}",
+                "**/compile_{commands.json,flags.txt}",
+                "**/.warpwright/**/*.md",
+            ]
+            .iter()
+            .map(|pattern| json!({"globPattern": pattern}))
+            .collect();
             registrations.push(lsp::Registration {
                 id: "files".to_owned(),
                 method: "workspace/didChangeWatchedFiles".to_owned(),

@@ -18,11 +18,13 @@ use tower_lsp::{ls_types as lsp, Client};
 use super::caps::Caps;
 use super::compile;
 use super::document::{render, Document, Running, View};
+use super::edits::local_path;
 use super::outgoing::Outgoing;
 use super::pool::Pool;
 use super::to_lsp;
 use super::transport::panic_text;
 use super::work::{Done, Work};
+use crate::includes::Disk;
 use crate::settings::Settings;
 
 /// Messages that may wait before the reader of the input waits too.
@@ -141,6 +143,10 @@ struct Host {
     /// Complaints about settings that the user has seen.
     complained: Vec<String>,
     memo: Arc<ide::Memo>,
+    /// Headers, those open here included.
+    disk: Arc<Disk>,
+    /// The header that was edited last, and when: documents that include it wait for a pause.
+    edited_header: Option<(String, Instant)>,
     epochs: u64,
     generations: u64,
 }
@@ -156,6 +162,8 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
         settings: Arc::default(),
         complained: Vec::new(),
         memo: Arc::default(),
+        disk: Arc::default(),
+        edited_header: None,
         epochs: 0,
         generations: 0,
     };
@@ -196,7 +204,10 @@ impl Host {
             Message::Save { uri } => self.save(&uri),
             Message::Close { uri } => self.close(&uri),
             Message::Settings(value) => self.configure(&value),
-            Message::FilesChanged => self.all_again(),
+            Message::FilesChanged => {
+                self.disk.forget();
+                self.all_again("");
+            }
             Message::Ask(ask) => self.ask(ask),
             Message::Analyzed(outcome) => self.analyzed(outcome),
             Message::Early { uri, epoch, generation, rendered } => {
@@ -236,8 +247,24 @@ impl Host {
         if document.language.is_none() {
             tracing::info!("{}: not a language that is read", uri.as_str());
         }
+        self.stand_for_file(&uri, Some(&document.text));
         self.documents.insert(uri.as_str().to_owned(), document);
         self.analyze(uri.as_str());
+    }
+
+    /// Tells those who read headers of the text of an open one.
+    fn stand_for_file(&mut self, uri: &lsp::Uri, text: Option<&Text>) {
+        let is_news = local_path(uri).is_some_and(|path| self.disk.set_open(&path, text));
+        if is_news {
+            self.edited_header = Some((uri.as_str().to_owned(), Instant::now()));
+        }
+    }
+
+    /// Reads again what may include the header that was edited.
+    fn read_edited_header(&mut self) {
+        if let Some((uri, _)) = self.edited_header.take() {
+            self.all_again(&uri);
+        }
     }
 
     fn change(&mut self, uri: &lsp::Uri, version: i32, changes: Vec<lsp::TextDocumentContentChangeEvent>) {
@@ -247,6 +274,7 @@ impl Host {
             return;
         };
         let changed = document.change(version, changes, encoding);
+        let document_text = document.text.clone();
         document.generation = generation;
         document.last_change = Instant::now();
         document.wants_full = false;
@@ -265,10 +293,12 @@ impl Host {
                 format!("A change of {} could not be applied: {e} Close and open it again.", uri.as_str());
             self.log(lsp::MessageType::ERROR, &what);
         }
+        self.stand_for_file(uri, Some(&document_text));
         self.analyze(uri.as_str());
     }
 
     fn save(&mut self, uri: &lsp::Uri) {
+        self.read_edited_header();
         if let Some(document) = self.documents.get_mut(uri.as_str()) {
             document.wants_full = true;
             self.analyze(uri.as_str());
@@ -278,6 +308,7 @@ impl Host {
     fn close(&mut self, uri: &lsp::Uri) {
         let Some(document) = self.documents.remove(uri.as_str()) else { return };
         abandon(document);
+        self.stand_for_file(uri, None);
         if !self.caps().pulls_diagnostics {
             self.tools.outgoing.send_diagnostics(uri.as_str(), None, "[]");
         }
@@ -292,13 +323,13 @@ impl Host {
         }
         if *self.settings != settings {
             self.settings = Arc::new(settings);
-            self.all_again();
+            self.all_again("");
         }
     }
 
-    /// Something outside the texts changed: every document is new.
-    fn all_again(&mut self) {
-        let uris: Vec<String> = self.documents.keys().cloned().collect();
+    /// Something outside the texts changed: every document is new, save the one whose change it was.
+    fn all_again(&mut self, but: &str) {
+        let uris: Vec<String> = self.documents.keys().filter(|uri| *uri != but).cloned().collect();
         for uri in uris {
             let generation = self.generation();
             if let Some(document) = self.documents.get_mut(&uri) {
@@ -381,6 +412,7 @@ impl Host {
             settings: self.settings.clone(),
             caps,
             memo: self.memo.clone(),
+            disk: self.disk.clone(),
             cancel,
             early: Box::new(early),
         };
@@ -530,11 +562,15 @@ impl Host {
     /// When the next document has been left in peace long enough for a thorough analysis.
     fn next_deadline(&self) -> Option<Instant> {
         let delay = Duration::from_millis(u64::from(self.settings.analysis.idle_delay));
-        self.documents.values().filter(|d| d.awaits_idle()).map(|d| d.last_change + delay).min()
+        let header = self.edited_header.iter().map(|(_, at)| *at + delay);
+        self.documents.values().filter(|d| d.awaits_idle()).map(|d| d.last_change + delay).chain(header).min()
     }
 
     fn idle(&mut self) {
         let delay = Duration::from_millis(u64::from(self.settings.analysis.idle_delay));
+        if self.edited_header.as_ref().is_some_and(|(_, at)| at.elapsed() >= delay) {
+            self.read_edited_header();
+        }
         let due: Vec<String> = self
             .documents
             .iter()

@@ -12,6 +12,7 @@ use super::caps::Caps;
 use super::document::{file_name, Analyzed, View};
 use super::pool::STACK_BYTES;
 use super::to_lsp;
+use crate::includes::Disk;
 use crate::settings::Settings;
 
 /// Shorter documents are analyzed before more threads have started.
@@ -46,6 +47,7 @@ pub struct Work {
     pub settings: Arc<Settings>,
     pub caps: Arc<Caps>,
     pub memo: Arc<ide::Memo>,
+    pub disk: Arc<Disk>,
     pub cancel: CancelToken,
     /// Takes what is known of a long document before all is, as JSON.
     pub early: Box<dyn Fn(Arc<str>) + Send>,
@@ -60,7 +62,9 @@ impl Work {
             Some(doc) => doc.edit(&self.changes),
             None => {
                 let name = file_name(&self.uri);
-                ide::Doc::open(self.language, &name, self.text.clone(), self.settings.options())
+                let path = super::edits::local_path(&self.uri);
+                let options = self.disk.options(path.as_deref(), &self.settings.given());
+                ide::Doc::open(self.language, &name, self.text.clone(), options)
             }
         };
         let read = started.elapsed();

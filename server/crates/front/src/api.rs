@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::Span;
 use term::{Body, Op, Reject, TermId};
 
+use crate::headers::{Header, Headers};
 use crate::lex::{self, Lexed};
 
 /// A source language.
@@ -41,10 +42,16 @@ pub fn detect(path: &str, language_id: Option<&str>, text: &str) -> Option<Langu
 }
 
 /// What the compiler's command line would say.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// `-D NAME=VALUE`; `-D NAME` is `("NAME", "1")`. `NAME(a,b)` defines a function-like macro.
     pub defines: Vec<(String, String)>,
+    /// `-U NAME`
+    pub undefines: Vec<String>,
+    /// `-include NAME`: headers read before the first line.
+    pub includes: Vec<String>,
+    /// Where headers are found; `None`: none is.
+    pub headers: Option<Headers>,
 }
 
 /// One replacement of text: byte offsets, and (row, byte column) points. The points are for parsers that want them.
@@ -117,6 +124,44 @@ pub struct Unit {
     pub rejects: Vec<Reject>,
     /// Marks, suppressions and other directives, in textual order.
     pub directives: Vec<Directive>,
+    /// The functions of headers that its functions call, directly or through one another. Their loops are not the
+    /// document's.
+    pub included: Vec<Included>,
+    /// What was taken for granted while conditions were decided, where it could as well be otherwise.
+    pub configuration: Vec<Choice>,
+}
+
+/// A function defined in a header.
+#[derive(Clone, Debug)]
+pub struct Included {
+    pub header: Arc<Header>,
+    /// Its span is in the header's text.
+    pub item: Item,
+}
+
+/// Something a document's meaning depends on that its text does not settle.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Choice {
+    /// A macro's or header's name.
+    pub name: Arc<str>,
+    pub taken: Taken,
+}
+
+/// How a name was taken.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Taken {
+    /// A macro that nothing defines.
+    NotDefined,
+    /// A macro that the options define, as this.
+    Given(Arc<str>),
+    /// A macro that tells compilers or systems apart: as gcc on x86-64 Linux has it.
+    Platform,
+    /// A header that was not found: what it would define is not known.
+    NotFound,
+    /// A header that was not found, in whose place a text of ours was read.
+    StandIn,
+    /// A header that was not read because headers are nested too deeply or too long in all.
+    TooMuch,
 }
 
 impl Unit {

@@ -10,7 +10,7 @@ use crate::pp::{Line, MacroState, Macros, Piece};
 use crate::unit::{Arm, Walk, Way};
 
 /// An item found, before lowering.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(crate) struct Found {
     pub(crate) pieces: Vec<Piece>,
     /// First and one past the last byte.
@@ -47,7 +47,7 @@ impl Found {
     }
 }
 
-impl Walk<'_> {
+impl Walk<'_, '_> {
     /// Finds the item that starts at `k`.
     pub(crate) fn item(&mut self, k: usize, end: usize) -> Found {
         let mut f = Found { start: self.tokens.get(k).map_or(0, |t| t.start as usize), ..Found::default() };
@@ -217,16 +217,21 @@ impl Walk<'_> {
     fn directive_inside(&mut self, k: usize, f: &mut Found, braces: &mut usize) -> usize {
         if let Line::Define(n, _) | Line::Undef(n) = self.line(k) {
             if f.macros.is_none() {
-                f.macros = Some(self.macros.clone());
+                f.macros = Some(self.s.macros.clone());
             }
             let way = self.inside(k);
-            if let Some(state) = self.macros.get(&n) {
+            if let Some(state) = self.s.macros.get(&n) {
                 f.pieces.push(Piece::Set(n, state.clone()));
             }
             return match way {
                 Way::On(j) => j,
                 Way::Unknown => k + 1,
             };
+        }
+        if let Line::Include(included) = self.line(k) {
+            self.splice(k, &included, f, braces);
+            f.end = f.end.max(self.tokens.get(k).map_or(0, |t| t.end as usize));
+            return k + 1;
         }
         match self.inside(k) {
             Way::On(j) => j,
@@ -250,10 +255,10 @@ impl Walk<'_> {
                 if self.tokens[j].kind == Kind::Directive {
                     if let Line::Define(n, _) | Line::Undef(n) = self.line(j) {
                         if f.macros.is_none() {
-                            f.macros = Some(self.macros.clone());
+                            f.macros = Some(self.s.macros.clone());
                         }
                         let state = MacroState::Unknown(reason.clone());
-                        Arc::make_mut(&mut self.macros).set(n.clone(), state.clone());
+                        Arc::make_mut(&mut self.s.macros).set(n.clone(), state.clone());
                         f.pieces.push(Piece::Set(n, state));
                     }
                     continue;
@@ -280,7 +285,7 @@ impl Walk<'_> {
         let whole: Arc<str> = self.text.get(span.range()).unwrap_or("").into();
         self.link(("arms", whole));
         if anything {
-            f.pieces.push(Piece::Reject(RejectKind::Conditional, reason, span));
+            f.pieces.push(Piece::Reject(RejectKind::Conditional, reason, span, true));
         }
         f.end = f.end.max(last as usize);
         endif + 1

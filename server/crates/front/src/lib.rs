@@ -4,20 +4,24 @@
 //! stream that remembers where every token stands in the text, parsed by tree-sitter on its own, and lowered to a
 //! [`term::Body`] with spans relative to the item. An edit inside one item therefore costs that item alone.
 //!
-//! Deliberately absent: any judgement of what a loop may do, reading of included files, and every tree-sitter type
-//! (none leaves this crate).
+//! Deliberately absent: any judgement of what a loop may do, opening files (headers come from a [`Source`]), and every
+//! tree-sitter type (none leaves this crate).
 #![forbid(unsafe_code)]
 
 mod api;
 mod c;
 mod cut;
+mod headers;
+mod include;
 mod lex;
 mod marks;
 mod pp;
+mod stand_ins;
 mod unit;
 
 pub use api::{
-    detect, item_at, loop_header_span, term_at, Directive, DirectiveKind, Edit, Item, ItemKind, Language,
-    Options, Parsed, Unit,
+    detect, item_at, loop_header_span, term_at, Choice, Directive, DirectiveKind, Edit, Included, Item,
+    ItemKind, Language, Options, Parsed, Taken, Unit,
 };
+pub use headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use unit::{lower, Memo};

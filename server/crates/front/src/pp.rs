@@ -3,10 +3,12 @@
 //! Substitution happens on tokens, before parsing, so that a macro means what it means to a compiler, whatever
 //! parentheses its author forgot. What comes out of a macro has the span of the use.
 //!
-//! Deliberately absent: reading includes. A name that an unread header may define is neither defined nor undefined.
+//! A name that an unread header may define is neither defined nor undefined. Deliberately absent: finding and reading
+//! headers ([`crate::headers`], [`crate::unit`]).
 
 mod condition;
 mod expand;
+pub(crate) mod predefined;
 
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::lex::{self, Kind};
 use crate::Language;
 
-pub(crate) use expand::{Expander, Gap, PToken, Piece, Text, GAP};
+pub(crate) use expand::{Expander, Gap, PToken, Piece, Spliced, Text, GAP};
 
 /// Deepest nesting of arguments and conditions followed.
 const MAX_DEPTH: u32 = 64;
@@ -28,6 +30,15 @@ pub(crate) struct MacroToken {
     spaced: bool,
 }
 
+impl MacroToken {
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+    pub(crate) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Macro {
     /// `None`: object-like.
@@ -36,12 +47,23 @@ pub(crate) struct Macro {
     body: Vec<MacroToken>,
 }
 
+impl Macro {
+    /// Whether it is replaced by nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.params.is_none() && self.body.is_empty()
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MacroState {
     Defined(Arc<Macro>),
     Undefined,
     /// Defined differently, or not at all, depending on a condition that is not known; with that reason.
     Unknown(Arc<str>),
+    /// Defined by the system's headers, for something whose meaning is known by name: never substituted, so that it
+    /// means the same whether or not the headers are there (C11 7.1.4p1: a macro of a library function does what the
+    /// function does).
+    Library,
 }
 
 /// What a directive line says.
@@ -55,10 +77,44 @@ pub(crate) enum Line {
     Elifdef(Arc<str>, bool),
     Else,
     Endif,
-    /// Whether it names a header of the project (`"…"` or a macro) rather than of the system.
-    Include(bool),
+    Include(Included),
     /// Pragmas, `#error`, `#line` and unknown ones.
     Other,
+}
+
+/// What an `#include` asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Included {
+    /// Between the quotes or brackets; empty where macros make the name.
+    pub name: Arc<str>,
+    pub quoted: bool,
+    /// `#include_next`
+    pub next: bool,
+    /// What stands after the word.
+    pub tokens: Vec<MacroToken>,
+}
+
+/// The name between `<…>` or `"…"` at the start of a text, and whether it is quoted.
+pub(crate) fn header_name(text: &str) -> Option<(&str, bool)> {
+    let (close, quoted) = match text.as_bytes().first()? {
+        b'<' => ('>', false),
+        b'"' => ('"', true),
+        _ => return None,
+    };
+    let rest = text.get(1..)?;
+    let name = rest.get(..rest.find(close)?)?;
+    (!name.is_empty() && !name.contains('\n')).then_some((name, quoted))
+}
+
+/// The name in `!defined NAME` or `!defined(NAME)`, if that is all of a condition.
+pub(crate) fn not_defined(tokens: &[MacroToken]) -> Option<Arc<str>> {
+    let texts: Vec<&str> = tokens.iter().map(|t| &*t.text).collect();
+    let name = match texts.as_slice() {
+        ["!", "defined", _] => tokens.get(2),
+        ["!", "defined", "(", _, ")"] => tokens.get(3),
+        _ => None,
+    }?;
+    (name.kind == Kind::Ident).then(|| name.text.clone())
 }
 
 fn macro_tokens(text: &str) -> Vec<MacroToken> {
@@ -99,7 +155,12 @@ pub(crate) fn line(text: &str) -> Line {
         "elifndef" => name().map_or(Line::Elif(Vec::new()), |n| Line::Elifdef(n, false)),
         "else" => Line::Else,
         "endif" => Line::Endif,
-        "include" | "include_next" | "import" => Line::Include(rest.first().is_none_or(|t| &*t.text != "<")),
+        "include" | "include_next" | "import" => {
+            let spelled = text.find(&*head.text).and_then(|k| text.get(k + head.text.len()..)).unwrap_or("");
+            let (name, quoted) = header_name(spelled.trim_start()).unwrap_or(("", true));
+            let next = &*head.text == "include_next";
+            Line::Include(Included { name: name.into(), quoted, next, tokens: rest.to_vec() })
+        }
         _ => Line::Other,
     }
 }
@@ -115,13 +176,15 @@ fn define(rest: &[MacroToken]) -> Option<Macro> {
     let mut variadic = false;
     for (k, t) in rest.get(1..close)?.iter().enumerate() {
         match (&*t.text, t.kind) {
+            _ if variadic => return None,
             (",", _) if k % 2 == 1 => {}
             ("...", _) if k % 2 == 0 => {
                 variadic = true;
                 params.push("__VA_ARGS__".into());
             }
+            // GNU's `args...`: the last parameter takes the rest under its own name.
+            ("...", _) if k % 2 == 1 => variadic = true,
             (_, Kind::Ident) if k % 2 == 0 => params.push(t.text.clone()),
-            // GNU's `args...` and anything odd.
             _ => return None,
         }
     }
@@ -131,50 +194,88 @@ fn define(rest: &[MacroToken]) -> Option<Macro> {
 /// The macros at a point of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Macros {
+    /// The compiler's own and those of the headers read so far, which many documents share.
+    base: Arc<FxHashMap<Arc<str>, MacroState>>,
+    /// Later ones; they hide those of `base`.
     map: FxHashMap<Arc<str>, MacroState>,
     language: Language,
+    /// A header of the project, or one of the system, was not found.
     project_header: bool,
     system_header: bool,
 }
 
 impl Macros {
-    pub(crate) fn new(language: Language, defines: &[(String, String)]) -> Macros {
-        let mut m =
-            Macros { map: FxHashMap::default(), language, project_header: false, system_header: false };
-        for (name, value) in defines {
+    pub(crate) fn new(language: Language, options: &crate::Options) -> Macros {
+        let mut m = Macros {
+            base: predefined::all(language),
+            map: FxHashMap::default(),
+            language,
+            project_header: false,
+            system_header: false,
+        };
+        for (name, value) in &options.defines {
             if let Line::Define(n, d) = line(&format!("#define {name} {value}")) {
                 m.map.insert(n, MacroState::Defined(d));
             }
+        }
+        for name in &options.undefines {
+            m.map.insert(name.as_str().into(), MacroState::Undefined);
         }
         m
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&MacroState> {
-        self.map.get(name)
+        self.map.get(name).or_else(|| self.base.get(name))
     }
     pub(crate) fn set(&mut self, name: Arc<str>, state: MacroState) {
         self.map.insert(name, state);
     }
-    pub(crate) fn include(&mut self, project: bool) {
-        if project {
-            self.project_header = true;
-        } else {
-            self.system_header = true;
+    /// The text that these tokens make once macros are replaced.
+    pub(crate) fn text_of(&self, tokens: &[MacroToken]) -> Option<String> {
+        let plain = tokens.iter().map(|t| PToken::of(t, base::Span::default())).collect();
+        let mut expander = Expander::new(self, "");
+        let expanded = expander.list(plain);
+        if !expander.rejects.is_empty() {
+            return None;
         }
+        let mut out = String::new();
+        for (k, t) in expanded.iter().enumerate() {
+            if k > 0 && t.spaced {
+                out.push(' ');
+            }
+            out.push_str(t.text(""));
+        }
+        Some(out)
+    }
+    /// A header was not found.
+    pub(crate) fn missing(&mut self, system: bool) {
+        if system {
+            self.system_header = true;
+        } else {
+            self.project_header = true;
+        }
+    }
+    /// Makes all macros so far a base that is shared.
+    pub(crate) fn freeze(&mut self) {
+        if self.map.is_empty() {
+            return;
+        }
+        let map = std::mem::take(&mut self.map);
+        Arc::make_mut(&mut self.base).extend(map);
     }
     /// After a condition that is not known: what the arms (and, without `#else`, doing nothing) agree on stays, the
     /// rest is unknown.
     pub(crate) fn merge(&mut self, arms: &[Macros], reason: &Arc<str>) {
         let mut names: FxHashSet<&Arc<str>> = FxHashSet::default();
         for a in arms {
-            names.extend(a.map.iter().filter(|(k, v)| self.map.get(*k) != Some(v)).map(|(k, _)| k));
+            names.extend(a.map.iter().filter(|(k, v)| self.get(k) != Some(v)).map(|(k, _)| k));
             self.project_header |= a.project_header;
             self.system_header |= a.system_header;
         }
         let changes: Vec<(Arc<str>, MacroState)> = names
             .into_iter()
             .map(|n| {
-                let mut states = arms.iter().map(|a| a.map.get(n));
+                let mut states = arms.iter().map(|a| a.get(n));
                 let first = states.next().flatten();
                 let state = match first {
                     Some(s) if states.all(|t| t == Some(s)) => s.clone(),
@@ -188,38 +289,32 @@ impl Macros {
 
     /// Whether a name is defined here, where that can be said.
     pub(crate) fn is_defined(&self, name: &str) -> Option<bool> {
-        match self.map.get(name) {
-            Some(MacroState::Defined(_)) => return Some(true),
+        match self.get(name) {
+            Some(MacroState::Defined(_) | MacroState::Library) => return Some(true),
             Some(MacroState::Undefined) => return Some(false),
             Some(MacroState::Unknown(_)) => return None,
             None => {}
         }
-        let cuda = self.language == Language::Cuda;
         match name {
-            "__cplusplus" | "__CUDACC__" => Some(cuda),
-            "__STDC_VERSION__" => Some(!cuda),
-            "__STDC__" | "__linux__" | "__linux" | "__unix__" | "__LP64__" => Some(true),
-            "_WIN32" | "_WIN64" | "_MSC_VER" | "__APPLE__" | "__CYGWIN__" | "__MINGW32__" => Some(false),
-            // kernels are read as nvcc reads them, and host files that we rewrote as they are built with CUDA
-            "__CUDACC_RTC__" | "WW_NO_CUDA" => Some(false),
+            _ if predefined::is_absent(name, self.language) => Some(false),
             _ if self.project_header => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),
-            _ if name.starts_with("__") || is_reserved(name) => None,
+            // Reserved for compilers and their libraries: what those of a machine without headers say is not known.
+            _ if name.starts_with("__") || is_reserved(name) => (!self.system_header).then_some(false),
             _ => Some(false),
         }
     }
 
-    fn predefined(&self, name: &str) -> Option<i128> {
-        match name {
-            "__cplusplus" if self.language == Language::Cuda => Some(201_703),
-            "__STDC_VERSION__" if self.language == Language::C => Some(201_112),
-            "__STDC__" | "__linux__" | "__linux" | "__unix__" | "__LP64__" | "__CUDACC__" => Some(1),
+    /// The value of a name in a condition that the library defines.
+    fn library_value(&self, name: &str) -> Option<i128> {
+        match (self.get(name)?, crate::c::known::constant(name)?) {
+            (MacroState::Library, crate::c::known::KnownConstant::Int(v, _)) => Some(v),
             _ => None,
         }
     }
 }
 
-/// `_Upper`: reserved for compilers and their libraries, so no statement about it is ours to make.
+/// `_Upper`: reserved for compilers and their libraries.
 fn is_reserved(name: &str) -> bool {
     name.strip_prefix('_').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_uppercase()))
 }

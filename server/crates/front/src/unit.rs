@@ -2,7 +2,8 @@
 //! them between versions.
 //!
 //! An item is lowered again only if its text changed or something before it that it could see: a chain of hashes runs
-//! through directives, declarations and function headers, but not through function bodies.
+//! through directives, declarations and function headers, but not through function bodies. How headers come in:
+//! [`crate::include`].
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -14,13 +15,17 @@ use base::Span;
 use rustc_hash::FxHashMap;
 use term::{Body, Reject, RejectKind};
 
-use crate::c::env::{Env, Export};
+use crate::c::env::{Env, Export, Exported};
 use crate::c::{self, Lowered, Source};
 use crate::cut::Found;
+use crate::headers::Header;
+use crate::include::Including;
 use crate::lex::{Kind, Token};
 use crate::marks::{self, Mark};
 use crate::pp::{self, Line, MacroState, Macros};
 use crate::{DirectiveKind, Item, Language, Options, Parsed, Unit};
+
+pub(crate) use crate::include::Snapshot;
 
 /// Most threads that lower functions, and fewest functions worth a thread.
 const MAX_THREADS: usize = 8;
@@ -71,7 +76,7 @@ impl Memo {
     }
 }
 
-fn hash(values: impl Hash) -> u64 {
+pub(crate) fn hash(values: impl Hash) -> u64 {
     let mut h = DefaultHasher::new();
     values.hash(&mut h);
     h.finish()
@@ -80,8 +85,14 @@ fn hash(values: impl Hash) -> u64 {
 /// Lowers a document. Items that did not change since the last call with this memo are the same `Arc`s.
 pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
     let text = parsed.text();
-    let mut unit =
-        Unit { language: parsed.language(), items: Vec::new(), rejects: Vec::new(), directives: Vec::new() };
+    let mut unit = Unit {
+        language: parsed.language(),
+        items: Vec::new(),
+        rejects: Vec::new(),
+        directives: Vec::new(),
+        included: Vec::new(),
+        configuration: Vec::new(),
+    };
     let whole = Span::new(0, text.len());
     let refuse = |unit: &mut Unit, reason: &str| {
         unit.rejects.push(Reject { kind: RejectKind::Unsupported, reason: reason.into(), span: whole });
@@ -111,25 +122,33 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
             _ => None,
         })
         .collect();
-    let old = std::mem::take(&mut memo.entries);
-    let mut walk = Walk {
-        text,
+    let macros = Macros::new(parsed.language(), options);
+    let mut shared = Shared {
         language: parsed.language(),
-        tokens: &lexed.tokens,
-        arms: arms(text, &lexed.tokens),
-        macros: Arc::new(Macros::new(parsed.language(), &options.defines)),
+        macros: Arc::new(macros),
         env: Env::default(),
-        chain: hash((parsed.language(), options)),
+        chain: hash((parsed.language(), &options.defines, &options.undefines)),
         conditional: None,
         nested: 0,
-        linkage: 0,
-        marks: &marks,
+        number: 0,
         parser: &mut parser,
-        old,
+        old: std::mem::take(&mut memo.entries),
         fresh: FxHashMap::default(),
         slots: Vec::new(),
         unit: &mut unit,
+        including: Including::new(options),
     };
+    let arms = arms(text, &lexed.tokens);
+    let mut walk = Walk {
+        text,
+        tokens: &lexed.tokens,
+        arms: &arms,
+        linkage: 0,
+        marks: &marks,
+        header: None,
+        s: &mut shared,
+    };
+    walk.given(options);
     walk.range(0..lexed.tokens.len());
     memo.entries = walk.finish();
     unit
@@ -145,7 +164,7 @@ pub(crate) struct Arm {
 }
 
 /// Pairs up conditionals; an unclosed one ends with the file.
-fn arms(text: &str, tokens: &[Token]) -> FxHashMap<usize, Arm> {
+pub(crate) fn arms(text: &str, tokens: &[Token]) -> FxHashMap<usize, Arm> {
     let mut out: FxHashMap<usize, Arm> = FxHashMap::default();
     let mut open: Vec<Vec<usize>> = Vec::new();
     let mut close = |group: Vec<usize>, end: usize| {
@@ -187,25 +206,36 @@ fn word<'a>(text: &'a str, t: &Token) -> &'a str {
     rest.get(..end).unwrap_or("")
 }
 
-pub(crate) struct Walk<'a> {
-    pub(crate) text: &'a str,
+/// What all files of a document have in common while they are read.
+pub(crate) struct Shared<'s> {
     pub(crate) language: Language,
-    pub(crate) tokens: &'a [Token],
-    pub(crate) arms: FxHashMap<usize, Arm>,
     pub(crate) macros: Arc<Macros>,
     pub(crate) env: Env,
     pub(crate) chain: u64,
     /// The unknown condition items stand under.
     pub(crate) conditional: Option<Arc<str>>,
     pub(crate) nested: u32,
-    /// Open `extern "C" {`.
-    pub(crate) linkage: usize,
-    pub(crate) marks: &'a FxHashMap<u32, Mark>,
-    pub(crate) parser: &'a mut tree_sitter::Parser,
+    /// Counts items, those of headers too.
+    pub(crate) number: u32,
+    pub(crate) parser: &'s mut tree_sitter::Parser,
     pub(crate) old: FxHashMap<(u64, u64), Entry>,
     pub(crate) fresh: FxHashMap<(u64, u64), Entry>,
     pub(crate) slots: Vec<Slot>,
-    pub(crate) unit: &'a mut Unit,
+    pub(crate) unit: &'s mut Unit,
+    pub(crate) including: Including<'s>,
+}
+
+/// A file being read: the document, or a header.
+pub(crate) struct Walk<'a, 's> {
+    pub(crate) text: &'a str,
+    pub(crate) tokens: &'a [Token],
+    pub(crate) arms: &'a FxHashMap<usize, Arm>,
+    /// Open `extern "C" {`.
+    pub(crate) linkage: usize,
+    pub(crate) marks: &'a FxHashMap<u32, Mark>,
+    /// `None`: the document.
+    pub(crate) header: Option<&'a Arc<Header>>,
+    pub(crate) s: &'a mut Shared<'s>,
 }
 
 /// What a conditional leads to.
@@ -216,20 +246,26 @@ pub(crate) enum Way {
     Unknown,
 }
 
-impl Walk<'_> {
+impl Walk<'_, '_> {
     pub(crate) fn token(&self, k: usize) -> &str {
         self.tokens.get(k).and_then(|t| self.text.get(t.span().range())).unwrap_or("")
     }
 
     pub(crate) fn line(&self, k: usize) -> Line {
-        pp::line(self.token(k))
+        match self.header.and_then(|h| h.read().lines.get(&k)) {
+            Some(line) => line.clone(),
+            None => pp::line(self.token(k)),
+        }
     }
 
+    /// Notes what later items depend on. In a header nothing is remembered by item: all of it is, see [`Snapshot`].
     pub(crate) fn link(&mut self, value: impl Hash) {
-        self.chain = hash((self.chain, value));
+        if self.header.is_none() {
+            self.s.chain = hash((self.s.chain, value));
+        }
     }
 
-    fn range(&mut self, range: Range<usize>) {
+    pub(crate) fn range(&mut self, range: Range<usize>) {
         let mut k = range.start;
         while k < range.end {
             k = self.step(k, range.end).max(k + 1);
@@ -266,13 +302,20 @@ impl Walk<'_> {
     }
 
     fn reject(&mut self, kind: RejectKind, reason: &str, span: Span) {
-        self.unit.rejects.push(Reject { kind, reason: reason.into(), span });
+        if self.header.is_some() {
+            return;
+        }
+        self.s.unit.rejects.push(Reject { kind, reason: reason.into(), span });
     }
 
     /// A directive between items.
     fn between(&mut self, k: usize, end: usize) -> usize {
         match self.line(k) {
             Line::If(_) | Line::Ifdef(..) => {}
+            Line::Include(ask) => {
+                self.include(k, &ask);
+                return k + 1;
+            }
             _ => {
                 return match self.inside(k) {
                     Way::On(n) => n,
@@ -292,32 +335,32 @@ impl Walk<'_> {
         let head: Arc<str> = self.token(k).split_whitespace().collect::<Vec<_>>().join(" ").into();
         let reason: Arc<str> = format!("it depends on `{head}`").into();
         let span = self.tokens[k].span();
-        if self.nested >= MAX_NESTED {
+        if self.s.nested >= MAX_NESTED {
             self.reject(RejectKind::TooDeep, "conditionals are nested too deeply", span);
             return endif + 1;
         }
-        let start = self.macros.clone();
-        let outer = self.conditional.replace(match &self.conditional {
+        let start = self.s.macros.clone();
+        let outer = self.s.conditional.replace(match &self.s.conditional {
             Some(o) => o.clone(),
             None => reason.clone(),
         });
-        self.nested += 1;
-        let items = self.slots.len();
+        self.s.nested += 1;
+        let items = self.s.number;
         let mut states = Vec::new();
         let mut at = k;
         let mut has_else = false;
         while let Some(&Arm { next, .. }) = self.arms.get(&at) {
             has_else |= matches!(self.line(at), Line::Else);
-            self.macros = start.clone();
+            self.s.macros = start.clone();
             // `#ifndef N` / `#define N` is understood to define N where it was not: inside, it is not.
             match self.line(at) {
-                Line::Ifdef(n, false) => Arc::make_mut(&mut self.macros).set(n, MacroState::Undefined),
-                Line::Ifdef(n, true) if self.macros.get(&n).is_none() => Arc::make_mut(&mut self.macros)
+                Line::Ifdef(n, false) => Arc::make_mut(&mut self.s.macros).set(n, MacroState::Undefined),
+                Line::Ifdef(n, true) if self.s.macros.get(&n).is_none() => Arc::make_mut(&mut self.s.macros)
                     .set(n.clone(), MacroState::Unknown(format!("its value is not known, {reason}").into())),
                 _ => {}
             }
             self.range(at + 1..next.min(end));
-            states.push(Macros::clone(&self.macros));
+            states.push(Macros::clone(&self.s.macros));
             at = next;
             if at >= endif {
                 break;
@@ -326,11 +369,11 @@ impl Walk<'_> {
         if !has_else {
             states.push(Macros::clone(&start));
         }
-        self.macros = start;
-        Arc::make_mut(&mut self.macros).merge(&states, &reason);
-        self.nested -= 1;
-        self.conditional = outer;
-        if self.slots.len() > items {
+        self.s.macros = start;
+        Arc::make_mut(&mut self.s.macros).merge(&states, &reason);
+        self.s.nested -= 1;
+        self.s.conditional = outer;
+        if self.s.number > items {
             let words = format!(
                 "this condition is not known here, so what stands under it may or may not be there ({head})"
             );
@@ -343,14 +386,21 @@ impl Walk<'_> {
     pub(crate) fn inside(&mut self, k: usize) -> Way {
         let line = self.line(k);
         let is_pragma = matches!(line, Line::Other);
-        if !is_pragma {
+        if !is_pragma && self.header.is_none() {
             let text: Arc<str> = self.token(k).into();
             self.link(("directive", text));
         }
         match line {
-            Line::Define(n, m) => Arc::make_mut(&mut self.macros).set(n, MacroState::Defined(m)),
-            Line::Undef(n) => Arc::make_mut(&mut self.macros).set(n, MacroState::Undefined),
-            Line::Include(project) => Arc::make_mut(&mut self.macros).include(project),
+            Line::Define(n, m) => {
+                let state = match self.is_library(&n) {
+                    true => MacroState::Library,
+                    false => MacroState::Defined(m),
+                };
+                Arc::make_mut(&mut self.s.macros).set(n, state);
+            }
+            Line::Undef(n) => Arc::make_mut(&mut self.s.macros).set(n, MacroState::Undefined),
+            // Between items and inside one, this was dealt with before.
+            Line::Include(_) => {}
             Line::If(_) | Line::Ifdef(..) => return self.choose(k),
             // Met only at the end of an arm that was taken.
             Line::Elif(_) | Line::Elifdef(..) | Line::Else => {
@@ -369,10 +419,12 @@ impl Walk<'_> {
         let mut at = k;
         loop {
             let Some(&Arm { next, end }) = self.arms.get(&at) else { return Way::On(at + 1) };
-            let holds = match self.line(at) {
-                Line::If(c) | Line::Elif(c) => self.macros.condition(&c),
+            let line = self.line(at);
+            self.note_choices(at, &line);
+            let holds = match line {
+                Line::If(c) | Line::Elif(c) => self.s.macros.condition(&c),
                 Line::Ifdef(n, want) | Line::Elifdef(n, want) => {
-                    self.macros.is_defined(&n).map(|d| d == want)
+                    self.s.macros.is_defined(&n).map(|d| d == want)
                 }
                 Line::Else => Some(true),
                 _ => Some(false),
@@ -388,13 +440,18 @@ impl Walk<'_> {
 
     /// Lowers an item, or takes it from the memo.
     fn take(&mut self, f: Found) {
+        self.s.number = self.s.number.saturating_add(1);
+        if let Some(header) = self.header {
+            let header = header.clone();
+            return self.take_from_header(f, &header);
+        }
         let span = Span::new(f.start, f.end);
         let text = self.text.get(span.range()).unwrap_or("");
         let text_hash = hash(text);
         // The chain runs on through the item's own directives while it is found; `found_in` stands for all of that.
-        let found_in = hash((self.chain, self.conditional.is_some(), f.missing, f.broken.is_some()));
+        let found_in = hash((self.s.chain, self.s.conditional.is_some(), f.missing, f.broken.is_some()));
         let key = (found_in, text_hash);
-        let number = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let number = self.s.number;
         // What those after it can see of it.
         let head = f.body.filter(|_| f.broken.is_none());
         let seen = match head {
@@ -403,20 +460,20 @@ impl Walk<'_> {
         };
         let seen = hash(("item", seen));
         self.link(seen);
-        let left = match self.old.remove(&key).filter(|e| *e.text == *text) {
+        let left = match self.s.old.remove(&key).filter(|e| *e.text == *text) {
             Some(mut e) => {
                 e.item.span = span;
                 let left = e.left.clone();
-                self.slots.push(Slot::Done(e.item.clone()));
-                self.fresh.insert(key, e);
+                self.s.slots.push(Slot::Done(e.item.clone()));
+                self.s.fresh.insert(key, e);
                 left
             }
             None => {
-                let macros = f.macros.as_ref().unwrap_or(&self.macros).clone();
+                let macros = f.macros.as_ref().unwrap_or(&self.s.macros).clone();
                 let l = self.lower(&f, &macros, number, head.is_some());
                 let left = Left { exports: l.exports.as_slice().into(), body: Arc::new(l.body) };
                 if head.is_some() {
-                    self.slots.push(Slot::Todo(Box::new(Job {
+                    self.s.slots.push(Slot::Todo(Box::new(Job {
                         found: f,
                         macros,
                         number,
@@ -435,30 +492,32 @@ impl Walk<'_> {
                         is_static: l.is_static,
                         launch_bounds: l.launch_bounds,
                     };
-                    self.slots.push(Slot::Done(item.clone()));
+                    self.s.slots.push(Slot::Done(item.clone()));
                     let entry = Entry { text: text.into(), item, left: left.clone() };
-                    self.fresh.insert(key, entry);
+                    self.s.fresh.insert(key, entry);
                 }
                 left
             }
         };
         if head.is_some() {
-            self.env.define(&left.exports);
+            let functions = left.exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
+            self.s.env.define(functions.map(|e| e.name.clone()).collect::<Vec<_>>());
         }
-        self.env.add(number, &left.body, &left.exports, self.conditional.as_ref());
+        self.s.env.add(number, &left.body, &left.exports, self.s.conditional.as_ref());
     }
 
     /// Lowers an item, or a function's header only.
-    fn lower(&mut self, f: &Found, macros: &Macros, number: u32, header: bool) -> Lowered {
+    pub(crate) fn lower(&mut self, f: &Found, macros: &Macros, number: u32, header: bool) -> Lowered {
         let pieces = if header { f.header(self.tokens) } else { f.pieces.clone() };
         let source = source(self.text, self.tokens, f, &pieces, header);
-        let view = self.env.before(number);
-        c::lower_item(&source, self.language, macros, view, self.marks, self.parser)
+        let view = self.s.env.before(number);
+        let system = self.header.is_some_and(|h| h.is_system());
+        c::lower_item(&source, self.s.language, macros, view, self.marks, system, self.s.parser)
     }
 
     /// Lowers the functions still to be lowered, on several threads where there are many, and puts all items in order.
-    fn finish(mut self) -> FxHashMap<(u64, u64), Entry> {
-        let slots = std::mem::take(&mut self.slots);
+    fn finish(&mut self) -> FxHashMap<(u64, u64), Entry> {
+        let slots = std::mem::take(&mut self.s.slots);
         let jobs: Vec<&Job> = slots
             .iter()
             .filter_map(|s| match s {
@@ -468,8 +527,8 @@ impl Walk<'_> {
             .collect();
         let run = |job: &Job, parser: &mut tree_sitter::Parser| {
             let source = source(self.text, self.tokens, &job.found, &job.found.pieces, false);
-            let view = self.env.before(job.number);
-            c::lower_item(&source, self.language, &job.macros, view, self.marks, parser)
+            let view = self.s.env.before(job.number);
+            c::lower_item(&source, self.s.language, &job.macros, view, self.marks, false, parser)
         };
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = threads.min(MAX_THREADS).min(jobs.len() / JOBS_PER_THREAD);
@@ -508,43 +567,36 @@ impl Walk<'_> {
         }
         for (job, slot) in jobs.iter().zip(&mut results) {
             if slot.is_none() {
-                *slot = Some(run(job, self.parser));
+                *slot = Some(run(job, self.s.parser));
             }
         }
         let mut results = results.into_iter().flatten();
+        let mut items = Vec::with_capacity(slots.len());
         for slot in slots {
             let item = match slot {
                 Slot::Done(item) => item,
                 Slot::Todo(job) => {
                     let Some(l) = results.next() else { continue };
                     let span = Span::new(job.found.start, job.found.end);
-                    let item = Item {
-                        span,
-                        kind: l.kind,
-                        name: l.name,
-                        body: Arc::new(l.body),
-                        is_kernel: l.is_kernel,
-                        is_device: l.is_device,
-                        is_host: l.is_host,
-                        is_static: l.is_static,
-                        launch_bounds: l.launch_bounds,
-                    };
+                    let item = l.into_item(span);
                     let entry = Entry {
                         text: self.text.get(span.range()).unwrap_or("").into(),
                         item: item.clone(),
                         left: job.left,
                     };
-                    self.fresh.insert(job.key, entry);
+                    self.s.fresh.insert(job.key, entry);
                     item
                 }
             };
-            self.unit.items.push(item);
+            items.push(item);
         }
-        self.fresh
+        self.s.unit.items = items;
+        self.header_functions();
+        std::mem::take(&mut self.s.fresh)
     }
 }
 
-fn source<'a>(
+pub(crate) fn source<'a>(
     text: &'a str,
     tokens: &'a [Token],
     f: &'a Found,

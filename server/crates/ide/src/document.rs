@@ -9,19 +9,30 @@ use rustc_hash::FxHashMap;
 use term::Body;
 use text::{Applied, ContentHash, LineIndex, PositionEncoding, PositionRange, Text};
 
-pub use front::Language;
+pub use front::{Choice, Language, Taken};
 
 /// What the compiler's command line would say.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// `-D NAME=VALUE` as `("NAME", Some("VALUE"))`, `-D NAME` as `("NAME", None)`.
     pub defines: Vec<(String, Option<String>)>,
+    /// `-U NAME`
+    pub undefines: Vec<String>,
+    /// `-include NAME`: headers read before the first line.
+    pub includes: Vec<String>,
+    /// Where headers are found; `None`: none is.
+    pub headers: Option<front::Headers>,
 }
 
 impl Options {
     pub(crate) fn to_front(&self) -> front::Options {
         let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "1".to_owned());
-        front::Options { defines: self.defines.iter().map(|(n, v)| (n.clone(), value(v))).collect() }
+        front::Options {
+            defines: self.defines.iter().map(|(n, v)| (n.clone(), value(v))).collect(),
+            undefines: self.undefines.clone(),
+            includes: self.includes.clone(),
+            headers: self.headers.clone(),
+        }
     }
 }
 
@@ -157,7 +168,19 @@ impl Doc {
             return self.clone();
         }
         let i = &self.inner;
-        Doc::build(i.name.clone(), i.text.clone(), options, i.parsed.clone(), Arc::default(), None)
+        // what is remembered stands under the options and the headers' texts it depends on
+        let memo = i.front_memo.clone();
+        Doc::build(i.name.clone(), i.text.clone(), options, i.parsed.clone(), memo, Some(self))
+    }
+
+    /// What was taken for granted while the document was read: macros that nothing defines, headers that were not found.
+    pub fn configuration(&self) -> &[Choice] {
+        &self.inner.unit.configuration
+    }
+
+    /// The same in words, each a phrase that continues "read with": `` `_OPENMP` not defined ``.
+    pub fn configuration_words(&self) -> Vec<String> {
+        crate::words::configuration(self.configuration())
     }
 
     /// Where a span is, as an editor counts. Faster than asking [`Doc::text`] where there are many.

@@ -46,7 +46,23 @@ pub(crate) fn loop_markdown(place: &Place, id: LoopId) -> String {
         Verdict::Sequential => sequential(place, id, &mut lines),
         Verdict::Unknown => unknown(place, id, &mut lines),
     }
+    configuration(place, &mut lines);
     lines.join("\n")
+}
+
+/// What conditions of the document took for granted.
+fn configuration(place: &Place, lines: &mut Vec<String>) {
+    let words = place.doc.configuration_words();
+    if words.is_empty() {
+        return;
+    }
+    let shown: Vec<String> = words.iter().take(LISTED).map(|w| escape(w)).collect();
+    let rest = match words.len() - shown.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    lines.push(String::new());
+    lines.push(format!("Read with: {}{rest}.", shown.join(", ")));
 }
 
 fn headline(place: &Place, id: LoopId) -> String {

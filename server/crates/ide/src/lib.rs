@@ -38,7 +38,8 @@ pub use actions::{
 pub use check::{check, known, warm, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
-pub use document::{Doc, Language, Options};
+pub use document::{Choice, Doc, Language, Options, Taken};
+pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Source as HeaderSource};
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use memo::Memo;

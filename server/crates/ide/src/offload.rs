@@ -152,6 +152,9 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
     chosen
 }
 
+/// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
+pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edit can be made.";
+
 /// A document being rewritten, loop by loop.
 struct Work<'a> {
     original: &'a Doc,
@@ -187,6 +190,9 @@ impl<'a> Work<'a> {
     ) -> Result<(), Refused> {
         let doc = self.doc.clone();
         let place = findings.place(&doc, finding.item).ok_or(Refused::Stale)?;
+        if !place.is_source(finding.id) {
+            return Err(Refused::Because(IN_A_MACRO.to_owned()));
+        }
         let (output, notes) = with_plan(&place, finding.id, cancel, |plan| {
             let notes: Vec<String> = plan.notes.iter().map(|n| note(&place, n)).collect();
             (codegen::print(plan, codegen::Target::CudaC), notes)

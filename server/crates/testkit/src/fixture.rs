@@ -91,10 +91,11 @@ pub struct Analyzed {
     pub loops: Vec<Found>,
 }
 
-/// Reads and analyzes a C text at full budget.
+/// Reads and analyzes a C text at full budget; headers are those of `fixtures/c`.
 pub fn analyze(text: &str) -> Analyzed {
     let parsed = front::Parsed::parse(Language::C, text);
-    let unit = front::lower(&parsed, &Options::default(), &mut front::Memo::new());
+    let options = Options { headers: Some(crate::headers::of_fixtures()), ..Options::default() };
+    let unit = front::lower(&parsed, &options, &mut front::Memo::new());
     let mut loops = Vec::new();
     let mut facts = Vec::new();
     let program = Program::of(unit.items.iter().map(|i| &i.body));

@@ -6,6 +6,7 @@
 
 pub mod fixture;
 pub mod gcc;
+pub mod headers;
 pub mod judge;
 pub mod nests;
 pub mod pred;

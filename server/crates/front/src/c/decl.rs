@@ -452,7 +452,7 @@ impl Lower<'_> {
         if matches!(self.b.types.kind(ty), TypeKind::Function { .. }) {
             self.declare(name, ty, Storage::Function);
             if self.file_scope() {
-                self.exports.push(Export { name: text, what: Exported::Function { ty } });
+                self.exports.push(Export { name: text, what: Exported::Function { ty, library: false } });
             }
             return;
         }

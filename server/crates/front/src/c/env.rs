@@ -18,8 +18,16 @@ pub(crate) struct Export {
 #[derive(Clone, Debug)]
 pub(crate) enum Exported {
     Typedef(TypeId),
-    Variable { ty: TypeId, defined: bool, internal: bool },
-    Function { ty: TypeId },
+    Variable {
+        ty: TypeId,
+        defined: bool,
+        internal: bool,
+    },
+    /// `library`: declared by a header of the C library.
+    Function {
+        ty: TypeId,
+        library: bool,
+    },
     Enumerator(i128, IntKind),
     Tag(ExportedTag),
     Unknown(RejectKind, Arc<str>),
@@ -38,13 +46,22 @@ pub(crate) struct EnvName {
     pub what: Exported,
 }
 
-/// All names of file scope, each with the items that declare it, in order.
-#[derive(Debug, Default)]
-pub(crate) struct Env {
+/// Names of file scope, each with the items that declare it, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layer {
     names: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
     tags: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
     /// Functions the file defines, wherever.
     defined: FxHashSet<Arc<str>>,
+}
+
+/// All names of file scope.
+#[derive(Debug, Default)]
+pub(crate) struct Env {
+    /// Up to the last header, which many documents share.
+    base: Arc<Layer>,
+    /// Since then.
+    local: Layer,
 }
 
 /// The names as an item sees them: those of the items before it.
@@ -61,14 +78,14 @@ impl<'a> View<'a> {
         all.get(k.checked_sub(1)?).map(|(_, e)| e)
     }
     pub(crate) fn name(self, name: &str) -> Option<&'a EnvName> {
-        self.find(&self.env.names, name)
+        self.find(&self.env.local.names, name).or_else(|| self.find(&self.env.base.names, name))
     }
     /// Whether the file defines a function of this name, here or further down.
     pub(crate) fn defines_function(self, name: &str) -> bool {
-        self.env.defined.contains(name)
+        self.env.local.defined.contains(name) || self.env.base.defined.contains(name)
     }
     pub(crate) fn tag(self, name: &str) -> Option<&'a EnvName> {
-        self.find(&self.env.tags, name)
+        self.find(&self.env.local.tags, name).or_else(|| self.find(&self.env.base.tags, name))
     }
 
     /// Whether a name is a type's, here.
@@ -89,10 +106,34 @@ impl Env {
         View { env: self, item }
     }
 
-    /// Notes that an item with these exports is a function's definition.
-    pub(crate) fn define(&mut self, exports: &[Export]) {
-        let functions = exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
-        self.defined.extend(functions.map(|e| e.name.clone()));
+    /// Notes that functions are defined.
+    pub(crate) fn define(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
+        self.local.defined.extend(names);
+    }
+
+    /// Whether a function under a name of the library is defined.
+    pub(crate) fn defines_library(&self, language: Language) -> bool {
+        let mut defined = self.local.defined.iter().chain(&self.base.defined);
+        defined.any(|n| known::is_library_name(n, language))
+    }
+
+    /// Makes all names so far a layer that can be shared.
+    pub(crate) fn freeze(&mut self) -> Arc<Layer> {
+        let local = std::mem::take(&mut self.local);
+        let base = Arc::make_mut(&mut self.base);
+        for (from, to) in [(local.names, &mut base.names), (local.tags, &mut base.tags)] {
+            for (name, entries) in from {
+                to.entry(name).or_default().extend(entries);
+            }
+        }
+        base.defined.extend(local.defined);
+        self.base.clone()
+    }
+
+    /// Goes on after such a layer, which holds all names so far.
+    pub(crate) fn resume(&mut self, layer: Arc<Layer>) {
+        self.base = layer;
+        self.local = Layer::default();
     }
 
     /// Adds what an item leaves. `conditional`: it stands in an arm of a condition that is not known, for that reason.
@@ -104,10 +145,12 @@ impl Env {
         conditional: Option<&Arc<str>>,
     ) {
         for e in exports {
-            let is_tag = matches!(e.what, Exported::Tag(_));
-            let map = if is_tag { &mut self.tags } else { &mut self.names };
-            let all = map.entry(e.name.clone()).or_default();
-            let what = match all.last() {
+            let (map, base) = match e.what {
+                Exported::Tag(_) => (&mut self.local.tags, &self.base.tags),
+                _ => (&mut self.local.names, &self.base.names),
+            };
+            let last = map.get(&e.name).or_else(|| base.get(&e.name)).and_then(|all| all.last());
+            let what = match last {
                 Some((_, old)) => match merged(e, body, old, conditional) {
                     Some(what) => what,
                     None => continue,
@@ -115,6 +158,7 @@ impl Env {
                 None => e.what.clone(),
             };
             let entry = EnvName { body: body.clone(), what };
+            let all = map.entry(e.name.clone()).or_default();
             match all.last_mut() {
                 Some((at, last)) if *at == item => *last = entry,
                 _ => all.push((item, entry)),
@@ -144,6 +188,11 @@ fn merged(e: &Export, body: &Body, old: &EnvName, conditional: Option<&Arc<str>>
         if open(body, *ty) && !open(&old.body, *t) {
             return None;
         }
+    }
+    if let (Exported::Function { library, .. }, Exported::Function { library: before, .. }) =
+        (&mut what, &old.what)
+    {
+        *library |= *before;
     }
     let harmless = matches!((&what, &old.what), (Exported::Function { .. }, Exported::Function { .. }));
     if let Some(reason) = conditional.filter(|_| !harmless) {

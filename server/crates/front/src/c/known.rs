@@ -156,6 +156,11 @@ pub(crate) fn constant(name: &str) -> Option<KnownConstant> {
     })
 }
 
+/// Whether a name is a constant or function of the library whose meaning is known.
+pub(crate) fn is_library_name(name: &str, language: Language) -> bool {
+    term::intrinsic(name).is_some() || function(name, language).is_some() || constant(name).is_some()
+}
+
 /// What a library function returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KnownResult {

@@ -30,7 +30,7 @@ use crate::c::render::Rendered;
 use crate::lex::Token;
 use crate::marks::Mark;
 use crate::pp::{Expander, Gap, Macros, Piece};
-use crate::{ItemKind, Language};
+use crate::{Item, ItemKind, Language};
 
 /// Deepest nesting of expressions and statements that is followed.
 const MAX_DEPTH: u32 = 200;
@@ -97,6 +97,7 @@ struct Lower<'a> {
     base: u32,
     salt: u64,
     marks: &'a FxHashMap<u32, Mark>,
+    system: bool,
     scopes: Vec<Scope>,
     /// Symbols of what is declared outside this item, by name.
     outside: FxHashMap<Arc<str>, SymbolId>,
@@ -109,13 +110,32 @@ struct Lower<'a> {
     exports: Vec<Export>,
 }
 
-/// Lowers an item.
+impl Lowered {
+    /// As an item of a file, at this span.
+    pub(crate) fn into_item(self, span: Span) -> Item {
+        Item {
+            span,
+            kind: self.kind,
+            name: self.name,
+            body: Arc::new(self.body),
+            is_kernel: self.is_kernel,
+            is_device: self.is_device,
+            is_host: self.is_host,
+            is_static: self.is_static,
+            launch_bounds: self.launch_bounds,
+        }
+    }
+}
+
+/// Lowers an item. `system`: it stands in a header of the system, where what is not understood says nothing of the names
+/// in it.
 pub(crate) fn lower_item(
     source: &Source<'_>,
     language: Language,
     macros: &Macros,
     env: View<'_>,
     marks: &FxHashMap<u32, Mark>,
+    system: bool,
     parser: &mut tree_sitter::Parser,
 ) -> Lowered {
     let mut expander = Expander::new(macros, source.text);
@@ -136,6 +156,7 @@ pub(crate) fn lower_item(
         base: source.span.start,
         salt: source.salt,
         marks,
+        system,
         scopes: vec![Scope::default()],
         outside: FxHashMap::default(),
         imported: FxHashMap::default(),
@@ -372,7 +393,7 @@ impl<'a> Lower<'a> {
             variadic: params.variadic,
         });
         self.b.symbols[symbol].ty = ty;
-        self.exports.push(Export { name: name.clone(), what: Exported::Function { ty } });
+        self.exports.push(Export { name: name.clone(), what: Exported::Function { ty, library: false } });
         // The body's block shares the parameters' scope (C11 6.2.1p4).
         let mut items = Vec::new();
         self.statements(body, &mut items);
@@ -407,6 +428,9 @@ impl<'a> Lower<'a> {
 
     fn poison_name(&mut self, name: Arc<str>) {
         let reason: Arc<str> = format!("the declaration of `{name}` was not understood").into();
+        if self.file_scope() && self.system {
+            return;
+        }
         if self.file_scope() {
             // What was known before stays: a stray word does not undo it.
             if self.env.name(&name).is_some() {

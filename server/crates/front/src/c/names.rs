@@ -88,10 +88,14 @@ impl Lower<'_> {
                 Entity::Symbol(self.outside_symbol(name, ty, storage))
             }
             // A prototype of `sqrt` only repeats the library's; a definition is another function of that name.
-            Exported::Function { .. } if intrinsic(name).is_some() && !self.env.defines_function(name) => {
+            Exported::Function { library, .. }
+                if !self.env.defines_function(name)
+                    && (intrinsic(name).is_some()
+                        || (library && known::function(name, self.language).is_some())) =>
+            {
                 return None;
             }
-            Exported::Function { ty } => {
+            Exported::Function { ty, .. } => {
                 let ty = self.import(&body, ty);
                 Entity::Symbol(self.outside_symbol(name, ty, Storage::Function))
             }

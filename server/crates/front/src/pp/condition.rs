@@ -129,6 +129,20 @@ impl Condition<'_> {
             (Kind::Number | Kind::Char, _) => {
                 Some(crate::c::literal::integer(text, Language::C).map(|(v, _)| v))
             }
+            // Came out of a macro, which C leaves undefined (C11 6.10.1p4) and gcc takes as written.
+            (Kind::Ident, "defined") => {
+                let open = self.peek() == "(";
+                self.at += usize::from(open);
+                let name = self.tokens.get(self.at).filter(|t| t.kind == Kind::Ident)?.text("").to_owned();
+                self.at += 1;
+                if open {
+                    if self.peek() != ")" {
+                        return None;
+                    }
+                    self.at += 1;
+                }
+                Some(self.macros.is_defined(&name).map(i128::from))
+            }
             (Kind::Ident, name) => {
                 if self.peek() == "(" {
                     // `__has_include(…)` and the like: skip the arguments, know nothing.
@@ -146,7 +160,7 @@ impl Condition<'_> {
                         }
                     }
                 }
-                if let Some(v) = self.macros.predefined(name) {
+                if let Some(v) = self.macros.library_value(name) {
                     return Some(Some(v));
                 }
                 Some(match self.macros.is_defined(name) {

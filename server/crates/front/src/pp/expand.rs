@@ -74,10 +74,23 @@ impl PToken {
 pub(crate) enum Piece {
     /// Tokens of the file, by index; no directives among them.
     Tokens(std::ops::Range<usize>),
+    /// Tokens of a file that is included inside the item; all stand at the directive.
+    Spliced(Arc<[Spliced]>),
     /// A macro changes its state here.
     Set(Arc<str>, MacroState),
     /// Something stands here that is not understood.
-    Reject(RejectKind, Arc<str>, Span),
+    /// Whether it stands where a statement may.
+    Reject(RejectKind, Arc<str>, Span, bool),
+}
+
+/// A token of a file included inside an item.
+#[derive(Clone, Debug)]
+pub(crate) struct Spliced {
+    pub kind: Kind,
+    pub text: Arc<str>,
+    pub spaced: bool,
+    /// Of the directive.
+    pub span: Span,
 }
 
 /// A gap that substitution left in the tokens as an identifier `__ww_reject_N`.
@@ -88,6 +101,8 @@ pub(crate) struct Gap {
 }
 
 pub(crate) const GAP: &str = "__ww_reject_";
+/// The expansions of included tokens have this bit.
+const SPLICED: u32 = 1 << 31;
 
 /// Substitutes macros.
 pub(crate) struct Expander<'a> {
@@ -147,35 +162,49 @@ impl<'a> Expander<'a> {
                 pieces[k..].iter().position(|p| matches!(p, Piece::Set(..))).map_or(pieces.len(), |n| k + n);
             let mut gaps = Vec::new();
             for p in &pieces[k..end] {
-                if let Piece::Reject(kind, reason, span) = p {
+                if let Piece::Reject(kind, reason, span, _) = p {
                     gaps.push(self.gap(*kind, reason.clone(), *span, 0));
                 }
             }
             let mut gaps = gaps.into_iter();
-            let mut stream = pieces[k..end].iter().flat_map(|p| {
-                let (range, gap) = match p {
-                    Piece::Tokens(r) => (r.clone(), None),
-                    _ => (0..0, gaps.next()),
-                };
-                let semicolon = gap.as_ref().map(|g| PToken {
-                    kind: Kind::Punct,
-                    text: Text::Own(";".into()),
-                    hide: None,
-                    ..g.clone()
-                });
-                tokens[range]
-                    .iter()
-                    .map(|t| PToken {
+            let mut stream =
+                pieces[k..end].iter().flat_map(|p| {
+                    let (range, gap) = match p {
+                        Piece::Tokens(r) => (r.clone(), None),
+                        Piece::Reject(..) => (0..0, gaps.next()),
+                        _ => (0..0, None),
+                    };
+                    let spliced: &[Spliced] = match p {
+                        Piece::Spliced(s) => s,
+                        _ => &[],
+                    };
+                    // No use of a macro has this number: what is included is never edited.
+                    let spliced = spliced.iter().map(|t| PToken {
                         kind: t.kind,
-                        text: Text::Source,
+                        text: Text::Own(t.text.clone()),
                         spaced: t.spaced,
-                        span: t.span(),
-                        expansion: 0,
+                        span: t.span,
+                        expansion: SPLICED | t.span.start,
                         hide: None,
-                    })
-                    .chain(gap)
-                    .chain(semicolon)
-            });
+                    });
+                    let semicolon =
+                        gap.as_ref().filter(|_| !matches!(p, Piece::Reject(_, _, _, false))).map(|g| {
+                            PToken { kind: Kind::Punct, text: Text::Own(";".into()), hide: None, ..g.clone() }
+                        });
+                    tokens[range]
+                        .iter()
+                        .map(|t| PToken {
+                            kind: t.kind,
+                            text: Text::Source,
+                            spaced: t.spaced,
+                            span: t.span(),
+                            expansion: 0,
+                            hide: None,
+                        })
+                        .chain(spliced)
+                        .chain(gap)
+                        .chain(semicolon)
+                });
             self.stream(&mut Input { back: Vec::new(), rest: &mut stream }, &mut out);
             if let Some(Piece::Set(name, state)) = pieces.get(end) {
                 self.macros.to_mut().set(name.clone(), state.clone());
@@ -208,7 +237,7 @@ impl<'a> Expander<'a> {
             }
             let state = self.macros.get(t.text(self.source));
             match state {
-                None | Some(MacroState::Undefined) => out.push(t),
+                None | Some(MacroState::Undefined | MacroState::Library) => out.push(t),
                 Some(MacroState::Unknown(why)) => {
                     let reason = format!("the macro `{}` is unknown: {why}", t.text(self.source));
                     let gap = self.gap(RejectKind::Macro, reason.into(), t.span, t.expansion);
@@ -366,12 +395,24 @@ impl<'a> Expander<'a> {
             let pasted_next = m.body.get(k + 1).is_some_and(|n| &*n.text == "##");
             if &*t.text == "##" {
                 let next = m.body.get(k + 1)?;
+                let variable = m.variadic && index(next).is_some_and(|i| i + 1 == params.len());
+                if variable && out.last().is_some_and(|l| l.text(self.source) == ",") {
+                    // GNU: the comma before an empty `__VA_ARGS__` goes, before others nothing is pasted.
+                    let arg = args.get(params.len() - 1)?;
+                    if arg.is_empty() {
+                        out.pop();
+                    }
+                    out.extend(arg.iter().cloned().map(place));
+                    k += 2;
+                    continue;
+                }
                 let right: Vec<PToken> = match index(next) {
                     Some(i) => args.get(i)?.iter().cloned().map(place).collect(),
                     None => vec![place(PToken::of(next, span))],
                 };
                 let mut right = right.into_iter();
-                match (out.pop(), right.next()) {
+                let left = out.pop().filter(|l| !is_nothing(l));
+                match (left, right.next()) {
                     (Some(l), Some(r)) => {
                         let text = format!("{}{}", l.text(self.source), r.text(self.source));
                         let lexed = macro_tokens(&text);
@@ -382,7 +423,7 @@ impl<'a> Expander<'a> {
                     }
                     (Some(l), None) => out.push(l),
                     (None, Some(r)) => out.push(r),
-                    (None, None) => {}
+                    (None, None) => out.push(nothing(span)),
                 }
                 out.extend(right);
                 k += 2;
@@ -390,10 +431,10 @@ impl<'a> Expander<'a> {
             }
             match index(t) {
                 Some(i) if pasted_next => {
-                    // Before ## an argument is not expanded; an empty one leaves nothing to paste to, which we refuse.
+                    // Before ## an argument is not expanded; an empty one leaves a mark (C11 6.10.3.3p2).
                     let arg = args.get(i)?;
                     if arg.is_empty() {
-                        return None;
+                        out.push(nothing(span));
                     }
                     out.extend(arg.iter().cloned().map(place));
                 }
@@ -417,6 +458,16 @@ impl<'a> Expander<'a> {
             }
             k += 1;
         }
+        out.retain(|t| !is_nothing(t));
         Some(out)
     }
+}
+
+/// What an empty argument leaves beside `##` (C11 6.10.3.3p2: a placemarker).
+fn nothing(span: Span) -> PToken {
+    PToken { kind: Kind::Punct, text: Text::Own("".into()), spaced: true, span, expansion: 0, hide: None }
+}
+
+fn is_nothing(t: &PToken) -> bool {
+    matches!(&t.text, Text::Own(s) if s.is_empty())
 }

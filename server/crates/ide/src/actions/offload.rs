@@ -4,7 +4,7 @@ use base::CancelToken;
 
 use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
 use crate::lints::is_parallel;
-use crate::offload::{offload, Refused, Which};
+use crate::offload::{offload, Refused, Which, IN_A_MACRO};
 use crate::plans::GENERATED;
 use crate::Memo;
 use analysis::{MetBy, Verdict};
@@ -46,7 +46,7 @@ fn refusal(at: &At) -> Option<String> {
         return Some(GENERATED.to_owned());
     }
     if !at.place.is_source(at.finding.id) {
-        return Some("The loop comes out of a macro, where no edit can be made.".to_owned());
+        return Some(IN_A_MACRO.to_owned());
     }
     match l.verdict {
         Verdict::Independent | Verdict::Reduction => None,

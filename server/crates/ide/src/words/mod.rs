@@ -4,6 +4,7 @@
 //! sequential" (FOUNDATIONS F3.1), flow, anti and output dependence (Allen & Kennedy), reduction, private.
 
 mod conditions;
+mod configuration;
 mod dependences;
 mod obstacles;
 mod refusals;
@@ -19,6 +20,8 @@ use crate::Related;
 
 pub(crate) use conditions::condition;
 pub(crate) use dependences::{access_words, dependence, kind_name, main as main_dependence, remedy, witness};
+pub(crate) use configuration::configuration;
+pub(crate) use dependences::{dependence, kind_name, main as main_dependence, remedy, witness};
 pub(crate) use obstacles::{obstacle, obstacle_label};
 pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;

@@ -1,0 +1,492 @@
+//! Reading headers into a document: what `#include` brings between items and inside one, what a run of headers leaves
+//! behind, and the functions of headers that the document calls.
+//!
+//! A header is read by the same [`Walk`] as the document, but its items leave only names and types; a function's body is
+//! lowered when something calls it. The outermost `#include`s between items are remembered as [`Snapshot`]s, so that an
+//! edit of the document reads no header again.
+
+use std::sync::{Arc, OnceLock};
+
+use base::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{RejectKind, Storage};
+
+use crate::c::env::{Exported, Layer};
+use crate::c::{self, known};
+use crate::cut::Found;
+use crate::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
+use crate::lex::Kind;
+use crate::marks::Mark;
+use crate::pp::{self, predefined, Line, MacroState, MacroToken, Macros, Piece, Spliced};
+use crate::unit::{hash, source, Walk, Way};
+use crate::{Choice, Included, Item, Options, Taken};
+
+/// Deepest nesting of headers.
+const MAX_DEPTH: u32 = 64;
+/// Most bytes of headers read for one document.
+const MAX_BYTES: usize = 48 << 20;
+/// How often a header may stand inside itself.
+const MAX_SELF: usize = 16;
+/// Most functions of headers that are lowered for one document.
+const MAX_FUNCTIONS: usize = 512;
+/// Most tokens included inside items.
+const MAX_SPLICED: usize = 500_000;
+
+/// What reading headers keeps for a document.
+pub(crate) struct Including<'s> {
+    headers: Option<&'s Headers>,
+    options: &'s Options,
+    depth: u32,
+    bytes: usize,
+    spliced: usize,
+    once: FxHashSet<HeaderId>,
+    open: Vec<HeaderId>,
+    /// Questions asked and the answers: id and hash.
+    asked: Vec<(Ask, Answer)>,
+    functions: Arc<FxHashMap<Arc<str>, Arc<HeaderFunction>>>,
+}
+
+type Answer = Option<(HeaderId, u64)>;
+
+impl<'s> Including<'s> {
+    pub(crate) fn new(options: &'s Options) -> Including<'s> {
+        Including {
+            headers: options.headers.as_ref(),
+            options,
+            depth: 0,
+            bytes: 0,
+            spliced: 0,
+            once: FxHashSet::default(),
+            open: Vec::new(),
+            asked: Vec::new(),
+            functions: Arc::default(),
+        }
+    }
+}
+
+/// A function defined in a header.
+#[derive(Debug)]
+pub(crate) struct HeaderFunction {
+    header: Arc<Header>,
+    found: Found,
+    macros: Arc<Macros>,
+    number: u32,
+    item: OnceLock<Item>,
+}
+
+/// What is known after an outermost `#include`, with all that led there: macros and names of everything before it too.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    asked: Vec<(Ask, Answer)>,
+    macros: Arc<Macros>,
+    names: Arc<Layer>,
+    chain: u64,
+    number: u32,
+    bytes: usize,
+    once: FxHashSet<HeaderId>,
+    functions: Arc<FxHashMap<Arc<str>, Arc<HeaderFunction>>>,
+    choices: Vec<Choice>,
+}
+
+impl Snapshot {
+    /// Whether every question still has the answer it had.
+    pub(crate) fn holds(&self, source: &dyn Source) -> bool {
+        self.asked.iter().all(|(ask, answer)| answer_of(&source.find(ask)) == *answer)
+    }
+}
+
+fn answer_of(found: &Option<Arc<Header>>) -> Answer {
+    found.as_ref().map(|h| (h.id(), h.hash()))
+}
+
+impl Walk<'_, '_> {
+    /// Reads the headers that the command line includes before the first line.
+    pub(crate) fn given(&mut self, options: &Options) {
+        for name in &options.includes {
+            self.s.chain = hash((self.s.chain, name));
+            self.outermost(Ask { name: name.as_str().into(), quoted: true, next: false, from: None });
+        }
+    }
+
+    /// An `#include` between items.
+    pub(crate) fn include(&mut self, k: usize, included: &pp::Included) {
+        if self.header.is_none() {
+            let text: Arc<str> = self.token(k).into();
+            self.link(("directive", text));
+        }
+        match self.ask(included) {
+            Some(ask) if self.header.is_none() => self.outermost(ask),
+            Some(ask) => self.enter(&ask),
+            None => Arc::make_mut(&mut self.s.macros).missing(false),
+        }
+    }
+
+    /// What an `#include` asks for, once its macros are replaced.
+    fn ask(&self, included: &pp::Included) -> Option<Ask> {
+        let from = self.header.map(|h| h.id());
+        if !included.name.is_empty() {
+            let (name, quoted, next) = (included.name.clone(), included.quoted, included.next);
+            return Some(Ask { name, quoted, next, from });
+        }
+        let text = self.s.macros.text_of(&included.tokens)?;
+        let (name, quoted) = pp::header_name(&text)?;
+        Some(Ask { name: name.into(), quoted, next: included.next, from })
+    }
+
+    /// An `#include` of the document itself.
+    fn outermost(&mut self, ask: Ask) {
+        let headers = self.s.including.headers;
+        let may_remember = self.s.nested == 0 && self.s.conditional.is_none();
+        let Some(headers) = headers.filter(|_| may_remember) else {
+            let before = self.s.including.asked.len();
+            self.enter(&ask);
+            self.s.chain = hash((self.s.chain, self.s.including.asked.get(before..)));
+            return;
+        };
+        let key = hash((self.s.chain, self.s.number, &ask));
+        if let Some(run) = headers.index.get(key, &*headers.source) {
+            return self.resume(&run);
+        }
+        self.s.including.asked.clear();
+        let choices = self.s.unit.configuration.len();
+        self.enter(&ask);
+        Arc::make_mut(&mut self.s.macros).freeze();
+        let names = self.s.env.freeze();
+        self.s.chain = hash((self.s.chain, &self.s.including.asked));
+        let including = &mut self.s.including;
+        let run = Snapshot {
+            asked: std::mem::take(&mut including.asked),
+            macros: self.s.macros.clone(),
+            names,
+            chain: self.s.chain,
+            number: self.s.number,
+            bytes: including.bytes,
+            once: including.once.clone(),
+            functions: including.functions.clone(),
+            choices: self.s.unit.configuration.get(choices..).unwrap_or(&[]).to_vec(),
+        };
+        headers.index.put(key, Arc::new(run));
+    }
+
+    fn resume(&mut self, run: &Snapshot) {
+        self.s.macros = run.macros.clone();
+        self.s.env.resume(run.names.clone());
+        self.s.chain = run.chain;
+        self.s.number = run.number;
+        let including = &mut self.s.including;
+        including.bytes = run.bytes;
+        including.once.clone_from(&run.once);
+        including.functions = run.functions.clone();
+        for choice in &run.choices {
+            self.note(choice.name.clone(), choice.taken.clone());
+        }
+    }
+
+    /// The header that this finds, unless it is there already or must not be read.
+    fn find(&mut self, ask: &Ask) -> Option<Arc<Header>> {
+        let found = self.s.including.headers.and_then(|h| h.source.find(ask));
+        self.s.including.asked.push((ask.clone(), answer_of(&found)));
+        // What a C++ compiler reads of the system's headers is not C; kernels need none of it.
+        let found = found.filter(|h| self.s.language != crate::Language::Cuda || !h.is_system());
+        let Some(header) = found.or_else(|| self.stand_in(ask)) else {
+            let by_system = self.header.is_some_and(|h| h.is_system());
+            let system = by_system || (!ask.quoted && is_standard(&ask.name));
+            if !system {
+                self.note(ask.name.clone(), Taken::NotFound);
+            }
+            Arc::make_mut(&mut self.s.macros).missing(system);
+            return None;
+        };
+        let read = header.read();
+        // A guard is the header's own: no other text says whether it is defined, however many are missing.
+        if let Some(guard) = read.guard.as_ref().filter(|g| self.s.macros.get(g).is_none()) {
+            Arc::make_mut(&mut self.s.macros).set(guard.clone(), MacroState::Undefined);
+        }
+        let including = &mut self.s.including;
+        if including.once.contains(&header.id())
+            || read.guard.as_ref().is_some_and(|g| self.s.macros.is_defined(g) == Some(true))
+        {
+            return None;
+        }
+        let inside_itself = including.open.iter().filter(|id| **id == header.id()).count();
+        including.bytes = including.bytes.saturating_add(header.text().len());
+        if including.depth >= MAX_DEPTH || inside_itself >= MAX_SELF || including.bytes > MAX_BYTES {
+            self.note(ask.name.clone(), Taken::TooMuch);
+            Arc::make_mut(&mut self.s.macros).missing(false);
+            return None;
+        }
+        if read.pragma_once {
+            including.once.insert(header.id());
+        }
+        Some(header)
+    }
+
+    /// Our own text for a header that many programs come without.
+    fn stand_in(&mut self, ask: &Ask) -> Option<Arc<Header>> {
+        let file = ask.name.rsplit('/').next().unwrap_or("");
+        let header = crate::stand_ins::stand_in(file)?;
+        self.note(file.into(), Taken::StandIn);
+        Some(header)
+    }
+
+    fn enter(&mut self, ask: &Ask) {
+        let Some(header) = self.find(ask) else { return };
+        let read = header.read();
+        let no_marks: FxHashMap<u32, Mark> = FxHashMap::default();
+        self.s.including.depth += 1;
+        self.s.including.open.push(header.id());
+        let mut inner = Walk {
+            text: header.text(),
+            tokens: &read.lexed.tokens,
+            arms: &read.arms,
+            linkage: 0,
+            marks: &no_marks,
+            header: Some(&header),
+            s: &mut *self.s,
+        };
+        inner.range(0..read.lexed.tokens.len());
+        self.s.including.open.pop();
+        self.s.including.depth -= 1;
+    }
+
+    /// Keeps what an item of a header leaves to those after it.
+    pub(crate) fn take_from_header(&mut self, f: Found, header: &Arc<Header>) {
+        let macros = f.macros.as_ref().unwrap_or(&self.s.macros).clone();
+        let number = self.s.number;
+        let is_function = f.body.is_some() && f.broken.is_none();
+        let mut l = self.lower(&f, &macros, number, is_function);
+        let library = is_library(header);
+        for e in &mut l.exports {
+            if let Exported::Function { library: from, .. } = &mut e.what {
+                *from = library;
+            }
+        }
+        let body = Arc::new(l.body);
+        if is_function {
+            let functions = l.exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
+            // An inline definition in the library's own header is still the library's function.
+            let own = functions.filter(|e| !(library && self.is_known(&e.name)));
+            let names: Vec<Arc<str>> = own.map(|e| e.name.clone()).collect();
+            self.s.env.define(names.iter().cloned());
+            let function = Arc::new(HeaderFunction {
+                header: header.clone(),
+                found: f,
+                macros,
+                number,
+                item: OnceLock::new(),
+            });
+            for name in names {
+                Arc::make_mut(&mut self.s.including.functions).insert(name, function.clone());
+            }
+        }
+        self.s.env.add(number, &body, &l.exports, self.s.conditional.as_ref());
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        known::is_library_name(name, self.s.language)
+    }
+
+    /// Whether a macro's definition only says in another way what is known of the library's name.
+    pub(crate) fn is_library(&self, name: &str) -> bool {
+        self.header.is_some_and(|h| is_library(h)) && self.is_known(name)
+    }
+
+    /// Lowers the functions of headers that the document's functions call, directly or through one another.
+    pub(crate) fn header_functions(&mut self) {
+        let functions = self.s.including.functions.clone();
+        if functions.is_empty() {
+            return;
+        }
+        let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
+        let bodies = self.s.unit.items.iter().map(|i| i.body.clone());
+        let mut waiting: Vec<Arc<term::Body>> = bodies.collect();
+        // A definition of the document under a library's name would be seen by the headers' functions: then nothing is
+        // shared.
+        let shared = !self.s.env.defines_library(self.s.language);
+        while let Some(body) = waiting.pop() {
+            for symbol in body.symbols.iter() {
+                let Some(function) = functions.get(&symbol.name) else { continue };
+                if symbol.storage != Storage::Function || seen.len() >= MAX_FUNCTIONS {
+                    continue;
+                }
+                if !seen.insert(symbol.name.clone()) {
+                    continue;
+                }
+                let item = match function.item.get().filter(|_| shared) {
+                    Some(item) => item.clone(),
+                    None => {
+                        let item = self.header_function(function);
+                        if shared {
+                            let _ = function.item.set(item.clone());
+                        }
+                        item
+                    }
+                };
+                waiting.push(item.body.clone());
+                self.s.unit.included.push(Included { header: function.header.clone(), item });
+            }
+        }
+    }
+
+    fn header_function(&mut self, function: &HeaderFunction) -> Item {
+        let HeaderFunction { header, found, macros, number, .. } = function;
+        let read = header.read();
+        let source = source(header.text(), &read.lexed.tokens, found, &found.pieces, false);
+        let no_marks: FxHashMap<u32, Mark> = FxHashMap::default();
+        let view = self.s.env.before(*number);
+        let system = header.is_system();
+        let l = c::lower_item(&source, self.s.language, macros, view, &no_marks, system, self.s.parser);
+        l.into_item(Span::new(found.start, found.end))
+    }
+
+    /// A file included inside an item: its tokens take the directive's place.
+    pub(crate) fn splice(&mut self, k: usize, included: &pp::Included, f: &mut Found, braces: &mut usize) {
+        let span = self.tokens.get(k).map_or(Span::default(), |t| t.span());
+        let from = self.s.including.asked.len();
+        let found = self.ask(included).and_then(|ask| self.find(&ask));
+        let answers = hash(self.s.including.asked.get(from..));
+        self.link(("spliced", answers));
+        let statement = f.body.is_some();
+        let Some(header) = found else {
+            let why = "a file that was not found is included here";
+            f.pieces.push(Piece::Reject(RejectKind::Macro, why.into(), span, statement));
+            return;
+        };
+        let read = header.read();
+        let no_marks: FxHashMap<u32, Mark> = FxHashMap::default();
+        self.s.including.depth += 1;
+        self.s.including.open.push(header.id());
+        let mut inner = Walk {
+            text: header.text(),
+            tokens: &read.lexed.tokens,
+            arms: &read.arms,
+            linkage: 0,
+            marks: &no_marks,
+            header: Some(&header),
+            s: &mut *self.s,
+        };
+        inner.splice_all(span, f, braces);
+        self.s.including.open.pop();
+        self.s.including.depth -= 1;
+    }
+
+    fn splice_all(&mut self, span: Span, f: &mut Found, braces: &mut usize) {
+        let mut run: Vec<Spliced> = Vec::new();
+        let flush = |run: &mut Vec<Spliced>, f: &mut Found| {
+            if !run.is_empty() {
+                f.pieces.push(Piece::Spliced(std::mem::take(run).into()));
+            }
+        };
+        let mut k = 0;
+        while let Some(t) = self.tokens.get(k) {
+            if t.kind != Kind::Directive {
+                match self.token(k) {
+                    "{" => *braces += 1,
+                    "}" => *braces = braces.saturating_sub(1),
+                    _ => {}
+                }
+                self.s.including.spliced += 1;
+                if self.s.including.spliced > MAX_SPLICED {
+                    f.broken = Some((RejectKind::Macro, "what it includes is too long".into()));
+                    return;
+                }
+                run.push(Spliced { kind: t.kind, text: self.token(k).into(), spaced: t.spaced, span });
+                k += 1;
+                continue;
+            }
+            flush(&mut run, f);
+            let line = self.line(k);
+            if let Line::Define(n, _) | Line::Undef(n) = &line {
+                if f.macros.is_none() {
+                    f.macros = Some(self.s.macros.clone());
+                }
+                self.inside(k);
+                if let Some(state) = self.s.macros.get(n) {
+                    f.pieces.push(Piece::Set(n.clone(), state.clone()));
+                }
+                k += 1;
+                continue;
+            }
+            if let Line::Include(included) = &line {
+                self.splice(k, included, f, braces);
+                k += 1;
+                continue;
+            }
+            k = match self.inside(k) {
+                Way::On(next) => next.max(k + 1),
+                Way::Unknown => {
+                    let why = "a file is included here that depends on a condition that is not known";
+                    f.broken = Some((RejectKind::Conditional, why.into()));
+                    return;
+                }
+            };
+        }
+        flush(&mut run, f);
+    }
+
+    /// Notes the names a condition tests whose meaning could as well be another.
+    pub(crate) fn note_choices(&mut self, k: usize, line: &Line) {
+        if self.header.is_some_and(|h| h.is_system()) {
+            return;
+        }
+        match line {
+            Line::Ifdef(n, want) | Line::Elifdef(n, want) => {
+                // What a text tests and then defines as nothing guards it.
+                let is_guard =
+                    !want && matches!(self.line(k + 1), Line::Define(m, d) if m == *n && d.is_empty());
+                if !is_guard {
+                    self.note_choice(n);
+                }
+            }
+            Line::If(tokens) | Line::Elif(tokens) => {
+                if pp::not_defined(tokens)
+                    .is_some_and(|n| matches!(self.line(k + 1), Line::Define(m, d) if m == n && d.is_empty()))
+                {
+                    return;
+                }
+                for t in tokens.iter().filter(|t| t.is_name()) {
+                    self.note_choice(t.text());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_choice(&mut self, name: &Arc<str>) {
+        let language = self.s.language;
+        let given = self.s.including.options.defines.iter().find(|(n, _)| **n == **name);
+        let taken = match self.s.macros.get(name) {
+            Some(MacroState::Defined(_)) => match given {
+                Some((_, value)) => Taken::Given(value.as_str().into()),
+                None if predefined::all(language).contains_key(name) => Taken::Platform,
+                None => return,
+            },
+            Some(_) => return,
+            None if matches!(&**name, "__cplusplus" | "__CUDACC__" | "__STDC_VERSION__") => return,
+            None if predefined::is_choice(name) => Taken::NotDefined,
+            None if predefined::is_absent(name, language) => Taken::Platform,
+            None if self.s.macros.is_defined(name) == Some(false) => Taken::NotDefined,
+            None => return,
+        };
+        self.note(name.clone(), taken);
+    }
+
+    fn note(&mut self, name: Arc<str>, taken: Taken) {
+        let all = &mut self.s.unit.configuration;
+        if !all.iter().any(|c| c.name == name && c.taken == taken) {
+            all.push(Choice { name, taken });
+        }
+    }
+}
+
+/// Whether a header is the C library's or the compiler's own, rather than of another library installed beside them.
+fn is_library(header: &Header) -> bool {
+    // `<tgmath.h>` gives the library's names another meaning: that of the argument's type.
+    header.is_system() && is_standard(header.name()) && header.name() != "tgmath.h"
+}
+
+impl MacroToken {
+    pub(crate) fn is_name(&self) -> bool {
+        self.kind() == Kind::Ident && &**self.text() != "defined"
+    }
+}

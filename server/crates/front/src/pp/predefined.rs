@@ -1,0 +1,218 @@
+//! What the compiler defines before the first line: C and CUDA are read as gcc (nvcc with gcc) reads them on x86-64
+//! Linux, without optimisation and without options for vector units. Sources: C11 6.10.8; GCC manual, "Common
+//! Predefined Macros"; System V ABI for x86-64 (sizes).
+//!
+//! Deliberately absent: `linux` and `unix`, which programs use as names, and `__SSE2__` and its like: what stands under
+//! them does by hand, for one processor, what the other arm says plainly. [`is_choice`] names those, and they are told
+//! to the user with the verdict.
+
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+
+use super::{line, Line, MacroState};
+use crate::Language;
+
+const BOTH: &str = "
+__STDC__ 1
+__STDC_HOSTED__ 1
+__linux__ 1
+__linux 1
+__gnu_linux__ 1
+__unix__ 1
+__unix 1
+__ELF__ 1
+__LP64__ 1
+_LP64 1
+__x86_64__ 1
+__x86_64 1
+__amd64__ 1
+__amd64 1
+__k8__ 1
+__GNUC__ 12
+__GNUC_MINOR__ 2
+__GNUC_PATCHLEVEL__ 0
+__NO_INLINE__ 1
+__VERSION__ \"12.2.0\"
+__CHAR_BIT__ 8
+__SCHAR_MAX__ 0x7f
+__SHRT_MAX__ 0x7fff
+__INT_MAX__ 0x7fffffff
+__LONG_MAX__ 0x7fffffffffffffffL
+__LONG_LONG_MAX__ 0x7fffffffffffffffLL
+__WCHAR_MAX__ 0x7fffffff
+__WCHAR_MIN__ (-__WCHAR_MAX__ - 1)
+__WINT_MAX__ 0xffffffffU
+__WINT_MIN__ 0U
+__SIZE_MAX__ 0xffffffffffffffffUL
+__PTRDIFF_MAX__ 0x7fffffffffffffffL
+__INTMAX_MAX__ 0x7fffffffffffffffL
+__UINTMAX_MAX__ 0xffffffffffffffffUL
+__INTPTR_MAX__ 0x7fffffffffffffffL
+__UINTPTR_MAX__ 0xffffffffffffffffUL
+__SIG_ATOMIC_MAX__ 0x7fffffff
+__SIG_ATOMIC_MIN__ (-__SIG_ATOMIC_MAX__ - 1)
+__INT8_MAX__ 0x7f
+__INT16_MAX__ 0x7fff
+__INT32_MAX__ 0x7fffffff
+__INT64_MAX__ 0x7fffffffffffffffL
+__UINT8_MAX__ 0xff
+__UINT16_MAX__ 0xffff
+__UINT32_MAX__ 0xffffffffU
+__UINT64_MAX__ 0xffffffffffffffffUL
+__SCHAR_WIDTH__ 8
+__SHRT_WIDTH__ 16
+__INT_WIDTH__ 32
+__LONG_WIDTH__ 64
+__LONG_LONG_WIDTH__ 64
+__SIZE_WIDTH__ 64
+__PTRDIFF_WIDTH__ 64
+__SIZEOF_SHORT__ 2
+__SIZEOF_INT__ 4
+__SIZEOF_LONG__ 8
+__SIZEOF_LONG_LONG__ 8
+__SIZEOF_INT128__ 16
+__SIZEOF_POINTER__ 8
+__SIZEOF_SIZE_T__ 8
+__SIZEOF_PTRDIFF_T__ 8
+__SIZEOF_WCHAR_T__ 4
+__SIZEOF_WINT_T__ 4
+__SIZEOF_FLOAT__ 4
+__SIZEOF_DOUBLE__ 8
+__SIZEOF_LONG_DOUBLE__ 16
+__SIZE_TYPE__ unsigned long
+__PTRDIFF_TYPE__ long
+__INTMAX_TYPE__ long
+__UINTMAX_TYPE__ unsigned long
+__INTPTR_TYPE__ long
+__UINTPTR_TYPE__ unsigned long
+__WCHAR_TYPE__ int
+__WINT_TYPE__ unsigned int
+__CHAR16_TYPE__ unsigned short
+__CHAR32_TYPE__ unsigned int
+__SIG_ATOMIC_TYPE__ int
+__INT8_TYPE__ signed char
+__INT16_TYPE__ short
+__INT32_TYPE__ int
+__INT64_TYPE__ long
+__UINT8_TYPE__ unsigned char
+__UINT16_TYPE__ unsigned short
+__UINT32_TYPE__ unsigned int
+__UINT64_TYPE__ unsigned long
+__INT_LEAST8_TYPE__ signed char
+__INT_LEAST16_TYPE__ short
+__INT_LEAST32_TYPE__ int
+__INT_LEAST64_TYPE__ long
+__UINT_LEAST8_TYPE__ unsigned char
+__UINT_LEAST16_TYPE__ unsigned short
+__UINT_LEAST32_TYPE__ unsigned int
+__UINT_LEAST64_TYPE__ unsigned long
+__INT_FAST8_TYPE__ signed char
+__INT_FAST16_TYPE__ long
+__INT_FAST32_TYPE__ long
+__INT_FAST64_TYPE__ long
+__UINT_FAST8_TYPE__ unsigned char
+__UINT_FAST16_TYPE__ unsigned long
+__UINT_FAST32_TYPE__ unsigned long
+__UINT_FAST64_TYPE__ unsigned long
+__ORDER_LITTLE_ENDIAN__ 1234
+__ORDER_BIG_ENDIAN__ 4321
+__ORDER_PDP_ENDIAN__ 3412
+__BYTE_ORDER__ __ORDER_LITTLE_ENDIAN__
+__FLOAT_WORD_ORDER__ __ORDER_LITTLE_ENDIAN__
+__BIGGEST_ALIGNMENT__ 16
+__FINITE_MATH_ONLY__ 0
+__FLT_EVAL_METHOD__ 0
+__FLT_RADIX__ 2
+__FLT_DIG__ 6
+__FLT_MANT_DIG__ 24
+__FLT_MAX__ 3.40282346638528859811704183484516925e+38F
+__FLT_MIN__ 1.17549435082228750796873653722224568e-38F
+__FLT_EPSILON__ 1.19209289550781250000000000000000000e-7F
+__DBL_DIG__ 15
+__DBL_MANT_DIG__ 53
+__DBL_MAX__ 1.79769313486231570814527423731704357e+308
+__DBL_MIN__ 2.22507385850720138309023271733240406e-308
+__DBL_EPSILON__ 2.22044604925031308084726333618164062e-16
+__GCC_ATOMIC_INT_LOCK_FREE 2
+__ATOMIC_RELAXED 0
+__ATOMIC_CONSUME 1
+__ATOMIC_ACQUIRE 2
+__ATOMIC_RELEASE 3
+__ATOMIC_ACQ_REL 4
+__ATOMIC_SEQ_CST 5
+__INT8_C(c) c
+__INT16_C(c) c
+__INT32_C(c) c
+__INT64_C(c) c ## L
+__UINT8_C(c) c
+__UINT16_C(c) c
+__UINT32_C(c) c ## U
+__UINT64_C(c) c ## UL
+__INTMAX_C(c) c ## L
+__UINTMAX_C(c) c ## UL
+";
+
+const C: &str = "
+__STDC_VERSION__ 201710L
+__GNUC_STDC_INLINE__ 1
+";
+
+const CUDA: &str = "
+__cplusplus 201703L
+__CUDACC__ 1
+__GNUG__ 12
+";
+
+/// The macros that are there before the first line.
+pub(crate) fn all(language: Language) -> Arc<FxHashMap<Arc<str>, MacroState>> {
+    static ALL: [OnceLock<Arc<FxHashMap<Arc<str>, MacroState>>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let cuda = language == Language::Cuda;
+    let made = ALL[usize::from(cuda)].get_or_init(|| {
+        let lines = BOTH.lines().chain(if cuda { CUDA } else { C }.lines());
+        let defined = lines.filter_map(|l| match line(&format!("#define {l}")) {
+            Line::Define(n, m) => Some((n, MacroState::Defined(m))),
+            _ => None,
+        });
+        Arc::new(defined.collect())
+    });
+    made.clone()
+}
+
+/// Whether a name that no text defines is surely not defined: it tells other compilers and systems apart, or a mode that
+/// is not assumed.
+pub(crate) fn is_absent(name: &str, language: Language) -> bool {
+    match name {
+        "__cplusplus" | "__CUDACC__" => language != Language::Cuda,
+        "__STDC_VERSION__" => language == Language::Cuda,
+        "_WIN32" | "_WIN64" | "WIN32" | "_MSC_VER" | "__APPLE__" | "__CYGWIN__" | "__MINGW32__"
+        | "__MINGW64__" | "__BORLANDC__" | "__WATCOMC__" | "__TINYC__" | "__SUNPRO_C" | "__xlC__"
+        | "__HP_cc" | "__sun" | "__sun__" | "__hpux" | "_AIX" | "__FreeBSD__" | "__NetBSD__"
+        | "__OpenBSD__" | "__ANDROID__" | "__EMSCRIPTEN__" | "__wasm__" | "__i386__" | "__i386"
+        | "_M_IX86" | "_M_X64" | "__arm__" | "__aarch64__" | "__powerpc__" | "__PPC__" | "__mips__"
+        | "__sparc__" | "__s390__" | "__riscv" | "__ia64__" | "__alpha__" | "__BIG_ENDIAN__"
+        // Kernels are read as nvcc reads them, and host files that we rewrote as they are built with CUDA.
+        | "__CUDACC_RTC__" | "WW_NO_CUDA" => true,
+        "__STRICT_ANSI__" | "__CHAR_UNSIGNED__" | "__NO_CTYPE" => true,
+        _ => is_choice(name),
+    }
+}
+
+/// Whether a name says how a compiler was called, so that another way is as likely: taken as not defined.
+pub(crate) fn is_choice(name: &str) -> bool {
+    const VECTORS: [&str; 8] =
+        ["__SSE", "__AVX", "__ARM_NEON", "__ARM_FEATURE_SVE", "__ALTIVEC__", "__VSX__", "__FMA", "__MMX"];
+    matches!(
+        name,
+        "_OPENMP"
+            | "_OPENACC"
+            | "__OPTIMIZE__"
+            | "__OPTIMIZE_SIZE__"
+            | "__FAST_MATH__"
+            | "__clang__"
+            | "__INTEL_COMPILER"
+            | "__ICC"
+            | "__PGI"
+            | "__NVCOMPILER"
+    ) || VECTORS.iter().any(|v| name.starts_with(v))
+}

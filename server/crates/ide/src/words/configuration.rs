@@ -1,0 +1,32 @@
+//! Under which configuration a document was read, where another is possible: what its conditions took for granted.
+
+use front::{Choice, Taken};
+
+/// Phrases that continue "read with …" or "where …", each once. The compiler and system are one phrase.
+pub(crate) fn configuration(choices: &[Choice]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut platform = false;
+    for c in choices {
+        match phrase(c) {
+            Some(phrase) => out.push(phrase),
+            None => platform = true,
+        }
+    }
+    if platform {
+        out.push("gcc on x86-64 Linux".to_owned());
+    }
+    out
+}
+
+fn phrase(choice: &Choice) -> Option<String> {
+    let name = &choice.name;
+    Some(match &choice.taken {
+        Taken::NotDefined => format!("`{name}` not defined"),
+        Taken::Given(value) if &**value == "1" => format!("`{name}` defined"),
+        Taken::Given(value) => format!("`{name}` = `{value}`"),
+        Taken::NotFound => format!("`{name}` not found"),
+        Taken::StandIn => format!("`{name}` not found and a text of Warpwright's own in its place"),
+        Taken::TooMuch => format!("`{name}` not read, because headers are nested too deeply or too long"),
+        Taken::Platform => return None,
+    })
+}

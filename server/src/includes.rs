@@ -1,0 +1,368 @@
+//! Headers on disk: where they are looked for, and one copy of each for the whole session.
+//!
+//! Folders are listed and files are read; no process is ever started. A text that is open in the editor stands for the
+//! file. What the compiler is told ([`flags`]) comes from the command line or the settings, and from
+//! `compile_commands.json` or `compile_flags.txt` above the document.
+
+mod flags;
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use flags::Flags;
+use text::Text;
+
+/// Longer files are not read as headers.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// All headers of a session. What is on disk is read once until [`Disk::forget`].
+#[derive(Debug, Default)]
+pub struct Disk {
+    state: Mutex<State>,
+    index: Arc<ide::HeaderIndex>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The same path has the same number all along.
+    ids: HashMap<PathBuf, u32>,
+    paths: Vec<Arc<Path>>,
+    /// What was found at a path, as a header of the project or of the system.
+    read: HashMap<(u32, bool), Option<Arc<ide::Header>>>,
+    /// Texts of the editor, which stand for files.
+    open: HashMap<PathBuf, Text>,
+    projects: HashMap<PathBuf, Arc<flags::Project>>,
+}
+
+/// What the user says of a document beside what stands around it.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// `-D`
+    pub defines: Vec<String>,
+    /// `-I`; absolute, or below the document's folder or one above it.
+    pub includes: Vec<PathBuf>,
+}
+
+impl Disk {
+    /// Everything on disk may have changed.
+    pub fn forget(&self) {
+        let mut state = self.lock();
+        state.read.clear();
+        state.projects.clear();
+    }
+
+    /// A text of the editor stands for a file from now on; `None`: the file does again. Whether what was read from there
+    /// was another text, so that documents that include it may mean something else now.
+    pub fn set_open(&self, path: &Path, text: Option<&Text>) -> bool {
+        let Some(path) = absolute(path) else { return false };
+        let mut state = self.lock();
+        match text {
+            Some(text) => drop(state.open.insert(path.clone(), text.clone())),
+            None => drop(state.open.remove(&path)),
+        }
+        let Some(&id) = state.ids.get(&path) else { return false };
+        let known =
+            [false, true].map(|system| (id, system)).into_iter().filter(|k| state.read.contains_key(k));
+        let known: Vec<(u32, bool)> = known.collect();
+        if known.is_empty() {
+            return false;
+        }
+        let now = match text {
+            Some(text) => Some(text.to_string()),
+            None => read(&path),
+        };
+        let mut is_news = false;
+        for key in known {
+            let before = state.read.get(&key).and_then(|h| h.as_ref()).map(|h| h.text());
+            if before.map(|t| &**t) != now.as_deref() {
+                state.read.remove(&key);
+                is_news = true;
+            }
+        }
+        is_news
+    }
+
+    /// How a document is read: with the options of its project, then those given. `path`: where it lies, if it is a file.
+    pub fn options(self: &Arc<Disk>, path: Option<&Path>, given: &Given) -> ide::Options {
+        let path = path.and_then(absolute);
+        let mut flags = path.as_deref().map(|p| self.project_flags(p)).unwrap_or_default();
+        let folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let mut folders: Vec<PathBuf> =
+            given.includes.iter().filter_map(|i| placed(i, folder.as_deref())).collect();
+        folders.append(&mut flags.folders);
+        let mut defines = flags.defines;
+        defines.extend(given.defines.iter().map(|d| crate::settings::parse_define(d)));
+        let search = Search {
+            disk: self.clone(),
+            folder,
+            quoted: flags.quoted,
+            project: folders.len(),
+            folders: folders
+                .into_iter()
+                .chain(flags.system)
+                .chain(system_folders().iter().cloned())
+                .collect(),
+        };
+        ide::Options {
+            defines,
+            undefines: flags.undefines,
+            includes: flags.includes,
+            headers: Some(ide::Headers::new(Arc::new(search), self.index.clone())),
+        }
+    }
+
+    fn project_flags(&self, document: &Path) -> Flags {
+        for folder in document.ancestors().skip(1) {
+            let known = self.lock().projects.get(folder).cloned();
+            let project = known.unwrap_or_else(|| {
+                let read = Arc::new(flags::Project::read(folder));
+                self.lock().projects.insert(folder.to_owned(), read.clone());
+                read
+            });
+            if let Some(flags) = project.flags_of(document) {
+                return flags;
+            }
+        }
+        Flags::default()
+    }
+
+    fn header(&self, path: &Path, name: &str, is_system: bool) -> Option<Arc<ide::Header>> {
+        let (id, open) = {
+            let mut state = self.lock();
+            let id = match state.ids.get(path) {
+                Some(&id) => id,
+                None => {
+                    let id = u32::try_from(state.paths.len()).ok().filter(|id| *id < u32::MAX)?;
+                    state.paths.push(path.into());
+                    state.ids.insert(path.to_owned(), id);
+                    id
+                }
+            };
+            if let Some(known) = state.read.get(&(id, is_system)) {
+                return known.clone();
+            }
+            (id, state.open.get(path).cloned())
+        };
+        // read without the lock: others go on
+        let text = match open {
+            Some(text) => Some(text.to_string()),
+            None => read(path),
+        };
+        let make = |text| Arc::new(ide::Header::new(ide::HeaderId(id), name, is_system, text));
+        let header = text.map(make);
+        self.lock().read.entry((id, is_system)).or_insert(header).clone()
+    }
+
+    fn path_of(&self, id: ide::HeaderId) -> Option<Arc<Path>> {
+        self.lock().paths.get(id.0 as usize).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // every change is one insertion: after a panic elsewhere all is still right
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(path: &Path) -> Option<String> {
+    let metadata = std::fs::metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    Some(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+}
+
+/// Where one document's headers are looked for.
+#[derive(Debug)]
+struct Search {
+    disk: Arc<Disk>,
+    /// The document's.
+    folder: Option<PathBuf>,
+    /// `-iquote`
+    quoted: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+    /// How many of them are the project's; the others are the system's.
+    project: usize,
+}
+
+impl ide::HeaderSource for Search {
+    fn find(&self, ask: &ide::Ask) -> Option<Arc<ide::Header>> {
+        let name = Path::new(&*ask.name);
+        if name.is_absolute() {
+            return self.disk.header(&plain(name), &ask.name, false);
+        }
+        let from = ask.from.and_then(|id| self.disk.path_of(id));
+        let mut first = 0;
+        if let (true, Some(from)) = (ask.next, &from) {
+            let found_in =
+                self.folders.iter().position(|f| from.starts_with(f) && **from == plain(&f.join(name)));
+            let found_in = found_in.or_else(|| self.folders.iter().position(|f| from.starts_with(f)));
+            first = found_in.map_or(0, |k| k + 1);
+        } else if ask.quoted {
+            let beside = match &from {
+                Some(from) => from.parent().map(Path::to_owned),
+                None => self.folder.clone(),
+            };
+            // beside a header of the system lie others of it
+            let is_system = from.as_ref().is_some_and(|f| self.is_system(f));
+            let folders = beside.iter().map(|f| (f, is_system)).chain(self.quoted.iter().map(|f| (f, false)));
+            for (folder, is_system) in folders {
+                let path = plain(&folder.join(name));
+                let shown = match is_system {
+                    true => self.below_system(&path).unwrap_or_else(|| ask.name.to_string()),
+                    false => ask.name.to_string(),
+                };
+                if let Some(header) = self.disk.header(&path, &shown, is_system) {
+                    return Some(header);
+                }
+            }
+        }
+        let places = self.folders.iter().enumerate().skip(first);
+        places
+            .filter_map(|(k, folder)| {
+                self.disk.header(&plain(&folder.join(name)), &ask.name, k >= self.project)
+            })
+            .next()
+    }
+}
+
+impl Search {
+    fn is_system(&self, path: &Path) -> bool {
+        self.folders.iter().position(|f| path.starts_with(f)).is_some_and(|k| k >= self.project)
+    }
+
+    /// The part of a path below the system's folder it lies in.
+    fn below_system(&self, path: &Path) -> Option<String> {
+        let below = self.folders.iter().skip(self.project).filter_map(|f| path.strip_prefix(f).ok());
+        below.min_by_key(|p| p.as_os_str().len()).map(|p| p.to_string_lossy().into_owned())
+    }
+}
+
+/// The folders that a compiler here looks in by itself, in its order.
+fn system_folders() -> &'static [PathBuf] {
+    static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    FOLDERS.get_or_init(|| {
+        let mut folders = Vec::new();
+        folders.extend(compiler_folder());
+        folders.push("/usr/local/include".into());
+        folders.extend(children(Path::new("/usr/include")).into_iter().filter(|f| is_native(f)));
+        folders.push("/usr/include".into());
+        folders.retain(|f| f.is_dir());
+        folders
+    })
+}
+
+/// `x86_64-linux-gnu` and the like, of this processor.
+fn is_native(folder: &Path) -> bool {
+    let name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    name.starts_with(std::env::consts::ARCH) && name.contains("-linux")
+}
+
+/// gcc's own headers, of its newest version; else clang's.
+fn compiler_folder() -> Option<PathBuf> {
+    let version = |folder: &Path| {
+        let name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut parts = name.split('.').map(|p| p.parse::<u32>().unwrap_or(0));
+        [(); 3].map(|()| parts.next().unwrap_or(0))
+    };
+    let gcc = ["/usr/lib/gcc", "/usr/lib64/gcc"].map(Path::new).into_iter().flat_map(children);
+    let gcc = gcc.filter(|f| is_native(f)).flat_map(|f| children(&f));
+    let clang = children(Path::new("/usr/lib"))
+        .into_iter()
+        .filter(|f| f.file_name().is_some_and(|n| n.to_string_lossy().starts_with("llvm-")));
+    let clang = clang.flat_map(|f| children(&f.join("lib/clang")));
+    let newest = |folders: Vec<PathBuf>| {
+        let with = folders.into_iter().filter(|f| f.join("include/stddef.h").is_file());
+        with.max_by_key(|f| version(f)).map(|f| f.join("include"))
+    };
+    newest(gcc.collect()).or_else(|| newest(clang.collect()))
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    found.sort();
+    found
+}
+
+/// A folder as it was given: absolute, or below the document's folder or the nearest above that has it.
+fn placed(folder: &Path, document: Option<&Path>) -> Option<PathBuf> {
+    if folder.is_absolute() {
+        return Some(plain(folder));
+    }
+    let mut above = document.into_iter().flat_map(Path::ancestors).map(|a| plain(&a.join(folder)));
+    above.find(|f| f.is_dir())
+}
+
+fn absolute(path: &Path) -> Option<PathBuf> {
+    std::path::absolute(path).ok().map(|p| plain(&p))
+}
+
+/// Without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(out.pop()),
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ide::HeaderSource;
+
+    fn ask(name: &str, quoted: bool, from: Option<ide::HeaderId>) -> ide::Ask {
+        ide::Ask { name: name.into(), quoted, next: false, from }
+    }
+
+    #[test]
+    fn beside_then_given_then_the_system() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let write = |name: &str, text: &str| -> anyhow::Result<()> {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+            Ok(std::fs::write(path, text)?)
+        };
+        write("src/a.h", "beside")?;
+        write("inc/a.h", "given")?;
+        write("inc/sub/b.h", "deep")?;
+        write("inc/sub/c.h", "neighbour")?;
+        let disk = Arc::new(Disk::default());
+        let source = folder.path().join("src/x.c");
+        let given = Given { includes: vec!["inc".into()], ..Given::default() };
+        let options = disk.options(Some(&source), &given);
+        assert!(options.headers.is_some());
+        let search = Search {
+            disk: disk.clone(),
+            folder: source.parent().map(Path::to_owned),
+            quoted: Vec::new(),
+            folders: placed(Path::new("inc"), source.parent()).into_iter().collect(),
+            project: 1,
+        };
+        let text = |a: &ide::Ask| search.find(a).map(|h| h.text().to_string());
+        assert_eq!(text(&ask("a.h", true, None)).as_deref(), Some("beside"));
+        assert_eq!(text(&ask("a.h", false, None)).as_deref(), Some("given"));
+        let b = search.find(&ask("sub/b.h", true, None)).map(|h| h.id());
+        assert_eq!(text(&ask("c.h", true, b)).as_deref(), Some("neighbour"));
+        assert_eq!(text(&ask("c.h", false, b)), None);
+        // the same file, however it is spelled, is the same header
+        let again = search.find(&ask("../inc/sub/./b.h", true, None)).map(|h| h.id());
+        assert_eq!(b, again);
+        // read once, until told otherwise; an open text stands for the file
+        write("src/a.h", "newer")?;
+        assert_eq!(text(&ask("a.h", true, None)).as_deref(), Some("beside"));
+        disk.forget();
+        assert_eq!(text(&ask("a.h", true, None)).as_deref(), Some("newer"));
+        assert!(disk.set_open(&folder.path().join("src/a.h"), Some(&Text::new("open")?)));
+        assert_eq!(text(&ask("a.h", true, None)).as_deref(), Some("open"));
+        assert!(disk.set_open(&folder.path().join("src/a.h"), None));
+        assert_eq!(text(&ask("a.h", true, None)).as_deref(), Some("newer"));
+        Ok(())
+    }
+}
