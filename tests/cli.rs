@@ -394,7 +394,7 @@ fn structs_of_headers_are_understood() {
 fn what_macros_and_included_files_bring_is_not_edited() {
     let folder = Folder::new();
     folder.below("loop.inc", "for (int i = 0; i < n; i++) a[i] = 0;\n");
-    let text = "#define ALL(a, n) for (int i = 0; i < n; i++) a[i] = 0\n#define BODY(a) { a[i] = 1;\n\
+    let text = "#define ALL(a, n) { for (int i = 0; i < n; i++) a[i] = 0; }\n#define BODY(a) { a[i] = 1;\n\
                 void f(int *a, int n) {\n    ALL(a, n);\n}\nvoid g(int *a, int n) {\n#include \"loop.inc\"\n}\n\
                 void h(int *a, int n) {\n    for (int i = 0; i < n; i++) BODY(a) }\n}\n";
     folder.file("m.c", text);

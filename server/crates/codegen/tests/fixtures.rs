@@ -17,13 +17,17 @@ fn compile(name: &str, args: &[&str], dir: &Path) -> Result<(), String> {
     Err(String::from_utf8_lossy(&out.stderr).into_owned())
 }
 
+fn options() -> Options {
+    Options { headers: Some(testkit::headers::of_fixtures()), ..Options::default() }
+}
+
 fn functions(text: &str) -> Vec<String> {
-    let unit = front::lower(&Parsed::parse(Language::C, text), &Options::default(), &mut Memo::default());
+    let unit = front::lower(&Parsed::parse(Language::C, text), &options(), &mut Memo::default());
     unit.items.iter().filter(|i| i.kind == ItemKind::Function).map(|i| i.name.to_string()).collect()
 }
 
 fn outermost(text: &str, function: &str) -> usize {
-    let unit = front::lower(&Parsed::parse(Language::C, text), &Options::default(), &mut Memo::default());
+    let unit = front::lower(&Parsed::parse(Language::C, text), &options(), &mut Memo::default());
     let item = unit.items.iter().find(|i| &*i.name == function).expect("the function");
     let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
     let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &base::Budget::new(u64::MAX));

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use base::Span;
 use term::RejectKind;
 
+use crate::arms::Arm;
 use crate::lex::{Kind, Token};
 use crate::pp::{Line, MacroState, Macros, Piece};
-use crate::unit::{Arm, Walk, Way};
+use crate::unit::{Walk, Way};
 
 /// An item found, before lowering.
 #[derive(Default, Debug)]
@@ -60,6 +61,12 @@ impl Walk<'_, '_> {
         let mut words = 0;
         let mut piece = k;
         let mut j = k;
+        if let Some(end) = self.whole_use(k, end) {
+            f.end = self.tokens.get(end - 1).map_or(f.start, |t| t.end as usize);
+            f.pieces.push(Piece::Tokens(k..end));
+            f.next = end;
+            return f;
+        }
         let reject_end = |f: &mut Found, piece: usize, j: usize| {
             if piece < j {
                 f.pieces.push(Piece::Tokens(piece..j));
@@ -160,6 +167,37 @@ impl Walk<'_, '_> {
         }
         f.next = j;
         f
+    }
+
+    /// Index after a macro's use that is an item by itself: its definition ends a declaration or a function, and
+    /// something else begins after it, on a line of its own.
+    fn whole_use(&self, k: usize, end: usize) -> Option<usize> {
+        let Some(MacroState::Defined(m)) = self.s.macros.get(self.token(k)) else { return None };
+        if !m.ends_item() || self.tokens.get(k)?.kind != Kind::Ident {
+            return None;
+        }
+        let mut j = k + 1;
+        if m.is_function_like() {
+            let mut open = 0usize;
+            loop {
+                match (self.tokens.get(j).filter(|_| j < end)?.kind, self.token(j)) {
+                    (Kind::Directive, _) => return None,
+                    (_, "(") => open += 1,
+                    (_, ")") => open = open.checked_sub(1)?,
+                    _ if open == 0 => return None,
+                    _ => {}
+                }
+                j += 1;
+                if open == 0 {
+                    break;
+                }
+            }
+        }
+        let ends = match self.tokens.get(j).filter(|_| j < end) {
+            None => true,
+            Some(t) => t.kind == Kind::Directive || (t.kind == Kind::Ident && t.column_zero),
+        };
+        ends.then_some(j)
     }
 
     /// Whether what follows are declarations of parameters and then a body.

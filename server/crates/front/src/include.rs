@@ -261,8 +261,9 @@ impl Walk<'_, '_> {
                 *from = library;
             }
         }
+        let made_function = l.kind == crate::ItemKind::Function;
         let body = Arc::new(l.body);
-        if is_function {
+        if is_function || made_function {
             let functions = l.exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
             // An inline definition in the library's own header is still the library's function.
             let own = functions.filter(|e| !(library && self.is_known(&e.name)));

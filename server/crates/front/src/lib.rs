@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod api;
+mod arms;
 mod c;
 mod cut;
 mod headers;

@@ -48,6 +48,13 @@ pub(crate) struct Macro {
 }
 
 impl Macro {
+    pub(crate) fn is_function_like(&self) -> bool {
+        self.params.is_some()
+    }
+    /// Whether what replaces it ends as a declaration or a function does.
+    pub(crate) fn ends_item(&self) -> bool {
+        self.body.last().is_some_and(|t| matches!(&*t.text, ";" | "}"))
+    }
     /// Whether it is replaced by nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.params.is_none() && self.body.is_empty()

@@ -15,6 +15,7 @@ use base::Span;
 use rustc_hash::FxHashMap;
 use term::{Body, Reject, RejectKind};
 
+use crate::arms::{arms, Arm};
 use crate::c::env::{Env, Export, Exported};
 use crate::c::{self, Lowered, Source};
 use crate::cut::Found;
@@ -23,9 +24,7 @@ use crate::include::Including;
 use crate::lex::{Kind, Token};
 use crate::marks::{self, Mark};
 use crate::pp::{self, Line, MacroState, Macros};
-use crate::{DirectiveKind, Item, Language, Options, Parsed, Unit};
-
-pub(crate) use crate::include::Snapshot;
+use crate::{DirectiveKind, Item, ItemKind, Language, Options, Parsed, Unit};
 
 /// Most threads that lower functions, and fewest functions worth a thread.
 const MAX_THREADS: usize = 8;
@@ -152,58 +151,6 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
     walk.range(0..lexed.tokens.len());
     memo.entries = walk.finish();
     unit
-}
-
-/// A conditional directive's place among its siblings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arm {
-    /// The next `#elif`, `#else` or `#endif` of the same conditional.
-    pub next: usize,
-    /// The `#endif`.
-    pub end: usize,
-}
-
-/// Pairs up conditionals; an unclosed one ends with the file.
-pub(crate) fn arms(text: &str, tokens: &[Token]) -> FxHashMap<usize, Arm> {
-    let mut out: FxHashMap<usize, Arm> = FxHashMap::default();
-    let mut open: Vec<Vec<usize>> = Vec::new();
-    let mut close = |group: Vec<usize>, end: usize| {
-        for (k, &at) in group.iter().enumerate() {
-            let next = group.get(k + 1).copied().unwrap_or(end);
-            out.insert(at, Arm { next, end });
-        }
-    };
-    for (k, t) in tokens.iter().enumerate() {
-        if t.kind != Kind::Directive {
-            continue;
-        }
-        match word(text, t) {
-            "if" | "ifdef" | "ifndef" => open.push(vec![k]),
-            "elif" | "else" | "elifdef" | "elifndef" => {
-                if let Some(g) = open.last_mut() {
-                    g.push(k);
-                }
-            }
-            "endif" => {
-                if let Some(g) = open.pop() {
-                    close(g, k);
-                }
-            }
-            _ => {}
-        }
-    }
-    while let Some(g) = open.pop() {
-        close(g, tokens.len());
-    }
-    out
-}
-
-/// A directive's first word.
-fn word<'a>(text: &'a str, t: &Token) -> &'a str {
-    let line = text.get(t.span().range()).unwrap_or("");
-    let rest = line.get(1..).unwrap_or("").trim_start_matches([' ', '\t']);
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-    rest.get(..end).unwrap_or("")
 }
 
 /// What all files of a document have in common while they are read.
@@ -460,9 +407,12 @@ impl Walk<'_, '_> {
         };
         let seen = hash(("item", seen));
         self.link(seen);
+        // A macro may make all of a function.
+        let mut is_function = head.is_some();
         let left = match self.s.old.remove(&key).filter(|e| *e.text == *text) {
             Some(mut e) => {
                 e.item.span = span;
+                is_function |= e.item.kind == ItemKind::Function;
                 let left = e.left.clone();
                 self.s.slots.push(Slot::Done(e.item.clone()));
                 self.s.fresh.insert(key, e);
@@ -471,6 +421,7 @@ impl Walk<'_, '_> {
             None => {
                 let macros = f.macros.as_ref().unwrap_or(&self.s.macros).clone();
                 let l = self.lower(&f, &macros, number, head.is_some());
+                is_function |= l.kind == ItemKind::Function;
                 let left = Left { exports: l.exports.as_slice().into(), body: Arc::new(l.body) };
                 if head.is_some() {
                     self.s.slots.push(Slot::Todo(Box::new(Job {
@@ -499,7 +450,7 @@ impl Walk<'_, '_> {
                 left
             }
         };
-        if head.is_some() {
+        if is_function {
             let functions = left.exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
             self.s.env.define(functions.map(|e| e.name.clone()).collect::<Vec<_>>());
         }

@@ -26,7 +26,11 @@ fn what_headers_declare_is_visible() {
             "#pragma once\n#include \"b.h\"\ntypedef double real;\nstruct p { int n; real *x; };\n\
              enum color { RED = 7, GREEN };\nextern real grid[N];\nstatic const int limit = 3;\nreal scale(int);\n",
         ), ("b.h", "#ifndef B\n#define B\n#define N 10\n#define M(i) ((i) * N)\n#endif\n")],
-        expect![[]],
+        expect![[r#"
+            f [Declaration(q,`struct p*`),Declaration(i,int)]
+              Assignment(ArrayElement(grid,i),ArrayElement(Arrow(q,x),i)+MethodCall(scale,10)+RED+i*10)
+              Return(limit)
+        "#]],
     );
 }
 
@@ -43,12 +47,20 @@ fn headers_are_searched_from_where_they_are_included() {
     check(
         "#include \"deep/a.h\"\nint f(void) { return NEAR + FAR + NEXT; }\n#include \"b.h\"\nint g(void) { return BESIDE; }",
         &files,
-        expect![[]],
+        expect![[r#"
+            f NIL
+              Return(1+2+3)
+            g NIL
+              Return(4)
+        "#]],
     );
     check(
         "#define HEAD <b.h>\n#include HEAD\n#define Q(x) #x\n#include Q(deep/b.h)\nint f(void) { return FAR + NEAR; }",
         &files,
-        expect![[]],
+        expect![[r#"
+            f NIL
+              Return(2+1)
+        "#]],
     );
 }
 
@@ -185,13 +197,22 @@ fn a_file_included_inside_an_item_is_part_of_it() {
             ("step.inc", "#define D 2\na[i] = D;\n#undef D\n"),
             ("names.def", "X(ONE)\nX(TWO)\n#if 1\nX(THREE)\n#endif\n#undef X\n"),
         ],
-        expect![[]],
+        expect![[r#"
+            Program(DeclarationAssignment(t,`int[3]`,InitList(1,2,3)))
+            f [Declaration(a,`int*`),Declaration(n,int)]
+              For(DeclarationAssignment(i,int,0),i<n,Increment(i),[Assignment(ArrayElement(a,i),2)])
+            Program(Declaration(h,`int[2]`))
+        "#]],
     );
     // Not found: a gap, and never silence.
     check(
         "void f(int *a, int n) {\n for (int i = 0; i < n; i++) {\n a[i] = 0;\n#include \"more.inc\"\n }\n}",
         &[],
-        expect![[]],
+        expect![[r#"
+            f [Declaration(a,`int*`),Declaration(n,int)]
+              For(DeclarationAssignment(i,int,0),i<n,Increment(i),[Assignment(ArrayElement(a,i),0),Reject(Macro,"a file that was not found is included here")])
+            ! Macro at `#include "more.inc"`: a file that was not found is included here
+        "#]],
     );
     let text = "void f(int *a, int n) {\n#include \"loop.inc\"\n}";
     let unit = unit_with(text, &[("loop.inc", "for (int i = 0; i < n; i++) a[i] = 0;")], &[]);
@@ -215,7 +236,20 @@ fn kernels_in_the_style_of_polybench() {
         # ifndef DATA_TYPE\n#  define DATA_TYPE double\n#  define SCALAR_VAL(x) x\n#  define SQRT_FUN(x) sqrt(x)\n# endif\n#endif\n";
     let unit = unit_with(kernel, &[("mm.h", sizes)], &[("MINI_DATASET", "1")]);
     let b = body(&unit, "kernel_mm");
-    expect![[]].assert_eq(&show(kernel, &unit));
+    expect![[r#"
+        kernel_mm [Declaration(ni,int),Declaration(nj,int),Declaration(alpha,double),Declaration(C,`double[18]*`),Declaration(x,`double*`)]
+          Declaration(i,int)
+          Declaration(j,int)
+          For(Assignment(i,0),i<16,Increment(i),[For(Assignment(j,0),j<18,Increment(j),[Assignment(ArrayElement(ArrayElement(C,i),j),2.0*MethodCall(sqrt,ArrayElement(x,j)))])])
+        main NIL
+          DeclarationAssignment(ni,int,16)
+          DeclarationAssignment(nj,int,18)
+          DeclarationAssignment(C,`double[18][16]*`,Cast(`double[18][16]*`,MethodCall(polybench_alloc_data,(16+0)*(18+0),8)))
+          DeclarationAssignment(x,`double[18]*`,Cast(`double[18]*`,MethodCall(polybench_alloc_data,18+0,8)))
+          MethodCall(kernel_mm,ni,nj,1.0,Deref(C),Deref(x))
+          MethodCall(free,Cast(`void*`,C))
+          Return(0)
+    "#]].assert_eq(&show(kernel, &unit));
     assert_eq!(b.rejects().count(), 0);
     let told = configuration(&unit);
     assert!(told.contains(&"polybench.h: StandIn".to_owned()), "{told:?}");
@@ -233,7 +267,17 @@ fn macros_paste_quote_and_take_lists() {
          #define E(x) x\n#define S(x) #x\n#define XS(x) S(x)\n#define N 4\n#define SELF SELF + 1\n#define P(x, y) x ## y ## 3\n\
          void f(int a4, char *s) { XCAT(a, N) = CAT(, ab) + CAT(ab, ) + P(, 1); LOG(\"x\"); LOG(\"x\", 1, E(2)); V(g, E(E(3)), N); s = XS(N + N); ab = SELF; ab = E(E)(5); }",
         &[],
-        expect![[]],
+        expect![[r#"
+            Program(Declaration(ab,int),Declaration(SELF,int))
+            f [Declaration(a4,int),Declaration(s,`char*`)]
+              Assignment(a4,ab+ab+13)
+              MethodCall(g,"x")
+              MethodCall(g,"x",1,2)
+              MethodCall(g,3,4)
+              Assignment(s,"4 + 4")
+              Assignment(ab,SELF+1)
+              Assignment(ab,5)
+        "#]],
     );
 }
 

@@ -52,7 +52,8 @@ fn judge(file: &Path) -> (usize, Vec<String>) {
     let (mut same, mut wrong) = (0, Vec::new());
     let name = file.file_name().and_then(|n| n.to_str()).expect("a name").to_owned();
     let code = std::fs::read_to_string(file).expect("a fixture");
-    let doc = Doc::open(Language::C, &name, Text::new(&code).expect("small"), Options::default());
+    let options = Options { headers: Some(testkit::headers::of_fixtures()), ..Options::default() };
+    let doc = Doc::open(Language::C, &name, Text::new(&code).expect("small"), options);
     let (memo, cancel) = (Memo::new(), CancelToken::new());
     let findings = check(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("nobody cancels");
     for l in &findings.loops {

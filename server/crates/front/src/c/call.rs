@@ -4,7 +4,7 @@ use base::Span;
 use term::{IntKind, Op, RejectKind, Storage, TermId, TypeId, TypeKind};
 use tree_sitter::Node;
 
-use crate::c::{names, render, Entity, Lower};
+use crate::c::{known, names, render, Entity, Lower};
 
 impl Lower<'_> {
     pub(super) fn arguments(&mut self, node: Node<'_>) -> Vec<TermId> {
@@ -88,7 +88,10 @@ impl Lower<'_> {
                 let long = self.b.types.int(IntKind::Long);
                 return self.term(Op::Cast, [args[0]], long, node);
             }
-            if let Some(s) = self.library_function(name, Some(&types)) {
+            // gcc's own name of a library function means that function.
+            let plain = name.strip_prefix("__builtin_").filter(|n| known::is_library_name(n, self.language));
+            let plain = plain.filter(|n| !self.env.defines_function(n));
+            if let Some(s) = self.library_function(plain.unwrap_or(name), Some(&types)) {
                 let ty = self.b.symbols[s].ty;
                 let callee = self.term(Op::Sym(s), [], ty, function);
                 return self.finish_call(node, callee, args);

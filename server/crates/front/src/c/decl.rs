@@ -486,11 +486,20 @@ impl Lower<'_> {
                     ty,
                     defined: !spec.is_extern || init.is_some(),
                     internal: spec.is_static,
+                    value: init.and_then(|t| self.fixed_value(ty, t)),
                 },
             });
         }
         let args: Vec<TermId> = init.into_iter().collect();
         out.push(self.statement(Op::Declare(symbol), args, place));
+    }
+
+    /// The value that a constant object is initialised with: it holds that for good, since changing an object defined
+    /// as `const` is undefined (C11 6.7.3p6). Not that of a `volatile` one.
+    fn fixed_value(&self, ty: TypeId, init: TermId) -> Option<i128> {
+        let (quals, kind) = (self.b.types.quals(ty), self.b.types.as_int(ty)?);
+        (quals.is_const && !quals.is_volatile && !quals.is_atomic).then_some(())?;
+        Some(kind.wrap(self.value(init)?))
     }
 
     fn initialised_length(&self, init: TermId) -> Option<u64> {

@@ -18,10 +18,12 @@ pub(crate) struct Export {
 #[derive(Clone, Debug)]
 pub(crate) enum Exported {
     Typedef(TypeId),
+    /// `value`: what it holds for good, an integer that nothing may change (C11 6.7.3p6).
     Variable {
         ty: TypeId,
         defined: bool,
         internal: bool,
+        value: Option<i128>,
     },
     /// `library`: declared by a header of the C library.
     Function {
@@ -177,10 +179,13 @@ fn merged(e: &Export, body: &Body, old: &EnvName, conditional: Option<&Arc<str>>
             return None;
         }
     }
-    if let (Exported::Variable { defined, ty, .. }, Exported::Variable { defined: before, ty: t, .. }) =
-        (&mut what, &old.what)
+    if let (
+        Exported::Variable { defined, ty, value, .. },
+        Exported::Variable { defined: before, ty: t, value: v, .. },
+    ) = (&mut what, &old.what)
     {
         *defined |= *before;
+        *value = value.or(*v);
         // `extern int a[];` after `int a[10];` does not take the length away.
         let open = |b: &Body, t: TypeId| {
             matches!(b.types.kind(t), term::TypeKind::Array { len: term::Len::Unknown, .. })

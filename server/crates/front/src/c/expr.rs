@@ -306,7 +306,11 @@ impl Lower<'_> {
 
     pub(super) fn pointer_expression(&mut self, node: Node<'_>) -> TermId {
         let address = self.field(node, "operator").is_some_and(|o| self.text(o) == "&");
+        // Under `&` a constant object is meant, not its value.
+        let outer = self.wants_place;
+        self.wants_place |= address;
         let a = self.part(node, "argument");
+        self.wants_place = outer;
         let t = self.ty(a);
         if address && matches!(self.b.get(a).op, Op::AddrOf) {
             return self.reject(

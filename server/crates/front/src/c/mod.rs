@@ -107,6 +107,8 @@ struct Lower<'a> {
     records: FxHashMap<Arc<str>, RecordId>,
     anonymous: u32,
     depth: u32,
+    /// Whether what is being lowered is the operand of `&`.
+    wants_place: bool,
     exports: Vec<Export>,
 }
 
@@ -163,6 +165,7 @@ pub(crate) fn lower_item(
         records: FxHashMap::default(),
         anonymous: 0,
         depth: 0,
+        wants_place: false,
         exports: Vec::new(),
     };
     let whole = Span::new(0, source.span.len());
@@ -309,11 +312,11 @@ impl<'a> Lower<'a> {
                 "function_definition" => {
                     items.push(self.reject(
                         RejectKind::Unsupported,
-                        "this function stands where none may",
+                        "a macro that makes several functions is not followed",
                         child,
                         vec![],
                     ));
-                    self.poison(child);
+                    self.made_function(child);
                 }
                 "expression_statement" if child.named_child_count() == 0 => {}
                 kind => {
@@ -407,6 +410,23 @@ impl<'a> Lower<'a> {
         let void = self.b.types.void();
         let root = self.b.term(Op::Function(symbol), vec![params.list, list], void, whole);
         (ItemKind::Function, name, root, spec.is_static)
+    }
+
+    /// A function whose body is left aside: its name and type are known all the same.
+    fn made_function(&mut self, node: Node<'_>) {
+        let Some(declarator) = part_of(node, "declarator").filter(|d| !d.has_error()) else {
+            return self.poison(node);
+        };
+        let spec = self.specifiers(node);
+        let d = self.declarator(declarator, spec.ty, decl::Place::Plain);
+        let is_function = matches!(self.b.types.kind(d.ty), TypeKind::Function { .. });
+        match d.name.filter(|_| !d.odd && is_function) {
+            Some(name) => {
+                let name = self.text(name).into();
+                self.exports.push(Export { name, what: Exported::Function { ty: d.ty, library: false } });
+            }
+            None => self.poison(node),
+        }
     }
 
     /// Names that occur in something not understood mean nothing that could be relied on.

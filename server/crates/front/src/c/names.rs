@@ -82,7 +82,11 @@ impl Lower<'_> {
             Exported::Enumerator(v, k) => Entity::Enumerator(v, self.b.types.int(k)),
             Exported::Unknown(kind, reason) => Entity::Unknown(kind, reason),
             Exported::Tag(_) => return None,
-            Exported::Variable { ty, defined, internal } => {
+            Exported::Variable { value: Some(v), ty, .. } if !self.wants_place => {
+                let ty = self.import(&body, ty);
+                Entity::Enumerator(v, self.rvalue(ty))
+            }
+            Exported::Variable { ty, defined, internal, .. } => {
                 let ty = self.import(&body, ty);
                 let storage = Storage::Global { defined_here: defined, internal };
                 Entity::Symbol(self.outside_symbol(name, ty, storage))
