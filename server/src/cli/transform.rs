@@ -42,7 +42,7 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(&std::sync::Arc::default(), &args.file), &memo)?;
+    let report = analyze::analyze(input, &args.source.options(&std::sync::Arc::default(), file), &memo)?;
     let which = ide::Which::Line(args.loop_line);
     let (doc, findings, cancel) = (&report.doc, &report.findings, CancelToken::new());
     let Some(name) = name else {

@@ -19,9 +19,8 @@ use crate::plans::NOT_FROM_C;
 use crate::Related;
 
 pub(crate) use conditions::condition;
-pub(crate) use dependences::{access_words, dependence, kind_name, main as main_dependence, remedy, witness};
 pub(crate) use configuration::configuration;
-pub(crate) use dependences::{dependence, kind_name, main as main_dependence, remedy, witness};
+pub(crate) use dependences::{access_words, dependence, kind_name, main as main_dependence, remedy, witness};
 pub(crate) use obstacles::{obstacle, obstacle_label};
 pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;
