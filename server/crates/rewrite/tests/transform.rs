@@ -1,4 +1,5 @@
-//! Every transformation: its text in and out, and the nearest cases that must be refused.
+//! Every transformation: its text in and out, and the nearest cases that must be refused. Long because texts are listed in
+//! full, before and after.
 
 mod common;
 
