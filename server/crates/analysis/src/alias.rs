@@ -155,8 +155,12 @@ fn derived_elsewhere(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
             while *body.op(v) == Op::Cast {
                 v = body.args(v)[0];
             }
-            is_allocation(body, v)
-                || base_symbol(body, v).is_some_and(|b| {
+            // What is loaded from memory may have been stored there from anywhere.
+            let loaded = matches!(body.op(v), Op::Index | Op::Member { .. } | Op::Deref)
+                && matches!(body.types.kind(body.ty(v)), TypeKind::Pointer { .. });
+            !loaded
+                && (is_allocation(body, v)
+                    || base_symbol(body, v).is_some_and(|b| {
                     b != s
                         && match body.symbols[b].storage {
                             Storage::Param(_) => {
@@ -165,6 +169,6 @@ fn derived_elsewhere(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
                             }
                             _ => matches!(body.types.kind(body.symbols[b].ty), TypeKind::Array { .. }),
                         }
-                })
+                }))
         })
 }

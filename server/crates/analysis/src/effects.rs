@@ -2,7 +2,7 @@
 //!
 //! Only variables are counted here; memory behind pointers is the business of `nest`.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,6 +12,7 @@ use term::{Body, Op, Storage, SymbolId, TermId};
 pub(crate) struct Effects<'a> {
     body: &'a Body,
     memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
+    parents: OnceCell<Vec<Option<TermId>>>,
     /// How many terms write each variable in the whole body (its declaration's initialiser counts as one).
     pub writes: FxHashMap<SymbolId, Vec<TermId>>,
 }
@@ -24,7 +25,12 @@ impl<'a> Effects<'a> {
                 writes.entry(s).or_default().push(t);
             }
         }
-        Effects { body, memo: RefCell::default(), writes }
+        Effects { body, memo: RefCell::default(), parents: OnceCell::new(), writes }
+    }
+
+    /// The term around another.
+    pub(crate) fn parent(&self, t: TermId) -> Option<TermId> {
+        self.parents.get_or_init(|| self.body.parents()).get(t.0 as usize).copied().flatten()
     }
 
     /// Variables that a term under `root` writes directly (declared ones included).

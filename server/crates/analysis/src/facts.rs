@@ -430,6 +430,8 @@ pub struct Offload {
     pub max_trips: Vec<Expr>,
     /// Memory the loop touches through arrays and pointers, by object, without privates.
     pub buffers: Vec<Buffer>,
+    /// Pointer variables that hold one address throughout, with the buffer's variable they point into.
+    pub views: Vec<(SymbolId, SymbolId)>,
     /// Scalars that are only read: passed by value.
     pub inputs: Vec<SymbolId>,
     pub privates: Vec<Private>,

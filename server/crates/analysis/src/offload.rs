@@ -168,6 +168,7 @@ pub(crate) fn offload(
         band,
         max_trips,
         buffers,
+        views: model.views(),
         inputs,
         privates,
         reductions: claim.reductions.clone(),

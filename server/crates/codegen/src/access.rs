@@ -6,11 +6,15 @@ use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 pub(crate) type Subscript = Option<TermId>;
 
 /// The variable and the subscripts, outermost dimension first, of `a[i][j]`, `*p`, `*(p + i)`; a bare variable has
-/// none. `None` for anything else.
+/// none. A pointer loaded from memory counts as a variable: its path. `None` for anything else.
 pub(crate) fn chain(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
     let mut subscripts = Vec::new();
     let mut at = term;
     loop {
+        if let Some(path) = loaded(body, at) {
+            subscripts.reverse();
+            return Some((path, subscripts));
+        }
         let args = body.args(at);
         match body.op(at) {
             Op::Sym(s) => {
@@ -46,6 +50,13 @@ pub(crate) fn chain(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscrip
             _ => return None,
         }
     }
+}
+
+/// The path that a pointer loaded from memory is.
+pub(crate) fn loaded(body: &Body, t: TermId) -> Option<SymbolId> {
+    let load = matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref)
+        && matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. });
+    body.path_of(t).filter(|_| load).map(|p| p.own)
 }
 
 fn is_address(body: &Body, t: TermId) -> bool {
@@ -105,15 +116,31 @@ pub(crate) fn address(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscr
             _ => None,
         },
         (Op::Binary(BinOp::Add), &[_, _]) => arrow_chain(body, t),
-        (Op::Sym(_) | Op::Index, _) => arrow_chain(body, t),
+        (Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref, _) => arrow_chain(body, t),
         _ => None,
     }
 }
 
 /// For every local pointer that keeps one address inside one of `roots`: the variable it points into, itself perhaps
-/// such a pointer.
-pub(crate) fn views(body: &Body, roots: &[SymbolId]) -> std::collections::BTreeMap<SymbolId, SymbolId> {
-    let mut out = std::collections::BTreeMap::new();
+/// such a pointer. `known`: pointers of which the facts say it.
+pub(crate) fn views(
+    body: &Body,
+    roots: &[SymbolId],
+    known: &[(SymbolId, SymbolId)],
+) -> std::collections::BTreeMap<SymbolId, SymbolId> {
+    let pointee = |s: SymbolId| body.types.element(body.symbols[s].ty).map(|e| body.types.kind(e));
+    let element = |s: SymbolId| {
+        let mut ty = body.types.element(body.symbols[s].ty)?;
+        while let TypeKind::Array { of, .. } = body.types.kind(ty) {
+            ty = *of;
+        }
+        Some(body.types.kind(ty))
+    };
+    let fits = |s: SymbolId, base: SymbolId| {
+        !roots.contains(&s) && pointee(s).is_some() && pointee(s) == element(base)
+    };
+    let mut out: std::collections::BTreeMap<SymbolId, SymbolId> =
+        known.iter().copied().filter(|&(s, base)| roots.contains(&base) && fits(s, base)).collect();
     let mut defined = Vec::new();
     for t in body.walk(body.root) {
         if let (Op::Declare(s), &[init]) = (body.op(t), body.args(t)) {
@@ -124,6 +151,7 @@ pub(crate) fn views(body: &Body, roots: &[SymbolId]) -> std::collections::BTreeM
             }
         }
     }
+    defined.retain(|(s, _)| !out.contains_key(s));
     if defined.is_empty() {
         return out;
     }
@@ -132,24 +160,11 @@ pub(crate) fn views(body: &Body, roots: &[SymbolId]) -> std::collections::BTreeM
         .filter(|&t| body.op(t).is_write())
         .filter_map(|t| body.as_symbol(*body.args(t).first()?))
         .collect();
-    let pointee = |s: SymbolId| body.types.element(body.symbols[s].ty).map(|e| body.types.kind(e));
-    let element = |s: SymbolId| {
-        let mut ty = body.types.element(body.symbols[s].ty)?;
-        while let TypeKind::Array { of, .. } = body.types.kind(ty) {
-            ty = *of;
-        }
-        Some(body.types.kind(ty))
-    };
     // In textual order: a pointer into another comes after it.
     for (s, init) in defined {
         let Some((base, _)) = address(body, init) else { continue };
         let known = roots.contains(&base) || out.contains_key(&base);
-        if known
-            && !roots.contains(&s)
-            && !assigned.contains(&s)
-            && pointee(s).is_some()
-            && pointee(s) == element(base)
-        {
+        if known && !assigned.contains(&s) && fits(s, base) {
             out.insert(s, base);
         }
     }

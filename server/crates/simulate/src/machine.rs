@@ -110,6 +110,16 @@ impl Heap {
         }
         Ok(())
     }
+    /// Stores a pointer at a byte offset.
+    pub fn write_pointer(
+        &mut self,
+        o: ObjectId,
+        offset: u64,
+        target: ObjectId,
+        target_offset: i64,
+    ) -> Result<(), Fault> {
+        self.write(o, offset, &[address(target, target_offset)])
+    }
     /// All elements; those with an unwritten byte are `None`.
     pub fn read<T: Element>(&self, o: ObjectId) -> Vec<Option<T>> {
         let Some(x) = self.mem.get(o) else {

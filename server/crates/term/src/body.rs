@@ -105,6 +105,7 @@ pub struct Body {
     spans: Vec<Span>,
     origins: Vec<Origin>,
     rejects: IdVec<RejectId, Reject>,
+    pub(crate) paths: crate::paths::Paths,
     /// Structural hash of all that matters for meaning: terms, types, symbols, rejects; no spans. Equal hashes may
     /// share facts.
     pub hash: u64,
@@ -233,7 +234,14 @@ impl Body {
             name: self.name.clone(),
             semantics: self.semantics,
             types: self.types.clone(),
-            symbols: self.symbols.clone(),
+            symbols: {
+                // Paths are named again when the new body is finished.
+                let mut variables = IdVec::new();
+                for s in self.symbols.iter().take(self.paths.variables) {
+                    variables.push(s.clone());
+                }
+                variables
+            },
             library: self.library.clone(),
             terms: self.terms.clone(),
             spans: self.spans.clone(),
@@ -360,8 +368,10 @@ impl BodyBuilder {
             spans: self.spans,
             origins: self.origins,
             rejects: self.rejects,
+            paths: Default::default(),
             hash: 0,
         };
+        body.name_paths();
         body.hash = crate::hash::hash_body(&body);
         body
     }

@@ -12,6 +12,7 @@ mod body;
 mod hash;
 mod intrinsics;
 mod ops;
+mod paths;
 mod symbols;
 mod types;
 
@@ -23,5 +24,6 @@ pub use body::{
 };
 pub use intrinsics::{intrinsic, Intrinsic};
 pub use ops::{BinOp, Op, UnOp, F64};
+pub use paths::Path;
 pub use symbols::{Storage, Symbol, SymbolId};
 pub use types::{Field, FloatKind, IntKind, Len, Quals, Record, RecordId, Type, TypeId, TypeKind, Types};

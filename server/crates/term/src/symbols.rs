@@ -37,6 +37,8 @@ pub enum Storage {
     Builtin,
     /// A variable in a block's shared memory (`__shared__`), one per block.
     Shared,
+    /// No variable: what is loaded from memory at a path, named by the path's text (see [`crate::Path`]).
+    Path,
 }
 
 /// A variable or function.

@@ -56,7 +56,13 @@ impl Model<'_> {
             if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
                 // It points `step` elements further in each iteration; its first value is the base.
                 let sub = (Some(vec![(Domain::always(), t)]), update);
-                let loc = Loc { base: s, fields: Vec::new(), subs: vec![sub], lengths: vec![None] };
+                let loc = Loc {
+                    base: s,
+                    fields: Vec::new(),
+                    subs: vec![sub],
+                    lengths: vec![None],
+                    loads: Vec::new(),
+                };
                 self.pointers.insert(s, Some(loc));
                 self.inductions.push((s, step, update));
                 continue;

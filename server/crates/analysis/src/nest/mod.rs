@@ -9,7 +9,9 @@ mod bits;
 mod entry;
 mod flatten;
 mod lengths;
+mod loaded;
 mod loops;
+mod origin;
 mod places;
 mod statements;
 mod values;
@@ -108,6 +110,16 @@ struct Loc {
     fields: Vec<(usize, Arc<str>)>,
     subs: Vec<(Option<Pieces>, TermId)>,
     lengths: Vec<Option<Length>>,
+    /// Cells that were loaded on the way here.
+    loads: Vec<Load>,
+}
+
+/// A cell whose value the model takes to be the same throughout (see `loaded`).
+#[derive(Clone, Debug)]
+struct Load {
+    base: SymbolId,
+    fields: Vec<Arc<str>>,
+    term: TermId,
 }
 
 /// See the module's text.
@@ -147,8 +159,18 @@ pub(crate) struct Model<'a> {
     jumped: bool,
     /// Variables declared in the root's body: each iteration has its own.
     inside: FxHashSet<SymbolId>,
-    /// Variables through which the root writes memory; `None` where a place has no variable at its base.
-    written_bases: FxHashSet<Option<SymbolId>>,
+    /// Objects that the root writes and the fields named on the way; `None` where a place has no variable at its base.
+    written_places: Vec<Option<(SymbolId, Vec<Arc<str>>)>>,
+    /// Whether the root may change a pointer that is not a variable of its own (see `writes_pointers`).
+    writes_cells: bool,
+    /// Paths whose subscripts are fixed: family, subscripts of the load, own symbol.
+    loaded: Vec<(SymbolId, Vec<Poly>, SymbolId)>,
+    /// Number of subscripts of the load, by family.
+    leads: FxHashMap<SymbolId, usize>,
+    /// What was taken to keep its value.
+    assumed: Vec<Load>,
+    /// Pointer variables whose value was followed to another object (or family of paths, with the subscripts).
+    resolved: Vec<(SymbolId, SymbolId, Vec<Option<Poly>>)>,
     /// Whether the root writes, through a pointer or into an array, characters, pointers or whole records: only such a
     /// write may change a pointer variable (C11 6.5p7).
     writes_pointers: bool,
@@ -200,7 +222,12 @@ impl<'a> Model<'a> {
             depth: 0,
             jumped: false,
             inside: FxHashSet::default(),
-            written_bases: FxHashSet::default(),
+            written_places: Vec::new(),
+            writes_cells: false,
+            loaded: Vec::new(),
+            leads: FxHashMap::default(),
+            assumed: Vec::new(),
+            resolved: Vec::new(),
             writes_pointers: false,
             inductions: Vec::new(),
             entry_values: FxHashMap::default(),
@@ -210,6 +237,7 @@ impl<'a> Model<'a> {
         m.read_surroundings(around);
         m.root_loop(root_control);
         m.type_ranges();
+        m.settle_loads();
         m.delinearize();
         m
     }
@@ -219,24 +247,16 @@ impl<'a> Model<'a> {
             if self.body.op(x).is_write() {
                 let place = self.body.args(x)[0];
                 if self.body.as_symbol(place).is_none() {
-                    self.written_bases.insert(base_symbol(self.body, place));
-                    self.writes_pointers |= !matches!(
-                        self.body.types.kind(self.body.ty(place)),
-                        TypeKind::Int(
-                            IntKind::Bool
-                                | IntKind::Short
-                                | IntKind::UShort
-                                | IntKind::Int
-                                | IntKind::UInt
-                                | IntKind::Long
-                                | IntKind::ULong
-                                | IntKind::LongLong
-                                | IntKind::ULongLong
-                        ) | TypeKind::Float(_)
-                    );
+                    let fields = loaded::fields_of(self.body, place);
+                    let place_of = base_symbol(self.body, place).map(|b| (b, fields));
+                    if !self.written_places.contains(&place_of) {
+                        self.written_places.push(place_of);
+                    }
+                    self.writes_pointers |= !loaded::is_plain_number(self.body, self.body.ty(place));
                 }
             }
         }
+        self.writes_cells = self.writes_pointers || loaded::changes_visible_pointers(self.body, self.root);
         let inner = self.body.loop_parts(self.root).map_or(self.root, |p| p.body);
         for x in self.body.walk(inner) {
             if let Op::Declare(s) = self.body.op(x) {
@@ -499,9 +519,13 @@ fn is_scalar(body: &Body, ty: TypeId) -> bool {
     matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. })
 }
 
-/// The variable at the root of a place.
+/// The variable at the root of a place, or the family of the pointer that was loaded on the way to it.
 pub(crate) fn base_symbol(body: &Body, mut t: TermId) -> Option<SymbolId> {
-    for _ in 0..1000 {
+    for step in 0..1000 {
+        let load = matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref);
+        if step > 0 && load && matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. }) {
+            return Some(body.path_of(t)?.family);
+        }
         match body.op(t) {
             Op::Sym(s) => return Some(*s),
             Op::Index | Op::Member { .. } | Op::Deref | Op::AddrOf | Op::Cast | Op::Step { .. } => {

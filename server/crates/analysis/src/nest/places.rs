@@ -55,7 +55,7 @@ impl Model<'_> {
             }
             fields.push((0, Arc::from("&")));
         }
-        let loc = Loc { base: s, fields, subs: Vec::new(), lengths: Vec::new() };
+        let loc = Loc { base: s, fields, subs: Vec::new(), lengths: Vec::new(), loads: Vec::new() };
         self.record(loc, t, write, symbol.ty);
     }
 
@@ -83,6 +83,9 @@ impl Model<'_> {
                     return None;
                 }
                 let invariant = self.body.types.as_int(ty).is_some() && self.is_fixed_load(&loc, t);
+                if invariant {
+                    self.assume_fixed(&loc, t);
+                }
                 self.record(loc, t, false, ty);
                 if invariant {
                     return self.opaque_param(t);
@@ -94,15 +97,6 @@ impl Model<'_> {
                 None
             }
         }
-    }
-
-    /// Whether a load gives the same value in every iteration: fixed subscripts, and nothing in the loop writes the
-    /// object by name. (Writes through other pointers are kept apart by conditions.)
-    pub(super) fn is_fixed_load(&self, loc: &Loc, t: TermId) -> bool {
-        if !self.effects.is_invariant_in(self.body, t, self.root) {
-            return false;
-        }
-        !self.written_bases.contains(&None) && !self.written_bases.contains(&Some(loc.base))
     }
 
     /// Changes what a pointer variable points to; each part of the statement is evaluated once.
@@ -181,7 +175,13 @@ impl Model<'_> {
     pub(super) fn location(&mut self, t: TermId) -> Result<Loc, Obstacle> {
         let args = self.body.args(t).to_vec();
         match self.body.op(t).clone() {
-            Op::Sym(s) => Ok(Loc { base: s, fields: Vec::new(), subs: Vec::new(), lengths: Vec::new() }),
+            Op::Sym(s) => Ok(Loc {
+                base: s,
+                fields: Vec::new(),
+                subs: Vec::new(),
+                lengths: Vec::new(),
+                loads: Vec::new(),
+            }),
             Op::Index => {
                 let (mut base, mut sub) = (args[0], args[1]);
                 if self.body.types.as_int(self.body.ty(base)).is_some() {
@@ -283,9 +283,19 @@ impl Model<'_> {
                 if let Some(loc) = self.pointer_definition(s) {
                     return Ok(loc);
                 }
+                if let Some(loc) = self.entry_pointer(s) {
+                    return Ok(loc);
+                }
                 self.touch_symbol(s, t, false);
-                Ok(Loc { base: s, fields: Vec::new(), subs: vec![(zero(), t)], lengths: vec![None] })
+                Ok(Loc {
+                    base: s,
+                    fields: Vec::new(),
+                    subs: vec![(zero(), t)],
+                    lengths: vec![None],
+                    loads: Vec::new(),
+                })
             }
+            Op::Index | Op::Member { .. } | Op::Deref => self.loaded_pointer(t),
             Op::Step { delta, prefix } => {
                 let Op::Sym(s) = *self.body.op(args[0]) else { return unknown(self) };
                 let before = self.pointer(args[0])?;
@@ -353,9 +363,10 @@ impl Model<'_> {
         });
         let (init, more) = (values.next()?, values.next());
         let steady = self.body.walk(init).take(60).all(|x| match self.body.op(x) {
+            // What is loaded from memory may be another pointer by now.
+            Op::Index => !matches!(self.body.types.kind(self.body.ty(x)), TypeKind::Pointer { .. }),
             Op::Int(_)
             | Op::Cast
-            | Op::Index
             | Op::AddrOf
             | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) => true,
             Op::Sym(u) => {
@@ -416,6 +427,7 @@ impl Model<'_> {
         if self.body.types.quals(ty).is_volatile || self.body.types.quals(ty).is_atomic {
             self.obstacle(ObstacleKind::Volatile, t);
         }
+        self.assumed.extend(loc.loads.iter().cloned());
         // Each combination of pieces is an access of its own.
         let mut combos: Vec<(Domain, Vec<Subscript>)> = vec![(self.dom.clone(), Vec::new())];
         let mut why = self.why.clone();

@@ -117,7 +117,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let ranks: BTreeMap<SymbolId, usize> =
             memory(body, offload).map(|b| (b.symbol, b.inner_lengths.len() + 1)).collect();
         let roots: Vec<SymbolId> = ranks.keys().copied().collect();
-        let known_views = views(body, &roots);
+        let known_views = views(body, &roots, &offload.views);
         let mut support = Support::new(body, ranks, known_views.clone());
         let Some(inner) = self.band.last().and_then(|b| body.loop_parts(b.0.term)).map(|p| p.body) else {
             return;

@@ -4,6 +4,7 @@ use analysis::{Buffer, Expr, Length, Offload};
 use term::{Body, Storage, SymbolId, TypeKind};
 
 use super::build::Builder;
+use super::names::part;
 use super::support::Support;
 use super::{simplify, BufferPlan, RefusalKind, Stride, StrideSource};
 
@@ -48,13 +49,19 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::PartialSubscript(b.symbol), t);
                 continue;
             }
+            if symbol.storage == Storage::Path && !body.path_term(b.symbol).is_some_and(|p| self.may_load(p)) {
+                self.refuse(RefusalKind::ReadsTooEarly, body.path_term(b.symbol).unwrap_or(t));
+            }
             if b.extent.is_none() {
                 let whole = matches!(body.types.kind(symbol.ty), TypeKind::Array { len, .. } if *len != term::Len::Unknown);
                 if !whole {
                     self.refuse(RefusalKind::UnknownExtent(b.symbol), t);
                 }
             }
-            let n = symbol.name.clone();
+            let n = match symbol.storage {
+                Storage::Path => part(&symbol.name),
+                _ => symbol.name.to_string(),
+            };
             let mut sources = Vec::new();
             for (d, length) in b.inner_lengths.iter().enumerate() {
                 sources.push(match *length {

@@ -138,6 +138,19 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
+/// A path's text as part of a name: `g->u` gives `g_u`.
+pub(crate) fn part(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            out.push(c);
+        } else if !out.is_empty() && !out.ends_with('_') {
+            out.push('_');
+        }
+    }
+    out.trim_end_matches('_').to_string()
+}
+
 /// A wish made an identifier.
 pub(crate) fn identifier(wish: &str) -> String {
     let mut out: String =
@@ -165,6 +178,7 @@ mod tests {
         assert_eq!(n.fresh("class"), "class_2");
         assert_eq!(n.fresh("sqrt"), "sqrt_2");
         assert_eq!(identifier("3-d"), "k3_d");
+        assert_eq!(part("(*g).rows[i - 1]"), "g_rows_i_1");
         assert!(has_word("a ww_n b", "ww_n") && !has_word("aww_n", "ww_n"));
     }
 }

@@ -2,11 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use term::{Op, SymbolId, TermId};
+use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::build::Builder;
-use super::names::{has_word, identifier, Namer};
+use super::names::{has_word, identifier, part, Namer};
 use super::{BufferPlan, Dim, InductionPlan, ReductionPlan, Scalar, View};
+
+/// What a variable or path is called.
+fn variable(body: &Body, s: SymbolId) -> String {
+    let symbol = &body.symbols[s];
+    match symbol.storage {
+        Storage::Path => part(&symbol.name),
+        _ => symbol.name.to_string(),
+    }
+}
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn name(&self) -> String {
@@ -53,7 +62,7 @@ impl<'a> Builder<'_, 'a> {
             .chain(views.iter().filter(|v| !v.declared_inside).map(|v| v.symbol))
             .chain(dims.iter().map(|d| d.index));
         for s in outer {
-            names.entry(s).or_insert_with(|| namer.fresh(&body.symbols[s].name));
+            names.entry(s).or_insert_with(|| namer.fresh(&variable(body, s)));
         }
         // Locals keep their names unless something around them is called the same: C lets a loop's body redeclare the
         // loop's own variable, C++ does not.

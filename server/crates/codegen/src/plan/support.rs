@@ -9,7 +9,7 @@ use term::{
 };
 
 use super::refuse::{Reason, RefusalKind};
-use crate::access::{address, arrow_chain, callee, chain};
+use crate::access::{address, arrow_chain, callee, chain, loaded};
 
 /// Deeper terms are not printed: the printers recurse.
 pub(crate) const MAX_DEPTH: usize = 300;
@@ -192,6 +192,9 @@ impl<'a> Support<'a> {
     /// The variable that an assignment to `place` changes, itself or a part of it.
     fn owner(&self, mut place: TermId) -> Option<SymbolId> {
         loop {
+            if loaded(self.body, place).is_some() {
+                return None;
+            }
             match self.body.op(place) {
                 Op::Sym(s) => return Some(*s).filter(|&s| self.rank(s).is_none()),
                 Op::Member { arrow: false, .. } | Op::Index => place = *self.body.args(place).first()?,

@@ -170,6 +170,35 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
+impl<'a> Builder<'_, 'a> {
+    /// Whether the host may load the place before the loop if the loop runs at all: the loop itself surely loads it,
+    /// or surely looks into the structure it lies in.
+    pub(super) fn may_load(&self, place: TermId) -> bool {
+        let body = self.body;
+        let reached = |t: TermId| self.in_first_header(t) || self.always_reached(t);
+        let sure = |wanted: &dyn Fn(TermId) -> bool| {
+            body.walk(self.target).any(|t| wanted(t) && reached(t))
+        };
+        let mut at = place;
+        for _ in 0..100 {
+            if sure(&|t| body.same(t, at)) {
+                return true;
+            }
+            match (body.op(at), body.args(at)) {
+                (Op::Sym(_), _) => return true,
+                (Op::Member { arrow: false, .. }, &[b]) => at = b,
+                (Op::Member { arrow: true, .. }, &[p]) => {
+                    return sure(&|t| {
+                        matches!(body.op(t), Op::Member { arrow: true, .. }) && body.same(body.args(t)[0], p)
+                    });
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
 /// Whether computing the term may fault: it follows a pointer or divides by something that may be zero.
 fn may_trap(body: &Body, term: TermId) -> bool {
     body.walk(term).any(|t| match body.op(t) {

@@ -16,22 +16,35 @@ const MARGIN: u64 = 4096;
 /// Elements in it.
 const ROOM: u64 = 1 << 17;
 
+/// Elements behind a pointer that lies in memory itself, where many such pointers share [`SHARED_ROOM`].
+const LEAST_ROOM: u64 = 1 << 10;
+const SHARED_ROOM: u64 = 1 << 18;
+/// Elements before the target of such a pointer.
+const INNER_MARGIN: u64 = 64;
+/// Pointers are followed so far: parameter to structure to array of rows to row.
+const MAX_LEVELS: u32 = 3;
+
 /// The scalars of one element: byte offset and kind.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub bytes: u64,
     pub leaves: Vec<(u64, ElementKind)>,
+    /// Pointers in it, with what they point to; `None`: null, for nothing can be made up.
+    pub pointers: Vec<(u64, Option<Box<Layout>>)>,
 }
 
 impl Layout {
-    fn of(types: &Types, ty: TypeId) -> Option<Layout> {
+    fn of(types: &Types, ty: TypeId, level: u32) -> Option<Layout> {
         let (bytes, _) = types.size_align(ty)?;
-        let mut leaves = Vec::new();
-        push_leaves(types, ty, 0, &mut leaves, 0)?;
-        Some(Layout { bytes: bytes.max(1), leaves })
+        let mut out = Layout { bytes: bytes.max(1), leaves: Vec::new(), pointers: Vec::new() };
+        push_leaves(types, ty, 0, &mut out, 0, level)?;
+        Some(out)
     }
     /// The kind of all scalars, if they are all alike and fill the element.
     pub(super) fn uniform(&self) -> Option<ElementKind> {
+        if !self.pointers.is_empty() {
+            return None;
+        }
         let first = self.leaves.first()?.1;
         let packed = first.size() as u64 * self.leaves.len() as u64 == self.bytes;
         (packed && self.leaves.iter().all(|l| l.1 == first)).then_some(first)
@@ -42,18 +55,23 @@ fn push_leaves(
     types: &Types,
     ty: TypeId,
     at: u64,
-    out: &mut Vec<(u64, ElementKind)>,
+    out: &mut Layout,
     depth: u32,
+    level: u32,
 ) -> Option<()> {
-    if depth > 16 || out.len() > 4096 {
+    if depth > 16 || out.leaves.len() > 4096 || out.pointers.len() > 64 {
         return None;
     }
     match types.kind(ty) {
-        TypeKind::Int(_) | TypeKind::Float(_) => out.push((at, ElementKind::of(types, ty)?)),
+        TypeKind::Int(_) | TypeKind::Float(_) => out.leaves.push((at, ElementKind::of(types, ty)?)),
+        TypeKind::Pointer { to, .. } => {
+            let inner = if level < MAX_LEVELS { pointee(types, *to, level + 1) } else { None };
+            out.pointers.push((at, inner.map(Box::new)));
+        }
         TypeKind::Array { of, len: Len::Const(n) } => {
             let (size, _) = types.size_align(*of)?;
             for k in 0..*n {
-                push_leaves(types, *of, at + k * size, out, depth + 1)?;
+                push_leaves(types, *of, at + k * size, out, depth + 1, level)?;
             }
         }
         TypeKind::Record(r) => {
@@ -65,13 +83,22 @@ fn push_leaves(
             for f in record.fields.as_ref()? {
                 let (size, align) = types.size_align(f.ty)?;
                 offset = offset.next_multiple_of(align);
-                push_leaves(types, f.ty, at + offset, out, depth + 1)?;
+                push_leaves(types, f.ty, at + offset, out, depth + 1, level)?;
                 offset += size;
             }
         }
         _ => return None,
     }
     Some(())
+}
+
+/// The element that a pointer points to, all dimensions removed.
+fn pointee(types: &Types, to: TypeId, level: u32) -> Option<Layout> {
+    let mut element = to;
+    while let TypeKind::Array { of, .. } = types.kind(element) {
+        element = *of;
+    }
+    Layout::of(types, element, level)
 }
 
 /// What the function takes.
@@ -98,6 +125,21 @@ pub(super) struct Signature {
     pub globals: Vec<Global>,
 }
 
+impl Signature {
+    /// Whether some input can have two names for one piece of memory.
+    pub(super) fn may_overlap(&self) -> bool {
+        let places: usize = (self.parameters.iter())
+            .map(|p| match p {
+                Parameter::Buffer { layout, may_alias, .. } => {
+                    usize::from(*may_alias) + 2 * layout.pointers.len()
+                }
+                _ => 0,
+            })
+            .sum();
+        places > 1
+    }
+}
+
 /// Reads what a function takes; `Err`: what cannot be made up, in words that follow "because".
 pub(super) fn signature(body: &Body) -> Result<Signature, String> {
     let list = body.args(body.root).first().copied();
@@ -111,11 +153,7 @@ pub(super) fn signature(body: &Body) -> Result<Signature, String> {
             TypeKind::Float(term::FloatKind::F32) => Parameter::Real { double: false },
             TypeKind::Float(term::FloatKind::F64) => Parameter::Real { double: true },
             TypeKind::Pointer { to, .. } => {
-                let mut element = *to;
-                while let TypeKind::Array { of, .. } = body.types.kind(element) {
-                    element = *of;
-                }
-                match Layout::of(&body.types, element) {
+                match pointee(&body.types, *to, 0) {
                     Some(layout) => Parameter::Buffer {
                         name: symbol.name.clone(),
                         layout,
@@ -145,7 +183,7 @@ pub(super) fn signature(body: &Body) -> Result<Signature, String> {
             count = count.saturating_mul(*n);
             element = *of;
         }
-        let Some(layout) = Layout::of(&body.types, element) else {
+        let Some(layout) = Layout::of(&body.types, element, 0) else {
             return Err(format!("no contents can be made up for the variable `{}`", symbol.name));
         };
         let is_size = matches!(body.types.kind(symbol.ty), TypeKind::Int(_));
@@ -178,6 +216,18 @@ pub(super) struct Contents {
     pub name: Arc<str>,
     pub layout: Layout,
     pub snapshot: Snapshot,
+    /// Pointers that lie in it.
+    pub links: Vec<Link>,
+}
+
+/// A pointer in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// Byte offset of the pointer.
+    at: u64,
+    /// Number of the buffer it points into, and the byte offset there.
+    buffer: usize,
+    offset: i64,
 }
 
 /// How an input is chosen.
@@ -199,13 +249,22 @@ impl Input {
     pub(super) fn place(&self, signature: &Signature) -> Result<Placed, Fault> {
         let mut heap = Heap::new();
         let mut make = |c: &Contents| -> Result<ObjectId, Fault> {
-            let grain = c.layout.leaves.iter().map(|l| l.1.size()).min().unwrap_or(1) as u32;
+            let least = c.layout.leaves.iter().map(|l| l.1.size()).min();
+            let grain = least.unwrap_or(if c.layout.pointers.is_empty() { 1 } else { 8 }) as u32;
             let o = heap.alloc(&c.name, grain, c.snapshot.data.len() as u64 / u64::from(grain))?;
             heap.restore(o, &c.snapshot)?;
             Ok(o)
         };
         let buffers = self.buffers.iter().map(&mut make).collect::<Result<Vec<_>, _>>()?;
         let globals = self.globals.iter().map(&mut make).collect::<Result<Vec<_>, _>>()?;
+        let from = self.buffers.iter().zip(&buffers).chain(self.globals.iter().zip(&globals));
+        for (c, &o) in from {
+            for l in &c.links {
+                if let Some(&target) = buffers.get(l.buffer) {
+                    heap.write_pointer(o, l.at, target, l.offset)?;
+                }
+            }
+        }
         for (g, &o) in signature.globals.iter().zip(&globals) {
             heap.provide(&g.name, o);
         }
@@ -249,61 +308,59 @@ pub(super) fn make(
     choice: Choice,
     budget: &Budget,
 ) -> Result<Input, Fault> {
-    let mut rng = Rng(choice.seed);
     let mut text = Vec::new();
-    let size = |rng: &mut Rng| {
-        if choice.equal {
-            choice.size
-        } else {
-            choice.size.saturating_add(rng.below(4) as u64).saturating_sub(rng.below(3) as u64)
-        }
-    };
-    let mut wide =
-        Input { values: Vec::new(), buffers: Vec::new(), globals: Vec::new(), text: String::new() };
+    let wide = Input { values: Vec::new(), buffers: Vec::new(), globals: Vec::new(), text: String::new() };
+    let mut w = Wide { input: wide, bases: Vec::new(), rng: Rng(choice.seed), choice };
     for p in &signature.parameters {
         let given = match p {
             Parameter::Size { name, max } => {
-                let v = i128::from(size(&mut rng)).min(*max);
+                let v = i128::from(w.size()).min(*max);
                 text.push(format!("{name}={v}"));
                 Given::Plain(Value::Int(v))
             }
             Parameter::Real { double } => {
-                let v = rng.below(2001) as f64 / 500.0 - 2.0;
+                let v = w.rng.below(2001) as f64 / 500.0 - 2.0;
                 Given::Plain(if *double { Value::F64(v) } else { Value::F32(v as f32) })
             }
             Parameter::Buffer { name, layout, may_alias } => {
-                let shared = wide.buffers.iter().position(|b: &Contents| {
+                let shared = w.input.buffers.iter().position(|b: &Contents| {
                     choice.overlap
                         && *may_alias
+                        && layout.pointers.is_empty()
                         && b.layout.bytes == layout.bytes
                         && b.layout.uniform() == layout.uniform()
                 });
                 match shared {
                     Some(b) => {
-                        let shift = rng.below(2) as i64 * layout.bytes as i64;
-                        text.push(format!("{name} overlaps {}", wide.buffers[b].name));
-                        Given::Pointer(b, (MARGIN * layout.bytes) as i64 + shift)
+                        let shift = w.rng.below(2) as i64 * layout.bytes as i64;
+                        text.push(format!("{name} overlaps {}", w.input.buffers[b].name));
+                        Given::Pointer(b, w.bases[b] as i64 + shift)
+                    }
+                    None if layout.pointers.is_empty() => {
+                        let b = w.numbers(name, layout, MARGIN, ROOM);
+                        Given::Pointer(b, w.bases[b] as i64)
                     }
                     None => {
-                        let count = ROOM + 2 * MARGIN;
-                        wide.buffers.push(random(name, layout, count, choice.size, &mut rng));
-                        Given::Pointer(wide.buffers.len() - 1, (MARGIN * layout.bytes) as i64)
+                        let b = w.table(name, layout, &mut text, 0);
+                        Given::Pointer(b, 0)
                     }
                 }
             }
         };
-        wide.values.push(given);
+        w.input.values.push(given);
     }
     for g in &signature.globals {
-        let mut c = random(&g.name, &g.layout, g.count, choice.size, &mut rng);
+        let mut c = random(&g.name, &g.layout, g.count, choice.size, &mut w.rng);
         if g.is_size {
-            let v = size(&mut rng);
+            let v = w.size();
             text.push(format!("{}={v}", g.name));
             let n = c.snapshot.data.len();
             c.snapshot.data.copy_from_slice(&v.to_le_bytes()[..n]);
         }
-        wide.globals.push(c);
+        w.fill_pointers(&mut c, g.count, &mut text, 0);
+        w.input.globals.push(c);
     }
+    let Wide { input: mut wide, bases, .. } = w;
     wide.text = text.join(", ");
 
     let (mut heap, args, buffers, _) = wide.place(signature)?;
@@ -315,7 +372,7 @@ pub(super) fn make(
     let mut cut = wide.clone();
     for (b, &o) in buffers.iter().enumerate() {
         let layout = wide.buffers[b].layout.clone();
-        let base = MARGIN * layout.bytes;
+        let base = bases[b];
         let (first, end) = reach.touched.get(&o).copied().unwrap_or((base, base));
         let first = first.min(base) / layout.bytes * layout.bytes;
         let end = end.max(base).next_multiple_of(layout.bytes);
@@ -323,6 +380,16 @@ pub(super) fn make(
         let s = &wide.buffers[b].snapshot;
         let init = s.init[range.clone()].to_vec();
         cut.buffers[b].snapshot = Snapshot { data: s.data[range].to_vec(), init };
+        cut.buffers[b].links.retain_mut(|l| {
+            let inside = l.at >= first && l.at + 8 <= end;
+            l.at = l.at.saturating_sub(first);
+            inside
+        });
+        for l in cut.buffers.iter_mut().chain(&mut cut.globals).flat_map(|c| &mut c.links) {
+            if l.buffer == b {
+                l.offset -= first as i64;
+            }
+        }
         for v in &mut cut.values {
             if let Given::Pointer(k, offset) = v {
                 if *k == b {
@@ -354,5 +421,94 @@ fn random(name: &Arc<str>, layout: &Layout, count: u64, size: u64, rng: &mut Rng
             }
         }
     }
-    Contents { name: name.clone(), layout: layout.clone(), snapshot }
+    Contents { name: name.clone(), layout: layout.clone(), snapshot, links: Vec::new() }
+}
+
+/// An input in the making.
+struct Wide {
+    input: Input,
+    /// By buffer: the byte its pointers point to.
+    bases: Vec<u64>,
+    rng: Rng,
+    choice: Choice,
+}
+
+impl Wide {
+    fn size(&mut self) -> u64 {
+        if self.choice.equal {
+            self.choice.size
+        } else {
+            self.choice.size.saturating_add(self.rng.below(4) as u64).saturating_sub(self.rng.below(3) as u64)
+        }
+    }
+
+    fn push(&mut self, c: Contents, base: u64) -> usize {
+        self.input.buffers.push(c);
+        self.bases.push(base);
+        self.input.buffers.len() - 1
+    }
+
+    /// A buffer of elements without pointers.
+    fn numbers(&mut self, name: &Arc<str>, layout: &Layout, margin: u64, room: u64) -> usize {
+        let c = random(name, layout, room + 2 * margin, self.choice.size, &mut self.rng);
+        self.push(c, margin * layout.bytes)
+    }
+
+    /// A buffer of elements with pointers: as many as an index up to the size can reach.
+    fn table(&mut self, name: &Arc<str>, layout: &Layout, text: &mut Vec<String>, level: u32) -> usize {
+        let count = if level == 0 { self.choice.size + 8 } else { self.choice.size.min(16) + 8 };
+        let mut c = random(name, layout, count, self.choice.size, &mut self.rng);
+        // Beside pointers, integers are sizes.
+        let integers: Vec<(u64, ElementKind)> =
+            layout.leaves.iter().filter(|l| !l.1.is_float() && l.1.size() >= 4).copied().collect();
+        for (k, element) in c.snapshot.data.chunks_exact_mut(layout.bytes as usize).enumerate() {
+            for &(at, kind) in &integers {
+                let v = self.size();
+                if k == 0 && level == 0 {
+                    text.push(format!("{name}->#{at}={v}"));
+                }
+                element[at as usize..at as usize + kind.size()].copy_from_slice(&v.to_le_bytes()[..kind.size()]);
+            }
+        }
+        self.fill_pointers(&mut c, count, text, level);
+        self.push(c, 0)
+    }
+
+    /// Makes what the pointers in a piece of memory point to.
+    fn fill_pointers(&mut self, c: &mut Contents, count: u64, text: &mut Vec<String>, level: u32) {
+        let layout = c.layout.clone();
+        let structure = !layout.leaves.is_empty() || layout.pointers.len() > 1;
+        let share = (SHARED_ROOM / (count * layout.pointers.len().max(1) as u64).max(1)).max(LEAST_ROOM);
+        let (first_new, mut told) = (self.input.buffers.len(), false);
+        for k in 0..count {
+            for (at, to) in &layout.pointers {
+                let at = k * layout.bytes + at;
+                let Some(to) = to else {
+                    c.snapshot.data[at as usize..at as usize + 8].fill(0);
+                    continue;
+                };
+                let name: Arc<str> = format!("{}[{k}]+{}", c.name, at - k * layout.bytes).into();
+                let twin = (first_new..self.input.buffers.len()).rev().find(|&b| {
+                    to.pointers.is_empty() && self.input.buffers[b].layout.uniform() == to.uniform()
+                });
+                let shared = twin.filter(|_| self.choice.overlap && self.rng.below(3) == 0);
+                let (buffer, shift) = match shared {
+                    Some(b) => {
+                        if !told {
+                            text.push(format!("{name} overlaps {}", self.input.buffers[b].name));
+                            told = true;
+                        }
+                        (b, self.rng.below(2) as u64 * to.bytes)
+                    }
+                    None if to.pointers.is_empty() => {
+                        let room = if structure && k == 0 && level == 0 { ROOM } else { share };
+                        (self.numbers(&name, to, INNER_MARGIN, room), 0)
+                    }
+                    None => (self.table(&name, to, text, level + 1), 0),
+                };
+                let offset = (self.bases[buffer] + shift) as i64;
+                c.links.push(Link { at, buffer, offset });
+            }
+        }
+    }
 }

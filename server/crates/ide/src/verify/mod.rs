@@ -244,11 +244,7 @@ pub(crate) fn run_cases(
     let offloaded = Program::of(units.iter().flat_map(|u| u.items.iter().map(|i| &*i.body)));
     let original = Program::of(doc.unit().items.iter().map(|i| &*i.body));
     let signature = inputs::signature(body).map_err(|why| format!("Nothing was compared, because {why}."))?;
-    let pointers = signature
-        .parameters
-        .iter()
-        .filter(|p| matches!(p, inputs::Parameter::Buffer { may_alias: true, .. }))
-        .count();
+    let may_overlap = signature.may_overlap();
     let sides = Sides {
         original,
         offloaded,
@@ -267,7 +263,7 @@ pub(crate) fn run_cases(
         let choice = inputs::Choice {
             size: SIZES[k % SIZES.len()],
             equal: k % 3 != 2,
-            overlap: pointers > 1 && k % 4 == 3,
+            overlap: may_overlap && k % 4 == 3,
             seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
