@@ -161,14 +161,14 @@ fn derived_elsewhere(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
             !loaded
                 && (is_allocation(body, v)
                     || base_symbol(body, v).is_some_and(|b| {
-                    b != s
-                        && match body.symbols[b].storage {
-                            Storage::Param(_) => {
-                                !body.types.quals(body.symbols[b].ty).is_restrict
-                                    && effects.is_single_valued(b)
+                        b != s
+                            && match body.symbols[b].storage {
+                                Storage::Param(_) => {
+                                    !body.types.quals(body.symbols[b].ty).is_restrict
+                                        && effects.is_single_valued(b)
+                                }
+                                _ => matches!(body.types.kind(body.symbols[b].ty), TypeKind::Array { .. }),
                             }
-                            _ => matches!(body.types.kind(body.symbols[b].ty), TypeKind::Array { .. }),
-                        }
-                }))
+                    }))
         })
 }

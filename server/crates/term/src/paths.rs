@@ -12,9 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::{
-    BinOp, Body, IntKind, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind, UnOp,
-};
+use crate::{BinOp, Body, IntKind, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 /// What a term's path is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,9 +119,9 @@ impl Body {
             let family = if family.is_empty() || family == text {
                 me
             } else {
-                let known = families.get(&(family.clone(), ty)).and_then(|fs| {
-                    fs.iter().find(|(u, _)| same_family(self, *u, t)).map(|f| f.1)
-                });
+                let known = families
+                    .get(&(family.clone(), ty))
+                    .and_then(|fs| fs.iter().find(|(u, _)| same_family(self, *u, t)).map(|f| f.1));
                 match known {
                     Some(f) => f,
                     None => {

@@ -134,7 +134,8 @@ impl Model<'_> {
                 .iter()
                 .map(|&i| {
                     let a = &self.accesses[i];
-                    let subs: Option<Vec<Poly>> = a.subs.get(..lead)?.iter().map(|s| s.value.clone()).collect();
+                    let subs: Option<Vec<Poly>> =
+                        a.subs.get(..lead)?.iter().map(|s| s.value.clone()).collect();
                     let subs = subs?;
                     self.loaded.iter().find(|l| l.0 == family && l.1 == subs).map(|l| l.2)
                 })
@@ -167,7 +168,9 @@ fn disjoint(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
 pub(super) fn fields_of(body: &Body, mut t: TermId) -> Vec<Arc<str>> {
     let mut out = Vec::new();
     for step in 0..1000 {
-        if step > 0 && matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. }) && body.path_of(t).is_some()
+        if step > 0
+            && matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. })
+            && body.path_of(t).is_some()
         {
             break;
         }

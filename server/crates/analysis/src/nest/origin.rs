@@ -44,9 +44,7 @@ impl Model<'_> {
             let subs: Option<Vec<Poly>> = lead.iter().cloned().collect();
             match (self.leads.get(&base), subs) {
                 (None, _) => Some(base),
-                (Some(_), Some(subs)) => {
-                    self.loaded.iter().find(|l| l.0 == base && l.1 == subs).map(|l| l.2)
-                }
+                (Some(_), Some(subs)) => self.loaded.iter().find(|l| l.0 == base && l.1 == subs).map(|l| l.2),
                 _ => None,
             }
         };
@@ -58,7 +56,8 @@ impl Model<'_> {
         let body = self.body;
         let symbol = &body.symbols[s];
         if symbol.address_taken
-            || matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. }) && body.types.quals(symbol.ty).is_volatile
+            || matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. })
+                && body.types.quals(symbol.ty).is_volatile
         {
             return None;
         }
@@ -79,7 +78,9 @@ impl Model<'_> {
                         if self.effects.writes_in(sibling).contains(&s) {
                             found = match (body.op(sibling), body.args(sibling)) {
                                 (Op::Declare(d), &[init]) if *d == s => Some(init),
-                                (Op::Assign, &[left, right]) if body.as_symbol(left) == Some(s) => Some(right),
+                                (Op::Assign, &[left, right]) if body.as_symbol(left) == Some(s) => {
+                                    Some(right)
+                                }
                                 _ => return None,
                             };
                             break 'up;
@@ -146,16 +147,19 @@ impl Model<'_> {
                 return None;
             }
         }
-        if body.walk(e).count() > 80 || (loads && passed.iter().any(|&t| loaded::may_change_pointers(body, t))) {
+        if body.walk(e).count() > 80
+            || (loads && passed.iter().any(|&t| loaded::may_change_pointers(body, t)))
+        {
             return None;
         }
         // A copy of a loaded pointer needs no other name unless the loop also uses that one.
         let plain = body.path_of(e);
         if let Some(path) = plain {
-            let others = body.walk(self.root).any(|t| body.path_of(t).is_some_and(|p| p.family == path.family))
-                || body.walk(self.root).any(|t| {
-                    body.as_symbol(t).is_some_and(|u| u != s && self.same_origin(u, path.own))
-                });
+            let others =
+                body.walk(self.root).any(|t| body.path_of(t).is_some_and(|p| p.family == path.family))
+                    || body
+                        .walk(self.root)
+                        .any(|t| body.as_symbol(t).is_some_and(|u| u != s && self.same_origin(u, path.own)));
             if !others {
                 return None;
             }

@@ -365,10 +365,7 @@ impl Model<'_> {
         let steady = self.body.walk(init).take(60).all(|x| match self.body.op(x) {
             // What is loaded from memory may be another pointer by now.
             Op::Index => !matches!(self.body.types.kind(self.body.ty(x)), TypeKind::Pointer { .. }),
-            Op::Int(_)
-            | Op::Cast
-            | Op::AddrOf
-            | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) => true,
+            Op::Int(_) | Op::Cast | Op::AddrOf | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) => true,
             Op::Sym(u) => {
                 let v = &self.body.symbols[*u];
                 *u != s

@@ -149,8 +149,8 @@ fn block(plan: &Plan<'_>, file_name: &str, out: &mut Lines, h: &mut Helpers) {
         out.line(&format!("const long long {} = {};", d.trips_name, expr(plan, &d.trips, h)));
         inner.push((format!("{} > 0", d.trips_name), String::new()));
     }
-    for b in &plan.buffers {
-        extent(&host, b, out, h);
+    for (k, b) in plan.buffers.iter().enumerate() {
+        extent(&host, k, b, out, h);
     }
     tests(&host, &mut inner, h);
     if inner.is_empty() {
@@ -234,8 +234,20 @@ fn pointer(host: &Exprs<'_>, b: &BufferPlan) -> String {
 }
 
 /// First element, number of elements, size in bytes.
-fn extent(host: &Exprs<'_>, b: &BufferPlan, out: &mut Lines, h: &mut Helpers) {
+fn extent(host: &Exprs<'_>, k: usize, b: &BufferPlan, out: &mut Lines, h: &mut Helpers) {
     let plan = host.plan;
+    // What only the host reads, and nothing is compared with, has no size that matters.
+    let sized = b.on_device
+        || plan.tests.iter().any(|t| match t.kind {
+            TestKind::Apart(i, j) => i == k || j == k,
+            TestKind::Outside { buffer, .. } => buffer == k,
+            _ => false,
+        });
+    let counted =
+        b.constant_count().is_none_or(|c| c <= 0) && plan.tests.iter().any(|t| t.kind == TestKind::Extent(k));
+    if !sized && !counted {
+        return;
+    }
     let Some((first, last)) = &b.extent else {
         return out
             .line(&format!("const size_t {} = sizeof({});", b.bytes_name, plan.body.symbols[b.symbol].name));
@@ -254,6 +266,9 @@ fn extent(host: &Exprs<'_>, b: &BufferPlan, out: &mut Lines, h: &mut Helpers) {
         },
     };
     out.line(&format!("const long long {} = {count};", b.count_name));
+    if !sized {
+        return;
+    }
     out.line(&format!(
         "const size_t {} = (size_t){} * sizeof({});",
         b.bytes_name,

@@ -49,7 +49,8 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::PartialSubscript(b.symbol), t);
                 continue;
             }
-            if symbol.storage == Storage::Path && !body.path_term(b.symbol).is_some_and(|p| self.may_load(p)) {
+            if symbol.storage == Storage::Path && !body.path_term(b.symbol).is_some_and(|p| self.may_load(p))
+            {
                 self.refuse(RefusalKind::ReadsTooEarly, body.path_term(b.symbol).unwrap_or(t));
             }
             if b.extent.is_none() {

@@ -176,9 +176,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn may_load(&self, place: TermId) -> bool {
         let body = self.body;
         let reached = |t: TermId| self.in_first_header(t) || self.always_reached(t);
-        let sure = |wanted: &dyn Fn(TermId) -> bool| {
-            body.walk(self.target).any(|t| wanted(t) && reached(t))
-        };
+        let sure = |wanted: &dyn Fn(TermId) -> bool| body.walk(self.target).any(|t| wanted(t) && reached(t));
         let mut at = place;
         for _ in 0..100 {
             if sure(&|t| body.same(t, at)) {

@@ -51,14 +51,7 @@ impl Layout {
     }
 }
 
-fn push_leaves(
-    types: &Types,
-    ty: TypeId,
-    at: u64,
-    out: &mut Layout,
-    depth: u32,
-    level: u32,
-) -> Option<()> {
+fn push_leaves(types: &Types, ty: TypeId, at: u64, out: &mut Layout, depth: u32, level: u32) -> Option<()> {
     if depth > 16 || out.leaves.len() > 4096 || out.pointers.len() > 64 {
         return None;
     }
@@ -152,16 +145,14 @@ pub(super) fn signature(body: &Body) -> Result<Signature, String> {
             &TypeKind::Int(k) => Parameter::Size { name: symbol.name.clone(), max: k.max() },
             TypeKind::Float(term::FloatKind::F32) => Parameter::Real { double: false },
             TypeKind::Float(term::FloatKind::F64) => Parameter::Real { double: true },
-            TypeKind::Pointer { to, .. } => {
-                match pointee(&body.types, *to, 0) {
-                    Some(layout) => Parameter::Buffer {
-                        name: symbol.name.clone(),
-                        layout,
-                        may_alias: !body.types.quals(symbol.ty).is_restrict,
-                    },
-                    None => return unknown(),
-                }
-            }
+            TypeKind::Pointer { to, .. } => match pointee(&body.types, *to, 0) {
+                Some(layout) => Parameter::Buffer {
+                    name: symbol.name.clone(),
+                    layout,
+                    may_alias: !body.types.quals(symbol.ty).is_restrict,
+                },
+                None => return unknown(),
+            },
             _ => return unknown(),
         });
     }
@@ -467,7 +458,8 @@ impl Wide {
                 if k == 0 && level == 0 {
                     text.push(format!("{name}->#{at}={v}"));
                 }
-                element[at as usize..at as usize + kind.size()].copy_from_slice(&v.to_le_bytes()[..kind.size()]);
+                element[at as usize..at as usize + kind.size()]
+                    .copy_from_slice(&v.to_le_bytes()[..kind.size()]);
             }
         }
         self.fill_pointers(&mut c, count, text, level);
