@@ -77,11 +77,12 @@ pub fn chosen(findings: &ide::Findings, line: Option<u32>) -> Vec<ide::Which> {
     offloadable(findings).map(|l| ide::Which::Key(l.key.to_string())).collect()
 }
 
-/// Loops with a thread map that lie in no other such loop.
+/// Parallel loops with a thread map that lie in no other such loop.
 pub fn offloadable(findings: &ide::Findings) -> impl Iterator<Item = &ide::LoopFinding> {
     let mut end = 0;
     findings.loops.iter().filter(move |l| {
-        let outermost = l.report().thread_map.is_some() && l.span.start >= end;
+        let parallel = matches!(l.report().verdict, "independent" | "reduction");
+        let outermost = parallel && l.report().thread_map.is_some() && l.span.start >= end;
         if outermost {
             end = l.span.end;
         }

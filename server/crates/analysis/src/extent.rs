@@ -353,7 +353,7 @@ impl Maker<'_, '_> {
         out
     }
 
-    fn expr(&self, e: &poly::Expr, params: &[Var]) -> Option<Expr> {
+    pub(crate) fn expr(&self, e: &poly::Expr, params: &[Var]) -> Option<Expr> {
         use poly::Expr as P;
         let two = |a: &P, b: &P| Some((self.expr(a, params)?, self.expr(b, params)?));
         Some(match e {

@@ -19,6 +19,8 @@ pub struct Facts {
     pub loops: IdVec<LoopId, LoopFacts>,
     /// Whether some answer is `unknown` only because the budget was spent: a larger one may say more.
     pub out_of_budget: bool,
+    /// Thread maps found on demand (see [`crate::thread_map`]).
+    pub thread_maps: crate::ThreadMaps,
 }
 
 impl Facts {
@@ -444,6 +446,9 @@ pub struct Offload {
     pub conditions: Vec<Condition>,
     /// Pure functions called, with the type of computation each has in C.
     pub calls: Vec<SymbolId>,
+    /// The code of one thread where statements are spread by a thread map ([`crate::offload_threads`]): the band is
+    /// then the nest's outermost loop alone, and there is a number of ids instead of trips per coordinate of a thread.
+    pub threads: Option<crate::ThreadCode>,
 }
 
 /// The value a variable has after the loop.

@@ -20,6 +20,7 @@ mod prove;
 mod reductions;
 mod scalars;
 mod terms;
+mod threadmap;
 mod value;
 mod witness;
 
@@ -29,11 +30,16 @@ use term::{Body, SymbolId, TermId};
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use program::Program;
+pub use threadmap::{
+    Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadMaps, ThreadValue,
+};
 
 /// Counted steps given to each loop while typing.
 pub const TYPING_STEPS: u64 = 60_000;
 /// Counted steps given to each loop on save and on the command line.
 pub const FULL_STEPS: u64 = 2_000_000;
+/// Counted steps given to the search for one nest's thread map.
+pub const THREAD_MAP_STEPS: u64 = 1_000_000;
 
 /// The facts of every loop of a body. `steps_per_loop` bounds the work on each loop by itself, so that an answer does
 /// not depend on what stands around it; `budget` only carries cancellation. `program`: what is known of the functions
@@ -80,4 +86,31 @@ pub fn constant(body: &Body, t: TermId) -> Option<i128> {
 /// `a - b` where both are evaluated at one moment and the difference is the same whatever the variables hold.
 pub fn difference(body: &Body, a: TermId, b: TermId) -> Option<i128> {
     terms::difference(body, a, b)
+}
+
+/// How the instances of all statements of a nest can be spread over threads that never wait for one another, or why
+/// not; no obstacle at all means that every affine map puts all instances into one thread. Looks at memory alone, so a
+/// loop that is sequential may still have one. Remembered in the facts ([`Facts::thread_maps`]); every loop has steps
+/// of its own, and `budget` only carries cancellation.
+pub fn thread_map(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    target: LoopId,
+    budget: &Budget,
+) -> Result<std::sync::Arc<ThreadMap>, Vec<Obstacle>> {
+    facts.thread_maps.get(target, budget, || {
+        threadmap::thread_map(body, program, facts, target, &budget.part(THREAD_MAP_STEPS))
+    })
+}
+
+/// What a kernel needs that runs a nest's statements by its thread map ([`thread_map`]), or why there can be none.
+pub fn offload_threads(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    target: LoopId,
+    budget: &Budget,
+) -> Result<Offload, Vec<Obstacle>> {
+    threadmap::offload(body, program, facts, target, budget)
 }

@@ -97,6 +97,32 @@ pub(crate) fn analyze(body: &Body, program: &Program, steps_per_loop: u64, budge
     facts
 }
 
+/// What must hold for a model to be the program and its objects to be apart, with how it is met, and what stands in the
+/// way. `like`: the facts of the model's root. Afterwards the model's context holds what is tested.
+pub(crate) fn assumptions(
+    cx: &Context<'_>,
+    model: &mut Model<'_>,
+    accesses: &[Access],
+    like: &LoopFacts,
+) -> (Vec<Condition>, Vec<Obstacle>) {
+    let mut facts = like.clone();
+    facts.conditions.clear();
+    facts.obstacles.clear();
+    meet_obligations(model, &mut facts);
+    alias_conditions(cx, model, accesses, &mut facts);
+    (facts.conditions, facts.obstacles)
+}
+
+/// What is inside a loop and cannot be seen through.
+pub(crate) fn opaque_places(body: &Body, t: TermId) -> Vec<Obstacle> {
+    let mut out = Vec::new();
+    blockers(body, t, &mut out);
+    if let Some(exit) = early_exit(body, t) {
+        out.push(Obstacle { kind: ObstacleKind::EarlyExit, term: exit });
+    }
+    out
+}
+
 fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopFacts {
     let body = cx.body;
     let (t, parent, depth) = cx.loops[at];

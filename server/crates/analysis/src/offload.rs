@@ -130,6 +130,29 @@ pub(crate) fn offload(
             }
         }
     }
+    let (inputs, calls) = inputs_and_calls(&cx, root)?;
+    Ok(Offload {
+        band,
+        max_trips,
+        buffers,
+        views: model.views(),
+        inputs,
+        privates,
+        reductions: claim.reductions.clone(),
+        inductions: claim.inductions.clone(),
+        finals,
+        conditions,
+        calls,
+        threads: None,
+    })
+}
+
+/// Scalars that the nest only reads, and the functions it calls.
+pub(crate) fn inputs_and_calls(
+    cx: &Context<'_>,
+    root: TermId,
+) -> Result<(Vec<SymbolId>, Vec<SymbolId>), Vec<Obstacle>> {
+    let body = cx.body;
     let written = cx.effects.writes_in(root);
     let mut inputs = Vec::new();
     let mut calls = Vec::new();
@@ -149,7 +172,7 @@ pub(crate) fn offload(
                 if scalar && variable && !written.contains(s) && !inputs.contains(s) {
                     // The host would read it to pass it on, even where the loop itself never comes to it.
                     if !symbol.address_taken && cx.liveness.may_be_unset(body, *s) {
-                        return fail(ObstacleKind::Unset(*s), t);
+                        return Err(vec![Obstacle { kind: ObstacleKind::Unset(*s), term: t }]);
                     }
                     inputs.push(*s);
                 }
@@ -164,19 +187,7 @@ pub(crate) fn offload(
             _ => {}
         }
     }
-    Ok(Offload {
-        band,
-        max_trips,
-        buffers,
-        views: model.views(),
-        inputs,
-        privates,
-        reductions: claim.reductions.clone(),
-        inductions: claim.inductions.clone(),
-        finals,
-        conditions,
-        calls,
-    })
+    Ok((inputs, calls))
 }
 
 fn is_pointer(body: &Body, ty: TypeId) -> bool {

@@ -20,8 +20,8 @@ mod plan;
 pub use lines::LineOrigin;
 pub use plan::{
     plan, Axis, BufferPlan, Dim, FinalValue, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep,
-    Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site, Stride, Test, TestKind, View,
-    BLOCK_THREADS,
+    Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site, Stride, Test, TestKind,
+    ThreadPlan, View, BLOCK_THREADS,
 };
 
 /// What the text is written for.

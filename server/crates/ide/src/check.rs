@@ -227,7 +227,7 @@ fn not_analyzed(body: &Body) -> Facts {
         });
         open.push((id, span));
     }
-    Facts { loops, out_of_budget: false }
+    Facts { loops, out_of_budget: false, ..Facts::default() }
 }
 
 fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>, extent: Extent) -> Findings {

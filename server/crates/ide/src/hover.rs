@@ -160,6 +160,7 @@ fn sequential(place: &Place, id: LoopId, lines: &mut Vec<String>) {
         lines.push(format!("- {}{vector}", escape(&words::dependence(place, d))));
     }
     more(all.len(), lines);
+    thread_map(place, id, lines);
     lines.push(String::new());
     lines.push(escape(&words::remedy(place, id)));
     inside(place, id, lines);
@@ -171,11 +172,36 @@ fn unknown(place: &Place, id: LoopId, lines: &mut Vec<String>) {
         lines.push(format!("- {}", escape(&words::obstacle(place, o).reason)));
     }
     more(all.len(), lines);
+    thread_map(place, id, lines);
     if let Some(first) = all.first() {
         lines.push(String::new());
         lines.push(escape(&words::obstacle(place, first).remedy));
     }
     inside(place, id, lines);
+}
+
+/// What runs at once though no loop does: `- without synchronisation: 2 * N + 1 threads, S1 at i - j + N`.
+fn thread_map(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+    let Some(map) = place.thread_map(id) else { return };
+    let maps = words::affine_maps(place, &map);
+    let named = |(name, at): &(String, String)| format!("{name} at {}", code(at));
+    // one map for all is said once
+    let all = match maps.iter().all(|m| m.1 == maps[0].1) {
+        true if maps.len() > 1 => format!("every statement at {}", code(&maps[0].1)),
+        _ => maps.iter().take(LISTED).map(named).collect::<Vec<_>>().join(", "),
+    };
+    let left_out = match maps.len() > LISTED && !all.starts_with("every") {
+        true => format!(", and {} more", maps.len() - LISTED),
+        false => String::new(),
+    };
+    lines.push(format!(
+        "- but without synchronisation: {} threads ({all}{left_out}); what touches one cell runs in one thread, in order",
+        code(&words::threads(place, &map)),
+    ));
+    for c in map.conditions.iter().filter(|c| c.met_by != analysis::MetBy::Proof).take(LISTED) {
+        let words = words::condition(place, &c.kind);
+        lines.push(format!("- where {}: {}", code(&words.text), escape(&words.sentence)));
+    }
 }
 
 fn inside(place: &Place, id: LoopId, lines: &mut Vec<String>) {

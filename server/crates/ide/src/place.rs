@@ -183,6 +183,28 @@ impl<'a> Place<'a> {
         band
     }
 
+    /// The threads that need no synchronisation, for a nest whose loop is not parallel as it stands: its statements
+    /// together still may be. `None` too for a loop inside one that is parallel or has such a map.
+    pub fn thread_map(&self, id: LoopId) -> Option<Arc<analysis::ThreadMap>> {
+        if crate::lints::is_parallel(self.of(id)) {
+            return None;
+        }
+        let mut around = self.of(id).parent;
+        while let Some(p) = around {
+            if crate::lints::is_parallel(self.of(p)) || self.own_thread_map(p).is_some() {
+                return None;
+            }
+            around = self.of(p).parent;
+        }
+        self.own_thread_map(id)
+    }
+
+    fn own_thread_map(&self, id: LoopId) -> Option<Arc<analysis::ThreadMap>> {
+        // remembered with the facts
+        let budget = base::Budget::new(u64::MAX);
+        analysis::thread_map(self.body(), self.doc.program(), &self.facts, id, &budget).ok()
+    }
+
     /// The loop that is the whole body of this one.
     fn only_loop_inside(&self, id: LoopId) -> Option<LoopId> {
         let body = self.body();

@@ -15,7 +15,8 @@ pub(crate) const GENERATED: &str =
 /// Why loops in other languages are left alone.
 pub(crate) const NOT_FROM_C: &str = "Offloading starts from C files at this stage.";
 
-/// Shows `then` the plan of an offload, or says why there is none.
+/// Shows `then` the plan of an offload, or says why there is none. A loop that is not parallel is offloaded by its
+/// thread map, if it has one.
 pub(crate) fn with_plan<R>(
     place: &Place,
     id: LoopId,
@@ -23,7 +24,8 @@ pub(crate) fn with_plan<R>(
     then: impl FnOnce(&codegen::Plan) -> R,
 ) -> Result<R, Refused> {
     let l = place.of(id);
-    if !is_parallel(l) {
+    let threads = !is_parallel(l);
+    if threads && place.thread_map(id).is_none() {
         return Err(Refused::Because(hints::sentence(place, id)));
     }
     if place.is_generated(id) {
@@ -34,7 +36,11 @@ pub(crate) fn with_plan<R>(
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
-    let offload = analysis::offload(place.body(), place.doc.program(), &place.facts, id, collapse, &budget);
+    let (body, program) = (place.body(), place.doc.program());
+    let offload = match threads {
+        true => analysis::offload_threads(body, program, &place.facts, id, &budget),
+        false => analysis::offload(body, program, &place.facts, id, collapse, &budget),
+    };
     if cancel.is_cancelled() {
         return Err(Refused::Cancelled);
     }
@@ -79,7 +85,7 @@ fn blocked(place: &Place, id: LoopId, obstacles: &[analysis::Obstacle]) -> Strin
     }
 }
 
-/// Why a parallel loop gets no kernel, if that is so: a sentence.
+/// Why a loop gets no kernel, if that is so: a sentence.
 pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
     match with_plan(place, id, &CancelToken::new(), |_| ()) {
         Err(Refused::Because(why)) => Some(why),

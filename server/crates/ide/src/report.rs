@@ -33,7 +33,8 @@ pub struct LoopReport {
     pub reductions: Vec<ReductionReport>,
     pub dependences: Vec<DependenceReport>,
     pub obstacles: Vec<ObstacleReport>,
-    /// Only for `independent` and `reduction`.
+    /// For `independent` and `reduction`; else where the statements of the nest, taken one by one, can be spread over
+    /// threads that need no synchronisation.
     pub thread_map: Option<ThreadMapReport>,
 }
 
@@ -86,9 +87,10 @@ pub struct ObstacleReport {
 /// How iterations become threads if the loop is offloaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadMapReport {
-    /// Number of nested loops whose iterations run at once, 1 to 3.
+    /// Coordinates of a thread, 1 to 3: for a parallel loop the number of nested loops whose iterations run at once.
     pub dimension: u32,
-    /// Per statement, in textual order (`S1`, `S2`, …), the thread coordinates its instances run at: `i` or `(i, j)`.
+    /// Per statement, in textual order (`S1`, `S2`, …), the thread coordinates its instances run at: `i`, `(i, j)`,
+    /// `i - j + N`.
     pub maps: Vec<(String, String)>,
     /// Number of threads that do work, as an expression in the program's variables: `n` or `(n) * (m)`.
     pub threads: String,
@@ -144,7 +146,12 @@ fn obstacle_report(place: &Place, o: &Obstacle) -> ObstacleReport {
 
 fn thread_map(place: &Place, id: LoopId) -> Option<ThreadMapReport> {
     if !is_parallel(place.of(id)) {
-        return None;
+        let map = place.thread_map(id)?;
+        return Some(ThreadMapReport {
+            dimension: map.dimension,
+            maps: words::affine_maps(place, &map),
+            threads: words::threads(place, &map),
+        });
     }
     let band = place.band(id);
     Some(ThreadMapReport {

@@ -12,3 +12,4 @@ pub mod nests;
 pub mod pred;
 pub mod rng;
 mod stats;
+pub mod threads;

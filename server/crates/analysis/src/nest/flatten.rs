@@ -59,6 +59,9 @@ impl Model<'_> {
         for l in 0..self.loops.len() {
             self.loops[l].domain = self.linear_domain(&self.loops[l].domain.clone()).0;
         }
+        for i in 0..self.executed.len() {
+            self.executed[i].domain = self.linear_domain(&self.executed[i].domain.clone()).0;
+        }
         for i in 0..self.obligations.len() {
             let (domain, _) = self.linear_domain(&self.obligations[i].domain.clone());
             self.obligations[i].domain = domain;

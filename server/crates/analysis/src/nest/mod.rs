@@ -21,6 +21,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, IntKind, Len, LoopParts, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
+pub(crate) use self::statements::Executed;
 use crate::control;
 use crate::effects::Effects;
 use crate::value::{Constraint, Domain, Poly, Var, VarKind};
@@ -130,6 +131,8 @@ pub(crate) struct Model<'a> {
     pub vars: Vec<VarKind>,
     pub loops: Vec<ModelLoop>,
     pub accesses: Vec<Access>,
+    /// Statements in the order they were met; what stands in a loop's header is among them.
+    pub executed: Vec<Executed>,
     pub obligations: Vec<Obligation>,
     /// Values that must not be negative for the model to be the program, and that are not proved not to be: a witness
     /// has to choose iterations where they are not. `None`: one of them is not linear.
@@ -202,6 +205,7 @@ impl<'a> Model<'a> {
             vars: Vec::new(),
             loops: Vec::new(),
             accesses: Vec::new(),
+            executed: Vec::new(),
             obligations: Vec::new(),
             unproved: Some(Vec::new()),
             context: Vec::new(),

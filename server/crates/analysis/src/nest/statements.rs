@@ -1,6 +1,18 @@
 //! Statements and conditions: where each part of an iteration runs, and what variables hold afterwards.
 
 use super::*;
+
+/// A statement that is run as a whole, and where (F4.1): what thread maps distribute.
+#[derive(Clone, Debug)]
+pub(crate) struct Executed {
+    pub term: TermId,
+    /// Model loops around it, outermost (0) first.
+    pub loops: Vec<usize>,
+    pub domain: Domain,
+    /// What made the domain inexact.
+    pub why: Option<Obstacle>,
+}
+
 impl Model<'_> {
     pub(super) fn visit_statement(&mut self, t: TermId) {
         self.depth += 1;
@@ -55,6 +67,9 @@ impl Model<'_> {
             Op::Declare(s) if self.body.symbols[s].storage == Storage::StaticLocal => {}
             Op::Declare(s) => {
                 let ty = self.body.symbols[s].ty;
+                if !args.is_empty() {
+                    self.note_executed(t);
+                }
                 match args.first() {
                     Some(&e) if matches!(self.body.types.kind(ty), TypeKind::Pointer { .. }) => {
                         let p = self.pointer_value(e);
@@ -75,9 +90,15 @@ impl Model<'_> {
             Op::Empty | Op::Mark(_) => {}
             Op::Case | Op::Default => {}
             _ => {
+                self.note_executed(t);
                 self.visit(t);
             }
         }
+    }
+
+    fn note_executed(&mut self, term: TermId) {
+        let (loops, domain, why) = (self.path.clone(), self.dom.clone(), self.why.clone());
+        self.executed.push(Executed { term, loops, domain, why });
     }
 
     pub(super) fn branch(&mut self, t: TermId, yes: Domain, no: Domain, then: TermId, other: Option<TermId>) {

@@ -3,7 +3,7 @@
 use term::TypeKind;
 
 use super::expr::{Dialect, Exprs};
-use super::host_expr::{element_name, symbol_text, term_text};
+use super::host_expr::{element_name, expr, symbol_text, term_text, Helpers};
 use super::reduce;
 use crate::plan::{Kernel, Plan};
 
@@ -52,6 +52,12 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
         }
         if let (analysis::Step::Term { term, .. }, true) = (&d.step, d.step_on_host) {
             out.push(Arg::same("long long ", &d.step_name, &term_text(&host, *term)));
+        }
+    }
+    if let Some(t) = &kernel.threads {
+        let mut none = Helpers::default();
+        for (name, e) in t.params.iter().zip(&t.code.params) {
+            out.push(Arg::same("long long ", name, &expr(plan, e, &mut none)));
         }
     }
     for b in plan.device_buffers().filter(|b| b.constant_first().is_none()) {

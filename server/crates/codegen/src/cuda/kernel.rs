@@ -6,7 +6,7 @@ use term::{BinOp, Op};
 use super::args::{args, Arg};
 use super::expr::{int_name, Dialect, Exprs};
 use super::stmt::Stmts;
-use super::{field_name, reduce, wrapped};
+use super::{field_name, reduce, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
 use crate::plan::{Axis, Dim, Kernel, Plan};
 
@@ -16,7 +16,13 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>
     let site = &plan.site;
     let indices: Vec<&str> =
         plan.kernels.iter().flat_map(|k| &k.dims).map(|d| &*plan.body.symbols[d.index].name).collect();
-    let what = if indices.len() == 1 { "loop over" } else { "loops over" };
+    let threads = plan.kernels.iter().any(|k| k.threads.is_some());
+    let indices = if threads { &indices[..1] } else { &indices[..] };
+    let what = match (threads, indices.len()) {
+        (true, _) => "nest over",
+        (_, 1) => "loop over",
+        _ => "loops over",
+    };
     out.line(&format!(
         "/* {}, line {}: the {what} {} in {}, as a CUDA kernel. Written by Warpwright.",
         site.file_name,
@@ -86,7 +92,10 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         }
     }
     for d in &k.dims {
-        dim(&exprs, d, out);
+        match &k.threads {
+            Some(_) => threads::id(d, out),
+            None => dim(&exprs, d, out),
+        }
     }
     for i in &k.inductions {
         let name = exprs.name(i.symbol);
@@ -107,7 +116,10 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     if wrap {
         out.open("do {");
     }
-    Stmts { exprs, out }.block(k.body);
+    match &k.threads {
+        Some(plan) => threads::code(&exprs, plan, out),
+        None => Stmts { exprs, out }.block(k.body),
+    }
     if wrap {
         out.close("} while (0);");
     }

@@ -11,6 +11,7 @@ mod kernel;
 mod reduce;
 mod site;
 mod stmt;
+mod threads;
 
 use crate::plan::Plan;
 use crate::{GeneratedFile, KernelInfo, Output};
@@ -27,7 +28,14 @@ pub(crate) fn print(plan: &Plan<'_>) -> Output {
             name: k.name.clone(),
             launcher: k.launcher.clone(),
             block: k.block,
-            axes: k.dims.iter().map(|d| (d.axis, plan.body.symbols[d.index].name.to_string())).collect(),
+            axes: k
+                .dims
+                .iter()
+                .map(|d| match &k.threads {
+                    Some(_) => (d.axis, d.counter_name.clone()),
+                    None => (d.axis, plan.body.symbols[d.index].name.to_string()),
+                })
+                .collect(),
             grid: k
                 .dims
                 .iter()

@@ -27,7 +27,11 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
     if body.origin(target) != Origin::Source || input.text.get(body.span(target).range()).is_none() {
         return one(RefusalKind::InMacro, target);
     }
-    if input.offload.band.len() > 3 || input.offload.max_trips.len() != input.offload.band.len() {
+    let dimensions = match &input.offload.threads {
+        Some(code) => code.ids,
+        None => input.offload.band.len(),
+    };
+    if !(1..=3).contains(&dimensions) || input.offload.max_trips.len() != dimensions {
         return one(RefusalKind::NotParallel, target);
     }
     let mut band: Vec<(&LoopFacts, &Control)> = Vec::new();
@@ -37,7 +41,9 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
             _ => return one(RefusalKind::NotParallel, target),
         }
     }
-    if !matches!(first.verdict, Verdict::Independent | Verdict::Reduction) {
+    // Statements spread by a thread map need no parallel loop.
+    let threads = input.offload.threads.is_some() && input.offload.band.len() == 1;
+    if !threads && !matches!(first.verdict, Verdict::Independent | Verdict::Reduction) {
         return one(RefusalKind::NotParallel, target);
     }
     if deepest(body, input.offload, target) > MAX_DEPTH {
@@ -122,9 +128,16 @@ impl<'i, 'a> Builder<'i, 'a> {
         let Some(inner) = self.band.last().and_then(|b| body.loop_parts(b.0.term)).map(|p| p.body) else {
             return;
         };
-        support.visit(inner);
+        let threads = offload.threads.as_ref();
+        match threads {
+            Some(code) => self.thread_support(code, &mut support),
+            None => support.visit(inner),
+        }
         let first_values = self.first_values();
-        let mut dims = self.dims(inner, &mut support);
+        let mut dims = match threads {
+            Some(_) => self.thread_dims(),
+            None => self.dims(inner, &mut support),
+        };
         let mut strides = Vec::new();
         // Everything after the trip counts is only evaluated where they are positive.
         let positive: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
@@ -133,7 +146,10 @@ impl<'i, 'a> Builder<'i, 'a> {
         let inductions = self.inductions();
         let reduced: BTreeSet<SymbolId> = reductions.iter().map(|r| r.symbol).collect();
         let moved: BTreeSet<SymbolId> = inductions.iter().map(|i| i.symbol).collect();
-        let indices: BTreeSet<SymbolId> = dims.iter().map(|d| d.index).collect();
+        let indices: BTreeSet<SymbolId> = match threads {
+            Some(code) => self.thread_indices(code),
+            None => dims.iter().map(|d| d.index).collect(),
+        };
         for r in &reductions {
             support.used.entry(r.symbol).or_insert(self.target);
         }
@@ -171,6 +187,12 @@ impl<'i, 'a> Builder<'i, 'a> {
                 self.refuse(RefusalKind::Unclassified(s), t);
             }
         }
+        if threads.is_some() {
+            // Temporaries live as long as the thread; their declarations have become assignments.
+            privates.extend(support.declared.keys().copied());
+            privates.sort_unstable();
+            privates.dedup();
+        }
         let views: Vec<View> = known_views
             .iter()
             .filter(|(s, _)| support.used_views.contains_key(s) || support.declared.contains_key(s))
@@ -202,9 +224,13 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
         notes.extend(support.calls.iter().map(|&f| Note::MathLibrary(f)));
         let mut tests = self.tests(&buffers, &scalars, &reductions, &dims);
+        if let Some(code) = threads {
+            self.thread_tests(code, &mut tests);
+        }
         let finals = self.finals(&positive);
         let values = self.values(&dims, &buffers, &mut tests, &finals, &support);
-        let has_continue = has_own_continue(body, inner);
+        let has_continue = threads.is_none() && has_own_continue(body, inner);
+        let thread_plan = threads.map(|code| self.thread_plan(code, &dims));
         let name = self.name();
         let names =
             self.kernel_names(&buffers, &scalars, &reductions, &privates, &inductions, &views, &dims, inner);
@@ -253,6 +279,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 names,
                 body: inner,
                 has_continue,
+                threads: thread_plan,
             }],
             name,
             buffers,

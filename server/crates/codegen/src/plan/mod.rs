@@ -14,6 +14,7 @@ mod refuse;
 mod scalars;
 mod simplify;
 mod support;
+mod threads;
 mod values;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub use build::plan;
 pub(crate) use names::{has_word, is_reserved};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub(crate) use support::is_written_out;
+pub(crate) use threads::comparison;
+pub use threads::ThreadPlan;
 
 /// Threads in a block, whatever its shape. A power of two: the reduction tree halves it.
 pub const BLOCK_THREADS: u32 = 256;
@@ -147,6 +150,8 @@ pub struct Kernel {
     pub body: TermId,
     /// Whether a `continue` ends an iteration of the innermost parallel loop.
     pub has_continue: bool,
+    /// The code of one thread where it is not the innermost loop's body: the dimensions are then those of thread ids.
+    pub threads: Option<ThreadPlan>,
 }
 
 /// One parallel loop.

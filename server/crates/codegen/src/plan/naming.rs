@@ -6,6 +6,7 @@ use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::build::Builder;
 use super::names::{has_word, identifier, part, Namer};
+use super::threads::index_names;
 use super::{BufferPlan, Dim, InductionPlan, ReductionPlan, Scalar, View};
 
 /// What a variable or path is called.
@@ -60,9 +61,14 @@ impl<'a> Builder<'_, 'a> {
             .chain(privates.iter().copied())
             .chain(inductions.iter().map(|i| i.symbol))
             .chain(views.iter().filter(|v| !v.declared_inside).map(|v| v.symbol))
-            .chain(dims.iter().map(|d| d.index));
+            .chain(dims.iter().map(|d| d.index).filter(|_| self.input.offload.threads.is_none()));
         for s in outer {
             names.entry(s).or_insert_with(|| namer.fresh(&variable(body, s)));
+        }
+        if let Some(code) = &self.input.offload.threads {
+            let indices = self.thread_indices(code);
+            names.extend(index_names(&indices, |s| body.symbols[s].name.to_string(), &mut namer));
+            return names;
         }
         // Locals keep their names unless something around them is called the same: C lets a loop's body redeclare the
         // loop's own variable, C++ does not.

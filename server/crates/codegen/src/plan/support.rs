@@ -207,6 +207,11 @@ impl<'a> Support<'a> {
         self.body.types.as_int(ty) == Some(term::IntKind::Bool)
     }
 
+    /// Whether it is a local pointer into a buffer.
+    pub(crate) fn is_view(&self, s: SymbolId) -> bool {
+        self.views.contains_key(&s)
+    }
+
     /// Number of subscripts that reach an element of a buffer or view.
     fn rank(&self, s: SymbolId) -> Option<usize> {
         if self.views.contains_key(&s) {

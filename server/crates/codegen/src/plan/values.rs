@@ -21,6 +21,7 @@ impl<'a> Builder<'_, 'a> {
         let body = self.body;
         let mut exprs: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
         exprs.extend(finals.iter().map(|f| f.value.clone()));
+        exprs.extend(self.input.offload.threads.iter().flat_map(|c| c.params.iter().cloned()));
         for b in buffers {
             if let Some((first, last)) = &b.extent {
                 let minus = Expr::Mul(-1, Box::new(first.clone()));

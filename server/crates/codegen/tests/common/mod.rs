@@ -24,11 +24,14 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
     let loops: Vec<_> =
         facts.loops.iter_ids().filter(|(_, l)| l.parent.is_none()).map(|(id, _)| id).collect();
     let id = *loops.get(nth).unwrap_or_else(|| panic!("{function} has no loop {nth}"));
-    let offload =
-        match analysis::offload(body, &program, &facts, id, None, &Budget::new(analysis::FULL_STEPS)) {
-            Ok(o) => o,
-            Err(why) => return Outcome::NotParallel(format!("{:?} {why:?}", facts.loops[id].verdict)),
-        };
+    let steps = || Budget::new(analysis::FULL_STEPS);
+    let plain = analysis::offload(body, &program, &facts, id, None, &steps());
+    let offload = match plain
+        .or_else(|why| analysis::offload_threads(body, &program, &facts, id, &steps()).map_err(|_| why))
+    {
+        Ok(o) => o,
+        Err(why) => return Outcome::NotParallel(format!("{:?} {why:?}", facts.loops[id].verdict)),
+    };
     let input = Input {
         body,
         facts: &facts,

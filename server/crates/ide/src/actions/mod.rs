@@ -7,6 +7,7 @@ mod explain;
 mod ignore;
 mod mark;
 mod offload;
+mod offload_threads;
 mod transform;
 mod unmark;
 
@@ -178,6 +179,7 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
         };
         let at = At { doc, findings, place: &place, finding };
         offered.extend(offload::offer(&at));
+        offered.extend(offload_threads::offer(&at));
         offered.extend(mark::offer(&at));
         offered.extend(unmark::offer(&at));
         offered.extend(explain::offer(&at));

@@ -40,7 +40,7 @@ pub(super) fn offer(at: &At) -> Option<Action> {
     })
 }
 
-fn refusal(at: &At) -> Option<String> {
+pub(super) fn refusal(at: &At) -> Option<String> {
     let l = at.place.of(at.finding.id);
     if at.place.is_generated(at.finding.id) {
         return Some(GENERATED.to_owned());
@@ -50,6 +50,7 @@ fn refusal(at: &At) -> Option<String> {
     }
     match l.verdict {
         Verdict::Independent | Verdict::Reduction => None,
+        _ if at.place.thread_map(at.finding.id).is_some() => None,
         Verdict::Sequential => Some(crate::words::sequential(at.place, at.finding.id)),
         Verdict::Unknown => Some(crate::words::unknown(at.place, at.finding.id)),
     }

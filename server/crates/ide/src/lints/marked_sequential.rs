@@ -3,7 +3,7 @@
 use analysis::Verdict;
 
 use super::{At, Find, Lint, Said};
-use crate::{words, Severity};
+use crate::{plans, words, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "marked-sequential",
@@ -14,7 +14,10 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn marked_sequential(at: &At) -> Option<Said> {
-    let wanted = at.facts.verdict == Verdict::Sequential && at.facts.mark.is_some();
+    // threads without synchronisation may still run the nest
+    let wanted = at.facts.verdict == Verdict::Sequential
+        && at.facts.mark.is_some()
+        && plans::refusal(at.place, at.id).is_some();
     wanted.then(|| Said {
         message: format!(
             "Marked for the GPU, but must not be offloaded. {} Or remove the mark.",

@@ -10,6 +10,7 @@ mod offloading;
 mod pages;
 mod reports;
 mod robust;
+mod threads;
 mod verifying;
 mod words;
 

@@ -24,7 +24,7 @@ pub(crate) use dependences::{access_words, dependence, kind_name, main as main_d
 pub(crate) use obstacles::{obstacle, obstacle_label};
 pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;
-pub(crate) use threads::{statement_maps, thread_count};
+pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads};
 
 /// A parallel loop: what runs at once, under which conditions, how to get it.
 pub(crate) fn parallel(place: &Place, id: LoopId) -> String {

@@ -1,6 +1,6 @@
 //! How iterations become threads, as text.
 
-use analysis::{LoopId, Step};
+use analysis::{Expr, LoopId, Param, Pred, Step, ThreadMap};
 use term::{BinOp, Op};
 
 use crate::place::Place;
@@ -49,11 +49,16 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
     };
     let (low_int, high_int) = (place.body().as_int(low), place.body().as_int(high));
     let stride = step.checked_abs()?;
+    // `i <= n - 1` runs to n, not to n - 1 + 1
+    let (high, more) = match (high_int, split(place, high)) {
+        (None, Some((rest, constant))) => (rest, constant),
+        _ => (high, 0),
+    };
     if let (Some(a), Some(b)) = (low_int, high_int) {
         let span = b.checked_sub(a)?.checked_add(closed)?.max(0);
         return Some(span.checked_add(stride - 1)?.checked_div(stride)?.to_string());
     }
-    let offset = closed - low_int.unwrap_or(0) + (stride - 1);
+    let offset = more.checked_add(closed)?.checked_sub(low_int.unwrap_or(0))?.checked_add(stride - 1)?;
     let mut text = if low_int.is_some() && offset == 0 { place.text(high) } else { operand(high) };
     if low_int.is_none() {
         text = format!("{text} - {}", operand(low));
@@ -64,6 +69,21 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
         o => text = format!("{text} - {}", o.unsigned_abs()),
     }
     Some(if stride == 1 { text } else { format!("({text}) / {stride}") })
+}
+
+/// A sum with a constant as the rest and the constant.
+fn split(place: &Place, term: term::TermId) -> Option<(term::TermId, i128)> {
+    let body = place.body();
+    let (sign, a, b) = match (body.op(term), body.args(term)) {
+        (Op::Binary(BinOp::Add), &[a, b]) => (1, a, b),
+        (Op::Binary(BinOp::Sub), &[a, b]) => (-1, a, b),
+        _ => return None,
+    };
+    match (body.as_int(a), body.as_int(b)) {
+        (None, Some(c)) => Some((a, c.checked_mul(sign)?)),
+        (Some(c), None) if sign == 1 => Some((b, c)),
+        _ => None,
+    }
 }
 
 fn is_word(text: &str) -> bool {
@@ -85,8 +105,15 @@ pub(crate) fn statement_maps(place: &Place, band: &[LoopId]) -> Vec<(String, Str
         return Vec::new();
     };
     let mut maps = Vec::new();
+    // the headers of loops inside are no statements
+    let headers: Vec<term::TermId> =
+        body.loops(parts.body).flat_map(|l| header(body, l).iter().copied()).collect();
     let mut walk = body.walk(parts.body);
     while let Some(term) = walk.next() {
+        if headers.contains(&term) {
+            walk.skip_children_of(term);
+            continue;
+        }
         let is_statement = match body.op(term) {
             op if op.is_write() => true,
             Op::Call => true,
@@ -99,4 +126,102 @@ pub(crate) fn statement_maps(place: &Place, band: &[LoopId]) -> Vec<(String, Str
         }
     }
     maps
+}
+
+/// First value, condition and step of a `for`.
+fn header(body: &term::Body, of: term::TermId) -> &[term::TermId] {
+    match (body.op(of), body.args(of)) {
+        (Op::For, args) => args.get(..3).unwrap_or(&[]),
+        _ => &[],
+    }
+}
+
+/// Per statement the coordinates of its thread: `i - j + N`, `(i, j)`.
+pub(crate) fn affine_maps(place: &Place, map: &ThreadMap) -> Vec<(String, String)> {
+    let one = |(k, s): (usize, &analysis::StatementMap)| {
+        let ids: Vec<String> = s.coordinates.iter().map(|e| value(place, e)).collect();
+        let text = if ids.len() == 1 { ids.concat() } else { format!("({})", ids.join(", ")) };
+        (format!("S{}", k + 1), text)
+    };
+    map.statements.iter().enumerate().map(one).collect()
+}
+
+/// How many threads a map makes: `2 * N + 1`, `N * N`.
+pub(crate) fn threads(place: &Place, map: &ThreadMap) -> String {
+    let counts: Vec<String> = map.extents.iter().map(|e| value(place, e)).collect();
+    match counts.as_slice() {
+        [one] => one.clone(),
+        many => {
+            let factor = |c: &String| if is_word(c) { c.clone() } else { format!("({c})") };
+            many.iter().map(factor).collect::<Vec<_>>().join(" * ")
+        }
+    }
+}
+
+/// A host expression as C, its constant last.
+pub(crate) fn value(place: &Place, e: &Expr) -> String {
+    let operand = |e: &Expr| match e {
+        Expr::Int(n) if *n >= 0 => n.to_string(),
+        Expr::Param(_) | Expr::Min(_) | Expr::Max(_) => value(place, e),
+        _ => format!("({})", value(place, e)),
+    };
+    let call = |name: &str, all: &[Expr]| {
+        let all: Vec<String> = all.iter().map(|e| value(place, e)).collect();
+        format!("{name}({})", all.join(", "))
+    };
+    match e {
+        Expr::Int(n) => n.to_string(),
+        Expr::Param(Param::Symbol(s)) => place.symbol(*s).to_owned(),
+        Expr::Param(Param::Term(t)) => {
+            let text = place.text(*t);
+            let plain = matches!(place.body().op(*t), Op::Index | Op::Member { .. } | Op::Call);
+            if plain || is_word(&text) {
+                text
+            } else {
+                format!("({text})")
+            }
+        }
+        Expr::Add(items) => {
+            let mut out = String::new();
+            let (numbers, others): (Vec<&Expr>, Vec<&Expr>) =
+                items.iter().partition(|i| matches!(i, Expr::Int(_)));
+            // what is taken away stands after something
+            let lead = others.iter().position(|i| !matches!(i, Expr::Mul(k, _) if *k < 0)).unwrap_or(0);
+            let head = others.get(lead).into_iter();
+            let tail = others.iter().enumerate().filter(|(k, _)| *k != lead).map(|(_, e)| e);
+            for item in head.chain(tail).chain(&numbers) {
+                let (minus, text) = match item {
+                    Expr::Int(n) => (*n < 0, n.unsigned_abs().to_string()),
+                    Expr::Mul(-1, a) => (true, operand(a)),
+                    Expr::Mul(k, a) => (*k < 0, format!("{} * {}", k.unsigned_abs(), operand(a))),
+                    other => (false, value(place, other)),
+                };
+                match (out.is_empty(), minus) {
+                    (true, false) => {}
+                    (true, true) => out.push('-'),
+                    (false, false) => out.push_str(" + "),
+                    (false, true) => out.push_str(" - "),
+                }
+                out.push_str(&text);
+            }
+            if out.is_empty() {
+                out.push('0');
+            }
+            out
+        }
+        Expr::Mul(-1, a) => format!("-{}", operand(a)),
+        Expr::Mul(k, a) => format!("{k} * {}", operand(a)),
+        Expr::Product(a, b) => format!("{} * {}", operand(a), operand(b)),
+        Expr::FloorDiv(a, k) => format!("{} / {k}", operand(a)),
+        Expr::Min(all) => call("min", all),
+        Expr::Max(all) => call("max", all),
+        Expr::Select(p, a, b) => {
+            let p = match &**p {
+                Pred::NonNegative(e) => format!("{} >= 0", value(place, e)),
+                Pred::Zero(e) => format!("{} == 0", value(place, e)),
+                _ => "…".to_owned(),
+            };
+            format!("{p} ? {} : {}", operand(a), operand(b))
+        }
+    }
 }
