@@ -21,6 +21,9 @@ pub struct AnalyzeArgs {
     /// Exit with status 1 from this severity on
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "LEVEL")]
     fail_on: FailOn,
+    /// With JSON: search for transformations that would make sequential loops parallel
+    #[arg(long)]
+    enabling: bool,
     /// C, C# or CUDA files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -74,7 +77,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
     }
     print(&match args.format {
         Format::Text => report::text(&reports),
-        Format::Json => report::json(&reports)?,
+        Format::Json => report::json(&reports, args.enabling)?,
         Format::Sarif => report::sarif(&reports)?,
         Format::Github => report::github(&reports),
     })?;

@@ -160,6 +160,22 @@ struct Loop<'a> {
     dependences: Vec<Dependence<'a>>,
     obstacles: Vec<Obstacle<'a>>,
     thread_map: Option<Value>,
+    /// Only where it was asked for and found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enabling: Option<Enabling<'a>>,
+}
+
+#[derive(Serialize)]
+struct Enabling<'a> {
+    text: &'a str,
+    steps: Vec<EnablingStep<'a>>,
+}
+
+#[derive(Serialize)]
+struct EnablingStep<'a> {
+    name: &'a str,
+    with: &'a str,
+    line: u32,
 }
 
 #[derive(Serialize)]
@@ -212,14 +228,19 @@ struct Diagnostic<'a> {
 }
 
 /// The contract of DESIGN, "What the command line promises".
-pub fn json(reports: &[FileReport]) -> anyhow::Result<String> {
+pub fn json(reports: &[FileReport], enabling: bool) -> anyhow::Result<String> {
     let files = reports
         .iter()
         .map(|r| File {
             path: r.path(),
             language: language_name(r.doc.language()),
             configuration: r.doc.configuration().iter().map(choice_json).collect(),
-            loops: r.findings.loops.iter().map(|l| loop_json(l.report())).collect(),
+            loops: r
+                .findings
+                .loops
+                .iter()
+                .map(|l| Loop { enabling: enabling_json(l, enabling), ..loop_json(l.report()) })
+                .collect(),
             diagnostics: r.findings.diagnostics.iter().map(|d| diagnostic_json(r, d)).collect(),
         })
         .collect();
@@ -237,6 +258,17 @@ fn diagnostic_json<'a>(report: &FileReport, d: &'a ide::Diagnostic) -> Diagnosti
         end_column,
         message: &d.message,
     }
+}
+
+/// What would make a sequential loop parallel, where that was asked for.
+fn enabling_json(l: &ide::LoopFinding, asked: bool) -> Option<Enabling<'_>> {
+    if !asked {
+        return None;
+    }
+    let found = l.enabling()?;
+    let steps = found.steps.iter();
+    let step = |s: &ide::EnablingStep| EnablingStep { name: s.name, with: s.with, line: s.line };
+    Some(Enabling { text: &found.sentence, steps: steps.map(step).collect() })
 }
 
 /// One loop as in the JSON contract; the editor's `showDependences` answers it too.
@@ -282,6 +314,7 @@ fn loop_json(l: &ide::LoopReport) -> Loop<'_> {
             .iter()
             .map(|o| Obstacle { kind: o.kind, text: &o.text, line: o.line, column: o.column })
             .collect(),
+        enabling: None,
         thread_map: l.thread_map.as_ref().map(|t| {
             let maps: serde_json::Map<String, Value> =
                 t.maps.iter().map(|(statement, map)| (statement.clone(), json!(map))).collect();

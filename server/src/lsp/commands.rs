@@ -38,7 +38,7 @@ pub fn command_of_id(id: &str) -> &'static str {
         Some("offload") => "warpwright.offload",
         Some("mark") => "warpwright.mark",
         Some("explain") => "warpwright.explain",
-        Some(name) if name.starts_with("transform") => "warpwright.transform",
+        Some(name) if name == "enable" || name.starts_with("transform") => "warpwright.transform",
         _ => "warpwright.unmark",
     }
 }

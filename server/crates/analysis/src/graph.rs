@@ -204,6 +204,26 @@ pub(crate) fn live_out(body: &Body, program: &Program, facts: &Facts, root: Loop
     at.map(|at| live_out_of(&cx, at)).unwrap_or_default()
 }
 
+/// Scalars that each iteration of a loop writes before it reads them: what one iteration leaves in them no other one
+/// sees. Decided by exposed reads alone.
+pub(crate) fn own_scalars(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
+    let parts = facts.loops.get(root).and_then(|l| body.loop_parts(l.term));
+    let Some(parts) = parts else { return Vec::new() };
+    let mut out: Vec<SymbolId> =
+        body.walk(parts.body).filter_map(|t| crate::effects::written(body, t)).collect();
+    out.sort_unstable();
+    out.dedup();
+    let mut exposed: FxHashSet<SymbolId> = FxHashSet::default();
+    for part in [Some(parts.body), parts.condition, parts.step].into_iter().flatten() {
+        match exposed_reads(body, &[part]) {
+            Some(e) => exposed.extend(e),
+            None => return Vec::new(),
+        }
+    }
+    out.retain(|s| body.symbols[*s].is_own_scalar() && !exposed.contains(s));
+    out
+}
+
 fn live_out_of(cx: &Context<'_>, at: usize) -> Vec<SymbolId> {
     let body = cx.body;
     let t = cx.loops[at].0;

@@ -78,6 +78,11 @@ pub fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> 
     graph::live_out(body, program, facts, root)
 }
 
+/// Scalars that each iteration of a loop writes before it reads them.
+pub fn own_scalars(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
+    graph::own_scalars(body, facts, root)
+}
+
 /// The value of an integer constant expression.
 pub fn constant(body: &Body, t: TermId) -> Option<i128> {
     control::constant(body, t)

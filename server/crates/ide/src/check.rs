@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use term::Body;
 
 use crate::document::Key;
+use crate::enabling::Enabling;
 use crate::lints;
 use crate::place::{loop_key, Place};
 use crate::report::{loop_report, LoopReport};
@@ -66,6 +67,8 @@ pub struct LoopFinding {
     facts: Arc<Facts>,
     /// Made when it is first asked for: editors show diagnostics of all loops, and reports of few.
     report: OnceLock<Box<LoopReport>>,
+    /// Searched for when it is first asked for.
+    enabling: OnceLock<Option<Box<Enabling>>>,
 }
 
 impl LoopFinding {
@@ -75,6 +78,11 @@ impl LoopFinding {
             let item = &self.doc.unit().items[self.item];
             Box::new(loop_report(&Place::new(&self.doc, item, self.facts.clone()), self.id))
         })
+    }
+    /// Which transformations would make the loop parallel, if it is sequential and some are found.
+    pub fn enabling(&self) -> Option<&Enabling> {
+        let search = || crate::enabling::search(&self.doc, self.item, &self.facts, self.id).map(Box::new);
+        self.enabling.get_or_init(search).as_deref()
     }
     /// 1-based line on which the loop begins.
     pub fn line(&self) -> u32 {
@@ -256,6 +264,7 @@ fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>, extent: E
                 doc: doc.clone(),
                 facts: of_item.clone(),
                 report: OnceLock::new(),
+                enabling: OnceLock::new(),
             });
         }
         *occurrence += 1;

@@ -6,7 +6,7 @@
 use analysis::{LoopId, Verdict};
 use base::{CancelToken, Span};
 
-use crate::check::Findings;
+use crate::check::{Findings, LoopFinding};
 use crate::offload::Refused;
 use crate::place::Place;
 use crate::plans::with_plan;
@@ -30,7 +30,7 @@ pub fn hover(doc: &Doc, findings: &Findings, offset: u32) -> Option<Hover> {
     let on_header = findings.loops.iter().find(|l| l.header.touches(offset));
     if let Some(l) = on_header {
         let place = findings.place(doc, l.item)?;
-        return Some(Hover { markdown: loop_markdown(&place, l.id), span: l.header });
+        return Some(Hover { markdown: loop_markdown(&place, l), span: l.header });
     }
     let d = findings.diagnostics.iter().find(|d| d.span.touches(offset))?;
     let markdown = format!("{}\n\n`{}`", escape(&d.message), d.code);
@@ -38,12 +38,13 @@ pub fn hover(doc: &Doc, findings: &Findings, offset: u32) -> Option<Hover> {
 }
 
 /// All that is known of one loop.
-pub(crate) fn loop_markdown(place: &Place, id: LoopId) -> String {
+pub(crate) fn loop_markdown(place: &Place, finding: &LoopFinding) -> String {
+    let id = finding.id;
     let l = place.of(id);
     let mut lines: Vec<String> = vec![headline(place, id), String::new()];
     match l.verdict {
         Verdict::Independent | Verdict::Reduction => parallel(place, id, &mut lines),
-        Verdict::Sequential => sequential(place, id, &mut lines),
+        Verdict::Sequential => sequential(place, finding, &mut lines),
         Verdict::Unknown => unknown(place, id, &mut lines),
     }
     configuration(place, &mut lines);
@@ -149,7 +150,8 @@ fn privates(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     }
 }
 
-fn sequential(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+fn sequential(place: &Place, finding: &LoopFinding, lines: &mut Vec<String>) {
+    let id = finding.id;
     let all = &place.of(id).dependences;
     for d in all.iter().take(LISTED) {
         let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
@@ -162,7 +164,10 @@ fn sequential(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     more(all.len(), lines);
     thread_map(place, id, lines);
     lines.push(String::new());
-    lines.push(escape(&words::remedy(place, id)));
+    match finding.enabling() {
+        Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
+        None => lines.push(escape(&words::remedy(place, id))),
+    }
     inside(place, id, lines);
 }
 

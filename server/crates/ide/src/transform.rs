@@ -109,9 +109,22 @@ pub fn transform(
 ) -> Result<Transformed, Refused> {
     let finding = one_loop(findings, which)?;
     let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
+    if name == "enable" {
+        let Some(enabling) = finding.enabling() else {
+            return Err(Refused::Because(
+                "No short sequence of transformations was found that makes this loop parallel, or it is parallel already."
+                    .to_owned(),
+            ));
+        };
+        let (text, checked) = checked(doc, &place, memo, &enabling.edits, cancel)?;
+        let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];
+        let edit = WorkspaceEdit { create: Vec::new(), edits };
+        let title = enabling.sentence.trim_end_matches('.').to_owned();
+        return Ok(Transformed { title, text, edit, checked });
+    }
     let Some(transformation) = by_name(name) else {
         let names: Vec<&str> = ALL.iter().map(|t| t.name()).collect();
-        let names = names.join(", ");
+        let names = format!("enable (what makes the loop parallel), {}", names.join(", "));
         return Err(Refused::Because(format!("There is no transformation `{name}`. There are: {names}.")));
     };
     let (title, edits) =

@@ -20,7 +20,7 @@ pub(super) fn show(at: &At) -> Result<Resolved, ResolveError> {
     let header = crate::place::one_line(at.doc.slice(at.finding.header));
     let line = at.finding.line();
     let mut markdown = format!("Line {line}, `{}`:\n\n", header.replace('`', "'"));
-    markdown.push_str(&loop_markdown(at.place, at.finding.id));
+    markdown.push_str(&loop_markdown(at.place, at.finding));
     for k in at.diagnostics() {
         if let Some(page) = at.findings.diagnostics.get(k).and_then(|d| crate::explain(d.code)) {
             markdown.push_str("\n\n---\n\n");

@@ -49,6 +49,10 @@ impl ActionId {
     pub fn explain(key: &str) -> ActionId {
         ActionId(format!("explain:{key}"))
     }
+    /// Make the loop of this key parallel by the sequence found.
+    pub fn enable(key: &str) -> ActionId {
+        ActionId(format!("enable:{key}"))
+    }
     /// Transform the loop of this key.
     pub fn transform(name: &str, key: &str) -> ActionId {
         ActionId(format!("transform.{name}:{key}"))
@@ -182,6 +186,7 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
         offered.extend(offload_threads::offer(&at));
         offered.extend(mark::offer(&at));
         offered.extend(unmark::offer(&at));
+        offered.extend(transform::offer_enabling(&at));
         offered.extend(explain::offer(&at));
     }
     for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
@@ -225,6 +230,7 @@ pub fn resolve(
         "mark" => mark::edit(&at),
         "unmark" => unmark::edit(&at),
         "explain" => explain::show(&at),
+        "enable" => transform::enable(&at, memo, cancel),
         name if name.starts_with("transform.") => {
             transform::edit(&at, memo, name.trim_start_matches("transform."), cancel)
         }

@@ -3,7 +3,8 @@
 use base::CancelToken;
 
 use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
-use crate::transform::{list, transform, Listed};
+use crate::transform::{checked, list, transform, Listed};
+use crate::{FileEdit, WorkspaceEdit};
 use crate::{Memo, Refused, Which};
 
 /// What applies to the loop; those that make loops parallel come first.
@@ -30,6 +31,39 @@ pub(super) fn edit(at: &At, memo: &Memo, name: &str, cancel: &CancelToken) -> Re
     let which = Which::Key(at.finding.key.to_string());
     match transform(at.doc, at.findings, memo, &which, name, "", cancel) {
         Ok(done) => Ok(Resolved::Edit(done.edit)),
+        Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
+        Err(Refused::Stale) => Err(ResolveError::Stale),
+        Err(Refused::Because(reason)) => Err(ResolveError::Refused(reason)),
+    }
+}
+
+/// The kind of the action that does a whole sequence.
+const ENABLE: &str = "refactor.rewrite.warpwright.enable";
+
+/// The sequence that makes a sequential loop parallel, if one was found.
+pub(super) fn offer_enabling(at: &At) -> Option<Action> {
+    if !at.place.can_offload() || !at.place.is_source(at.finding.id) || at.place.is_generated(at.finding.id) {
+        return None;
+    }
+    let enabling = at.finding.enabling()?;
+    Some(Action {
+        id: ActionId::enable(&at.finding.key),
+        title: enabling.title(),
+        kind: ActionKind::Transform(ENABLE),
+        diagnostics: at.diagnostics(),
+        disabled: None,
+        preferred: false,
+    })
+}
+
+/// The whole sequence, checked.
+pub(super) fn enable(at: &At, memo: &Memo, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+    let enabling = at.finding.enabling().ok_or(ResolveError::Stale)?;
+    match checked(at.doc, at.place, memo, &enabling.edits, cancel) {
+        Ok(_) => {
+            let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];
+            Ok(Resolved::Edit(WorkspaceEdit { create: Vec::new(), edits }))
+        }
         Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
         Err(Refused::Stale) => Err(ResolveError::Stale),
         Err(Refused::Because(reason)) => Err(ResolveError::Refused(reason)),

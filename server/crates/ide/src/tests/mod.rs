@@ -11,6 +11,7 @@ mod pages;
 mod reports;
 mod robust;
 mod threads;
+mod transforming;
 mod verifying;
 mod words;
 

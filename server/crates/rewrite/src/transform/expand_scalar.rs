@@ -54,7 +54,10 @@ impl Transformation for ExpandScalar {
 
 /// Scalars to try: the one named, or those that several statements use.
 fn candidates(site: &Site<'_>, block: &Block, name: Option<&str>) -> Vec<SymbolId> {
-    let privates = site.of(site.target).privates.iter().map(|p| p.symbol);
+    // an index of an inner loop in memory would help nobody
+    let is_index =
+        |s: SymbolId| site.facts.loops.iter().any(|l| l.control.as_ref().is_ok_and(|c| c.index == s));
+    let privates = site.own_scalars(site.target).into_iter().filter(|&s| !is_index(s));
     let users = |s: SymbolId| {
         let uses = |t: TermId| {
             site.body().walk(t).any(|x| match site.body().op(x) {

@@ -21,14 +21,22 @@ macro_rules! named {
     };
 }
 
+mod count;
 mod distribute;
 mod expand_scalar;
+mod forms;
+mod fuse;
+mod induction;
+mod inline;
 mod interchange;
+mod operators;
 mod peel;
 mod privatize;
 mod refusal;
+mod reorder;
 mod reverse;
 mod site;
+mod skew;
 mod split;
 mod strip_mine;
 mod subst;
@@ -125,14 +133,25 @@ pub trait Transformation: Sync {
 pub const ALL: &[&dyn Transformation] = &[
     &interchange::Interchange,
     &distribute::Distribute,
+    &skew::Wavefront,
     &split::Split,
     &peel::Peel,
     &expand_scalar::ExpandScalar,
+    &fuse::Fuse,
     &reverse::Reverse,
+    &skew::Skew,
+    &reorder::Reorder,
     &privatize::Privatize,
+    &induction::Induction,
+    &count::Count,
+    &inline::Inline,
+    &forms::RemoveHeader,
     &strip_mine::StripMine,
+    &forms::Nesting,
+    &forms::Collapse,
     &unroll::Unroll,
     &unroll::UnrollFully,
+    &operators::ExpandOperators,
 ];
 
 /// The transformation of a name.

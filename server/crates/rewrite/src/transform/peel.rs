@@ -64,7 +64,7 @@ fn guard(site: &Site<'_>, c: &Counted<'_>) -> String {
 
 /// The body in one iteration: with the value in the place of the index, or with the index as a variable where the
 /// value's type differs or it is not short.
-fn once(
+pub(super) fn once(
     site: &Site<'_>,
     lines: &mut Lines,
     c: &Counted<'_>,

@@ -39,13 +39,13 @@ impl Transformation for Privatize {
                 && symbol.is_own_scalar()
                 && !site.live_after(id, s)
         };
+        let inside = |s: SymbolId| {
+            body.walk(site.inside(id)).any(|t| matches!(body.op(t), term::Op::Declare(d) if *d == s))
+        };
         let all: Vec<SymbolId> = site
-            .of(id)
-            .privates
-            .iter()
-            .filter(|p| !p.declared_inside && plain(p.symbol))
-            .map(|p| p.symbol)
-            .filter(|&s| wanted.is_none_or(|w| w == site.name(Some(s))))
+            .own_scalars(id)
+            .into_iter()
+            .filter(|&s| !inside(s) && plain(s) && wanted.is_none_or(|w| w == site.name(Some(s))))
             .collect();
         let Some(&s) = all.first() else {
             return shape("no scalar declared outside is private to its iterations");

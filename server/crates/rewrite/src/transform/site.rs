@@ -50,6 +50,11 @@ impl<'a> Site<'a> {
         Some(Site { source, index, facts, target, budget, graphs: RefCell::default(), parents })
     }
 
+    /// Another function of the same file, for its text.
+    pub(crate) fn beside(&self, index: usize) -> Option<Site<'a>> {
+        let item = self.source.unit.items.get(index)?;
+        Some(Site { index, graphs: RefCell::default(), parents: item.body.parents(), ..*self })
+    }
     pub(crate) fn item(&self) -> &'a front::Item {
         &self.source.unit.items[self.index]
     }
@@ -106,6 +111,10 @@ impl<'a> Site<'a> {
     pub(crate) fn live_after(&self, id: LoopId, s: SymbolId) -> bool {
         analysis::live_out(self.body(), self.source.program, self.facts, id).contains(&s)
     }
+    /// Scalars that each iteration of a loop writes before it reads them.
+    pub(crate) fn own_scalars(&self, id: LoopId) -> Vec<SymbolId> {
+        analysis::own_scalars(self.body(), self.facts, id)
+    }
     /// Whether a variable is written by name in a term.
     pub(crate) fn written_in(&self, t: TermId, s: SymbolId) -> bool {
         let body = self.body();
@@ -124,9 +133,8 @@ impl<'a> Site<'a> {
                 TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
             )
         };
-        let privates = self.of(inner).privates.iter().map(|p| p.symbol);
-        let mut out: Vec<SymbolId> =
-            privates.filter(|&s| scalar(s) && !graph.live_out.contains(&s)).collect();
+        let own = self.own_scalars(inner).into_iter();
+        let mut out: Vec<SymbolId> = own.filter(|&s| scalar(s) && !graph.live_out.contains(&s)).collect();
         out.extend(indices);
         out
     }
@@ -377,6 +385,10 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
+    /// Number of iterations of the site's loop, where it is a known constant.
+    pub fn known_trips(&self) -> Option<i128> {
+        self.trips(&self.counted(self.target).ok()?)
+    }
     /// The difference `a - b` of two integer terms where it is one constant.
     pub(crate) fn difference(&self, a: TermId, b: TermId) -> Option<i128> {
         analysis::difference(self.body(), a, b)

@@ -20,7 +20,7 @@ impl Site<'_> {
         Lines::new(indent, &self.indent_unit(id), eol, self.block(id).is_ok_and(|b| b.below))
     }
     /// One level of indentation as this function has it.
-    fn indent_unit(&self, id: LoopId) -> String {
+    pub(crate) fn indent_unit(&self, id: LoopId) -> String {
         let text = self.source.text;
         let item = self.item().span;
         let own = indentation(text, self.span(self.term(id)).start as usize);
