@@ -1,5 +1,5 @@
 //! Random functions × every transformation that applies to one of their loops: the result is read again without gaps and
-//! computes the same as the original in the simulator, bit for bit. 80 functions, or as many as `WARPWRIGHT_TRANSFORMS`
+//! computes the same as the original in the simulator, bit for bit. 6 functions, or as many as `WARPWRIGHT_TRANSFORMS`
 //! says.
 
 use base::CancelToken;
@@ -7,7 +7,7 @@ use ide::{check, transform, transformations, Doc, Memo, Options, Refused, Settin
 use testkit::nests::generate;
 
 fn wanted() -> u64 {
-    std::env::var("WARPWRIGHT_TRANSFORMS").ok().and_then(|n| n.parse().ok()).unwrap_or(80)
+    std::env::var("WARPWRIGHT_TRANSFORMS").ok().and_then(|n| n.parse().ok()).unwrap_or(6)
 }
 
 /// Transformations made and run, and what is wrong.

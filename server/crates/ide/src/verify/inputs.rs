@@ -11,10 +11,19 @@ use rustc_hash::FxHashMap;
 use simulate::{Access, ElementKind, Fault, Heap, Hooks, Memory, ObjectId, Program, Rng, Snapshot, Value};
 use term::{Body, Len, Op, Storage, SymbolId, TypeId, TypeKind, Types};
 
-/// Elements before and after a pointer's target in the first run.
-const MARGIN: u64 = 4096;
-/// Elements in it.
-const ROOM: u64 = 1 << 17;
+/// Elements of a pointer's target in the first run, and before and after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Room {
+    pub elements: u64,
+    pub margin: u64,
+}
+
+impl Room {
+    /// For the sizes that kernels are tried with.
+    pub(super) const WIDE: Room = Room { elements: 1 << 17, margin: 4096 };
+    /// For small sizes: contents are made up much faster.
+    pub(super) const SMALL: Room = Room { elements: 1 << 13, margin: 1024 };
+}
 
 /// Elements behind a pointer that lies in memory itself, where many such pointers share [`SHARED_ROOM`].
 const LEAST_ROOM: u64 = 1 << 10;
@@ -230,6 +239,8 @@ pub(super) struct Choice {
     /// Whether pointers that may overlap do.
     pub overlap: bool,
     pub seed: u64,
+    /// Where pointers point to.
+    pub room: Room,
 }
 
 /// A heap, the arguments, and the objects of buffers and of globals.
@@ -328,7 +339,7 @@ pub(super) fn make(
                         Given::Pointer(b, w.bases[b] as i64 + shift)
                     }
                     None if layout.pointers.is_empty() => {
-                        let b = w.numbers(name, layout, MARGIN, ROOM);
+                        let b = w.numbers(name, layout, choice.room.margin, choice.room.elements);
                         Given::Pointer(b, w.bases[b] as i64)
                     }
                     None => {
@@ -493,7 +504,8 @@ impl Wide {
                         (b, self.rng.below(2) as u64 * to.bytes)
                     }
                     None if to.pointers.is_empty() => {
-                        let room = if structure && k == 0 && level == 0 { ROOM } else { share };
+                        let room =
+                            if structure && k == 0 && level == 0 { self.choice.room.elements } else { share };
                         (self.numbers(&name, to, INNER_MARGIN, room), 0)
                     }
                     None => (self.table(&name, to, text, level + 1), 0),

@@ -194,6 +194,7 @@ pub(crate) fn same(
             equal: k % 3 != 2,
             overlap: k % 4 == 3,
             seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
+            room: inputs::Room::SMALL,
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
@@ -265,6 +266,7 @@ pub(crate) fn run_cases(
             equal: k % 3 != 2,
             overlap: may_overlap && k % 4 == 3,
             seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
+            room: inputs::Room::WIDE,
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         let input = match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
