@@ -6,11 +6,18 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::program::Function;
+use crate::summaries::{library_effect, LibraryEffect, LibraryResult, Summary, Through, TroubleKind};
+use crate::{ObstacleKind, Program};
 
 /// Memoised write sets of one body.
 pub(crate) struct Effects<'a> {
     body: &'a Body,
+    program: &'a Program,
+    /// Variables that a call may write: those whose address it is given, and file-scope ones.
+    by_calls: FxHashMap<TermId, Vec<SymbolId>>,
     memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
     parents: OnceCell<Vec<Option<TermId>>>,
     /// How many terms write each variable in the whole body (its declaration's initialiser counts as one).
@@ -18,14 +25,21 @@ pub(crate) struct Effects<'a> {
 }
 
 impl<'a> Effects<'a> {
-    pub(crate) fn new(body: &'a Body) -> Effects<'a> {
+    pub(crate) fn new(body: &'a Body, program: &'a Program) -> Effects<'a> {
         let mut writes: FxHashMap<SymbolId, Vec<TermId>> = FxHashMap::default();
         for t in body.walk(body.root) {
             if let Some(s) = written(body, t) {
                 writes.entry(s).or_default().push(t);
             }
         }
-        Effects { body, memo: RefCell::default(), parents: OnceCell::new(), writes }
+        let mut by_calls = FxHashMap::default();
+        for t in body.walk(body.root).filter(|&t| *body.op(t) == Op::Call) {
+            let list = written_by_call(body, program, t);
+            if !list.is_empty() {
+                by_calls.insert(t, list);
+            }
+        }
+        Effects { body, program, by_calls, memo: RefCell::default(), parents: OnceCell::new(), writes }
     }
 
     /// The term around another.
@@ -33,12 +47,17 @@ impl<'a> Effects<'a> {
         self.parents.get_or_init(|| self.body.parents()).get(t.0 as usize).copied().flatten()
     }
 
-    /// Variables that a term under `root` writes directly (declared ones included).
+    /// Variables that a term under `root` writes directly (declared ones included), and those that a call there may
+    /// write by their address or as file-scope variables.
     pub(crate) fn writes_in(&self, root: TermId) -> Rc<FxHashSet<SymbolId>> {
         if let Some(set) = self.memo.borrow().get(&root) {
             return set.clone();
         }
-        let set: FxHashSet<SymbolId> = self.body.walk(root).filter_map(|t| written(self.body, t)).collect();
+        let mut set: FxHashSet<SymbolId> =
+            self.body.walk(root).filter_map(|t| written(self.body, t)).collect();
+        if !self.by_calls.is_empty() {
+            set.extend(self.body.walk(root).filter_map(|t| self.by_calls.get(&t)).flatten());
+        }
         let set = Rc::new(set);
         self.memo.borrow_mut().insert(root, set.clone());
         set
@@ -51,11 +70,7 @@ impl<'a> Effects<'a> {
         let written_there = self.writes_in(during);
         body.walk(t).all(|x| match body.op(x) {
             Op::Sym(s) => !written_there.contains(s),
-            Op::Call => body
-                .args(x)
-                .first()
-                .and_then(|&f| body.as_symbol(f))
-                .is_some_and(|f| crate::effects::is_pure_callee(body, f)),
+            Op::Call => call(body, self.program, x).is_ok_and(|c| c.writes_nothing()),
             Op::Reject(_) | Op::Launch | Op::Apply(_) => false,
             op => !op.is_write(),
         })
@@ -85,6 +100,114 @@ pub(crate) fn written(body: &Body, t: TermId) -> Option<SymbolId> {
         Op::Declare(s) if !matches!(body.symbols[*s].storage, Storage::Param(_)) => Some(*s),
         _ => None,
     }
+}
+
+/// What a call does.
+pub(crate) enum Called<'p> {
+    Library(LibraryEffect),
+    Function(&'p Function),
+}
+
+impl Called<'_> {
+    /// Whether it changes nothing and always gives the same of the same: only memory that it reads may matter.
+    pub(crate) fn writes_nothing(&self) -> bool {
+        match self {
+            Called::Library(e) => e.writes == 0 && e.keeps == 0 && e.returns != LibraryResult::Fresh,
+            Called::Function(f) => f.summary.writes_nothing(),
+        }
+    }
+    /// Whether its value comes from its arguments alone.
+    pub(crate) fn is_pure(&self) -> bool {
+        match self {
+            Called::Library(e) => self.writes_nothing() && e.reads == 0,
+            Called::Function(f) => f.summary.is_pure(),
+        }
+    }
+    /// What it does to the memory that its `k`-th argument points into.
+    pub(crate) fn through(&self, k: usize) -> Through {
+        match self {
+            Called::Library(e) => {
+                let bit = |mask: u32| mask >> k.min(31) & 1 == 1;
+                Through { read: bit(e.reads), written: bit(e.writes), kept: bit(e.keeps) }
+            }
+            Called::Function(f) => f.summary.params.get(k).copied().unwrap_or_default(),
+        }
+    }
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        match self {
+            Called::Library(_) => None,
+            Called::Function(f) => Some(&f.summary),
+        }
+    }
+}
+
+/// What a call does, or the obstacle it is.
+pub(crate) fn call<'p>(body: &Body, program: &'p Program, t: TermId) -> Result<Called<'p>, ObstacleKind> {
+    let Some(f) = body.args(t).first().and_then(|&f| body.as_symbol(f)) else {
+        return Err(ObstacleKind::IndirectCall);
+    };
+    if !matches!(body.symbols[f].storage, Storage::Function | Storage::Undeclared | Storage::Builtin) {
+        return Err(ObstacleKind::IndirectCall);
+    }
+    let trouble =
+        |why: TroubleKind, name: &str| Err(ObstacleKind::Call { function: f, why, name: name.into() });
+    if body.library.contains(&f) {
+        return match library_effect(&body.symbols[f].name) {
+            Some(LibraryEffect { trouble: Some(why), .. }) => trouble(why, ""),
+            Some(e) => Ok(Called::Library(e)),
+            None => Err(ObstacleKind::UnknownCall(f)),
+        };
+    }
+    let Some(function) = program.callee(body, t) else {
+        return Err(ObstacleKind::UnknownCall(f));
+    };
+    let summary = &function.summary;
+    match summary.troubles.iter().next() {
+        Some((why, name)) => trouble(*why, name),
+        None if summary.reads_unknown || summary.writes_unknown => trouble(TroubleKind::Memory, ""),
+        None => Ok(Called::Function(function)),
+    }
+}
+
+/// Variables of the body whose value the call may change.
+fn written_by_call(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
+    let mut out = Vec::new();
+    let called = call(body, program, t);
+    for (k, &a) in body.args(t).iter().skip(1).enumerate() {
+        let may = called.as_ref().map_or(true, |c| c.through(k).written);
+        let address = body.types.element(body.ty(a)).is_some();
+        if may && address {
+            // Memory behind a pointer is the business of `nest`; a variable's own address names the variable.
+            let base = crate::nest::base_symbol(body, a);
+            out.extend(base.filter(|&s| {
+                !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. })
+                    || is_address_of(body, a, s)
+            }));
+        }
+    }
+    if let Ok(Some(s)) = called.as_ref().map(Called::summary) {
+        for (name, _) in s.globals.iter().filter(|(_, u)| u.own.written) {
+            out.extend(global(body, name));
+        }
+    }
+    out
+}
+
+/// Whether the argument is `&s` or a part of it, not a pointer that `s` holds.
+fn is_address_of(body: &Body, mut t: TermId, s: SymbolId) -> bool {
+    while *body.op(t) == Op::Cast {
+        let Some(&a) = body.args(t).first() else { return false };
+        t = a;
+    }
+    *body.op(t) == Op::AddrOf && body.args(t).first().and_then(|&x| body.as_symbol(x)) == Some(s)
+}
+
+/// The file-scope variable of this name.
+pub(crate) fn global(body: &Body, name: &str) -> Option<SymbolId> {
+    body.symbols
+        .iter_ids()
+        .find(|(_, v)| matches!(v.storage, Storage::Global { .. }) && &*v.name == name)
+        .map(|(id, _)| id)
 }
 
 /// Whether a called function is known to be pure: an intrinsic that this file does not define otherwise.

@@ -130,7 +130,7 @@ pub enum Step {
 }
 
 /// How a condition is met.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MetBy {
     Proof,
     /// The emitted code tests it and runs the original loop where it does not hold.
@@ -293,6 +293,9 @@ pub enum ObstacleKind {
     UnknownCall(SymbolId),
     /// A call through a pointer.
     IndirectCall,
+    /// A call to a function that we know, but that does what cannot be seen through. `name`: the function (or static
+    /// variable) that does it, called from `function` or from what that calls; `function`'s own if it is empty.
+    Call { function: SymbolId, why: crate::TroubleKind, name: std::sync::Arc<str> },
     /// A subscript that depends on memory (`a[idx[i]]`): injective(idx) would settle it.
     IndirectSubscript(TermId),
     /// A subscript that is not affine in the indices.

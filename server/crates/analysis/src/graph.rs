@@ -12,7 +12,7 @@ use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::depend::{object, overlap, pairs, Overlap, Pairs};
 use crate::liveness::{early_exit, exposed_reads};
-use crate::loops::{alias_conditions, blockers, meet_obligations, Context};
+use crate::loops::{alias_conditions, meet_obligations, plain_blockers, Context};
 use crate::nest::{Access, Model, ModelLoop};
 use crate::value::{Poly, Var};
 use crate::{
@@ -114,7 +114,7 @@ const MAX_PAIRS: usize = 4_000;
 const MAX_LEVELS: usize = 5;
 
 pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId, budget: &Budget) -> Graph {
-    let cx = Context::new(body, program);
+    let cx = Context::new(body, program, body.len());
     let mut g = Graph {
         root,
         statements: Vec::new(),
@@ -143,7 +143,7 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
     if !control.header_only {
         g.obstacles.push(Obstacle { kind: ObstacleKind::CarriedScalar(control.index), term: t });
     }
-    blockers(body, t, &mut g.obstacles);
+    plain_blockers(body, t, &mut g.obstacles);
     if let Some(exit) = early_exit(body, t) {
         g.obstacles.push(Obstacle { kind: ObstacleKind::EarlyExit, term: exit });
     }
@@ -199,7 +199,7 @@ fn declared_in(body: &Body, t: TermId) -> FxHashSet<SymbolId> {
 
 /// Variables that the loop writes and somebody may read after it.
 pub(crate) fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    let cx = Context::new(body, program);
+    let cx = Context::new(body, program, body.len());
     let at = facts.loops.get(root).and_then(|l| cx.loops.iter().position(|x| x.0 == l.term));
     at.map(|at| live_out_of(&cx, at)).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ mod effects;
 mod extent;
 mod facts;
 mod graph;
+mod inline;
 mod liveness;
 mod loops;
 mod nest;
@@ -19,6 +20,8 @@ mod program;
 mod prove;
 mod reductions;
 mod scalars;
+mod settle;
+mod summaries;
 mod terms;
 mod threadmap;
 mod value;
@@ -30,6 +33,7 @@ use term::{Body, SymbolId, TermId};
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use program::Program;
+pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{
     Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadMaps, ThreadValue,
 };
@@ -45,7 +49,14 @@ pub const THREAD_MAP_STEPS: u64 = 1_000_000;
 /// not depend on what stands around it; `budget` only carries cancellation. `program`: what is known of the functions
 /// the body calls ([`Program::default`]: nothing).
 pub fn analyze(body: &Body, program: &Program, steps_per_loop: u64, budget: &Budget) -> Facts {
-    loops::analyze(body, program, steps_per_loop, budget)
+    match inline::expand(body, program) {
+        None => loops::analyze(body, program, steps_per_loop, budget, body.len()),
+        Some(e) => {
+            let mut facts = loops::analyze(&e.body, program, steps_per_loop, budget, body.len());
+            e.settle(&mut facts);
+            facts
+        }
+    }
 }
 
 /// What a kernel for this loop needs, or why there can be none. `collapse`: how many nested loops to run in parallel

@@ -1,6 +1,6 @@
 //! From a body to the facts of each of its loops.
 
-use base::Budget;
+use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, FloatKind, Op, Storage, SymbolId, TermId, TypeKind};
 
@@ -23,7 +23,6 @@ const MAX_LISTED: usize = 12;
 /// What is worked out once per body.
 pub(crate) struct Context<'a> {
     pub body: &'a Body,
-    #[allow(dead_code)] // read from the next step on
     pub program: &'a Program,
     pub effects: Effects<'a>,
     pub liveness: Liveness,
@@ -35,14 +34,16 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(body: &'a Body, program: &'a Program) -> Context<'a> {
-        let effects = Effects::new(body);
+    /// `own`: how many of the terms are the body's own; loops of called functions that were written into it are not
+    /// asked about.
+    pub(crate) fn new(body: &'a Body, program: &'a Program, own: usize) -> Context<'a> {
+        let effects = Effects::new(body, program);
         let liveness = Liveness::new(body);
         let mut loops = Vec::new();
         // Parents come before children: remember the loop around each term on the way down.
         let mut stack = vec![(body.root, None, 0)];
         while let Some((t, around, depth)) = stack.pop() {
-            let (around, depth) = if body.op(t).is_loop() {
+            let (around, depth) = if body.op(t).is_loop() && t.index() < own {
                 loops.push((t, around, depth));
                 (Some(loops.len() - 1), depth + 1)
             } else {
@@ -75,7 +76,7 @@ impl<'a> Context<'a> {
             next = self.parents.get(t.0 as usize).copied().flatten();
         }
         around.reverse();
-        Model::build(self.body, &self.effects, root, c, &self.enclosing(at), &around)
+        Model::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around)
     }
 
     pub(crate) fn loop_ids(&self, model: &Model<'_>) -> Vec<Option<LoopId>> {
@@ -83,8 +84,14 @@ impl<'a> Context<'a> {
     }
 }
 
-pub(crate) fn analyze(body: &Body, program: &Program, steps_per_loop: u64, budget: &Budget) -> Facts {
-    let cx = Context::new(body, program);
+pub(crate) fn analyze(
+    body: &Body,
+    program: &Program,
+    steps_per_loop: u64,
+    budget: &Budget,
+    own: usize,
+) -> Facts {
+    let cx = Context::new(body, program, own);
     let mut facts = Facts::default();
     for at in 0..cx.loops.len() {
         let part = budget.part(steps_per_loop);
@@ -113,10 +120,22 @@ pub(crate) fn assumptions(
     (facts.conditions, facts.obstacles)
 }
 
+/// The same where calls are not written out: those that touch memory are as good as unknown.
+pub(crate) fn plain_blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
+    blockers(body, &Program::default(), t, out);
+    for x in body.walk(t).filter(|&x| *body.op(x) == Op::Call) {
+        if let Some(f) = body.args(x).first().and_then(|&f| body.as_symbol(f)) {
+            if !crate::effects::is_pure_callee(body, f) {
+                out.push(Obstacle { kind: ObstacleKind::UnknownCall(f), term: x });
+            }
+        }
+    }
+}
+
 /// What is inside a loop and cannot be seen through.
 pub(crate) fn opaque_places(body: &Body, t: TermId) -> Vec<Obstacle> {
     let mut out = Vec::new();
-    blockers(body, t, &mut out);
+    plain_blockers(body, t, &mut out);
     if let Some(exit) = early_exit(body, t) {
         out.push(Obstacle { kind: ObstacleKind::EarlyExit, term: exit });
     }
@@ -141,7 +160,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         mark: mark_of(body, t),
     };
     // What is inside and cannot be seen through stops everything.
-    blockers(body, t, &mut facts.obstacles);
+    blockers(body, cx.program, t, &mut facts.obstacles);
     let control = match &cx.controls[at] {
         Ok(c) => c.clone(),
         Err(o) => {
@@ -222,7 +241,7 @@ fn mark_of(body: &Body, t: TermId) -> Option<MarkFacts> {
 }
 
 /// Places under the loop that may do anything.
-pub(crate) fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
+pub(crate) fn blockers(body: &Body, program: &Program, t: TermId, out: &mut Vec<Obstacle>) {
     let parents = if body.walk(t).any(|x| matches!(body.op(x), Op::Case | Op::Default)) {
         body.parents()
     } else {
@@ -242,10 +261,9 @@ pub(crate) fn blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
             Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
                 ObstacleKind::NotUnderstood
             }
-            Op::Call => match body.args(x).first().and_then(|&f| body.as_symbol(f)) {
-                Some(f) if crate::effects::is_pure_callee(body, f) => continue,
-                Some(f) => ObstacleKind::UnknownCall(f),
-                None => ObstacleKind::IndirectCall,
+            Op::Call => match crate::effects::call(body, program, x) {
+                Ok(_) => continue,
+                Err(kind) => kind,
             },
             _ => continue,
         };

@@ -42,10 +42,15 @@ pub(crate) fn offload(
     if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
         return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
     }
-    let cx = Context::new(body, program);
+    // Bounds and accesses are those of the body with small calls written out; what is printed is the body itself.
+    let expanded = crate::inline::expand(body, program);
+    let whole = expanded.as_ref().map_or(body, |e| &e.body);
+    let own_expr = |x: &Expr| expanded.as_ref().is_none_or(|e| e.is_own_expr(x));
+    let own_symbol = |s: SymbolId| expanded.as_ref().map_or(Some(s), |e| e.own_symbol(s));
+    let cx = Context::new(whole, program, body.len());
     let model = cx.model(target.0 as usize, control);
     let scalars = Scalars::new(&cx, &model, control);
-    let band = band(body, facts, target, collapse);
+    let band = band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
     let root = claim.term;
 
     let mut maker = Maker { model: &model, budget, params: Vec::new() };
@@ -56,8 +61,8 @@ pub(crate) fn offload(
             return fail(ObstacleKind::Unproved, l.term);
         };
         match maker.max_trips(at) {
-            Some(e) => max_trips.push(e),
-            None => return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), l.term),
+            Some(e) if own_expr(&e) => max_trips.push(e),
+            _ => return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), l.term),
         }
     }
 
@@ -68,24 +73,51 @@ pub(crate) fn offload(
     bases.dedup();
     let mut buffers = Vec::new();
     for base in bases {
-        let ty = body.symbols[base].ty;
-        if matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_)) || model.declared_inside(base)
+        let ty = whole.symbols[base].ty;
+        if matches!(whole.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_))
+            || model.declared_inside(base)
         {
             // A scalar reached by name is passed by value or is a reduction.
             let written = accesses.iter().any(|a| a.base == base && a.write);
-            if written && !reduced.contains(&base) && !model.declared_inside(base) {
-                return fail(ObstacleKind::LiveOut(base), root);
+            if written
+                && !own_symbol(base).is_some_and(|b| reduced.contains(&b))
+                && !model.declared_inside(base)
+            {
+                return fail(own_symbol(base).map_or(ObstacleKind::Unproved, ObstacleKind::LiveOut), root);
             }
             continue;
         }
         let mine: Vec<&Access> = accesses.iter().filter(|a| a.base == base).copied().collect();
         // Reading a pointer's own value is not an access of what it points to.
         let mine: Vec<&Access> =
-            mine.into_iter().filter(|a| !a.subs.is_empty() || !is_pointer(body, ty)).collect();
-        if mine.is_empty() {
-            continue;
+            mine.into_iter().filter(|a| !a.subs.is_empty() || !is_pointer(whole, ty)).collect();
+        let Some(first) = mine.first() else { continue };
+        let Some(known) = own_symbol(base) else {
+            // A constant table goes along with the function; anything else the kernel cannot reach.
+            if is_constant(whole, ty) && mine.iter().all(|a| !a.write) {
+                continue;
+            }
+            let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
+            let function = body.args(at).first().and_then(|&f| body.as_symbol(f));
+            let name = whole.symbols[base].name.clone();
+            let kind = match function {
+                Some(function) => ObstacleKind::Call { function, why: crate::TroubleKind::Global, name },
+                None => ObstacleKind::Unproved,
+            };
+            return fail(kind, at);
+        };
+        let mut buffer = maker.buffer(whole, base, &mine).map_err(|mut why| {
+            for o in &mut why {
+                o.term = expanded.as_ref().map_or(o.term, |e| e.home(o.term));
+            }
+            why
+        })?;
+        if buffer.extent.as_ref().is_some_and(|(a, b)| !own_expr(a) || !own_expr(b)) {
+            let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
+            return fail(ObstacleKind::Unproved, at);
         }
-        buffers.push(maker.buffer(body, base, &mine)?);
+        buffer.symbol = known;
+        buffers.push(buffer);
     }
 
     let band_indices: Vec<SymbolId> =
@@ -190,12 +222,26 @@ pub(crate) fn inputs_and_calls(
     Ok((inputs, calls))
 }
 
+/// Whether an object of this type is defined as constant.
+fn is_constant(body: &Body, mut ty: TypeId) -> bool {
+    while let TypeKind::Array { of, .. } = body.types.kind(ty) {
+        ty = *of;
+    }
+    body.types.quals(ty).is_const
+}
+
 fn is_pointer(body: &Body, ty: TypeId) -> bool {
     matches!(body.types.kind(ty), TypeKind::Pointer { .. })
 }
 
 /// The target and the loops alone inside it whose iterations also run at once.
-fn band(body: &Body, facts: &Facts, target: LoopId, collapse: Option<u32>) -> Vec<LoopId> {
+fn band(
+    body: &Body,
+    written: &rustc_hash::FxHashSet<SymbolId>,
+    facts: &Facts,
+    target: LoopId,
+    collapse: Option<u32>,
+) -> Vec<LoopId> {
     let most = collapse.unwrap_or(3).clamp(1, 3) as usize;
     let mut band = vec![target];
     let outer = &facts.loops[target];
@@ -204,7 +250,6 @@ fn band(body: &Body, facts: &Facts, target: LoopId, collapse: Option<u32>) -> Ve
     if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() || !plain {
         return band;
     }
-    let written = crate::effects::Effects::new(body).writes_in(outer.term);
     while band.len() < most {
         let Some(&last) = band.last() else { break };
         let Some(inner) = body.loop_parts(facts.loops[last].term).map(|p| p.body) else { break };
@@ -259,7 +304,7 @@ fn band(body: &Body, facts: &Facts, target: LoopId, collapse: Option<u32>) -> Ve
         }
         // The host tests the inner loop's conditions before any outer iteration.
         let testable =
-            l.conditions.iter().all(|k| k.check.as_ref().is_none_or(|p| pred_is_fixed(p, body, &written)));
+            l.conditions.iter().all(|k| k.check.as_ref().is_none_or(|p| pred_is_fixed(p, body, written)));
         if !testable {
             break;
         }

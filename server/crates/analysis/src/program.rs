@@ -1,10 +1,16 @@
 //! What is known of the functions that a body may call: the program around it, as far as it was read.
 //!
-//! Built once a unit and shared by the analyses of all its bodies.
+//! Built once a unit and shared by the analyses of all its bodies. Every function of the unit has a [`Summary`]; small
+//! ones can also be written in place of their calls (`inline`).
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use term::Body;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::inline::{shape, Shape};
+use crate::summaries::{local, solve, Local, Summary};
 
 /// The functions of a program by name. Immutable; a clone shares. The empty program knows nothing of any function that
 /// is not the library's.
@@ -14,20 +20,303 @@ pub struct Program {
 }
 
 #[derive(Debug, Default)]
-struct Inner {}
+struct Inner {
+    functions: FxHashMap<Arc<str>, Known>,
+    /// File-scope variables that functions use, each with a function that does.
+    globals: FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>,
+}
+
+#[derive(Debug)]
+enum Known {
+    One(Box<Function>),
+    /// Two definitions of one name: neither is believed.
+    Several,
+}
+
+/// A function of the program.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub name: Arc<str>,
+    pub body: Arc<Body>,
+    /// Its type and what it returns, in its own body's types.
+    pub ty: TypeId,
+    pub returns: TypeId,
+    /// How it can be written in place of a call.
+    pub shape: Option<Shape>,
+    pub local: Arc<Local>,
+    pub summary: Summary,
+    /// Changes when anything changes that facts of a caller may rest on.
+    key: u64,
+}
 
 impl Program {
     /// The program that these bodies make: those of one file, and those of the headers it includes. It keeps those it
     /// has a use for.
     pub fn of<'a>(bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
-        let _ = bodies.into_iter().count();
-        Program { inner: Arc::new(Inner {}) }
+        Program::after(&Program::default(), bodies)
+    }
+
+    /// The same, taking over from an earlier program what was found out about bodies that are still there.
+    pub fn after<'a>(before: &Program, bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
+        let mut functions: FxHashMap<Arc<str>, Known> = FxHashMap::default();
+        let mut globals = FxHashMap::default();
+        for body in bodies {
+            let &Op::Function(f) = body.op(body.root) else { continue };
+            for (id, s) in body.symbols.iter_ids() {
+                if matches!(s.storage, Storage::Global { .. }) && !globals.contains_key(&s.name) {
+                    globals.insert(s.name.clone(), (body.clone(), id));
+                }
+            }
+            let symbol = &body.symbols[f];
+            let (ty, returns) = (symbol.ty, returned(body, symbol.ty));
+            let name = symbol.name.clone();
+            let old = before.function(&name).filter(|o| Arc::ptr_eq(&o.body, body));
+            let known = match (functions.contains_key(&name), returns) {
+                (true, _) => Known::Several,
+                (false, None) => continue,
+                (false, Some(returns)) => Known::One(Box::new(Function {
+                    name: name.clone(),
+                    body: body.clone(),
+                    ty,
+                    returns,
+                    shape: match old {
+                        Some(o) => o.shape.clone(),
+                        None => shape(body),
+                    },
+                    local: match old {
+                        Some(o) => o.local.clone(),
+                        None => Arc::new(local(body)),
+                    },
+                    summary: Summary::default(),
+                    key: 0,
+                })),
+            };
+            functions.insert(name, known);
+        }
+        let mut program = Inner { functions, globals };
+        program.summarize();
+        Program { inner: Arc::new(program) }
+    }
+
+    /// Whether no function is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inner.functions.is_empty()
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<&Function> {
+        self.inner.function(name)
+    }
+
+    /// A function that uses the file-scope variable, and the variable there.
+    pub(crate) fn global(&self, name: &str) -> Option<(&Arc<Body>, SymbolId)> {
+        self.inner.globals.get(name).map(|(b, s)| (b, *s))
+    }
+
+    /// What a function of the program does.
+    pub fn summary(&self, name: &str) -> Option<&Summary> {
+        self.function(name).map(|f| &f.summary)
+    }
+
+    /// The text of a function of the program.
+    pub fn body(&self, name: &str) -> Option<&Arc<Body>> {
+        self.function(name).map(|f| &f.body)
+    }
+
+    /// Every function with what it does, by name: with [`Summary::calls`] the call graph.
+    pub fn functions(&self) -> Vec<(&Arc<str>, &Summary)> {
+        let mut out: Vec<_> = self.inner.all().map(|f| (&f.name, &f.summary)).collect();
+        out.sort_by(|a, b| a.0.cmp(b.0));
+        out
     }
 
     /// A number that is the same wherever all that this program says of the functions called in `body`, directly or
     /// not, is the same: facts of the body may be remembered under it.
     pub fn key_for(&self, body: &Body) -> u64 {
-        let _ = (body, &self.inner);
-        0
+        let mut names: Vec<&str> = called(body).map(|f| &*body.symbols[f].name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut h = FxHasher::default();
+        for n in names {
+            match self.inner.functions.get(n) {
+                Some(Known::One(f)) => (n, f.key).hash(&mut h),
+                Some(Known::Several) => (n, 1u8).hash(&mut h),
+                None => {}
+            }
+        }
+        h.finish()
+    }
+
+    /// The function a call reaches, if it is one of this program and the call fits its definition.
+    pub(crate) fn callee(&self, body: &Body, call: TermId) -> Option<&Function> {
+        let f = body.args(call).first().and_then(|&f| body.as_symbol(f))?;
+        let symbol = &body.symbols[f];
+        if symbol.storage != Storage::Function || body.library.contains(&f) {
+            return None;
+        }
+        let function = self.function(&symbol.name)?;
+        let from = &function.body;
+        let TypeKind::Function { params, .. } = from.types.kind(function.ty) else { return None };
+        let args = body.args(call).get(1..)?;
+        let fit = args.len() == params.len()
+            && args
+                .iter()
+                .zip(params)
+                .all(|(&a, &p)| crate::inline::fits(&body.types, body.ty(a), &from.types, p));
+        (fit && crate::inline::same_type(&body.types, symbol.ty, &from.types, function.ty))
+            .then_some(function)
+    }
+}
+
+impl Inner {
+    fn all(&self) -> impl Iterator<Item = &Function> {
+        self.functions.values().filter_map(|k| match k {
+            Known::One(f) => Some(&**f),
+            Known::Several => None,
+        })
+    }
+
+    fn function(&self, name: &str) -> Option<&Function> {
+        match self.functions.get(name)? {
+            Known::One(f) => Some(f),
+            Known::Several => None,
+        }
+    }
+
+    /// Summaries from callees to callers, the functions of a recursion together.
+    fn summarize(&mut self) {
+        let mut names: Vec<Arc<str>> = self.all().map(|f| f.name.clone()).collect();
+        names.sort();
+        for group in components(&names, |n| self.function(n).map(|f| &f.local.calls[..])) {
+            let summaries = {
+                let members: Vec<&Function> = group.iter().filter_map(|n| self.function(n)).collect();
+                let parts: Vec<(&Arc<str>, &Body, &Local)> =
+                    members.iter().map(|f| (&f.name, &*f.body, &*f.local)).collect();
+                solve(&parts, |n| self.function(n))
+            };
+            // What a caller's facts rest on: the summary, and of a function written in place of its calls its terms,
+            // with the same of all it calls.
+            let mut outer = FxHasher::default();
+            let mut called: Vec<&Arc<str>> = group
+                .iter()
+                .filter_map(|n| self.function(n))
+                .flat_map(|f| &f.local.calls)
+                .filter(|c| !group.contains(c))
+                .collect();
+            called.sort();
+            called.dedup();
+            for c in called {
+                (c, self.function(c).map(|f| f.key)).hash(&mut outer);
+            }
+            let outer = outer.finish();
+            let meaning: Vec<u64> =
+                group.iter().filter_map(|n| self.function(n)).map(|f| f.local.meaning).collect();
+            for (name, summary) in group.iter().zip(summaries) {
+                if let Some(Known::One(f)) = self.functions.get_mut(name) {
+                    let mut h = FxHasher::default();
+                    summary.hash(&mut h);
+                    match &f.shape {
+                        Some(_) => (&meaning, outer).hash(&mut h),
+                        None => 0u8.hash(&mut h),
+                    }
+                    // The type decides whether a call fits.
+                    f.local.signature.hash(&mut h);
+                    f.key = h.finish();
+                    f.summary = summary;
+                }
+            }
+        }
+    }
+}
+
+/// The functions a body calls by name, each as often as it does.
+pub(crate) fn called(body: &Body) -> impl Iterator<Item = SymbolId> + '_ {
+    body.walk(body.root).filter(|&t| *body.op(t) == Op::Call).filter_map(|t| {
+        let f = body.args(t).first().and_then(|&f| body.as_symbol(f))?;
+        (body.symbols[f].storage == Storage::Function && !body.library.contains(&f)).then_some(f)
+    })
+}
+
+fn returned(body: &Body, ty: TypeId) -> Option<TypeId> {
+    match body.types.kind(ty) {
+        TypeKind::Function { ret, .. } => Some(*ret),
+        _ => None,
+    }
+}
+
+/// Strongly connected components of the call graph, callees first (Tarjan, SIAM J. Comput. 1(2), 1972). Not recursive:
+/// call chains of generated programs are deep.
+fn components<'f>(names: &[Arc<str>], calls: impl Fn(&str) -> Option<&'f [Arc<str>]>) -> Vec<Vec<Arc<str>>> {
+    let number: FxHashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (&**n, i)).collect();
+    let edges: Vec<Vec<usize>> = names
+        .iter()
+        .map(|n| calls(n).unwrap_or(&[]).iter().filter_map(|c| number.get(&**c).copied()).collect())
+        .collect();
+    let mut out = Vec::new();
+    let mut index = vec![usize::MAX; names.len()];
+    let mut low = vec![0; names.len()];
+    let mut open: Vec<usize> = Vec::new();
+    let mut is_open: FxHashSet<usize> = FxHashSet::default();
+    let mut next = 0;
+    for start in 0..names.len() {
+        if index[start] != usize::MAX {
+            continue;
+        }
+        // (function, how many of its calls were looked at)
+        let mut work = vec![(start, 0usize)];
+        while let Some((v, k)) = work.pop() {
+            if k == 0 {
+                index[v] = next;
+                low[v] = next;
+                next += 1;
+                open.push(v);
+                is_open.insert(v);
+            }
+            match edges[v].get(k) {
+                Some(&w) => {
+                    work.push((v, k + 1));
+                    if index[w] == usize::MAX {
+                        work.push((w, 0));
+                    } else if is_open.contains(&w) {
+                        low[v] = low[v].min(index[w]);
+                    }
+                }
+                None => {
+                    if let Some(&(u, _)) = work.last() {
+                        low[u] = low[u].min(low[v]);
+                    }
+                    if low[v] == index[v] {
+                        let mut group = Vec::new();
+                        while let Some(w) = open.pop() {
+                            is_open.remove(&w);
+                            group.push(names[w].clone());
+                            if w == v {
+                                break;
+                            }
+                        }
+                        group.sort();
+                        out.push(group);
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callees_come_before_callers() {
+        let names: Vec<Arc<str>> = ["a", "b", "c", "d"].iter().map(|&s| s.into()).collect();
+        let edges: FxHashMap<&str, Vec<Arc<str>>> = FxHashMap::from_iter([
+            ("a", vec!["b".into(), "d".into()]),
+            ("b", vec!["c".into()]),
+            ("c", vec!["b".into(), "d".into()]),
+        ]);
+        let found = components(&names, |n| edges.get(n).map(|v| &v[..]));
+        let plain: Vec<Vec<&str>> = found.iter().map(|g| g.iter().map(|s| &**s).collect()).collect();
+        assert_eq!(plain, [vec!["d"], vec!["b", "c"], vec!["a"]]);
     }
 }

@@ -19,9 +19,9 @@ mod plan;
 
 pub use lines::LineOrigin;
 pub use plan::{
-    plan, Axis, BufferPlan, Dim, FinalValue, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep,
-    Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site, Stride, Test, TestKind,
-    ThreadPlan, View, BLOCK_THREADS,
+    plan, Axis, BufferPlan, DeviceFunction, Dim, FinalValue, FunctionTrouble, HostValue, InductionPlan,
+    Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar,
+    Site, Stride, Test, TestKind, ThreadPlan, View, BLOCK_THREADS,
 };
 
 /// What the text is written for.

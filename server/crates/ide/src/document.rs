@@ -129,7 +129,13 @@ impl Doc {
             let mut memo = front_memo.lock().unwrap_or_else(PoisonError::into_inner);
             front::lower(&parsed, &options.to_front(), &mut memo)
         };
-        let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
+        let program = {
+            let bodies = unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &i.body);
+            match before {
+                Some(d) => analysis::Program::after(&d.inner.program, bodies),
+                None => analysis::Program::of(bodies),
+            }
+        };
         let keys = keys(&unit, &text, &program, before);
         Doc {
             inner: Arc::new(Inner {

@@ -56,6 +56,7 @@ pub(crate) fn with_plan<R>(
     };
     let input = codegen::Input {
         body: place.body(),
+        program: place.doc.program(),
         facts: &place.facts,
         offload: &offload,
         text: place.doc.slice(place.item.span),

@@ -98,7 +98,8 @@ pub fn analyze(text: &str) -> Analyzed {
     let unit = front::lower(&parsed, &options, &mut front::Memo::new());
     let mut loops = Vec::new();
     let mut facts = Vec::new();
-    let program = Program::of(unit.items.iter().map(|i| &i.body));
+    let program =
+        Program::of(unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &i.body));
     for (item, i) in unit.items.iter().enumerate() {
         let f = analysis::analyze(&i.body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
         for (id, l) in f.loops.iter_ids() {

@@ -552,6 +552,8 @@ impl Case<'_> {
         let symbol = &self.body.symbols[d.object.symbol];
         let local_pointer = matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. })
             && !matches!(symbol.storage, Storage::Param(_));
+        // A variable that only a called function names is said of the function.
+        let unnamed = local_pointer || symbol.storage == Storage::Function;
         let query = WitnessQuery {
             kind: Some(match d.kind {
                 analysis::DependenceKind::Flow => ConflictKind::Flow,
@@ -562,7 +564,7 @@ impl Case<'_> {
             sink: Some(d.sink),
             source_iteration: w.source_iteration as i64,
             sink_iteration: w.sink_iteration as i64,
-            variable: (!local_pointer).then_some(d.object.symbol),
+            variable: (!unnamed).then_some(d.object.symbol),
             outer,
         };
         match check_witness(&trace, l.term, &query) {

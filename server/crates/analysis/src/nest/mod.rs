@@ -6,6 +6,7 @@
 //! "conflict" no longer is one.
 
 mod bits;
+mod calls;
 mod entry;
 mod flatten;
 mod lengths;
@@ -25,7 +26,7 @@ pub(crate) use self::statements::Executed;
 use crate::control;
 use crate::effects::Effects;
 use crate::value::{Constraint, Domain, Poly, Var, VarKind};
-use crate::{Control, Obstacle, ObstacleKind, Param, Step};
+use crate::{Control, Obstacle, ObstacleKind, Param, Program, Step};
 
 /// A loop of the model; number 0 is the root.
 #[derive(Clone, Debug)]
@@ -126,6 +127,7 @@ struct Load {
 /// See the module's text.
 pub(crate) struct Model<'a> {
     pub body: &'a Body,
+    pub program: &'a Program,
     pub effects: &'a Effects<'a>,
     pub root: TermId,
     pub vars: Vec<VarKind>,
@@ -192,6 +194,7 @@ impl<'a> Model<'a> {
     /// the body's root down to it.
     pub(crate) fn build(
         body: &'a Body,
+        program: &'a Program,
         effects: &'a Effects<'a>,
         root: TermId,
         root_control: &Control,
@@ -200,6 +203,7 @@ impl<'a> Model<'a> {
     ) -> Model<'a> {
         let mut m = Model {
             body,
+            program,
             effects,
             root,
             vars: Vec::new(),
@@ -248,6 +252,9 @@ impl<'a> Model<'a> {
 
     pub(super) fn read_root(&mut self) {
         for x in self.body.walk(self.root) {
+            if *self.body.op(x) == Op::Call {
+                self.read_call(x);
+            }
             if self.body.op(x).is_write() {
                 let place = self.body.args(x)[0];
                 if self.body.as_symbol(place).is_none() {

@@ -30,6 +30,11 @@ impl Model<'_> {
             return Some(vec![(Domain::always(), Poly::constant(v))]);
         }
         if let Some(v) = self.env.get(&s) {
+            // What others reach may have changed since it was last looked at.
+            if !symbol.is_own_scalar() {
+                let v = self.fresh_value();
+                return Some(vec![(Domain::always(), v)]);
+            }
             return v.clone();
         }
         // Not written in the loop: fixed. A local that is set once from fixed values is those values.
@@ -331,15 +336,10 @@ impl Model<'_> {
                 self.visit_subscripts(args[0]);
                 None
             }
-            Op::Call => {
-                for &a in &args[1..] {
-                    self.visit(a);
-                }
-                match self.body.as_symbol(args[0]) {
-                    Some(f) if crate::effects::is_pure_callee(self.body, f) => {}
-                    Some(f) => self.obstacle(ObstacleKind::UnknownCall(f), t),
-                    None => self.obstacle(ObstacleKind::IndirectCall, t),
-                }
+            Op::Call => self.visit_call(t),
+            // What a call was replaced by.
+            Op::List => {
+                self.visit_statement(t);
                 None
             }
             Op::InitList => {

@@ -20,7 +20,7 @@ pub(crate) fn offload(
     target: LoopId,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
-    let cx = Context::new(body, program);
+    let cx = Context::new(body, program, body.len());
     let found = find(&cx, facts, target, budget)?;
     let map = found.describe(budget)?;
     let model = &found.model;

@@ -61,7 +61,7 @@ pub(crate) fn thread_map(
     target: LoopId,
     budget: &Budget,
 ) -> Result<ThreadMap, Vec<Obstacle>> {
-    let cx = Context::new(body, program);
+    let cx = Context::new(body, program, body.len());
     find(&cx, facts, target, budget)?.describe(budget)
 }
 

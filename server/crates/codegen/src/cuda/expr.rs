@@ -9,7 +9,7 @@ use term::{
     TypeKind, UnOp,
 };
 
-use crate::access::{arrow_chain, callee, chain, Subscript};
+use crate::access::{address, arrow_chain, callee, chain, Subscript};
 use crate::plan::{BufferPlan, Kernel, Plan, StrideSource};
 
 /// Which language is printed.
@@ -159,6 +159,10 @@ impl<'p> Exprs<'p> {
         let body = self.body();
         let Some(f) = callee(body, t) else { return format!("{}unsupported()", self.plan.prefix) };
         let name = &body.symbols[f].name;
+        let own = !body.library.contains(&f) && body.symbols[f].storage == Storage::Function;
+        if own && self.dialect == Dialect::Device {
+            return self.own_call(f, t);
+        }
         let args: Vec<String> = body
             .args(t)
             .iter()
@@ -170,6 +174,45 @@ impl<'p> Exprs<'p> {
             })
             .collect();
         format!("{name}({})", args.join(", "))
+    }
+
+    /// The name of a function of the program in the kernel file.
+    pub(crate) fn function_name(&self, name: &str) -> String {
+        format!("{}{name}", self.plan.prefix)
+    }
+
+    /// A call of a function of the program. Addresses in buffers are those of the device's copies.
+    fn own_call(&self, f: SymbolId, t: TermId) -> String {
+        let body = self.body();
+        let params = match body.types.kind(body.symbols[f].ty) {
+            TypeKind::Function { params, .. } => params.as_slice(),
+            _ => &[],
+        };
+        let one = |(k, &a): (usize, &TermId)| {
+            let pointer = params.get(k).copied().filter(|&p| body.types.element(p).is_some());
+            let buffer = address(body, a).filter(|(s, _)| self.base(*s).is_some());
+            match (pointer, buffer) {
+                // A buffer that is only read is `const` here; the function may not say so.
+                (Some(p), Some((s, subs))) => {
+                    format!("({})&{}", self.variable(p, "").trim_end(), self.cell(s, &subs))
+                }
+                _ => self.at(a, ASSIGN),
+            }
+        };
+        let args: Vec<String> = body.args(t).iter().skip(1).enumerate().map(one).collect();
+        format!("{}({})", self.function_name(&body.symbols[f].name), args.join(", "))
+    }
+
+    /// `double t[3]`, `const double *p`: a variable or parameter.
+    pub(crate) fn variable(&self, ty: TypeId, name: &str) -> String {
+        let types = &self.body().types;
+        match types.kind(ty) {
+            TypeKind::Pointer { to, .. } => {
+                let quals = if types.quals(*to).is_const { "const " } else { "" };
+                format!("{quals}{} *{name}", self.type_name(*to))
+            }
+            _ => self.declarator(ty, name),
+        }
     }
 
     /// An argument converted as C's prototype would.

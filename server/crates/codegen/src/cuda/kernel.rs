@@ -8,7 +8,7 @@ use super::expr::{int_name, Dialect, Exprs};
 use super::stmt::Stmts;
 use super::{field_name, reduce, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
-use crate::plan::{Axis, Dim, Kernel, Plan};
+use crate::plan::{Axis, DeviceFunction, Dim, Kernel, Plan};
 
 /// The file's text, and where its lines come from.
 pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>) {
@@ -36,6 +36,10 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>
     for &r in &plan.records {
         out.line("");
         record(plan, r, &mut out);
+    }
+    for f in &plan.functions {
+        out.line("");
+        function(plan, f, &mut out);
     }
     for k in &plan.kernels {
         out.line("");
@@ -70,6 +74,61 @@ fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
             "static_assert(sizeof(struct {name}) == {bytes}, \"laid out as in {}\");",
             plan.site.file_name
         ));
+    }
+}
+
+/// A function of the program, for the device.
+fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
+    let body = &*f.body;
+    let (&Op::Function(symbol), &[params, list]) = (body.op(body.root), body.args(body.root)) else { return };
+    let term::TypeKind::Function { ret, .. } = body.types.kind(body.symbols[symbol].ty) else { return };
+    // Printed as a kernel's statements are, with the function's own terms and names.
+    let Some(k) = plan.kernels.first() else { return };
+    let inner = Kernel {
+        dims: Vec::new(),
+        scalars: Vec::new(),
+        strides: Vec::new(),
+        privates: Vec::new(),
+        reductions: Vec::new(),
+        inductions: Vec::new(),
+        views: Vec::new(),
+        names: f.names.clone(),
+        body: list,
+        has_continue: false,
+        ..k.clone()
+    };
+    let own = Plan {
+        body,
+        kernels: Vec::new(),
+        buffers: Vec::new(),
+        values: Vec::new(),
+        tests: Vec::new(),
+        first_values: Default::default(),
+        finals: Vec::new(),
+        records: f.records.clone(),
+        functions: Vec::new(),
+        notes: Vec::new(),
+        site: plan.site,
+        name: plan.name.clone(),
+        prefix: plan.prefix.clone(),
+    };
+    let exprs = Exprs { plan: &own, kernel: &inner, dialect: Dialect::Device };
+    let declared: Vec<String> = body
+        .args(params)
+        .iter()
+        .filter_map(|&p| match body.op(p) {
+            Op::Declare(s) => Some(exprs.variable(body.symbols[*s].ty, &exprs.name(*s))),
+            _ => None,
+        })
+        .collect();
+    let mut lines = Lines::new("    ");
+    let start = format!("static __device__ {}(", exprs.variable(*ret, &exprs.function_name(&f.name)));
+    lines.line(&heading(&start, &declared));
+    lines.open("{");
+    Stmts { exprs, out: &mut lines }.block(list);
+    lines.close("}");
+    for line in lines.into_text().lines() {
+        out.from(f.called_at, line);
     }
 }
 

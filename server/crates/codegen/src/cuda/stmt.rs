@@ -104,6 +104,13 @@ impl Stmts<'_, '_> {
                 self.out.from(t, &line);
             }
             (Op::Default, _) => self.out.from(t, "default:"),
+            (Op::Return, args) => {
+                let line = match args.first() {
+                    Some(&value) => format!("return {};", self.exprs.top(value)),
+                    None => "return;".to_string(),
+                };
+                self.out.from(t, &line);
+            }
             (Op::Break, _) => self.out.from(t, "break;"),
             (Op::Continue, _) => self.out.from(t, "continue;"),
             _ => {
@@ -171,7 +178,7 @@ impl Stmts<'_, '_> {
             let at = at.map_or_else(String::new, |(base, subs)| self.exprs.flat(base, &subs));
             return vec![format!("const long long {name} = {at};")];
         }
-        let place = self.exprs.declarator(ty, &name);
+        let place = self.exprs.variable(ty, &name);
         match body.args(t).first() {
             None => vec![format!("{place};")],
             Some(&init) if *body.op(init) == Op::InitList => {

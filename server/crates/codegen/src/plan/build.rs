@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Control, Expr, LoopFacts, Verdict};
-use term::{Body, Origin, Semantics, Storage, SymbolId, TermId};
+use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId, TypeKind};
 
+use super::functions::device_functions;
 use super::memory::memory;
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{deepest, has_own_continue, Support, MAX_DEPTH};
-use super::{Input, Kernel, Note, Plan, Scalar, Site, View, BLOCK_THREADS};
+use super::{DeviceFunction, FunctionTrouble, Input, Kernel, Note, Plan, Scalar, Site, View, BLOCK_THREADS};
 use crate::access::views;
 
 /// Decides everything about the offload, or refuses with all reasons found.
@@ -115,6 +116,45 @@ impl<'i, 'a> Builder<'i, 'a> {
         self.host.fresh(&name)
     }
 
+    /// The functions the kernel calls, for the device.
+    fn functions(&mut self, support: &mut Support<'a>) -> Vec<DeviceFunction> {
+        let body = self.body;
+        let functions = match device_functions(self.input.program, body, &support.functions) {
+            Ok(f) => f,
+            Err((f, at, name, why)) => {
+                self.refuse(RefusalKind::Function(f, name, why), at);
+                return Vec::new();
+            }
+        };
+        // A struct has one definition in the file: the one that the loop's own function sees.
+        for f in &functions {
+            for &r in &f.records {
+                let theirs = f.body.types.record(r);
+                let ours = body.types.ids().find(|&t| match body.types.kind(t) {
+                    TypeKind::Record(o) => body.types.record(*o).name == theirs.name,
+                    _ => false,
+                });
+                match ours {
+                    Some(ty) => support.value_type(ty, f.called_at),
+                    None => {
+                        let s = body.as_symbol(body.args(f.called_at)[0]);
+                        if let Some(s) = s {
+                            let kind = RefusalKind::Function(s, f.name.clone(), FunctionTrouble::Type);
+                            self.refuse(kind, f.called_at);
+                        }
+                    }
+                }
+            }
+            for t in f.body.walk(f.body.root).filter(|&t| *f.body.op(t) == Op::Call) {
+                let math = f.body.args(t).first().and_then(|&g| f.body.as_symbol(g));
+                let math = math.filter(|g| f.body.library.contains(g)).map(|g| &f.body.symbols[g].name);
+                let known = math.and_then(|m| body.symbols.iter_ids().find(|(_, s)| s.name == *m));
+                support.calls.extend(known.map(|k| k.0));
+            }
+        }
+        functions
+    }
+
     fn build(&mut self) {
         let (body, offload) = (self.body, self.input.offload);
         for fixed in ["done", "ok", "small", "block", "blocks", "grid", "apart", "min", "max", "floor_div"] {
@@ -214,6 +254,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         for b in buffers.iter().filter(|b| b.on_device) {
             support.value_type(b.element, self.target);
         }
+        let functions = self.functions(&mut support);
         self.reasons.append(&mut support.reasons);
 
         let mut notes: Vec<Note> = Vec::new();
@@ -288,6 +329,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             first_values,
             finals,
             records: support.records,
+            functions,
             notes,
         });
     }

@@ -7,6 +7,7 @@ mod bounds;
 mod build;
 mod conditions;
 mod dims;
+mod functions;
 mod memory;
 mod names;
 mod naming;
@@ -19,12 +20,13 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, ReductionOp, Step};
+use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, Program, ReductionOp, Step};
 use base::Span;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
+pub use functions::{DeviceFunction, FunctionTrouble};
 pub(crate) use names::{has_word, is_reserved};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub(crate) use support::is_written_out;
@@ -38,6 +40,8 @@ pub const BLOCK_THREADS: u32 = 256;
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     pub body: &'a Body,
+    /// Where the functions are that it calls.
+    pub program: &'a Program,
     pub facts: &'a Facts,
     pub offload: &'a Offload,
     /// The body's own text; its spans index into it.
@@ -110,6 +114,8 @@ pub struct Plan<'a> {
     pub finals: Vec<FinalValue>,
     /// Structs that the kernel file must define, inner ones first.
     pub records: Vec<RecordId>,
+    /// Functions that the kernel file must define, callees first.
+    pub functions: Vec<DeviceFunction>,
     /// What the user should know though nothing is wrong.
     pub notes: Vec<Note>,
 }

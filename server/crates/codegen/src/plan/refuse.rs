@@ -1,6 +1,10 @@
 //! Why there is no plan, and what would help. `ide` words these.
 
+use std::sync::Arc;
+
 use term::{SymbolId, TermId, TypeId};
+
+use super::functions::FunctionTrouble;
 
 /// Why a loop is not offloaded though it could run in parallel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,6 +47,8 @@ pub enum RefusalKind {
     PartialSubscript(SymbolId),
     /// No version for the device is known.
     NoDeviceVersion(SymbolId),
+    /// A function of the program (or one that it calls, by name) cannot be had on the device.
+    Function(SymbolId, Arc<str>, FunctionTrouble),
     /// A call whose function is not a plain name.
     IndirectCall,
     /// A local array whose length is not constant.
@@ -111,7 +117,7 @@ impl RefusalKind {
         match self {
             LongDouble => NextStep::UseNarrowerType,
             UnknownExtent(_) | UntestableOverlap(_) => NextStep::StateSize,
-            NoDeviceVersion(_) | IndirectCall => NextStep::InlineCall,
+            NoDeviceVersion(_) | Function(..) | IndirectCall => NextStep::InlineCall,
             PointerValue(_) | PartialSubscript(_) => NextStep::UseSubscripts,
             VariableLengthLocal(_) => NextStep::UseConstantLength,
             Volatile(_) | StaticLocal(_) | ReadsTooEarly | MixedSigns(_) => NextStep::UseLocalCopy,

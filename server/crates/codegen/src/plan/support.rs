@@ -32,6 +32,8 @@ pub(crate) struct Support<'a> {
     /// The views among them that are used, with their first use.
     pub(crate) used_views: BTreeMap<SymbolId, TermId>,
     pub(crate) calls: BTreeSet<SymbolId>,
+    /// Functions of the program that are called, with a call of each.
+    pub(crate) functions: BTreeMap<SymbolId, TermId>,
     /// Structs, inner ones first.
     pub(crate) records: Vec<RecordId>,
 }
@@ -53,6 +55,7 @@ impl<'a> Support<'a> {
             declared: BTreeMap::new(),
             buffers: BTreeSet::new(),
             calls: BTreeSet::new(),
+            functions: BTreeMap::new(),
             records: Vec::new(),
         }
     }
@@ -141,8 +144,12 @@ impl<'a> Support<'a> {
             }
             Op::Call => {
                 let Some(f) = callee(body, t) else { return self.refuse(RefusalKind::IndirectCall, t) };
-                self.call(f, t);
-                next.extend(args.iter().skip(1));
+                if body.library.contains(&f) || body.symbols[f].storage != Storage::Function {
+                    self.call(f, t);
+                    next.extend(args.iter().skip(1));
+                } else {
+                    self.own_call(f, t, next);
+                }
             }
             Op::SizeOfType(ty) => {
                 if body.types.size_align(*ty).is_none() {
@@ -369,6 +376,53 @@ impl<'a> Support<'a> {
                 None
             }
             _ => Some(RefusalKind::Type(ty)),
+        }
+    }
+
+    /// A call of a function of the program: what it is given must be had in the kernel. Addresses are those of cells of
+    /// buffers, of the kernel's own variables, or of its own arrays.
+    fn own_call(&mut self, f: SymbolId, t: TermId, next: &mut Vec<TermId>) {
+        let body = self.body;
+        self.functions.entry(f).or_insert(t);
+        let TypeKind::Function { params, .. } = body.types.kind(body.symbols[f].ty) else {
+            return self.refuse(RefusalKind::NoDeviceVersion(f), t);
+        };
+        for (&a, &p) in body.args(t).iter().skip(1).zip(params) {
+            if !matches!(body.types.kind(p), TypeKind::Pointer { .. }) {
+                next.push(a);
+                continue;
+            }
+            let pointee = body.types.element(p).map(|e| body.types.kind(e));
+            let same = |s: SymbolId| {
+                let mut ty = body.symbols[s].ty;
+                while let TypeKind::Pointer { to: of, .. } | TypeKind::Array { of, .. } = body.types.kind(ty)
+                {
+                    ty = *of;
+                }
+                Some(body.types.kind(ty)) == pointee
+            };
+            match (address(body, a), body.op(a), body.args(a)) {
+                (Some((s, subs)), _, _) if self.rank(s).is_some() && same(s) => self.cell(s, subs, a, next),
+                (None, Op::AddrOf, &[x]) => match body.as_symbol(x) {
+                    Some(s) if self.rank(s).is_none() && same(s) && body.types.is_arithmetic(body.ty(x)) => {
+                        self.variable_type(s, a);
+                        self.used.entry(s).or_insert(a);
+                        self.written.entry(s).or_insert(a);
+                    }
+                    _ => self.refuse(RefusalKind::Operation, a),
+                },
+                (_, Op::Sym(s), _)
+                    if same(*s)
+                        && self.rank(*s).is_none()
+                        && matches!(
+                            body.types.kind(body.symbols[*s].ty),
+                            TypeKind::Array { of, .. } if !matches!(body.types.kind(*of), TypeKind::Array { .. })
+                        ) =>
+                {
+                    self.local_array(*s, a)
+                }
+                _ => self.refuse(RefusalKind::Operation, a),
+            }
         }
     }
 

@@ -34,6 +34,7 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
     };
     let input = Input {
         body,
+        program: &program,
         facts: &facts,
         offload: &offload,
         text: &text[item.span.range()],

@@ -91,3 +91,40 @@ fn cancelled_is_cancelled() {
     let done = check(&open(TWO), &Memo::new(), &Settings::default(), Tier::Full, &cancel);
     assert_eq!(done.err(), Some(Cancelled));
 }
+
+/// Of a caller, a function it calls, and one that it does not: how many were analyzed again.
+fn analyzed_again(code: &str, from: &str, to: &str) -> usize {
+    let (memo, settings) = (Memo::new(), Settings::default());
+    let doc = open(code);
+    let _ = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new());
+    let before = memo.len();
+    let at = code.find(from).expect("it is there") as u32;
+    let line = code[..at as usize].matches('\n').count() as u32;
+    let column = at - code[..at as usize].rfind('\n').map_or(0, |n| n as u32 + 1);
+    let doc = replaced(&doc, line, column, column + from.len() as u32, to);
+    let found = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
+    let fresh = open(&doc.text().to_string());
+    assert_eq!(said(&found), said(&full(&fresh)), "{}", doc.text());
+    memo.len() - before
+}
+
+const CALLS: &str = "static double half(double x) { return x * 0.5; }\nstatic void put(double *a, int i, double v) { a[i] = v; }\nvoid f(int n, double *restrict a) {\n    for (int i = 0; i < n; i++)\n        put(a, i, half(i));\n}\nvoid g(int n, double *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = a[i];\n}\n";
+
+#[test]
+fn callers_are_analyzed_again_where_what_they_call_does_something_else() {
+    assert_eq!(analyzed_again(CALLS, "0.5", "0.25"), 0, "another number does nothing else");
+    assert_eq!(analyzed_again(CALLS, "static double half", "/* again */ static double half"), 0, "a comment");
+    assert_eq!(analyzed_again(CALLS, "a[i] = v;", "a[0] = v;"), 1, "the caller alone");
+    assert_eq!(
+        analyzed_again(CALLS, "return x * 0.5;", "static double s; return s += x;"),
+        1,
+        "hidden state"
+    );
+}
+
+#[test]
+fn calls_of_calls_count() {
+    let code = CALLS.replace("a[i] = v; }", "store(a, i, v); }");
+    let code = format!("static void store(double *p, int k, double v) {{ p[k] = v; }}\n{code}");
+    assert_eq!(analyzed_again(&code, "p[k] = v", "p[0] = v"), 1);
+}

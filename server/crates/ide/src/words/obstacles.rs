@@ -1,6 +1,6 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
-use analysis::{NotCounted, Obstacle, ObstacleKind};
+use analysis::{NotCounted, Obstacle, ObstacleKind, TroubleKind};
 use term::Op;
 
 use super::condition;
@@ -20,6 +20,10 @@ pub(crate) struct ObstacleWords {
 pub(crate) fn obstacle_label(place: &Place, o: &Obstacle) -> String {
     match &o.kind {
         ObstacleKind::UnknownCall(f) => format!("call of {}", place.symbol(*f)),
+        ObstacleKind::Call { function, name, .. } => match &**name {
+            "" => format!("call of {}", place.symbol(*function)),
+            name => format!("{name} in {}", place.symbol(*function)),
+        },
         ObstacleKind::IndirectSubscript(term) => place.text(*term),
         ObstacleKind::UnknownPointer(s) => format!("pointer {}", place.symbol(*s)),
         ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) | ObstacleKind::Unset(s) => {
@@ -72,6 +76,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
                 &format!("Write what `{name}` computes into the loop, or call it outside."),
             )
         }
+        ObstacleKind::Call { function, why, name } => call(place.symbol(*function), *why, name, line),
         ObstacleKind::IndirectCall => words(
             "indirect-call",
             format!("`{text}` on line {line} calls through a pointer, and the function called is not known"),
@@ -171,6 +176,71 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             "budget",
             "the analysis stopped at its limit of counted steps".to_owned(),
             "Saving the file gives it a larger limit; smaller loops need less.",
+        ),
+    }
+}
+
+/// What a called function does that cannot be seen through. `name`: what does it, if not `function` itself.
+fn call(function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWords {
+    let who = match name {
+        "" => format!("`{function}`, called on line {line},"),
+        _ => format!("`{name}`, called from `{function}` on line {line},"),
+    };
+    let variable = format!("`{name}`, which `{function}` uses (called on line {line}),");
+    let of = |kind: &'static str, reason: String, remedy: &str| ObstacleWords {
+        kind,
+        reason,
+        remedy: remedy.to_owned(),
+    };
+    match why {
+        TroubleKind::NotUnderstood => of(
+            "call-not-understood",
+            format!("{who} has a place that was not understood"),
+            "Write that place in plain form, or call the function outside the loop.",
+        ),
+        TroubleKind::UnknownCall => of(
+            "unknown-call",
+            format!("{who} may read or write anything"),
+            "Its text was not read: move the call out of the loop, or its function into this file.",
+        ),
+        TroubleKind::IndirectCall => of(
+            "indirect-call",
+            format!("`{function}`, called on line {line}, calls through a pointer"),
+            "Call the function by its name, or take the call out of the loop.",
+        ),
+        TroubleKind::Ordered => of(
+            "ordered-output",
+            format!("{who} reads or writes in order, and the order of iterations would be seen"),
+            "Collect the results in an array and write them after the loop.",
+        ),
+        TroubleKind::State => {
+            let reason = match name {
+                "" => format!("{who} keeps a state from one call to the next"),
+                _ => format!("{variable} keeps a state from one call to the next"),
+            };
+            of("hidden-state", reason, "Give each iteration a state of its own, computed from the index.")
+        }
+        TroubleKind::NoReturn => of(
+            "may-not-return",
+            format!("{who} may end the program or never return"),
+            "Note in a variable that it happened, and act on it after the loop.",
+        ),
+        TroubleKind::Volatile => of(
+            "volatile",
+            format!("{who} uses volatile or atomic memory"),
+            "Use plain variables in the function.",
+        ),
+        TroubleKind::Memory => of(
+            "unknown-pointer",
+            format!("{who} uses memory through a pointer that is not followed"),
+            "Hand the function the array itself, and let it subscript that.",
+        ),
+        TroubleKind::Global => of(
+            "global-in-call",
+            format!(
+                "{variable} is a variable outside the loop's function, and what else reaches it is not known"
+            ),
+            "Pass the variable as an argument.",
         ),
     }
 }

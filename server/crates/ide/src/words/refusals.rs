@@ -1,6 +1,6 @@
 //! Why a parallel loop gets no kernel, in words, and what would help.
 
-use codegen::{NextStep, Reason, RefusalKind};
+use codegen::{FunctionTrouble, NextStep, Reason, RefusalKind};
 
 use crate::place::Place;
 
@@ -32,6 +32,9 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
         }
         RefusalKind::NoDeviceVersion(s) => {
             format!("`{}`, called on line {line}, has no version for the GPU", name(*s))
+        }
+        RefusalKind::Function(f, who, why) => {
+            format!("`{}`, called on line {line}, {}", name(*f), function(name(*f), who, why))
         }
         RefusalKind::IndirectCall => format!("{text} on line {line} does not call a function by its name"),
         RefusalKind::VariableLengthLocal(s) => {
@@ -99,5 +102,27 @@ fn next_step(step: NextStep) -> &'static str {
         NextStep::ExpandMacro => "Write the loop out instead of using the macro.",
         NextStep::UseScalarAccumulator => "Accumulate in a local variable and store it after the loop.",
         NextStep::None => "This form is not offloaded.",
+    }
+}
+
+/// Why a called function cannot be printed for the GPU: continues "`f`, called on line 3, …".
+fn function(called: &str, who: &str, why: &FunctionTrouble) -> String {
+    let what = match why {
+        FunctionTrouble::Unknown => "is a function whose text was not read".to_owned(),
+        FunctionTrouble::NotUnderstood => "has a place that was not understood".to_owned(),
+        FunctionTrouble::Recursion => "may call itself, and a kernel's stack has a bound".to_owned(),
+        FunctionTrouble::Global(v) => format!("uses `{v}`, a variable of the host's memory"),
+        FunctionTrouble::State(v) => format!("keeps `{v}` from one call to the next"),
+        FunctionTrouble::Calls(f) => format!("calls `{f}`, which has no version for the GPU"),
+        FunctionTrouble::Type => "uses a type that kernels cannot have".to_owned(),
+        FunctionTrouble::Pointer => {
+            "keeps a pointer in memory, hands one back or takes one of another kind".to_owned()
+        }
+        FunctionTrouble::ControlFlow => "has a `goto`".to_owned(),
+        FunctionTrouble::Operation => "has an operation that kernels are not written with".to_owned(),
+    };
+    match who == called {
+        true => what,
+        false => format!("calls `{who}`, which {what}"),
     }
 }

@@ -29,13 +29,16 @@ pub fn generate(seed: u64, size: usize) -> Nest {
     if let Some((name, _)) = &g.returns {
         all.push(Stmt::Line(format!("return {name};")));
     }
-    Nest {
+    let mut nest = Nest {
         seed,
         sizes: g.sizes.iter().map(|i| (i.name.clone(), i.ty)).collect(),
         arrays: g.arrays,
         ret,
         body: all,
-    }
+        helpers: Vec::new(),
+    };
+    super::helpers::add_helpers(&mut nest);
+    nest
 }
 
 impl Gen {

@@ -9,11 +9,13 @@ mod call;
 mod expr;
 mod forms;
 mod generate;
+mod helpers;
 mod odd;
 mod shrink;
 
 pub use call::{Call, Memory, MARGIN};
 pub use generate::generate;
+pub use helpers::Helper;
 pub use shrink::shrink;
 
 /// Types of data and indices.
@@ -113,6 +115,8 @@ pub struct Nest {
     pub arrays: Vec<Array>,
     pub ret: Option<Ty>,
     pub body: Vec<Stmt>,
+    /// What `f` calls, callees first.
+    pub helpers: Vec<Helper>,
 }
 
 impl Nest {
@@ -149,6 +153,15 @@ impl Nest {
                 _ => {}
             }
         }
+        for h in &self.helpers {
+            // Beside others, each file's functions need names of their own.
+            let name = format!("{}{suffix}", h.name);
+            out += &h.text.replace(&h.name, &name);
+            out.push('\n');
+            if !suffix.is_empty() {
+                out += &format!("#define {} {name}\n", h.name);
+            }
+        }
         let mut params: Vec<String> = self.sizes.iter().map(|(n, t)| format!("{} {n}", t.c())).collect();
         for a in self.arrays.iter().filter(|a| a.is_param()) {
             params.push(match &a.place {
@@ -173,6 +186,9 @@ impl Nest {
         print(&self.body, 1, &mut out);
         out += "}\n";
         if !suffix.is_empty() {
+            for h in &self.helpers {
+                out += &format!("#undef {}\n", h.name);
+            }
             for a in &self.arrays {
                 match a.place {
                     Place::Global { .. } => out += &format!("#undef {}\n", a.name),

@@ -1,0 +1,168 @@
+//! Calls that are not written out: what they may do, as accesses to whole objects.
+//!
+//! A summary says "some elements, perhaps", so every access recorded here is inexact: it can refute independence, never
+//! prove a dependence.
+
+use super::*;
+use crate::effects::{call, global};
+use crate::summaries::Through;
+
+impl Model<'_> {
+    /// What the call may write, noted before the loop is looked at.
+    pub(super) fn read_call(&mut self, t: TermId) {
+        let body = self.body;
+        let Ok(called) = call(body, self.program, t) else { return };
+        for (k, &a) in body.args(t).iter().skip(1).enumerate() {
+            if !called.through(k).written || body.types.element(body.ty(a)).is_none() {
+                continue;
+            }
+            self.written_places.push(base_symbol(body, a).map(|b| (b, Vec::new())));
+            self.writes_pointers |= !points_to_numbers(body, a);
+        }
+        let Some(summary) = called.summary() else { return };
+        for (name, used) in &summary.globals {
+            if used.own.written || used.through.written {
+                self.written_places.push(global(body, name).map(|b| (b, Vec::new())));
+                self.writes_pointers = true;
+            }
+        }
+    }
+
+    /// Records what a call may do; its value where that is known to be fixed.
+    pub(super) fn visit_call(&mut self, t: TermId) -> Option<Pieces> {
+        let body = self.body;
+        let args = body.args(t);
+        let called = match call(body, self.program, t) {
+            Ok(c) => c,
+            Err(kind) => {
+                for &a in &args[1..] {
+                    self.visit(a);
+                }
+                self.obstacle(kind, t);
+                return None;
+            }
+        };
+        for (k, &a) in args[1..].iter().enumerate() {
+            let through = called.through(k);
+            if body.types.element(body.ty(a)).is_none() {
+                self.visit(a);
+                continue;
+            }
+            if !through.read && !through.written && !through.kept {
+                // Only the address itself is looked at.
+                self.pointer_value(a);
+                continue;
+            }
+            match self.argument(a) {
+                Ok(loc) => self.touch_all(loc, t, through),
+                Err(o) => self.obstacle(o.kind, t),
+            }
+        }
+        if let Some(summary) = called.summary() {
+            let globals: Vec<_> = summary.globals.iter().map(|(n, u)| (n.clone(), *u)).collect();
+            for (name, used) in globals {
+                let Some(s) = global(body, &name) else {
+                    let function = body.as_symbol(args[0]);
+                    if let Some(function) = function {
+                        let why = crate::TroubleKind::Global;
+                        self.obstacle(ObstacleKind::Call { function, why, name }, t);
+                    }
+                    continue;
+                };
+                let whole = |fields: &[(usize, Arc<str>)]| Loc {
+                    base: s,
+                    fields: fields.to_vec(),
+                    subs: Vec::new(),
+                    lengths: Vec::new(),
+                    loads: Vec::new(),
+                };
+                let pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
+                let own = if pointer { whole(&[(0, Arc::from("&"))]) } else { whole(&[]) };
+                self.touch_all(own, t, used.own);
+                if used.through.read || used.through.written || used.through.kept {
+                    if !pointer {
+                        self.obstacle(ObstacleKind::UnknownPointer(s), t);
+                        continue;
+                    }
+                    if self.effects.writes_in(self.root).contains(&s) {
+                        self.obstacle(ObstacleKind::UnknownPointer(s), t);
+                    }
+                    self.touch_symbol(s, t, false);
+                    let mut loc = whole(&[]);
+                    loc.subs.push((None, t));
+                    loc.lengths.push(None);
+                    self.touch_all(loc, t, used.through);
+                }
+            }
+        }
+        let fixed = called.is_pure() && self.effects.is_invariant_in(body, t, self.root);
+        (fixed && body.types.as_int(body.ty(t)).is_some()).then(|| self.opaque_param(t)).flatten()
+    }
+
+    /// The object an address argument points into; how far into it is left open.
+    fn argument(&mut self, a: TermId) -> Result<Loc, Obstacle> {
+        let mut place = a;
+        while *self.body.op(place) == Op::Cast && self.body.types.element(self.body.ty(place)).is_some() {
+            place = self.body.args(place)[0];
+        }
+        // `&x`, `&s.f`: the place itself.
+        if *self.body.op(place) == Op::AddrOf {
+            let of = self.body.args(place)[0];
+            return self.location(of);
+        }
+        self.pointer(place)
+    }
+
+    fn touch_all(&mut self, mut loc: Loc, t: TermId, through: Through) {
+        let body = self.body;
+        if through.kept {
+            // Somebody may come back to it later, in another iteration.
+            self.obstacle(ObstacleKind::UnknownPointer(loc.base), t);
+        }
+        // The function may move within the whole array, and take any part of an element.
+        if !loc.subs.is_empty() {
+            // How a pointer in memory was reached is not what the function moves in.
+            let lead = self.leads.get(&loc.base).copied().unwrap_or(0);
+            for (value, at) in loc.subs.iter_mut().skip(lead) {
+                *value = None;
+                *at = t;
+            }
+            let outer = loc.fields.iter().take_while(|f| f.0 <= lead).count();
+            loc.fields.truncate(outer);
+        }
+        let symbol = &body.symbols[loc.base];
+        let (base, ty) = (loc.base, symbol.ty);
+        if loc.subs.is_empty() && loc.fields.is_empty() {
+            if through.written {
+                self.forget(base);
+            }
+            // A variable each iteration has for itself.
+            if self.declared_inside(base) && !matches!(symbol.storage, Storage::StaticLocal) {
+                return;
+            }
+        }
+        let saved = (self.dom.clone(), self.why.clone());
+        self.blur(ObstacleKind::DataDependentCondition, t);
+        for write in [false, true] {
+            if (write && through.written) || (!write && through.read) {
+                self.record(loc.clone(), t, write, ty);
+            }
+        }
+        (self.dom, self.why) = saved;
+    }
+}
+
+/// Whether all that the address can be used for is a number of its own type, so that no pointer is overwritten
+/// (C11 6.5p7).
+fn points_to_numbers(body: &Body, a: TermId) -> bool {
+    body.types.element(body.ty(a)).is_some_and(|mut e| {
+        while let TypeKind::Array { of, .. } = body.types.kind(e) {
+            e = *of;
+        }
+        match body.types.kind(e) {
+            TypeKind::Float(_) => true,
+            TypeKind::Int(k) => !matches!(k, IntKind::Char | IntKind::SChar | IntKind::UChar),
+            _ => false,
+        }
+    })
+}

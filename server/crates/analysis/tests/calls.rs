@@ -1,0 +1,313 @@
+//! Loops that call functions of their program: what is seen through, and what must not be.
+
+use analysis::{analyze, Facts, ObstacleKind, Program, Verdict};
+use base::Budget;
+use expect_test::{expect, Expect};
+use term::Body;
+
+fn describe(body: &Body, facts: &Facts) -> String {
+    let mut out = String::new();
+    for l in facts.loops.iter() {
+        let verdict = match l.verdict {
+            Verdict::Independent => "independent",
+            Verdict::Reduction => "reduction",
+            Verdict::Sequential => "sequential",
+            Verdict::Unknown => "unknown",
+        };
+        let index = l.control.as_ref().map_or("?", |c| &*body.symbols[c.index].name);
+        out += &format!("{} {index}: {verdict}", body.name);
+        for o in &l.obstacles {
+            out += &match &o.kind {
+                ObstacleKind::UnknownCall(f) => format!(" !calls {}", body.symbols[*f].name),
+                ObstacleKind::Call { function, why, name } => {
+                    format!(" !{why:?} {}({name})", body.symbols[*function].name)
+                }
+                ObstacleKind::MayAlias(a, b) => {
+                    format!(" !alias({},{})", body.symbols[a.symbol].name, body.symbols[b.symbol].name)
+                }
+                k => format!(" !{}", format!("{k:?}").split(['(', ' ']).next().unwrap_or("")),
+            };
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn check(text: &str, expect: Expect) {
+    let parsed = front::Parsed::parse(front::Language::C, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
+    let mut out = String::new();
+    for item in &unit.items {
+        let facts = analyze(&item.body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        out += &describe(&item.body, &facts);
+    }
+    expect.assert_eq(&out);
+}
+
+#[test]
+fn elements_through_a_pointer_are_those_it_is_given() {
+    check(
+        "static void put(double *a, int i, double v) { a[i] = v; }
+         static double get(const double *a, int i) { return a[i]; }
+         void one(int n, double *restrict a, const double *restrict b) {
+             for (int i = 0; i < n; i++) put(a, i, get(b, i));
+         }
+         void shifted(int n, double *restrict a) {
+             for (int i = 1; i < n; i++) put(a, i, get(a, i - 1));
+         }
+         void moved(int n, double *restrict a) {
+             for (int i = 0; i < n; i++) put(a + i, 1, 0.0);
+         }
+         void same(int n, double *restrict a) {
+             for (int i = 0; i < n; i++) put(a, 0, i);
+         }",
+        expect![[r#"
+            one i: independent
+            shifted i: sequential
+            moved i: independent
+            same i: sequential
+        "#]],
+    );
+}
+
+#[test]
+fn index_functions_are_seen_through() {
+    check(
+        "static int at(int i, int j, int n) { return i * n + j; }
+         static inline int max(int a, int b) { return a > b ? a : b; }
+         static int clamp(int x, int lo, int hi) {
+             if (x < lo) return lo;
+             if (x > hi) return hi;
+             return x;
+         }
+         void rows(int n, double *restrict a) {
+             for (int i = 0; i < n; i++)
+                 for (int j = 0; j < n; j++) a[at(i, j, n)] = 0;
+         }
+         void edge(int n, double *restrict a) {
+             for (int i = 0; i < n; i++) a[max(i, 1)] = i;
+         }
+         void clamped(int n, double *restrict a, const double *restrict b) {
+             for (int i = 0; i < n; i++) a[i] = b[clamp(i - 1, 0, n - 1)];
+         }
+         void clamped_write(int n, double *restrict a) {
+             for (int i = 0; i < n; i++) a[clamp(i, 2, 5)] = i;
+         }
+         void bound(int n, double *restrict a) {
+             for (int i = max(n, 3); i < max(n, 9); i++) a[i] = 1;
+         }",
+        expect![[r#"
+            rows i: independent
+            rows j: independent
+            edge i: sequential
+            clamped i: independent
+            clamped_write i: sequential
+            bound i: independent
+        "#]],
+    );
+}
+
+#[test]
+fn a_scalar_by_address_is_that_scalar() {
+    check(
+        "static void split(double x, double *lo, double *hi) { *lo = x - 1; *hi = x + 1; }
+         static void add(double *sum, double x) { *sum += x; }
+         void inside(int n, double *restrict a, const double *restrict b) {
+             for (int i = 0; i < n; i++) { double l, h; split(b[i], &l, &h); a[i] = l * h; }
+         }
+         void outside(int n, double *restrict a, const double *restrict b) {
+             double l, h;
+             for (int i = 0; i < n; i++) { split(b[i], &l, &h); a[i] = l * h; }
+         }
+         double sum(int n, const double *restrict b) {
+             double s = 0;
+             for (int i = 0; i < n; i++) add(&s, b[i]);
+             return s;
+         }
+         double carried(int n, double *restrict a, const double *restrict b) {
+             double l = 0, h = 0;
+             for (int i = 0; i < n; i++) { a[i] = l; split(b[i], &l, &h); }
+             return h;
+         }",
+        expect![[r#"
+            inside i: independent
+            outside i: independent
+            sum i: reduction
+            carried i: sequential
+        "#]],
+    );
+}
+
+#[test]
+fn loops_inside_functions_are_followed() {
+    check(
+        "static double dot(int n, const double *x, const double *y) {
+             double s = 0;
+             for (int k = 0; k < n; k++) s += x[k] * y[k];
+             return s;
+         }
+         static void clear(double *row, int m) { for (int k = 0; k < m; k++) row[k] = 0; }
+         void product(int n, double a[n][n], double b[n][n], double *restrict y, const double *restrict x) {
+             for (int i = 0; i < n; i++) y[i] = dot(n, a[i], x);
+         }
+         void all(int n, int m, double *restrict a) {
+             for (int i = 0; i < n; i++) clear(a + i * m, m);
+         }
+         void overlapping(int n, int m, double *restrict a) {
+             for (int i = 0; i < n; i++) clear(a + i * m, m + 1);
+         }
+         void matrix(double a[20][30]) { for (int i = 0; i < 20; i++) clear(a[i], 30); }",
+        expect![[r#"
+            dot k: reduction
+            clear k: independent
+            product i: independent
+            all i: independent
+            overlapping i: unknown !NeedsPromise
+            matrix i: independent
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_seen_through_is_named() {
+    check(
+        "#include <stdio.h>
+         #include <stdlib.h>
+         extern double outside(double);
+         extern double other(double);
+         static double via(double x) { return other(x) + 1; }
+         static void show(double x) { printf(\"%f\\n\", x); }
+         static double noise(void) { return rand(); }
+         static int counter(void) { static int n; return n++; }
+         static void check(double x) { if (x < 0) exit(1); }
+         static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+         static double deep(double **p, int i) { return p[i][0]; }
+         static void fill(double *p, int n) { while (n > 0) { n--; if (p[n] > 0) return; p[n] = 1; } }
+         void f(int n, double *restrict a, double (*g)(double), double **rows) {
+             for (int i = 0; i < n; i++) a[i] = outside(a[i]);
+             for (int i = 0; i < n; i++) a[i] = via(a[i]);
+             for (int i = 0; i < n; i++) show(a[i]);
+             for (int i = 0; i < n; i++) a[i] = noise();
+             for (int i = 0; i < n; i++) a[i] = counter();
+             for (int i = 0; i < n; i++) check(a[i]);
+             for (int i = 0; i < n; i++) a[i] = g(a[i]);
+             for (int i = 0; i < n; i++) a[i] = fib(i);
+             for (int i = 0; i < n; i++) a[i] = deep(rows, i);
+             for (int i = 0; i < n; i++) fill(a, i);
+         }",
+        expect![[r#"
+            fill ?: unknown !NotCounted
+            f i: unknown !calls outside
+            f i: unknown !UnknownCall via(other)
+            f i: unknown !Ordered show(printf)
+            f i: unknown !State noise(rand)
+            f i: sequential
+            f i: unknown !NoReturn check(exit)
+            f i: unknown !IndirectCall
+            f i: independent
+            f i: unknown !Memory deep(rows[])
+            f i: unknown !DataDependentCondition
+        "#]],
+    );
+}
+
+#[test]
+fn globals_of_functions_count() {
+    check(
+        "static double total;
+         static double scale = 2;
+         static const double table[4] = {1, 2, 3, 4};
+         static double grid[100];
+         static void add(double x) { total += x; }
+         static double scaled(double x) { return x * scale; }
+         static double looked(int k) { return table[k & 3]; }
+         static void set(int i, double x) { grid[i] = x; }
+         static void twice(int i, double x) { for (int k = i; k < 100; k++) { grid[k] = x; if (x > 3) return; } }
+         void f(int n, double *restrict a) {
+             for (int i = 0; i < n; i++) add(a[i]);
+             for (int i = 0; i < n; i++) a[i] = scaled(a[i]);
+             for (int i = 0; i < n; i++) a[i] = looked(i);
+             for (int i = 0; i < 100; i++) set(i, i);
+             for (int i = 0; i < 100; i++) set(0, i);
+             for (int i = 0; i < 100; i++) twice(i, i);
+         }",
+        expect![[r#"
+            twice k: unknown !EarlyExit
+            f i: reduction
+            f i: independent
+            f i: independent
+            f i: independent
+            f i: sequential
+            f i: unknown !DataDependentCondition
+        "#]],
+    );
+}
+
+#[test]
+fn the_library_is_known() {
+    check(
+        "#include <string.h>
+         #include <ctype.h>
+         #include <math.h>
+         void f(int n, int m, double *restrict a, const double *restrict b, char *restrict s, int *restrict e) {
+             for (int i = 0; i < n; i++) memcpy(a, b, 8);
+             for (int i = 0; i < n; i++) s[i] = toupper(s[i]);
+             for (int i = 0; i < n; i++) a[i] = strlen(s);
+             for (int i = 0; i < n; i++) a[i] = frexp(b[i], &e[i]);
+             for (int i = 0; i < n; i++) { int x; a[i] = frexp(b[i], &x) + x; }
+             for (int i = 0; i < n; i++) { double t[4]; memset(t, 0, sizeof t); a[i] = t[0]; }
+         }",
+        expect![[r#"
+            f i: unknown !DataDependentCondition
+            f i: independent
+            f i: independent
+            f i: unknown !DataDependentCondition
+            f i: independent
+            f i: independent
+        "#]],
+    );
+}
+
+#[test]
+fn definitions_that_do_not_fit_are_not_used() {
+    check(
+        "static void two(double *a, int i) { a[i] = 0; }
+         void f(int n, double *restrict a, float *restrict b, int *restrict c) {
+             for (int i = 0; i < n; i++) two(a);
+             for (int i = 0; i < n; i++) two(b, i);
+             for (int i = 0; i < n; i++) two((double *)c, i);
+             for (int i = 0; i < n; i++) two(a, 2.0 * i);
+         }",
+        expect![[r#"
+            f i: unknown !calls two
+            f i: unknown !calls two
+            f i: unknown !UnknownPointer
+            f i: unknown !NonAffineSubscript
+        "#]],
+    );
+}
+
+#[test]
+fn values_change_between_looks() {
+    // What a pointer or a call may have written is not what it was.
+    check(
+        "static int flip(int *t) { while (*t) { if (*t > 3) return 1; --*t; } return 0; }
+         void f(int n, double *restrict a) {
+             for (int i = 0; i < n; i++) {
+                 int t = i & 1;
+                 if (t == 0) { flip(&t); if (t == 1) a[0] = i; }
+             }
+             for (int i = 0; i < n; i++) {
+                 int t = 0;
+                 int *p = &t;
+                 if (t == 0) { *p = 1; if (t == 1) a[0] = i; }
+             }
+         }",
+        expect![[r#"
+            flip ?: unknown !NotCounted
+            f i: unknown !DataDependentCondition
+            f i: unknown !UnknownPointer
+        "#]],
+    );
+}
