@@ -29,10 +29,19 @@ struct State {
     ids: HashMap<PathBuf, u32>,
     paths: Vec<Arc<Path>>,
     /// What was found at a path, as a header of the project or of the system.
-    read: HashMap<(u32, bool), Option<Arc<ide::Header>>>,
+    read: HashMap<(u32, Kind), Option<Arc<ide::Header>>>,
     /// Texts of the editor, which stand for files.
     open: HashMap<PathBuf, Text>,
     projects: HashMap<PathBuf, Arc<flags::Project>>,
+}
+
+/// As what a header is found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Kind {
+    Project,
+    System,
+    /// Of the project, where nobody said to look.
+    Guess,
 }
 
 /// What the user says of a document beside what stands around it.
@@ -62,9 +71,8 @@ impl Disk {
             None => drop(state.open.remove(&path)),
         }
         let Some(&id) = state.ids.get(&path) else { return false };
-        let known =
-            [false, true].map(|system| (id, system)).into_iter().filter(|k| state.read.contains_key(k));
-        let known: Vec<(u32, bool)> = known.collect();
+        let kinds = [Kind::Project, Kind::System, Kind::Guess].map(|kind| (id, kind));
+        let known: Vec<(u32, Kind)> = kinds.into_iter().filter(|k| state.read.contains_key(k)).collect();
         if known.is_empty() {
             return false;
         }
@@ -86,7 +94,12 @@ impl Disk {
     /// How a document is read: with the options of its project, then those given. `path`: where it lies, if it is a file.
     pub fn options(self: &Arc<Disk>, path: Option<&Path>, given: &Given) -> ide::Options {
         let path = path.and_then(absolute);
-        let mut flags = path.as_deref().map(|p| self.project_flags(p)).unwrap_or_default();
+        let told = path.as_deref().and_then(|p| self.project_flags(p));
+        let around = match (&told, &path) {
+            (None, Some(path)) => around(path),
+            _ => Vec::new(),
+        };
+        let mut flags = told.unwrap_or_default();
         let folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
         let mut folders: Vec<PathBuf> =
             given.includes.iter().filter_map(|i| placed(i, folder.as_deref())).collect();
@@ -96,6 +109,7 @@ impl Disk {
         let search = Search {
             disk: self.clone(),
             folder,
+            around,
             quoted: flags.quoted,
             project: folders.len(),
             folders: folders
@@ -112,7 +126,7 @@ impl Disk {
         }
     }
 
-    fn project_flags(&self, document: &Path) -> Flags {
+    fn project_flags(&self, document: &Path) -> Option<Flags> {
         for folder in document.ancestors().skip(1) {
             let known = self.lock().projects.get(folder).cloned();
             let project = known.unwrap_or_else(|| {
@@ -121,13 +135,13 @@ impl Disk {
                 read
             });
             if let Some(flags) = project.flags_of(document) {
-                return flags;
+                return Some(flags);
             }
         }
-        Flags::default()
+        None
     }
 
-    fn header(&self, path: &Path, name: &str, is_system: bool) -> Option<Arc<ide::Header>> {
+    fn header(&self, path: &Path, name: &str, kind: Kind) -> Option<Arc<ide::Header>> {
         let (id, open) = {
             let mut state = self.lock();
             let id = match state.ids.get(path) {
@@ -139,7 +153,7 @@ impl Disk {
                     id
                 }
             };
-            if let Some(known) = state.read.get(&(id, is_system)) {
+            if let Some(known) = state.read.get(&(id, kind)) {
                 return known.clone();
             }
             (id, state.open.get(path).cloned())
@@ -149,9 +163,11 @@ impl Disk {
             Some(text) => Some(text.to_string()),
             None => read(path),
         };
-        let make = |text| Arc::new(ide::Header::new(ide::HeaderId(id), name, is_system, text));
-        let header = text.map(make);
-        self.lock().read.entry((id, is_system)).or_insert(header).clone()
+        let header = text.map(|text| {
+            let header = ide::Header::new(ide::HeaderId(id), name, kind == Kind::System, text);
+            Arc::new(if kind == Kind::Guess { header.guessed() } else { header })
+        });
+        self.lock().read.entry((id, kind)).or_insert(header).clone()
     }
 
     fn path_of(&self, id: ide::HeaderId) -> Option<Arc<Path>> {
@@ -182,6 +198,8 @@ struct Search {
     /// `-iquote`
     quoted: Vec<PathBuf>,
     folders: Vec<PathBuf>,
+    /// Looked into last, where nobody told us anything.
+    around: Vec<PathBuf>,
     /// How many of them are the project's; the others are the system's.
     project: usize,
 }
@@ -190,7 +208,7 @@ impl ide::HeaderSource for Search {
     fn find(&self, ask: &ide::Ask) -> Option<Arc<ide::Header>> {
         let name = Path::new(&*ask.name);
         if name.is_absolute() {
-            return self.disk.header(&plain(name), &ask.name, false);
+            return self.disk.header(&plain(name), &ask.name, Kind::Project);
         }
         let from = ask.from.and_then(|id| self.disk.path_of(id));
         let mut first = 0;
@@ -213,17 +231,22 @@ impl ide::HeaderSource for Search {
                     true => self.below_system(&path).unwrap_or_else(|| ask.name.to_string()),
                     false => ask.name.to_string(),
                 };
-                if let Some(header) = self.disk.header(&path, &shown, is_system) {
+                let kind = if is_system { Kind::System } else { Kind::Project };
+                if let Some(header) = self.disk.header(&path, &shown, kind) {
                     return Some(header);
                 }
             }
         }
-        let places = self.folders.iter().enumerate().skip(first);
-        places
-            .filter_map(|(k, folder)| {
-                self.disk.header(&plain(&folder.join(name)), &ask.name, k >= self.project)
-            })
-            .next()
+        let told = self.folders.iter().enumerate().skip(first).find_map(|(k, folder)| {
+            let kind = if k >= self.project { Kind::System } else { Kind::Project };
+            self.disk.header(&plain(&folder.join(name)), &ask.name, kind)
+        });
+        let guess = || {
+            let mut around = self.around.iter();
+            around.find_map(|folder| self.disk.header(&plain(&folder.join(name)), &ask.name, Kind::Guess))
+        };
+        // what the system's headers want of the system is not the project's
+        told.or_else(|| if from.as_ref().is_some_and(|f| self.is_system(f)) { None } else { guess() })
     }
 }
 
@@ -237,6 +260,29 @@ impl Search {
         let below = self.folders.iter().skip(self.project).filter_map(|f| path.strip_prefix(f).ok());
         below.min_by_key(|p| p.as_os_str().len()).map(|p| p.to_string_lossy().into_owned())
     }
+}
+
+/// Folders in which projects keep headers.
+const USUAL: [&str; 7] = ["", "include", "inc", "src", "lib", "common", "utilities"];
+/// How many folders above the document's are looked at, at most; not beyond the repository.
+const ABOVE: usize = 6;
+
+/// Folders around a document that may hold its headers, the nearest first.
+fn around(document: &Path) -> Vec<PathBuf> {
+    let home = std::env::home_dir();
+    let mut out = Vec::new();
+    for folder in document.ancestors().skip(1).take(ABOVE) {
+        // what lies directly in these belongs to nobody's project
+        let shared = folder.parent().is_none_or(|p| p.parent().is_none());
+        if shared || home.as_deref() == Some(folder) {
+            break;
+        }
+        out.extend(USUAL.iter().map(|name| plain(&folder.join(name))).filter(|f| f.is_dir()));
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    out
 }
 
 /// The folders that a compiler here looks in by itself, in its order.
@@ -343,6 +389,7 @@ mod tests {
             folder: source.parent().map(Path::to_owned),
             quoted: Vec::new(),
             folders: placed(Path::new("inc"), source.parent()).into_iter().collect(),
+            around: Vec::new(),
             project: 1,
         };
         let text = |a: &ide::Ask| search.find(a).map(|h| h.text().to_string());

@@ -12,6 +12,8 @@ use text::PositionEncoding;
 
 /// Results that GitHub takes in one run.
 const SARIF_MAX_RESULTS: usize = 25_000;
+/// Phrases of a file's configuration shown at most.
+const SHOWN_CHOICES: usize = 8;
 /// A source line is shown up to here.
 const SHOWN_LINE_CHARS: usize = 160;
 
@@ -54,7 +56,12 @@ pub fn text(reports: &[FileReport]) -> String {
         let _ = writeln!(out, "{}: {sum}", report.path());
         let words = report.doc.configuration_words();
         if !words.is_empty() && !report.findings.loops.is_empty() {
-            let _ = writeln!(out, "  read with {}", words.join(", "));
+            let shown = words.get(..SHOWN_CHOICES).unwrap_or(&words).join(", ");
+            let rest = match words.len().saturating_sub(SHOWN_CHOICES) {
+                0 => String::new(),
+                n => format!(" and {n} more (see --format json)"),
+            };
+            let _ = writeln!(out, "  read with {shown}{rest}");
         }
         out.push('\n');
     }
@@ -125,7 +132,7 @@ struct File<'a> {
 }
 
 /// A macro or a header and how it was taken: `not defined`, `defined`, `platform` (as gcc on x86-64 Linux has it),
-/// `not found`, `stand-in`, `not read`.
+/// `not found`, `found nearby` (where nobody said to look), `stand-in`, `not read`.
 #[derive(Serialize)]
 struct Choice<'a> {
     name: &'a str,
@@ -140,6 +147,7 @@ fn choice_json(choice: &ide::Choice) -> Choice<'_> {
         ide::Taken::Given(value) => ("defined", Some(&**value)),
         ide::Taken::Platform => ("platform", None),
         ide::Taken::NotFound => ("not found", None),
+        ide::Taken::Guessed => ("found nearby", None),
         ide::Taken::StandIn => ("stand-in", None),
         ide::Taken::TooMuch => ("not read", None),
     };

@@ -158,6 +158,8 @@ pub enum Taken {
     Platform,
     /// A header that was not found: what it would define is not known.
     NotFound,
+    /// A header that was found around the document, where nobody said to look.
+    Guessed,
     /// A header that was not found, in whose place a text of ours was read.
     StandIn,
     /// A header that was not read because headers are nested too deeply or too long in all.

@@ -46,6 +46,7 @@ pub struct Header {
     id: HeaderId,
     name: String,
     is_system: bool,
+    is_guess: bool,
     text: Arc<str>,
     hash: u64,
     read: OnceLock<Read>,
@@ -71,10 +72,21 @@ impl Header {
             id,
             name: name.into(),
             is_system,
+            is_guess: false,
             hash: hash((&text, is_system)),
             text,
             read: OnceLock::new(),
         }
+    }
+    /// The same, found where nobody said to look: a compiler called as we know it would not find it.
+    pub fn guessed(mut self) -> Header {
+        self.is_guess = true;
+        self.hash = hash((self.hash, "guessed"));
+        self
+    }
+    /// Whether it was found where nobody said to look.
+    pub fn is_guess(&self) -> bool {
+        self.is_guess
     }
     /// Its id.
     pub fn id(&self) -> HeaderId {
@@ -123,8 +135,9 @@ fn guard(lexed: &Lexed, arms: &FxHashMap<usize, Arm>, lines: &FxHashMap<usize, L
     };
     let arm = arms.get(&0)?;
     let whole = arm.next == arm.end && arm.end + 1 == lexed.tokens.len();
-    let defines = matches!(lines.get(&1), Some(Line::Define(n, _)) if *n == name);
-    (whole && defines).then_some(name)
+    // As nothing or as 1, and for the sake of something else: else it is a default for the name.
+    let defines = matches!(lines.get(&1), Some(Line::Define(n, m)) if *n == name && m.is_mere_mark());
+    (whole && defines && lexed.tokens.len() > 3).then_some(name)
 }
 
 /// Where a document's headers are found, and what is remembered of them.

@@ -197,6 +197,9 @@ impl Walk<'_, '_> {
             Arc::make_mut(&mut self.s.macros).missing(system);
             return None;
         };
+        if header.is_guess() {
+            self.note(ask.name.clone(), Taken::Guessed);
+        }
         let read = header.read();
         // A guard is the header's own: no other text says whether it is defined, however many are missing.
         if let Some(guard) = read.guard.as_ref().filter(|g| self.s.macros.get(g).is_none()) {
@@ -235,6 +238,10 @@ impl Walk<'_, '_> {
         let no_marks: FxHashMap<u32, Mark> = FxHashMap::default();
         self.s.including.depth += 1;
         self.s.including.open.push(header.id());
+        let outer = self.s.macros.in_system;
+        if outer != header.is_system() {
+            Arc::make_mut(&mut self.s.macros).in_system = header.is_system();
+        }
         let mut inner = Walk {
             text: header.text(),
             tokens: &read.lexed.tokens,
@@ -245,6 +252,9 @@ impl Walk<'_, '_> {
             s: &mut *self.s,
         };
         inner.range(0..read.lexed.tokens.len());
+        if outer != header.is_system() {
+            Arc::make_mut(&mut self.s.macros).in_system = outer;
+        }
         self.s.including.open.pop();
         self.s.including.depth -= 1;
     }

@@ -48,6 +48,10 @@ pub(crate) struct Macro {
 }
 
 impl Macro {
+    /// Whether it is replaced by nothing or by `1`.
+    pub(crate) fn is_mere_mark(&self) -> bool {
+        self.is_empty() || (self.params.is_none() && matches!(self.body.as_slice(), [t] if &*t.text == "1"))
+    }
     pub(crate) fn is_function_like(&self) -> bool {
         self.params.is_some()
     }
@@ -209,6 +213,9 @@ pub(crate) struct Macros {
     /// A header of the project, or one of the system, was not found.
     project_header: bool,
     system_header: bool,
+    /// Whether a header of the system is being read: what it asks of names reserved for the compiler, no header of a
+    /// project answers (C11 7.1.3).
+    pub(crate) in_system: bool,
 }
 
 impl Macros {
@@ -219,6 +226,7 @@ impl Macros {
             language,
             project_header: false,
             system_header: false,
+            in_system: false,
         };
         for (name, value) in &options.defines {
             if let Line::Define(n, d) = line(&format!("#define {name} {value}")) {
@@ -286,6 +294,11 @@ impl Macros {
                 let first = states.next().flatten();
                 let state = match first {
                     Some(s) if states.all(|t| t == Some(s)) => s.clone(),
+                    Some(s)
+                        if is_annotation(n, s) && arms.iter().all(|a| a.get(n).is_none_or(|t| t == s)) =>
+                    {
+                        s.clone()
+                    }
                     _ => MacroState::Unknown(reason.clone()),
                 };
                 (n.clone(), state)
@@ -304,10 +317,10 @@ impl Macros {
         }
         match name {
             _ if predefined::is_absent(name, self.language) => Some(false),
-            _ if self.project_header => None,
+            _ if self.project_header && !(self.in_system && is_for_compilers(name)) => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),
             // Reserved for compilers and their libraries: what those of a machine without headers say is not known.
-            _ if name.starts_with("__") || is_reserved(name) => (!self.system_header).then_some(false),
+            _ if is_for_compilers(name) => (!self.system_header).then_some(false),
             _ => Some(false),
         }
     }
@@ -321,7 +334,14 @@ impl Macros {
     }
 }
 
-/// `_Upper`: reserved for compilers and their libraries.
-fn is_reserved(name: &str) -> bool {
-    name.strip_prefix('_').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_uppercase()))
+/// Whether a macro is a mark that says nothing to a compiler, such as `__isl_give`: a reserved name for nothing. Where a
+/// missing header may have defined it before, it was another mark in the same places.
+fn is_annotation(name: &str, state: &MacroState) -> bool {
+    name.starts_with("__") && matches!(state, MacroState::Defined(m) if m.is_empty())
+}
+
+/// `__any` or `_Upper`: reserved for compilers and their libraries.
+fn is_for_compilers(name: &str) -> bool {
+    name.starts_with("__")
+        || name.strip_prefix('_').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_uppercase()))
 }

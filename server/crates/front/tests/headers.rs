@@ -317,3 +317,65 @@ fn unchanged_headers_are_not_read_again() {
     let b = lower(&parsed, &options, &mut memo).items[0].body.clone();
     assert_eq!(b.hash, first.items[0].body.hash);
 }
+
+#[test]
+fn a_missing_header_of_the_project_leaves_the_system_alone() {
+    let text = "#include \"config.h\"\n#include <stddef.h>\n#include \"marks.h\"\n__give int f(__keep int *p) { return p == NULL; }\n";
+    let unit = unit_with(
+        text,
+        &[
+            ("sys/stddef.h", "#ifdef __GNUG__\n#define NULL __null\n#else\n#define NULL ((void *)0)\n#endif\n"),
+            ("marks.h", "#ifndef __give\n#define __give\n#endif\n#ifndef __keep\n#define __keep\n#endif\n#ifndef LIMIT\n#define LIMIT 3\n#endif\n"),
+        ],
+        &[],
+    );
+    let b = body(&unit, "f");
+    assert_eq!(b.rejects().count(), 0, "{:?}", b.rejects().collect::<Vec<_>>());
+    // A name of the project is another matter: the header that is missing may have defined it.
+    let unit = unit_with(
+        &format!("{text}int g(void) {{ return LIMIT; }}"),
+        &[("marks.h", "#ifndef LIMIT\n#define LIMIT 3\n#endif\n")],
+        &[],
+    );
+    assert_eq!(body(&unit, "g").rejects().count(), 1);
+}
+
+#[test]
+fn constants_and_their_addresses() {
+    let text = "#include \"c.h\"\nconst int m = N + 1;\nint f(void) { const int *p = &n; return n + m + k + v + (p == &k); }";
+    let unit = unit_with(
+        text,
+        &[(
+            "c.h",
+            "#define N 4\nstatic const int n = N;\nextern const int k;\nstatic const volatile int v = 3;\n",
+        )],
+        &[],
+    );
+    let b = body(&unit, "f");
+    let constants: Vec<(&str, i128)> = b
+        .symbols
+        .iter()
+        .filter_map(|s| match s.storage {
+            term::Storage::Constant(v) => Some((&*s.name, v)),
+            _ => None,
+        })
+        .collect();
+    // `n` was named under `&` first and stays a variable there; `k` has no value here and `v` none for good.
+    assert!(constants.iter().all(|(name, _)| matches!(*name, "n" | "m")), "{constants:?}");
+    assert!(constants.contains(&("m", 5)), "{constants:?}");
+    assert!(b.symbols.iter().any(|s| &*s.name == "n" && s.address_taken));
+}
+
+#[test]
+fn macros_that_are_whole_items() {
+    let unit = unit_with(
+        "#define DECLARE(name) int name(int);\n#define DEFINE(name) int name(int x) { return x; }\n#define BOTH(a, b) int a(void) { return 1; } int b(void) { return 2; }\n\
+         DECLARE(one)\nDEFINE(two)\nBOTH(three, four)\nint f(int x) { return one(x) + two(x) + three() + four(); }\n",
+        &[],
+        &[],
+    );
+    let b = body(&unit, "f");
+    assert_eq!(b.rejects().count(), 0, "{:?}", b.rejects().collect::<Vec<_>>());
+    assert!(unit.defines_function("two"));
+    assert!(b.library.is_empty());
+}

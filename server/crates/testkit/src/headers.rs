@@ -5,12 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use front::{Ask, Header, HeaderId, Headers, Source};
 
+/// A name and what it finds.
+type Found = (Arc<str>, Option<Arc<Header>>);
+
 /// Finds `name` in one folder, quoted or not.
 #[derive(Debug)]
 struct Beside {
     folder: PathBuf,
     /// By id.
-    found: Mutex<Vec<(Arc<str>, Option<Arc<Header>>)>>,
+    found: Mutex<Vec<Found>>,
 }
 
 impl Source for Beside {

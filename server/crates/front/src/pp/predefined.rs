@@ -164,9 +164,11 @@ __CUDACC__ 1
 __GNUG__ 12
 ";
 
+type Table = FxHashMap<Arc<str>, MacroState>;
+
 /// The macros that are there before the first line.
-pub(crate) fn all(language: Language) -> Arc<FxHashMap<Arc<str>, MacroState>> {
-    static ALL: [OnceLock<Arc<FxHashMap<Arc<str>, MacroState>>>; 2] = [OnceLock::new(), OnceLock::new()];
+pub(crate) fn all(language: Language) -> Arc<Table> {
+    static ALL: [OnceLock<Arc<Table>>; 2] = [OnceLock::new(), OnceLock::new()];
     let cuda = language == Language::Cuda;
     let made = ALL[usize::from(cuda)].get_or_init(|| {
         let lines = BOTH.lines().chain(if cuda { CUDA } else { C }.lines());

@@ -5,11 +5,19 @@ use front::{Choice, Taken};
 /// Phrases that continue "read with …" or "where …", each once. The compiler and system are one phrase.
 pub(crate) fn configuration(choices: &[Choice]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    let mut platform = false;
+    let (mut platform, mut guessed) = (false, Vec::new());
     for c in choices {
-        match phrase(c) {
-            Some(phrase) => out.push(phrase),
-            None => platform = true,
+        match &c.taken {
+            Taken::Platform => platform = true,
+            Taken::Guessed => guessed.push(&c.name),
+            _ => out.extend(phrase(c)),
+        }
+    }
+    match guessed.as_slice() {
+        [] => {}
+        [only] => out.push(format!("`{only}` from a folder around the file")),
+        [first, rest @ ..] => {
+            out.push(format!("`{first}` and {} more headers from folders around the file", rest.len()));
         }
     }
     if platform {
@@ -27,6 +35,6 @@ fn phrase(choice: &Choice) -> Option<String> {
         Taken::NotFound => format!("`{name}` not found"),
         Taken::StandIn => format!("`{name}` not found and a text of Warpwright's own in its place"),
         Taken::TooMuch => format!("`{name}` not read, because headers are nested too deeply or too long"),
-        Taken::Platform => return None,
+        Taken::Platform | Taken::Guessed => return None,
     })
 }
