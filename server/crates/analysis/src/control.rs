@@ -5,7 +5,7 @@
 //! index has (`for (; n; n--)`), and the test may come last (`do … while`). What does not count gets the reason.
 
 use rustc_hash::FxHashMap;
-use term::{BinOp, Body, IntKind, Op, SymbolId, TermId};
+use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
 
 use crate::effects::Effects;
 use crate::{Control, NotCounted, Obstacle, ObstacleKind, Step};
@@ -60,7 +60,10 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
     if !symbol.is_own_scalar() {
         return fail(or_while(NotCounted::IndexEscapes), if is_for { condition } else { loop_term });
     }
-    let Some(index_type) = body.types.as_int(symbol.ty).filter(|&k| k != IntKind::Bool) else {
+    // A pointer counts elements; C11 6.5.6p8 and 6.5.8p5 keep it and its bound inside one array, where nothing wraps.
+    let pointer = matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. }) && test.bound.is_some();
+    let kind = if pointer { Some(IntKind::LongLong) } else { body.types.as_int(symbol.ty) };
+    let Some(index_type) = kind.filter(|&k| k != IntKind::Bool) else {
         return fail(or_while(NotCounted::IndexType), if is_for { condition } else { loop_term });
     };
     if body.types.quals(symbol.ty).is_volatile {
@@ -124,6 +127,7 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
         shift,
         at_least_once: !parts.tests_first,
         header_only,
+        pointer,
     })
 }
 

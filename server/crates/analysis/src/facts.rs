@@ -111,12 +111,15 @@ pub struct Control {
     pub at_least_once: bool,
     /// Whether nothing but the header's step moves the index: it then has one value during an iteration.
     pub header_only: bool,
+    /// Whether the index is a pointer: it counts elements from where it points at first, and so do step and bound.
+    pub pointer: bool,
 }
 
 impl Control {
     /// Whether the loop has the form `for (i = a; i REL b; i += c)`, with nothing to add.
     pub fn is_plain(&self) -> bool {
-        self.header_only && self.bound.is_some() && self.offset == 0 && !self.at_least_once
+        let moves_plainly = self.header_only && self.offset == 0 && !self.at_least_once;
+        moves_plainly && self.bound.is_some() && !self.pointer
     }
 }
 
@@ -272,6 +275,8 @@ pub enum Param {
     Symbol(SymbolId),
     /// Any other invariant integer term (`p->n`, `n*m`, `dims[0]`); equal terms are one parameter.
     Term(TermId),
+    /// Number of elements from one pointer to another, both evaluated before the loop (`end - p`).
+    Distance { from: TermId, to: TermId },
 }
 
 /// Why something is unknown, at its place.

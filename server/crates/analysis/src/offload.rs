@@ -39,6 +39,9 @@ pub(crate) fn offload(
     if let Step::Term { term, .. } = control.step {
         return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
     }
+    if control.pointer {
+        return fail(ObstacleKind::UnknownPointer(control.index), claim.term);
+    }
     if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
         return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
     }
@@ -326,6 +329,7 @@ fn expr_is_fixed(e: &Expr, body: &Body, written: &rustc_hash::FxHashSet<SymbolId
     match e {
         Expr::Int(_) => true,
         Expr::Param(Param::Symbol(s)) => !written.contains(s),
+        Expr::Param(Param::Distance { .. }) => false,
         Expr::Param(Param::Term(t)) => {
             body.walk(*t).all(|x| body.as_symbol(x).is_none_or(|s| !written.contains(&s)))
         }

@@ -122,7 +122,7 @@ impl Scalars {
 
     pub(crate) fn set_aside(&self, a: &Access) -> bool {
         (a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base))
-            || a.base == self.index
+            || (a.base == self.index && a.subs.is_empty() && a.fields.is_empty())
             || self.own.contains(&a.base)
     }
 

@@ -52,7 +52,7 @@ fn describe(body: &Body, facts: &Facts) -> String {
                 .iter()
                 .map(|(p, v)| match p {
                     Param::Symbol(s) => format!("{}={v}", symbol(body, *s)),
-                    Param::Term(_) => format!("?={v}"),
+                    Param::Term(_) | Param::Distance { .. } => format!("?={v}"),
                 })
                 .collect();
             out += &format!(

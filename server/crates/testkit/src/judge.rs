@@ -401,7 +401,7 @@ impl Case<'_> {
     ) -> Result<(), String> {
         let Ok(c) = &l.control else { return Ok(()) };
         for (i, h) in t.instances.iter().zip(holds) {
-            if *h != Some(true) || t.index != Some(c.index) || i.index.len() >= 4000 {
+            if *h != Some(true) || c.pointer || t.index != Some(c.index) || i.index.len() >= 4000 {
                 continue;
             }
             let values = self.values(call, id, &i.outer);
@@ -516,6 +516,7 @@ impl Case<'_> {
                     _ => return not(stats, "another variable's value"),
                 },
                 Param::Term(t) => terms.push((*t, *v)),
+                Param::Distance { .. } => return not(stats, "a distance of pointers"),
             }
         }
         if largest > 2000 {
@@ -595,6 +596,7 @@ impl Case<'_> {
             out.push(match p {
                 Param::Symbol(s) => format!("{}={v}", self.symbol(*s)),
                 Param::Term(t) => format!("{}={v}", self.source(*t)),
+                Param::Distance { from, to } => format!("{} - {}={v}", self.source(*to), self.source(*from)),
             });
         }
         out.push(format!("cell {:?}", w.cell));

@@ -85,6 +85,9 @@ impl Model<'_> {
     }
 
     fn assigned(&mut self, s: SymbolId, e: TermId, changed: &Changed) {
+        if matches!(self.body.types.kind(self.body.symbols[s].ty), TypeKind::Pointer { .. }) {
+            return self.pointed(s, e, changed);
+        }
         let symbol = &self.body.symbols[s];
         let fresh = !changed.contains(&s) && !self.entry_values.contains_key(&s);
         let (Some(from), Some(to)) =
@@ -105,6 +108,41 @@ impl Model<'_> {
                     self.entry_values.insert(s, v.clone());
                 }
             }
+        }
+    }
+
+    /// Where a pointer points that is set to an address made of fixed values.
+    fn pointed(&mut self, s: SymbolId, e: TermId, changed: &Changed) {
+        let symbol = &self.body.symbols[s];
+        if !symbol.is_own_scalar() || changed.contains(&s) || self.entry_pointers.contains_key(&s) {
+            return;
+        }
+        let fixed = self.body.walk(e).take(60).count() < 60
+            && self.body.walk(e).all(|x| match self.body.op(x) {
+                Op::Int(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::AddrOf => true,
+                // Only the array under a subscript that is not read.
+                Op::Index => matches!(
+                    self.body.types.kind(self.body.ty(self.body.args(x)[0])),
+                    TypeKind::Array { .. } | TypeKind::Pointer { .. }
+                ),
+                Op::Sym(u) => {
+                    let v = &self.body.symbols[*u];
+                    *u != s
+                        && !changed.contains(u)
+                        && (v.is_own_scalar()
+                            || matches!(v.storage, Storage::Constant(_))
+                            || matches!(self.body.types.kind(v.ty), TypeKind::Array { .. }))
+                }
+                _ => false,
+            });
+        let element = |ty: TypeId| self.body.types.element(ty).map(|e| self.body.types.kind(e));
+        if !fixed || element(symbol.ty).is_none() || element(symbol.ty) != element(self.body.ty(e)) {
+            return;
+        }
+        let reads = self.accesses.len();
+        let loc = self.quietly(|m| m.pointer(e).ok().filter(|_| m.accesses.len() == reads));
+        if let Some(loc) = loc {
+            self.entry_pointers.insert(s, loc);
         }
     }
 

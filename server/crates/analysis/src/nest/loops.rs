@@ -5,6 +5,9 @@ use super::*;
 /// What an inner loop's moving variables are when it begins.
 struct Entry {
     lower: Option<Pieces>,
+    /// Where a pointer that counts points at first, and how far from there its bound is.
+    first: Option<Loc>,
+    end: Option<Pieces>,
     values: Vec<(SymbolId, i128, Pieces)>,
     pointers: Vec<(SymbolId, i128, Loc, TermId)>,
 }
@@ -28,7 +31,9 @@ impl Model<'_> {
         };
         let inductions = induction_updates(self.body, self.root, Some(c.index));
         // The first value is evaluated once, before: it is fixed. Its own variables may move later.
-        let lower = self.lower_of_root(c);
+        let pointer = c.pointer.then(|| self.first_of_root(c));
+        let lower = if c.pointer { Poly::default() } else { self.lower_of_root(c) };
+        let end = pointer.as_ref().and_then(|first| self.pointer_end(c, first));
         self.path.push(0);
         let var = self.fresh(VarKind::Iter(0));
         self.loops.push(ModelLoop {
@@ -45,7 +50,10 @@ impl Model<'_> {
         for s in &written {
             self.forget(*s);
         }
-        self.enter_counted(0, c, vec![(Domain::always(), lower)], cond);
+        self.enter_counted(0, c, vec![(Domain::always(), lower)], cond, end);
+        if let Some(first) = pointer {
+            self.walk_pointer(0, c, first);
+        }
         let iteration = self.loops[0].iteration.clone();
         for (s, step, update) in inductions {
             let symbol = &self.body.symbols[s];
@@ -56,13 +64,12 @@ impl Model<'_> {
             if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
                 // It points `step` elements further in each iteration; its first value is the base.
                 let sub = (Some(vec![(Domain::always(), t)]), update);
-                let loc = Loc {
-                    base: s,
-                    fields: Vec::new(),
-                    subs: vec![sub],
-                    lengths: vec![None],
-                    loads: Vec::new(),
-                };
+                let mut loc = Loc { base: s, fields: Vec::new(), subs: vec![sub], lengths: vec![None], loads: Vec::new() };
+                if let Some(first) = self.entry_pointers.get(&s) {
+                    let by = loc.subs[0].0.take();
+                    loc = first.clone();
+                    self.move_pointer(&mut loc, by, update, false);
+                }
                 self.pointers.insert(s, Some(loc));
                 self.inductions.push((s, step, update));
                 continue;
@@ -132,7 +139,15 @@ impl Model<'_> {
     }
 
     /// Sets index, iteration and domain of a counted loop whose header starts at `lower`.
-    pub(super) fn enter_counted(&mut self, at: usize, c: &Control, lower: Pieces, cond: TermId) {
+    /// `end`: the bound of a pointer, in elements from its first place.
+    pub(super) fn enter_counted(
+        &mut self,
+        at: usize,
+        c: &Control,
+        lower: Pieces,
+        cond: TermId,
+        end: Option<Pieces>,
+    ) {
         let var = self.loops[at].var;
         let before = self.dom.clone();
         let x = Poly::var(var);
@@ -172,9 +187,11 @@ impl Model<'_> {
                 }
             }
         }
-        self.loops[at].index = Some((c.index, index.clone()));
         self.loops[at].iteration = iteration;
-        self.env.insert(c.index, Some(vec![(Domain::always(), index.clone())]));
+        if !c.pointer {
+            self.loops[at].index = Some((c.index, index.clone()));
+            self.env.insert(c.index, Some(vec![(Domain::always(), index.clone())]));
+        }
         if let Step::Term { term, negated } = c.step {
             if let Some(s) = self.plain_value(term) {
                 let up = matches!(c.relation, BinOp::Lt | BinOp::Le);
@@ -192,6 +209,11 @@ impl Model<'_> {
         let it = c.index_type;
         let compared = index.add_constant(c.offset);
         let (bound_side, bt, bound_at) = match c.bound {
+            Some(b) if c.pointer => {
+                // What it reads is read each time.
+                self.visit(b);
+                (end, Some(it), b)
+            }
             Some(b) => (self.visit(b), self.body.types.as_int(self.body.ty(b)), b),
             None => (Some(vec![(Domain::always(), Poly::constant(0))]), Some(it), cond),
         };
@@ -373,7 +395,10 @@ impl Model<'_> {
                 let lower =
                     entry.lower.clone().unwrap_or_else(|| vec![(Domain::always(), self.fresh_value())]);
                 // The first value was computed in other iterations of what is around; conditions of its pieces hold.
-                self.enter_counted(at, c, lower, parts.condition.unwrap_or(t));
+                self.enter_counted(at, c, lower, parts.condition.unwrap_or(t), entry.end.clone());
+                if let Some(first) = entry.first.clone() {
+                    self.walk_pointer(at, c, first);
+                }
                 if let Some(n) = self.loops[at].iteration.clone() {
                     self.move_inductions(entry, &n);
                 }
@@ -418,8 +443,15 @@ impl Model<'_> {
         if self.body.as_symbol(c.lower) == Some(c.index) {
             self.touch_symbol(c.index, c.lower, false);
         }
-        let lower = self.value_of_symbol(c.index, c.lower);
-        let mut entry = Entry { lower, values: Vec::new(), pointers: Vec::new() };
+        let mut entry =
+            Entry { lower: None, first: None, end: None, values: Vec::new(), pointers: Vec::new() };
+        if c.pointer {
+            entry.first = self.pointers.get(&c.index).cloned().flatten();
+            entry.lower = Some(vec![(Domain::always(), Poly::default())]);
+            entry.end = entry.first.clone().and_then(|first| self.pointer_end(c, &first));
+        } else {
+            entry.lower = self.value_of_symbol(c.index, c.lower);
+        }
         for (s, k, update) in induction_updates(self.body, t, Some(c.index)) {
             if !self.body.symbols[s].is_own_scalar() {
                 continue;
@@ -449,9 +481,85 @@ impl Model<'_> {
         }
     }
 
+    /// Where the root's pointer points at first: what it is set to, or, where that is not known, a place of its own.
+    fn first_of_root(&mut self, c: &Control) -> Loc {
+        let own = |at: TermId| Loc {
+            base: c.index,
+            fields: Vec::new(),
+            subs: vec![(Some(vec![(Domain::always(), Poly::default())]), at)],
+            lengths: vec![None],
+            loads: Vec::new(),
+        };
+        if self.body.as_symbol(c.lower) == Some(c.index) {
+            return self.entry_pointers.get(&c.index).cloned().unwrap_or_else(|| own(c.lower));
+        }
+        let same_element = {
+            let element = |ty: TypeId| self.body.types.element(ty).map(|e| self.body.types.kind(e));
+            element(self.body.symbols[c.index].ty) == element(self.body.ty(c.lower))
+        };
+        // It is evaluated before the loop: what it reads is no access of an iteration.
+        let before = (self.obstacles.len(), self.accesses.len());
+        let first = self.pointer(c.lower);
+        let clean = self.obstacles.len() == before.0;
+        self.obstacles.truncate(before.0);
+        self.accesses.truncate(before.1);
+        match first {
+            Ok(loc) if same_element && clean => loc,
+            _ => own(c.lower),
+        }
+    }
+
+    /// How many elements the bound of a pointer lies from its first place: the difference of two places in one array, or
+    /// a value of its own. Only for the root, where both are fixed, may it be the latter.
+    fn pointer_end(&mut self, c: &Control, first: &Loc) -> Option<Pieces> {
+        let bound = c.bound?;
+        // What it reads is recorded where it is tested.
+        let before = (self.obstacles.len(), self.accesses.len());
+        let end = self.pointer(bound).ok().filter(|_| self.obstacles.len() == before.0);
+        self.obstacles.truncate(before.0);
+        self.accesses.truncate(before.1);
+        if let Some(end) = end {
+            let rank = first.subs.len();
+            let same =
+                end.base == first.base && end.fields == first.fields && end.subs.len() == rank && rank > 0;
+            let known = |l: &Loc| -> Option<Vec<Poly>> {
+                l.subs
+                    .iter()
+                    .map(|s| match s.0.as_deref() {
+                        Some([(_, p)]) => Some(p.clone()),
+                        _ => None,
+                    })
+                    .collect()
+            };
+            if let (true, Some(a), Some(b)) = (same, known(first), known(&end)) {
+                if a[..rank - 1] == b[..rank - 1] {
+                    return Some(vec![(Domain::always(), b[rank - 1].sub(&a[rank - 1])?)]);
+                }
+            }
+        }
+        if !self.path.is_empty() {
+            return None;
+        }
+        let v = self.param(Param::Distance { from: c.lower, to: bound });
+        Some(vec![(Domain::always(), Poly::var(v))])
+    }
+
+    /// The pointer that counts, in iteration t: t steps from its first place.
+    fn walk_pointer(&mut self, at: usize, c: &Control, mut first: Loc) {
+        let by = match (&c.step, &self.loops[at].iteration) {
+            (Step::Const(k), Some(t)) => t.scale(*k).map(|p| vec![(Domain::always(), p)]),
+            _ => None,
+        };
+        self.move_pointer(&mut first, by, c.lower, false);
+        self.pointers.insert(c.index, Some(first));
+    }
+
     /// The index after a loop of `n` iterations: the value whose test failed, with what that test moved.
     fn index_after(&mut self, c: &Control, entry: &Entry, n: &Poly) {
         let (Some(lower), Step::Const(step)) = (&entry.lower, &c.step) else { return };
+        if c.pointer {
+            return;
+        }
         // Of an unsigned or narrow index the last move may wrap.
         let exact = c.index_type.signed() && c.index_type.bits() >= 32;
         if !exact || !self.body.symbols[c.index].is_own_scalar() {

@@ -183,6 +183,8 @@ pub(crate) struct Model<'a> {
     pub inductions: Vec<(SymbolId, i128, TermId)>,
     /// Values that variables have when the root begins, in terms of others.
     entry_values: FxHashMap<SymbolId, Poly>,
+    /// Where pointers point when the root begins, if they were set just before.
+    entry_pointers: FxHashMap<SymbolId, Loc>,
 }
 
 const MAX_DEPTH: u32 = 300;
@@ -239,6 +241,7 @@ impl<'a> Model<'a> {
             writes_pointers: false,
             inductions: Vec::new(),
             entry_values: FxHashMap::default(),
+            entry_pointers: FxHashMap::default(),
         };
         m.read_root();
         m.read_context(enclosing);
@@ -415,6 +418,7 @@ impl<'a> Model<'a> {
                 let ty = match p {
                     Param::Symbol(s) => self.body.symbols[*s].ty,
                     Param::Term(t) => self.body.ty(*t),
+                    Param::Distance { .. } => continue,
                 };
                 if let Some(kind) = self.body.types.as_int(ty) {
                     if !kind.signed() {

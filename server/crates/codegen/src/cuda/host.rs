@@ -173,6 +173,7 @@ fn values(host: &Exprs<'_>, early: bool, out: &mut Lines) {
     let text = |v: &HostValue| match v.param {
         Param::Symbol(s) => symbol_text(host, s),
         Param::Term(t) => term_text(host, t),
+        Param::Distance { from, to } => format!("({} - {})", term_text(host, to), term_text(host, from)),
     };
     let mut limits = Vec::new();
     for v in &mine {

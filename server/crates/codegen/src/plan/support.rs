@@ -499,7 +499,7 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
     let mut stack = vec![(target, 0usize)];
     stack.extend(params.into_iter().filter_map(|p| match p {
         Param::Term(t) => Some((t, 0)),
-        Param::Symbol(_) => None,
+        Param::Symbol(_) | Param::Distance { .. } => None,
     }));
     let mut most = 0;
     while let Some((t, depth)) = stack.pop() {

@@ -49,6 +49,7 @@ impl<'a> Builder<'_, 'a> {
                     (body.types.as_int(body.symbols[s].ty), self.target, body.symbols[s].name.to_string())
                 }
                 Param::Term(t) => (body.types.as_int(body.ty(t)), t, "value".to_string()),
+                Param::Distance { from, .. } => (None, from, "distance".to_string()),
             };
             let Some(kind) = kind else {
                 self.refuse(RefusalKind::Operation, term);
@@ -57,6 +58,7 @@ impl<'a> Builder<'_, 'a> {
             let early = match p {
                 Param::Symbol(_) => true,
                 Param::Term(t) => !may_trap(body, t) || self.in_first_header(t),
+                Param::Distance { .. } => false,
             };
             if !early && !self.always_reached(term) {
                 self.refuse(RefusalKind::ReadsTooEarly, term);

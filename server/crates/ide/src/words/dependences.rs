@@ -94,6 +94,7 @@ fn example(place: &Place, w: &Witness) -> String {
     let name = |p: &Param| match p {
         Param::Symbol(symbol) => place.symbol(*symbol).to_owned(),
         Param::Term(term) => place.text(*term),
+        Param::Distance { from, to } => format!("{} - {}", place.text(*to), place.text(*from)),
     };
     let values: Vec<String> = w.params.iter().map(|(p, v)| format!("{}={v}", name(p))).collect();
     match values.is_empty() {
