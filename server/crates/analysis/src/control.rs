@@ -93,6 +93,7 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
             }
             Step::Term { term: t, negated }
         }
+        Change::Sum => return fail(or_while(NotCounted::IndexWritten), loop_term),
     };
     if let Step::Const(c) = step {
         let wrong = match test.relation {
@@ -201,18 +202,28 @@ fn compared(body: &Body, side: TermId) -> Option<(SymbolId, TermId, i128, i128)>
     }
 }
 
-/// How one iteration moves a variable: by the same amount each time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How one iteration moves a variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Total {
+    /// All of it, if it is one constant or one term.
     pub change: Change,
+    /// Its summands.
+    pub parts: Vec<Part>,
     /// The statement (or part of one) that moves it; the last of several.
     pub term: TermId,
     /// Number of terms that write it.
     pub writes: usize,
 }
 
-/// Variables that every iteration of the loop moves by one constant (or by one term): all their writes in the loop, its
-/// `init` aside, are additions that run the same number of times in each iteration.
+/// One addition, made once in each iteration of the inner loops listed (outermost first).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub change: Change,
+    pub loops: Vec<TermId>,
+}
+
+/// Variables that every iteration of the loop only adds to: all their writes in the loop, its `init` aside, are
+/// additions, each running exactly once in an iteration (of the inner loop it stands in, if it stands in one).
 pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total> {
     let Some(parts) = body.loop_parts(loop_term) else {
         return FxHashMap::default();
@@ -226,7 +237,7 @@ pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total
         pieces.push(parts.body);
     }
     for p in pieces {
-        add_moves(body, p, 0, &mut out);
+        add_moves(body, p, &[], 0, &mut out);
     }
     let mut writes: FxHashMap<SymbolId, usize> = FxHashMap::default();
     for x in body.walk(loop_term) {
@@ -239,14 +250,13 @@ pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total
             *writes.entry(s).or_default() -= 1;
         }
     }
-    out.retain(|s, t: &mut Option<Total>| t.is_some_and(|t| writes.get(s) == Some(&t.writes)));
-    out.into_iter().filter_map(|(s, t)| Some((s, t?))).collect()
+    out.retain(|s, t: &mut Total| writes.get(s) == Some(&t.writes));
+    out
 }
 
-/// `None` for a variable: moved in a way that has no constant.
-type Found = FxHashMap<SymbolId, Option<Total>>;
+type Found = FxHashMap<SymbolId, Total>;
 
-fn add_moves(body: &Body, root: TermId, depth: u32, out: &mut Found) {
+fn add_moves(body: &Body, root: TermId, loops: &[TermId], depth: u32, out: &mut Found) {
     if depth > 60 {
         return;
     }
@@ -259,21 +269,35 @@ fn add_moves(body: &Body, root: TermId, depth: u32, out: &mut Found) {
                 stack.push(args[0]);
                 if let (Some(&then), Some(&other)) = (args.get(1), args.get(2)) {
                     let (mut a, mut b) = (Found::default(), Found::default());
-                    add_moves(body, then, depth + 1, &mut a);
-                    add_moves(body, other, depth + 1, &mut b);
+                    add_moves(body, then, &[], depth + 1, &mut a);
+                    add_moves(body, other, &[], depth + 1, &mut b);
                     for (s, x) in a {
-                        if let (Some(x), Some(Some(y))) = (x, b.get(&s)) {
-                            if x.change == y.change && matches!(x.change, Change::Const(_)) {
-                                let both = Total { change: x.change, term: t, writes: x.writes + y.writes };
-                                include(out, s, both);
-                            }
+                        let Some(y) = b.get(&s) else { continue };
+                        if x.change == y.change && matches!(x.change, Change::Const(_)) {
+                            let parts = vec![Part { change: x.change, loops: loops.to_vec() }];
+                            let both =
+                                Total { change: x.change, parts, term: t, writes: x.writes + y.writes };
+                            include(out, s, both);
                         }
                     }
                 }
                 continue;
             }
+            // What an inner loop moves, it moves once in each of its iterations; its condition is evaluated once more.
+            op if op.is_loop() => {
+                let Some(parts) = body.loop_parts(t) else { continue };
+                stack.extend(parts.init);
+                if loops.len() < 3 && !has_jump(body, parts.body) {
+                    let mut around = loops.to_vec();
+                    around.push(t);
+                    for p in [Some(parts.body), parts.step].into_iter().flatten() {
+                        add_moves(body, p, &around, depth + 1, out);
+                    }
+                }
+                continue;
+            }
             // Only what is evaluated exactly once counts.
-            Op::For | Op::Switch | Op::Select => {
+            Op::Switch | Op::Select => {
                 stack.extend(args.first());
                 continue;
             }
@@ -281,30 +305,37 @@ fn add_moves(body: &Body, root: TermId, depth: u32, out: &mut Found) {
                 stack.extend(args.first());
                 continue;
             }
-            Op::While | Op::DoWhile | Op::SizeOf => continue,
+            Op::SizeOf => continue,
             _ => {}
         }
         if let Some((s, Some(change))) = change_of(body, t) {
-            include(out, s, Total { change, term: t, writes: 1 });
+            let parts = vec![Part { change, loops: loops.to_vec() }];
+            include(out, s, Total { change, parts, term: t, writes: 1 });
         }
         stack.extend(args.iter().rev());
     }
 }
 
 fn include(out: &mut Found, s: SymbolId, more: Total) {
-    let sum = match out.get(&s) {
-        None => Some(more),
-        Some(Some(Total { change: Change::Const(a), writes, .. })) => match more.change {
-            Change::Const(b) => a.checked_add(b).map(|c| Total {
-                change: Change::Const(c),
-                term: more.term,
-                writes: writes + more.writes,
-            }),
-            Change::Term(..) => None,
-        },
-        Some(_) => None,
+    let total = match out.remove(&s) {
+        None => more,
+        Some(mut old) => {
+            old.parts.extend(more.parts);
+            Total { term: more.term, writes: old.writes + more.writes, ..old }
+        }
     };
-    out.insert(s, sum);
+    let constants = total.parts.iter().try_fold(0i128, |sum, p| match (p.change, p.loops.is_empty()) {
+        (Change::Const(k), true) => sum.checked_add(k),
+        _ => None,
+    });
+    let change = match (constants, &total.parts[..]) {
+        (Some(k), _) => Change::Const(k),
+        (None, [Part { change: Change::Term(t, negated), loops }]) if loops.is_empty() => {
+            Change::Term(*t, *negated)
+        }
+        _ => Change::Sum,
+    };
+    out.insert(s, Total { change, ..total });
 }
 
 /// Whether a `break` or `continue` of the loop itself stands in its body.
@@ -329,6 +360,8 @@ pub(crate) fn has_jump(body: &Body, inner: TermId) -> bool {
 pub(crate) enum Change {
     Const(i128),
     Term(TermId, bool),
+    /// A sum of several, or of what inner loops add.
+    Sum,
 }
 
 /// The variables a step expression writes, each with its change if it is an addition of something.

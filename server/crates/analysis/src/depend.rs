@@ -338,6 +338,13 @@ pub(crate) fn pairs(
                 let row = f.difference(p, q);
                 f.constraints.push(poly::Constraint::eq(row));
             }
+            // What grows has grown by then.
+            for (v, least) in &model.rising {
+                if let (Some(&a), Some(&b)) = (f.exists.get(&(*v, false)), f.exists.get(&(*v, true))) {
+                    let row = add_exist(add_exist(poly::Row::constant(-least), b, 1), a, -1);
+                    f.constraints.push(poly::Constraint::ge(row));
+                }
+            }
             // Context only over parameters in use (and what follows from them).
             let mut used = f.params.len();
             loop {

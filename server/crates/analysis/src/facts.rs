@@ -68,7 +68,7 @@ pub struct LoopFacts {
     /// Scalars each iteration writes before it reads and nobody reads afterwards: each thread has its own.
     pub privates: Vec<Private>,
     pub reductions: Vec<Reduction>,
-    /// Scalars that move by a constant each iteration.
+    /// Scalars that each iteration can compute by itself: those that move by a constant, and other closed forms.
     pub inductions: Vec<Induction>,
     /// The user's request to offload this loop, if it has one.
     pub mark: Option<MarkFacts>,
@@ -183,6 +183,8 @@ pub enum ConditionKind {
     StepSign(TermId),
     /// The loop ends: the index meets its bound.
     Terminates(TermId),
+    /// An inner loop runs as often as its bounds say: the bound is not below the first value.
+    Trips(TermId),
 }
 
 /// A piece of memory that subscripts select cells of.
@@ -390,11 +392,12 @@ pub struct Reduction {
     pub updates: Vec<TermId>,
 }
 
-/// A scalar with `value = start + step * iteration` at the start of each iteration.
+/// A scalar whose value at the start of each iteration is known without running the iterations before:
+/// `start + step * iteration` where there is a step, another closed form otherwise.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Induction {
     pub symbol: SymbolId,
-    pub step: i128,
+    pub step: Option<i128>,
     /// The one statement that moves it.
     pub update: TermId,
 }

@@ -359,12 +359,13 @@ fn condition_kind(need: &Need) -> ConditionKind {
         Need::InRow { access, stride } => ConditionKind::InRow { access: *access, stride: *stride },
         Need::StepSign(t) => ConditionKind::StepSign(*t),
         Need::Terminates(t) => ConditionKind::Terminates(*t),
+        Need::Trips(t) => ConditionKind::Trips(*t),
     }
 }
 
 fn condition_term(need: &Need) -> TermId {
     match need {
-        Need::NoWrap(t) | Need::StepSign(t) | Need::Terminates(t) => *t,
+        Need::NoWrap(t) | Need::StepSign(t) | Need::Terminates(t) | Need::Trips(t) => *t,
         Need::Bounds { access, .. } | Need::InRow { access, .. } => *access,
     }
 }
@@ -460,7 +461,12 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
                     bounded(1) && bounded(-1)
                 }),
                 VarKind::Quotient => true,
-                VarKind::Image | VarKind::Fresh => false,
+                // A sum that grows has a stretch if it is bounded on both sides.
+                VarKind::Image => {
+                    model.rising.contains_key(&v)
+                        && model.quotients.iter().any(|(q, defs)| *q == v && defs.len() > 1)
+                }
+                VarKind::Fresh => false,
             })
         })
     })

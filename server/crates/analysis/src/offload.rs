@@ -45,6 +45,9 @@ pub(crate) fn offload(
     if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
         return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
     }
+    if let Some(other) = claim.inductions.iter().find(|i| i.step.is_none()) {
+        return fail(ObstacleKind::CarriedScalar(other.symbol), other.update);
+    }
     // Bounds and accesses are those of the body with small calls written out; what is printed is the body itself.
     let expanded = crate::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
@@ -152,7 +155,8 @@ pub(crate) fn offload(
                 return fail(ObstacleKind::LiveOut(i.symbol), root);
             };
             let start = Expr::Param(Param::Symbol(i.symbol));
-            let moved = Expr::Mul(i.step, Box::new(trips));
+            let Some(step) = i.step else { return fail(ObstacleKind::LiveOut(i.symbol), root) };
+            let moved = Expr::Mul(step, Box::new(trips));
             finals.push(Final { symbol: i.symbol, value: Expr::Add(vec![start, moved]) });
         }
     }

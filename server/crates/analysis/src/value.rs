@@ -21,7 +21,7 @@ pub(crate) enum VarKind {
     Iter(usize),
     /// Determined by others through constraints (quotients, remainders).
     Quotient,
-    /// Determined by others, but only some properties of it are known (`x ^ k`).
+    /// Determined by others, but only some properties of it are known (`x ^ k`, sums that grow).
     Image,
     /// An integer nobody knows.
     Fresh,
@@ -116,6 +116,23 @@ impl Poly {
         for (m, c) in items {
             if c != 0 {
                 out = out.add(&Poly { terms: BTreeMap::from([(m, c)]) })?;
+            }
+        }
+        Some(out)
+    }
+    /// The value with `v - 1` in place of `v`. `None` where `v` occurs twice in a product.
+    pub(crate) fn one_before(&self, v: Var) -> Option<Poly> {
+        let mut out = Poly::default();
+        for (m, c) in &self.terms {
+            let occurs = m.iter().filter(|x| **x == v).count();
+            out = out.add(&Poly { terms: BTreeMap::from([(m.clone(), *c)]) })?;
+            match occurs {
+                0 => {}
+                1 => {
+                    let rest: Vec<Var> = m.iter().copied().filter(|x| *x != v).collect();
+                    out = out.sub(&Poly { terms: BTreeMap::from([(rest, *c)]) })?;
+                }
+                _ => return None,
             }
         }
         Some(out)

@@ -23,7 +23,8 @@ fn describe(body: &Body, facts: &Facts) -> String {
             out += &format!(" {:?}({})", r.op, symbol(body, r.object.symbol));
         }
         for i in &l.inductions {
-            out += &format!(" {}+={}", symbol(body, i.symbol), i.step);
+            let step = i.step.map_or("?".to_string(), |k| k.to_string());
+            out += &format!(" {}+={step}", symbol(body, i.symbol));
         }
         let privates: Vec<String> =
             l.privates.iter().filter(|p| !p.declared_inside).map(|p| symbol(body, p.symbol)).collect();

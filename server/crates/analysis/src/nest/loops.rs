@@ -29,7 +29,6 @@ impl Model<'_> {
             all.dedup();
             all
         };
-        let inductions = induction_updates(self.body, self.root, Some(c.index));
         // The first value is evaluated once, before: it is fixed. Its own variables may move later.
         let pointer = c.pointer.then(|| self.first_of_root(c));
         let lower = if c.pointer { Poly::default() } else { self.lower_of_root(c) };
@@ -54,41 +53,13 @@ impl Model<'_> {
         if let Some(first) = pointer {
             self.walk_pointer(0, c, first);
         }
-        let iteration = self.loops[0].iteration.clone();
-        for (s, step, update) in inductions {
-            let symbol = &self.body.symbols[s];
-            let Some(t) = iteration.as_ref().and_then(|t| t.scale(step)) else { continue };
-            if s == c.index || !symbol.is_own_scalar() {
-                continue;
-            }
-            if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
-                // It points `step` elements further in each iteration; its first value is the base.
-                let sub = (Some(vec![(Domain::always(), t)]), update);
-                let mut loc = Loc { base: s, fields: Vec::new(), subs: vec![sub], lengths: vec![None], loads: Vec::new() };
-                if let Some(first) = self.entry_pointers.get(&s) {
-                    let by = loc.subs[0].0.take();
-                    loc = first.clone();
-                    self.move_pointer(&mut loc, by, update, false);
-                }
-                self.pointers.insert(s, Some(loc));
-                self.inductions.push((s, step, update));
-                continue;
-            }
-            // What leaves its type is an obligation of the statement that moves it.
-            if self.body.types.as_int(symbol.ty).is_none_or(|k| k == IntKind::Bool) {
-                continue;
-            }
-            let start = self.value_at_entry(s);
-            if let Some(v) = start.add(&t) {
-                self.env.insert(s, Some(vec![(Domain::always(), v)]));
-                self.inductions.push((s, step, update));
-            }
-        }
+        self.root_inductions(c, parts);
+        self.wrap_around(c, parts);
         self.loop_parts_in_order(c, parts);
     }
 
     /// One iteration: what the condition moves, the body, the step; in a `do` the body comes first.
-    fn loop_parts_in_order(&mut self, c: &Control, parts: LoopParts) {
+    pub(super) fn loop_parts_in_order(&mut self, c: &Control, parts: LoopParts) {
         let root = *self.path.last().unwrap_or(&0);
         let term = self.loops[root].term;
         if parts.tests_first {

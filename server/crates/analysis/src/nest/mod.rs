@@ -9,6 +9,7 @@ mod bits;
 mod calls;
 mod entry;
 mod flatten;
+mod inductions;
 mod lengths;
 mod loaded;
 mod loops;
@@ -96,10 +97,18 @@ pub(crate) struct Obligation {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Need {
     NoWrap(TermId),
-    Bounds { access: TermId, length: Length },
-    InRow { access: TermId, stride: TermId },
+    Bounds {
+        access: TermId,
+        length: Length,
+    },
+    InRow {
+        access: TermId,
+        stride: TermId,
+    },
     StepSign(TermId),
     Terminates(TermId),
+    /// The bound of an inner loop is not below its first value.
+    Trips(TermId),
 }
 
 /// A value with the condition under which it is that one.
@@ -147,6 +156,8 @@ pub(crate) struct Model<'a> {
     pub numerators: FxHashMap<Var, (Poly, i128)>,
     /// What each image is the image of: `x ^ k`.
     pub images: FxHashMap<Var, (Poly, Poly)>,
+    /// Values that grow by at least so much from one iteration of the root to the next.
+    pub rising: FxHashMap<Var, i128>,
     /// Ranges that types give; for the small prover only, the integer sets do without.
     pub ranges: Vec<Constraint>,
     pub obstacles: Vec<Obstacle>,
@@ -179,8 +190,8 @@ pub(crate) struct Model<'a> {
     /// Whether the root writes, through a pointer or into an array, characters, pointers or whole records: only such a
     /// write may change a pointer variable (C11 6.5p7).
     writes_pointers: bool,
-    /// Variables that move by a constant each iteration of the root, with the step.
-    pub inductions: Vec<(SymbolId, i128, TermId)>,
+    /// Variables whose value each iteration of the root can tell by itself; with the step, where that is a constant.
+    pub inductions: Vec<(SymbolId, Option<i128>, TermId)>,
     /// Values that variables have when the root begins, in terms of others.
     entry_values: FxHashMap<SymbolId, Poly>,
     /// Where pointers point when the root begins, if they were set just before.
@@ -218,6 +229,7 @@ impl<'a> Model<'a> {
             quotients: Vec::new(),
             numerators: FxHashMap::default(),
             images: FxHashMap::default(),
+            rising: FxHashMap::default(),
             ranges: Vec::new(),
             obstacles: Vec::new(),
             env: FxHashMap::default(),

@@ -75,8 +75,9 @@ impl<'a> Builder<'_, 'a> {
             }
             let symbol = &body.symbols[i.symbol];
             let kind = body.types.as_int(symbol.ty).filter(|&k| k != IntKind::Bool);
-            let fits = i.step.checked_abs().is_some_and(|s| s < bounds::SAFE);
-            let (Some(kind), 1, true, true) = (kind, self.band.len(), fits, symbol.is_own_scalar()) else {
+            let step = i.step.filter(|s| s.checked_abs().is_some_and(|s| s < bounds::SAFE));
+            let (Some(kind), 1, Some(step), true) = (kind, self.band.len(), step, symbol.is_own_scalar())
+            else {
                 self.refuse(RefusalKind::Induction(i.symbol), i.update);
                 continue;
             };
@@ -84,7 +85,7 @@ impl<'a> Builder<'_, 'a> {
             out.push(InductionPlan {
                 symbol: i.symbol,
                 kind,
-                step: i.step,
+                step,
                 start_name: self.host_name(&format!("start_{name}")),
             });
         }

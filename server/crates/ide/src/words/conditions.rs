@@ -74,6 +74,11 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
             let sentence = format!("the step `{text}` has the sign that the comparison needs");
             ("step-sign", text, sentence)
         }
+        ConditionKind::Trips(term) => {
+            let line = place.line(*term);
+            let sentence = format!("the bound of the loop on line {line} is not below its first value");
+            ("trips", format!("line {line}"), sentence)
+        }
         ConditionKind::Terminates(term) => {
             let text = place.text(*term);
             let sentence = format!("the loop ends: the index meets `{text}`");

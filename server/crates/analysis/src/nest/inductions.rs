@@ -1,0 +1,318 @@
+//! Variables that bring a value from iteration to iteration which each iteration can compute by itself.
+//!
+//! Sums: what is only added to has, at the start of iteration t, its first value plus all that t iterations added
+//! (Wolfe, Beyond induction variables, PLDI 1992). Constant and fixed amounts give `start + amount * t`; amounts that are
+//! only known to be positive give a value that grows, which is enough to tell its cells apart. Wrap-around variables
+//! hold what the iteration before computed: from the second iteration on that is the value one iteration earlier.
+
+use super::*;
+use crate::control::{Change, Total};
+
+impl Model<'_> {
+    /// Values of the root's inductions at the start of an iteration.
+    pub(super) fn root_inductions(&mut self, c: &Control, parts: LoopParts) {
+        let mut all: Vec<(SymbolId, Total)> = control::moves(self.body, self.root).into_iter().collect();
+        all.sort_by_key(|m| m.0);
+        let iteration = self.loops[0].iteration.clone();
+        for (s, total) in all {
+            let symbol = &self.body.symbols[s];
+            if s == c.index || !symbol.is_own_scalar() || total.change == Change::Const(0) {
+                continue;
+            }
+            let pointer = matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. });
+            // What leaves an integer's type is an obligation of the statement that moves it.
+            if !pointer && self.body.types.as_int(symbol.ty).is_none_or(|k| k == IntKind::Bool) {
+                continue;
+            }
+            let constant = match total.change {
+                Change::Const(k) => Some(k),
+                _ => None,
+            };
+            let nested = total.parts.iter().any(|p| !p.loops.is_empty());
+            let amount = self.amount(&total);
+            let constant =
+                constant.or_else(|| amount.as_ref().and_then(Poly::as_constant)).filter(|&k| k != 0);
+            let exact = match (constant, &amount, &iteration) {
+                (Some(k), _, Some(t)) => t.scale(k),
+                (None, Some(a), Some(t)) if nested || pointer => a.mul(t),
+                _ => None,
+            };
+            if let Some(by) = exact {
+                if pointer {
+                    self.pointer_moved(s, by, total.term);
+                } else if let Some(v) = self.value_at_entry(s).add(&by) {
+                    self.env.insert(s, Some(vec![(Domain::always(), v)]));
+                } else {
+                    continue;
+                }
+                self.inductions.push((s, constant, total.term));
+            } else if !pointer {
+                self.growing(s, c, parts, &total, constant, amount);
+            }
+        }
+    }
+
+    fn pointer_moved(&mut self, s: SymbolId, by: Poly, at: TermId) {
+        let zero = Some(vec![(Domain::always(), Poly::default())]);
+        let mut loc = self.entry_pointers.get(&s).cloned().unwrap_or(Loc {
+            base: s,
+            fields: Vec::new(),
+            subs: vec![(zero, at)],
+            lengths: vec![None],
+            loads: Vec::new(),
+        });
+        self.move_pointer(&mut loc, Some(vec![(Domain::always(), by)]), at, false);
+        self.pointers.insert(s, Some(loc));
+    }
+
+    /// What one iteration adds, if that is the same in all of them: the sum of its parts, each times the trip counts of
+    /// the inner loops it stands in. Those counts must not be negative: that is obliged.
+    fn amount(&mut self, total: &Total) -> Option<Poly> {
+        let fixed = |m: &Self, p: &Poly| p.vars().all(|v| m.is_param(v));
+        let mut sum = Poly::default();
+        for part in &total.parts {
+            let mut one = match part.change {
+                Change::Const(k) => Poly::constant(k),
+                Change::Term(t, negated) => {
+                    if !self.effects.is_invariant_in(self.body, t, self.root) {
+                        return None;
+                    }
+                    self.plain_value(t)?.scale(if negated { -1 } else { 1 })?
+                }
+                Change::Sum => return None,
+            };
+            for &l in &part.loops {
+                let c = control::control(self.body, l, self.effects).ok()?;
+                if c.pointer || c.at_least_once || self.body.as_symbol(c.lower) == Some(c.index) {
+                    return None;
+                }
+                let first = self.plain_value(c.lower)?.add_constant(c.offset)?;
+                let bound = self.plain_value(c.bound?)?;
+                let n = trips(&c, &first, &bound).filter(|n| fixed(self, n))?;
+                match n.as_constant() {
+                    Some(n) if n < 0 => return None,
+                    Some(_) => {}
+                    None => self.oblige(Need::Trips(l), n.clone(), Domain::always()),
+                }
+                one = one.mul(&n)?;
+            }
+            sum = sum.add(&one)?;
+        }
+        fixed(self, &sum).then_some(sum)
+    }
+
+    /// A variable of which only is known that every iteration adds at least one to it (or takes at least one).
+    fn growing(
+        &mut self,
+        s: SymbolId,
+        c: &Control,
+        parts: LoopParts,
+        total: &Total,
+        constant: Option<i128>,
+        amount: Option<Poly>,
+    ) {
+        let (by, domain) = match (constant, amount) {
+            (Some(k), _) => (Poly::constant(k), Domain::always()),
+            (None, Some(a)) => (a, Domain::always()),
+            // `k += i`: what is added depends on the iteration by way of the index alone.
+            (None, None) => {
+                let Change::Term(t, negated) = total.change else { return };
+                let in_body = self.body.walk(parts.body).any(|x| x == total.term);
+                let moving = self.effects.writes_in(self.root);
+                let plain = self.body.walk(t).all(|x| match self.body.op(x) {
+                    Op::Sym(u) => *u == c.index || !moving.contains(u),
+                    Op::Int(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Cast => true,
+                    _ => false,
+                });
+                if !in_body || !plain || !c.header_only {
+                    return;
+                }
+                let Some(p) = self.plain_value(t).and_then(|p| p.scale(if negated { -1 } else { 1 })) else {
+                    return;
+                };
+                if p.vars().any(|v| matches!(self.vars[v as usize], VarKind::Fresh | VarKind::Image)) {
+                    return;
+                }
+                (p, self.loops[0].domain.clone())
+            }
+        };
+        let known = self.known();
+        let at_least =
+            |p: &Poly| p.add_constant(-1).is_some_and(|p| crate::prove::non_negative(&p, &domain, &known));
+        let Some(minus) = by.scale(-1) else { return };
+        let up = if at_least(&by) {
+            true
+        } else if at_least(&minus) {
+            false
+        } else if by.vars().all(|v| self.is_param(v)) {
+            // The sign that the text shows, tested before the loop.
+            let up = !matches!(total.change, Change::Term(_, true));
+            let least = (if up { &by } else { &minus }).add_constant(-1);
+            let Some(least) = least else { return };
+            self.oblige(Need::StepSign(total.term), least, Domain::always());
+            up
+        } else {
+            return;
+        };
+        let v = self.fresh(VarKind::Image);
+        let least = constant.map_or(1, |k| k.abs());
+        self.rising.insert(v, least);
+        let value = if up { Poly::var(v) } else { Poly::var(v).scale(-1).unwrap_or_default() };
+        // It has moved away from its first value.
+        let start = self.value_at_entry(s);
+        let since = if up { value.sub(&start) } else { start.sub(&value) };
+        let since = since.and_then(|p| self.linear(&p));
+        let mut defining: Vec<Constraint> = since.clone().into_iter().map(Constraint::non_negative).collect();
+        // An index that moves by at least one has seen at most as many iterations as it has moved.
+        if let (Some(k), Some(since), Some(first), Step::Term { .. }, Some((_, index))) =
+            (constant, since, self.loops[0].lower.clone(), &c.step, self.loops[0].index.clone())
+        {
+            let up = matches!(c.relation, BinOp::Lt | BinOp::Le);
+            let span = if up { index.sub(&first) } else { first.sub(&index) };
+            let most = span.and_then(|p| p.scale(k.abs())).and_then(|p| p.sub(&since));
+            defining.extend(most.and_then(|p| self.linear(&p)).map(Constraint::non_negative));
+        }
+        self.quotients.push((v, defining));
+        self.env.insert(s, Some(vec![(Domain::always(), value)]));
+        self.inductions.push((s, None, total.term));
+    }
+
+    /// Wrap-around variables: integers that every iteration leaves with a value of the index (`im1 = i;`). Found by going
+    /// through the body once to see what each variable holds at its end; a second and third time for those that take over
+    /// another's value (`im2 = im1; im1 = i;`).
+    ///
+    /// Precondition: the end is reached in every iteration, so there is no `continue` (nor any other jump), and the value
+    /// at the end is exact and made of the root's counter and fixed values alone.
+    pub(super) fn wrap_around(&mut self, c: &Control, parts: LoopParts) {
+        if control::has_jump(self.body, parts.body) || self.effects.writes_in(self.root).len() > 40 {
+            return;
+        }
+        let set_aside: Vec<SymbolId> = self.inductions.iter().map(|i| i.0).collect();
+        // Only what comes in from the iteration before, and is set to something without memory in it.
+        let exposed = crate::liveness::exposed_reads(self.body, &[parts.body]);
+        let mut candidates: Vec<SymbolId> = self
+            .effects
+            .writes_in(parts.body)
+            .iter()
+            .copied()
+            .filter(|s| {
+                let symbol = &self.body.symbols[*s];
+                *s != c.index
+                    && !set_aside.contains(s)
+                    && symbol.is_own_scalar()
+                    && !self.declared_inside(*s)
+                    && self.body.types.as_int(symbol.ty).is_some_and(|k| k != IntKind::Bool)
+                    && exposed.as_ref().is_some_and(|e| e.contains(s))
+                    && self.is_only_copied(*s, parts)
+            })
+            .collect();
+        candidates.sort_unstable();
+        let Some(iteration) = self.loops[0].iteration.clone() else { return };
+        for _ in 0..3 {
+            if candidates.is_empty() {
+                return;
+            }
+            let starts: Vec<Option<Poly>> = candidates.iter().map(|&s| self.unknown_start(s)).collect();
+            let ends = self.ends_of_body(c, parts, &candidates);
+            let mut found = Vec::new();
+            for ((&s, end), start) in candidates.iter().zip(ends).zip(starts) {
+                let Some(end) = end else { continue };
+                // `k = j + 1; …; j = k + 1`: in the end it moves by a constant.
+                let moved = match (&end[..], start) {
+                    ([(d, p)], Some(start)) if d.exact => p.sub(&start).and_then(|k| k.as_constant()),
+                    _ => None,
+                };
+                let value = match moved.filter(|&k| k != 0) {
+                    Some(k) => iteration
+                        .scale(k)
+                        .and_then(|by| self.value_at_entry(s).add(&by))
+                        .map(|v| vec![(Domain::always(), v)]),
+                    None => self.one_iteration_later(s, &end, &iteration),
+                };
+                if let Some(value) = value {
+                    found.push((s, value, moved.filter(|&k| k != 0)));
+                }
+            }
+            if found.is_empty() {
+                return;
+            }
+            for (s, value, step) in found {
+                candidates.retain(|x| *x != s);
+                let update = self.effects.writes.get(&s).and_then(|w| w.last().copied()).unwrap_or(self.root);
+                self.env.insert(s, Some(value));
+                self.inductions.push((s, step, update));
+            }
+        }
+    }
+
+    /// The variable that stands for a value that is not known when an iteration begins.
+    fn unknown_start(&self, s: SymbolId) -> Option<Poly> {
+        match self.env.get(&s)?.as_deref()? {
+            [(_, p)] if p.vars().all(|v| self.vars[v as usize] == VarKind::Fresh) => Some(p.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether all writes in the body are plain assignments of integers without memory.
+    fn is_only_copied(&self, s: SymbolId, parts: LoopParts) -> bool {
+        self.body.walk(parts.body).all(|x| {
+            if crate::effects::written(self.body, x) != Some(s) {
+                return true;
+            }
+            *self.body.op(x) == Op::Assign
+                && self.body.walk(self.body.args(x)[1]).all(|e| {
+                    matches!(
+                        self.body.op(e),
+                        Op::Sym(_) | Op::Int(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Cast
+                    )
+                })
+        })
+    }
+
+    /// What the variables hold at the end of an iteration, leaving no trace of the look.
+    fn ends_of_body(&mut self, c: &Control, parts: LoopParts, of: &[SymbolId]) -> Vec<Option<Pieces>> {
+        let saved = (
+            self.accesses.len(),
+            self.obligations.len(),
+            self.obstacles.len(),
+            self.env.clone(),
+            self.pointers.clone(),
+        );
+        let state = (self.dom.clone(), self.why.clone(), self.jumped);
+        self.loop_parts_in_order(c, parts);
+        let ends = of.iter().map(|s| self.env.get(s).cloned().flatten()).collect();
+        self.accesses.truncate(saved.0);
+        self.obligations.truncate(saved.1);
+        self.obstacles.truncate(saved.2);
+        (self.env, self.pointers) = (saved.3, saved.4);
+        (self.dom, self.why, self.jumped) = state;
+        self.loops.truncate(1);
+        ends
+    }
+
+    /// The value at the start of an iteration of what an iteration leaves at its end.
+    fn one_iteration_later(&mut self, s: SymbolId, end: &Pieces, iteration: &Poly) -> Option<Pieces> {
+        let root = self.loops[0].var;
+        let usable = |m: &Self, p: &Poly| p.is_linear() && p.vars().all(|v| v == root || m.is_param(v));
+        let exact = end.iter().all(|(d, p)| {
+            d.exact && usable(self, p) && d.pieces.iter().flatten().all(|k| usable(self, &k.poly))
+        });
+        if !exact || end.len() >= MAX_VALUE_PIECES {
+            return None;
+        }
+        let mut out = vec![(Domain::of(Constraint::zero(iteration.clone())), self.value_at_entry(s))];
+        let later = Domain::of(Constraint::non_negative(iteration.add_constant(-1)?));
+        for (d, p) in end {
+            let mut pieces = Vec::new();
+            for piece in &d.pieces {
+                let before: Option<Vec<Constraint>> = piece
+                    .iter()
+                    .map(|k| Some(Constraint { poly: k.poly.one_before(root)?, equality: k.equality }))
+                    .collect();
+                pieces.push(before?);
+            }
+            out.push((later.and(&Domain { pieces, exact: true }), p.one_before(root)?));
+        }
+        Some(out)
+    }
+}
