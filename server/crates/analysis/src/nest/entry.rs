@@ -141,7 +141,8 @@ impl Model<'_> {
         }
         let reads = self.accesses.len();
         let loc = self.quietly(|m| m.pointer(e).ok().filter(|_| m.accesses.len() == reads));
-        if let Some(loc) = loc {
+        // What was loaded then may be another pointer by now.
+        if let Some(loc) = loc.filter(|l| l.loads.is_empty()) {
             self.entry_pointers.insert(s, loc);
         }
     }
