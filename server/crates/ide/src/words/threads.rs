@@ -172,6 +172,9 @@ pub(crate) fn value(place: &Place, e: &Expr) -> String {
     match e {
         Expr::Int(n) => n.to_string(),
         Expr::Param(Param::Symbol(s)) => place.symbol(*s).to_owned(),
+        Expr::Param(Param::Distance { from, to }) => {
+            format!("({} - {})", place.text(*to), place.text(*from))
+        }
         Expr::Param(Param::Term(t)) => {
             let text = place.text(*t);
             let plain = matches!(place.body().op(*t), Op::Index | Op::Member { .. } | Op::Call);
