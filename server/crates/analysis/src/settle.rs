@@ -103,6 +103,7 @@ fn unmet(e: &Expanded, c: &Condition) -> Option<Obstacle> {
         | ConditionKind::Injective(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Terminates(t)
+        | ConditionKind::Trips(t)
         | ConditionKind::Bounds { access: t, .. }
         | ConditionKind::InRow { access: t, .. } => *t,
         ConditionKind::NoAlias(a, b) => {
@@ -138,6 +139,7 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
         ConditionKind::NoWrap(t)
         | ConditionKind::Injective(t)
         | ConditionKind::StepSign(t)
+        | ConditionKind::Trips(t)
         | ConditionKind::Terminates(t) => *t = e.home(*t),
         ConditionKind::Bounds { access, length_term, .. } => {
             *access = e.home(*access);
@@ -169,6 +171,7 @@ fn dependence(e: &Expanded, d: &mut Dependence) {
         w.params.retain(|(p, _)| match p {
             Param::Symbol(s) => e.is_own_symbol(*s),
             Param::Term(t) => e.is_own(*t),
+            Param::Distance { from, to } => e.is_own(*from) && e.is_own(*to),
         });
         w.source.retain(|(s, _)| e.is_own_symbol(*s));
         w.sink.retain(|(s, _)| e.is_own_symbol(*s));

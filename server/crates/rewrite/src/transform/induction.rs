@@ -62,7 +62,11 @@ impl Transformation for Induction {
                 reason = Refusal::Shape(format!("moving `{}` is all it does", symbol.name));
                 continue;
             }
-            let (s, step, name) = (i.symbol, i.step, site.name(Some(i.symbol)));
+            let Some(step) = i.step else {
+                reason = Refusal::Shape(format!("`{}` does not move by a constant", symbol.name));
+                continue;
+            };
+            let (s, name) = (i.symbol, site.name(Some(i.symbol)));
             let live = site.live_after(id, s);
             return Plan::new(format!("Compute {name} from {}", c.name), move || {
                 // iterations before this one, as a product with the step
