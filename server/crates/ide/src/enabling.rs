@@ -69,6 +69,11 @@ const MOVES: [(&str, &str, bool); 10] = [
 const LONGEST: usize = 3;
 /// Texts made and analysed at most, for one loop.
 const MOST: usize = 40;
+/// Counted steps of all graphs of a search together, and of each loop that is analysed again.
+const GRAPH_STEPS: u64 = 4_000_000;
+const LOOP_STEPS: u64 = 200_000;
+/// Terms of a function at most: making and reading a longer one again many times would be felt.
+const LONGEST_BODY: usize = 4_000;
 
 /// A text on the way.
 struct State {
@@ -95,6 +100,10 @@ pub(crate) fn search(doc: &Doc, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
         return None;
     }
     let start = doc.unit().items.get(item)?;
+    if start.body.len() > LONGEST_BODY {
+        return None;
+    }
+    let budget = Budget::with_cancel(GRAPH_STEPS, CancelToken::new());
     let region = start.body.span(l.term).shifted(start.span.start);
     let first = State {
         doc: doc.clone(),
@@ -125,7 +134,9 @@ pub(crate) fn search(doc: &Doc, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
                     if same_again || tried >= MOST {
                         continue;
                     }
-                    let Some(made) = step(state, target.id, name, with, &mut tried) else { continue };
+                    let Some(made) = step(state, target.id, (name, with), &mut tried, &budget) else {
+                        continue;
+                    };
                     let loops = inside(&made);
                     match outermost_parallel(&loops) {
                         Some(depth) if depth < before => return Some(found(&made, &loops, depth)),
@@ -204,17 +215,16 @@ fn outermost_parallel(loops: &[Inside]) -> Option<u32> {
 fn step(
     state: &State,
     target: LoopId,
-    name: &'static str,
-    with: &'static str,
+    (name, with): (&'static str, &'static str),
     tried: &mut usize,
+    budget: &Budget,
 ) -> Option<State> {
     let transformation = by_name(name)?;
     let item = state.doc.unit().items.get(state.item)?;
     let place = Place::new(&state.doc, item, state.facts.clone());
     let (title, edits, line) = {
         let options = state.doc.options().to_front();
-        let budget = Budget::with_cancel(u64::MAX, CancelToken::new());
-        let site: Site<'_> = site(&place, state.item, target, &options, &budget)?;
+        let site: Site<'_> = site(&place, state.item, target, &options, budget)?;
         // a loop of a few iterations becomes parallel by having none left: that is no gain
         if name != "interchange" && site.known_trips().is_some_and(|n| n < 8) {
             return None;
@@ -234,7 +244,7 @@ fn step(
     if !understood || doc.unit().items.len() != state.doc.unit().items.len() {
         return None;
     }
-    let facts = analysis::analyze(body, doc.program(), analysis::FULL_STEPS, &Budget::new(u64::MAX));
+    let facts = analysis::analyze(body, doc.program(), LOOP_STEPS, &Budget::new(u64::MAX));
     let mut steps = state.steps.clone();
     steps.push(EnablingStep { name, with, line, title });
     let edits = if state.steps.is_empty() { edits } else { state.edits.compose(&edits).ok()? };

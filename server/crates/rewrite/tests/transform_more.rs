@@ -510,3 +510,120 @@ void f(int n) {
         "#]],
     );
 }
+
+#[test]
+fn what_stands_around_keeps_its_meaning() {
+    // an `else` behind it stays with its own `if`
+    check(
+        "reverse",
+        "void f(int n, int c, double *restrict a) {
+    if (c)
+        $0for (int i = 0; i < n; i++)
+            a[i] = 0;
+    else
+        a[0] = 1;
+}
+",
+        expect![[r#"
+            // Reverse i
+            void f(int n, int c, double *restrict a) {
+                if (c)
+                    { if (0 < n) for (int i = n - 1; i >= 0; i--)
+                        a[i] = 0; }
+                else
+                    a[0] = 1;
+            }
+        "#]],
+    );
+    // no declaration directly behind a label
+    check(
+        "expand-scalar",
+        "double a[100], b[100];
+void f(int c) {
+    double t;
+    switch (c) {
+    case 1:
+        $0for (int i = 0; i < 100; i++) {
+            t = b[i];
+            a[i] = t;
+        }
+    }
+}
+",
+        expect![[r#"
+            // Expand scalar t into an array (100 elements)
+            double a[100], b[100];
+            void f(int c) {
+                double t;
+                switch (c) {
+                case 1:
+                    {
+                        double t_x[100];
+                        for (int i = 0; i < 100; i++) {
+                            t_x[i] = b[i];
+                            a[i] = t_x[i];
+                        }
+                    }
+                }
+            }
+        "#]],
+    );
+    // a pragma speaks of the loop as it stands
+    check(
+        "interchange",
+        "double a[100][100];
+void f(void) {
+    #pragma omp parallel for
+    $0for (int i = 0; i < 100; i++)
+        for (int j = 0; j < 100; j++)
+            a[i][j] = 0;
+}
+",
+        expect![[r#"
+            refused: a `#pragma` of another tool speaks of it
+        "#]],
+    );
+    check(
+        "distribute: max",
+        "double a[100], b[100];
+void f(int m) {
+    $0for (int i = 0; i < 100; i++) {
+        double t[m];
+        a[i] = 0;
+        b[i] = 0;
+    }
+}
+",
+        expect![[r#"
+            refused: an array of variable length is declared in it
+        "#]],
+    );
+    check(
+        "unroll",
+        "#define AT(x) a[x + i]
+double a[100];
+void f(int n) {
+    $0for (int i = 0; i < n; i++)
+        AT(1) = 0;
+}
+",
+        expect![[r#"
+            refused: `i` is used inside a macro
+        "#]],
+    );
+    check(
+        "interchange",
+        "double a[100][100];
+int f(int n) {
+    int i, j;
+    $0for (i = 0; i < n; i++)
+        for (j = 0; j < 100; j++)
+            a[i][j] = 0;
+    return j;
+}
+",
+        expect![[r#"
+            refused: `j` is used after the loops
+        "#]],
+    );
+}

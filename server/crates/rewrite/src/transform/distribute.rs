@@ -35,6 +35,7 @@ impl Transformation for Distribute {
         if block.statements.len() < 2 {
             return shape("its body is one statement");
         }
+        site.separable(id, &block)?;
         let g = site.sure(id)?;
         let parts = Parts::new(site, &block, &g, c.index)?;
         let groups = parts.groups(with.has("max"));

@@ -30,6 +30,7 @@ impl Transformation for Reorder {
         if n < 2 {
             return shape("its body is one statement");
         }
+        site.separable(id, &block)?;
         let g = site.sure(id)?;
         let home = |k: Option<usize>| {
             let t = g.statements.get(k?)?;

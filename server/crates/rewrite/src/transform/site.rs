@@ -91,8 +91,11 @@ impl<'a> Site<'a> {
         if let Some(g) = self.graphs.borrow().get(&id) {
             return g.clone();
         }
-        let part = self.budget.part(analysis::FULL_STEPS);
+        let steps = analysis::FULL_STEPS.min(self.budget.left());
+        let part = self.budget.part(steps);
         let g = Rc::new(analysis::nest_dependences(self.body(), self.source.program, self.facts, id, &part));
+        // whoever gave a budget for many loops has it used up
+        let _ = self.budget.spend(steps.saturating_sub(part.left()));
         self.graphs.borrow_mut().insert(id, g.clone());
         g
     }
@@ -366,6 +369,23 @@ impl<'a> Site<'a> {
                     stack.extend(body.args(x).iter().map(|&a| (a, ours, breaks)));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Statements may be parted only where each stands for itself: no type is declared, no length is computed.
+    pub(crate) fn separable(&self, id: LoopId, block: &Block) -> Result<(), Refusal> {
+        let body = self.body();
+        let silent = |s: &Statement| s.terms.is_empty() && self.slice(s.chunk.code) != ";";
+        if block.statements.iter().any(silent) {
+            return shape("something is declared in it that other statements may need");
+        }
+        let computed = body.walk(self.inside(id)).any(|t| match body.op(t) {
+            Op::Declare(s) => has_computed_length(body, body.symbols[*s].ty),
+            _ => false,
+        });
+        if computed {
+            return shape("an array of variable length is declared in it");
         }
         Ok(())
     }

@@ -120,6 +120,12 @@ impl Site<'_> {
     /// Whether the statement stands among others in a block with braces.
     pub(crate) fn in_braces(&self, t: TermId) -> bool {
         let Some(list) = self.parent(t) else { return false };
+        // behind a label only one statement, and no declaration, may stand
+        let all = self.body().args(list);
+        let before = all.iter().position(|&x| x == t).and_then(|k| all.get(k.checked_sub(1)?));
+        if before.is_some_and(|&x| matches!(self.body().op(x), Op::Label(_) | Op::Case | Op::Default)) {
+            return false;
+        }
         *self.body().op(list) == Op::List
             && self.text_of(list).starts_with('{')
             && self.text_of(list).ends_with('}')
