@@ -319,8 +319,9 @@ impl Macros {
             _ if predefined::is_absent(name, self.language) => Some(false),
             _ if self.project_header && !(self.in_system && is_for_compilers(name)) => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),
-            // Reserved for compilers and their libraries: what those of a machine without headers say is not known.
-            _ if is_for_compilers(name) => (!self.system_header).then_some(false),
+            // Reserved for compilers and their libraries: what those of a machine without headers say is not known. In a
+            // header of theirs it is their own mark, which another header that is missing here does not set.
+            _ if is_for_compilers(name) => (!self.system_header || self.in_system).then_some(false),
             _ => Some(false),
         }
     }

@@ -341,6 +341,18 @@ fn a_missing_header_of_the_project_leaves_the_system_alone() {
 }
 
 #[test]
+fn a_missing_header_of_the_system_leaves_the_others_alone() {
+    // What generated hosts begin with, read on a machine without CUDA.
+    let text = "#include <cuda_runtime.h>\n#include <stddef.h>\nsize_t f(size_t n) { return n; }\n";
+    let header = "#ifndef _SIZE_T_DECLARED\n#define _SIZE_T_DECLARED\ntypedef unsigned long size_t;\n#endif\n";
+    let unit = unit_with(text, &[("sys/stddef.h", header)], &[]);
+    let b = body(&unit, "f");
+    assert_eq!(b.rejects().count(), 0, "{:?}", b.rejects().collect::<Vec<_>>());
+    let n = b.symbols.iter().find(|s| &*s.name == "n").expect("the parameter");
+    assert!(b.types.as_int(n.ty).is_some(), "{:?}", b.types.kind(n.ty));
+}
+
+#[test]
 fn constants_and_their_addresses() {
     let text = "#include \"c.h\"\nconst int m = N + 1;\nint f(void) { const int *p = &n; return n + m + k + v + (p == &k); }";
     let unit = unit_with(
