@@ -56,7 +56,7 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     if steady && is_param {
         return Reach::Param;
     }
-    if steady && is_fresh(body, effects, s) {
+    if is_fresh(body, effects, s) || crate::tables::has_fresh_rows(body, effects, s) {
         return Reach::Fresh;
     }
     match symbol.storage {
@@ -65,22 +65,43 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     }
 }
 
-/// Whether the one value of a local pointer is what an allocation function returned.
+/// Whether all a local pointer ever holds is what an allocation function returned to it alone (or null): at each moment
+/// memory that nothing else was given (C11 7.22.3p1), copies of the pointer aside.
 fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
-    let Some(&[declare]) = effects.writes.get(&s).map(Vec::as_slice) else {
+    let symbol = &body.symbols[s];
+    if !matches!(symbol.storage, Storage::Local) || symbol.address_taken {
         return false;
-    };
-    let Op::Declare(_) = body.op(declare) else {
-        return false;
-    };
-    let mut e = match body.args(declare).first() {
-        Some(&e) => e,
-        None => return false,
-    };
-    while *body.op(e) == Op::Cast {
-        e = body.args(e)[0];
     }
-    is_allocation(body, e)
+    let Some(writes) = effects.writes.get(&s) else { return false };
+    let given: Vec<Option<TermId>> = writes
+        .iter()
+        .map(|&w| match (body.op(w), body.args(w)) {
+            (Op::Declare(_), &[]) => None,
+            (Op::Declare(_), &[e]) => Some(e),
+            (Op::Assign, &[_, e]) => Some(e),
+            _ => Some(w),
+        })
+        .collect();
+    let allocated = |e: TermId| is_fresh_value(body, e);
+    let values: Vec<TermId> = given.into_iter().flatten().collect();
+    values.iter().any(|&e| allocated(e)) && values.iter().all(|&e| allocated(e) || is_null(body, e))
+}
+
+fn uncast(body: &Body, mut e: TermId) -> TermId {
+    while let (Op::Cast, &[inner]) = (body.op(e), body.args(e)) {
+        e = inner;
+    }
+    e
+}
+
+/// Whether the expression gives memory fresh from an allocation function.
+pub(crate) fn is_fresh_value(body: &Body, e: TermId) -> bool {
+    is_allocation(body, uncast(body, e))
+}
+
+/// A null pointer constant.
+pub(crate) fn is_null(body: &Body, e: TermId) -> bool {
+    body.as_int(uncast(body, e)) == Some(0)
 }
 
 fn is_allocation(body: &Body, e: TermId) -> bool {
@@ -96,6 +117,11 @@ fn is_allocation(body: &Body, e: TermId) -> bool {
 pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
     use Aliasing::{Distinct, May};
     if a == b {
+        return May;
+    }
+    // Rows of one table: only their subscripts tell them apart.
+    let family = |s: SymbolId| body.path_term(s).and_then(|t| body.path_of(t)).map(|p| p.family);
+    if family(a).is_some() && family(a) == family(b) {
         return May;
     }
     let (x, y) = (reach(body, effects, a), reach(body, effects, b));

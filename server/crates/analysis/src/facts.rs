@@ -175,6 +175,8 @@ pub enum ConditionKind {
     },
     /// No two iterations see the same value of this subscript.
     Injective(TermId),
+    /// The pointers of a table that the loop follows show memory that does not overlap.
+    DistinctRows(Object),
     /// The function reads and writes no memory.
     Pure(SymbolId),
     /// Regrouping the operations is accepted: results may differ in the last bits.

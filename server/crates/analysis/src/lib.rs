@@ -22,6 +22,7 @@ mod reductions;
 mod scalars;
 mod settle;
 mod summaries;
+mod tables;
 mod terms;
 mod threadmap;
 mod value;

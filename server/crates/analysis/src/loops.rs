@@ -417,6 +417,15 @@ pub(crate) fn alias_conditions(
     let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
     bases.sort_unstable();
     bases.dedup();
+    for &table in bases.iter().filter(|b| model.tables.contains(b)) {
+        let Some(write) = accesses.iter().find(|x| x.base == table && x.write) else { continue };
+        let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
+        if crate::tables::has_fresh_rows(cx.body, &cx.effects, table) {
+            note(facts, kind, MetBy::Proof, None);
+        } else {
+            facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term: write.term });
+        }
+    }
     for (i, &a) in bases.iter().enumerate() {
         for &b in &bases[i + 1..] {
             let writes = |s: SymbolId| accesses.iter().any(|x| x.base == s && x.write);
@@ -424,6 +433,10 @@ pub(crate) fn alias_conditions(
                 continue;
             }
             if aliasing(cx.body, &cx.effects, a, b) == Aliasing::Distinct {
+                continue;
+            }
+            let other = model.other_rows(a, b);
+            if other.is_some_and(|f| crate::tables::has_fresh_rows(cx.body, &cx.effects, f)) {
                 continue;
             }
             let object = |s| Object { symbol: s, fields: Vec::new() };
@@ -444,6 +457,10 @@ pub(crate) fn alias_conditions(
 fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) -> bool {
     if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
         return true;
+    }
+    // Rows lie wherever they lie; no one stretch holds them.
+    if model.tables.contains(&s) {
+        return false;
     }
     accesses.iter().filter(|a| a.base == s).all(|a| {
         a.subs.iter().all(|sub| {

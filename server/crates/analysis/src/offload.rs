@@ -112,6 +112,11 @@ pub(crate) fn offload(
             };
             return fail(kind, at);
         };
+        // Rows of separate memory are not copied yet.
+        if model.tables.contains(&base) {
+            let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
+            return fail(ObstacleKind::UnknownPointer(known), at);
+        }
         let mut buffer = maker.buffer(whole, base, &mine).map_err(|mut why| {
             for o in &mut why {
                 o.term = expanded.as_ref().map_or(o.term, |e| e.home(o.term));

@@ -29,6 +29,10 @@ fn one(e: &Expanded, l: &mut LoopFacts) {
             lost.push(o);
             return false;
         }
+        // Proved of rows that have no name here: nothing to show.
+        if matches!(&c.kind, ConditionKind::DistinctRows(o) if !e.is_own_symbol(o.symbol)) {
+            return false;
+        }
         condition_kind(e, &mut c.kind);
         true
     });
@@ -87,6 +91,7 @@ fn unmet(e: &Expanded, c: &Condition) -> Option<Obstacle> {
     let objects = match &c.kind {
         ConditionKind::NoAlias(a, b) => [Some(a.symbol), Some(b.symbol)],
         ConditionKind::Pure(f) => [Some(*f), None],
+        ConditionKind::DistinctRows(o) => [Some(o.symbol), None],
         _ => [None, None],
     };
     let named = objects.iter().flatten().all(|&s| e.is_own_symbol(s));
@@ -155,6 +160,7 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
             a.symbol = e.own_symbol(a.symbol).unwrap_or(a.symbol);
             b.symbol = e.own_symbol(b.symbol).unwrap_or(b.symbol);
         }
+        ConditionKind::DistinctRows(o) => o.symbol = e.own_symbol(o.symbol).unwrap_or(o.symbol),
         ConditionKind::Pure(_) | ConditionKind::Reassociate(..) => {}
     }
 }
@@ -207,6 +213,9 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<ObstacleKind> {
         ObstacleKind::MayAlias(a, b) => ([Some(a.symbol), Some(b.symbol)], TroubleKind::Global),
         ObstacleKind::NeedsPromise(ConditionKind::NoAlias(a, b)) => {
             ([Some(a.symbol), Some(b.symbol)], TroubleKind::Global)
+        }
+        ObstacleKind::NeedsPromise(ConditionKind::DistinctRows(o)) => {
+            ([Some(o.symbol), None], TroubleKind::Memory)
         }
         _ => return None,
     };

@@ -27,7 +27,7 @@ pub struct Path {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Paths {
     of: FxHashMap<TermId, Path>,
-    /// A term that is the path, by its own symbol.
+    /// A term that is the path or one of the family, by symbol.
     terms: FxHashMap<SymbolId, TermId>,
     /// Number of symbols that are variables: those of paths come after them.
     pub(crate) variables: usize,
@@ -43,7 +43,7 @@ impl Body {
     pub fn path_of(&self, t: TermId) -> Option<Path> {
         self.paths.of.get(&t).copied()
     }
-    /// A term that is the path of this symbol.
+    /// A term that is the path of this symbol, or one path of this family.
     pub fn path_term(&self, s: SymbolId) -> Option<TermId> {
         self.paths.terms.get(&s).copied()
     }
@@ -127,6 +127,7 @@ impl Body {
                     None => {
                         let f = symbol(self, &family);
                         families.entry((family, ty)).or_default().push((t, f));
+                        paths.terms.insert(f, t);
                         f
                     }
                 }

@@ -14,7 +14,7 @@ use testkit::rng::Rng;
 const ROWS: usize = 6;
 const ROOM: usize = 40;
 
-const HEAD: &str = "struct g { int n; int m; double *u; double *v; double **rows; };\n";
+const HEAD: &str = "void *calloc(unsigned long, unsigned long);\nstruct g { int n; int m; double *u; double *v; double **rows; };\n";
 
 /// What each pointer cell holds: numbers of arrays.
 #[derive(Clone, Debug)]
@@ -116,9 +116,12 @@ fn place(rng: &mut Rng, at: &str) -> String {
     }
 }
 
-fn cell(rng: &mut Rng) -> String {
+fn cell(rng: &mut Rng, own_table: bool) -> String {
     let row = ["i", "i - 1", "i + 1", "1", "i"][rng.below(5)];
-    let table = ["r", "g->rows", "h->rows", "r"][rng.below(4)];
+    let table = match own_table && rng.chance(70) {
+        true => "t",
+        false => ["r", "g->rows", "h->rows", "r"][rng.below(4)],
+    };
     let off = ["", " + 1", " - 1"][rng.below(3)];
     format!("{table}[{row}][j{off}]")
 }
@@ -131,6 +134,18 @@ fn made(rng: &mut Rng) -> Made {
         let shift = ["", " + 1", ""][rng.below(3)];
         body += &format!("    double *{name} = {of}{shift};\n");
         locals.insert(name, of);
+    }
+    // A table of the function's own; sometimes a row of it is another's.
+    let own_table = rng.chance(40);
+    if own_table {
+        body += "    double *t[6];\n    for (int k = 0; k < 6; k++)\n        t[k] = calloc(40, 8);\n";
+        match rng.below(6) {
+            0 => body += "    t[2] = t[3];\n",
+            1 => body += "    t[1] = a;\n",
+            2 => body += "    *(t + 4) = t[1];\n",
+            3 => body += "    a = t[2];\n",
+            _ => {}
+        }
     }
     let mut moves = false;
     for _ in 0..rng.between(1, 3) {
@@ -155,7 +170,19 @@ fn made(rng: &mut Rng) -> Made {
             }
             3 | 4 => {
                 body += "    for (int i = 1; i < 5; i++)\n        for (int j = 1; j < n; j++)\n";
-                body += &format!("            {} = {} + {};\n", cell(rng), cell(rng), cell(rng));
+                if own_table && rng.chance(60) {
+                    body += &format!(
+                        "            t[i][j] = t[{}][j] + t[i][j];\n",
+                        rng.pick(&["i", "i - 1", "i + 1"])
+                    );
+                    continue;
+                }
+                body += &format!(
+                    "            {} = {} + {};\n",
+                    cell(rng, own_table),
+                    cell(rng, own_table),
+                    cell(rng, own_table)
+                );
             }
             _ => {
                 moves = true;

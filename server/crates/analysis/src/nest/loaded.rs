@@ -12,7 +12,10 @@
 //! * or is refused here.
 //!
 //! What is reached through different paths may be the same memory: that is for `alias` and the run-time tests.
-//! Absent: loads whose subscripts move with the loop (`rows[i]` in the loop over i), which are an obstacle.
+//!
+//! A load whose subscripts move with the loop (`rows[i]` in the loop over i) makes a *table*: an object whose cells have
+//! the subscripts of the load in front, `rows[i][j]`. Equal subscripts are the same cell; different ones are different
+//! cells only if the rows are distinct, which is a condition of its own (see `tables`).
 
 use super::*;
 
@@ -27,10 +30,11 @@ impl Model<'_> {
             });
         };
         let unknown = Obstacle { kind: ObstacleKind::UnknownPointer(path.own), term: t };
-        if self.body.types.element(ty).is_some_and(|e| {
-            let q = self.body.types.quals(e);
+        let moves_by_itself = |t: TypeId| {
+            let q = self.body.types.quals(t);
             q.is_volatile || q.is_atomic
-        }) {
+        };
+        if moves_by_itself(ty) || self.body.types.element(ty).is_some_and(moves_by_itself) {
             return Err(Obstacle { kind: ObstacleKind::Volatile, term: t });
         }
         let cell = self.location(t)?;
@@ -88,6 +92,15 @@ impl Model<'_> {
             })
     }
 
+    /// Whether the two are paths of one family that differ by a constant in some subscript: other rows of one table.
+    pub(crate) fn other_rows(&self, a: SymbolId, b: SymbolId) -> Option<SymbolId> {
+        let of = |s: SymbolId| self.loaded.iter().find(|l| l.2 == s);
+        let (x, y) = (of(a)?, of(b)?);
+        let apart =
+            x.1.iter().zip(&y.1).any(|(p, q)| p.sub(q).and_then(|d| d.as_constant()).is_some_and(|d| d != 0));
+        (x.0 == y.0 && apart).then_some(x.0)
+    }
+
     /// Notes that a cell is taken to keep its value.
     pub(super) fn assume_fixed(&mut self, loc: &Loc, term: TermId) {
         let fields = loc.fields.iter().map(|f| f.1.clone()).collect();
@@ -140,9 +153,9 @@ impl Model<'_> {
                     self.loaded.iter().find(|l| l.0 == family && l.1 == subs).map(|l| l.2)
                 })
                 .collect();
-            if let Some(k) = own.iter().position(Option::is_none) {
-                let term = self.accesses[members[k]].term;
-                self.obstacle(ObstacleKind::UnknownPointer(family), term);
+            // The pointer moves: the subscripts of the load stay in front, and the rows must be distinct.
+            if own.contains(&None) {
+                self.tables.insert(family);
                 continue;
             }
             for (&i, own) in members.iter().zip(own) {

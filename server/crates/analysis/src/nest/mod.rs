@@ -183,6 +183,8 @@ pub(crate) struct Model<'a> {
     loaded: Vec<(SymbolId, Vec<Poly>, SymbolId)>,
     /// Number of subscripts of the load, by family.
     leads: FxHashMap<SymbolId, usize>,
+    /// Families that stay what they are: the pointer that is loaded moves with the loop (`rows[i]`).
+    pub tables: FxHashSet<SymbolId>,
     /// What was taken to keep its value.
     assumed: Vec<Load>,
     /// Pointer variables whose value was followed to another object (or family of paths, with the subscripts).
@@ -248,6 +250,7 @@ impl<'a> Model<'a> {
             writes_cells: false,
             loaded: Vec::new(),
             leads: FxHashMap::default(),
+            tables: FxHashSet::default(),
             assumed: Vec::new(),
             resolved: Vec::new(),
             writes_pointers: false,

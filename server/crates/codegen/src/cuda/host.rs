@@ -351,7 +351,10 @@ fn why(host: &Exprs<'_>, c: &ConditionKind) -> String {
         ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
         ConditionKind::Terminates(_) => "the loop ends".to_string(),
         ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),
-        ConditionKind::NoAlias(..) | ConditionKind::Pure(_) | ConditionKind::Reassociate(..) => String::new(),
+        ConditionKind::NoAlias(..)
+        | ConditionKind::DistinctRows(_)
+        | ConditionKind::Pure(_)
+        | ConditionKind::Reassociate(..) => String::new(),
     }
 }
 

@@ -52,6 +52,11 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
             let sentence = format!("no two iterations have the same `{text}`");
             ("injective", text, sentence)
         }
+        ConditionKind::DistinctRows(rows) => {
+            let name = place.object(rows);
+            let sentence = format!("no two of the pointers `{name}` show the same memory");
+            ("distinct-rows", name, sentence)
+        }
         ConditionKind::Pure(function) => {
             let name = place.symbol(*function).to_owned();
             let sentence = format!("`{name}` reads and writes no memory");

@@ -84,7 +84,11 @@ fn iteration(place: &Place, indices: &[(SymbolId, i128)], number: i128) -> Strin
 fn cell(name: &str, w: &Witness) -> String {
     let mut text = name.to_owned();
     for subscript in &w.cell {
-        text.push_str(&format!("[{subscript}]"));
+        // The rows of a table are named with the row left out.
+        match text.find("[]") {
+            Some(at) => text.insert_str(at + 1, &subscript.to_string()),
+            None => text.push_str(&format!("[{subscript}]")),
+        }
     }
     text
 }
