@@ -107,6 +107,14 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             format!("`{}` on line {line} may leave the loop before its end", exit_word(place, obstacle)),
             "Let the loop run to its end, for example by computing the result with a condition or a minimum.",
         ),
+        ObstacleKind::UnknownPointer(symbol) if place.symbol(*symbol).contains("[]") => words(
+            "unknown-pointer",
+            format!(
+                "the rows `{}` on line {line} are pieces of memory of their own, which are not copied to the GPU yet",
+                place.symbol(*symbol)
+            ),
+            "Offload the loop along one row, or keep the matrix in one array.",
+        ),
         ObstacleKind::UnknownPointer(symbol) => {
             let name = place.symbol(*symbol);
             words(
