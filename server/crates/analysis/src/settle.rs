@@ -220,6 +220,11 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<ObstacleKind> {
         _ => return None,
     };
     let symbol = symbols.into_iter().flatten().find(|&s| !e.is_own_symbol(s))?;
+    // A path is no name: memory that a pointer in memory leads to.
+    let why = match e.body.symbols[symbol].storage {
+        term::Storage::Path => TroubleKind::Memory,
+        _ => why,
+    };
     let said = match &o.kind {
         ObstacleKind::Call { name, .. } if !name.is_empty() => name.clone(),
         _ => e.body.symbols[symbol].name.clone(),
