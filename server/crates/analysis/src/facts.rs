@@ -65,11 +65,15 @@ pub struct LoopFacts {
     pub dependences: Vec<Dependence>,
     /// Why nothing (more) can be said. Filled for `Unknown`.
     pub obstacles: Vec<Obstacle>,
-    /// Scalars each iteration writes before it reads and nobody reads afterwards: each thread has its own.
+    /// What each iteration writes before it reads: each thread has its own. What is kept is listed among the reductions
+    /// too, with [`ReductionOp::Last`].
     pub privates: Vec<Private>,
     pub reductions: Vec<Reduction>,
     /// Scalars that each iteration can compute by itself: those that move by a constant, and other closed forms.
     pub inductions: Vec<Induction>,
+    /// What the loop computes from iteration to iteration, where that has a name. Only of loops that are not parallel;
+    /// the verdict does not rest on it.
+    pub recurrences: Vec<Recurrence>,
     /// The user's request to offload this loop, if it has one.
     pub mark: Option<MarkFacts>,
 }
@@ -358,12 +362,15 @@ pub enum NotCounted {
     IndexEscapes,
 }
 
-/// A privatised scalar.
+/// A variable, array or struct of which each iteration has its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Private {
     pub symbol: SymbolId,
     /// Whether it is declared inside the loop (and so private by itself).
     pub declared_inside: bool,
+    /// Whether it is read after the loop: what the last iteration leaves is kept. That iteration surely writes all of
+    /// it that any iteration writes.
+    pub kept: bool,
 }
 
 /// Operators of recognised reductions.
@@ -380,18 +387,70 @@ pub enum ReductionOp {
     And,
     /// `s = s || x`
     Or,
+    /// `if (x < m) { m = x; k = i; }`: the least value, and what belongs to it. `last`: among equal values the one of
+    /// the last iteration counts (`<=`), else that of the first (`<`).
+    ArgMin {
+        last: bool,
+    },
+    /// Likewise the greatest.
+    ArgMax {
+        last: bool,
+    },
+    /// The value that the last iteration assigns of those that assign at all: `if (c) k = i;`
+    Last,
+}
+
+/// Where a reduction accumulates.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cells {
+    /// In a variable.
+    Variable,
+    /// In one cell of memory, the same throughout the loop: `a[0] += x`, `s->sum += x`.
+    One,
+    /// In several cells, of which different iterations may meet in one: `h[b[i]]++`, `y[j] += x` over i.
+    Many,
 }
 
 /// A value accumulated over the iterations with an associative operator and used for nothing else.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reduction {
     pub object: Object,
-    /// The accumulator as written: a `Sym`, or an `Index` whose subscripts are fixed during the loop.
+    /// The accumulator as written: a `Sym`, or (for cells) an `Index`, `Member` or `Deref`.
     pub place: TermId,
+    pub cells: Cells,
     pub op: ReductionOp,
     pub ty: TypeId,
-    /// The statements that accumulate: `s += e`, `s = s + e`, `if (x < s) s = x`, ….
+    /// For what belongs to an extreme (`k` of `if (x < m) { m = x; k = i; }`): the variable that holds the extreme.
+    pub key: Option<SymbolId>,
+    /// The statements that accumulate: `s += e`, `s = s + e`, `if (x < s) s = x`, …. None for a private whose last
+    /// value is kept: every iteration writes it.
     pub updates: Vec<TermId>,
+}
+
+/// A computation that passes from iteration to iteration and for which there is a parallel method.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recurrence {
+    pub kind: RecurrenceKind,
+    /// What passes; `None` for a search.
+    pub object: Option<Object>,
+    /// The statement that does it.
+    pub term: TermId,
+}
+
+/// Names of recurrences.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RecurrenceKind {
+    /// A prefix sum (with any reduction's operator): `s += a[i]; b[i] = s;`. `exclusive`: the value is used before the
+    /// iteration's own is added.
+    Scan { op: ReductionOp, exclusive: bool },
+    /// `x[i] = c[i]*x[i-d] + e[i]`
+    Linear { distance: i128 },
+    /// Left at the first element that fits.
+    Search,
+    /// `if (c) b[j++] = a[i];`
+    Packing { counter: SymbolId },
+    /// A variable that holds the value of the iteration before.
+    WrapAround,
 }
 
 /// A scalar whose value at the start of each iteration is known without running the iterations before:

@@ -4,7 +4,7 @@
 //! was not understood answers "all": pessimism is the only safe side here.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId};
+use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 pub(crate) type Set = FxHashSet<SymbolId>;
 
@@ -18,6 +18,11 @@ pub(crate) struct Liveness {
 
 impl Liveness {
     pub(crate) fn new(body: &Body) -> Liveness {
+        Liveness::skipping(body, None)
+    }
+
+    /// With one loop taken for a statement that neither reads nor writes.
+    fn skipping(body: &Body, skip: Option<TermId>) -> Liveness {
         let opaque =
             body.walk(body.root).any(|t| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_)));
         if opaque {
@@ -30,6 +35,7 @@ impl Liveness {
             breaks: Vec::new(),
             continues: Vec::new(),
             depth: 0,
+            skip,
         };
         let ok = walk.live(body.root, Set::default()).is_some();
         Liveness { after: ok.then_some(walk.after), unset: walk.unset }
@@ -53,8 +59,15 @@ impl Liveness {
     }
 }
 
+/// Whether the array or struct may be read after the loop by anything but the loop itself. Only meaningful where the
+/// loop reads nothing of it that it did not write in the same iteration, and where nobody else can reach it.
+pub(crate) fn is_read_after(body: &Body, loop_term: TermId, s: SymbolId) -> bool {
+    Liveness::skipping(body, Some(loop_term)).is_live_after(loop_term, s)
+}
+
 struct Backward<'a> {
     body: &'a Body,
+    skip: Option<TermId>,
     after: FxHashMap<TermId, Set>,
     unset: Set,
     breaks: Vec<Set>,
@@ -78,6 +91,10 @@ impl Backward<'_> {
 
     fn live_inner(&mut self, t: TermId, mut live: Set) -> Option<Set> {
         let body = self.body;
+        if self.skip == Some(t) {
+            self.note(t, &live);
+            return Some(live);
+        }
         let args = body.args(t);
         Some(match body.op(t) {
             Op::List | Op::Program | Op::Comma | Op::Function(_) => {
@@ -231,12 +248,25 @@ fn reads_in(body: &Body, root: TermId) -> Set {
 /// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an
 /// earlier iteration included. `None`: too deep to say.
 pub(crate) fn exposed_reads(body: &Body, parts: &[TermId]) -> Option<Set> {
-    let mut f = Forward { body, exposed: Set::default(), depth: 0 };
+    let mut f = Forward::new(body);
     let mut state = State::Reached(Set::default());
     for &p in parts {
         state = f.flow(p, state)?;
     }
     Some(f.exposed)
+}
+
+/// Variables that every run of a loop's body to its end or to a `continue` writes. `None`: too deep to say.
+pub(crate) fn surely_written(body: &Body, inner: TermId) -> Option<Set> {
+    let mut f = Forward::new(body);
+    let mut state = f.flow(inner, State::Reached(Set::default()))?;
+    for c in std::mem::take(&mut f.continues) {
+        state = join(state, State::Reached(c));
+    }
+    match state {
+        State::Reached(w) => Some(w),
+        State::Ended => Some(Set::default()),
+    }
 }
 
 /// What is surely written when control gets here; `Ended` where it cannot get here.
@@ -250,9 +280,36 @@ struct Forward<'a> {
     body: &'a Body,
     exposed: Set,
     depth: u32,
+    /// What is surely written at each `break`, for every loop and `switch` we are in.
+    breaks: Vec<Vec<Set>>,
+    /// Loops we are in.
+    loops: u32,
+    /// What is surely written at each `continue` outside of them.
+    continues: Vec<Set>,
 }
 
-impl Forward<'_> {
+impl<'a> Forward<'a> {
+    fn new(body: &'a Body) -> Forward<'a> {
+        Forward {
+            body,
+            exposed: Set::default(),
+            depth: 0,
+            breaks: Vec::new(),
+            loops: 0,
+            continues: Vec::new(),
+        }
+    }
+
+    /// One run of an inner loop's body.
+    fn run(&mut self, inner: TermId, state: State) -> Option<State> {
+        self.breaks.push(Vec::new());
+        self.loops += 1;
+        let out = self.flow(inner, state);
+        self.loops -= 1;
+        self.breaks.pop();
+        out
+    }
+
     fn flow(&mut self, t: TermId, state: State) -> Option<State> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -290,33 +347,56 @@ impl Forward<'_> {
                 let s = self.flow(*args.get(1)?, s)?;
                 // The body may not run; what it reads on its first run is what counts (a later run has seen more
                 // writes). `continue` reaches the step with less written than the body's end.
-                let inside = self.flow(*args.get(3)?, s.clone())?;
+                let inside = self.run(*args.get(3)?, s.clone())?;
                 let at_step = if has_continue(body, *args.get(3)?) { s.clone() } else { inside };
-                self.flow(*args.get(2)?, at_step)?;
-                Some(s)
+                let once = self.flow(*args.get(2)?, at_step)?;
+                let whole = runs(body, t) && !leaves_early(body, *args.get(3)?);
+                Some(if whole { once } else { s })
             }
             Op::While => {
                 let s = self.flow(*args.first()?, State::Reached(written))?;
-                self.flow(*args.get(1)?, s.clone())?;
+                self.run(*args.get(1)?, s.clone())?;
                 Some(s)
             }
             Op::DoWhile => {
                 let inner = *args.first()?;
                 let s = State::Reached(written);
-                let end = self.flow(inner, s.clone())?;
+                let end = self.run(inner, s.clone())?;
                 // A `continue` or `break` may leave early with less written.
                 let end = if leaves_early(body, inner) { s } else { end };
                 self.flow(*args.get(1)?, end)
             }
             Op::Switch => {
                 let s = self.flow(*args.first()?, State::Reached(written))?;
-                // Any label may be entered first: each statement sees only what was written before the switch.
+                // Any label may be entered first: after one, only what was written before the switch is sure. The
+                // end is reached from the last part, from every `break`, and without `default` from the head.
+                self.breaks.push(Vec::new());
+                let mut at = State::Ended;
+                let mut complete = false;
                 for &item in body.args(*args.get(1)?) {
-                    self.flow(item, s.clone())?;
+                    match body.op(item) {
+                        Op::Case => at = s.clone(),
+                        Op::Default => (at, complete) = (s.clone(), true),
+                        _ => at = self.flow(item, at)?,
+                    }
                 }
-                Some(s)
+                for b in self.breaks.pop().unwrap_or_default() {
+                    at = join(at, State::Reached(b));
+                }
+                Some(if complete { at } else { join(at, s) })
             }
-            Op::Break | Op::Continue => Some(State::Ended),
+            Op::Break => {
+                if let Some(list) = self.breaks.last_mut() {
+                    list.push(written);
+                }
+                Some(State::Ended)
+            }
+            Op::Continue => {
+                if self.loops == 0 {
+                    self.continues.push(written);
+                }
+                Some(State::Ended)
+            }
             Op::Return => {
                 if let Some(&e) = args.first() {
                     self.flow(e, State::Reached(written))?;
@@ -373,6 +453,36 @@ impl Forward<'_> {
     }
 }
 
+/// Whether a `for` with constant bounds surely runs its body: `for (k = 0; k < 3; k++)`.
+fn runs(body: &Body, t: TermId) -> bool {
+    let args = body.args(t);
+    let mut init = args[0];
+    if let (Op::List, &[only]) = (body.op(init), body.args(init)) {
+        init = only;
+    }
+    let first = match (body.op(init), body.args(init)) {
+        (Op::Declare(s), &[v]) => Some((*s, v)),
+        (Op::Assign, &[p, v]) => body.as_symbol(p).map(|s| (s, v)),
+        _ => None,
+    };
+    let (Op::Binary(rel), &[l, r]) = (body.op(args[1]), body.args(args[1])) else { return false };
+    let value = |t: TermId| body.as_int(t);
+    match (first.and_then(|(s, v)| Some((s, value(v)?))), value(r)) {
+        (Some((s, v)), Some(bound)) if body.as_symbol(l) == Some(s) => {
+            let keeps = body.types.as_int(body.symbols[s].ty).is_some_and(|k| k.wrap(v) == v);
+            let holds = match rel {
+                BinOp::Lt => v < bound,
+                BinOp::Le => v <= bound,
+                BinOp::Gt => v > bound,
+                BinOp::Ge => v >= bound,
+                _ => false,
+            };
+            keeps && holds
+        }
+        _ => false,
+    }
+}
+
 fn join(a: State, b: State) -> State {
     match (a, b) {
         (State::Ended, s) | (s, State::Ended) => s,
@@ -381,7 +491,7 @@ fn join(a: State, b: State) -> State {
 }
 
 /// Whether a `continue` of this very loop occurs in its body.
-fn has_continue(body: &Body, inner: TermId) -> bool {
+pub(crate) fn has_continue(body: &Body, inner: TermId) -> bool {
     jumps(body, inner, false)
 }
 

@@ -10,11 +10,14 @@ use crate::depend::{self, Outcome};
 use crate::effects::Effects;
 use crate::liveness::{early_exit, Liveness};
 use crate::nest::{Access, Model, Need, Obligation};
-use crate::scalars::Scalars;
+use crate::privatise::{privacy, Privacy};
+use crate::recurrences::recurrences;
+use crate::scalars::{kept_reduction, Scalars};
 use crate::value::{Poly, Var, VarKind};
 use crate::{
-    Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId, MarkFacts,
-    MetBy, Object, Obstacle, ObstacleKind, Pred, Program, ReductionOp, Verdict,
+    Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId,
+    MarkFacts, MetBy, Object, Obstacle, ObstacleKind, Pred, Private, Program, Reduction, ReductionOp,
+    Verdict,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -95,7 +98,8 @@ pub(crate) fn analyze(
     let mut facts = Facts::default();
     for at in 0..cx.loops.len() {
         let part = budget.part(steps_per_loop);
-        let l = one_loop(&cx, at, steps_per_loop > crate::TYPING_STEPS, &part);
+        let mut l = one_loop(&cx, at, steps_per_loop > crate::TYPING_STEPS, &part);
+        l.recurrences = recurrences(body, &cx.effects, &l);
         if l.obstacles.iter().any(|o| o.kind == ObstacleKind::Budget) {
             facts.out_of_budget = true;
         }
@@ -157,6 +161,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         privates: Vec::new(),
         reductions: Vec::new(),
         inductions: Vec::new(),
+        recurrences: Vec::new(),
         mark: mark_of(body, t),
     };
     // What is inside and cannot be seen through stops everything.
@@ -186,12 +191,33 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     let scalars = Scalars::new(cx, &model, &control);
     facts.privates = scalars.privates.clone();
     facts.inductions = scalars.inductions.clone();
-    facts.reductions = scalars.reductions.clone();
 
     meet_obligations(&mut model, &mut facts);
     let accesses: Vec<Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);
-    dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
+    let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
+    // Cells in which no two iterations meet need no reduction, nor do those of which each iteration has its own.
+    let counts = |(k, r): (usize, &Reduction)| {
+        let private = found.private.get(&r.object.symbol).is_some_and(Option::is_some);
+        let needed =
+            r.cells == Cells::Variable || !private && (r.cells == Cells::One || found.met.contains(&k));
+        needed.then(|| r.clone())
+    };
+    facts.reductions = scalars.reductions.iter().enumerate().filter_map(counts).collect();
+    let mut work: Vec<Private> = found
+        .private
+        .iter()
+        .filter_map(|(&symbol, p)| {
+            let kept = p.as_ref().map(|p| *p == Privacy::Last)?;
+            Some(Private { symbol, declared_inside: false, kept })
+        })
+        .collect();
+    work.sort_by_key(|p| p.symbol);
+    for p in work.iter().filter(|p| p.kept) {
+        let place = model.accesses.iter().find(|a| a.base == p.symbol && a.write).map_or(t, |a| a.term);
+        facts.reductions.push(kept_reduction(body, p.symbol, place, Cells::Many));
+    }
+    facts.privates.extend(work);
     for r in &facts.reductions {
         if let (Some(kind), ReductionOp::Add | ReductionOp::Mul) = (body.types.as_float(r.ty), r.op) {
             debug_assert!(kind != FloatKind::Long);
@@ -499,8 +525,9 @@ fn dependences(
     detail: bool,
     budget: &Budget,
     facts: &mut LoopFacts,
-) {
+) -> Found {
     let ids = cx.loop_ids(model);
+    let mut out = Found::default();
     // Equal accesses need testing once.
     let mut unique: Vec<&Access> = Vec::new();
     for a in accesses {
@@ -525,7 +552,8 @@ fn dependences(
             if a.base != b.base || (!a.write && !b.write) || (a.write && b.write && j < i) {
                 continue;
             }
-            if scalars.same_group(a, b) {
+            let group = scalars.same_group(a, b);
+            if group.is_some_and(|g| out.met.contains(&g) || scalars.reductions[g].cells != Cells::Many) {
                 continue;
             }
             let found = facts.dependences.iter().any(|d: &Dependence| d.witness.is_some());
@@ -540,7 +568,27 @@ fn dependences(
             let orders: &[(&Access, &Access)] =
                 if a.write && b.write && i != j { &[(a, b), (b, a)] } else { &[(a, b)] };
             for &(source, sink) in orders {
-                match depend::test(model, &ids, source, sink, detail, budget) {
+                if let Some(g) = group {
+                    let inexact = source.why.is_some() || sink.why.is_some();
+                    let apart =
+                        || matches!(depend::test(model, &ids, source, sink, false, budget), Outcome::No);
+                    if inexact || !apart() {
+                        out.met.insert(g);
+                    }
+                    continue;
+                }
+                if out.private.get(&a.base).is_some_and(Option::is_some) {
+                    continue;
+                }
+                let outcome = depend::test(model, &ids, source, sink, detail, budget);
+                // Only where iterations do (or may) meet is a copy for each of them asked for.
+                if !matches!(outcome, Outcome::No) {
+                    let privacy = || privacy(cx, model, a.base, &budget.part(PRIVACY_STEPS));
+                    if out.private.entry(a.base).or_insert_with(privacy).is_some() {
+                        continue;
+                    }
+                }
+                match outcome {
                     Outcome::No => {}
                     Outcome::Yes(d) => {
                         if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
@@ -562,7 +610,21 @@ fn dependences(
             }
         }
     }
+    out
 }
+
+/// What was found beside the dependences.
+#[derive(Default)]
+struct Found {
+    /// Reductions over several cells in which iterations may meet, by number.
+    met: FxHashSet<usize>,
+    /// Objects of which each iteration may have its own, as far as it was asked.
+    private: FxHashMap<SymbolId, Option<Privacy>>,
+}
+
+/// Counted steps for the proof that one object can be private: as many while typing as on save, or a verdict could turn
+/// from sequential to independent.
+const PRIVACY_STEPS: u64 = 100_000;
 
 /// A variable that passes between iterations under conditions we cannot follow is named as such.
 fn carried_scalar(body: &Body, a: &Access, why: Obstacle) -> Obstacle {

@@ -12,8 +12,8 @@ use crate::loops::{expr_of, Context};
 use crate::nest::Access;
 use crate::scalars::Scalars;
 use crate::{
-    Condition, Control, Expr, Facts, Final, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Param, Pred,
-    Private, Program, Step, Verdict,
+    Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind, Offload,
+    Param, Pred, Private, Program, Step, Verdict,
 };
 
 pub(crate) fn offload(
@@ -72,7 +72,25 @@ pub(crate) fn offload(
         }
     }
 
-    let accesses: Vec<&Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).collect();
+    // A single accumulating cell is the kernel's own until the host adds to it.
+    let single = |a: &Access| scalars.group(a).is_some_and(|r| r.cells == Cells::One);
+    // What each thread has for itself is no buffer either; of what is not a variable of the function, or is read
+    // afterwards, no copy can be made.
+    let own = |a: &Access| claim.privates.iter().find(|p| p.symbol == a.base && !p.declared_inside);
+    let memory = |s: SymbolId| {
+        matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. } | TypeKind::Record(_))
+    };
+    for p in model.accesses.iter().filter(|a| !scalars.set_aside(a)).filter_map(own) {
+        if p.kept || !memory(p.symbol) || body.symbols[p.symbol].storage != Storage::Local {
+            let scalar =
+                matches!(body.types.kind(body.symbols[p.symbol].ty), TypeKind::Int(_) | TypeKind::Float(_));
+            if !scalar || body.symbols[p.symbol].storage != Storage::Local {
+                return fail(ObstacleKind::LiveOut(p.symbol), root);
+            }
+        }
+    }
+    let accesses: Vec<&Access> =
+        model.accesses.iter().filter(|a| !scalars.set_aside(a) && !single(a) && own(a).is_none()).collect();
     let reduced: Vec<SymbolId> = claim.reductions.iter().map(|r| r.object.symbol).collect();
     let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
     bases.sort_unstable();
@@ -259,7 +277,8 @@ fn band(
     let outer = &facts.loops[target];
     // Iterations of a reduction are spread over one loop; its partial results are per thread of that loop.
     let plain = outer.control.as_ref().is_ok_and(Control::is_plain);
-    if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() || !plain {
+    let kept = |l: &LoopFacts| l.privates.iter().any(|p| p.kept);
+    if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() || !plain || kept(outer) {
         return band;
     }
     while band.len() < most {
@@ -287,7 +306,7 @@ fn band(
         let [only] = statements[..] else { break };
         let Some(next) = facts.of_term(only) else { break };
         let l = &facts.loops[next];
-        if l.verdict != Verdict::Independent || !l.inductions.is_empty() {
+        if l.verdict != Verdict::Independent || !l.inductions.is_empty() || kept(l) {
             break;
         }
         let Ok(c) = &l.control else { break };

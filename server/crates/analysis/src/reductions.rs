@@ -1,6 +1,6 @@
 //! Accumulations: statements that combine one place with a value by an associative operator, and nothing else.
 
-use term::{BinOp, Body, FloatKind, Op, SymbolId, TermId, TypeId, TypeKind};
+use term::{BinOp, Body, FloatKind, IntKind, Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::effects::is_pure_callee;
 use crate::ReductionOp;
@@ -62,7 +62,7 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
         }
         Op::Step { .. } => {
             let place = args[0];
-            body.types.as_int(body.ty(place))?;
+            body.types.as_int(body.ty(place)).filter(|k| *k != IntKind::Bool)?;
             is_place(body, place).then(|| Update {
                 op: ReductionOp::Add,
                 place,
@@ -77,7 +77,7 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
 }
 
 fn is_place(body: &Body, place: TermId) -> bool {
-    matches!(body.op(place), Op::Sym(_) | Op::Index) && is_quiet(body, place)
+    matches!(body.op(place), Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref) && is_quiet(body, place)
 }
 
 /// `s = s op e`, `s = e op s`, chains of `+` and `-`, `s = c ? a : b` and `s = fmin(s, e)`.
@@ -239,6 +239,12 @@ fn fits(body: &Body, op: ReductionOp, place: TypeId, value: TypeId) -> Option<()
         return None;
     }
     match (body.types.kind(place), body.types.kind(value)) {
+        // Each step ends in "is not 0" (C11 6.3.1.2), which no regrouping of sums keeps: (1 + -1) + 1.
+        (TypeKind::Int(IntKind::Bool), _)
+            if !matches!(op, ReductionOp::And | ReductionOp::Or | ReductionOp::BitOr) =>
+        {
+            None
+        }
         (TypeKind::Int(_), TypeKind::Int(_)) => Some(()),
         (TypeKind::Float(FloatKind::Long), _) => None,
         (TypeKind::Float(_), TypeKind::Float(_) | TypeKind::Int(_)) => {
@@ -250,7 +256,7 @@ fn fits(body: &Body, op: ReductionOp, place: TypeId, value: TypeId) -> Option<()
 }
 
 /// No side effects and no calls that are not pure.
-fn is_quiet(body: &Body, t: TermId) -> bool {
+pub(crate) fn is_quiet(body: &Body, t: TermId) -> bool {
     body.walk(t).all(|x| match body.op(x) {
         Op::Call => {
             body.args(x).first().and_then(|&f| body.as_symbol(f)).is_some_and(|f| is_pure_callee(body, f))
@@ -269,6 +275,6 @@ fn mentions(body: &Body, t: TermId, place: TermId) -> bool {
     }
 }
 
-fn reads(body: &Body, t: TermId, s: SymbolId) -> bool {
+pub(crate) fn reads(body: &Body, t: TermId, s: SymbolId) -> bool {
     body.walk(t).any(|x| body.as_symbol(x) == Some(s))
 }

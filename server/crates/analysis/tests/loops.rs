@@ -161,7 +161,7 @@ fn scalars() {
     check(
         "float f(int n, const float *restrict x, float *restrict y) { float t = 0; for (int i = 0; i < n; i++) { t = x[i]; y[i] = t*t; } return t; }",
         expect![[r#"
-            sequential Flow t (<) [None] i0->i1 cell[] [n=2]
+            reduction Last(t) private(t)
         "#]],
     );
     check(
@@ -203,7 +203,7 @@ fn nests() {
     check(
         "void lu(int N, double *A) { for (int k = 0; k < N; k++) { for (int j = k+1; j < N; j++) A[k*N+j] = A[k*N+j] / A[k*N+k]; for (int i = k+1; i < N; i++) for (int j = k+1; j < N; j++) A[i*N+j] = A[i*N+j] - A[i*N+k]*A[k*N+j]; } }",
         expect![[r#"
-            sequential Flow A (<) [None] i0->i1 cell[1, 2] [N=3]
+            sequential Add(A) Flow A (<) [None] i0->i1 cell[1, 2] [N=3]
               independent
               independent
                 independent
@@ -212,7 +212,7 @@ fn nests() {
     check(
         "void lu(int N, double A[N][N]) { for (int k = 0; k < N; k++) { for (int j = k+1; j < N; j++) A[k][j] = A[k][j] / A[k][k]; for (int i = k+1; i < N; i++) for (int j = k+1; j < N; j++) A[i][j] -= A[i][k]*A[k][j]; } }",
         expect![[r#"
-            sequential Flow A (<) [None] i0->i1 cell[1, 2] [N=3]
+            sequential Add(A) Flow A (<) [None] i0->i1 cell[1, 2] [N=3]
               independent
               independent
                 independent
@@ -221,9 +221,9 @@ fn nests() {
     check(
         "void fw(int n, int d[n][n]) { for (int k = 0; k < n; k++) for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (d[i][k] + d[k][j] < d[i][j]) d[i][j] = d[i][k] + d[k][j]; }",
         expect![[r#"
-            unknown !DataDependentCondition
-              unknown !DataDependentCondition
-                unknown !DataDependentCondition
+            unknown Min(d) !DataDependentCondition
+              unknown Min(d) !DataDependentCondition
+                unknown Min(d) !DataDependentCondition
         "#]],
     );
     check(
@@ -243,7 +243,7 @@ fn nests() {
     check(
         "void poly(int N, double *C, double *A, double *B) { for (int i = 0; i <= N; i++) for (int j = 0; j <= N; j++) { if (i == 0 || j == 0) C[i-j+N] = A[i]*B[N-j]; if (i != 0 && j != 0) C[i-j+N] = C[i-j+N] + A[i]*B[N-j]; } }",
         expect![[r#"
-            sequential Flow C (<,<) [None, None] i0->i1 cell[1] [N=1]
+            sequential Add(C) Flow C (<,<) [None, None] i0->i1 cell[1] [N=1]
               independent no-alias(C,A) no-alias(C,B)
         "#]],
     );

@@ -231,6 +231,7 @@ fn not_analyzed(body: &Body) -> Facts {
             privates: Vec::new(),
             reductions: Vec::new(),
             inductions: Vec::new(),
+            recurrences: Vec::new(),
             mark: None,
         });
         open.push((id, span));

@@ -104,7 +104,7 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     for r in &l.reductions {
         lines.push(format!(
             "- reduction: {} with {}",
-            code(&place.text(r.place)),
+            code(&words::accumulator(place, r)),
             code(words::operator(r.op))
         ));
     }
@@ -143,7 +143,7 @@ fn blocks(plan: &codegen::Plan) -> String {
 
 fn privates(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     // what is declared inside is private by itself
-    let privates = place.of(id).privates.iter().filter(|p| !p.declared_inside);
+    let privates = place.of(id).privates.iter().filter(|p| !p.declared_inside && !p.kept);
     let names: Vec<String> = privates.map(|p| quoted(place.symbol(p.symbol))).collect();
     if !names.is_empty() {
         lines.push(format!("- private to each thread: {}", names.join(", ")));
@@ -168,6 +168,7 @@ fn sequential(place: &Place, finding: &LoopFinding, lines: &mut Vec<String>) {
         Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
         None => lines.push(escape(&words::remedy(place, id))),
     }
+    named(place, id, lines);
     inside(place, id, lines);
 }
 
@@ -182,6 +183,7 @@ fn unknown(place: &Place, id: LoopId, lines: &mut Vec<String>) {
         lines.push(String::new());
         lines.push(escape(&words::obstacle(place, first).remedy));
     }
+    named(place, id, lines);
     inside(place, id, lines);
 }
 
@@ -206,6 +208,13 @@ fn thread_map(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     for c in map.conditions.iter().filter(|c| c.met_by != analysis::MetBy::Proof).take(LISTED) {
         let words = words::condition(place, &c.kind);
         lines.push(format!("- where {}: {}", code(&words.text), escape(&words.sentence)));
+    }
+}
+
+fn named(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+    for r in place.of(id).recurrences.iter().take(LISTED) {
+        lines.push(String::new());
+        lines.push(escape(&words::recurrence(place, r)));
     }
 }
 

@@ -269,6 +269,12 @@ fn note(place: &Place, note: &codegen::Note) -> String {
             words::operator(*op),
             place.symbol(*symbol)
         ),
+        codegen::Note::AnyOrder { symbol, op, .. } => format!(
+            "The `{}` operations on the cells of `{}` are atomic and come in another order in every run: the last bits \
+             may differ from the loop's, and from run to run.",
+            words::operator(*op),
+            place.symbol(*symbol)
+        ),
         codegen::Note::MathLibrary(symbol) => format!(
             "`{}` on the GPU may differ from the host's library in the last bits.",
             place.symbol(*symbol)

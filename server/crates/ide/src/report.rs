@@ -109,11 +109,14 @@ pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
         function: place.item.name.to_string(),
         verdict: words::verdict(l.verdict),
         conditions: l.conditions.iter().map(|c| condition_report(place, c)).collect(),
-        private: l.privates.iter().map(|p| place.symbol(p.symbol).to_owned()).collect(),
+        private: l.privates.iter().filter(|p| !p.kept).map(|p| place.symbol(p.symbol).to_owned()).collect(),
         reductions: l
             .reductions
             .iter()
-            .map(|r| ReductionReport { variable: place.text(r.place), operator: words::operator(r.op) })
+            .map(|r| ReductionReport {
+                variable: words::accumulator(place, r),
+                operator: words::operator(r.op),
+            })
             .collect(),
         dependences: l.dependences.iter().map(|d| dependence_report(place, d)).collect(),
         obstacles: l.obstacles.iter().map(|o| obstacle_report(place, o)).collect(),

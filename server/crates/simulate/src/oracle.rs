@@ -16,6 +16,9 @@ pub enum Aside {
     Variable(SymbolId),
     /// Conflicts in which both accesses are among these terms.
     Terms(FxHashSet<TermId>),
+    /// Accesses to what this symbol names or refers to, of which each iteration has its own copy, and one of them is
+    /// what stays: no iteration may read what another one wrote.
+    Kept(SymbolId),
 }
 
 /// How a claim "independent but for these" fails.
@@ -94,7 +97,7 @@ pub fn check_claim(
     for c in &l.conflicts {
         let private = privates.iter().any(|&p| trace.is_itself(p, c.variable));
         let aside = asides.iter().any(|a| match a {
-            Aside::Variable(s) => trace.names(*s, c.variable),
+            Aside::Variable(s) | Aside::Kept(s) => trace.names(*s, c.variable),
             Aside::Terms(terms) => terms.contains(&c.source) && terms.contains(&c.sink),
         });
         if !(c.header || private || aside) {
@@ -103,6 +106,13 @@ pub fn check_claim(
     }
     for &p in privates {
         check_private(trace, l, p)?;
+    }
+    for a in asides {
+        let Aside::Kept(symbol) = *a else { continue };
+        let mut mine = l.variables.iter().filter(|(v, t)| t.written && trace.names(symbol, **v));
+        if let Some((iteration, term)) = mine.find_map(|(_, t)| t.exposed) {
+            return Err(Refutation::ExposedPrivate { symbol, iteration, term });
+        }
     }
     Ok(())
 }

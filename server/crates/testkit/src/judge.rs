@@ -352,16 +352,23 @@ impl Case<'_> {
         }
         stats.claims += 1;
         self.counting(call, id, l, t, &holds)?;
-        let privates: Vec<SymbolId> = l.privates.iter().map(|p| p.symbol).collect();
+        let privates: Vec<SymbolId> = l.privates.iter().filter(|p| !p.kept).map(|p| p.symbol).collect();
         let mut asides: Vec<Aside> = l.inductions.iter().map(|i| Aside::Variable(i.symbol)).collect();
         // An index that the body or the condition moves is held to its values by `counting`.
         asides.extend(l.control.iter().filter(|c| !c.header_only).map(|c| Aside::Variable(c.index)));
+        asides.extend(l.privates.iter().filter(|p| p.kept).map(|p| Aside::Kept(p.symbol)));
         for r in &l.reductions {
+            if r.op == analysis::ReductionOp::Last {
+                asides.push(Aside::Kept(r.object.symbol));
+                continue;
+            }
+            let places: Vec<TermId> = r.updates.iter().filter_map(|&u| self.place_of(u)).collect();
+            let mine = |x: TermId| places.iter().chain([&r.place]).any(|&p| self.body.same(x, p));
             let terms = r
                 .updates
                 .iter()
                 .flat_map(|&u| self.body.walk(u))
-                .filter(|&x| self.body.same(x, r.place) || r.updates.contains(&x))
+                .filter(|&x| mine(x) || r.updates.contains(&x))
                 .collect();
             asides.push(Aside::Terms(terms));
         }
@@ -388,6 +395,13 @@ impl Case<'_> {
                 self.refutation(&r)
             )
         })
+    }
+
+    /// The place that an accumulating statement writes: of `if (x < m) m = x;` it is `m`.
+    fn place_of(&self, update: TermId) -> Option<TermId> {
+        let body = self.body;
+        let write = body.walk(update).find(|&t| body.op(t).is_write())?;
+        body.args(write).first().copied()
     }
 
     /// Whether the index takes the values that the loop's header is said to give it.

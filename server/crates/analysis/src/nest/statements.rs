@@ -55,7 +55,8 @@ impl Model<'_> {
                 for &s in &written {
                     self.forget(s);
                 }
-                let jumped = self.jumped;
+                // A `break` in it ends only the switch.
+                let jumped = self.jumped && crate::liveness::has_continue(self.body, args[1]);
                 (self.dom, self.why, self.jumped) = saved;
                 if jumped {
                     self.blur(ObstacleKind::DataDependentCondition, args[0]);

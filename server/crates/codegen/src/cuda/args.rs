@@ -4,7 +4,7 @@ use term::TypeKind;
 
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{element_name, expr, symbol_text, term_text, Helpers};
-use super::reduce;
+use super::{keyed, reduce};
 use crate::plan::{Kernel, Plan};
 
 /// One argument.
@@ -137,7 +137,23 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
             value: r.device_name.clone(),
         });
     }
-    if !kernel.reductions.is_empty() {
+    for k in &kernel.keyed {
+        let mut add = |declared: [&str; 2], partial: &str, device: &str| {
+            out.push(Arg {
+                in_kernel: Some(format!("{} *__restrict__ {partial}", declared[0])),
+                in_launcher: format!("{} *{partial}", declared[0]),
+                in_host: format!("{} *{partial}", declared[1]),
+                pass: partial.to_string(),
+                value: device.to_string(),
+            });
+        };
+        add(["long long"; 2], &k.partial_name, &k.device_name);
+        for v in &k.variables {
+            let of = |dialect| keyed::type_name(plan, v, dialect);
+            add([of(Dialect::Device), of(Dialect::Host)], &v.partial_name, &v.device_name);
+        }
+    }
+    if kernel.has_partials() {
         let name = format!("{}blocks", plan.prefix);
         out.push(Arg {
             in_kernel: None,

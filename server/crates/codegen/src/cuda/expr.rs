@@ -10,7 +10,7 @@ use term::{
 };
 
 use crate::access::{address, arrow_chain, callee, chain, Subscript};
-use crate::plan::{BufferPlan, Kernel, Plan, StrideSource};
+use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, StrideSource};
 
 /// Which language is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,13 @@ impl<'p> Exprs<'p> {
     fn print(&self, t: TermId) -> (String, u8) {
         let body = self.body();
         let args = body.args(t);
+        if self.dialect == Dialect::Device && matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref)
+        {
+            let cell = |r: &&ReductionPlan| r.cell && body.same(r.place, t);
+            if let Some(r) = self.kernel.reductions.iter().find(cell) {
+                return (r.name.clone(), PRIMARY);
+            }
+        }
         match (body.op(t), args) {
             (Op::Int(v), _) => integer(*v, body.types.as_int(body.ty(t)).unwrap_or(IntKind::Int)),
             (Op::Float(v), _) => float(v.get(), body.types.as_float(body.ty(t)).unwrap_or(FloatKind::F64)),

@@ -13,9 +13,9 @@ use super::args::args;
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{element_name, expr, number, pred, quoted, symbol_text, term_text, Helpers};
 use super::site::{closing, indentation, line_end, opening, prologue};
-use super::{reduce, wrapped};
+use super::{keyed, reduce, wrapped};
 use crate::lines::Lines;
-use crate::plan::{constant, has_word, BufferPlan, HostValue, Kernel, Plan, TestKind};
+use crate::plan::{constant, has_word, BufferPlan, HostValue, Kernel, Plan, ReductionPlan, TestKind};
 use crate::HostEdit;
 
 /// The macro that leaves all of our code out.
@@ -320,6 +320,10 @@ fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
                 );
                 parts.push((text, format!("{s} does not lie in {}", name(b.symbol))));
             }
+            TestKind::CellInBuffer { .. } | TestKind::CellInCell { .. } | TestKind::CellInVariable { .. } => {
+                h.apart = true;
+                parts.extend(cell_test(host, &t.kind));
+            }
             TestKind::RecordSize { symbol, bytes } => {
                 parts.push((
                     format!("sizeof({}) == {bytes}", name(*symbol)),
@@ -336,6 +340,30 @@ fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
             }
         }
     }
+}
+
+/// That the cell of a reduction is nothing else that the kernel uses.
+fn cell_test(host: &Exprs<'_>, kind: &TestKind) -> Option<(String, String)> {
+    let plan = host.plan;
+    let place = |k: usize| host.kernel.reductions.get(k).map(|r| term_text(host, r.place));
+    let (cell, other, bytes, name) = match *kind {
+        TestKind::CellInBuffer { cell, buffer } => {
+            let b = plan.buffers.get(buffer)?;
+            let name = plan.body.symbols[b.symbol].name.to_string();
+            (place(cell)?, pointer(host, b), b.bytes_name.clone(), name)
+        }
+        TestKind::CellInCell { cell, other } => {
+            let o = place(other)?;
+            (place(cell)?, format!("&{o}"), format!("sizeof({o})"), o)
+        }
+        TestKind::CellInVariable { cell, symbol } => {
+            let s = plan.body.symbols[symbol].name.to_string();
+            (place(cell)?, format!("&{s}"), format!("sizeof({s})"), s)
+        }
+        _ => return None,
+    };
+    let text = format!("{}apart(&{cell}, sizeof({cell}), {other}, {bytes})", plan.prefix);
+    Some((text, format!("{cell} does not lie in {name}")))
 }
 
 /// Which condition of the verdict a test meets.
@@ -399,7 +427,20 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         out.line(&format!("{ty} *{} = 0;", r.device_name));
         frees.push(format!("(void)cudaFree({});", r.device_name));
     }
-    if !kernel.reductions.is_empty() {
+    // Arrays that blocks leave results in: type, name here, name on the device.
+    let mut left: Vec<(&str, &str, &str)> = Vec::new();
+    for k in &kernel.keyed {
+        left.push(("long long", &k.partial_name, &k.device_name));
+        for v in &k.variables {
+            left.push((keyed::type_name(plan, v, Dialect::Host), &v.partial_name, &v.device_name));
+        }
+    }
+    for (ty, partial, device) in &left {
+        out.line(&format!("{ty} {partial}[{blocks}];"));
+        out.line(&format!("{ty} *{device} = 0;"));
+        frees.push(format!("(void)cudaFree({device});"));
+    }
+    if kernel.has_partials() {
         out.line(&format!("int {p}blocks = 0;"));
     }
     let ok = |call: String| format!("{call} == cudaSuccess");
@@ -408,6 +449,9 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     }
     for r in &kernel.reductions {
         steps.push(ok(format!("cudaMalloc((void **)&{}, sizeof({}))", r.device_name, r.partial_name)));
+    }
+    for (_, partial, device) in &left {
+        steps.push(ok(format!("cudaMalloc((void **)&{device}, sizeof({partial}))")));
     }
     for b in plan.device_buffers().filter(|b| b.copy_in) {
         let from = pointer(host, b);
@@ -424,6 +468,10 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
             "cudaMemcpy({}, {}, {size}, cudaMemcpyDeviceToHost)",
             r.partial_name, r.device_name
         )));
+    }
+    for (_, partial, device) in &left {
+        let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
+        steps.push(ok(format!("cudaMemcpy({partial}, {device}, {size}, cudaMemcpyDeviceToHost)")));
     }
     // What only the loop writes comes last and directly: nothing after it can fail but the like.
     for b in plan.device_buffers().filter(|b| b.staged) {
@@ -466,11 +514,14 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
             out.line(&reduce::combine_on_host(
                 plan,
                 r,
-                &name(r.symbol),
+                &accumulator(host, r),
                 &format!("{}[{p}block]", r.partial_name),
             ));
         }
         out.close("}");
+    }
+    for k in &kernel.keyed {
+        keyed::on_host(plan, k, out);
     }
     for f in &plan.finals {
         out.line(&format!("{} = {};", name(f.symbol), f.name));
@@ -482,6 +533,14 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     out.close("}");
     for f in frees {
         out.line(&f);
+    }
+}
+
+/// The user's variable or cell that a reduction ends in.
+fn accumulator(host: &Exprs<'_>, r: &ReductionPlan) -> String {
+    match r.cell {
+        true => term_text(host, r.place),
+        false => host.plan.body.symbols[r.symbol].name.to_string(),
     }
 }
 

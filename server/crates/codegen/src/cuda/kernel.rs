@@ -6,7 +6,7 @@ use term::{BinOp, Op};
 use super::args::{args, Arg};
 use super::expr::{int_name, Dialect, Exprs};
 use super::stmt::Stmts;
-use super::{field_name, reduce, threads, wrapped};
+use super::{field_name, keyed, reduce, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
 use crate::plan::{Axis, DeviceFunction, Dim, Kernel, Plan};
 
@@ -143,18 +143,23 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     out.line(&heading(&format!("extern \"C\" __global__ void {}(", k.name), &declared));
     out.open("{");
     for r in &k.reductions {
-        let name = exprs.name(r.symbol);
+        let name = r.name.clone();
         let ty = reduce::accumulator_type(plan, r, Dialect::Device);
         out.line(&format!("{ty} {name} = {};", reduce::identity(plan, r)));
         if let Some(flag) = reduce::nan_flag(plan, r, &name) {
             out.line(&format!("bool {flag} = false; /* with a NaN, the result depends on the order */"));
         }
     }
+    keyed::declare(plan, k, out);
     for d in &k.dims {
         match &k.threads {
             Some(_) => threads::id(d, out),
             None => dim(&exprs, d, out),
         }
+    }
+    for c in k.keyed.iter().filter(|c| c.marks.is_empty()) {
+        let counter = k.dims.first().map_or("0", |d| d.counter_name.as_str());
+        out.line(&format!("{} = {counter};", c.at_name));
     }
     for i in &k.inductions {
         let name = exprs.name(i.symbol);
@@ -185,7 +190,7 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     for _ in &k.dims {
         out.close("}");
     }
-    if !k.reductions.is_empty() {
+    if k.has_partials() {
         reduce::tree(plan, k, out);
     }
     out.close("}");
@@ -303,7 +308,7 @@ fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         }
         counts[axis.number()] = format!("(unsigned int){p}grid_{a}");
     }
-    if !k.reductions.is_empty() {
+    if k.has_partials() {
         let product: Vec<String> = k.dims.iter().map(|d| format!("{p}grid_{}", d.axis.letter())).collect();
         out.line(&format!("*{p}blocks = (int)({});", product.join(" * ")));
     }

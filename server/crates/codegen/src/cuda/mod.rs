@@ -4,10 +4,12 @@
 //! C99; defining `WW_NO_CUDA` builds it without CUDA, with the original loops.
 
 mod args;
+mod atomics;
 mod expr;
 mod host;
 mod host_expr;
 mod kernel;
+mod keyed;
 mod reduce;
 mod site;
 mod stmt;

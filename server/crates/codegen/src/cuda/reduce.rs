@@ -8,6 +8,7 @@ use analysis::ReductionOp;
 use term::{BinOp, FloatKind, IntKind, TypeKind};
 
 use super::expr::{float, float_name, int_name, integer, Dialect};
+use super::keyed;
 use crate::lines::Lines;
 use crate::plan::{Kernel, MinMaxForm, Plan, ReductionPlan, BLOCK_THREADS};
 
@@ -41,6 +42,8 @@ pub(crate) fn identity(plan: &Plan<'_>, r: &ReductionPlan) -> String {
                 ReductionOp::Min => kind.max(),
                 ReductionOp::Max => kind.min(),
                 ReductionOp::BitAnd => kind.wrap(-1),
+                // Kept with the iteration they come from: see `keyed`.
+                ReductionOp::ArgMin { .. } | ReductionOp::ArgMax { .. } | ReductionOp::Last => 0,
             };
             integer(v, kind).0
         }
@@ -77,6 +80,7 @@ pub(crate) fn combine(r: &ReductionPlan, a: &str, b: &str) -> String {
         // A NaN stays: it says that the loop itself must decide.
         (ReductionOp::Min, MinMaxForm::Ordered) => format!("if ({b} < {a} || {b} != {b}) {a} = {b};"),
         (ReductionOp::Max, MinMaxForm::Ordered) => format!("if ({b} > {a} || {b} != {b}) {a} = {b};"),
+        (ReductionOp::ArgMin { .. } | ReductionOp::ArgMax { .. } | ReductionOp::Last, _) => String::new(),
         // As fmin and fmax: a NaN gives way to anything.
         (ReductionOp::Min, MinMaxForm::Function) => format!("if ({b} < {a} || {a} != {a}) {a} = {b};"),
         (ReductionOp::Max, MinMaxForm::Function) => format!("if ({b} > {a} || {a} != {a}) {a} = {b};"),
@@ -122,7 +126,6 @@ fn infix(op: ReductionOp) -> Option<BinOp> {
 /// After the loops: the tree, and the block's partial results to memory.
 pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     let p = &plan.prefix;
-    let name = |s| kernel.names.get(&s).cloned().unwrap_or_default();
     let (thread, block) = match kernel.dims.len() {
         1 => ("threadIdx.x".to_string(), "blockIdx.x".to_string()),
         2 => (
@@ -138,34 +141,38 @@ pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     out.line("/* combine the threads of the block, always in the same order */");
     for r in &kernel.reductions {
         let ty = accumulator_type(plan, r, Dialect::Device);
-        out.line(&format!("__shared__ {ty} {p}all_{}[{BLOCK_THREADS}];", name(r.symbol)));
+        out.line(&format!("__shared__ {ty} {p}all_{}[{BLOCK_THREADS}];", r.name));
     }
+    keyed::shared(plan, kernel, BLOCK_THREADS, out);
     for r in &kernel.reductions {
-        if let Some(flag) = nan_flag(plan, r, &name(r.symbol)) {
+        if let Some(flag) = nan_flag(plan, r, &r.name) {
             let nan = match plan.body.types.kind(r.ty) {
                 TypeKind::Float(k) => float(f64::NAN, *k).0,
                 _ => String::new(),
             };
-            out.line(&format!("if ({flag}) {} = {nan};", name(r.symbol)));
+            out.line(&format!("if ({flag}) {} = {nan};", r.name));
         }
     }
     out.line(&format!("const int {p}thread = (int)({thread});"));
     for r in &kernel.reductions {
-        out.line(&format!("{p}all_{0}[{p}thread] = {0};", name(r.symbol)));
+        out.line(&format!("{p}all_{0}[{p}thread] = {0};", r.name));
     }
+    keyed::store(plan, kernel, out);
     out.line("__syncthreads();");
     out.open(&format!("for (int {p}half = {}; {p}half > 0; {p}half /= 2) {{", BLOCK_THREADS / 2));
     out.open(&format!("if ({p}thread < {p}half) {{"));
     for r in &kernel.reductions {
-        let all = format!("{p}all_{}", name(r.symbol));
+        let all = format!("{p}all_{}", r.name);
         out.line(&combine(r, &format!("{all}[{p}thread]"), &format!("{all}[{p}thread + {p}half]")));
     }
+    keyed::combine(plan, kernel, out);
     out.close("}");
     out.line("__syncthreads();");
     out.close("}");
     out.open(&format!("if ({p}thread == 0) {{"));
     for r in &kernel.reductions {
-        out.line(&format!("{}[{block}] = {p}all_{}[0];", r.partial_name, name(r.symbol)));
+        out.line(&format!("{}[{block}] = {p}all_{}[0];", r.partial_name, r.name));
     }
+    keyed::leave(plan, kernel, &block, out);
     out.close("}");
 }

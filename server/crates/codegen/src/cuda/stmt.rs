@@ -3,7 +3,7 @@
 use term::{Body, Op, TermId, TypeKind};
 
 use super::expr::Exprs;
-use super::reduce;
+use super::{atomics, reduce};
 use crate::access::address;
 use crate::lines::Lines;
 
@@ -32,6 +32,10 @@ impl Stmts<'_, '_> {
     fn statement(&mut self, t: TermId, in_switch: bool) {
         let body = self.exprs.plan.body;
         let args = body.args(t);
+        if let Some(a) = self.exprs.kernel.atomics.iter().find(|a| a.statement == t) {
+            let line = atomics::line(&self.exprs, a);
+            return self.out.from(t, &line);
+        }
         match (body.op(t), args) {
             (Op::Empty | Op::Mark(_), _) => {}
             (Op::List, _) => {
@@ -118,8 +122,12 @@ impl Stmts<'_, '_> {
                 self.out.from(t, &line);
             }
         }
+        for k in self.exprs.kernel.keyed.iter().filter(|k| k.marks.contains(&t)) {
+            let counter = self.exprs.kernel.dims.first().map_or("0", |d| d.counter_name.as_str());
+            self.out.from(t, &format!("{} = {counter};", k.at_name));
+        }
         for r in self.exprs.kernel.reductions.iter().filter(|r| r.updates.contains(&t)) {
-            let name = self.exprs.name(r.symbol);
+            let name = r.name.clone();
             if let Some(flag) = reduce::nan_flag(self.exprs.plan, r, &name) {
                 self.out.from(t, &format!("if ({name} != {name}) {flag} = true;"));
             }

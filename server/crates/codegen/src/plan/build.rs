@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Control, Expr, LoopFacts, Verdict};
+use analysis::{Cells, Control, Expr, LoopFacts, Verdict};
 use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId, TypeKind};
 
 use super::functions::device_functions;
@@ -12,6 +12,9 @@ use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{deepest, has_own_continue, Support, MAX_DEPTH};
 use super::{DeviceFunction, FunctionTrouble, Input, Kernel, Note, Plan, Scalar, Site, View, BLOCK_THREADS};
 use crate::access::views;
+
+/// Bytes of a private array that each thread may have: what many threads have at once must fit into the device's memory.
+const MAX_PRIVATE_BYTES: u64 = 4096;
 
 /// Decides everything about the offload, or refuses with all reasons found.
 pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
@@ -165,6 +168,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let roots: Vec<SymbolId> = ranks.keys().copied().collect();
         let known_views = views(body, &roots, &offload.views);
         let mut support = Support::new(body, ranks, known_views.clone());
+        support.cells = self.cell_places();
         let Some(inner) = self.band.last().and_then(|b| body.loop_parts(b.0.term)).map(|p| p.body) else {
             return;
         };
@@ -182,18 +186,25 @@ impl<'i, 'a> Builder<'i, 'a> {
         // Everything after the trip counts is only evaluated where they are positive.
         let positive: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
         let mut buffers = self.buffers(&mut support, &mut strides, &positive);
-        let reductions = self.reductions();
+        let mut reductions = self.reductions(&support);
+        let atomics = self.atomics();
+        let keyed = self.keyed();
+        let chosen: BTreeSet<SymbolId> = keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol).collect();
         let inductions = self.inductions();
-        let reduced: BTreeSet<SymbolId> = reductions.iter().map(|r| r.symbol).collect();
+        let reduced: BTreeSet<SymbolId> = reductions.iter().filter(|r| !r.cell).map(|r| r.symbol).collect();
         let moved: BTreeSet<SymbolId> = inductions.iter().map(|i| i.symbol).collect();
         let indices: BTreeSet<SymbolId> = match threads {
             Some(code) => self.thread_indices(code),
             None => dims.iter().map(|d| d.index).collect(),
         };
-        for r in &reductions {
+        for r in reductions.iter().filter(|r| !r.cell) {
             support.used.entry(r.symbol).or_insert(self.target);
         }
-        if !reduced.is_empty() {
+        for &s in &chosen {
+            support.used.entry(s).or_insert(self.target);
+        }
+        let partials = !reductions.is_empty() || !keyed.is_empty();
+        if partials {
             dims.iter_mut().for_each(|d| d.strided = true);
         }
         // Every variable a kernel uses must be of one kind.
@@ -202,7 +213,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         let mut scalars = Vec::new();
         for (&s, &t) in &support.used {
             let written = support.written.get(&s).copied();
-            if support.declared.contains_key(&s) || reduced.contains(&s) || moved.contains(&s) {
+            let known = reduced.contains(&s) || moved.contains(&s) || chosen.contains(&s);
+            if support.declared.contains_key(&s) || known {
                 continue;
             }
             if indices.contains(&s) {
@@ -242,7 +254,14 @@ impl<'i, 'a> Builder<'i, 'a> {
                 declared_inside: support.declared.contains_key(&symbol),
             })
             .collect();
+        for &s in &chosen {
+            support.value_type(body.symbols[s].ty, self.target);
+        }
         for &s in &privates {
+            let bytes = body.types.size_align(body.symbols[s].ty).map_or(0, |s| s.0);
+            if bytes > MAX_PRIVATE_BYTES {
+                self.refuse(RefusalKind::LargePrivate(s), self.target);
+            }
             // Its type must be one a local of the kernel can have.
             let ty = body.symbols[s].ty;
             support.value_type(ty, self.target);
@@ -263,6 +282,11 @@ impl<'i, 'a> Builder<'i, 'a> {
                 notes.push(Note::Regrouped { symbol: r.symbol, op: r.op, ty: r.ty });
             }
         }
+        for r in offload.reductions.iter().filter(|r| r.cells == Cells::Many) {
+            if body.types.as_float(r.ty).is_some() {
+                notes.push(Note::AnyOrder { symbol: r.object.symbol, op: r.op, ty: r.ty });
+            }
+        }
         notes.extend(support.calls.iter().map(|&f| Note::MathLibrary(f)));
         let mut tests = self.tests(&buffers, &scalars, &reductions, &dims);
         if let Some(code) = threads {
@@ -273,14 +297,23 @@ impl<'i, 'a> Builder<'i, 'a> {
         let has_continue = threads.is_none() && has_own_continue(body, inner);
         let thread_plan = threads.map(|code| self.thread_plan(code, &dims));
         let name = self.name();
-        let names =
-            self.kernel_names(&buffers, &scalars, &reductions, &privates, &inductions, &views, &dims, inner);
+        let names = self.kernel_names(
+            &buffers,
+            &scalars,
+            &mut reductions,
+            &privates,
+            &keyed,
+            &inductions,
+            &views,
+            &dims,
+            inner,
+        );
         let block = match dims.len() {
             1 => [BLOCK_THREADS, 1, 1],
             2 => [32, 8, 1],
             _ => [32, 4, 2],
         };
-        let most_blocks = match (reductions.is_empty(), dims.len()) {
+        let most_blocks = match (!partials, dims.len()) {
             // CUDA C++ Programming Guide, technical specifications: grid limits since compute capability 3.0.
             (true, _) => [2_147_483_647, 65_535, 65_535],
             // A fixed number of partial results, whatever the device: the grouping never changes.
@@ -315,6 +348,8 @@ impl<'i, 'a> Builder<'i, 'a> {
                 strides,
                 privates,
                 reductions,
+                keyed,
+                atomics,
                 inductions,
                 views,
                 names,

@@ -80,6 +80,13 @@ impl<'a> Builder<'_, 'a> {
                 (None, Some(j)) if is_plain_variable(body, a.symbol) => {
                     TestKind::Outside { symbol: a.symbol, buffer: j }
                 }
+                // An accumulator's cell is kept apart below.
+                _ if [a, b].iter().any(|o| {
+                    at(o.symbol).is_none() && reductions.iter().any(|r| r.cell && r.symbol == o.symbol)
+                }) =>
+                {
+                    continue
+                }
                 // Neither is used by the kernel: nothing to keep apart.
                 (None, None) => continue,
                 _ => {
@@ -105,8 +112,16 @@ impl<'a> Builder<'_, 'a> {
             for s in scalars.iter().filter(|s| b.written && reachable(s.symbol)) {
                 add(TestKind::Outside { symbol: s.symbol, buffer: k }, None);
             }
-            for r in reductions.iter().filter(|r| reachable(r.symbol)) {
+            for r in reductions.iter().filter(|r| !r.cell && reachable(r.symbol)) {
                 add(TestKind::Outside { symbol: r.symbol, buffer: k }, None);
+            }
+        }
+        for kind in self.cell_tests(buffers, scalars, reductions) {
+            match kind {
+                TestKind::CellInVariable { symbol, .. } if !self.is_addressable(symbol) => self
+                    .reasons
+                    .push(Reason { kind: RefusalKind::UntestableOverlap(symbol), term: self.target }),
+                kind => add(kind, None),
             }
         }
         tests

@@ -5,9 +5,11 @@
 
 mod bounds;
 mod build;
+mod cells;
 mod conditions;
 mod dims;
 mod functions;
+mod keyed;
 mod memory;
 mod names;
 mod naming;
@@ -125,6 +127,8 @@ pub struct Plan<'a> {
 pub enum Note {
     /// Partial results are combined in another order than the loop's (but always the same one).
     Regrouped { symbol: SymbolId, op: ReductionOp, ty: TypeId },
+    /// Atomic operations on floating cells come in another order in every run.
+    AnyOrder { symbol: SymbolId, op: ReductionOp, ty: TypeId },
     /// Math functions may differ from the host's library in the last bits.
     MathLibrary(SymbolId),
 }
@@ -147,6 +151,10 @@ pub struct Kernel {
     /// Each thread has its own; declared in the kernel.
     pub privates: Vec<SymbolId>,
     pub reductions: Vec<ReductionPlan>,
+    /// Variables that one iteration decides.
+    pub keyed: Vec<KeyedPlan>,
+    /// Accumulations into cells that several threads may meet in.
+    pub atomics: Vec<AtomicPlan>,
     pub inductions: Vec<InductionPlan>,
     /// Local pointers into buffers; in the kernel they are positions, counted in elements.
     pub views: Vec<View>,
@@ -314,9 +322,29 @@ pub enum TestKind {
     /// Two buffers do not overlap.
     Apart(usize, usize),
     /// A variable does not lie inside a buffer.
-    Outside { symbol: SymbolId, buffer: usize },
+    Outside {
+        symbol: SymbolId,
+        buffer: usize,
+    },
+    /// The cell of a reduction (by position in [`Kernel::reductions`]) does not lie inside a buffer, is not another
+    /// reduction's, and is no part of a variable.
+    CellInBuffer {
+        cell: usize,
+        buffer: usize,
+    },
+    CellInCell {
+        cell: usize,
+        other: usize,
+    },
+    CellInVariable {
+        cell: usize,
+        symbol: SymbolId,
+    },
     /// A struct passed by value has the size it has in the kernel file.
-    RecordSize { symbol: SymbolId, bytes: u64 },
+    RecordSize {
+        symbol: SymbolId,
+        bytes: u64,
+    },
     /// A condition by value.
     Holds(Pred),
     /// The first value of an index that is compared as unsigned is not negative.
@@ -348,6 +376,11 @@ pub enum MinMaxForm {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReductionPlan {
     pub symbol: SymbolId,
+    /// The accumulator as written; a cell of memory if `cell`.
+    pub place: TermId,
+    pub cell: bool,
+    /// The thread's accumulator.
+    pub name: String,
     pub op: ReductionOp,
     pub ty: TypeId,
     pub form: MinMaxForm,
@@ -356,6 +389,93 @@ pub struct ReductionPlan {
     /// Names in the host block.
     pub device_name: String,
     pub partial_name: String,
+}
+
+impl Kernel {
+    /// Whether blocks leave partial results that the host combines.
+    pub fn has_partials(&self) -> bool {
+        !self.reductions.is_empty() || !self.keyed.is_empty()
+    }
+}
+
+/// Variables whose values after the loop are those of one iteration. Each thread keeps those of the best iteration it
+/// ran, with that iteration's number; blocks and then the host choose among them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KeyedPlan {
+    pub choice: Choice,
+    /// For extremes the first holds the value compared.
+    pub variables: Vec<KeyedVariable>,
+    /// Statements after which the thread notes its iteration; none: at the start of every iteration.
+    pub marks: Vec<TermId>,
+    /// The thread's noted iteration, -1 before there is one.
+    pub at_name: String,
+    /// Names in the host block.
+    pub device_name: String,
+    pub partial_name: String,
+    pub best_name: String,
+}
+
+/// Which iteration counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// The last of those noted.
+    Last,
+    /// The one with the least or greatest value, of equal ones the first or the last.
+    Extreme { least: bool, last: bool },
+}
+
+/// One variable of a [`KeyedPlan`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct KeyedVariable {
+    pub symbol: SymbolId,
+    pub ty: TypeId,
+    /// Names in the host block.
+    pub device_name: String,
+    pub partial_name: String,
+}
+
+/// A statement that is printed as an atomic operation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AtomicPlan {
+    pub statement: TermId,
+    pub place: TermId,
+    pub op: AtomicOp,
+    pub kind: AtomicKind,
+    pub operand: Operand,
+    /// Whether the operand is subtracted.
+    pub negated: bool,
+}
+
+/// Operations that are atomic on the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicOp {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+}
+
+/// Types of cells that atomic operations take (CUDA C++ Programming Guide, Atomic Functions; `double` since compute
+/// capability 6.0).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicKind {
+    Int,
+    UInt,
+    /// 64 bits, taken as `unsigned long long`: sums and bits are the same for signed ones.
+    Wide,
+    /// 64 bits, taken as `long long`.
+    SignedWide,
+    Float,
+    Double,
+}
+
+/// What an atomic operation combines with its cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand {
+    Constant(i64),
+    Term(TermId),
 }
 
 /// A variable that moves by a constant each iteration.

@@ -7,7 +7,7 @@ use term::{Body, Op, Storage, SymbolId, TermId};
 use super::build::Builder;
 use super::names::{has_word, identifier, part, Namer};
 use super::threads::index_names;
-use super::{BufferPlan, Dim, InductionPlan, ReductionPlan, Scalar, View};
+use super::{BufferPlan, Dim, InductionPlan, KeyedPlan, ReductionPlan, Scalar, View};
 
 /// What a variable or path is called.
 fn variable(body: &Body, s: SymbolId) -> String {
@@ -45,8 +45,9 @@ impl<'a> Builder<'_, 'a> {
         &mut self,
         buffers: &[BufferPlan],
         scalars: &[Scalar],
-        reductions: &[ReductionPlan],
+        reductions: &mut [ReductionPlan],
         privates: &[SymbolId],
+        keyed: &[KeyedPlan],
         inductions: &[InductionPlan],
         views: &[View],
         dims: &[Dim],
@@ -57,13 +58,20 @@ impl<'a> Builder<'_, 'a> {
         let mut names = BTreeMap::new();
         let outer = (scalars.iter().map(|s| s.symbol))
             .chain(buffers.iter().map(|b| b.symbol))
-            .chain(reductions.iter().map(|r| r.symbol))
+            .chain(reductions.iter().filter(|r| !r.cell).map(|r| r.symbol))
             .chain(privates.iter().copied())
+            .chain(keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol))
             .chain(inductions.iter().map(|i| i.symbol))
             .chain(views.iter().filter(|v| !v.declared_inside).map(|v| v.symbol))
             .chain(dims.iter().map(|d| d.index).filter(|_| self.input.offload.threads.is_none()));
         for s in outer {
             names.entry(s).or_insert_with(|| namer.fresh(&variable(body, s)));
+        }
+        for r in reductions {
+            r.name = match r.cell {
+                true => namer.fresh(&format!("{}my_{}", self.prefix, variable(body, r.symbol))),
+                false => names.get(&r.symbol).cloned().unwrap_or_default(),
+            };
         }
         if let Some(code) = &self.input.offload.threads {
             let indices = self.thread_indices(code);

@@ -63,8 +63,14 @@ pub enum RefusalKind {
     ControlFlow,
     /// An operation kernels are not written with (string, address, initialiser of this kind, …).
     Operation,
-    /// The accumulator is a cell of an array.
+    /// The accumulator is a cell that the host cannot name before the loop, or need not exist.
     ReductionCell,
+    /// The value a variable has after the loop cannot be kept.
+    LastValue(SymbolId),
+    /// A private copy is too large for each thread to have one.
+    LargePrivate(SymbolId),
+    /// No atomic operation on the device does what the accumulation into these cells does.
+    NoAtomic(SymbolId),
     /// A floating minimum or maximum whose result depends on where NaNs stand.
     NanOrder(SymbolId),
     /// An integer accumulator with floating operands: rounding depends on the order.
@@ -106,6 +112,8 @@ pub enum NextStep {
     ExpandMacro,
     /// Accumulate in a local scalar and store it after the loop.
     UseScalarAccumulator,
+    /// Accumulate with `+=` into cells of `int`, `float` or `double`.
+    UseNativeAtomic,
     /// Nothing simple.
     None,
 }
@@ -124,6 +132,9 @@ impl RefusalKind {
             ControlFlow | TooDeep => NextStep::RestructureFlow,
             NanOrder(_) => NextStep::UseCompareForm,
             InMacro => NextStep::ExpandMacro,
+            LastValue(_) => NextStep::UseLocalCopy,
+            LargePrivate(_) => NextStep::UseConstantLength,
+            NoAtomic(_) => NextStep::UseNativeAtomic,
             ReductionCell | RoundedReduction(_) => NextStep::UseScalarAccumulator,
             NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_)
             | Operation | Induction(_) | Untestable | Overflow => NextStep::None,

@@ -2,27 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Expr, Final, ReductionOp};
+use analysis::{Cells, Expr, Final, Reduction, ReductionOp};
 use term::{BinOp, Body, IntKind, Op, SymbolId, TermId};
 
 use super::build::Builder;
+use super::keyed::is_keyed;
+use super::support::Support;
 use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind};
 use crate::access::mentions;
 
 impl<'a> Builder<'_, 'a> {
-    pub(super) fn reductions(&mut self) -> Vec<ReductionPlan> {
+    pub(super) fn reductions(&mut self, support: &Support<'_>) -> Vec<ReductionPlan> {
         let body = self.body;
         let mut out = Vec::new();
-        for r in &self.input.offload.reductions {
+        let mine = |r: &&Reduction| r.cells != Cells::Many && !is_keyed(r);
+        for r in self.input.offload.reductions.iter().filter(mine) {
             let s = r.object.symbol;
-            if body.as_symbol(r.place) != Some(s)
-                || !r.object.fields.is_empty()
-                || !body.types.is_arithmetic(r.ty)
-            {
+            let cell = r.cells == Cells::One;
+            if !(cell || body.as_symbol(r.place) == Some(s)) || !body.types.is_arithmetic(r.ty) {
                 self.refuse(RefusalKind::ReductionCell, r.place);
                 continue;
             }
-            let ty = body.symbols[s].ty;
+            if cell {
+                self.check_cell(r, support);
+            }
+            let ty = r.ty;
             let q = body.types.quals(ty);
             if q.is_volatile || q.is_atomic {
                 self.refuse(RefusalKind::Volatile(s), r.place);
@@ -38,7 +42,7 @@ impl<'a> Builder<'_, 'a> {
                             self.refuse(RefusalKind::RoundedReduction(s), u);
                         }
                     }
-                    ReductionOp::Min | ReductionOp::Max if is_float => match min_max_form(body, u, s) {
+                    ReductionOp::Min | ReductionOp::Max if is_float => match min_max_form(body, u, r.place) {
                         Some(f) => forms.push(f),
                         None => self.refuse(RefusalKind::NanOrder(s), u),
                     },
@@ -55,6 +59,9 @@ impl<'a> Builder<'_, 'a> {
             let name = body.symbols[s].name.clone();
             out.push(ReductionPlan {
                 symbol: s,
+                place: r.place,
+                cell,
+                name: String::new(),
                 op: r.op,
                 ty,
                 form,
@@ -146,14 +153,14 @@ impl<'a> Builder<'_, 'a> {
 }
 
 /// How an update treats NaN; `None` if it is not known.
-fn min_max_form(body: &Body, update: TermId, s: SymbolId) -> Option<MinMaxForm> {
+fn min_max_form(body: &Body, update: TermId, place: TermId) -> Option<MinMaxForm> {
     let strip = |mut t: TermId| {
         while *body.op(t) == Op::Cast {
             t = *body.args(t).first()?;
         }
         Some(t)
     };
-    let is_s = |t: TermId| strip(t).and_then(|t| body.as_symbol(t)) == Some(s);
+    let is_s = |t: TermId| strip(t).is_some_and(|t| body.same(t, place));
     let compares =
         |c: TermId| matches!(body.op(c), Op::Binary(BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge));
     let args = body.args(update);

@@ -21,6 +21,8 @@ pub(crate) struct Support<'a> {
     ranks: BTreeMap<SymbolId, usize>,
     /// Local pointers into buffers, with what they point into.
     views: BTreeMap<SymbolId, SymbolId>,
+    /// Cells that have an accumulator of their own: they are not reached in the kernel.
+    pub(crate) cells: Vec<TermId>,
     pub(crate) reasons: Vec<Reason>,
     /// Variables used by value, with their first use.
     pub(crate) used: BTreeMap<SymbolId, TermId>,
@@ -48,6 +50,7 @@ impl<'a> Support<'a> {
             body,
             ranks,
             views,
+            cells: Vec::new(),
             used_views: BTreeMap::new(),
             reasons: Vec::new(),
             used: BTreeMap::new(),
@@ -87,6 +90,9 @@ impl<'a> Support<'a> {
         if let TypeKind::Float(FloatKind::Long) = body.types.kind(body.ty(t)) {
             self.refuse(RefusalKind::LongDouble, t);
         }
+        if self.is_cell(t) {
+            return self.value_type(body.ty(t), t);
+        }
         match body.op(t) {
             Op::Empty | Op::Int(_) | Op::Float(_) | Op::Break | Op::Continue | Op::Default | Op::Mark(_) => {}
             Op::Sym(s) => self.symbol(*s, t),
@@ -103,7 +109,7 @@ impl<'a> Support<'a> {
             | Op::Binary(_) => next.extend(args),
             Op::Assign | Op::Compound(_) | Op::Step { .. } => {
                 let Some(&place) = args.first() else { return self.refuse(RefusalKind::Operation, t) };
-                if let Some(s) = self.owner(place) {
+                if let Some(s) = self.owner(place).filter(|_| !self.is_cell(place)) {
                     self.written.entry(s).or_insert(t);
                 }
                 // C++ has no ++ on bool.
@@ -194,6 +200,11 @@ impl<'a> Support<'a> {
             | Op::Program
             | Op::Apply(_) => self.refuse(RefusalKind::Operation, t),
         }
+    }
+
+    fn is_cell(&self, t: TermId) -> bool {
+        matches!(self.body.op(t), Op::Index | Op::Member { .. } | Op::Deref)
+            && self.cells.iter().any(|&c| self.body.same(c, t))
     }
 
     /// The variable that an assignment to `place` changes, itself or a part of it.

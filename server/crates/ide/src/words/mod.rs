@@ -7,11 +7,12 @@ mod conditions;
 mod configuration;
 mod dependences;
 mod obstacles;
+mod recurrences;
 mod refusals;
 mod terms;
 mod threads;
 
-use analysis::{ConditionKind, LoopId, MetBy, Reduction, ReductionOp, Verdict};
+use analysis::{Cells, ConditionKind, LoopId, MetBy, Reduction, ReductionOp, Verdict};
 
 use crate::lints::parallel_inside;
 use crate::place::Place;
@@ -22,6 +23,7 @@ pub(crate) use conditions::condition;
 pub(crate) use configuration::configuration;
 pub(crate) use dependences::{access_words, dependence, kind_name, main as main_dependence, remedy, witness};
 pub(crate) use obstacles::{obstacle, obstacle_label};
+pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;
 pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads};
@@ -119,6 +121,7 @@ pub(crate) fn sequential(place: &Place, id: LoopId) -> String {
     }
     text.push(' ');
     text.push_str(&remedy(place, id));
+    text.push_str(&recurrences(place, id));
     text.push_str(&inner_hint(place, id));
     text
 }
@@ -150,6 +153,7 @@ pub(crate) fn unknown(place: &Place, id: LoopId) -> String {
     }
     text.push(' ');
     text.push_str(&words.remedy);
+    text.push_str(&recurrences(place, id));
     text.push_str(&inner_hint(place, id));
     text
 }
@@ -198,7 +202,15 @@ pub(crate) fn obstacle_places(place: &Place, id: LoopId) -> Vec<Related> {
 
 /// "`s` (+)"
 pub(crate) fn reduction(place: &Place, r: &Reduction) -> String {
-    format!("`{}` ({})", place.text(r.place), operator(r.op))
+    format!("`{}` ({})", accumulator(place, r), operator(r.op))
+}
+
+/// The variable or cell that accumulates; the whole object where it is several cells.
+pub(crate) fn accumulator(place: &Place, r: &Reduction) -> String {
+    match r.cells {
+        Cells::Many | Cells::Variable => place.object(&r.object),
+        Cells::One => place.text(r.place),
+    }
 }
 
 /// As reports spell it.
@@ -213,6 +225,9 @@ pub(crate) fn operator(op: ReductionOp) -> &'static str {
         ReductionOp::BitXor => "^",
         ReductionOp::And => "&&",
         ReductionOp::Or => "||",
+        ReductionOp::ArgMin { .. } => "argmin",
+        ReductionOp::ArgMax { .. } => "argmax",
+        ReductionOp::Last => "last",
     }
 }
 

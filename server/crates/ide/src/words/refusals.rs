@@ -51,7 +51,18 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
         RefusalKind::Operation => {
             format!("{text} on line {line} is an operation that kernels are not written with")
         }
-        RefusalKind::ReductionCell => format!("{text} on line {line} accumulates in a cell of an array"),
+        RefusalKind::ReductionCell => {
+            format!("{text} on line {line} accumulates in a cell that cannot be named before the loop")
+        }
+        RefusalKind::LastValue(s) => {
+            format!("the value that `{}` has after the loop on line {line} cannot be kept", name(*s))
+        }
+        RefusalKind::LargePrivate(s) => {
+            format!("each thread would need its own `{}`, which is too large (line {line})", name(*s))
+        }
+        RefusalKind::NoAtomic(s) => {
+            format!("the GPU has no atomic operation for the accumulation into `{}` on line {line}", name(*s))
+        }
         RefusalKind::NanOrder(s) => {
             format!("the minimum or maximum in `{}` (line {line}) would depend on where NaNs stand", name(*s))
         }
@@ -101,6 +112,9 @@ fn next_step(step: NextStep) -> &'static str {
         NextStep::UseCompareForm => "Write `if (x < m) m = x` instead.",
         NextStep::ExpandMacro => "Write the loop out instead of using the macro.",
         NextStep::UseScalarAccumulator => "Accumulate in a local variable and store it after the loop.",
+        NextStep::UseNativeAtomic => {
+            "Accumulate with `+=` into cells of `int`, `float` or `double`, or into a variable."
+        }
         NextStep::None => "This form is not offloaded.",
     }
 }

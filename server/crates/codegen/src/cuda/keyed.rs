@@ -1,0 +1,153 @@
+//! Variables that one iteration decides: each thread's, then the block's, then the host's choice.
+
+use term::{FloatKind, IntKind, TypeKind};
+
+use super::expr::{float, float_name, int_name, integer, Dialect};
+use crate::lines::Lines;
+use crate::plan::{Choice, Kernel, KeyedPlan, KeyedVariable, Plan};
+
+/// The type of a variable and of its partial results.
+pub(crate) fn type_name(plan: &Plan<'_>, v: &KeyedVariable, dialect: Dialect) -> &'static str {
+    match plan.body.types.kind(v.ty) {
+        TypeKind::Int(k) => int_name(*k, dialect),
+        TypeKind::Float(k) => float_name(*k),
+        _ => "void",
+    }
+}
+
+fn name(kernel: &Kernel, v: &KeyedVariable) -> String {
+    kernel.names.get(&v.symbol).cloned().unwrap_or_default()
+}
+
+/// Before the loops: nothing has been chosen. An extreme starts from the value that every other replaces; one that does
+/// not replace it could not have replaced what the variable held before the loop either.
+pub(crate) fn declare(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
+    for k in &kernel.keyed {
+        out.line(&format!("long long {} = -1; /* the iteration that decided, if any */", k.at_name));
+        for (n, v) in k.variables.iter().enumerate() {
+            let first = match (k.choice, plan.body.types.kind(v.ty)) {
+                (Choice::Extreme { least, .. }, kind) if n == 0 => bound(kind, least),
+                _ => "0".to_string(),
+            };
+            let ty = type_name(plan, v, Dialect::Device);
+            out.line(&format!("{ty} {} = {first};", name(kernel, v)));
+        }
+    }
+}
+
+fn bound(kind: &TypeKind, least: bool) -> String {
+    match kind {
+        TypeKind::Int(k) => integer(if least { IntKind::max(*k) } else { IntKind::min(*k) }, *k).0,
+        TypeKind::Float(k) => {
+            let kind = if *k == FloatKind::F32 { FloatKind::F32 } else { FloatKind::F64 };
+            float(if least { f64::INFINITY } else { f64::NEG_INFINITY }, kind).0
+        }
+        _ => "0".to_string(),
+    }
+}
+
+/// Whether choice `b` takes the place of choice `a`; both are printed by `of`, `at` with the iteration.
+fn better(k: &KeyedPlan, a: &dyn Fn(&str) -> String, b: &dyn Fn(&str) -> String, key: &str) -> String {
+    let (at_a, at_b) = (a(""), b(""));
+    match k.choice {
+        Choice::Last => format!("{at_b} > {at_a}"),
+        Choice::Extreme { least, last } => {
+            let (before, tie) = (if least { '<' } else { '>' }, if last { '>' } else { '<' });
+            let (x, y) = (a(key), b(key));
+            format!("{at_b} >= 0 && ({at_a} < 0 || {y} {before} {x} || ({y} == {x} && {at_b} {tie} {at_a}))")
+        }
+    }
+}
+
+/// Shared memory for the block's choice.
+pub(crate) fn shared(plan: &Plan<'_>, kernel: &Kernel, threads: u32, out: &mut Lines) {
+    let p = &plan.prefix;
+    for k in &kernel.keyed {
+        out.line(&format!("__shared__ long long {}_all[{threads}];", k.at_name));
+        for v in &k.variables {
+            let ty = type_name(plan, v, Dialect::Device);
+            out.line(&format!("__shared__ {ty} {p}all_{}[{threads}];", name(kernel, v)));
+        }
+    }
+}
+
+/// Every thread puts its choice there.
+pub(crate) fn store(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
+    let p = &plan.prefix;
+    for k in &kernel.keyed {
+        out.line(&format!("{0}_all[{p}thread] = {0};", k.at_name));
+        for v in &k.variables {
+            out.line(&format!("{p}all_{0}[{p}thread] = {0};", name(kernel, v)));
+        }
+    }
+}
+
+/// One step of the tree.
+pub(crate) fn combine(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
+    let p = &plan.prefix;
+    for k in &kernel.keyed {
+        let Some(first) = k.variables.first() else { continue };
+        let key = name(kernel, first);
+        let cell = |which: &str, index: &str| match which {
+            "" => format!("{}_all[{index}]", k.at_name),
+            v => format!("{p}all_{v}[{index}]"),
+        };
+        let (mine, other) = (format!("{p}thread"), format!("{p}thread + {p}half"));
+        let (a, b) = (|v: &str| cell(v, &mine), |v: &str| cell(v, &other));
+        let test = better(k, &a, &b, &key);
+        let line = format!("if ({test}) {{");
+        out.open(&if line.len() > 100 { line.replace(" || (", "\n        || (") } else { line });
+        out.line(&format!("{} = {};", a(""), b("")));
+        for v in &k.variables {
+            let n = name(kernel, v);
+            out.line(&format!("{} = {};", a(&n), b(&n)));
+        }
+        out.close("}");
+    }
+}
+
+/// The block's choice to memory.
+pub(crate) fn leave(plan: &Plan<'_>, kernel: &Kernel, block: &str, out: &mut Lines) {
+    let p = &plan.prefix;
+    for k in &kernel.keyed {
+        out.line(&format!("{}[{block}] = {}_all[0];", k.partial_name, k.at_name));
+        for v in &k.variables {
+            out.line(&format!("{}[{block}] = {p}all_{}[0];", v.partial_name, name(kernel, v)));
+        }
+    }
+}
+
+/// On the host: the best of the blocks, into the user's variables.
+pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, out: &mut Lines) {
+    let p = &plan.prefix;
+    let variable = |v: &KeyedVariable| plan.body.symbols[v.symbol].name.to_string();
+    let Some(first) = k.variables.first() else { return };
+    let best = &k.best_name;
+    out.line(&format!("int {best} = 0;"));
+    out.open(&format!("for (int {p}block = 1; {p}block < {p}blocks; {p}block++) {{"));
+    let cell = |v: &str, index: &str| match v {
+        "" => format!("{}[{index}]", k.partial_name),
+        v => format!("{v}[{index}]"),
+    };
+    let block = format!("{p}block");
+    let (a, b) = (|v: &str| cell(v, best), |v: &str| cell(v, &block));
+    let line = format!("if ({})", better(k, &a, &b, &first.partial_name));
+    out.line(&if line.len() > 90 { line.replace(" || (", "\n        || (") } else { line });
+    out.line(&format!("    {best} = {p}block;"));
+    out.close("}");
+    let mut test = format!("{}[{best}] >= 0", k.partial_name);
+    if let Choice::Extreme { least, last } = k.choice {
+        let rel = match (least, last) {
+            (true, false) => "<",
+            (true, true) => "<=",
+            (false, false) => ">",
+            (false, true) => ">=",
+        };
+        test = format!("{test} && {}[{best}] {rel} {}", first.partial_name, variable(first));
+    }
+    out.open(&format!("if ({test}) {{"));
+    for v in &k.variables {
+        out.line(&format!("{} = {}[{best}];", variable(v), v.partial_name));
+    }
+    out.close("}");
+}

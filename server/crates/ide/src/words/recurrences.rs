@@ -1,0 +1,48 @@
+//! Recurrences in words: what a loop computes from iteration to iteration, and which parallel method there is for it.
+
+use analysis::{LoopId, Recurrence, RecurrenceKind, ReductionOp};
+
+use super::operator;
+use crate::place::Place;
+
+/// " This is a prefix sum …", for every recurrence of a loop; empty if there is none.
+pub(crate) fn recurrences(place: &Place, id: LoopId) -> String {
+    let all = &place.of(id).recurrences;
+    all.iter().take(2).map(|r| format!(" {}", recurrence(place, r))).collect()
+}
+
+/// A sentence.
+pub(crate) fn recurrence(place: &Place, r: &Recurrence) -> String {
+    let name = r.object.as_ref().map(|o| place.object(o)).unwrap_or_default();
+    let line = place.line(r.term);
+    match r.kind {
+        RecurrenceKind::Scan { op, exclusive } => {
+            let what = match op {
+                ReductionOp::Add => "prefix sum".to_owned(),
+                ReductionOp::Mul => "prefix product".to_owned(),
+                op => format!("prefix `{}`", operator(op)),
+            };
+            let what = if exclusive { format!("{what} (exclusive)") } else { what };
+            format!("It is a {what} over `{name}` (line {line}): a parallel scan could compute it.")
+        }
+        RecurrenceKind::Linear { distance: 1 } => format!(
+            "It is a first-order linear recurrence over `{name}` (line {line}): a parallel scan of pairs could compute it."
+        ),
+        RecurrenceKind::Linear { distance } => format!(
+            "It is a linear recurrence over `{name}` that reaches {distance} iterations back (line {line}): a parallel \
+             scan could compute it."
+        ),
+        RecurrenceKind::Search => format!(
+            "It is a search that ends at the first hit (line {line}): the least iteration that hits could be found in \
+             parallel, as a minimum."
+        ),
+        RecurrenceKind::Packing { counter } => format!(
+            "It packs elements into `{name}` (line {line}): a prefix sum over the condition gives each its `{}`.",
+            place.symbol(counter)
+        ),
+        RecurrenceKind::WrapAround => format!(
+            "`{name}` holds the value of the iteration before (line {line}): with the first iteration peeled off, that \
+             value can be computed anew in each."
+        ),
+    }
+}
