@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use analysis::{ConditionKind, Facts, LoopFacts, LoopId, MetBy, Param, Step, Verdict, Witness};
 use base::Budget;
 use simulate::{
-    check_claim, check_witness, run_traced, Aside, ConflictKind, Options, Program, Refutation, Seen, Trace,
+    check_claim, check_witness, run_traced, ConflictKind, Options, Program, Refutation, Seen, Trace,
     Variable, WitnessQuery,
 };
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
@@ -19,6 +19,8 @@ use crate::pred::{self, Values};
 use crate::rng::Rng;
 
 pub use crate::stats::Stats;
+
+mod asides;
 
 /// A wrong claim.
 #[derive(Clone, Debug)]
@@ -352,26 +354,7 @@ impl Case<'_> {
         }
         stats.claims += 1;
         self.counting(call, id, l, t, &holds)?;
-        let privates: Vec<SymbolId> = l.privates.iter().filter(|p| !p.kept).map(|p| p.symbol).collect();
-        let mut asides: Vec<Aside> = l.inductions.iter().map(|i| Aside::Variable(i.symbol)).collect();
-        // An index that the body or the condition moves is held to its values by `counting`.
-        asides.extend(l.control.iter().filter(|c| !c.header_only).map(|c| Aside::Variable(c.index)));
-        asides.extend(l.privates.iter().filter(|p| p.kept).map(|p| Aside::Kept(p.symbol)));
-        for r in &l.reductions {
-            if r.op == analysis::ReductionOp::Last {
-                asides.push(Aside::Kept(r.object.symbol));
-                continue;
-            }
-            let places: Vec<TermId> = r.updates.iter().filter_map(|&u| self.place_of(u)).collect();
-            let mine = |x: TermId| places.iter().chain([&r.place]).any(|&p| self.body.same(x, p));
-            let terms = r
-                .updates
-                .iter()
-                .flat_map(|&u| self.body.walk(u))
-                .filter(|&x| mine(x) || r.updates.contains(&x))
-                .collect();
-            asides.push(Aside::Terms(terms));
-        }
+        let (privates, asides) = self.asides(l);
         let refuted = if holds.iter().all(|h| *h == Some(true)) {
             check_claim(trace, l.term, &privates, &asides)
         } else {
@@ -385,6 +368,9 @@ impl Case<'_> {
             }
             check_claim(&some, l.term, &privates, &asides)
         };
+        if refuted.is_ok() && holds.iter().all(|h| *h == Some(true)) {
+            self.in_another_order(call, l, stats)?;
+        }
         refuted.map_err(|r| {
             format!(
                 "`{}` is said to be {}{}; called with {}: {}",
@@ -395,13 +381,6 @@ impl Case<'_> {
                 self.refutation(&r)
             )
         })
-    }
-
-    /// The place that an accumulating statement writes: of `if (x < m) m = x;` it is `m`.
-    fn place_of(&self, update: TermId) -> Option<TermId> {
-        let body = self.body;
-        let write = body.walk(update).find(|&t| body.op(t).is_write())?;
-        body.args(write).first().copied()
     }
 
     /// Whether the index takes the values that the loop's header is said to give it.

@@ -9,6 +9,7 @@ pub mod gcc;
 pub mod headers;
 pub mod judge;
 pub mod nests;
+pub mod permuted;
 pub mod pred;
 pub mod rng;
 mod stats;

@@ -13,6 +13,8 @@ pub struct Stats {
     pub verdicts: BTreeMap<&'static str, u64>,
     /// Claims held to a run; those whose conditions did not hold, or could not be told to hold, in it.
     pub claims: u64,
+    /// Loops run in another order beside the original, with the same results.
+    pub permuted: u64,
     pub condition_fails: u64,
     pub condition_unknown: u64,
     /// Witnesses seen to happen; not arranged, by reason.
@@ -33,6 +35,7 @@ impl Stats {
         self.nests += o.nests;
         self.runs += o.runs;
         self.claims += o.claims;
+        self.permuted += o.permuted;
         self.condition_fails += o.condition_fails;
         self.condition_unknown += o.condition_unknown;
         self.witnesses += o.witnesses;
@@ -74,8 +77,8 @@ impl std::fmt::Display for Stats {
         writeln!(f, "loops: {:?}", self.verdicts)?;
         writeln!(
             f,
-            "claims held to a run: {}; conditions not met: {}, not known: {}",
-            self.claims, self.condition_fails, self.condition_unknown
+            "claims held to a run: {}, to runs in another order: {}; conditions not met: {}, not known: {}",
+            self.claims, self.permuted, self.condition_fails, self.condition_unknown
         )?;
         writeln!(f, "witnesses seen: {}; not arranged: {:?}", self.witnesses, self.unarranged)?;
         write!(

@@ -34,6 +34,8 @@ pub(super) struct Gen {
     pub odd: bool,
     /// Whether there are loops and subscripts in other forms than the plain ones.
     pub forms: bool,
+    /// Whether there are reductions and work arrays of the kinds in `patterns`.
+    pub patterns: bool,
     /// The variable whose value is returned.
     pub returns: Option<(String, Ty)>,
     next: usize,
@@ -55,6 +57,7 @@ impl Gen {
             tidy: false,
             odd: false,
             forms: false,
+            patterns: false,
             returns: None,
             next: 0,
         }

@@ -8,6 +8,8 @@ use crate::rng::Rng;
 pub fn generate(seed: u64, size: usize) -> Nest {
     let mut g = Gen::new(Rng::new(seed), size);
     g.choose_parameters();
+    // By the seed, so that all other functions stay what they are.
+    g.patterns = seed % 4 == 3;
     if g.rng.chance(60) && !g.scalars.is_empty() {
         let all = g.scalars.clone();
         g.returns = Some(g.rng.pick(&all).clone());
@@ -19,14 +21,21 @@ pub fn generate(seed: u64, size: usize) -> Nest {
         body.extend(l);
     }
     let mut all: Vec<Stmt> = g.declarations();
+    if g.patterns {
+        all.extend(g.pattern_declarations());
+    }
     all.extend(body);
     // What is read after the loops is live out of them.
     if g.returns.is_some() && g.rng.chance(20) && !g.outside.is_empty() {
         let index = g.outside[0].clone();
         all.push(Stmt::Line(format!("if ({} > 2) return {};", index.0, index.0)));
     }
-    let ret = g.returns.as_ref().map(|r| r.1);
-    if let Some((name, _)) = &g.returns {
+    let ret = g.returns.as_ref().map(|r| r.1).or(g.patterns.then_some(Ty::Int));
+    if g.patterns {
+        let result = g.pattern_result();
+        let also = g.returns.as_ref().map_or(String::new(), |r| format!(" + {}", r.0));
+        all.push(Stmt::Line(format!("return {result}{also};")));
+    } else if let Some((name, _)) = &g.returns {
         all.push(Stmt::Line(format!("return {name};")));
     }
     let mut nest = Nest {
@@ -261,6 +270,9 @@ impl Gen {
         }
         if self.forms && self.rng.chance(22) {
             return self.formed_statement();
+        }
+        if self.patterns && self.rng.chance(45) {
+            return self.pattern();
         }
         let line = |s: String| vec![Stmt::Line(s)];
         let choice = self.rng.below(100);

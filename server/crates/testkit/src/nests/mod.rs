@@ -11,6 +11,7 @@ mod forms;
 mod generate;
 mod helpers;
 mod odd;
+mod patterns;
 mod shrink;
 
 pub use call::{Call, Memory, MARGIN};

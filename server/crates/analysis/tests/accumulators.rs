@@ -1,0 +1,186 @@
+//! Reductions into memory, extremes with their place, last values, work arrays, and the names of recurrences: what is
+//! accepted, and beside it the nearest thing that must not be.
+
+use analysis::{analyze, Cells, Program, RecurrenceKind, Verdict};
+use base::Budget;
+
+/// The outermost loop in one line: verdict, reductions, privates, recurrences.
+fn said(text: &str) -> String {
+    let parsed = front::Parsed::parse(front::Language::C, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let body = &unit.items.last().expect("a function").body;
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
+    let facts = analyze(body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+    let name = |s| body.symbols[s].name.to_string();
+    let l = facts.loops.iter().next().expect("a loop");
+    let mut out = match l.verdict {
+        Verdict::Independent => "independent",
+        Verdict::Reduction => "reduction",
+        Verdict::Sequential => "sequential",
+        Verdict::Unknown => "unknown",
+    }
+    .to_owned();
+    if l.verdict == Verdict::Reduction {
+        for r in &l.reductions {
+            let cells = match r.cells {
+                Cells::Variable => "",
+                Cells::One => "[.]",
+                Cells::Many => "[*]",
+            };
+            out += &format!(" {:?}({}{cells})", r.op, name(r.object.symbol));
+        }
+    }
+    for p in l.privates.iter().filter(|p| !p.declared_inside && !p.kept) {
+        out += &format!(" private({})", name(p.symbol));
+    }
+    for r in &l.recurrences {
+        let what = match r.kind {
+            RecurrenceKind::Scan { op, exclusive } => {
+                format!("scan {op:?}{}", if exclusive { " exclusive" } else { "" })
+            }
+            RecurrenceKind::Linear { distance } => format!("linear {distance}"),
+            RecurrenceKind::Search => "search".to_owned(),
+            RecurrenceKind::Packing { .. } => "packing".to_owned(),
+            RecurrenceKind::WrapAround => "wrap-around".to_owned(),
+        };
+        let of = r.object.as_ref().map(|o| name(o.symbol)).unwrap_or_default();
+        out += &format!(" {what}:{of}");
+    }
+    out
+}
+
+fn check(body: &str, expected: &str) {
+    let text = format!(
+        "int h[64]; double w[64];\n\
+         int f(int n, int m, const int *restrict a, const int *restrict g, int *restrict b, int d[n][m],\n\
+               const float *restrict x) {{ int s = 0, k = 0, t = 0; {body} }}"
+    );
+    assert_eq!(said(&text), expected, "{body}");
+}
+
+#[test]
+fn cells_that_the_data_choose() {
+    check("for (int i = 0; i < n; i++) h[a[i] & 63]++; return 0;", "reduction Add(h[*])");
+    check("for (int i = 0; i < n; i++) w[a[i] & 63] -= x[i]; return 0;", "reduction Add(w[*])");
+    check(
+        "for (int i = 0; i < n; i++) h[a[i] & 63] = h[a[i] & 63] | g[i]; return 0;",
+        "reduction BitOr(h[*])",
+    );
+    check(
+        "for (int i = 0; i < n; i++) { h[a[i] & 63] += 1; h[g[i] & 63] -= 2; } return 0;",
+        "reduction Add(h[*])",
+    );
+    check("for (int i = 0; i < n; i++) { h[a[i] & 63] += 1; h[g[i] & 63] *= 2; } return 0;", "unknown");
+    check("for (int i = 0; i < n; i++) { h[a[i] & 63] += 1; b[i] = h[3]; } return 0;", "unknown");
+    check("for (int i = 0; i < n; i++) h[a[i] & 63] = g[i] - h[a[i] & 63]; return 0;", "unknown");
+    check("for (int i = 0; i < n; i++) h[a[i] & 63] = h[g[i] & 63] + 1; return 0;", "unknown");
+    check("for (int i = 0; i < n; i++) h[a[i] & 63] += h[5]; return 0;", "unknown");
+    // Beside the cells that accumulate, others may be read.
+    check("for (int i = 0; i < n; i++) { h[a[i] & 31] += 1; } return h[40];", "reduction Add(h[*])");
+}
+
+#[test]
+fn sections_and_single_cells() {
+    check(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) b[j] += d[i][j]; return 0;",
+        "reduction Add(b[*])",
+    );
+    check("for (int i = 0; i < n; i++) b[3] += a[i]; return 0;", "reduction Add(b[.])");
+    check("for (int i = 0; i < n; i++) b[2 * i] += a[i]; return 0;", "independent");
+    check("for (int i = 0; i < n; i++) b[3] += b[i]; return 0;", "sequential");
+    check(
+        "for (int i = 0; i < n; i++) { b[3] += a[i]; b[4] *= 2; } return 0;",
+        "reduction Add(b[.]) Mul(b[.])",
+    );
+    check("for (int i = 0; i < n; i++) { b[m] += a[i]; b[4] *= 2; } return 0;", "sequential");
+}
+
+#[test]
+fn extremes_with_their_place() {
+    check(
+        "for (int i = 0; i < n; i++) if (a[i] < s) { s = a[i]; k = i; } return k;",
+        "reduction ArgMin { last: false }(s) ArgMin { last: false }(k)",
+    );
+    check(
+        "for (int i = 0; i < n; i++) if (s <= a[i]) { k = i; s = a[i]; } return k;",
+        "reduction ArgMax { last: true }(s) ArgMax { last: true }(k)",
+    );
+    check(
+        "for (int i = 0; i < n; i++) if (g[i] && a[i] > s) { s = a[i]; k = i; } return k;",
+        "reduction ArgMax { last: false }(s) ArgMax { last: false }(k)",
+    );
+    check(
+        "for (int i = 0; i < n; i++) if (a[i] < a[k]) k = i; return k;",
+        "reduction ArgMin { last: false }(k)",
+    );
+    // The value kept is another one; the pair is looked at; the kinds differ; the comparison uses the old place.
+    check("for (int i = 0; i < n; i++) if (a[i] < s) { s = g[i]; k = i; } return k;", "unknown");
+    check(
+        "for (int i = 0; i < n; i++) { if (a[i] < s) { s = a[i]; k = i; } b[i] = k; } return k;",
+        "unknown",
+    );
+    check("for (int i = 0; i < n; i++) if (x[i] < s) { s = x[i]; k = i; } return k;", "unknown");
+    check("for (int i = 0; i < n; i++) if (a[i] < a[k] + i) k = i; return k;", "unknown");
+    check("for (int i = 0; i < n; i++) if (a[i] < s) { s = a[i]; k += i; } return k;", "unknown");
+    check("for (int i = 0; i < n; i++) { if (b[i] > b[k]) k = i; b[i] = 0; } return k;", "unknown");
+}
+
+#[test]
+fn last_values() {
+    check("for (int i = 0; i < n; i++) { t = a[i]; b[i] = t * t; } return t;", "reduction Last(t)");
+    check("for (int i = 0; i < n; i++) if (a[i] < 0) k = i; return k;", "reduction Last(k)");
+    check("for (int i = 0; i < n; i++) { if (a[i] < 0) k = i; b[i] = k; } return 0;", "unknown");
+    check(
+        "for (int i = 0; i < n; i++) { if (a[i] < 0) k = i; else k = -i; b[i] = k; } return 0;",
+        "independent private(k)",
+    );
+    check(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) t = a[i + j]; b[i] = t; } return 0;",
+        "independent private(t)",
+    );
+    // One that only the header sets is none of the loop's.
+    check("int i; for (i = 0, t = 5; i < n; i++) b[i] = a[i]; return t;", "independent");
+    // What one cell holds is a result, not a work array.
+    check("for (int i = 0; i < n; i++) b[0] = a[i]; return 0;", "sequential");
+}
+
+#[test]
+fn work_arrays() {
+    let fill = "int v[4]; for (int i = 0; i < n; i++) { for (int j = 0; j < 4; j++) v[j] = a[i + j];";
+    check(&format!("{fill} b[i] = v[3] - v[0]; }} return 0;"), "independent private(v)");
+    check(&format!("{fill} b[i] = v[g[i]]; }} return 0;"), "independent private(v)");
+    check(&format!("{fill} b[i] = v[3]; }} return v[2];"), "reduction Last(v[*])");
+    let short = "int v[4] = {0}; for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) v[j] = a[i + j];";
+    check(&format!("{short} b[i] = v[3]; }} return 0;"), "sequential");
+    check(&format!("{short} b[i] = v[g[i]]; }} return 0;"), "sequential");
+    check(
+        "int v[4] = {0}; for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) v[0] = a[i]; b[i] = v[0]; } return 0;",
+        "sequential",
+    );
+    check(
+        "int v[4] = {0}; for (int i = 0; i < n; i++) { if (a[i]) v[0] = a[i]; b[i] = v[0]; } return 0;",
+        "unknown",
+    );
+    check(
+        "int v[4] = {0}, *p = v; for (int i = 0; i < n; i++) { v[0] = a[i]; b[i] = v[0]; } return p[0];",
+        "reduction Last(v[*])",
+    );
+}
+
+#[test]
+fn names_of_recurrences() {
+    check("for (int i = 0; i < n; i++) { s += a[i]; b[i] = s; } return s;", "sequential scan Add:s");
+    check(
+        "for (int i = 0; i < n; i++) { b[i] = s; s += a[i]; } return s;",
+        "sequential scan Add exclusive:s",
+    );
+    check("for (int i = 1; i < n; i++) b[i] = b[i - 1] + a[i]; return 0;", "sequential scan Add:b");
+    check("for (int i = 1; i < n; i++) b[i] = 3 * b[i - 1] + a[i]; return 0;", "sequential linear 1:b");
+    check("for (int i = 2; i < n; i++) b[i] = b[i - 2] + a[i]; return 0;", "sequential linear 2:b");
+    check("for (int i = 1; i < n; i++) b[i] = b[i - 1] / 2; return 0;", "sequential");
+    check("for (int i = 0; i < n; i++) if (a[i] == m) { k = i; break; } return k;", "unknown search:");
+    check("for (int i = 0; i < n; i++) { b[i] = 1; if (a[i] == m) break; } return k;", "unknown");
+    check("for (int i = 0; i < n; i++) if (a[i] > 0) b[k++] = a[i]; return k;", "unknown packing:b");
+    check("for (int i = 0; i < n; i++) { b[i] = a[i] + t; t = a[i]; } return 0;", "sequential wrap-around:t");
+    check("for (int i = 0; i < n; i++) { b[i] = t; t = t / 2 + a[i]; } return 0;", "sequential");
+}
