@@ -93,7 +93,7 @@ fn is_sure(model: &Model<'_>, a: &Access) -> bool {
         p.vars().all(|v| match &model.vars[v as usize] {
             VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
             VarKind::Iter(l) => a.loops.contains(l),
-            VarKind::Fresh => false,
+            VarKind::Image | VarKind::Fresh => false,
         })
     };
     a.why.is_none()

@@ -78,7 +78,7 @@ impl<'a> Builder<'_, 'a> {
             choice,
             variables,
             marks,
-            at_name: format!("{}at_{first}", self.prefix),
+            at_name: format!("{}from_{first}", self.prefix),
             device_name: self.host_name(&format!("gpu_at_{first}")),
             partial_name: self.host_name(&format!("part_at_{first}")),
             best_name: self.host_name(&format!("best_{first}")),
