@@ -51,8 +51,11 @@ pub(crate) fn extremes(body: &Body, root: TermId) -> Vec<Extreme> {
     out
 }
 
-/// The assignments that are all an `if` without `else` does: variables with the values they get.
-fn assignments(body: &Body, t: TermId) -> Option<(TermId, Vec<(SymbolId, TermId, TermId)>)> {
+/// The variable, where it is written, and the value.
+type Assigned = (SymbolId, TermId, TermId);
+
+/// The condition of an `if` without `else` that does nothing but assign to variables, and these assignments.
+fn assignments(body: &Body, t: TermId) -> Option<(TermId, Vec<Assigned>)> {
     let (Op::If, &[condition, then]) = (body.op(t), body.args(t)) else { return None };
     let statements = match body.op(then) {
         Op::List => body.args(then).to_vec(),

@@ -137,10 +137,11 @@ impl Scalars {
             let own = |&s: &SymbolId| {
                 let v = &body.symbols[s];
                 let q = body.types.quals(v.ty);
+                let known = self.aside.contains(&s) || model.declared_inside(s);
+                let special = q.is_const || q.is_volatile || q.is_atomic;
                 v.is_own_scalar()
-                    && !self.aside.contains(&s)
-                    && !model.declared_inside(s)
-                    && !(q.is_const || q.is_volatile || q.is_atomic)
+                    && !known
+                    && !special
                     && matches!(body.types.kind(v.ty), TypeKind::Int(_) | TypeKind::Float(_))
             };
             let occurrences = |s: SymbolId| -> Vec<TermId> {

@@ -39,6 +39,38 @@ struct shim_index {
 };
 extern shim_index threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
+/* Threads take turns only at barriers, so that every operation is atomic. The types are those CUDA has. */
+#define WW_ATOMIC(name, type, expression) \
+    inline type name(type *cell, type value) \
+    { \
+        const type old = *cell; \
+        *cell = (expression); \
+        return old; \
+    }
+WW_ATOMIC(atomicAdd, unsigned int, old + value)
+WW_ATOMIC(atomicAdd, unsigned long long, old + value)
+WW_ATOMIC(atomicAdd, float, old + value)
+WW_ATOMIC(atomicAdd, double, old + value)
+inline int atomicAdd(int *cell, int value)
+{
+    const int old = *cell;
+    *cell = (int)((unsigned int)old + (unsigned int)value);
+    return old;
+}
+#define WW_ATOMICS(type) \
+    WW_ATOMIC(atomicMin, type, value < old ? value : old) \
+    WW_ATOMIC(atomicMax, type, value > old ? value : old)
+#define WW_ATOMIC_BITS(type) \
+    WW_ATOMIC(atomicAnd, type, old & value) \
+    WW_ATOMIC(atomicOr, type, old | value) \
+    WW_ATOMIC(atomicXor, type, old ^ value)
+WW_ATOMICS(int)
+WW_ATOMICS(unsigned int)
+WW_ATOMICS(long long)
+WW_ATOMICS(unsigned long long)
+WW_ATOMIC_BITS(int)
+WW_ATOMIC_BITS(unsigned int)
+WW_ATOMIC_BITS(unsigned long long)
 void shim_launch(dim3 grid, dim3 block, const std::function<void()> &kernel);
 #define __global__
 #define __shared__ static

@@ -57,7 +57,7 @@ impl Case<'_> {
         if !plain
             || !l.inductions.is_empty()
             || l.reductions.iter().any(ordered)
-            || !(interesting || self.nest.seed % 8 == 0)
+            || !(interesting || self.nest.seed.is_multiple_of(8))
         {
             return Ok(());
         }
