@@ -37,6 +37,10 @@ pub(crate) fn privacy(
     let mine: Vec<(usize, &Access)> =
         model.accesses.iter().enumerate().filter(|(_, a)| a.base == base).collect();
     // The variable that holds a pointer is no work array.
+    // What is loaded from memory may be the same object under two paths.
+    if body.symbols[base].storage == Storage::Path {
+        return None;
+    }
     let pointer = matches!(body.types.kind(body.symbols[base].ty), TypeKind::Pointer { .. });
     if pointer && mine.iter().any(|(_, a)| a.subs.is_empty()) {
         return None;

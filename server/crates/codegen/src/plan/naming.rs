@@ -10,7 +10,7 @@ use super::threads::index_names;
 use super::{BufferPlan, Dim, InductionPlan, KeyedPlan, ReductionPlan, Scalar, View};
 
 /// What a variable or path is called.
-fn variable(body: &Body, s: SymbolId) -> String {
+pub(super) fn variable(body: &Body, s: SymbolId) -> String {
     let symbol = &body.symbols[s];
     match symbol.storage {
         Storage::Path => part(&symbol.name),

@@ -7,6 +7,7 @@ use term::{BinOp, Body, IntKind, Op, SymbolId, TermId};
 
 use super::build::Builder;
 use super::keyed::is_keyed;
+use super::naming::variable;
 use super::support::Support;
 use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind};
 use crate::access::mentions;
@@ -56,7 +57,7 @@ impl<'a> Builder<'_, 'a> {
             if forms.iter().any(|&f| f != form) {
                 self.refuse(RefusalKind::NanOrder(s), r.place);
             }
-            let name = body.symbols[s].name.clone();
+            let name = variable(body, s);
             out.push(ReductionPlan {
                 symbol: s,
                 place: r.place,
