@@ -8,7 +8,7 @@ use term::TermId;
 use crate::inline::Expanded;
 use crate::{
     Condition, ConditionKind, Control, Dependence, Expr, Facts, LoopFacts, MetBy, Object, Obstacle,
-    ObstacleKind, Param, Pred, Step, TroubleKind, Verdict,
+    ObstacleKind, Param, Pred, RecurrenceKind, Step, TroubleKind, Verdict,
 };
 
 pub(crate) fn settle(e: &Expanded, facts: &mut Facts) {
@@ -68,7 +68,22 @@ fn one(e: &Expanded, l: &mut LoopFacts) {
     for i in &mut l.inductions {
         i.update = e.home(i.update);
     }
+    // A name for what a called function does is a name of nothing here.
+    l.recurrences.retain(|r| {
+        let counter = match r.kind {
+            RecurrenceKind::Packing { counter } => e.is_own_symbol(counter),
+            _ => true,
+        };
+        counter && r.object.as_ref().is_none_or(|o| e.is_own_symbol(o.symbol))
+    });
+    for r in &mut l.recurrences {
+        if let Some(o) = &mut r.object {
+            object(e, o, r.term);
+        }
+        r.term = e.home(r.term);
+    }
     for r in &mut l.reductions {
+        r.key = r.key.filter(|&k| e.is_own_symbol(k));
         object(e, &mut r.object, r.place);
         r.place = e.home(r.place);
         for u in &mut r.updates {

@@ -32,7 +32,9 @@ impl<'a> Builder<'_, 'a> {
             .walk(r.place)
             .any(|t| matches!(body.op(t), Op::Index | Op::Deref | Op::Member { arrow: true, .. }));
         let reached = member || r.updates.iter().any(|&u| self.every_iteration(u));
-        if !fixed || !reached {
+        // What a called function accumulates has no name here.
+        let named = matches!(body.op(r.place), Op::Index | Op::Deref | Op::Member { .. });
+        if !fixed || !reached || !named {
             self.refuse(RefusalKind::ReductionCell, r.place);
         }
     }
