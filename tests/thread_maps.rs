@@ -1,13 +1,13 @@
 //! Thread maps against what really happens: random nests are run with a record of every cell they touch, and every two
 //! instances that share a cell, one of them writing, must have one thread; their kernels are run beside the original.
-//! 300 nests, or as many as `WARPWRIGHT_NESTS` says.
+//! 120 nests, or as many as `WARPWRIGHT_NESTS` says.
 
 use base::CancelToken;
 use ide::{check, offload, verify, Doc, Memo, Options, Outcome, Settings, Tier, VerifyOptions, Which};
 use testkit::threads::{judge, nest};
 
 fn wanted() -> u64 {
-    std::env::var("WARPWRIGHT_NESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+    std::env::var("WARPWRIGHT_NESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(120)
 }
 
 #[test]

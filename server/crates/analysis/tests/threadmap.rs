@@ -356,3 +356,106 @@ fn temporaries_follow_their_iteration() {
         "#]],
     );
 }
+
+/// The code of one thread, in short: `ID` is the thread, `c1`, `c2` are counters.
+fn show_code(body: &Body, o: &analysis::ThreadCode, code: &analysis::Scan, indent: usize, out: &mut String) {
+    use analysis::Scan;
+    let pad = "  ".repeat(indent);
+    let value = |v: &analysis::ThreadValue| show_value(body, o, v);
+    match code {
+        Scan::Loop { counter, first, last, step, body: inner } => {
+            let by = if *step == 1 { String::new() } else { format!(" by {step}") };
+            out.push_str(&format!("{pad}c{counter} = {} .. {}{by}\n", value(first), value(last)));
+            show_code(body, o, inner, indent + 1, out);
+        }
+        Scan::If { condition, then, otherwise } => {
+            out.push_str(&format!("{pad}if {}\n", value(condition)));
+            show_code(body, o, then, indent + 1, out);
+            if let Some(e) = otherwise {
+                out.push_str(&format!("{pad}else\n"));
+                show_code(body, o, e, indent + 1, out);
+            }
+        }
+        Scan::Block(all) => all.iter().for_each(|c| show_code(body, o, c, indent, out)),
+        Scan::Run { indices, .. } => {
+            let all: Vec<String> =
+                indices.iter().map(|(s, v)| format!("{} = {}", body.symbols[*s].name, value(v))).collect();
+            out.push_str(&format!("{pad}run {}\n", all.join(", ")));
+        }
+    }
+}
+
+fn show_value(body: &Body, o: &analysis::ThreadCode, v: &analysis::ThreadValue) -> String {
+    use analysis::ThreadValue as V;
+    let show = |v: &V| show_value(body, o, v);
+    let all = |vs: &[V]| vs.iter().map(show).collect::<Vec<_>>().join(", ");
+    match v {
+        V::Int(n) => n.to_string(),
+        V::Param(p) => o.params.get(*p).map_or("ID".into(), |e| self::show(body, e)),
+        V::Iter(i) => format!("c{i}"),
+        V::Neg(a) => format!("-{}", show(a)),
+        V::Add(a, b) => format!("{} + {}", show(a), show(b)),
+        V::Sub(a, b) => format!("{} - {}", show(a), show(b)),
+        V::Min(vs) => format!("min({})", all(vs)),
+        V::Max(vs) => format!("max({})", all(vs)),
+        V::Compare(c, a, b) => format!("{} {c:?} {}", show(a), show(b)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn check_code(text: &str, expect: Expect) {
+    let parsed = front::Parsed::parse(front::Language::C, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let body = unit.items.iter().map(|i| &i.body).find(|b| b.loops(b.root).next().is_some()).unwrap();
+    let (program, budget) = (Program::default(), Budget::new(analysis::FULL_STEPS));
+    let facts = analyze(body, &program, analysis::FULL_STEPS, &budget);
+    let o = analysis::offload_threads(body, &program, &facts, LoopId(0), &Budget::new(analysis::FULL_STEPS))
+        .unwrap();
+    let code = o.threads.unwrap();
+    let mut out = String::new();
+    show_code(body, &code, &code.code, 0, &mut out);
+    expect.assert_eq(&out);
+}
+
+#[test]
+fn threads_scan_their_instances_with_exact_bounds() {
+    // F4.6: i from max(0, ID - N) to min(N, ID), and j follows.
+    check_code(
+        "void f(int N, double *restrict A, double *restrict B, double *restrict C) {
+            for (int i = 0; i <= N; i++)
+                for (int j = 0; j <= N; j++) C[i - j + N] += A[i] * B[N - j];
+        }",
+        expect![[r#"
+            c0 = max(0, -N + ID) .. min(N, ID)
+              run i = c0, j = N - ID + c0
+        "#]],
+    );
+    check_code(
+        "void f(int N, double X[N + 1][N + 1], double Y[N + 1][N + 1]) {
+            for (int i = 1; i <= N; i++)
+                for (int j = 1; j <= N; j++) {
+                    X[i][j] = X[i][j] + Y[i - 1][j];
+                    Y[i][j] = Y[i][j] + X[i][j - 1];
+                }
+        }",
+        expect![[r#"
+            c0 = max(1, -N + ID + 1) .. min(N, ID + 1)
+              if N + c0 Ge ID + 2
+                run i = c0, j = N - ID + c0 - 1
+              if ID Ge c0
+                run i = c0, j = N - ID + c0
+        "#]],
+    );
+    // A row of the matrix in order, an element of the vector a thread; counting down stays so.
+    check_code(
+        "void f(int n, int m, double A[n][m], double s[m]) {
+            for (int i = n - 1; i >= 0; i--)
+                for (int j = 0; j < m; j += 2) s[j] = s[j] * 0.5 + A[i][j];
+        }",
+        expect![[r#"
+            if m Ge Mul(Int(2), Param(2)) + 1
+              c0 = 0 .. n - 1
+                run i = -c0 + -1 + n, j = Mul(Int(2), Param(2))
+        "#]],
+    );
+}

@@ -112,9 +112,88 @@ pub(super) fn thread_code(found: &Found<'_>, budget: &Budget) -> poly::Result<Op
     let ast = poly::scan(&statements, &context, &[Shape::Default], budget)?;
     let mut runs = 0;
     let Some(code) = read(found, &ast, &mut Vec::new(), &mut runs) else { return Ok(None) };
+    // The host passes what the code uses.
+    let mut used: Vec<usize> = Vec::new();
+    each_value(&code, &mut |v| {
+        named(v, &mut |p| {
+            if p < np && !used.contains(&p) {
+                used.push(p);
+            }
+        })
+    });
+    used.sort_unstable();
+    let place = |p: usize| match p.checked_sub(np) {
+        Some(id) => used.len() + id,
+        None => used.iter().position(|u| *u == p).unwrap_or(0),
+    };
+    let code = renamed(&code, &place);
     let params: Option<Vec<Expr>> =
-        frame.params.iter().map(|v| expr_of(&found.model, &Poly::var(*v))).collect();
+        used.iter().map(|&p| expr_of(&found.model, &Poly::var(*frame.params.get(p)?))).collect();
     Ok(params.map(|params| ThreadCode { params, ids, code }))
+}
+
+/// Calls `f` with every value of the code.
+fn each_value(code: &Scan, f: &mut dyn FnMut(&ThreadValue)) {
+    match code {
+        Scan::Loop { first, last, body, .. } => {
+            f(first);
+            f(last);
+            each_value(body, f);
+        }
+        Scan::If { condition, then, otherwise } => {
+            f(condition);
+            each_value(then, f);
+            if let Some(o) = otherwise {
+                each_value(o, f);
+            }
+        }
+        Scan::Block(all) => all.iter().for_each(|c| each_value(c, f)),
+        Scan::Run { indices, .. } => indices.iter().for_each(|i| f(&i.1)),
+    }
+}
+
+/// Calls `f` with every parameter of a value.
+fn named(v: &ThreadValue, f: &mut dyn FnMut(usize)) {
+    use ThreadValue as V;
+    match v {
+        V::Param(p) => f(*p),
+        V::Int(_) | V::Iter(_) => {}
+        V::Neg(a) | V::Div(a, ..) | V::Mod(a, ..) => named(a, f),
+        V::Add(a, b) | V::Sub(a, b) | V::Mul(a, b) | V::Compare(_, a, b) | V::And(a, b) | V::Or(a, b) => {
+            named(a, f);
+            named(b, f);
+        }
+        V::Min(all) | V::Max(all) => all.iter().for_each(|a| named(a, f)),
+        V::Select(c, a, b) => [c, a, b].into_iter().for_each(|x| named(x, f)),
+    }
+}
+
+/// The code with its parameters in other places.
+fn renamed(code: &Scan, place: &dyn Fn(usize) -> usize) -> Scan {
+    let value = |v: &ThreadValue| {
+        mapped(v, &|v| match v {
+            ThreadValue::Param(p) => Some(ThreadValue::Param(place(*p))),
+            _ => None,
+        })
+    };
+    match code {
+        Scan::Loop { counter, first, last, step, body } => Scan::Loop {
+            counter: *counter,
+            first: value(first),
+            last: value(last),
+            step: *step,
+            body: Box::new(renamed(body, place)),
+        },
+        Scan::If { condition, then, otherwise } => Scan::If {
+            condition: value(condition),
+            then: Box::new(renamed(then, place)),
+            otherwise: otherwise.as_ref().map(|o| Box::new(renamed(o, place))),
+        },
+        Scan::Block(all) => Scan::Block(all.iter().map(|c| renamed(c, place)).collect()),
+        Scan::Run { term, indices } => {
+            Scan::Run { term: *term, indices: indices.iter().map(|(s, v)| (*s, value(v))).collect() }
+        }
+    }
 }
 
 /// isl's tree with what runs once put in place of its counter.
@@ -203,12 +282,19 @@ fn scaled(k: i128, e: ThreadValue) -> ThreadValue {
 
 /// The value with known counters put in.
 fn replaced(e: &ThreadValue, known: &[(usize, ThreadValue)]) -> ThreadValue {
+    mapped(e, &|v| match v {
+        ThreadValue::Iter(i) => known.iter().rev().find(|k| k.0 == *i).map(|k| k.1.clone()),
+        _ => None,
+    })
+}
+
+/// The value with those of its leaves replaced for which `leaf` has another value.
+fn mapped(e: &ThreadValue, leaf: &dyn Fn(&ThreadValue) -> Option<ThreadValue>) -> ThreadValue {
     use ThreadValue as V;
-    let again = |e: &V| Box::new(replaced(e, known));
-    let all = |es: &[V]| es.iter().map(|e| replaced(e, known)).collect();
+    let again = |e: &V| Box::new(mapped(e, leaf));
+    let all = |es: &[V]| es.iter().map(|e| mapped(e, leaf)).collect();
     match e {
-        V::Int(_) | V::Param(_) => e.clone(),
-        V::Iter(i) => known.iter().rev().find(|k| k.0 == *i).map_or_else(|| e.clone(), |k| k.1.clone()),
+        V::Int(_) | V::Param(_) | V::Iter(_) => leaf(e).unwrap_or_else(|| e.clone()),
         V::Neg(a) => V::Neg(again(a)),
         V::Add(a, b) => V::Add(again(a), again(b)),
         V::Sub(a, b) => V::Sub(again(a), again(b)),

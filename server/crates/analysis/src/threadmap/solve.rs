@@ -119,6 +119,7 @@ pub(super) fn maps(
     for (s, d) in domains.iter().enumerate() {
         hulls.push(hull(&layout, frame, s, d, &mut system).map_err(Some)?);
     }
+    let mut tried = 0;
     nest.conflicts(frame, &mut |c| {
         if c.pairs.is_empty(frame.budget)? {
             return Ok(true);
@@ -127,10 +128,12 @@ pub(super) fn maps(
         groups.iter_mut().filter(|g| **g == b).for_each(|g| *g = a);
         let rows = equations(&c.pairs, frame.budget)?;
         require(&layout, c.s, c.t, &rows, &mut system).ok_or(Error::Overflow("a system of conflicts"))?;
-        // Whether anything but "one thread" is left.
-        if system.len() > 2 * layout.total {
+        // Most nests that are sequential are so after a few conflicts: then no more are looked for.
+        tried += 1;
+        if tried % 4 == 1 {
             reduce(&mut system, &(0..layout.total).collect::<Vec<_>>())
                 .ok_or(Error::Overflow("a system of conflicts"))?;
+            return Ok(!one_thread(&layout, &system, &hulls).ok_or(Error::Overflow("a system of conflicts"))?);
         }
         Ok(true)
     })?;
@@ -144,6 +147,17 @@ pub(super) fn maps(
         out.last.push(last);
     }
     Ok(Some(out))
+}
+
+/// Whether no statement is free to move any more.
+fn one_thread(layout: &Layout, system: &Matrix, hulls: &[Matrix]) -> Option<bool> {
+    let basis = null_space(system.clone(), layout.total)?;
+    for (s, hull) in hulls.iter().enumerate() {
+        if moves(layout, s, &basis, hull)? > 0 {
+            return Some(false);
+        }
+    }
+    Some(true)
 }
 
 fn form(layout: &Layout, s: usize, row: &[i128]) -> Form {

@@ -18,7 +18,7 @@ use crate::{Facts, Obstacle, ObstacleKind, Step};
 
 /// Statements beyond this number, and pairs of accesses, are not looked at.
 const MAX_STATEMENTS: usize = 40;
-const MAX_PAIRS: usize = 600;
+const MAX_PAIRS: usize = 300;
 
 /// One statement.
 #[derive(Clone, Debug)]

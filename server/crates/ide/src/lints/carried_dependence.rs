@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn carried_dependence(at: &At) -> Option<Said> {
-    let wanted = at.facts.verdict == Verdict::Sequential && at.facts.mark.is_none();
+    let wanted = at.facts.verdict == Verdict::Sequential && !super::marked_in_vain(at);
     wanted.then(|| Said {
         message: words::sequential(at.place, at.id),
         related: words::dependence_places(at.place, at.id),

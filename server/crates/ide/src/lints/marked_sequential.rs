@@ -3,7 +3,7 @@
 use analysis::Verdict;
 
 use super::{At, Find, Lint, Said};
-use crate::{plans, words, Severity};
+use crate::{words, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "marked-sequential",
@@ -14,10 +14,7 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn marked_sequential(at: &At) -> Option<Said> {
-    // threads without synchronisation may still run the nest
-    let wanted = at.facts.verdict == Verdict::Sequential
-        && at.facts.mark.is_some()
-        && plans::refusal(at.place, at.id).is_some();
+    let wanted = at.facts.verdict == Verdict::Sequential && super::marked_in_vain(at);
     wanted.then(|| Said {
         message: format!(
             "Marked for the GPU, but must not be offloaded. {} Or remove the mark.",

@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn marked_unknown(at: &At) -> Option<Said> {
-    let wanted = at.facts.verdict == Verdict::Unknown && at.facts.mark.is_some();
+    let wanted = at.facts.verdict == Verdict::Unknown && super::marked_in_vain(at);
     wanted.then(|| Said {
         message: format!("Marked for the GPU, but not offloaded. {}", words::unknown(at.place, at.id)),
         related: words::obstacle_places(at.place, at.id),

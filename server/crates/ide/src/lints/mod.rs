@@ -194,6 +194,12 @@ fn inside_parallel(facts: &Facts, l: &LoopFacts) -> bool {
     false
 }
 
+/// Whether the user asked for the offload of a loop that gets no kernel: one that is not parallel may still be run by
+/// threads without synchronisation.
+fn marked_in_vain(at: &At) -> bool {
+    at.facts.mark.is_some() && crate::plans::refusal(at.place, at.id).is_some()
+}
+
 /// Whether the loop can be offloaded as far as its verdict goes.
 pub(crate) fn is_parallel(l: &LoopFacts) -> bool {
     matches!(l.verdict, Verdict::Independent | Verdict::Reduction)

@@ -219,3 +219,19 @@ fn generated_kernels_compute_the_same() {
         assert!(reports[0].cases.iter().any(|c| c.launches > 0), "{}", reports[0].summary);
     }
 }
+
+#[test]
+fn a_marked_nest_is_offloaded_by_its_threads() {
+    let code = POLY.replacen("    for", "    // warpwright: offload(diagonals)\n    for", 1);
+    let doc = open(&code);
+    let findings = full(&doc);
+    let codes: Vec<&str> = findings.diagnostics.iter().map(|d| d.code).collect();
+    assert!(codes.contains(&"carried-dependence") && !codes.contains(&"marked-sequential"), "{codes:?}");
+    let cancel = base::CancelToken::new();
+    let done = crate::offload(&doc, &findings, &crate::Memo::new(), &crate::Which::Marked, &cancel);
+    assert_eq!(done.expect("an offload").loops[0].kernel_file, "diagonals.cu");
+    // a chain stays an error
+    let code = "void f(int n, double *a) {\n    // warpwright: offload\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1] + 1;\n}\n";
+    let findings = full(&open(code));
+    assert!(findings.diagnostics.iter().any(|d| d.code == "marked-sequential"));
+}
