@@ -298,6 +298,10 @@ impl Walk<'_, '_> {
                         let state = MacroState::Unknown(reason.clone());
                         Arc::make_mut(&mut self.s.macros).set(n.clone(), state.clone());
                         f.pieces.push(Piece::Set(n, state));
+                    } else if matches!(self.line(j), Line::Include(_)) {
+                        // Whatever it holds: text, and definitions for what follows.
+                        anything = true;
+                        Arc::make_mut(&mut self.s.macros).missing(false);
                     }
                     continue;
                 }

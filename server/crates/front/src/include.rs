@@ -41,6 +41,8 @@ pub(crate) struct Including<'s> {
     spliced: usize,
     once: FxHashSet<HeaderId>,
     open: Vec<HeaderId>,
+    /// Whether what was asked for last is there already.
+    is_there: bool,
     /// Questions asked and the answers: id and hash.
     asked: Vec<(Ask, Answer)>,
     functions: Arc<FxHashMap<Arc<str>, Arc<HeaderFunction>>>,
@@ -58,6 +60,7 @@ impl<'s> Including<'s> {
             spliced: 0,
             once: FxHashSet::default(),
             open: Vec::new(),
+            is_there: false,
             asked: Vec::new(),
             functions: Arc::default(),
         }
@@ -186,6 +189,7 @@ impl Walk<'_, '_> {
     fn find(&mut self, ask: &Ask) -> Option<Arc<Header>> {
         let found = self.s.including.headers.and_then(|h| h.source.find(ask));
         self.s.including.asked.push((ask.clone(), answer_of(&found)));
+        self.s.including.is_there = false;
         // What a C++ compiler reads of the system's headers is not C; kernels need none of it.
         let found = found.filter(|h| self.s.language != crate::Language::Cuda || !h.is_system());
         let Some(header) = found.or_else(|| self.stand_in(ask)) else {
@@ -209,6 +213,7 @@ impl Walk<'_, '_> {
         if including.once.contains(&header.id())
             || read.guard.as_ref().is_some_and(|g| self.s.macros.is_defined(g) == Some(true))
         {
+            including.is_there = true;
             return None;
         }
         let inside_itself = including.open.iter().filter(|id| **id == header.id()).count();
@@ -358,6 +363,9 @@ impl Walk<'_, '_> {
         let answers = hash(self.s.including.asked.get(from..));
         self.link(("spliced", answers));
         let statement = f.body.is_some();
+        if self.s.including.is_there {
+            return;
+        }
         let Some(header) = found else {
             let why = "a file that was not found is included here";
             f.pieces.push(Piece::Reject(RejectKind::Macro, why.into(), span, statement));

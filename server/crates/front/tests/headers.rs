@@ -391,3 +391,18 @@ fn macros_that_are_whole_items() {
     assert!(unit.defines_function("two"));
     assert!(b.library.is_empty());
 }
+
+#[test]
+fn a_file_that_may_be_included_inside_an_item_is_a_gap() {
+    let text = "#include \"gone.h\"\nvoid f(int *a, int n) {\n for (int i = 1; i < n; i++) {\n a[i] = 0;\n#ifdef MORE\n#include \"more.inc\"\n#endif\n }\n}\n";
+    let unit = unit_with(text, &[("more.inc", "a[i - 1] = 1;\n")], &[]);
+    assert_eq!(body(&unit, "f").rejects().count(), 1);
+    // Where the condition is decided, so is what stands there.
+    let unit = unit_with(text, &[("more.inc", "a[i - 1] = 1;\n"), ("gone.h", "#define MORE\n")], &[]);
+    assert_eq!(body(&unit, "f").rejects().count(), 0);
+    assert!(show(text, &unit).contains("Assignment(ArrayElement(a,i-1),1)"), "{}", show(text, &unit));
+    // What is there already adds nothing.
+    let text = "#include \"g.h\"\nint f(int x) {\n#include \"g.h\"\n return x + G; }\n";
+    let unit = unit_with(text, &[("g.h", "#ifndef G_H\n#define G_H\n#define G 1\n#endif\n")], &[]);
+    assert_eq!(body(&unit, "f").rejects().count(), 0);
+}
