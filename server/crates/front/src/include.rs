@@ -359,6 +359,7 @@ impl Walk<'_, '_> {
     pub(crate) fn splice(&mut self, k: usize, included: &pp::Included, f: &mut Found, braces: &mut usize) {
         let span = self.tokens.get(k).map_or(Span::default(), |t| t.span());
         let from = self.s.including.asked.len();
+        self.s.including.is_there = false;
         let found = self.ask(included).and_then(|ask| self.find(&ask));
         let answers = hash(self.s.including.asked.get(from..));
         self.link(("spliced", answers));
