@@ -152,8 +152,9 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
                 }
             }
             Reach::Global => {
-                let global = if other == x { a } else { b };
-                if effects.writes.contains_key(&global) {
+                let (global, restricted) = if other == x { (a, b) } else { (b, a) };
+                // A function that was given the pointer may have stored it in the global.
+                if effects.writes.contains_key(&global) || effects.is_handed_on(restricted) {
                     May
                 } else {
                     Distinct

@@ -76,6 +76,19 @@ impl<'a> Effects<'a> {
         })
     }
 
+    /// Whether a call is given a pointer made from the variable and may store it.
+    pub(crate) fn is_handed_on(&self, s: SymbolId) -> bool {
+        let body = self.body;
+        body.walk(body.root).filter(|&t| *body.op(t) == Op::Call).any(|t| {
+            let called = call(body, self.program, t);
+            body.args(t).iter().skip(1).enumerate().any(|(k, &a)| {
+                body.types.element(body.ty(a)).is_some()
+                    && body.walk(a).any(|x| body.as_symbol(x) == Some(s))
+                    && called.as_ref().map_or(true, |c| c.through(k).kept)
+            })
+        })
+    }
+
     /// Whether the variable keeps the value it has at its declaration (or at the body's start, for a parameter) for
     /// the whole body, its address being nobody's.
     pub(crate) fn is_single_valued(&self, s: SymbolId) -> bool {

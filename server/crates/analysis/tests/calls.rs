@@ -1,6 +1,6 @@
 //! Loops that call functions of their program: what is seen through, and what must not be.
 
-use analysis::{analyze, Facts, ObstacleKind, Program, Verdict};
+use analysis::{analyze, ConditionKind, Facts, MetBy, ObstacleKind, Program, Verdict};
 use base::Budget;
 use expect_test::{expect, Expect};
 use term::Body;
@@ -27,6 +27,13 @@ fn describe(body: &Body, facts: &Facts) -> String {
                 }
                 k => format!(" !{}", format!("{k:?}").split(['(', ' ']).next().unwrap_or("")),
             };
+        }
+        let compared = l
+            .conditions
+            .iter()
+            .any(|c| matches!(c.kind, ConditionKind::NoAlias(..)) && c.met_by == MetBy::RunTimeCheck);
+        if compared {
+            out += " if apart";
         }
         out.push('\n');
     }
@@ -308,6 +315,33 @@ fn values_change_between_looks() {
             flip ?: unknown !NotCounted
             f i: unknown !DataDependentCondition
             f i: unknown !UnknownPointer
+        "#]],
+    );
+}
+
+#[test]
+fn a_restrict_pointer_that_was_handed_on_may_be_anywhere() {
+    check(
+        "static double *kept;
+         static void keep(double *p) { kept = p; }
+         static double read(const double *p) { return p[0]; }
+         extern void elsewhere(double *p);
+         void stored(int n, double *restrict a) {
+             keep(a);
+             for (int i = 0; i < n; i++) a[i] = kept[i + 1];
+         }
+         void handed(int n, double *restrict a) {
+             elsewhere(a);
+             for (int i = 0; i < n; i++) a[i] = kept[i + 1];
+         }
+         void looked(int n, double *restrict a) {
+             double x = read(a);
+             for (int i = 0; i < n; i++) a[i] = kept[i + 1] + x;
+         }",
+        expect![[r#"
+            stored i: independent
+            handed i: independent
+            looked i: independent
         "#]],
     );
 }

@@ -37,11 +37,17 @@ impl Expander<'_> {
         let changed = changed_symbols(from);
         // An expression that writes nothing may read its arguments as often and as late as it likes.
         let still = matches!(shape, Shape::Value(e) if !calls_something(from, *e));
+        // An argument is evaluated before the call (C11 6.5.2.2p10); a load may stand for itself only where it happens
+        // whatever the function decides.
+        let always = match shape {
+            Shape::Value(e) if still => always_used(from, *e),
+            _ => FxHashSet::default(),
+        };
         let void = self.b.types.void();
         let mut first = Vec::new();
         for (&p, &a) in params.iter().zip(args) {
             let keeps = !changed.contains(&p) && !from.symbols[p].address_taken;
-            if keeps && self.may_be_copied(a, still) {
+            if keeps && self.may_be_copied(a, still && always.contains(&p)) {
                 let ty = self.parameter_cast(a, p, frame)?;
                 frame.bound.insert(p, Bound::Argument(a, ty));
                 continue;
@@ -187,6 +193,24 @@ fn changed_symbols(body: &Body) -> FxHashSet<SymbolId> {
                 .filter_map(|t| body.as_symbol(*body.args(t).first()?)),
         )
         .collect()
+}
+
+/// Variables that are read whenever the expression is evaluated.
+fn always_used(body: &Body, e: TermId) -> FxHashSet<SymbolId> {
+    let mut out = FxHashSet::default();
+    let mut stack = vec![e];
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            Op::Sym(s) => {
+                out.insert(*s);
+            }
+            Op::SizeOf => {}
+            Op::Select => stack.extend(body.args(t).first()),
+            Op::Binary(b) if b.is_logical() => stack.extend(body.args(t).first()),
+            _ => stack.extend(body.args(t)),
+        }
+    }
+    out
 }
 
 fn calls_something(body: &Body, e: TermId) -> bool {
