@@ -339,8 +339,8 @@ fn a_restrict_pointer_that_was_handed_on_may_be_anywhere() {
              for (int i = 0; i < n; i++) a[i] = kept[i + 1] + x;
          }",
         expect![[r#"
-            stored i: independent
-            handed i: independent
+            stored i: independent if apart
+            handed i: independent if apart
             looked i: independent
         "#]],
     );
