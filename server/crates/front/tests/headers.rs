@@ -344,7 +344,8 @@ fn a_missing_header_of_the_project_leaves_the_system_alone() {
 fn a_missing_header_of_the_system_leaves_the_others_alone() {
     // What generated hosts begin with, read on a machine without CUDA.
     let text = "#include <cuda_runtime.h>\n#include <stddef.h>\nsize_t f(size_t n) { return n; }\n";
-    let header = "#ifndef _SIZE_T_DECLARED\n#define _SIZE_T_DECLARED\ntypedef unsigned long size_t;\n#endif\n";
+    let header =
+        "#ifndef _SIZE_T_DECLARED\n#define _SIZE_T_DECLARED\ntypedef unsigned long size_t;\n#endif\n";
     let unit = unit_with(text, &[("sys/stddef.h", header)], &[]);
     let b = body(&unit, "f");
     assert_eq!(b.rejects().count(), 0, "{:?}", b.rejects().collect::<Vec<_>>());
