@@ -327,8 +327,10 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
         }
         let is_param = |v: Var| model.is_param(v);
         let needs = crate::prove::sufficient(&o.poly, &o.domain, &known, &is_param)
-            // A test that always fails would only hide that the answer is not known.
-            .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)));
+            // A test that always fails would only hide that the answer is not known; so would one that only a loop of
+            // one iteration passes.
+            .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
+            .filter(|ps| !ps.iter().any(|p| fails_when_it_matters(model, p, &known)));
         let preds: Option<Vec<Pred>> = needs
             .as_ref()
             .and_then(|ps| ps.iter().map(|p| Some(Pred::NonNegative(expr_of(model, p)?))).collect());
@@ -348,6 +350,15 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
             }
         }
     }
+}
+
+/// Whether `p >= 0` fails for sure where the root has two iterations or more.
+fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::value::Constraint]) -> bool {
+    let Some(trips) = model.loops[0].trips.as_ref().and_then(|n| n.add_constant(-2)) else { return false };
+    let Some(fails) = p.scale(-1).and_then(|p| p.add_constant(-1)) else { return false };
+    let mut more = vec![crate::value::Constraint::non_negative(trips)];
+    more.extend_from_slice(known);
+    crate::prove::non_negative(&fails, &crate::value::Domain::always(), &more)
 }
 
 fn note(facts: &mut LoopFacts, kind: ConditionKind, met_by: MetBy, check: Option<Pred>) {
