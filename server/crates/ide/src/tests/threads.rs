@@ -79,18 +79,18 @@ fn hovers_say_what_runs_at_once_though_no_loop_does() {
     check_hover(
         POLY,
         expect![[r#"
-        **Loop is sequential** (loop `i`)
+            **Loop is sequential** (loop `i`)
 
-        - iteration i=0, j=0 writes C\[1\] on line 6, iteration i=1, j=1 reads it on line 8, for N=1 (flow dependence on `C`), directions `(<, <)`
-        - iteration i=1, j=1 writes C\[2\] on line 8, iteration i=2, j=2 reads it on line 8, for N=2 (flow dependence on `C`), directions `(<, <)`
-        - iteration i=1, j=1 reads C\[2\] on line 8, iteration i=2, j=2 writes it on line 8, for N=2 (anti dependence on `C`), directions `(<, <)`
-        - iteration i=0, j=0 writes C\[1\] on line 6, iteration i=1, j=1 writes it on line 8, for N=1 (output dependence on `C`), directions `(<, <)`
-        - iteration i=1, j=1 writes C\[2\] on line 8, iteration i=2, j=2 writes it on line 8, for N=2 (output dependence on `C`), directions `(<, <)`
-        - but without synchronisation: `2 * N + 1` threads (every statement at `i - j + N`); what touches one cell runs in one thread, in order
+            - iteration i=0, j=0 writes C\[1\] on line 6, iteration i=1, j=1 reads it on line 8, for N=1 (flow dependence on `C`), directions `(<, <)`
+            - iteration i=1, j=1 writes C\[2\] on line 8, iteration i=2, j=2 reads it on line 8, for N=2 (flow dependence on `C`), directions `(<, <)`
+            - iteration i=1, j=1 reads C\[2\] on line 8, iteration i=2, j=2 writes it on line 8, for N=2 (anti dependence on `C`), directions `(<, <)`
+            - iteration i=0, j=0 writes C\[1\] on line 6, iteration i=1, j=1 writes it on line 8, for N=1 (output dependence on `C`), directions `(<, <)`
+            - iteration i=1, j=1 writes C\[2\] on line 8, iteration i=2, j=2 writes it on line 8, for N=2 (output dependence on `C`), directions `(<, <)`
+            - but without synchronisation: `2 * N + 1` threads (every statement at `i - j + N`); what touches one cell runs in one thread, in order
 
-        This is a recurrence: compute `C` from values that are there before the loop, write it as a scan, or offload another loop of the nest.
+            What would make it parallel: Peel the first iteration of i: the first of its 2 loops is then parallel.
 
-        Inside it, loop `j` on line 4 can run on the GPU."#]],
+            Inside it, loop `j` on line 4 can run on the GPU."#]],
     );
     check_hover(
         CROSS,
