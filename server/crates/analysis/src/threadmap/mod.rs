@@ -201,7 +201,10 @@ impl Found<'_> {
                     fixed = fixed.sub(&start.scale(k)?)?;
                 }
                 s => {
-                    let moved = Expr::Add(vec![index, expr_of(&self.model, &start.scale(-1)?)?]);
+                    let moved = match expr_of(&self.model, &start.scale(-1)?)? {
+                        Expr::Int(0) => index,
+                        from => Expr::Add(vec![index, from]),
+                    };
                     let positive = if s > 0 { moved } else { Expr::Mul(-1, Box::new(moved)) };
                     let count = Expr::FloorDiv(Box::new(positive), s.checked_abs()?);
                     sum.push(if k == 1 { count } else { Expr::Mul(k, Box::new(count)) });
