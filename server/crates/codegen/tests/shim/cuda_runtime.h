@@ -39,6 +39,8 @@ struct shim_index {
 };
 extern shim_index threadIdx, blockIdx, blockDim, gridDim;
 void __syncthreads();
+static inline long long min(long long a, long long b) { return a < b ? a : b; }
+static inline long long max(long long a, long long b) { return a > b ? a : b; }
 /* Threads take turns only at barriers, so that every operation is atomic. The types are those CUDA has. */
 #define WW_ATOMIC(name, type, expression) \
     inline type name(type *cell, type value) \
