@@ -15,6 +15,7 @@ mod graph;
 mod inline;
 mod liveness;
 mod loops;
+mod marks;
 mod nest;
 mod offload;
 mod privatise;

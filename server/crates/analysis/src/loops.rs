@@ -2,22 +2,22 @@
 
 use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, FloatKind, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, FloatKind, Op, SymbolId, TermId, TypeKind};
 
 use crate::alias::{aliasing, Aliasing};
 use crate::control::control;
 use crate::depend::{self, Outcome};
 use crate::effects::Effects;
 use crate::liveness::{early_exit, Liveness};
+use crate::marks::mark_of;
 use crate::nest::{Access, Model, Need, Obligation};
 use crate::privatise::{privacy, Privacy};
 use crate::recurrences::recurrences;
-use crate::scalars::{kept_reduction, Scalars};
+use crate::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::value::{Poly, Var, VarKind};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId,
-    MarkFacts, MetBy, Object, Obstacle, ObstacleKind, Pred, Private, Program, Reduction, ReductionOp,
-    Verdict,
+    MetBy, Object, Obstacle, ObstacleKind, Pred, Private, Program, Reduction, ReductionOp, Verdict,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -247,23 +247,6 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         Verdict::Unknown => {}
     }
     facts
-}
-
-fn mark_of(body: &Body, t: TermId) -> Option<MarkFacts> {
-    if *body.op(t) != Op::For {
-        return None;
-    }
-    let mark = body.args(t).iter().skip(4).copied().find(|&m| matches!(body.op(m), Op::Mark(_)))?;
-    let Op::Mark(name) = body.op(mark) else {
-        return None;
-    };
-    let collapse = body.args(mark).iter().find_map(|&c| match body.op(c) {
-        Op::Apply(f) if &**f == "collapse" => {
-            body.args(c).first().and_then(|&n| body.as_int(n)).and_then(|n| u32::try_from(n).ok())
-        }
-        _ => None,
-    });
-    Some(MarkFacts { term: mark, name: (!name.is_empty()).then(|| name.to_string()), collapse })
 }
 
 /// Places under the loop that may do anything.
@@ -636,15 +619,3 @@ struct Found {
 /// Counted steps for the proof that one object can be private: as many while typing as on save, or a verdict could turn
 /// from sequential to independent.
 const PRIVACY_STEPS: u64 = 100_000;
-
-/// A variable that passes between iterations under conditions we cannot follow is named as such.
-fn carried_scalar(body: &Body, a: &Access, why: Obstacle) -> Obstacle {
-    let plain = a.subs.is_empty()
-        && a.fields.is_empty()
-        && matches!(body.symbols[a.base].storage, Storage::Local | Storage::Param(_));
-    if plain && why.kind != ObstacleKind::Budget {
-        Obstacle { kind: ObstacleKind::CarriedScalar(a.base), term: a.term }
-    } else {
-        why
-    }
-}

@@ -316,3 +316,15 @@ fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
     }
     seen
 }
+
+/// A variable that passes between iterations under conditions we cannot follow is named as such.
+pub(crate) fn carried_scalar(body: &Body, a: &Access, why: crate::Obstacle) -> crate::Obstacle {
+    let plain = a.subs.is_empty()
+        && a.fields.is_empty()
+        && matches!(body.symbols[a.base].storage, term::Storage::Local | term::Storage::Param(_));
+    if plain && why.kind != crate::ObstacleKind::Budget {
+        crate::Obstacle { kind: crate::ObstacleKind::CarriedScalar(a.base), term: a.term }
+    } else {
+        why
+    }
+}
