@@ -249,5 +249,14 @@ fn step(
     steps.push(EnablingStep { name, with, line, title });
     let edits = if state.steps.is_empty() { edits } else { state.edits.compose(&edits).ok()? };
     let region = Span { start: state.region.start, end };
-    Some(State { item: state.item, facts: Arc::new(facts), region, edits, steps, doc })
+    let mut made = State { item: state.item, facts: Arc::new(facts), region, edits, steps, doc };
+    if name == "peel" {
+        // what is parallel in the one iteration is no gain: the loop of the others stands last, or first
+        let loops = inside(&made);
+        let mut top = loops.iter().filter(|l| l.depth == 0);
+        let rest = if with == "last" { top.next() } else { top.next_back() }?.id;
+        let item = made.doc.unit().items.get(made.item)?;
+        made.region = item.body.span(made.facts.loops.get(rest)?.term).shifted(item.span.start);
+    }
+    Some(made)
 }

@@ -110,6 +110,16 @@ fn one_iteration_is_peeled() {
 }
 
 #[test]
+fn what_is_parallel_in_a_peeled_iteration_is_no_gain() {
+    check_enabling(
+        "double a[64][64];\nvoid f(void) {\n    f$0or (int i = 1; i < 64; i++)\n        for (int j = i; j < 64; j++)\n            a[i][j] = a[i - 1][j - 1] + a[j][i];\n}\n",
+        expect![[r#"
+            nothing would
+        "#]],
+    );
+}
+
+#[test]
 fn a_recurrence_stays() {
     check_enabling(
         "void f(int n, double *a) {\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n",
