@@ -408,3 +408,25 @@ fn what_macros_and_included_files_bring_is_not_edited() {
     }
     assert!(!folder.0.path().join("out").exists());
 }
+
+#[test]
+fn show_gives_pages_and_graphs() {
+    let folder = Folder::new();
+    folder.file("three.c", THREE);
+    let page = folder.run(&["show", "dependences", "--loop", "12", "three.c"]);
+    assert_eq!(page.status.code(), Some(0), "{}", err(&page));
+    let text = out(&page);
+    assert!(
+        text.contains("iteration i=1 writes a[1] on line 13; iteration i=2 reads it on line 13"),
+        "{text}"
+    );
+    assert!(text.contains("what removes it"), "{text}");
+    let graph = folder.run(&["show", "dependences", "--format", "dot", "three.c"]);
+    assert!(out(&graph).starts_with("digraph dependences {"), "{}", out(&graph));
+    assert!(out(&folder.run(&["show", "calls", "three.c"])).contains("`saxpy` on line 1 calls nothing"));
+    assert!(out(&folder.run(&["show", "terms", "--loop", "2", "three.c"])).contains("For("));
+    let none = folder.run(&["show", "dependences", "--loop", "1", "three.c"]);
+    assert_eq!(none.status.code(), Some(1));
+    let no_graph = folder.run(&["show", "terms", "--format", "dot", "three.c"]);
+    assert_eq!(no_graph.status.code(), Some(2));
+}

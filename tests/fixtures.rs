@@ -6,32 +6,62 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::CancelToken;
 use device::{compile_check, newest_arch, Arch, CompileOutcome, CompileRequest};
 use ide::{check, offload, verify, Doc, Memo, Options, Outcome, Settings, Tier, VerifyOptions, Which};
 use testkit::fixture;
+use testkit::judge::programs::judge_program;
+use testkit::judge::Stats;
+
+/// How many loops may have another answer than the true one. It only ever goes down.
+const FIXMES: usize = 32;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn programs() -> Vec<(String, String)> {
-    let mut files: Vec<PathBuf> = fs::read_dir(root().join("fixtures/c"))
-        .expect("fixtures/c")
-        .flatten()
-        .map(|e| e.path())
-        .filter(|p| p.extension().is_some_and(|e| e == "c"))
-        .collect();
+/// The C files of `fixtures/c` and the folders in it, sorted.
+fn files() -> Vec<PathBuf> {
+    let mut folders = vec![root().join("fixtures/c")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).expect("a folder").flatten().map(|e| e.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "c") {
+                files.push(path);
+            }
+        }
+    }
     files.sort();
-    assert!(files.len() >= 25, "only {} programs in fixtures/c", files.len());
+    assert!(files.len() >= 85, "only {} programs in fixtures/c", files.len());
     files
-        .iter()
-        .map(|p| {
-            let name = p.file_name().expect("a file").to_string_lossy().into_owned();
-            (name, fs::read_to_string(p).expect("a text"))
-        })
-        .collect()
+}
+
+/// Name (below `fixtures/c`) and text of each program.
+fn programs() -> Vec<(String, String)> {
+    let name = |p: &Path| p.strip_prefix(root().join("fixtures/c")).expect("a fixture").display().to_string();
+    files().iter().map(|p| (name(p), fs::read_to_string(p).expect("a text"))).collect()
+}
+
+/// Does the work on all programs, on all cores.
+fn on_all<T: Send>(work: impl Fn(&str, &str) -> T + Sync) -> Vec<T> {
+    let programs = programs();
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|s| {
+        let one = || {
+            let mut out = Vec::new();
+            while let Some((name, text)) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                out.push(work(name, text));
+            }
+            out
+        };
+        let handles: Vec<_> = (0..threads).map(|_| s.spawn(one)).collect();
+        handles.into_iter().flat_map(|h| h.join().expect("no panic")).collect()
+    })
 }
 
 /// A tool that is not there: said aloud, and a failure where everything must run.
@@ -42,8 +72,52 @@ fn skip(what: &str, why: &str) {
 
 #[test]
 fn every_loop_has_its_verdict() {
-    let wrong: Vec<String> = programs().iter().flat_map(|(name, text)| fixture::check(name, text)).collect();
-    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    let all = on_all(fixture::compare_all);
+    let lines = |pick: fn(&fixture::Compared) -> &Vec<String>| -> Vec<&String> {
+        let mut lines: Vec<&String> = all.iter().flat_map(pick).collect();
+        lines.sort();
+        lines
+    };
+    let (wrong, missed, mended) = (lines(|c| &c.wrong), lines(|c| &c.missed), lines(|c| &c.mended));
+    for m in &missed {
+        eprintln!("FIXME {m}");
+    }
+    for m in &mended {
+        eprintln!("the FIXME can go: {m}");
+    }
+    let loops: usize = all.iter().map(|c| c.loops).sum();
+    eprintln!(
+        "{loops} loops, {} of them with a FIXME, {} of these mended",
+        missed.len() + mended.len(),
+        mended.len()
+    );
+    assert!(wrong.is_empty(), "\n{}\n", wrong.iter().map(|w| w.as_str()).collect::<Vec<_>>().join("\n"));
+    assert!(loops > 600, "only {loops} loops");
+    assert!(missed.len() <= FIXMES, "{} loops with a FIXME: more than there were", missed.len());
+}
+
+/// What is said of each function, and what its markers say, against runs of it: neither is believed.
+#[test]
+fn what_is_said_holds_in_runs() {
+    let judged = on_all(|name, text| {
+        let mut stats = Stats::default();
+        let markers = fixture::markers(text).expect("markers");
+        let j = judge_program(name, &fixture::analyze(text), &markers, &mut stats);
+        (j, stats)
+    });
+    let mut stats = Stats::default();
+    let (mut ran, mut wrong) = (0, Vec::new());
+    for (j, s) in judged {
+        stats.add(&s);
+        ran += j.ran;
+        wrong.extend(j.wrong);
+        for n in &j.never {
+            eprintln!("never ran: {n}");
+        }
+    }
+    eprintln!("{ran} functions ran: {} claims and {} witnesses held to runs", stats.claims, stats.witnesses);
+    assert!(wrong.is_empty(), "\n{}\n{} wrong", wrong.join("\n"), wrong.len());
+    assert!(ran > 350 && stats.claims > 1_500 && stats.witnesses > 200, "too little was judged: {stats}");
 }
 
 #[test]
@@ -51,13 +125,13 @@ fn programs_are_clean_c() {
     if Command::new("gcc").arg("--version").output().is_err() {
         return skip("the fixtures' compilation", "gcc is not on PATH");
     }
-    for (name, _) in programs() {
+    for file in files() {
         let out = Command::new("gcc")
             .args(["-std=c99", "-Wall", "-Wno-unknown-pragmas", "-Werror", "-c", "-o", "/dev/null"])
-            .arg(root().join("fixtures/c").join(&name))
+            .arg(&file)
             .output()
             .expect("gcc");
-        assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stderr));
+        assert!(out.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&out.stderr));
     }
 }
 
@@ -155,22 +229,7 @@ fn try_program(name: &str, text: &str, archs: &[Arch]) -> Tried {
 #[test]
 fn offloaded_loops_compute_the_same_and_compile() {
     let archs = archs().unwrap_or_default();
-    let programs = programs();
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let results: Vec<Tried> = std::thread::scope(|s| {
-        let work = || {
-            let mut out = Vec::new();
-            while let Some((name, text)) =
-                programs.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
-            {
-                out.push(try_program(name, text, &archs));
-            }
-            out
-        };
-        let handles: Vec<_> = (0..threads).map(|_| s.spawn(work)).collect();
-        handles.into_iter().flat_map(|h| h.join().expect("no panic")).collect()
-    });
+    let results = on_all(|name, text| try_program(name, text, &archs));
     let offloaded: usize = results.iter().map(|r| r.offloaded).sum();
     let compiled: usize = results.iter().map(|r| r.compiled).sum();
     let wrong: Vec<String> = results.into_iter().flat_map(|r| r.wrong).collect();

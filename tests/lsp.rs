@@ -207,6 +207,15 @@ fn commands_do_what_actions_do() {
     assert!(page["markdown"].is_string());
     let facts = client.request("workspace/executeCommand", run("warpwright.showDependences", &here));
     assert_eq!(facts["verdict"], "independent");
+    assert!(
+        facts["markdown"].as_str().is_some_and(|m| m.contains("No iteration depends on another")),
+        "{facts:#}"
+    );
+    assert!(facts["dot"].as_str().is_some_and(|d| d.starts_with("digraph")));
+    let calls = client.request("workspace/executeCommand", run("warpwright.showCallGraph", &here));
+    assert!(calls["markdown"].as_str().is_some_and(|m| m.contains("calls nothing")), "{calls:#}");
+    let terms = client.request("workspace/executeCommand", run("warpwright.showTerms", &here));
+    assert!(terms["markdown"].as_str().is_some_and(|m| m.contains("For(")), "{terms:#}");
 
     let profile = client.refused("workspace/executeCommand", run("warpwright.profile", &here));
     assert!(profile["message"].as_str().is_some_and(|m| m.contains("not supported yet")));

@@ -6,11 +6,15 @@ import type { Server } from "./client";
 /** The server's commands that act on the loop around a place: `warpwright.offload` and so on. */
 const AT_CURSOR = ["offload", "mark", "unmark", "verify", "explain"] as const;
 
+/** The server's commands whose answer is a page: `{ title, markdown, dot }`. */
+const PAGES = ["showDependences", "showCallGraph", "showTerms"] as const;
+
 export function registerCommands(context: vscode.ExtensionContext, server: Server, output: vscode.LogOutputChannel, trace: vscode.LogOutputChannel): void {
   const add = (id: string, run: () => unknown): void => {
     context.subscriptions.push(vscode.commands.registerCommand(id, run));
   };
   for (const name of AT_CURSOR) add(`warpwright.${name}AtCursor`, () => atCursor(name));
+  for (const name of PAGES) add(`warpwright.${name}AtCursor`, () => showPage(name));
   add("warpwright.restart", () => server.restart());
   add("warpwright.showOutput", () => output.show());
   add("warpwright.showTrace", () => trace.show());
@@ -36,12 +40,39 @@ async function atCursor(name: (typeof AT_CURSOR)[number]): Promise<void> {
   }
 }
 
+interface Page {
+  title: string;
+  markdown: string;
+  dot: string | null;
+}
+
+/** The page the server answers with, in an editor tab; a graph follows as text for Graphviz. */
+async function showPage(name: (typeof PAGES)[number]): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) {
+    void vscode.window.showInformationMessage("Open a file first.");
+    return;
+  }
+  const { line, character } = editor.selection.active;
+  const place = { uri: editor.document.uri.toString(), position: { line, character } };
+  try {
+    const page = await vscode.commands.executeCommand<Page | null>(`warpwright.${name}`, place);
+    if (page === null || page === undefined) return;
+    const content = page.dot === null ? page.markdown : `${page.markdown.trimEnd()}\n\n\`\`\`dot\n${page.dot}\`\`\`\n`;
+    const document = await vscode.workspace.openTextDocument({ language: "markdown", content });
+    await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: true });
+  } catch (e) {
+    void vscode.window.showWarningMessage(e instanceof Error ? e.message : String(e));
+  }
+}
+
 async function menu(): Promise<void> {
   const entries: (vscode.QuickPickItem & { run?: string })[] = [
     { label: "$(zap) Offload the loop at the cursor to the GPU", run: "warpwright.offloadAtCursor" },
     { label: "$(bookmark) Mark the loop at the cursor", run: "warpwright.markAtCursor" },
     { label: "$(check) Verify the loop at the cursor", run: "warpwright.verifyAtCursor" },
     { label: "$(question) Explain the verdict at the cursor", run: "warpwright.explainAtCursor" },
+    { label: "$(graph) Show the dependences of the loop at the cursor", run: "warpwright.showDependencesAtCursor" },
     { label: "Server", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(debug-restart) Restart the server", run: "warpwright.restart" },
     { label: "$(output) Show output", run: "warpwright.showOutput" },

@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod offload;
 pub mod report;
+mod show;
 mod transform;
 mod verify;
 
@@ -44,6 +45,9 @@ enum Command {
     /// Rewrite a loop: interchange, distribute, peel, …; or list what applies to it
     #[command(after_help = "Exit status: 0 done, 1 refused (the reason is printed), 2 could not run.")]
     Transform(transform::TransformArgs),
+    /// Show dependences, calls or terms of a file as a page or a graph
+    #[command(after_help = "Exit status: 0 shown, 1 there is no such loop, 2 could not run.")]
+    Show(show::ShowArgs),
     /// Explain a finding's code
     Explain(explain::ExplainArgs),
     /// Serve an editor: the Language Server Protocol on standard input and output
@@ -119,6 +123,7 @@ fn run(command: Command) -> ExitCode {
         Command::Offload(args) => offload::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Transform(args) => transform::run(&args),
+        Command::Show(args) => show::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Lsp { stdio: _, client_process_id: _ } => crate::lsp::run().map(Done::Code),
         Command::Worker => return device::worker::main(),

@@ -88,12 +88,14 @@ fn encoding(params: &InitializeParams) -> PositionEncoding {
 }
 
 /// The commands of `workspace/executeCommand`.
-pub const COMMANDS: [&str; 8] = [
+pub const COMMANDS: [&str; 10] = [
     "warpwright.explain",
     "warpwright.mark",
     "warpwright.offload",
     "warpwright.profile",
+    "warpwright.showCallGraph",
     "warpwright.showDependences",
+    "warpwright.showTerms",
     "warpwright.transform",
     "warpwright.unmark",
     "warpwright.verify",

@@ -72,8 +72,30 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         }
         "showDependences" => {
             let find = move |context: &Context| {
-                let (_, finding) = loop_of(context, &target)?;
-                Ok(Some(loop_value(finding.report())))
+                let (analyzed, finding) = loop_of(context, &target)?;
+                let which = ide::Which::Key(finding.key.to_string());
+                let view =
+                    ide::show_dependences(&analyzed.doc, &analyzed.findings, &which).map_err(|_| stale())?;
+                let mut value = loop_value(finding.report());
+                if let (Some(all), Value::Object(page)) = (value.as_object_mut(), page(&view)) {
+                    all.extend(page);
+                }
+                Ok(Some(value))
+            };
+            backend.ask(uri, Need::ThisText, find).await
+        }
+        "showCallGraph" => {
+            let find =
+                move |context: &Context| Ok(Some(page(&ide::show_call_graph(&analyzed(context)?.doc))));
+            backend.ask(uri, Need::ThisText, find).await
+        }
+        "showTerms" => {
+            let find = move |context: &Context| {
+                let all = analyzed(context)?;
+                // the function around the place, if a loop is there; else the whole document
+                let which = loop_of(context, &target).ok().map(|(_, l)| ide::Which::Key(l.key.to_string()));
+                let view = ide::show_terms(&all.doc, &all.findings, which.as_ref()).map_err(|_| stale())?;
+                Ok(Some(page(&view)))
             };
             backend.ask(uri, Need::ThisText, find).await
         }
@@ -88,6 +110,11 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         }
         _ => Err(Error::invalid_params(format!("There is no command {}.", params.command))),
     }
+}
+
+/// A page for clients to show.
+fn page(view: &ide::View) -> Value {
+    json!({"title": view.title, "markdown": view.markdown, "dot": view.dot})
 }
 
 fn target(command: &str, arguments: Vec<Value>) -> Result<Target> {

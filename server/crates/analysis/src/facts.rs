@@ -21,6 +21,60 @@ pub struct Facts {
     pub out_of_budget: bool,
     /// Thread maps found on demand (see [`crate::thread_map`]).
     pub thread_maps: crate::ThreadMaps,
+    /// Which dependence test answered how often.
+    pub tests: TestCounts,
+}
+
+/// How many questions ("can these two accesses meet so?") each test answered.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TestCounts {
+    pub ziv: u64,
+    pub strong_siv: u64,
+    pub weak_zero_siv: u64,
+    pub weak_crossing_siv: u64,
+    pub gcd: u64,
+    pub exact_siv: u64,
+    pub banerjee: u64,
+    /// Proved impossible by elimination.
+    pub elimination: u64,
+    /// A pair was found by elimination, and checked.
+    pub point: u64,
+    /// Asked before.
+    pub memo: u64,
+    pub isl: u64,
+}
+
+impl TestCounts {
+    /// Name and count of each, cheapest first.
+    pub fn named(&self) -> [(&'static str, u64); 11] {
+        [
+            ("ZIV", self.ziv),
+            ("strong SIV", self.strong_siv),
+            ("weak-zero SIV", self.weak_zero_siv),
+            ("weak-crossing SIV", self.weak_crossing_siv),
+            ("GCD", self.gcd),
+            ("exact SIV and RDIV", self.exact_siv),
+            ("Banerjee", self.banerjee),
+            ("elimination: none", self.elimination),
+            ("elimination: a pair", self.point),
+            ("asked before", self.memo),
+            ("isl", self.isl),
+        ]
+    }
+    /// Adds another's counts.
+    pub fn add(&mut self, o: &TestCounts) {
+        self.ziv += o.ziv;
+        self.strong_siv += o.strong_siv;
+        self.weak_zero_siv += o.weak_zero_siv;
+        self.weak_crossing_siv += o.weak_crossing_siv;
+        self.gcd += o.gcd;
+        self.exact_siv += o.exact_siv;
+        self.banerjee += o.banerjee;
+        self.elimination += o.elimination;
+        self.point += o.point;
+        self.memo += o.memo;
+        self.isl += o.isl;
+    }
 }
 
 impl Facts {

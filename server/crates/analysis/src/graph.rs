@@ -401,13 +401,14 @@ fn ordered(
     }
     let none = FxHashMap::default();
     // Where it is not in numbers that sets can hold, or takes too long, every vector stays.
-    if let Ok(Some(p)) = pairs(model, a, b, &equal, &none, &[], false, budget) {
-        if p.set.is_empty(budget) == Ok(true) {
+    let mut set = None;
+    if let Some(p) = pairs(model, a, b, &equal, &none, &[], false) {
+        set = p.question.set(budget).ok();
+        if set.as_ref().is_some_and(|s| s.is_empty(budget) == Ok(true)) {
             return None;
         }
         search.pairs = Some(p);
     }
-    let set = search.pairs.as_ref().map(|p| p.set.clone());
     search.level(&mut Vec::new(), set, earlier || cut);
     let vectors = search.vectors;
     if vectors.is_empty() {

@@ -33,6 +33,7 @@ pub(crate) struct Context<'a> {
     pub loops: Vec<(TermId, Option<usize>, u32)>,
     pub controls: Vec<Result<Control, Obstacle>>,
     parents: Vec<Option<TermId>>,
+    pub solver: depend::Solver,
     pub ids: FxHashMap<TermId, LoopId>,
 }
 
@@ -56,7 +57,17 @@ impl<'a> Context<'a> {
         }
         let controls = loops.iter().map(|&(t, _, _)| control(body, t, &effects)).collect();
         let ids = loops.iter().enumerate().map(|(i, l)| (l.0, LoopId(i as u32))).collect();
-        Context { body, program, effects, liveness, loops, controls, parents: body.parents(), ids }
+        Context {
+            body,
+            program,
+            effects,
+            liveness,
+            loops,
+            controls,
+            parents: body.parents(),
+            solver: depend::Solver::default(),
+            ids,
+        }
     }
 
     fn enclosing(&self, at: usize) -> Vec<(TermId, Option<Control>)> {
@@ -105,6 +116,7 @@ pub(crate) fn analyze(
         }
         facts.loops.push(l);
     }
+    facts.tests = cx.solver.counts.take();
     facts
 }
 
@@ -564,8 +576,12 @@ fn dependences(
             for &(source, sink) in orders {
                 if let Some(g) = group {
                     let inexact = source.why.is_some() || sink.why.is_some();
-                    let apart =
-                        || matches!(depend::test(model, &ids, source, sink, false, budget), Outcome::No);
+                    let apart = || {
+                        matches!(
+                            depend::test(model, &ids, source, sink, false, &cx.solver, budget),
+                            Outcome::No
+                        )
+                    };
                     if inexact || !apart() {
                         out.met.insert(g);
                     }
@@ -574,7 +590,7 @@ fn dependences(
                 if out.private.get(&a.base).is_some_and(Option::is_some) {
                     continue;
                 }
-                let outcome = depend::test(model, &ids, source, sink, detail, budget);
+                let outcome = depend::test(model, &ids, source, sink, detail, &cx.solver, budget);
                 // Only where iterations do (or may) meet is a copy for each of them asked for.
                 if !matches!(outcome, Outcome::No) {
                     let privacy = || privacy(cx, model, a.base, &budget.part(PRIVACY_STEPS));

@@ -4,7 +4,7 @@ use base::Budget;
 use rustc_hash::FxHashMap;
 use term::{BinOp, Op, SymbolId, TermId};
 
-use crate::depend::Pairs;
+use crate::depend::{Pairs, Solver};
 use crate::nest::{Access, Model};
 use crate::value::{Poly, Var, VarKind};
 use crate::{Dependence, Direction, Param, Witness};
@@ -126,18 +126,14 @@ pub(crate) fn describe(
     point: &poly::Point,
     detail: bool,
     dependence: &mut Dependence,
+    solver: &Solver,
     budget: &Budget,
 ) {
     let n = pairs.source_loops.len();
     for level in 0..common.len() {
         let delta = |k: i128, sign: i128| poly::Row::constant(k).dim(n + level, sign).dim(level, -sign);
-        let excludes = |row: poly::Row| {
-            pairs
-                .set
-                .constrain(0, &[poly::Constraint::ge(row)], budget)
-                .and_then(|s| s.is_empty(budget))
-                .unwrap_or(false)
-        };
+        let without = |c: poly::Constraint| matches!(solver.any(&pairs.question.and(&c), budget), Ok(None));
+        let excludes = |row: poly::Row| without(poly::Constraint::ge(row));
         let (Some(s), Some(t)) = (point.dims.get(level), point.dims.get(n + level)) else {
             return;
         };
@@ -165,11 +161,7 @@ pub(crate) fn describe(
         if excludes(delta(-1, -1)) {
             dir.gt = false;
         }
-        let equal = pairs
-            .set
-            .constrain(0, &[poly::Constraint::eq(delta(0, 1))], budget)
-            .and_then(|s| s.is_empty(budget));
-        if equal == Ok(true) {
+        if without(poly::Constraint::eq(delta(0, 1))) {
             dir.eq = false;
         }
         dependence.direction[level] = dir;

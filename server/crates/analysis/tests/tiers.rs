@@ -5,11 +5,16 @@ use base::{Budget, CancelToken};
 
 fn programs() -> Vec<(String, String)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fixtures/c");
-    let mut out: Vec<(String, String)> = std::fs::read_dir(folder)
-        .unwrap()
-        .flatten()
-        .map(|e| (e.file_name().to_string_lossy().into_owned(), std::fs::read_to_string(e.path()).unwrap()))
-        .collect();
+    let (mut folders, mut out) = (vec![std::path::PathBuf::from(folder)], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().flatten().map(|e| e.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "c") {
+                out.push((path.display().to_string(), std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
     out.sort();
     assert!(out.len() > 20);
     out

@@ -236,7 +236,7 @@ fn not_analyzed(body: &Body) -> Facts {
         });
         open.push((id, span));
     }
-    Facts { loops, out_of_budget: false, ..Facts::default() }
+    Facts { loops, ..Facts::default() }
 }
 
 fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>, extent: Extent) -> Findings {

@@ -26,6 +26,7 @@ mod report;
 mod settings;
 mod transform;
 mod verify;
+mod views;
 mod worded;
 mod words;
 
@@ -53,3 +54,4 @@ pub use report::{
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{verify, Outcome, VerifyCase, VerifyOptions, VerifyReport};
+pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};

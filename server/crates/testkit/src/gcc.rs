@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use base::Budget;
 use simulate::{run, Options, Program, Value};
 
 use crate::nests::{Call, Nest, Place, Ty};
@@ -45,7 +46,7 @@ pub fn compare(nests: &[Nest], calls: usize, dir: &Path) -> Result<Compared, Str
             let call = Call::random(nest, &mut rng, n > 0);
             let Ok(mut m) = call.build(nest) else { continue };
             let args = m.args.clone();
-            match run(&program, "f", &args, &mut m.heap, &Options::default(), &Call::budget()) {
+            match run(&program, "f", &args, &mut m.heap, &Options::default(), &Budget::new(Call::STEPS)) {
                 Ok(outcome) => cases.push(Case {
                     nest,
                     before: call.contents(nest),

@@ -13,6 +13,7 @@ mod robust;
 mod threads;
 mod transforming;
 mod verifying;
+mod views;
 mod words;
 
 use base::{CancelToken, Span};

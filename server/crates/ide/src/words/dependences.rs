@@ -107,17 +107,38 @@ fn example(place: &Place, w: &Witness) -> String {
     }
 }
 
+/// "iteration i=3 writes a[4] on line 12; iteration i=4 reads it on line 12 (for n=5)".
+pub(crate) fn example_sentence(place: &Place, d: &Dependence) -> String {
+    let Some(w) = d.witness.as_ref() else { return String::new() };
+    let (first, second) = access_words(d.kind);
+    let given = example(place, w);
+    let given = given.strip_prefix(", ").map(|g| format!(" ({g})")).unwrap_or_default();
+    format!(
+        "iteration {} {first} {} on line {}; iteration {} {second} it on line {}{given}",
+        iteration(place, &w.source, w.source_iteration),
+        cell(&place.object(&d.object), w),
+        place.line(d.source),
+        iteration(place, &w.sink, w.sink_iteration),
+        place.line(d.sink),
+    )
+}
+
 /// What would remove the dependences of a loop: a sentence.
 pub(crate) fn remedy(place: &Place, id: LoopId) -> String {
+    match main(place, id) {
+        Some(first) => removal(place, id, first),
+        None => String::new(),
+    }
+}
+
+/// What would remove one of a loop's dependences: a sentence.
+pub(crate) fn removal(place: &Place, id: LoopId, first: &Dependence) -> String {
     let all = &place.of(id).dependences;
-    let Some(first) = main(place, id) else {
-        return String::new();
-    };
     let name = place.object(&first.object);
     // a scalar has no subscripts; the witness knows, and so does the access
     let scalar = place.body().as_symbol(first.source).is_some();
     let flow = (first.kind == DependenceKind::Flow).then_some(first);
-    let anti = all.iter().any(|d| d.kind == DependenceKind::Anti);
+    let anti = all.iter().any(|d| d.kind == DependenceKind::Anti && d.object == first.object);
     match (flow, scalar) {
         (Some(_), true) => format!(
             "If `{name}` only accumulates, write it as `{name} = {name} + …` (or `*`, min, max) and use it for nothing else \

@@ -21,7 +21,10 @@ use crate::Related;
 
 pub(crate) use conditions::condition;
 pub(crate) use configuration::configuration;
-pub(crate) use dependences::{access_words, dependence, kind_name, main as main_dependence, remedy, witness};
+pub(crate) use dependences::example_sentence;
+pub(crate) use dependences::{
+    access_words, dependence, kind_name, main as main_dependence, remedy, removal, witness,
+};
 pub(crate) use obstacles::{obstacle, obstacle_label};
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::refusal;

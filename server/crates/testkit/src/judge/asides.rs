@@ -5,9 +5,10 @@ use base::Budget;
 use simulate::{Aside, Options, Program};
 use term::{SymbolId, TermId};
 
-use super::{fault_name, function_start, Case, Stats};
+use super::case::{fault_name, Case};
+use super::Stats;
 use crate::fixture::verdict_name;
-use crate::nests::Call;
+use crate::nests::{Call, Nest};
 use crate::permuted::{permuted, Order};
 
 impl Case<'_> {
@@ -40,6 +41,7 @@ impl Case<'_> {
     /// order decides (last writers, extremes with their place, floating sums) or that count along.
     pub(super) fn in_another_order(
         &self,
+        nest: &Nest,
         call: &Call,
         l: &LoopFacts,
         stats: &mut Stats,
@@ -57,21 +59,20 @@ impl Case<'_> {
         if !plain
             || !l.inductions.is_empty()
             || l.reductions.iter().any(ordered)
-            || !(interesting || self.nest.seed.is_multiple_of(8))
+            || !(interesting || nest.seed.is_multiple_of(8))
         {
             return Ok(());
         }
-        let text = self.nest.text();
+        let text = nest.text();
         let order = if kept { Order::LastStays } else { Order::Reversed };
-        let Some(other) = function_start(&text).and_then(|s| permuted(&text, s, self.body, l.term, order))
-        else {
+        let Some(other) = permuted(&text, self.start, self.body, l.term, order) else {
             return Ok(());
         };
         let parsed = front::Parsed::parse(front::Language::C, other.as_str());
         let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
         let program = Program::of(unit.items.iter().map(|i| &*i.body));
         let run = |program: &Program<'_>| {
-            let mut memory = call.build(self.nest).map_err(|f| fault_name(&f.kind))?;
+            let mut memory = call.build(nest).map_err(|f| fault_name(&f.kind))?;
             let args = memory.args.clone();
             let budget = Budget::new(4_000_000);
             let out = simulate::run(program, "f", &args, &mut memory.heap, &Options::default(), &budget)
@@ -95,7 +96,7 @@ impl Case<'_> {
             self.head(l),
             verdict_name(l.verdict),
             self.set_aside(l),
-            call.describe(self.nest)
+            call.describe(nest)
         ))
     }
 

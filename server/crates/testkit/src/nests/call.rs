@@ -1,6 +1,5 @@
 //! Calls of a generated function: sizes, which pointers share memory, and what is in it.
 
-use base::Budget;
 use simulate::{Fault, Heap, ObjectId, Value};
 
 use super::{Array, Nest, Place, Ty};
@@ -146,7 +145,5 @@ impl Call {
     }
 
     /// Steps a run may take.
-    pub fn budget() -> Budget {
-        Budget::new(400_000)
-    }
+    pub const STEPS: u64 = 400_000;
 }

@@ -1,4 +1,21 @@
-//! Dependences between two accesses, exactly (F4.2): a cheap test first, integer sets where it cannot answer.
+//! Dependences between two accesses, exactly (F4.2): cheap tests first, each in a file of its own, integer sets where
+//! none of them can answer.
+//!
+//! Here the two accesses become constraints; `solve` asks the tests.
+
+mod banerjee;
+mod exact_siv;
+mod fourier;
+mod gcd;
+mod solve;
+mod strong_siv;
+mod system;
+mod weak_crossing_siv;
+mod weak_zero_siv;
+mod ziv;
+
+#[cfg(test)]
+mod tests;
 
 use base::Budget;
 use rustc_hash::FxHashMap;
@@ -6,6 +23,8 @@ use rustc_hash::FxHashMap;
 use crate::nest::{Access, Model};
 use crate::value::{Constraint, Poly, Var, VarKind};
 use crate::witness::{describe, witness};
+pub(crate) use solve::{Conjunction, Question, Solver};
+
 use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind};
 
 /// What two accesses of one object are to each other, across iterations of the root.
@@ -67,9 +86,9 @@ pub(crate) fn overlap(a: &Access, b: &Access) -> Overlap {
     Overlap::When { equal, exact }
 }
 
-/// Zero-index and single-index tests on subscripts that use the root's counter alone: `true` if no two different
-/// iterations of the root can meet (Goff, Kennedy & Tseng, PLDI 1991: ZIV, strong SIV).
-fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)]) -> bool {
+/// Zero-index and single-index tests on subscripts that use the root's counter alone, before any constraint is written
+/// down: `true` if no two different iterations of the root can meet (see `ziv`, `strong_siv`).
+fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)], solver: &Solver) -> bool {
     equal.iter().any(|(p, q)| {
         let only = |e: &Poly| e.vars().all(|v| v == root || model.is_param(v));
         if !only(p) || !only(q) {
@@ -82,12 +101,15 @@ fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)]) -> bool {
         // a*x + r = a*x' + s
         let Some(diff) = Poly::sub(q, p) else { return false };
         let Some(d) = diff.as_constant() else { return false };
-        if a == 0 {
-            d != 0
+        let mut counts = solver.counts.borrow_mut();
+        let (never, count) = if a == 0 {
+            (d != 0, &mut counts.ziv)
         } else {
             // a*(x - x') = d: only x = x' if d = 0; nothing if a does not divide d.
-            d == 0 || d % a != 0
-        }
+            (d == 0 || d % a != 0, &mut counts.strong_siv)
+        };
+        *count += u64::from(never);
+        never
     })
 }
 
@@ -288,14 +310,13 @@ fn add_exist(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
 
 /// The pairs of instances that share a cell.
 pub(crate) struct Pairs {
-    pub set: poly::Set,
+    pub question: Question,
     pub params: Vec<Var>,
     pub source_loops: Vec<usize>,
     pub sink_loops: Vec<usize>,
 }
 
 /// `carried`: only those whose source lies in an earlier iteration of the root than their sink.
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn pairs(
     model: &Model<'_>,
     source: &Access,
@@ -304,11 +325,10 @@ pub(crate) fn pairs(
     fixed: &FxHashMap<Var, i128>,
     needs: &[Poly],
     carried: bool,
-    budget: &Budget,
-) -> poly::Result<Option<Pairs>> {
+) -> Option<Pairs> {
     // All parameters first, so that every disjunct has the same space.
     let mut all_params: Vec<Var> = Vec::new();
-    let mut disjuncts = Vec::new();
+    let mut any = Vec::new();
     for da in &source.domain.pieces {
         for db in &sink.domain.pieces {
             let mut f = Frame::new(model, source, sink, fixed.clone());
@@ -367,25 +387,22 @@ pub(crate) fn pairs(
                 f.constraints.push(poly::Constraint::ge(poly::Row::constant(-1).dim(n, 1).dim(0, -1)));
             }
             if f.failed {
-                return Ok(None);
+                return None;
             }
             all_params = f.params.clone();
-            disjuncts.push((f.exists.len(), f.constraints));
+            any.push(Conjunction { exists: f.exists.len(), constraints: f.constraints });
         }
     }
     let dims = source.loops.len() + sink.loops.len();
     let space = poly::Space { params: all_params.len(), dims };
-    let mut set = poly::Set::empty(space, budget)?;
-    for (i, (exists, constraints)) in disjuncts.iter().enumerate() {
-        let one = poly::Set::from_constraints(space, *exists, constraints, budget)?;
-        set = if i == 0 { one } else { set.union(&one, budget)? };
-    }
-    Ok(Some(Pairs {
-        set,
+    let common = source.loops.iter().zip(&sink.loops).take_while(|(a, b)| a == b).count();
+    let pairs = (0..common).map(|k| (k, source.loops.len() + k)).collect();
+    Some(Pairs {
+        question: Question { space, pairs, carried, any },
         params: all_params,
         source_loops: source.loops.clone(),
         sink_loops: sink.loops.clone(),
-    }))
+    })
 }
 
 /// Tests one ordered pair: `source` in an earlier iteration of the root than `sink`.
@@ -395,6 +412,7 @@ pub(crate) fn test(
     source: &Access,
     sink: &Access,
     detail: bool,
+    solver: &Solver,
     budget: &Budget,
 ) -> Outcome {
     let (mut equal, paths_exact) = match overlap(source, sink) {
@@ -404,7 +422,10 @@ pub(crate) fn test(
     let more = involutions(model, &equal);
     equal.extend(more);
     let root = model.loops[0].var;
-    if source.domain.pieces.is_empty() || sink.domain.pieces.is_empty() || quick_no(root, model, &equal) {
+    if source.domain.pieces.is_empty()
+        || sink.domain.pieces.is_empty()
+        || quick_no(root, model, &equal, solver)
+    {
         return Outcome::No;
     }
     let kind = match (source.write, sink.write) {
@@ -440,16 +461,14 @@ pub(crate) fn test(
         _ => Some(ObstacleKind::Unproved),
     };
     let none = FxHashMap::default();
-    let found = match pairs(model, source, sink, &equal, &none, &[], true, budget) {
-        Ok(Some(p)) => p,
-        Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
+    let Some(mut found) = pairs(model, source, sink, &equal, &none, &[], true) else {
+        return maybe(dependence, Some(ObstacleKind::Unproved));
+    };
+    let mut point = match solver.any(&found.question, budget) {
+        Ok(None) => return Outcome::No,
+        Ok(point) => point,
         Err(e) => return maybe(dependence, stopped(&e)),
     };
-    match found.set.is_empty(budget) {
-        Ok(true) => return Outcome::No,
-        Ok(false) => {}
-        Err(e) => return maybe(dependence, stopped(&e)),
-    }
     if !exact {
         return maybe(dependence, None);
     }
@@ -457,15 +476,16 @@ pub(crate) fn test(
     let Some(needs) = model.unproved.as_deref() else {
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
-    let found = if needs.is_empty() {
-        found
-    } else {
-        match pairs(model, source, sink, &equal, &none, needs, true, budget) {
-            Ok(Some(p)) => p,
-            Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
+    if !needs.is_empty() {
+        found = match pairs(model, source, sink, &equal, &none, needs, true) {
+            Some(p) => p,
+            None => return maybe(dependence, Some(ObstacleKind::Unproved)),
+        };
+        point = match solver.any(&found.question, budget) {
+            Ok(p) => p,
             Err(e) => return maybe(dependence, stopped(&e)),
-        }
-    };
+        };
+    }
     // Products of parameters are not numbers one may choose freely: fix their factors.
     let mut factors: Vec<Var> = Vec::new();
     for &v in &found.params {
@@ -478,13 +498,9 @@ pub(crate) fn test(
         }
     }
     let chosen = if factors.is_empty() {
-        match found.set.sample_point(budget) {
-            Ok(Some(p)) => Some((found, p, none)),
-            Ok(None) => None,
-            Err(e) => return maybe(dependence, stopped(&e)),
-        }
+        point.map(|p| (found, p, none))
     } else {
-        match with_fixed_factors(model, source, sink, &equal, &factors, needs, budget) {
+        match with_fixed_factors(model, source, sink, &equal, &factors, needs, solver, budget) {
             Ok(c) => c,
             Err(e) => return maybe(dependence, stopped(&e)),
         }
@@ -496,12 +512,13 @@ pub(crate) fn test(
     if dependence.witness.is_none() {
         return maybe(dependence, Some(ObstacleKind::Unproved));
     }
-    describe(&found, &common, &point, detail, &mut dependence, budget);
+    describe(&found, &common, &point, detail, &mut dependence, solver, budget);
     Outcome::Yes(Box::new(dependence))
 }
 
 type Chosen = Option<(Pairs, poly::Point, FxHashMap<Var, i128>)>;
 
+#[allow(clippy::too_many_arguments)] // all that a question is made of
 fn with_fixed_factors(
     model: &Model<'_>,
     source: &Access,
@@ -509,6 +526,7 @@ fn with_fixed_factors(
     equal: &[(Poly, Poly)],
     factors: &[Var],
     needs: &[Poly],
+    solver: &Solver,
     budget: &Budget,
 ) -> poly::Result<Chosen> {
     const TRY: [i128; 7] = [4, 1, 2, 3, 0, 5, 8];
@@ -523,10 +541,10 @@ fn with_fixed_factors(
             fixed.insert(f, TRY[k % TRY.len()]);
             k /= TRY.len();
         }
-        let Some(p) = pairs(model, source, sink, equal, &fixed, needs, true, budget)? else {
+        let Some(p) = pairs(model, source, sink, equal, &fixed, needs, true) else {
             return Ok(None);
         };
-        if let Some(point) = p.set.sample_point(budget)? {
+        if let Some(point) = solver.any(&p.question, budget)? {
             return Ok(Some((p, point, fixed)));
         }
     }

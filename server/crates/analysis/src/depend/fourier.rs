@@ -1,0 +1,190 @@
+//! Elimination of variables after Fourier and Motzkin, with every row divided by its divisor and its constant rounded
+//! down, as Pugh's Omega test does (Pugh, CACM 35(8), 1992, sections 2.1 to 2.3).
+//!
+//! No precondition but small numbers. If rows without variables are left that do not hold, there is no integer solution:
+//! a proof, since each step follows from the rows before it. Otherwise values are chosen backwards, small ones first;
+//! what comes out is only believed after it was put into every constraint. Where neither succeeds nothing is said.
+
+use super::system::{floor, gcd, used, Line, System, LIMIT};
+
+/// Rows beyond which the elimination is given up.
+const MAX_LINES: usize = 160;
+
+/// What the elimination found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// No integer solution.
+    Empty,
+    /// A solution, checked: values by column.
+    Point(Vec<i128>),
+    Unknown,
+}
+
+/// How a column's value follows from those of columns eliminated later.
+enum Back {
+    /// Zero at this line, where the column's coefficient is 1 or -1.
+    Equal(usize, Line),
+    /// Not negative at these.
+    Between(usize, Vec<Line>),
+}
+
+/// Looks for a solution.
+pub(crate) fn fourier(s: &System) -> Found {
+    let mut back = Vec::new();
+    let (mut equal, mut least) = (s.equal.clone(), s.least.clone());
+    // Equations whose variable has coefficient 1 are solved; the others become two inequalities.
+    while let Some(at) = equal.iter().position(|l| used(l).any(|k| l[k].abs() == 1)) {
+        let e = equal.swap_remove(at);
+        // existential variables and counters first: parameters are what one likes to choose
+        let Some(k) = used(&e).filter(|&k| e[k].abs() == 1).last() else { return Found::Unknown };
+        for l in equal.iter_mut().chain(least.iter_mut()) {
+            let c = l[k];
+            if c != 0 && !subtract(l, &e, c * e[k]) {
+                return Found::Unknown;
+            }
+        }
+        back.push(Back::Equal(k, e));
+        for l in &mut equal {
+            match divide_equation(l) {
+                true => {}
+                false => return Found::Empty,
+            }
+        }
+    }
+    for e in equal {
+        let g = used(&e).fold(0, |g, k| gcd(g, e[k]));
+        let c = e[e.len() - 1];
+        if (g == 0 && c != 0) || (g != 0 && c % g != 0) {
+            return Found::Empty;
+        }
+        least.push(e.iter().map(|v| -v).collect());
+        least.push(e);
+    }
+    loop {
+        // tightened, without doubles and without what holds anyway
+        let mut kept: Vec<Line> = Vec::with_capacity(least.len());
+        for mut l in least {
+            tighten(&mut l);
+            let c = l[l.len() - 1];
+            if used(&l).next().is_none() {
+                if c < 0 {
+                    return Found::Empty;
+                }
+                continue;
+            }
+            let n = l.len() - 1;
+            match kept.iter_mut().find(|k| k[..n] == l[..n]) {
+                Some(k) => k[n] = k[n].min(c),
+                None => kept.push(l),
+            }
+        }
+        least = kept;
+        let cost = |k: usize| {
+            let lower = least.iter().filter(|l| l[k] > 0).count();
+            let upper = least.iter().filter(|l| l[k] < 0).count();
+            (lower + upper > 0).then_some((lower * upper, k))
+        };
+        let Some((_, k)) = (0..s.columns()).filter_map(cost).min() else { break };
+        let (with, mut rest): (Vec<Line>, Vec<Line>) = least.into_iter().partition(|l| l[k] != 0);
+        for a in with.iter().filter(|l| l[k] > 0) {
+            for b in with.iter().filter(|l| l[k] < 0) {
+                let (p, q) = (a[k], -b[k]);
+                let mut l = Vec::with_capacity(a.len());
+                for (x, y) in a.iter().zip(b) {
+                    match x.checked_mul(q).zip(y.checked_mul(p)).and_then(|(x, y)| x.checked_add(y)) {
+                        Some(v) if v.abs() < LIMIT => l.push(v),
+                        _ => return Found::Unknown,
+                    }
+                }
+                rest.push(l);
+            }
+        }
+        if rest.len() > MAX_LINES {
+            return Found::Unknown;
+        }
+        back.push(Back::Between(k, with));
+        least = rest;
+    }
+    match choose(s, &back) {
+        Some(point) if s.holds(&point) => Found::Point(point),
+        _ => Found::Unknown,
+    }
+}
+
+/// `l - k·e`; whether the numbers stayed small.
+fn subtract(l: &mut Line, e: &Line, k: i128) -> bool {
+    for (x, y) in l.iter_mut().zip(e) {
+        match y.checked_mul(k).and_then(|v| x.checked_sub(v)) {
+            Some(v) if v.abs() < LIMIT => *x = v,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Divides an equation by its divisor; `false` if it has no solution.
+fn divide_equation(l: &mut Line) -> bool {
+    let g = used(l).fold(0, |g, k| gcd(g, l[k]));
+    let c = l[l.len() - 1];
+    if g == 0 {
+        return c == 0;
+    }
+    if c % g != 0 {
+        return false;
+    }
+    l.iter_mut().for_each(|v| *v /= g);
+    true
+}
+
+/// Divides an inequality by the divisor of its coefficients and rounds the constant: the integers in it stay.
+fn tighten(l: &mut Line) {
+    let g = used(l).fold(0, |g, k| gcd(g, l[k]));
+    if g > 1 {
+        let n = l.len() - 1;
+        l[..n].iter_mut().for_each(|v| *v /= g);
+        l[n] = floor(l[n], g);
+    }
+}
+
+/// Values backwards through the elimination; each as near to zero as its bounds let it.
+fn choose(s: &System, back: &[Back]) -> Option<Vec<i128>> {
+    let mut point = vec![0i128; s.columns()];
+    for b in back.iter().rev() {
+        match b {
+            Back::Equal(k, l) => {
+                point[*k] = 0;
+                let rest = value(l, &point)?;
+                // ±x + rest = 0
+                point[*k] = if l[*k] == 1 { -rest } else { rest };
+            }
+            Back::Between(k, lines) => {
+                point[*k] = 0;
+                let (mut low, mut high) = (None::<i128>, None::<i128>);
+                for l in lines {
+                    let rest = value(l, &point)?;
+                    if l[*k] > 0 {
+                        let v = -floor(rest, l[*k]);
+                        low = Some(low.map_or(v, |x| x.max(v)));
+                    } else {
+                        let v = floor(rest, -l[*k]);
+                        high = Some(high.map_or(v, |x| x.min(v)));
+                    }
+                }
+                let v = low.map_or(0, |l| l.max(0));
+                point[*k] = high.map_or(v, |h| v.min(h));
+            }
+        }
+    }
+    Some(point)
+}
+
+/// A line's value at a point.
+pub(crate) fn value(l: &Line, point: &[i128]) -> Option<i128> {
+    let mut sum = l[l.len() - 1];
+    for (c, x) in l.iter().zip(point) {
+        if *c != 0 {
+            sum = sum.checked_add(c.checked_mul(*x)?)?;
+        }
+    }
+    Some(sum)
+}

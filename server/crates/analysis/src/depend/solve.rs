@@ -1,0 +1,167 @@
+//! One question, "is there such a pair of instances?", put to the tests in the order of their cost: each cheap test alone,
+//! then elimination, then isl. A question that was asked before has its answer already.
+//!
+//! Deliberately absent: what the question is about. The answers are exact: "none" is a proof, and a point was checked.
+
+use std::cell::RefCell;
+
+use base::Budget;
+use rustc_hash::FxHashMap;
+
+use super::banerjee::banerjee;
+use super::exact_siv::exact_siv;
+use super::fourier::{fourier, Found};
+use super::gcd::gcd;
+use super::strong_siv::strong_siv;
+use super::system::System;
+use super::weak_crossing_siv::weak_crossing_siv;
+use super::weak_zero_siv::weak_zero_siv;
+use super::ziv::ziv;
+use crate::TestCounts;
+
+/// Constraints that hold together, with existential variables of their own.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Conjunction {
+    pub exists: usize,
+    pub constraints: Vec<poly::Constraint>,
+}
+
+/// Any of several conjunctions over one space: parameters, then the counters around the source, then around the sink.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub space: poly::Space,
+    /// Dimensions (at source and sink) of the loops around both; the first is the root.
+    pub pairs: Vec<(usize, usize)>,
+    /// Whether the constraints demand an earlier iteration of the root at the source than at the sink.
+    pub carried: bool,
+    pub any: Vec<Conjunction>,
+}
+
+impl Question {
+    /// All pairs as isl's set.
+    pub(crate) fn set(&self, budget: &Budget) -> poly::Result<poly::Set> {
+        match union(&(self.space, self.any.clone()), budget)? {
+            Some(s) => Ok(s),
+            None => poly::Set::empty(self.space, budget),
+        }
+    }
+
+    /// The same with one more constraint.
+    pub(crate) fn and(&self, c: &poly::Constraint) -> Question {
+        let mut q = self.clone();
+        for x in &mut q.any {
+            x.constraints.push(c.clone());
+        }
+        q
+    }
+}
+
+type Asked = (poly::Space, Vec<Conjunction>);
+
+/// Answers, and who gave how many. One a body: what was asked for one loop is known for the next, and costs it the same.
+#[derive(Default)]
+pub(crate) struct Solver {
+    cheap: RefCell<FxHashMap<System, Found>>,
+    isl: RefCell<FxHashMap<Asked, (Option<poly::Point>, u64)>>,
+    pub counts: RefCell<TestCounts>,
+}
+
+impl Solver {
+    fn count(&self, which: impl FnOnce(&mut TestCounts) -> &mut u64) {
+        *which(&mut self.counts.borrow_mut()) += 1;
+    }
+
+    /// A point that satisfies one of the conjunctions, or the proof that there is none.
+    pub(crate) fn any(&self, q: &Question, budget: &Budget) -> poly::Result<Option<poly::Point>> {
+        let mut open = Vec::new();
+        for c in &q.any {
+            budget.spend(1).map_err(poly::Error::from)?;
+            let system = System::new(q.space, c.exists, q.pairs.clone(), q.carried, &c.constraints);
+            match system.map_or(Found::Unknown, |s| self.cheap(s)) {
+                Found::Empty => {}
+                Found::Point(p) => return Ok(Some(point(q.space, &p))),
+                Found::Unknown => open.push(c.clone()),
+            }
+        }
+        if open.is_empty() {
+            return Ok(None);
+        }
+        let asked = (q.space, open);
+        if let Some((known, cost)) = self.isl.borrow().get(&asked) {
+            self.count(|c| &mut c.memo);
+            budget.spend(*cost).map_err(poly::Error::from)?;
+            return Ok(known.clone());
+        }
+        self.count(|c| &mut c.isl);
+        let before = budget.left();
+        let answer = by_isl(&asked, budget)?;
+        let cost = before.saturating_sub(budget.left());
+        self.isl.borrow_mut().insert(asked, (answer.clone(), cost));
+        Ok(answer)
+    }
+
+    fn cheap(&self, s: System) -> Found {
+        if let Some(known) = self.cheap.borrow().get(&s) {
+            // What isl answers is counted there.
+            if *known != Found::Unknown {
+                self.count(|c| &mut c.memo);
+            }
+            return known.clone();
+        }
+        let found = self.tests(&s);
+        self.cheap.borrow_mut().insert(s, found.clone());
+        found
+    }
+
+    fn tests(&self, s: &System) -> Found {
+        type Test = fn(&System) -> bool;
+        type Count = fn(&mut TestCounts) -> &mut u64;
+        let tests: [(Test, Count); 7] = [
+            (ziv, |c| &mut c.ziv),
+            (strong_siv, |c| &mut c.strong_siv),
+            (weak_zero_siv, |c| &mut c.weak_zero_siv),
+            (weak_crossing_siv, |c| &mut c.weak_crossing_siv),
+            (gcd, |c| &mut c.gcd),
+            (exact_siv, |c| &mut c.exact_siv),
+            (banerjee, |c| &mut c.banerjee),
+        ];
+        for (test, count) in tests {
+            if test(s) {
+                self.count(count);
+                return Found::Empty;
+            }
+        }
+        let found = fourier(s);
+        match found {
+            Found::Empty => self.count(|c| &mut c.elimination),
+            Found::Point(_) => self.count(|c| &mut c.point),
+            Found::Unknown => {}
+        }
+        found
+    }
+}
+
+fn point(space: poly::Space, values: &[i128]) -> poly::Point {
+    let (params, rest) = values.split_at(space.params);
+    poly::Point { params: params.to_vec(), dims: rest[..space.dims].to_vec() }
+}
+
+fn by_isl(asked: &Asked, budget: &Budget) -> poly::Result<Option<poly::Point>> {
+    let set = union(asked, budget)?;
+    match set {
+        Some(s) if !s.is_empty(budget)? => s.sample_point(budget),
+        _ => Ok(None),
+    }
+}
+
+fn union((space, any): &Asked, budget: &Budget) -> poly::Result<Option<poly::Set>> {
+    let mut set: Option<poly::Set> = None;
+    for c in any {
+        let one = poly::Set::from_constraints(*space, c.exists, &c.constraints, budget)?;
+        set = Some(match set {
+            None => one,
+            Some(s) => s.union(&one, budget)?,
+        });
+    }
+    Ok(set)
+}

@@ -1,0 +1,248 @@
+//! Views of a document that are read like a page: a loop's dependences as a graph, who calls whom, and the terms the
+//! program was read as. Markdown for reading, Graphviz DOT for drawing.
+//!
+//! Deliberately absent: where a page is shown, and drawing itself.
+
+use std::fmt::Write;
+
+use analysis::{Dependence, LoopId, Verdict};
+use term::{Op, TermId};
+
+use crate::check::{Findings, LoopFinding};
+use crate::offload::{choose, Refused, Which};
+use crate::place::{line_column, Place};
+use crate::words::{self, quoted};
+use crate::Doc;
+
+/// A page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    pub title: String,
+    pub markdown: String,
+    /// The same as a graph, where it is one.
+    pub dot: Option<String>,
+}
+
+/// The dependences that the chosen loops carry: both accesses, direction and distance, two iterations as an example, and
+/// what would remove each.
+pub fn show_dependences(doc: &Doc, findings: &Findings, which: &Which) -> Result<View, Refused> {
+    dependences_of(doc, findings, &choose(findings, which))
+}
+
+/// The dependences of every loop of a document.
+pub fn show_all_dependences(doc: &Doc, findings: &Findings) -> Result<View, Refused> {
+    dependences_of(doc, findings, &findings.loops.iter().collect::<Vec<_>>())
+}
+
+fn dependences_of(doc: &Doc, findings: &Findings, chosen: &[&LoopFinding]) -> Result<View, Refused> {
+    if chosen.is_empty() {
+        return Err(Refused::Stale);
+    }
+    let mut pages = Vec::new();
+    let mut graph = Graph::new("dependences");
+    let mut title = String::new();
+    for l in chosen {
+        let place = findings.place(doc, l.item).ok_or(Refused::Stale)?;
+        let line = place.line(place.of(l.id).term);
+        title = format!("Dependences of {} on line {line}", place.loop_name(l.id).replace('`', ""));
+        pages.push(dependence_page(&place, l.id, &mut graph));
+    }
+    if pages.len() > 1 {
+        title = "Dependences".to_owned();
+    }
+    Ok(View { title, markdown: pages.join("\n\n"), dot: Some(graph.done()) })
+}
+
+fn dependence_page(place: &Place, id: LoopId, graph: &mut Graph) -> String {
+    let l = place.of(id);
+    let mut out = format!(
+        "## {} on line {} in {}: {}\n",
+        capital(&place.loop_name(id)),
+        place.line(l.term),
+        quoted(&place.item.name),
+        words::verdict(l.verdict)
+    );
+    match (l.verdict, l.dependences.is_empty()) {
+        (Verdict::Independent | Verdict::Reduction, _) => {
+            out += "\nNo iteration depends on another";
+            let reduced: Vec<String> = l.reductions.iter().map(|r| quoted(&place.text(r.place))).collect();
+            if !reduced.is_empty() {
+                let _ = write!(out, ", but for what is gathered in {}", words::list(&reduced));
+            }
+            out += ".\n";
+        }
+        (_, true) => out += "\nNo dependence is known; what stands in the way:\n",
+        _ => {}
+    }
+    for (n, d) in l.dependences.iter().enumerate() {
+        out += &dependence_part(place, id, n + 1, d);
+        graph.dependence(place, d);
+    }
+    if l.verdict == Verdict::Unknown {
+        for o in &l.obstacles {
+            let w = words::obstacle(place, o);
+            let _ = write!(out, "\n- {} {}", w.reason, w.remedy);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn dependence_part(place: &Place, id: LoopId, n: usize, d: &Dependence) -> String {
+    let (first, second) = words::access_words(d.kind);
+    let access = |t: TermId, does: &str| {
+        let at = place.line_column(place.span(t).start);
+        format!("{} on line {}, column {} ({does})", quoted(&place.text(t)), at.line, at.column)
+    };
+    let proved = if d.witness.is_some() { "" } else { ", not proved to happen" };
+    let mut out = format!(
+        "\n### {n}. {} dependence on {}{proved}\n\n- from {}\n- to {}\n",
+        capital(words::kind_name(d.kind)),
+        quoted(&place.object(&d.object)),
+        access(d.source, first),
+        access(d.sink, second)
+    );
+    let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
+    let distances: Vec<String> =
+        d.distance.iter().map(|x| x.map_or("?".to_owned(), |v| v.to_string())).collect();
+    let loops: Vec<String> = d.loops.iter().map(|l| place.loop_name(*l).replace('`', "")).collect();
+    let _ = writeln!(
+        out,
+        "- direction `({})`, distance `({})`{}",
+        directions.join(", "),
+        distances.join(", "),
+        if loops.len() > 1 { format!(", for {}", loops.join(", ")) } else { String::new() }
+    );
+    if d.witness.is_some() {
+        let _ = writeln!(out, "- for example: {}", words::example_sentence(place, d));
+    }
+    let _ = writeln!(out, "- what removes it: {}", words::removal(place, id, d));
+    out
+}
+
+/// Who calls whom in a document.
+pub fn show_call_graph(doc: &Doc) -> View {
+    let mut graph = Graph::new("calls");
+    let mut out = String::from("## Calls\n");
+    let items = &doc.unit().items;
+    let defined = |name: &str| items.iter().any(|i| &*i.name == name);
+    for item in items.iter().filter(|i| matches!(i.body.op(i.body.root), Op::Function(_))) {
+        let body = &item.body;
+        let mut called: Vec<(String, bool, u32)> = Vec::new();
+        for x in body.walk(body.root).filter(|&x| *body.op(x) == Op::Call) {
+            let callee = body.args(x).first().and_then(|&f| body.as_symbol(f));
+            let is_function = |s: &term::SymbolId| {
+                matches!(body.types.kind(body.symbols[*s].ty), term::TypeKind::Function { .. })
+            };
+            let (name, direct) = match callee.filter(is_function) {
+                Some(s) => (body.symbols[s].name.to_string(), true),
+                None => ("a function through a pointer".to_owned(), false),
+            };
+            let line = line_column(doc, body.span(x).shifted(item.span.start).start).line;
+            if !called.iter().any(|c| c.0 == name) {
+                called.push((name, direct, line));
+            }
+        }
+        let line = line_column(doc, item.span.start).line;
+        graph.node(&item.name, &format!("{} (line {line})", item.name), "");
+        let _ = write!(out, "\n- {} on line {line}", quoted(&item.name));
+        if called.is_empty() {
+            out += " calls nothing";
+        }
+        for (k, (name, direct, at)) in called.iter().enumerate() {
+            let own = *direct && *name == *item.name;
+            let shown = match direct {
+                true => quoted(name),
+                false => name.clone(),
+            };
+            let whose = match (own, defined(name), direct) {
+                (true, ..) => " (itself)",
+                (_, true, _) | (.., false) => "",
+                _ => " (defined elsewhere)",
+            };
+            let _ = write!(out, "{} {shown}{whose} on line {at}", if k == 0 { " calls" } else { "," });
+            if !defined(name) {
+                graph.node(name, name, ", style=dashed");
+            }
+            graph.edge(&item.name, name, "", "");
+        }
+    }
+    out.push('\n');
+    View { title: "Calls".to_owned(), markdown: out, dot: Some(graph.done()) }
+}
+
+/// The terms of a document, or of the function the chosen loop stands in.
+pub fn show_terms(doc: &Doc, findings: &Findings, which: Option<&Which>) -> Result<View, Refused> {
+    let only = match which {
+        None => None,
+        Some(w) => Some(choose(findings, w).first().ok_or(Refused::Stale)?.item),
+    };
+    let mut out = String::from("## Terms\n");
+    for (n, item) in doc.unit().items.iter().enumerate() {
+        if only.is_some_and(|o| o != n) {
+            continue;
+        }
+        let name = if item.name.is_empty() { "declarations" } else { &*item.name };
+        let line = line_column(doc, item.span.start).line;
+        let _ = write!(out, "\n### {} (line {line})\n\n```\n", words::quoted(name));
+        out += term::notation::print(&item.body, item.body.root).trim_end();
+        out += "\n```\n";
+        for r in item.body.rejects() {
+            let _ = writeln!(out, "\nNot understood: {}", r.reason);
+        }
+    }
+    Ok(View { title: "Terms".to_owned(), markdown: out, dot: None })
+}
+
+/// Text for Graphviz.
+struct Graph {
+    text: String,
+    nodes: Vec<String>,
+}
+
+impl Graph {
+    fn new(name: &str) -> Graph {
+        Graph {
+            text: format!("digraph {name} {{\n  node [shape=box, fontname=monospace];\n"),
+            nodes: Vec::new(),
+        }
+    }
+    fn node(&mut self, id: &str, label: &str, more: &str) {
+        if !self.nodes.iter().any(|n| n == id) {
+            self.nodes.push(id.to_owned());
+            let _ = writeln!(self.text, "  {} [label={}{more}];", dot_text(id), dot_text(label));
+        }
+    }
+    fn edge(&mut self, from: &str, to: &str, label: &str, more: &str) {
+        let label = if label.is_empty() { String::new() } else { format!("label={}", dot_text(label)) };
+        let _ = writeln!(self.text, "  {} -> {} [{label}{more}];", dot_text(from), dot_text(to));
+    }
+    fn dependence(&mut self, place: &Place, d: &Dependence) {
+        let ends = [d.source, d.sink].map(|t| {
+            let at = place.line_column(place.span(t).start);
+            let id = format!("{}:{}", at.line, at.column);
+            self.node(&id, &format!("{}\nline {}", place.text(t), at.line), "");
+            id
+        });
+        let distances: Vec<String> =
+            d.distance.iter().map(|x| x.map_or("?".to_owned(), |v| v.to_string())).collect();
+        let label =
+            format!("{} {} ({})", words::kind_name(d.kind), place.object(&d.object), distances.join(", "));
+        let style = if d.witness.is_some() { "" } else { ", style=dashed" };
+        self.edge(&ends[0], &ends[1], &label, style);
+    }
+    fn done(mut self) -> String {
+        self.text.push_str("}\n");
+        self.text
+    }
+}
+
+/// A quoted string of DOT.
+fn dot_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,373 @@
+//! Holds what is said of a written program to what its functions really do, on inputs nobody chose.
+//!
+//! The markers of the program are held to the same runs: a marker is an opinion too.
+
+use std::collections::HashMap;
+
+use analysis::{LoopId, Verdict};
+use simulate::{ElementKind, Heap, ObjectId, Program, Trace, Value, Variable};
+use term::{Body, Len, Op, Storage, TypeId, TypeKind, Types};
+
+use super::case::{Case, Given};
+use super::Stats;
+use crate::fixture::{Analyzed, Expected};
+use crate::rng::Rng;
+
+/// Runs each function is judged on.
+pub const RUNS: usize = 6;
+/// Elements before and after the place a pointer points to.
+const MARGIN: u64 = 400;
+/// Elements in it.
+const ROOM: u64 = 2_500;
+/// Of one run.
+const STEPS: u64 = 3_000_000;
+
+/// What came of one program.
+#[derive(Default)]
+pub struct Judged {
+    /// Wrong claims and wrong markers, one line each.
+    pub wrong: Vec<String>,
+    /// Functions with loops that ran at least once, and those that never did, with the reason.
+    pub ran: usize,
+    pub never: Vec<String>,
+}
+
+/// One scalar of an element, at a byte offset.
+#[derive(Clone, Debug)]
+enum Leaf {
+    Number(u64, ElementKind),
+    /// To memory of its own: the elements it points to.
+    Pointer(u64, Layout),
+}
+
+#[derive(Clone, Debug)]
+struct Layout {
+    bytes: u64,
+    leaves: Vec<Leaf>,
+}
+
+impl Layout {
+    fn of(types: &Types, ty: TypeId, depth: u32) -> Option<Layout> {
+        let (bytes, _) = types.size_align(ty)?;
+        let mut leaves = Vec::new();
+        push(types, ty, 0, &mut leaves, depth)?;
+        Some(Layout { bytes: bytes.max(1), leaves })
+    }
+    /// The unit of traces: its smallest scalar.
+    fn grain(&self) -> u64 {
+        let size = |l: &Leaf| match l {
+            Leaf::Number(_, k) => k.size() as u64,
+            Leaf::Pointer(..) => 8,
+        };
+        self.leaves.iter().map(size).min().unwrap_or(1)
+    }
+}
+
+fn push(types: &Types, ty: TypeId, at: u64, out: &mut Vec<Leaf>, depth: u32) -> Option<()> {
+    if depth > 6 || out.len() > 2048 {
+        return None;
+    }
+    match types.kind(ty) {
+        TypeKind::Int(_) | TypeKind::Float(_) => out.push(Leaf::Number(at, ElementKind::of(types, ty)?)),
+        TypeKind::Pointer { to, .. } => out.push(Leaf::Pointer(at, target(types, *to, depth + 2)?)),
+        TypeKind::Array { of, len: Len::Const(n) } => {
+            let (size, _) = types.size_align(*of)?;
+            for k in 0..*n {
+                push(types, *of, at + k * size, out, depth + 1)?;
+            }
+        }
+        TypeKind::Record(r) => {
+            let record = types.record(*r);
+            if record.is_union {
+                return None;
+            }
+            let mut offset = 0u64;
+            for f in record.fields.as_ref()? {
+                let (size, align) = types.size_align(f.ty)?;
+                offset = offset.next_multiple_of(align);
+                push(types, f.ty, at + offset, out, depth + 1)?;
+                offset += size;
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// What a pointer points to, arrays unwrapped.
+fn target(types: &Types, to: TypeId, depth: u32) -> Option<Layout> {
+    let mut element = to;
+    while let TypeKind::Array { of, .. } = types.kind(element) {
+        element = *of;
+    }
+    Layout::of(types, element, depth)
+}
+
+/// The buffers of one call, and how they are made.
+struct Maker<'a> {
+    body: &'a Body,
+    rng: Rng,
+    heap: Heap,
+    /// Buffers that another pointer may share, by bytes and kind of element.
+    shared: HashMap<String, ObjectId>,
+    words: Vec<String>,
+    room: u64,
+    /// Whether pointers may name one buffer.
+    overlap: bool,
+}
+
+impl Maker<'_> {
+    fn buffer(&mut self, name: &str, layout: &Layout, count: u64) -> Option<ObjectId> {
+        let grain = layout.grain();
+        let o = self.heap.alloc(name, grain as u32, layout.bytes * count / grain).ok()?;
+        let mut rows: Vec<ObjectId> = Vec::new();
+        let mut bytes = vec![0u8; (layout.bytes * count) as usize];
+        let mut pointers = Vec::new();
+        for (n, element) in bytes.chunks_exact_mut(layout.bytes as usize).enumerate() {
+            for leaf in &layout.leaves {
+                match leaf {
+                    Leaf::Number(at, kind) => {
+                        let slot = &mut element[*at as usize..*at as usize + kind.size()];
+                        let whole = self.rng.between(0, 9);
+                        let real = self.rng.between(-512, 512) as f64 / 256.0;
+                        match kind {
+                            ElementKind::F64 => slot.copy_from_slice(&real.to_le_bytes()),
+                            ElementKind::F32 => slot.copy_from_slice(&(real as f32).to_le_bytes()),
+                            _ => {
+                                let n = slot.len();
+                                slot.copy_from_slice(&whole.to_le_bytes()[..n]);
+                            }
+                        }
+                    }
+                    Leaf::Pointer(at, to) => pointers.push((n as u64 * layout.bytes + at, to)),
+                }
+            }
+        }
+        self.heap.write(o, 0, &bytes).ok()?;
+        // a few targets, so that some are the same
+        for (at, to) in pointers {
+            let fresh = rows.len() < 12 && !self.rng.chance(10);
+            if fresh {
+                let row = self.buffer("row", &to.clone(), 200)?;
+                rows.push(row);
+            }
+            let row = if fresh { *rows.last()? } else { *rows.get(self.rng.below(rows.len()))? };
+            let address = simulate::address_of(row, 100 * to.bytes as i64);
+            self.heap.write(o, at, &address.to_le_bytes()).ok()?;
+        }
+        Some(o)
+    }
+
+    fn parameter(
+        &mut self,
+        name: &str,
+        ty: TypeId,
+        size: i128,
+        fixed: Option<i128>,
+    ) -> Result<Value, String> {
+        let unknown = || format!("no input for `{name}`");
+        let types = &self.body.types;
+        Ok(match types.kind(ty) {
+            TypeKind::Int(k) => {
+                let small = self.rng.chance(12);
+                let v = fixed.unwrap_or_else(|| match () {
+                    () if small => i128::from(self.rng.between(-2, 2)),
+                    () => size + i128::from(self.rng.between(-2, 2)),
+                });
+                let v = if fixed.is_none() && k.wrap(v) != v { 1 } else { v };
+                self.words.push(format!("{name}={v}"));
+                Value::Int(v)
+            }
+            TypeKind::Float(term::FloatKind::F32) => Value::F32(self.rng.between(-500, 500) as f32 / 250.0),
+            TypeKind::Float(term::FloatKind::F64) => Value::F64(self.rng.between(-500, 500) as f64 / 250.0),
+            TypeKind::Pointer { to, .. } => {
+                let layout = target(types, *to, 0).ok_or_else(unknown)?;
+                let free = !types.quals(ty).is_restrict;
+                let key = format!("{:?}", layout);
+                let middle = (MARGIN * layout.bytes) as i64;
+                if let (true, Some(&o)) = (self.overlap && free && self.rng.chance(50), self.shared.get(&key))
+                {
+                    let shift = self.rng.between(-3, 3);
+                    self.words.push(format!("{name} shares memory, moved by {shift}"));
+                    return Ok(Value::Pointer(o, middle + shift * layout.bytes as i64));
+                }
+                let pointers = layout.leaves.iter().any(|l| matches!(l, Leaf::Pointer(..)));
+                let count = if pointers { 60 } else { self.room } + 2 * MARGIN;
+                let o = self.buffer(name, &layout, count).ok_or_else(unknown)?;
+                if free {
+                    self.shared.insert(key, o);
+                }
+                Value::Pointer(o, middle)
+            }
+            _ => return Err(unknown()),
+        })
+    }
+
+    /// File-scope variables that the program can change: known, random contents.
+    fn globals(&mut self, size: i128) {
+        for s in self.body.symbols.iter() {
+            if !matches!(s.storage, Storage::Global { .. }) || self.body.types.quals(s.ty).is_const {
+                continue;
+            }
+            let (mut element, mut count) = (s.ty, 1u64);
+            while let TypeKind::Array { of, len: Len::Const(n) } = self.body.types.kind(element) {
+                count = count.saturating_mul(*n);
+                element = *of;
+            }
+            if self.body.types.quals(element).is_const || count > 1 << 20 {
+                continue;
+            }
+            let Some(layout) = Layout::of(&self.body.types, element, 0) else { continue };
+            let Some(o) = self.buffer(&s.name, &layout, count) else { continue };
+            if let (1, TypeKind::Int(_)) = (count, self.body.types.kind(s.ty)) {
+                let bytes = size.to_le_bytes();
+                let _ = self.heap.write(o, 0, &bytes[..layout.bytes as usize]);
+            }
+            self.heap.provide(&s.name, o);
+        }
+    }
+}
+
+/// A call of a function: random where nothing is given.
+fn call(
+    body: &Body,
+    seed: u64,
+    size: i128,
+    given: &[Option<i128>],
+    room: u64,
+    overlap: bool,
+) -> Result<Given, String> {
+    let mut m = Maker {
+        body,
+        rng: Rng::new(seed),
+        heap: Heap::new(),
+        shared: HashMap::new(),
+        words: Vec::new(),
+        room,
+        overlap,
+    };
+    m.globals(size);
+    let list = body.args(body.root).first().copied();
+    let mut args = Vec::new();
+    for (n, &p) in list.iter().flat_map(|&l| body.args(l)).enumerate() {
+        let Op::Declare(s) = *body.op(p) else { continue };
+        let symbol = &body.symbols[s];
+        args.push(m.parameter(&symbol.name, symbol.ty, size, given.get(n).copied().flatten())?);
+    }
+    let sizes = args.iter().map(|v| if let Value::Int(v) = v { Some(*v) } else { None }).collect();
+    Ok(Given { sizes, words: m.words.join(", "), heap: m.heap, args })
+}
+
+/// What runs showed of one loop.
+#[derive(Default)]
+struct Seen {
+    /// Some execution had two iterations.
+    twice: bool,
+    /// Iterations met in some cell that could not be each one's own, in a run without overlaps.
+    carried: bool,
+    /// The same, and the cell was no scalar variable.
+    carried_in_memory: Option<String>,
+}
+
+/// Runs every function of the program that has loops, and compares.
+pub fn judge_program(name: &str, a: &Analyzed, markers: &[Expected], stats: &mut Stats) -> Judged {
+    let mut out = Judged::default();
+    let program = Program::of(a.unit.items.iter().map(|i| &*i.body));
+    for (n, item) in a.unit.items.iter().enumerate() {
+        let (body, facts) = (&*item.body, &a.facts[n]);
+        if facts.loops.is_empty() {
+            continue;
+        }
+        let apart = |sizes: &[Option<i128>], largest: usize| {
+            let room = (2 * largest * largest).clamp(ROOM as usize, 200_000) as u64;
+            call(body, 77, largest as i128 + 2, sizes, room, false)
+        };
+        let start = item.span.start as usize;
+        let mut case = Case::new(&a.text, start, &item.name, body, facts, &program, &apart);
+        case.steps = STEPS;
+        let line = |id: LoopId| a.loops.iter().find(|l| l.item == n && l.id == id).map_or(0, |l| l.line);
+        for (id, l) in facts.loops.iter_ids() {
+            out.wrong.extend(case.form(l).into_iter().map(|w| format!("{name}:{}: {w}", line(id))));
+        }
+        let mut seen: HashMap<LoopId, Seen> = HashMap::new();
+        let (mut ran, mut why_not) = (false, String::new());
+        for run in 0..RUNS {
+            let size = [6, 5, 13, 3, 8, 2][run % 6];
+            let overlap = run % 3 == 1;
+            let made = call(body, run as u64 + 1, size, &[], ROOM, overlap);
+            let done = made.and_then(|mut given| Ok((case.run(&mut given)?, given)));
+            let (trace, given) = match done {
+                Ok(done) => done,
+                Err(why) => {
+                    *stats.faults.entry(why.clone()).or_default() += 1;
+                    why_not = why;
+                    continue;
+                }
+            };
+            ran = true;
+            stats.runs += 1;
+            for (id, l) in facts.loops.iter_ids() {
+                if matches!(l.verdict, Verdict::Independent | Verdict::Reduction) {
+                    if let Err(what) = case.claim(&given, &trace, id, l, stats) {
+                        out.wrong.push(format!("{name}:{}: {what}", line(id)));
+                    }
+                }
+                if !overlap {
+                    look(&case, &trace, l.term, seen.entry(id).or_default());
+                }
+            }
+        }
+        if !ran {
+            out.never.push(format!("{name}: `{}`: {why_not}", item.name));
+        }
+        out.ran += usize::from(ran);
+        for (id, l) in facts.loops.iter_ids() {
+            for d in l.dependences.iter().filter(|d| d.witness.is_some()).take(2) {
+                if let Err(what) = case.witness(id, l, d, stats) {
+                    out.wrong.push(format!("{name}:{}: {what}", line(id)));
+                }
+            }
+            let (Some(e), Some(s)) = (markers.iter().find(|e| e.line == line(id)), seen.get(&id)) else {
+                continue;
+            };
+            match (e.verdict, &s.carried_in_memory) {
+                (Verdict::Independent, Some(what)) => {
+                    out.wrong.push(format!("{name}:{}: marked independent, but {what}", e.line));
+                }
+                // a proved one has its witness, held to a run above
+                (Verdict::Sequential, _) if s.twice && !s.carried && l.verdict != Verdict::Sequential => {
+                    out.wrong.push(format!("{name}:{}: marked sequential, and nothing was carried", e.line));
+                }
+                _ => {}
+            }
+        }
+    }
+    out
+}
+
+/// Notes what a run without overlaps showed of a loop.
+fn look(case: &Case<'_>, trace: &Trace, of: term::TermId, seen: &mut Seen) {
+    let Some(t) = trace.of(of) else { return };
+    seen.twice |= t.instances.iter().any(|i| i.starts > 3);
+    for c in t.conflicts.iter().filter(|c| !c.header) {
+        let own = t.variables.get(&c.variable).is_some_and(|v| v.private_like());
+        let wanted = t.variables.get(&c.variable).is_some_and(|v| v.read_after.is_some() || v.escapes);
+        if !own || wanted {
+            seen.carried = true;
+        }
+        let scalar = match c.variable {
+            Variable::Symbol(s) => case.body.types.kind(case.body.symbols[s].ty),
+            Variable::Object(_) => &TypeKind::Void,
+        };
+        if !own && !matches!(scalar, TypeKind::Int(_) | TypeKind::Pointer { .. }) {
+            seen.carried_in_memory = Some(format!(
+                "`{}` in iteration {} and `{}` in iteration {} meet ({:?})",
+                case.source(c.source),
+                c.source_iteration,
+                case.source(c.sink),
+                c.sink_iteration,
+                c.kind
+            ));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `warpwright show`: dependences, calls or terms of a file, as a Markdown page or as a graph for Graphviz.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::{analyze, note, print, Done, SourceArgs};
+use crate::files;
+
+#[derive(Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The loop that begins on this line (from 1); else all loops, or the whole file
+    #[arg(long = "loop", value_name = "LINE")]
+    loop_line: Option<u32>,
+    /// A page to read, or a graph for Graphviz
+    #[arg(long, value_enum, default_value_t = Format::Markdown)]
+    format: Format,
+    /// What to show
+    #[arg(value_enum)]
+    what: What,
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// The dependences each loop carries
+    Dependences,
+    /// Who calls whom
+    Calls,
+    /// What the program was read as
+    Terms,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Markdown,
+    Dot,
+}
+
+pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
+    let input = files::read(&args.file)?;
+    let memo = ide::Memo::new();
+    let report = analyze::analyze(input, &args.source.options(&Arc::default(), &args.file), &memo)?;
+    let (doc, findings) = (&report.doc, &report.findings);
+    let chosen = args.loop_line.map(ide::Which::Line);
+    let view = match (args.what, &chosen) {
+        (What::Calls, _) => Ok(ide::show_call_graph(doc)),
+        (What::Terms, which) => ide::show_terms(doc, findings, which.as_ref()),
+        (What::Dependences, Some(which)) => ide::show_dependences(doc, findings, which),
+        (What::Dependences, None) => ide::show_all_dependences(doc, findings),
+    };
+    let view = match view {
+        Ok(view) => view,
+        Err(refused) => {
+            let which = chosen.unwrap_or(ide::Which::Marked);
+            note(&format!(
+                "{}: {}",
+                args.file.display(),
+                super::offload::refusal(&refused, &which, findings)
+            ));
+            return Ok(Done::Found);
+        }
+    };
+    match (args.format, view.dot) {
+        (Format::Dot, Some(dot)) => print(&dot)?,
+        (Format::Dot, None) => anyhow::bail!("terms are no graph: leave --format dot out"),
+        (Format::Markdown, _) => print(&format!("{}\n", view.markdown.trim_end()))?,
+    }
+    Ok(Done::Ok)
+}
