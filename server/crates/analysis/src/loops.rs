@@ -1,4 +1,6 @@
 //! From a body to the facts of each of its loops.
+//!
+//! Long because all that a verdict rests on is met in one order, which reads best in one place.
 
 use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -3,7 +3,6 @@
 //! A verdict "independent" or "reduction" is judged on every run whose values meet its run-time conditions; a witness is
 //! judged by a run with the witness's values. What cannot be arranged is counted, never taken for a success.
 //!
-//! Long because one `Case` answers all questions that are put to a run: claims, counting, witnesses.
 
 mod asides;
 mod case;
