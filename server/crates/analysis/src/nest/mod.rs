@@ -16,6 +16,7 @@ mod loops;
 mod origin;
 mod places;
 mod statements;
+mod together;
 mod values;
 
 use std::sync::Arc;
