@@ -92,7 +92,8 @@ impl Model<'_> {
             if *body.op(p) == Op::List {
                 let before = body.args(p).iter().take_while(|&&t| t != at);
                 for &t in before {
-                    if *body.op(t) == Op::Assign && body.args(t).first().is_some_and(|&l| body.as_symbol(l) == Some(s))
+                    if *body.op(t) == Op::Assign
+                        && body.args(t).first().is_some_and(|&l| body.as_symbol(l) == Some(s))
                     {
                         return true;
                     }
