@@ -164,6 +164,8 @@ struct Loop<'a> {
     verdict: &'a str,
     conditions: Vec<Condition<'a>>,
     private: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inductions: Vec<Induction<'a>>,
     reductions: Vec<Reduction<'a>>,
     dependences: Vec<Dependence<'a>>,
     obstacles: Vec<Obstacle<'a>>,
@@ -171,6 +173,12 @@ struct Loop<'a> {
     /// Only where it was asked for and found.
     #[serde(skip_serializing_if = "Option::is_none")]
     enabling: Option<Enabling<'a>>,
+}
+
+#[derive(Serialize)]
+struct Induction<'a> {
+    variable: &'a str,
+    step: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -299,6 +307,7 @@ fn loop_json(l: &ide::LoopReport) -> Loop<'_> {
             .map(|c| Condition { kind: c.kind, text: &c.text, met_by: c.met_by })
             .collect(),
         private: &l.private,
+        inductions: l.inductions.iter().map(|i| Induction { variable: &i.variable, step: i.step }).collect(),
         reductions: l
             .reductions
             .iter()

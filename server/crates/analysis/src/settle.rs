@@ -36,6 +36,18 @@ fn one(e: &Expanded, l: &mut LoopFacts) {
         condition_kind(e, &mut c.kind);
         true
     });
+    // What accumulates in a variable of a called function stays there for the next to call it, and has no name here.
+    for r in &l.reductions {
+        if !e.is_own_symbol(r.object.symbol) {
+            let at = e.came_with(r.object.symbol).unwrap_or(r.place);
+            let name = e.body.symbols[r.object.symbol].name.clone();
+            let kind = match e.caller_of(at).or_else(|| e.caller_of(r.place)) {
+                Some(function) => ObstacleKind::Call { function, why: TroubleKind::State, name },
+                None => ObstacleKind::NotUnderstood,
+            };
+            lost.push(Obstacle { kind, term: at });
+        }
+    }
     if !lost.is_empty() && matches!(l.verdict, Verdict::Independent | Verdict::Reduction) {
         l.verdict = Verdict::Unknown;
         l.obstacles.extend(lost);

@@ -48,8 +48,8 @@ pub use hover::{hover, Hover};
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use report::{
-    ConditionReport, DependenceReport, LineColumn, LoopReport, ObstacleReport, ReductionReport,
-    ThreadMapReport,
+    ConditionReport, DependenceReport, InductionReport, LineColumn, LoopReport, ObstacleReport,
+    ReductionReport, ThreadMapReport,
 };
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};

@@ -28,8 +28,10 @@ pub struct LoopReport {
     /// `independent`, `reduction`, `sequential`, `unknown`.
     pub verdict: &'static str,
     pub conditions: Vec<ConditionReport>,
-    /// Names of the privatised scalars.
+    /// Names of the privatised scalars, and of the inductions.
     pub private: Vec<String>,
+    /// Variables that move by a fixed amount: each thread computes its own from the number of the iteration.
+    pub inductions: Vec<InductionReport>,
     pub reductions: Vec<ReductionReport>,
     pub dependences: Vec<DependenceReport>,
     pub obstacles: Vec<ObstacleReport>,
@@ -47,6 +49,14 @@ pub struct ConditionReport {
     pub text: String,
     /// `proof`, `run-time check` or `user`.
     pub met_by: &'static str,
+}
+
+/// A variable that moves with the iterations.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InductionReport {
+    pub variable: String,
+    /// How much each iteration adds; `None` where it is not one constant.
+    pub step: Option<i64>,
 }
 
 /// A recognised reduction.
@@ -109,7 +119,21 @@ pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
         function: place.item.name.to_string(),
         verdict: words::verdict(l.verdict),
         conditions: l.conditions.iter().map(|c| condition_report(place, c)).collect(),
-        private: l.privates.iter().filter(|p| !p.kept).map(|p| place.symbol(p.symbol).to_owned()).collect(),
+        private: {
+            let privates = l.privates.iter().filter(|p| !p.kept).map(|p| p.symbol);
+            privates
+                .chain(l.inductions.iter().map(|i| i.symbol))
+                .map(|s| place.symbol(s).to_owned())
+                .collect()
+        },
+        inductions: l
+            .inductions
+            .iter()
+            .map(|i| InductionReport {
+                variable: place.symbol(i.symbol).to_owned(),
+                step: i.step.and_then(|s| i64::try_from(s).ok()),
+            })
+            .collect(),
         reductions: l
             .reductions
             .iter()

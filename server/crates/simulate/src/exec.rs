@@ -182,6 +182,8 @@ impl Thread {
             let base = frame.base as usize;
             let slots = frame.slots as usize;
             let r = &mut self.regs[base..base + func.regs as usize];
+            // Static variables have their value before anything runs (C11 6.7.9p10): giving it is no access of the run.
+            let mut told_from = 0;
 
             macro_rules! fault {
                 ($kind:expr) => {{
@@ -204,17 +206,18 @@ impl Thread {
             }
             macro_rules! saw {
                 ($object:expr, $offset:expr, $size:expr, $kind:expr) => {
-                    hooks.access(
-                        mem,
-                        Access {
-                            object: $object,
-                            offset: $offset as u32,
-                            size: $size as u32,
-                            kind: $kind,
-                            func: fi,
-                            term: func.terms[pc as usize],
-                        },
-                    )
+                    pc >= told_from
+                        && hooks.access(
+                            mem,
+                            Access {
+                                object: $object,
+                                offset: $offset as u32,
+                                size: $size as u32,
+                                kind: $kind,
+                                func: fi,
+                                term: func.terms[pc as usize],
+                            },
+                        )
                 };
             }
             macro_rules! turn_over {
@@ -495,6 +498,7 @@ impl Thread {
                             pc = to;
                             continue;
                         }
+                        told_from = to;
                     }
                     Ins::LoopEnter { l } => hooks.looped(LoopEvent::Enter(l)),
                     Ins::LoopIter { l, index, index_kind } => {

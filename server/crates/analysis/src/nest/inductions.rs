@@ -240,7 +240,11 @@ impl Model<'_> {
                 candidates.retain(|x| *x != s);
                 let update = self.effects.writes.get(&s).and_then(|w| w.last().copied()).unwrap_or(self.root);
                 self.env.insert(s, Some(value));
-                self.inductions.push((s, step, update));
+                // Without one step its value comes from the iteration before, and the first one's from before the loop:
+                // known, but carried all the same until that iteration is peeled off.
+                if step.is_some() {
+                    self.inductions.push((s, step, update));
+                }
             }
         }
     }

@@ -1,4 +1,6 @@
 //! The loop that is to be transformed, with its text and its facts.
+//!
+//! Long because every transformation asks the same questions of its loop, and they share what they look up.
 
 use std::cell::RefCell;
 use std::rc::Rc;
