@@ -60,7 +60,8 @@ impl<'a> Builder<'_, 'a> {
                 Param::Term(t) => !may_trap(body, t) || self.in_first_header(t),
                 Param::Distance { .. } => false,
             };
-            if !early && !self.always_reached(term) {
+            // Threads may be there for no iteration at all.
+            if !early && (self.input.offload.threads.is_some() || !self.always_reached(term)) {
                 self.refuse(RefusalKind::ReadsTooEarly, term);
             }
             kinds.insert(p, kind);

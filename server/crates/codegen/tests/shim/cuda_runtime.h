@@ -75,6 +75,7 @@ WW_ATOMIC_BITS(unsigned int)
 WW_ATOMIC_BITS(unsigned long long)
 void shim_launch(dim3 grid, dim3 block, const std::function<void()> &kernel);
 #define __global__
+#define __device__
 #define __shared__ static
 #endif
 #endif
