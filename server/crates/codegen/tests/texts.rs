@@ -330,8 +330,8 @@ fn what_cannot_be_right_is_refused() {
         expect!["NanOrder"],
     );
     f(
-        "void f(int n, double *s, double *x) { for (int i = 0; i < n; i++) s[0] += x[i]; }",
-        expect!["ReductionCell -> UseScalarAccumulator"],
+        "void f(int n, short h[16], const int *restrict x) { for (int i = 0; i < n; i++) h[x[i] & 15] += 1; }",
+        expect!["not parallel: Reduction [Obstacle { kind: IndirectSubscript(TermId(15)), term: TermId(17) }]"],
     );
     f(
         "#define LOOP for (int i = 0; i < n; i++) a[i] = 1;\nvoid f(int n, double *a) { LOOP }",

@@ -141,6 +141,7 @@ fn symbols_and_their_scopes() {
             u: struct t Local taken
             q: int* Local
             use: void() Function
+            (*d): int Path taken
         "#]],
     );
 }

@@ -125,7 +125,7 @@ pub fn show_call_graph(doc: &Doc) -> View {
     let mut graph = Graph::new("calls");
     let mut out = String::from("## Calls\n");
     let items = &doc.unit().items;
-    let defined = |name: &str| items.iter().any(|i| &*i.name == name);
+    let defined = |name: &str| doc.unit().defines_function(name);
     for item in items.iter().filter(|i| matches!(i.body.op(i.body.root), Op::Function(_))) {
         let body = &item.body;
         let mut called: Vec<(String, bool, u32)> = Vec::new();

@@ -124,7 +124,7 @@ fn early_exit() {
     check(
         "int f(int n, const int *a) {\n    for (int i = 0; i < n; i++)\n        if (a[i] == 0)\n            return i;\n    return -1;\n}\n",
         expect![[r#"
-            2:5 information[unknown-loop] Unknown whether loop iterations are independent: `return` on line 4 may leave the loop before its end. Let the loop run to its end, for example by computing the result with a condition or a minimum.
+            2:5 information[unknown-loop] Unknown whether loop iterations are independent: `return` on line 4 may leave the loop before its end. Let the loop run to its end, for example by computing the result with a condition or a minimum. It is a search that ends at the first hit (line 4): the least iteration that hits could be found in parallel, as a minimum.
               4:13 `return` on line 4 may leave the loop before its end
         "#]],
     );

@@ -41,6 +41,7 @@ fn a_parallel_nest() {
                 private: [
                     "j",
                 ],
+                inductions: [],
                 reductions: [],
                 dependences: [],
                 obstacles: [
@@ -73,6 +74,7 @@ fn a_parallel_nest() {
                     },
                 ],
                 private: [],
+                inductions: [],
                 reductions: [],
                 dependences: [],
                 obstacles: [
@@ -103,6 +105,7 @@ fn a_recurrence() {
                 verdict: "sequential",
                 conditions: [],
                 private: [],
+                inductions: [],
                 reductions: [],
                 dependences: [
                     DependenceReport {

@@ -177,7 +177,10 @@ impl Gen {
             },
             15 => {
                 let c = self.condition();
-                line(format!("if ({c}) return{};", if self.returns.is_some() || self.patterns { " 0" } else { "" }))
+                line(format!(
+                    "if ({c}) return{};",
+                    if self.returns.is_some() || self.patterns { " 0" } else { "" }
+                ))
             }
             16 => {
                 let (c, d) = (self.condition(), self.condition());
