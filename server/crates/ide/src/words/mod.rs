@@ -212,6 +212,8 @@ pub(crate) fn reduction(place: &Place, r: &Reduction) -> String {
 pub(crate) fn accumulator(place: &Place, r: &Reduction) -> String {
     match r.cells {
         Cells::Many | Cells::Variable => place.object(&r.object),
+        // What a called function accumulates into has its name from here all the same.
+        Cells::One if *place.body().op(r.place) == term::Op::Call => place.object(&r.object),
         Cells::One => place.text(r.place),
     }
 }
