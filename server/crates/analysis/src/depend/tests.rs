@@ -46,8 +46,9 @@ fn case(d: &mut Dice, single: bool) -> Case {
     let mut constraints = Vec::new();
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
     for k in 0..dims {
-        // both sides of a pair have one range
-        let (l, h) = if k % 2 == 1 { (lows[k - 1], highs[k - 1]) } else { (d.roll(LOW, 3), d.roll(1, HIGH)) };
+        // both sides of a pair have one range, unless they stand under guards of their own
+        let same = k % 2 == 1 && (single || d.roll(0, 2) > 0);
+        let (l, h) = if same { (lows[k - 1], highs[k - 1]) } else { (d.roll(LOW, 3), d.roll(1, HIGH)) };
         lows.push(l);
         highs.push(h);
         constraints.push(Constraint::ge(dim(k, 1, -l)));

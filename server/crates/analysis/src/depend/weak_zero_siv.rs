@@ -1,8 +1,9 @@
 //! Weak-zero single-index subscripts, `a·i + c` against a fixed cell (Goff, Kennedy & Tseng, PLDI 1991, section 3.2.2).
 //!
 //! Precondition: an equation `a·x + c = 0` over one column. The access reaches that cell in the iteration `-c / a` alone:
-//! there is no dependence if that is not whole or outside of the loop; and in the carrying loop, not if it is the last
-//! iteration at the source or the first at the sink.
+//! there is no dependence if that is not whole or outside of the loop; and in the carrying loop, not if the sink has no
+//! later iteration, or the source no earlier one. (Guards may give the two sides different ranges: whether the iteration
+//! is the last of its own side says nothing.)
 
 use super::system::{only, System};
 
@@ -16,11 +17,11 @@ pub(super) fn weak_zero_siv(s: &System) -> bool {
         }
         let at = -c / a;
         let r = s.range(x);
-        let (source, sink) = match s.root() {
-            Some((p, q)) => (p == x, q == x),
-            None => (false, false),
+        let alone = match s.root() {
+            Some((p, q)) if p == x => s.range(q).high.is_some_and(|h| at >= h),
+            Some((p, q)) if q == x => s.range(p).low.is_some_and(|l| at <= l),
+            _ => false,
         };
-        r.low.is_some_and(|l| at < l || (sink && at <= l))
-            || r.high.is_some_and(|h| at > h || (source && at >= h))
+        alone || r.low.is_some_and(|l| at < l) || r.high.is_some_and(|h| at > h)
     })
 }
