@@ -241,7 +241,7 @@ fn globals_of_functions_count() {
          }",
         expect![[r#"
             twice k: unknown !EarlyExit
-            f i: reduction
+            f i: unknown !State add(total)
             f i: independent
             f i: independent
             f i: independent
