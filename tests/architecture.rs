@@ -164,3 +164,23 @@ fn the_architecture_page_names_files_that_exist() {
         }
     }
 }
+
+/// What a tool leaves in the folder it was run from does not belong to the project.
+#[test]
+fn the_root_holds_nothing_else() {
+    const FOLDERS: [&str; 9] =
+        ["docs", "fixtures", "rules", "server", "target", "test-output", "tests", "vscode-extension", "xtask"];
+    let mut strange = Vec::new();
+    for e in std::fs::read_dir(root()).unwrap() {
+        let e = e.unwrap();
+        let name = e.file_name().to_string_lossy().into_owned();
+        let known = match e.file_type().unwrap().is_dir() {
+            true => FOLDERS.contains(&name.as_str()),
+            false => ["md", "toml", "lock"].iter().any(|x| name.ends_with(&format!(".{x}"))),
+        };
+        if !known && !name.starts_with('.') && !name.starts_with("LICENSE") {
+            strange.push(name);
+        }
+    }
+    assert!(strange.is_empty(), "not of this project: {strange:?}");
+}
