@@ -168,8 +168,17 @@ fn the_architecture_page_names_files_that_exist() {
 /// What a tool leaves in the folder it was run from does not belong to the project.
 #[test]
 fn the_root_holds_nothing_else() {
-    const FOLDERS: [&str; 9] =
-        ["docs", "fixtures", "rules", "server", "target", "test-output", "tests", "vscode-extension", "xtask"];
+    const FOLDERS: [&str; 9] = [
+        "docs",
+        "fixtures",
+        "rules",
+        "server",
+        "target",
+        "test-output",
+        "tests",
+        "vscode-extension",
+        "xtask",
+    ];
     let mut strange = Vec::new();
     for e in std::fs::read_dir(root()).unwrap() {
         let e = e.unwrap();

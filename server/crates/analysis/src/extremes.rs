@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::reductions::{is_quiet, reads};
+use crate::terms::statements;
 use crate::ReductionOp;
 
 /// One statement that keeps an extreme and its companions.
@@ -27,28 +28,10 @@ pub(crate) struct Extreme {
 
 /// All such statements under a term.
 pub(crate) fn extremes(body: &Body, root: TermId) -> Vec<Extreme> {
-    let mut out = Vec::new();
-    let mut stack = vec![root];
-    while let Some(t) = stack.pop() {
-        let args = body.args(t);
-        match body.op(t) {
-            Op::List => {
-                for &a in args {
-                    if let Some(e) = with_key(body, a).or_else(|| by_place(body, a)) {
-                        out.push(e);
-                    }
-                    stack.push(a);
-                }
-            }
-            Op::For => stack.push(args[3]),
-            Op::While => stack.push(args[1]),
-            Op::DoWhile => stack.push(args[0]),
-            Op::If => stack.extend(&args[1..]),
-            Op::Switch => stack.push(args[1]),
-            _ => {}
-        }
-    }
-    out
+    statements(body, root)
+        .into_iter()
+        .filter_map(|a| with_key(body, a).or_else(|| by_place(body, a)))
+        .collect()
 }
 
 /// The variable, where it is written, and the value.

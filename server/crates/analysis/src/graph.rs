@@ -12,8 +12,9 @@ use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::depend::{object, overlap, pairs, Overlap, Pairs};
 use crate::liveness::{early_exit, exposed_reads};
-use crate::loops::{alias_conditions, meet_obligations, plain_blockers, Context};
+use crate::loops::{meet_obligations, plain_blockers, Context};
 use crate::nest::{Access, Model, ModelLoop};
+use crate::overlaps::alias_conditions;
 use crate::value::{Poly, Var};
 use crate::{
     Condition, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Object, Obstacle, ObstacleKind, Program,

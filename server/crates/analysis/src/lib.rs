@@ -18,6 +18,7 @@ mod loops;
 mod marks;
 mod nest;
 mod offload;
+mod overlaps;
 mod privatise;
 mod program;
 mod prove;

@@ -3,6 +3,7 @@
 use term::{BinOp, Body, FloatKind, IntKind, Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::effects::is_pure_callee;
+use crate::terms::statements;
 use crate::ReductionOp;
 
 /// One accumulating statement.
@@ -18,29 +19,8 @@ pub(crate) struct Update {
 
 /// All accumulating statements under a term.
 pub(crate) fn updates(body: &Body, root: TermId) -> Vec<Update> {
-    let mut out = Vec::new();
-    let mut stack = vec![root];
-    while let Some(t) = stack.pop() {
-        let args = body.args(t);
-        // Only statements count: the value of an accumulation must not be used.
-        match body.op(t) {
-            Op::List => {
-                for &a in args {
-                    if let Some(u) = update(body, a) {
-                        out.push(u);
-                    }
-                    stack.push(a);
-                }
-            }
-            Op::For => stack.push(args[3]),
-            Op::While => stack.push(args[1]),
-            Op::DoWhile => stack.push(args[0]),
-            Op::If => stack.extend(&args[1..]),
-            Op::Switch => stack.push(args[1]),
-            _ => {}
-        }
-    }
-    out
+    // Only statements count: the value of an accumulation must not be used.
+    statements(body, root).into_iter().filter_map(|a| update(body, a)).collect()
 }
 
 fn update(body: &Body, t: TermId) -> Option<Update> {

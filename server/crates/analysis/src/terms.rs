@@ -1,4 +1,4 @@
-//! Linear forms of plain integer terms, for questions about two terms of one moment.
+//! Questions about terms alone: linear forms of plain integer terms at one moment, and the statements under a term.
 
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, SymbolId, TermId, UnOp};
@@ -62,4 +62,26 @@ impl Form {
             _ => None,
         }
     }
+}
+
+/// The statements in the lists under a term, those of inner statements too: terms whose value nobody uses.
+pub(crate) fn statements(body: &Body, root: TermId) -> Vec<TermId> {
+    let mut out = Vec::new();
+    let mut stack = vec![root];
+    while let Some(t) = stack.pop() {
+        let args = body.args(t);
+        match body.op(t) {
+            Op::List => {
+                out.extend(args);
+                stack.extend(args);
+            }
+            Op::For => stack.push(args[3]),
+            Op::While => stack.push(args[1]),
+            Op::DoWhile => stack.push(args[0]),
+            Op::If => stack.extend(&args[1..]),
+            Op::Switch => stack.push(args[1]),
+            _ => {}
+        }
+    }
+    out
 }

@@ -3,18 +3,8 @@
 
 mod common;
 
-use common::transformed;
-use expect_test::{expect, Expect};
-
-/// `name` or `name: options`; the output is the title and the text, or the refusal.
-fn check(what: &str, code: &str, expected: Expect) {
-    let (name, with) = what.split_once(": ").unwrap_or((what, ""));
-    let out = match transformed(name, with, code) {
-        Ok((title, text)) => format!("// {title}\n{text}"),
-        Err(why) => format!("refused: {why}\n"),
-    };
-    expected.assert_eq(&out);
-}
+use common::check;
+use expect_test::expect;
 
 #[test]
 fn interchange() {

@@ -1,11 +1,22 @@
 //! C text with a cursor `$0` on a loop → the text after a transformation, or why it is refused.
 
 use base::Budget;
+use expect_test::Expect;
 use rewrite::transform::{by_name, Refusal, Site, Source, With};
 use text::{EditSet, Text};
 
+/// `name` or `name: options`; the output is the title and the text, or the refusal.
+pub fn check(what: &str, code: &str, expected: Expect) {
+    let (name, with) = what.split_once(": ").unwrap_or((what, ""));
+    let out = match transformed(name, with, code) {
+        Ok((title, text)) => format!("// {title}\n{text}"),
+        Err(why) => format!("refused: {why}\n"),
+    };
+    expected.assert_eq(&out);
+}
+
 /// What came of it.
-pub fn transformed(name: &str, with: &str, code: &str) -> Result<(String, String), String> {
+fn transformed(name: &str, with: &str, code: &str) -> Result<(String, String), String> {
     let at = code.find("$0").expect("a cursor") as u32;
     let code = code.replacen("$0", "", 1);
     let options = front::Options::default();
