@@ -197,12 +197,13 @@ async function picture(page, folder, kernel) {
 }
 
 async function quickOpen(page, file) {
-  await page.keyboard.press("Control+p");
-  const input = page.locator(".quick-input-widget input").first();
-  await input.waitFor();
-  await input.fill(file);
-  await page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: file }).first().waitFor();
+  const row = page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: file }).first();
+  await until(`${file} is found`, async () => {
+    await fill(page, "Control+p", file);
+    return row.waitFor({ timeout: PATIENCE / 10 }).then(() => true, () => false);
+  });
   await page.keyboard.press("Enter");
+  await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
   await page.locator(".editor-group-container.active .tab.active", { hasText: file }).first().waitFor();
 }
 
@@ -239,16 +240,39 @@ async function open(page, file) {
 }
 
 async function palette(page, text) {
-  await page.keyboard.press("F1");
+  await fill(page, "F1", `>${text}`);
+}
+
+/** Opens the quick input with a key and fills it, again if a widget that was still closing took the text with it. */
+async function fill(page, key, text) {
   const input = page.locator(".quick-input-widget input").first();
-  await input.waitFor();
-  await input.fill(`>${text}`);
+  await until(`the quick input holds ${text}`, async () => {
+    await closed(page);
+    await page.keyboard.press(key);
+    return input
+      .fill(text, { timeout: PATIENCE / 20 })
+      .then(() => input.inputValue({ timeout: PATIENCE / 20 }))
+      .then((value) => value === text && input.isVisible(), () => false);
+  });
+}
+
+/** Waits until no quick input is open; one that stays is sent away. */
+async function closed(page) {
+  const widget = page.locator(".quick-input-widget").first();
+  await until("no quick input is open", async () => {
+    if (!(await widget.isVisible())) return true;
+    await page.keyboard.press("Escape");
+    return widget.waitFor({ state: "hidden", timeout: PATIENCE / 20 }).then(() => true, () => false);
+  });
 }
 
 /** Runs a command by its title, as people do. */
 async function choose(page, title) {
-  await palette(page, title);
-  await page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: title }).first().waitFor();
+  const row = page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: title }).first();
+  await until(`the palette offers ${title}`, async () => {
+    await palette(page, title);
+    return row.waitFor({ timeout: PATIENCE / 10 }).then(() => true, () => false);
+  });
   await page.keyboard.press("Enter");
   await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
 }
@@ -258,11 +282,10 @@ function rows(page) {
 }
 
 async function goTo(page, line, column) {
-  await page.keyboard.press("Control+g");
-  const input = page.locator(".quick-input-widget input").first();
-  await input.waitFor();
-  await input.fill(`:${line}:${column}`);
+  await fill(page, "Control+g", `:${line}:${column}`);
   await page.keyboard.press("Enter");
+  // The list shows the place while it is open: the status bar alone does not say that Enter was taken.
+  await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
   await page.locator(".statusbar-item", { hasText: `Ln ${line}, Col ${column}` }).first().waitFor();
 }
 
