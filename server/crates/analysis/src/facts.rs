@@ -375,6 +375,8 @@ pub enum ObstacleKind {
     UnknownPointer(SymbolId),
     /// The two may overlap and the emitted code cannot test it.
     MayAlias(Object, Object),
+    /// The two start in one array at places a constant apart, so that a test whether they overlap always says yes.
+    SameArray(Object, Object),
     /// A scalar whose value passes from one iteration to the next in a way we do not know.
     CarriedScalar(SymbolId),
     /// A scalar (or array) written in the loop and read after it, whose last value we cannot give.

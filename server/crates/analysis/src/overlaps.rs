@@ -43,7 +43,10 @@ pub(crate) fn alias_conditions(
             let object = |s| Object { symbol: s, fields: Vec::new() };
             let known = |s: SymbolId| has_extent(cx.body, model, accesses, s);
             let at = accesses.iter().find(|x| x.base == a || x.base == b).map_or(model.root, |x| x.term);
-            if known(a) && known(b) && !model.start_together(a, b) {
+            if model.start_together(a, b) {
+                let kind = ObstacleKind::SameArray(object(a), object(b));
+                facts.obstacles.push(Obstacle { kind, term: at });
+            } else if known(a) && known(b) {
                 note(facts, ConditionKind::NoAlias(object(a), object(b)), MetBy::RunTimeCheck, None);
             } else {
                 facts

@@ -219,7 +219,7 @@ fn obstacle(e: &Expanded, o: &mut Obstacle) {
     match &mut o.kind {
         ObstacleKind::IndirectSubscript(t) => *t = e.home(*t),
         ObstacleKind::NeedsPromise(k) => condition_kind(e, k),
-        ObstacleKind::MayAlias(a, b) => {
+        ObstacleKind::MayAlias(a, b) | ObstacleKind::SameArray(a, b) => {
             a.symbol = e.own_symbol(a.symbol).unwrap_or(a.symbol);
             b.symbol = e.own_symbol(b.symbol).unwrap_or(b.symbol);
         }
@@ -237,7 +237,9 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<ObstacleKind> {
         ObstacleKind::Call { function, why, .. } => ([Some(*function), None], *why),
         ObstacleKind::UnknownPointer(s) => ([Some(*s), None], TroubleKind::Memory),
         ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) => ([Some(*s), None], TroubleKind::Global),
-        ObstacleKind::MayAlias(a, b) => ([Some(a.symbol), Some(b.symbol)], TroubleKind::Global),
+        ObstacleKind::MayAlias(a, b) | ObstacleKind::SameArray(a, b) => {
+            ([Some(a.symbol), Some(b.symbol)], TroubleKind::Global)
+        }
         ObstacleKind::NeedsPromise(ConditionKind::NoAlias(a, b)) => {
             ([Some(a.symbol), Some(b.symbol)], TroubleKind::Global)
         }

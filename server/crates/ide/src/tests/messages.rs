@@ -120,6 +120,17 @@ fn indirect_subscript() {
 }
 
 #[test]
+fn pointers_into_one_array() {
+    check(
+        "void f(int n, int *a) {\n    int *b = a;\n    b++;\n    for (int i = 0; i < n; i++)\n        b[i] = a[i];\n}\n",
+        expect![[r#"
+            4:5 information[unknown-loop] Unknown whether loop iterations are independent: `a` and `b` start in the same array (line 5), and how far apart they are is not known. Reach both through the array's own name and subscripts, so that their distance can be seen.
+              5:16 `a` and `b` start in the same array (line 5), and how far apart they are is not known
+        "#]],
+    );
+}
+
+#[test]
 fn early_exit() {
     check(
         "int f(int n, const int *a) {\n    for (int i = 0; i < n; i++)\n        if (a[i] == 0)\n            return i;\n    return -1;\n}\n",

@@ -30,6 +30,9 @@ pub(crate) fn obstacle_label(place: &Place, o: &Obstacle) -> String {
             place.symbol(*s).to_owned()
         }
         ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", place.object(a), place.object(b)),
+        ObstacleKind::SameArray(a, b) => {
+            format!("{} and {} start in one array", place.object(a), place.object(b))
+        }
         ObstacleKind::EarlyExit => exit_word(place, o).to_owned(),
         ObstacleKind::NotCounted(_) => "not a counted loop".to_owned(),
         ObstacleKind::NeedsPromise(kind) => condition(place, kind).text,
@@ -129,6 +132,14 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
                 "may-alias",
                 format!("`{a}` and `{b}` may overlap (line {line}), and a check at run time cannot tell"),
                 &format!("Declare the pointers `restrict` if `{a}` and `{b}` never overlap."),
+            )
+        }
+        ObstacleKind::SameArray(a, b) => {
+            let (a, b) = (place.object(a), place.object(b));
+            words(
+                "same-array",
+                format!("`{a}` and `{b}` start in the same array (line {line}), and how far apart they are is not known"),
+                "Reach both through the array's own name and subscripts, so that their distance can be seen.",
             )
         }
         ObstacleKind::CarriedScalar(symbol) => {
