@@ -67,7 +67,7 @@ pub fn judge_with(
     let fail = |failures: &mut Vec<Failure>, kind: &'static str, what: String| {
         failures.push(Failure { kind, what, nest: nest.clone() });
     };
-    stats.nests += 1;
+    stats.functions += 1;
     let rejects = unit
         .rejects
         .iter()
@@ -100,6 +100,7 @@ pub fn judge_with(
         return failures;
     }
     for l in facts.loops.iter() {
+        stats.nests += u64::from(l.parent.is_none());
         *stats.verdicts.entry(verdict_name(l.verdict)).or_default() += 1;
         for problem in case.form(l) {
             fail(&mut failures, "form", problem);

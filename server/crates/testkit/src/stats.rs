@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 /// What was seen while judging.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
+    pub functions: u64,
+    /// Loops that stand in no other one, with all that is in them.
     pub nests: u64,
     /// Runs that ended, and those that did not, by reason.
     pub runs: u64,
@@ -32,6 +34,7 @@ pub struct Stats {
 impl Stats {
     /// Adds another's counts.
     pub fn add(&mut self, o: &Stats) {
+        self.functions += o.functions;
         self.nests += o.nests;
         self.runs += o.runs;
         self.claims += o.claims;
@@ -71,8 +74,8 @@ impl std::fmt::Display for Stats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(
             f,
-            "{} functions, {} runs; runs without end or with a fault: {:?}",
-            self.nests, self.runs, self.faults
+            "{} functions with {} nests, {} runs; runs without end or with a fault: {:?}",
+            self.functions, self.nests, self.runs, self.faults
         )?;
         writeln!(f, "loops: {:?}", self.verdicts)?;
         writeln!(
