@@ -229,6 +229,9 @@ impl Maker<'_, '_> {
     /// First and last element, and whether every element between is surely written.
     fn extent(&mut self, mine: &[&Access], written: bool) -> Option<((Expr, Expr), bool)> {
         let inner = mine.first()?.inner.clone()?;
+        if mine.iter().any(|a| self.model.boxes.contains(&a.base)) {
+            return None;
+        }
         let plain = |a: &Access| {
             a.fields.first().is_none_or(|f| f.0 >= a.subs.len()) && a.inner.as_ref() == Some(&inner)
         };

@@ -1,7 +1,10 @@
 //! Which local variables may be read after a loop, and which a loop's iteration reads before it writes them.
 //!
-//! Backward and forward walks over the structured tree (no graph is built). A body with `goto` or with a place that
-//! was not understood answers "all": pessimism is the only safe side here.
+//! Backward and forward walks over the structured tree (no graph is built). A body with a place that was not understood
+//! answers "all": pessimism is the only safe side here. Before a `goto` what is live at its label is live: the walk is
+//! repeated until what is live at labels grows no more (the least solution of the flow equations, as for any graph).
+
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
@@ -23,9 +26,18 @@ impl Liveness {
 
     /// With one loop taken for a statement that neither reads nor writes.
     fn skipping(body: &Body, skip: Option<TermId>) -> Liveness {
-        let opaque =
-            body.walk(body.root).any(|t| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_)));
-        if opaque {
+        let mut gotos: Vec<&str> = Vec::new();
+        let mut labels: Vec<&str> = Vec::new();
+        let mut opaque = false;
+        for t in body.walk(body.root) {
+            match body.op(t) {
+                Op::Reject(_) => opaque = true,
+                Op::Goto(l) => gotos.push(l),
+                Op::Label(l) => labels.push(l),
+                _ => {}
+            }
+        }
+        if opaque || labels.len() > MAX_LABELS || gotos.iter().any(|l| !labels.contains(l)) {
             return Liveness { after: None, unset: Set::default() };
         }
         let mut walk = Backward {
@@ -34,10 +46,19 @@ impl Liveness {
             unset: Set::default(),
             breaks: Vec::new(),
             continues: Vec::new(),
+            labels: FxHashMap::default(),
             depth: 0,
             skip,
         };
-        let ok = walk.live(body.root, Set::default()).is_some();
+        let mut ok = true;
+        loop {
+            let size = |w: &Backward<'_>| w.labels.values().map(Set::len).sum::<usize>();
+            let before = size(&walk);
+            ok = ok && walk.live(body.root, Set::default()).is_some();
+            if !ok || gotos.is_empty() || size(&walk) == before {
+                break;
+            }
+        }
         Liveness { after: ok.then_some(walk.after), unset: walk.unset }
     }
 
@@ -72,10 +93,14 @@ struct Backward<'a> {
     unset: Set,
     breaks: Vec<Set>,
     continues: Vec<Set>,
+    /// What is live at each label, as far as found.
+    labels: FxHashMap<Arc<str>, Set>,
     depth: u32,
 }
 
 const MAX_DEPTH: u32 = 400;
+/// More labels than that are not followed.
+const MAX_LABELS: usize = 60;
 
 impl Backward<'_> {
     /// Live before the term, given live after. `None`: too deep to say.
@@ -193,6 +218,11 @@ impl Backward<'_> {
             }
             Op::Break => self.breaks.last().cloned().unwrap_or_default(),
             Op::Continue => self.continues.last().cloned().unwrap_or_default(),
+            Op::Goto(l) => self.labels.get(l).cloned().unwrap_or_default(),
+            Op::Label(l) => {
+                self.labels.entry(l.clone()).or_default().extend(live.iter().copied());
+                live
+            }
             Op::Return => match args.first() {
                 Some(&e) => self.live(e, Set::default())?,
                 None => Set::default(),
@@ -237,7 +267,17 @@ impl Backward<'_> {
     }
 
     fn note(&mut self, t: TermId, live: &Set) {
-        self.after.entry(t).or_default().extend(live.iter().copied());
+        let mut all = live.clone();
+        if !self.labels.is_empty() {
+            // A `goto` in the loop may leave it.
+            for l in self.body.walk(t).filter_map(|x| match self.body.op(x) {
+                Op::Goto(l) => self.labels.get(l),
+                _ => None,
+            }) {
+                all.extend(l.iter().copied());
+            }
+        }
+        self.after.entry(t).or_default().extend(all);
     }
 }
 

@@ -339,6 +339,7 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
                 note(facts, kind, MetBy::RunTimeCheck, Some(pred));
             }
             Some(_) => note(facts, kind, MetBy::Proof, None),
+            None if model.takes_box(&o.kind) => {}
             None => {
                 let term = condition_term(&o.kind);
                 facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term });
@@ -494,14 +495,13 @@ fn dependences(
                 if a.write && b.write && i != j { &[(a, b), (b, a)] } else { &[(a, b)] };
             for &(source, sink) in orders {
                 if let Some(g) = group {
-                    let inexact = source.why.is_some() || sink.why.is_some();
                     let apart = || {
                         matches!(
                             depend::test(model, &ids, source, sink, false, &cx.solver, budget),
                             Outcome::No
                         )
                     };
-                    if inexact || !apart() {
+                    if !apart() {
                         out.met.insert(g);
                     }
                     continue;

@@ -39,6 +39,10 @@ pub(crate) fn offload(
     if let Step::Term { term, .. } = control.step {
         return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
     }
+    // What the analysis took for the condition stands in the body as a jump that a kernel cannot make.
+    if let Some(exit) = crate::liveness::early_exit(body, claim.term) {
+        return fail(ObstacleKind::EarlyExit, exit);
+    }
     if control.pointer {
         return fail(ObstacleKind::UnknownPointer(control.index), claim.term);
     }
@@ -54,7 +58,11 @@ pub(crate) fn offload(
     let own_expr = |x: &Expr| expanded.as_ref().is_none_or(|e| e.is_own_expr(x));
     let own_symbol = |s: SymbolId| expanded.as_ref().map_or(Some(s), |e| e.own_symbol(s));
     let cx = Context::new(whole, program, body.len());
-    let model = cx.model(target.0 as usize, control);
+    let mut model = cx.model(target.0 as usize, control);
+    // Whose rows may overlap shows when the obligations are met; the sets below are made without what they assume.
+    let mut met = cx.model(target.0 as usize, control);
+    crate::loops::meet_obligations(&mut met, &mut claim.clone());
+    model.boxes = met.boxes;
     let scalars = Scalars::new(&cx, &model, control);
     let band = band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
     let root = claim.term;

@@ -222,8 +222,8 @@ fn nests() {
         "void fw(int n, int d[n][n]) { for (int k = 0; k < n; k++) for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (d[i][k] + d[k][j] < d[i][j]) d[i][j] = d[i][k] + d[k][j]; }",
         expect![[r#"
             unknown Min(d) !DataDependentCondition
-              unknown Min(d) !DataDependentCondition
-                unknown Min(d) !DataDependentCondition
+              unknown !DataDependentCondition
+                unknown !DataDependentCondition
         "#]],
     );
     check(

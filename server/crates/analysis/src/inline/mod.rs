@@ -13,6 +13,7 @@ mod bind;
 mod copy;
 mod import;
 mod shape;
+mod structure;
 
 use std::sync::Arc;
 
@@ -48,9 +49,10 @@ pub(crate) struct Expanded {
 /// The body with the calls in its loops replaced where that can be; `None` where there is none to replace.
 pub(crate) fn expand(body: &Body, program: &Program) -> Option<Expanded> {
     let calls = calls_in_loops(body, program);
-    if calls.is_empty() {
+    if calls.is_empty() && !structure::may_apply(body) {
         return None;
     }
+    let has_calls = !calls.is_empty();
     let mut e = Expander {
         b: body.to_builder(),
         body,
@@ -74,7 +76,8 @@ pub(crate) fn expand(body: &Body, program: &Program) -> Option<Expanded> {
             callees.extend(function.map(|f| (call, f)));
         }
     }
-    any |= e.globals();
+    any |= has_calls && e.globals();
+    any |= e.structure();
     if !any {
         return None;
     }

@@ -4,8 +4,9 @@
 //! The argument: the statements of a list run in order, so what a statement made true on the way to the root is still
 //! true there unless something between wrote one of its variables. Only variables count that nobody else can reach
 //! (locals and parameters whose address is not taken). A loop around the root may have run before: whatever it writes
-//! says nothing of what stands before it. Labels and `switch` parts can be entered from elsewhere: a body with labels
-//! gives no facts, and a `switch` hides what stands before the root in it.
+//! says nothing of what stands before it. Labels and `switch` parts can be entered from elsewhere: what stands before a
+//! label says nothing (nor what stands before a statement that holds both a label and the root), and a `switch` hides
+//! what stands before the root in it.
 
 use super::*;
 
@@ -13,16 +14,18 @@ type Changed = FxHashSet<SymbolId>;
 
 impl Model<'_> {
     /// Reads the facts. `around`: the terms from the body's root down to the loop, both included.
-    pub(super) fn read_surroundings(&mut self, around: &[TermId]) {
-        let jumps =
-            self.body.walk(self.body.root).any(|t| matches!(self.body.op(t), Op::Label(_) | Op::Reject(_)));
+    pub(super) fn read_surroundings(&mut self, around: &[TermId], control: &Control) {
+        let labels: Vec<TermId> =
+            self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))).collect();
+        let jumps = self.body.walk(self.body.root).any(|t| matches!(self.body.op(t), Op::Reject(_)))
+            || self.entered_by_label(&labels, self.root);
         let Some(parts) = self.body.loop_parts(self.root) else { return };
         if jumps {
             return;
         }
         let mut changed = Changed::default();
         if let Some(init) = parts.init {
-            self.facts_of(init, &mut changed);
+            self.facts_of(init, &mut changed, control);
         }
         for pair in around.windows(2).rev() {
             let (parent, child) = (pair[0], pair[1]);
@@ -37,10 +40,16 @@ impl Model<'_> {
                     }
                     let at = args.iter().position(|&a| a == child).unwrap_or(0);
                     for &before in args[..at].iter().rev() {
-                        self.facts_of(before, &mut changed);
+                        if self.entered_by_label(&labels, before) {
+                            return;
+                        }
+                        self.facts_of(before, &mut changed, control);
                     }
                 }
                 Op::If => {
+                    if self.entered_by_label(&labels, parent) {
+                        return;
+                    }
                     if args.get(1) == Some(&child) {
                         self.assume(args[0], true, &changed, 0);
                     } else if args.get(2) == Some(&child) {
@@ -50,29 +59,46 @@ impl Model<'_> {
                 }
                 Op::Function(_) | Op::Program => {}
                 // Loops, and whatever else may have run before.
+                _ if self.entered_by_label(&labels, parent) => return,
                 _ => changed.extend(self.effects.writes_in(parent).iter().copied()),
             }
         }
     }
 
+    /// Whether one of the labels stands in the statement, so that control may come into it from elsewhere.
+    pub(super) fn entered_by_label(&self, labels: &[TermId], t: TermId) -> bool {
+        labels.iter().any(|&l| {
+            let mut at = Some(l);
+            while let Some(x) = at {
+                if x == t {
+                    return true;
+                }
+                at = self.effects.parent(x);
+            }
+            false
+        })
+    }
+
     /// What a statement before the root leaves true; then what it writes counts as changed for what stands before it.
-    fn facts_of(&mut self, t: TermId, changed: &mut Changed) {
+    fn facts_of(&mut self, t: TermId, changed: &mut Changed, control: &Control) {
         let args = self.body.args(t).to_vec();
         match *self.body.op(t) {
             Op::List | Op::Comma => {
                 for &a in args.iter().rev() {
-                    self.facts_of(a, changed);
+                    self.facts_of(a, changed, control);
                 }
                 return;
             }
             Op::Declare(s) => {
                 if let (Some(&e), Storage::Local) = (args.first(), &self.body.symbols[s].storage) {
                     self.assigned(s, e, changed);
+                    self.divided(s, e, changed, control);
                 }
             }
             Op::Assign => {
                 if let Some(s) = self.body.as_symbol(args[0]) {
                     self.assigned(s, args[1], changed);
+                    self.divided(s, args[1], changed, control);
                 }
             }
             // Who comes past `if (c) return;` has seen c fail.
@@ -108,6 +134,56 @@ impl Model<'_> {
                     self.entry_values.insert(s, v.clone());
                 }
             }
+        }
+    }
+
+    /// `half = (n + 1) / 2; for (i = 0; i < half; i++)`: where the loop has an iteration, half is positive, so that the
+    /// quotient is the floor (C11 6.5.5p6) and `0 <= n + 1 - 2*half < 2`. Where it has none, nothing said of it matters:
+    /// so the loop has to compare its index with the variable itself, in one signed type.
+    fn divided(&mut self, s: SymbolId, e: TermId, changed: &Changed, control: &Control) {
+        let (Op::Binary(op @ (BinOp::Div | BinOp::Shr)), &[a, b]) = (self.body.op(e), self.body.args(e))
+        else {
+            return;
+        };
+        let symbol = &self.body.symbols[s];
+        let kind = self.body.types.as_int(symbol.ty);
+        let bound = control.bound.and_then(|b| self.body.as_symbol(b));
+        let up = match (&control.step, control.relation) {
+            (Step::Const(k), BinOp::Lt) => *k > 0,
+            _ => false,
+        };
+        let from = control::constant(self.body, control.lower);
+        let wide = |t: TermId| self.body.types.as_int(self.body.ty(t)).is_some_and(|k| k == IntKind::Int);
+        let usable = up
+            && control.is_plain()
+            && bound == Some(s)
+            && from.is_some_and(|v| v >= 0)
+            && kind == Some(IntKind::Int)
+            && control.index_type == IntKind::Int
+            && wide(e)
+            && wide(a)
+            && !changed.contains(&s)
+            && !self.effects.writes_in(self.root).contains(&s)
+            && symbol.is_own_scalar()
+            && self.is_plain_fact(a, changed)
+            && !self.mentions(a, s);
+        let divisor = match (op, control::constant(self.body, b)) {
+            (BinOp::Div, Some(c)) if c > 0 => c,
+            (BinOp::Shr, Some(k)) if (0..31).contains(&k) => 1 << k,
+            _ => return,
+        };
+        if !usable {
+            return;
+        }
+        let Some(value) = self.quietly(|m| m.plain_value(a)) else { return };
+        if !value.is_linear() || !value.vars().all(|x| self.is_param(x)) {
+            return;
+        }
+        let half = Poly::var(self.param(Param::Symbol(s)));
+        let rest = half.scale(divisor).and_then(|d| value.sub(&d));
+        let most = rest.as_ref().and_then(|r| r.scale(-1)?.add_constant(divisor - 1));
+        if let (Some(rest), Some(most)) = (rest, most) {
+            self.context.extend([Constraint::non_negative(rest), Constraint::non_negative(most)]);
         }
     }
 

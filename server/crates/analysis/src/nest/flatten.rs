@@ -120,6 +120,21 @@ impl Model<'_> {
         }
     }
 
+    /// Whether what is not proved of a flattened subscript does not matter: reads never conflict, so of an object that is
+    /// only read all that counts is where its cells may lie, and that the ranges of its subscripts say whether or not
+    /// its rows overlap. (What of it has to be copied they do not say.)
+    pub(crate) fn takes_box(&mut self, need: &Need) -> bool {
+        let Need::InRow { access, .. } = need else { return false };
+        let Some(base) = self.accesses.iter().find(|a| a.term == *access).map(|a| a.base) else {
+            return false;
+        };
+        let only_read = self.accesses.iter().all(|a| a.base != base || !a.write);
+        if only_read {
+            self.boxes.insert(base);
+        }
+        only_read
+    }
+
     pub(super) fn linear_domain(&mut self, d: &Domain) -> (Domain, bool) {
         let mut lost = false;
         let mut pieces = Vec::new();

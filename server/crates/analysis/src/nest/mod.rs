@@ -186,6 +186,8 @@ pub(crate) struct Model<'a> {
     leads: FxHashMap<SymbolId, usize>,
     /// Families that stay what they are: the pointer that is loaded moves with the loop (`rows[i]`).
     pub tables: FxHashSet<SymbolId>,
+    /// Objects that are only read and whose rows may overlap: their cells lie within the box of their subscripts' ranges.
+    pub boxes: FxHashSet<SymbolId>,
     /// What was taken to keep its value.
     assumed: Vec<Load>,
     /// Pointer variables whose value was followed to another object (or family of paths, with the subscripts).
@@ -252,6 +254,7 @@ impl<'a> Model<'a> {
             loaded: Vec::new(),
             leads: FxHashMap::default(),
             tables: FxHashSet::default(),
+            boxes: FxHashSet::default(),
             assumed: Vec::new(),
             resolved: Vec::new(),
             writes_pointers: false,
@@ -261,7 +264,7 @@ impl<'a> Model<'a> {
         };
         m.read_root();
         m.read_context(enclosing);
-        m.read_surroundings(around);
+        m.read_surroundings(around, root_control);
         m.root_loop(root_control);
         m.type_ranges();
         m.settle_loads();
@@ -489,7 +492,7 @@ fn map_pieces(v: Pieces, f: impl Fn(&Poly) -> Option<Poly>) -> Option<Pieces> {
     v.into_iter().map(|(d, p)| Some((d, f(&p)?))).collect()
 }
 
-fn negated(op: BinOp) -> BinOp {
+pub(crate) fn negated(op: BinOp) -> BinOp {
     match op {
         BinOp::Lt => BinOp::Ge,
         BinOp::Le => BinOp::Gt,

@@ -62,8 +62,10 @@ impl Model<'_> {
             return None;
         }
         let own = symbol.is_own_scalar();
-        // Jumps may come from anywhere.
-        if body.walk(body.root).any(|t| matches!(body.op(t), Op::Label(_) | Op::Goto(_))) {
+        // Jumps may come to a label from anywhere: none may stand between.
+        let labels: Vec<TermId> =
+            body.walk(body.root).filter(|&t| matches!(body.op(t), Op::Label(_))).collect();
+        if self.entered_by_label(&labels, self.root) {
             return None;
         }
         let mut passed: Vec<TermId> = Vec::new();
@@ -85,8 +87,14 @@ impl Model<'_> {
                             };
                             break 'up;
                         }
+                        if self.entered_by_label(&labels, sibling) {
+                            return None;
+                        }
                         passed.push(sibling);
                     }
+                }
+                Op::For | Op::While | Op::DoWhile | Op::If if self.entered_by_label(&labels, p) => {
+                    return None
                 }
                 Op::For | Op::While | Op::DoWhile => {
                     if self.effects.writes_in(p).contains(&s) {

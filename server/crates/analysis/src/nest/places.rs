@@ -73,12 +73,33 @@ impl Model<'_> {
     }
 
     pub(super) fn read_place(&mut self, t: TermId) -> Option<Pieces> {
+        let place = self.place_once(t);
+        self.read_at(t, place)
+    }
+
+    /// What the place of a memory cell is; evaluated once for a statement that reads and writes it (`a[k++] += x` moves k
+    /// once, C11 6.5.16.2p3). `None`: a variable, or not known (an obstacle then says so).
+    pub(super) fn place_once(&mut self, t: TermId) -> Option<Loc> {
+        if let Op::Sym(_) = *self.body.op(t) {
+            return None;
+        }
+        match self.location(t) {
+            Ok(loc) => Some(loc),
+            Err(o) => {
+                self.obstacle(o.kind, o.term);
+                None
+            }
+        }
+    }
+
+    /// Reads the place found for the term.
+    pub(super) fn read_at(&mut self, t: TermId, place: Option<Loc>) -> Option<Pieces> {
         if let Op::Sym(s) = *self.body.op(t) {
             return self.read_symbol(s, t);
         }
         let ty = self.body.ty(t);
-        match self.location(t) {
-            Ok(loc) => {
+        match place {
+            Some(loc) => {
                 if matches!(self.body.types.kind(ty), TypeKind::Array { .. }) {
                     return None;
                 }
@@ -92,10 +113,7 @@ impl Model<'_> {
                 }
                 None
             }
-            Err(o) => {
-                self.obstacle(o.kind, o.term);
-                None
-            }
+            None => None,
         }
     }
 
@@ -146,6 +164,19 @@ impl Model<'_> {
         from: TypeId,
         at: TermId,
     ) -> Option<Pieces> {
+        let loc = self.place_once(place);
+        self.write_at(place, loc, value, from, at)
+    }
+
+    /// Writes the place found for the term.
+    pub(super) fn write_at(
+        &mut self,
+        place: TermId,
+        loc: Option<Loc>,
+        value: Option<Pieces>,
+        from: TypeId,
+        at: TermId,
+    ) -> Option<Pieces> {
         if let Op::Sym(s) = *self.body.op(place) {
             let ty = self.body.symbols[s].ty;
             if self.body.types.quals(ty).is_volatile || self.body.types.quals(ty).is_atomic {
@@ -155,12 +186,9 @@ impl Model<'_> {
             self.assign_symbol(s, value, from, at);
             return self.env.get(&s).cloned().flatten();
         }
-        match self.location(place) {
-            Ok(loc) => {
-                let ty = self.body.ty(place);
-                self.record(loc, place, true, ty);
-            }
-            Err(o) => self.obstacle(o.kind, o.term),
+        if let Some(loc) = loc {
+            let ty = self.body.ty(place);
+            self.record(loc, place, true, ty);
         }
         None
     }
@@ -430,7 +458,7 @@ impl Model<'_> {
         let mut why = self.why.clone();
         for (v, term) in &loc.subs {
             let usable = v.as_ref().filter(|v| {
-                combos.len() * v.len() <= 8
+                combos.len() * v.len() <= 9
                     && v.iter().all(|(_, p)| p.vars().all(|x| self.vars[x as usize] != VarKind::Fresh))
             });
             match usable {

@@ -45,7 +45,12 @@ impl Model<'_> {
                 }
                 _ => return None,
             };
-            let base = self.constant_base(value, false, 0)?;
+            let Some(base) = self.constant_base(value, false, 0) else {
+                // One value that is not derived from another variable (an allocation, say): what others start from.
+                let only = matches!(symbol.storage, Storage::Local)
+                    && self.effects.writes.get(&s).is_some_and(|w| w.len() == 1);
+                return only.then_some(s);
+            };
             if base != s {
                 starts.push(self.start(base, depth + 1)?);
             }

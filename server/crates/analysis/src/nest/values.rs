@@ -293,7 +293,8 @@ impl Model<'_> {
             }
             Op::Compound(op) => {
                 let right = self.visit(args[1]);
-                let old = self.read_place(args[0]);
+                let place = self.place_once(args[0]);
+                let old = self.read_at(args[0], place.clone());
                 let (lt, rt) = (self.body.ty(args[0]), self.body.ty(args[1]));
                 let kinds = self.body.types.as_int(lt).zip(self.body.types.as_int(rt));
                 let mut from = lt;
@@ -309,10 +310,11 @@ impl Model<'_> {
                     }
                     _ => None,
                 };
-                self.write_place(args[0], v, from, t)
+                self.write_at(args[0], place, v, from, t)
             }
             Op::Step { delta, prefix } => {
-                let old = self.read_place(args[0]);
+                let place = self.place_once(args[0]);
+                let old = self.read_at(args[0], place.clone());
                 let k = self.body.types.as_int(self.body.ty(args[0]));
                 let new = match (old.clone(), k) {
                     (Some(v), Some(k)) => {
@@ -323,7 +325,7 @@ impl Model<'_> {
                 };
                 let lt = self.body.ty(args[0]);
                 let from = k.and_then(|k| self.find_int_type(k.promoted())).unwrap_or(lt);
-                let after = self.write_place(args[0], new, from, t);
+                let after = self.write_at(args[0], place, new, from, t);
                 if prefix {
                     after
                 } else {

@@ -268,7 +268,7 @@ fn call(function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWord
 fn exit_word(place: &Place, obstacle: &Obstacle) -> &'static str {
     match place.body().op(obstacle.term) {
         Op::Return => "return",
-        Op::Goto(_) => "goto",
+        Op::Goto(_) | Op::Label(_) => "goto",
         Op::Call => "a call",
         _ => "break",
     }
