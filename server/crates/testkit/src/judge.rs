@@ -6,6 +6,7 @@
 mod asides;
 mod case;
 pub mod programs;
+pub mod sizes;
 
 use std::collections::HashSet;
 

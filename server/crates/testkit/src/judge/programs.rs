@@ -2,11 +2,11 @@
 //!
 //! The markers of the program are held to the same runs: a marker is an opinion too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use analysis::{LoopId, Verdict};
+use analysis::{LoopFacts, LoopId, Step, Verdict};
 use simulate::{ElementKind, Heap, ObjectId, Program, Trace, Value, Variable};
-use term::{Body, Len, Op, Storage, TypeId, TypeKind, Types};
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind, Types};
 
 use super::case::{Case, Given};
 use super::Stats;
@@ -15,6 +15,8 @@ use crate::rng::Rng;
 
 /// Runs each function is judged on.
 pub const RUNS: usize = 6;
+/// At most so many more show the loops of which too little was seen.
+pub const MORE_RUNS: usize = 6;
 /// Elements before and after the place a pointer points to.
 const MARGIN: u64 = 400;
 /// Elements in it.
@@ -30,6 +32,26 @@ pub struct Judged {
     /// Functions with loops that ran at least once, and those that never did, with the reason.
     pub ran: usize,
     pub never: Vec<String>,
+    /// What runs showed of each loop.
+    pub loops: Vec<Observed>,
+}
+
+/// What runs showed of one loop. A run shows something when some execution of the loop had three iterations or more.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    pub line: u32,
+    pub function: String,
+    pub verdict: Verdict,
+    /// The most iterations of one execution, of every run in which memory was not shared.
+    pub trips: BTreeSet<u64>,
+    /// Likewise of the runs to which a claim was held.
+    pub held: BTreeSet<u64>,
+    /// Whether it always makes the same number of iterations.
+    pub is_fixed: bool,
+    /// Iterations met, in a cell that cannot be each one's own.
+    pub conflict: Option<String>,
+    /// A dependence was seen to happen as it is told.
+    pub witnessed: bool,
 }
 
 /// One scalar of an element, at a byte offset.
@@ -114,6 +136,8 @@ struct Maker<'a> {
     room: u64,
     /// Whether pointers may name one buffer.
     overlap: bool,
+    /// Parameters that are small.
+    small: &'a [SymbolId],
 }
 
 impl Maker<'_> {
@@ -144,27 +168,23 @@ impl Maker<'_> {
             }
         }
         self.heap.write(o, 0, &bytes).ok()?;
-        // a few targets, so that some are the same
-        for (at, to) in pointers {
-            let fresh = rows.len() < 12 && !self.rng.chance(10);
+        // A few targets: some are the same where memory is shared, else only those of elements far apart.
+        for (n, (at, to)) in pointers.into_iter().enumerate() {
+            let fresh = rows.len() < 12 && !(self.overlap && self.rng.chance(10));
             if fresh {
                 let row = self.buffer("row", &to.clone(), 200)?;
                 rows.push(row);
             }
-            let row = if fresh { *rows.last()? } else { *rows.get(self.rng.below(rows.len()))? };
+            let known = if self.overlap { self.rng.below(rows.len()) } else { n % rows.len() };
+            let row = if fresh { *rows.last()? } else { *rows.get(known)? };
             let address = simulate::address_of(row, 100 * to.bytes as i64);
             self.heap.write(o, at, &address.to_le_bytes()).ok()?;
         }
         Some(o)
     }
 
-    fn parameter(
-        &mut self,
-        name: &str,
-        ty: TypeId,
-        size: i128,
-        fixed: Option<i128>,
-    ) -> Result<Value, String> {
+    fn parameter(&mut self, of: SymbolId, size: i128, fixed: Option<i128>) -> Result<Value, String> {
+        let (name, ty) = (&*self.body.symbols[of].name, self.body.symbols[of].ty);
         let unknown = || format!("no input for `{name}`");
         let types = &self.body.types;
         Ok(match types.kind(ty) {
@@ -172,6 +192,7 @@ impl Maker<'_> {
                 let small = self.rng.chance(12);
                 let v = fixed.unwrap_or_else(|| match () {
                     () if small => i128::from(self.rng.between(-2, 2)),
+                    () if self.small.contains(&of) => i128::from(self.rng.between(1, 3)),
                     () => size + i128::from(self.rng.between(-2, 2)),
                 });
                 let v = if fixed.is_none() && k.wrap(v) != v { 1 } else { v };
@@ -236,6 +257,7 @@ fn call(
     given: &[Option<i128>],
     room: u64,
     overlap: bool,
+    small: &[SymbolId],
 ) -> Result<Given, String> {
     let mut m = Maker {
         body,
@@ -245,14 +267,14 @@ fn call(
         words: Vec::new(),
         room,
         overlap,
+        small,
     };
     m.globals(size);
     let list = body.args(body.root).first().copied();
     let mut args = Vec::new();
     for (n, &p) in list.iter().flat_map(|&l| body.args(l)).enumerate() {
         let Op::Declare(s) = *body.op(p) else { continue };
-        let symbol = &body.symbols[s];
-        args.push(m.parameter(&symbol.name, symbol.ty, size, given.get(n).copied().flatten())?);
+        args.push(m.parameter(s, size, given.get(n).copied().flatten())?);
     }
     let sizes = args.iter().map(|v| if let Value::Int(v) = v { Some(*v) } else { None }).collect();
     Ok(Given { sizes, words: m.words.join(", "), heap: m.heap, args })
@@ -265,12 +287,36 @@ struct Seen {
     twice: bool,
     /// Iterations met in some cell that could not be each one's own, in a run without overlaps.
     carried: bool,
+    /// Where, the first time.
+    place: Option<String>,
     /// The same, and the cell was no scalar variable.
     carried_in_memory: Option<String>,
+    trips: BTreeSet<u64>,
+    held: BTreeSet<u64>,
+    witnessed: bool,
+}
+
+impl Seen {
+    /// At two sizes.
+    fn is_enough(&self, verdict: Verdict) -> bool {
+        let claim = matches!(verdict, Verdict::Independent | Verdict::Reduction);
+        self.trips.len() > 1 && (!claim || self.held.len() > 1)
+    }
 }
 
 /// Runs every function of the program that has loops, and compares.
 pub fn judge_program(name: &str, a: &Analyzed, markers: &[Expected], stats: &mut Stats) -> Judged {
+    judge_in_runs(name, a, markers, 0, stats)
+}
+
+/// The same, with at most so many `more` runs until each loop was seen at two sizes.
+pub fn judge_in_runs(
+    name: &str,
+    a: &Analyzed,
+    markers: &[Expected],
+    more: usize,
+    stats: &mut Stats,
+) -> Judged {
     let mut out = Judged::default();
     let program = Program::of(a.unit.items.iter().map(|i| &*i.body));
     for (n, item) in a.unit.items.iter().enumerate() {
@@ -278,9 +324,10 @@ pub fn judge_program(name: &str, a: &Analyzed, markers: &[Expected], stats: &mut
         if facts.loops.is_empty() {
             continue;
         }
+        let small = steps(body, facts);
         let apart = |sizes: &[Option<i128>], largest: usize| {
             let room = (2 * largest * largest).clamp(ROOM as usize, 200_000) as u64;
-            call(body, 77, largest as i128 + 2, sizes, room, false)
+            call(body, 77, largest as i128 + 2, sizes, room, false, &small)
         };
         let start = item.span.start as usize;
         let mut case = Case::new(&a.text, start, &item.name, body, facts, &program, &apart);
@@ -291,10 +338,15 @@ pub fn judge_program(name: &str, a: &Analyzed, markers: &[Expected], stats: &mut
         }
         let mut seen: HashMap<LoopId, Seen> = HashMap::new();
         let (mut ran, mut why_not) = (false, String::new());
-        for run in 0..RUNS {
-            let size = [6, 5, 13, 3, 8, 2][run % 6];
-            let overlap = run % 3 == 1;
-            let made = call(body, run as u64 + 1, size, &[], ROOM, overlap);
+        for run in 0..RUNS + more {
+            let enough =
+                |(id, l): (LoopId, &LoopFacts)| seen.get(&id).is_some_and(|s| s.is_enough(l.verdict));
+            if run >= RUNS && facts.loops.iter_ids().all(enough) {
+                break;
+            }
+            let size = [6, 5, 13, 3, 8, 2, 9, 17, 7, 24, 5, 12][run % 12];
+            let overlap = run < RUNS && run % 3 == 1;
+            let made = call(body, run as u64 + 1, size, &[], ROOM, overlap, &small);
             let done = made.and_then(|mut given| Ok((case.run(&mut given)?, given)));
             let (trace, given) = match done {
                 Ok(done) => done,
@@ -307,13 +359,14 @@ pub fn judge_program(name: &str, a: &Analyzed, markers: &[Expected], stats: &mut
             ran = true;
             stats.runs += 1;
             for (id, l) in facts.loops.iter_ids() {
+                let seen = seen.entry(id).or_default();
+                let trips = if overlap { None } else { look(&case, &trace, l.term, seen) };
                 if matches!(l.verdict, Verdict::Independent | Verdict::Reduction) {
+                    let before = stats.claims;
                     if let Err(what) = case.claim(&given, &trace, id, l, stats) {
                         out.wrong.push(format!("{name}:{}: {what}", line(id)));
                     }
-                }
-                if !overlap {
-                    look(&case, &trace, l.term, seen.entry(id).or_default());
+                    seen.held.extend(trips.filter(|_| stats.claims > before));
                 }
             }
         }
@@ -323,9 +376,11 @@ pub fn judge_program(name: &str, a: &Analyzed, markers: &[Expected], stats: &mut
         out.ran += usize::from(ran);
         for (id, l) in facts.loops.iter_ids() {
             for d in l.dependences.iter().filter(|d| d.witness.is_some()).take(2) {
+                let before = stats.witnesses;
                 if let Err(what) = case.witness(id, l, d, stats) {
                     out.wrong.push(format!("{name}:{}: {what}", line(id)));
                 }
+                seen.entry(id).or_default().witnessed |= stats.witnesses > before;
             }
             let (Some(e), Some(s)) = (markers.iter().find(|e| e.line == line(id)), seen.get(&id)) else {
                 continue;
@@ -341,33 +396,73 @@ pub fn judge_program(name: &str, a: &Analyzed, markers: &[Expected], stats: &mut
                 _ => {}
             }
         }
+        for (id, l) in facts.loops.iter_ids() {
+            let seen = seen.remove(&id).unwrap_or_default();
+            out.loops.push(Observed {
+                line: line(id),
+                function: item.name.to_string(),
+                verdict: l.verdict,
+                is_fixed: is_fixed(body, l),
+                trips: seen.trips,
+                held: seen.held,
+                conflict: seen.place,
+                witnessed: seen.witnessed,
+            });
+        }
     }
     out
 }
 
-/// Notes what a run without overlaps showed of a loop.
-fn look(case: &Case<'_>, trace: &Trace, of: term::TermId, seen: &mut Seen) {
-    let Some(t) = trace.of(of) else { return };
-    seen.twice |= t.instances.iter().any(|i| i.starts > 3);
+/// Whether there is one number of iterations: the header says it, or nothing that the function is given could change it.
+fn is_fixed(body: &Body, l: &LoopFacts) -> bool {
+    if body.args(body.root).first().is_some_and(|&list| body.args(list).is_empty()) {
+        return true;
+    }
+    let constant = |t: TermId| analysis::constant(body, t).is_some();
+    let Ok(c) = &l.control else { return false };
+    matches!(c.step, Step::Const(_)) && constant(c.lower) && c.bound.is_none_or(constant)
+}
+
+/// Parameters that loops step by: as large as the others they would leave one iteration.
+fn steps(body: &Body, facts: &analysis::Facts) -> Vec<SymbolId> {
+    let step = |l: &LoopFacts| match l.control.as_ref().ok()?.step {
+        Step::Term { term, .. } => body.as_symbol(term),
+        Step::Const(_) => None,
+    };
+    facts.loops.iter().filter_map(step).collect()
+}
+
+/// Notes what a run without overlaps showed of a loop, and gives the number of its iterations where they are enough.
+fn look(case: &Case<'_>, trace: &Trace, of: TermId, seen: &mut Seen) -> Option<u64> {
+    let t = trace.of(of)?;
+    // the last start may be only the test that failed
+    let trips = t.instances.iter().map(|i| i.starts).max().filter(|starts| *starts > 3).map(|s| s - 1);
+    seen.twice |= trips.is_some();
+    seen.trips.extend(trips);
     for c in t.conflicts.iter().filter(|c| !c.header) {
         let own = t.variables.get(&c.variable).is_some_and(|v| v.private_like());
         let wanted = t.variables.get(&c.variable).is_some_and(|v| v.read_after.is_some() || v.escapes);
-        if !own || wanted {
-            seen.carried = true;
-        }
-        let scalar = match c.variable {
-            Variable::Symbol(s) => case.body.types.kind(case.body.symbols[s].ty),
-            Variable::Object(_) => &TypeKind::Void,
-        };
-        if !own && !matches!(scalar, TypeKind::Int(_) | TypeKind::Pointer { .. }) {
-            seen.carried_in_memory = Some(format!(
+        let place = || {
+            format!(
                 "`{}` in iteration {} and `{}` in iteration {} meet ({:?})",
                 case.source(c.source),
                 c.source_iteration,
                 case.source(c.sink),
                 c.sink_iteration,
                 c.kind
-            ));
+            )
+        };
+        if !own || wanted {
+            seen.carried = true;
+            seen.place.get_or_insert_with(place);
+        }
+        let scalar = match c.variable {
+            Variable::Symbol(s) => case.body.types.kind(case.body.symbols[s].ty),
+            Variable::Object(_) => &TypeKind::Void,
+        };
+        if !own && !matches!(scalar, TypeKind::Int(_) | TypeKind::Pointer { .. }) {
+            seen.carried_in_memory = Some(place());
         }
     }
+    trips
 }
