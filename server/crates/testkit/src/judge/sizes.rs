@@ -26,7 +26,7 @@ pub fn at_several_sizes(name: &str, text: &str, never: &[&str], stats: &mut Stat
     let first = judge_in_runs(name, &analyze(text), &markers, MORE_RUNS, stats);
     let mut out = AtSizes { wrong: first.wrong, loops: first.loops.len(), ..AtSizes::default() };
     let mut loops = first.loops;
-    if let (true, Some(smaller)) = (loops.iter().any(|l| few(l)), resized(text)) {
+    if let (true, Some(smaller)) = (loops.iter().any(few), resized(text)) {
         let second = judge_in_runs(name, &analyze(&smaller), &[], MORE_RUNS, stats);
         out.wrong.extend(second.wrong.into_iter().map(|w| format!("{w} (with smaller sizes)")));
         for (l, other) in loops.iter_mut().zip(second.loops) {
@@ -80,7 +80,7 @@ fn resized(text: &str) -> Option<String> {
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let size = match (words.next(), words.next(), words.next(), words.next()) {
-            (Some("#define"), Some(name), Some(number), None) => {
+            (Some("#define"), Some(name), Some(number), None) if !name.contains('(') => {
                 number.parse::<u32>().ok().filter(|n| (8..=4096).contains(n)).map(|n| (name, n * 2 / 3))
             }
             _ => None,
