@@ -6,6 +6,7 @@
 
 mod alias;
 mod control;
+mod covers;
 mod depend;
 mod effects;
 mod extent;
@@ -18,6 +19,7 @@ mod loops;
 mod marks;
 mod nest;
 mod offload;
+mod older;
 mod overlaps;
 mod privatise;
 mod program;

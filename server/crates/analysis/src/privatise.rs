@@ -52,18 +52,25 @@ pub(crate) fn privacy(
     // A private copy shows nothing of what is written through another name: that there is none is proved, tested
     // before the launch, or an obstacle, as for every object the loop writes.
     let cells = Cells::of(&mine)?;
-    let frame = Frame::new(model, &mine);
-    if !frame.covered(&mine, &cells, budget)? {
+    let dead = is_hidden(body, base) && !is_read_after(body, model.root, base);
+    // What the loop never reads is no work array but a result.
+    if !dead && mine.iter().all(|(_, a)| a.write) {
         return None;
     }
-    if is_hidden(body, base) && !is_read_after(body, model.root, base) {
+    let frame = Frame::new(model, &mine);
+    // Mostly one read of the first iterations tells already that it sees what was there before, or the writes that
+    // it sees can be named. The exact flow is for what is left.
+    if frame.sees_older(&mine, &cells, budget)? {
+        return None;
+    }
+    if !frame.reads_are_covered(&mine, &cells, budget)? && !frame.covered(&mine, &cells, budget)? {
+        return None;
+    }
+    if dead {
         return Some(Privacy::Dead);
     }
-    // What the loop never reads is no work array but a result.
-    if mine.iter().all(|(_, a)| a.write) {
-        return None;
-    }
-    frame.last_writes_all(&mine, &cells, budget)?.then_some(Privacy::Last)
+    let all = frame.last_covers(&mine, &cells, budget)? || frame.last_writes_all(&mine, &cells, budget)?;
+    all.then_some(Privacy::Last)
 }
 
 /// Whether only this function can see the object, and only by its name: an array or struct of its own whose name is
@@ -92,7 +99,7 @@ fn is_hidden(body: &Body, s: SymbolId) -> bool {
 }
 
 /// Whether the access happens wherever its domain says, at the cell its subscripts say.
-fn is_sure(model: &Model<'_>, a: &Access) -> bool {
+pub(crate) fn is_sure(model: &Model<'_>, a: &Access) -> bool {
     let known = |p: &Poly| {
         p.vars().all(|v| match &model.vars[v as usize] {
             VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
@@ -107,9 +114,9 @@ fn is_sure(model: &Model<'_>, a: &Access) -> bool {
 }
 
 /// The cells of an object as arrays of one rank each: one for every member path, and one for what no path names.
-struct Cells {
+pub(crate) struct Cells {
     paths: Vec<Vec<String>>,
-    rank: usize,
+    pub(crate) rank: usize,
 }
 
 impl Cells {
@@ -134,17 +141,18 @@ impl Cells {
     }
 
     /// The arrays an access touches, by number. That of the access's own path stands for what no longer path names.
-    fn touched(&self, a: &Access) -> Vec<usize> {
+    pub(crate) fn touched(&self, a: &Access) -> Vec<usize> {
         let path: Vec<String> = a.fields.iter().map(|f| f.1.to_string()).collect();
         (0..self.paths.len()).filter(|&k| self.paths[k].starts_with(&path)).collect()
     }
 }
 
 /// Relations of accesses with the root's counter among the parameters.
-struct Frame<'m, 'a> {
-    model: &'m Model<'a>,
-    params: Vec<Var>,
-    root: usize,
+pub(crate) struct Frame<'m, 'a> {
+    pub(crate) model: &'m Model<'a>,
+    pub(crate) params: Vec<Var>,
+    /// Place of the root's counter among them.
+    pub(crate) root: usize,
 }
 
 impl<'m, 'a> Frame<'m, 'a> {
@@ -177,7 +185,12 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 
     /// A row over parameters, `dims`, and existential variables (numbered as they come).
-    fn row(&self, p: &Poly, dims: &dyn Fn(usize) -> Option<usize>, exists: &mut Vec<Var>) -> Option<Row> {
+    pub(crate) fn row(
+        &self,
+        p: &Poly,
+        dims: &dyn Fn(usize) -> Option<usize>,
+        exists: &mut Vec<Var>,
+    ) -> Option<Row> {
         let mut row = Row::constant(p.constant_part());
         for (m, c) in p.terms() {
             let v = match m {
@@ -236,10 +249,20 @@ impl<'m, 'a> Frame<'m, 'a> {
 
     /// From the instances of an access (its loops inside the root) to its cells.
     fn relation(&self, a: &Access, rank: usize, budget: &Budget) -> Option<Map> {
+        let space = MapSpace { params: self.params.len(), ins: a.loops.len() - 1, outs: rank };
+        let mut all = Map::empty(space, budget).ok()?;
+        for (exists, rows) in self.cells_of(a)? {
+            let one = Map::from_constraints(space, exists, &rows, budget).ok()?;
+            all = all.union(&one, budget).ok()?;
+        }
+        Some(all)
+    }
+
+    /// The same as constraints on counters and cell, with the number of existential variables; any of them.
+    pub(crate) fn cells_of(&self, a: &Access) -> Option<Vec<(usize, Vec<poly::Constraint>)>> {
         let inner = &a.loops[1..];
         let dims = |l: usize| inner.iter().position(|&x| x == l);
-        let space = MapSpace { params: self.params.len(), ins: inner.len(), outs: rank };
-        let mut all = Map::empty(space, budget).ok()?;
+        let mut all = Vec::new();
         for piece in &a.domain.pieces {
             let (mut exists, mut rows) = (Vec::new(), Vec::new());
             for (k, s) in a.subs.iter().enumerate() {
@@ -265,8 +288,7 @@ impl<'m, 'a> Frame<'m, 'a> {
             let mut constraints = piece.clone();
             constraints.extend(self.model.context.iter().cloned());
             self.rows(&constraints, &dims, &mut exists, &mut rows)?;
-            let one = Map::from_constraints(space, exists.len(), &rows, budget).ok()?;
-            all = all.union(&one, budget).ok()?;
+            all.push((exists.len(), rows));
         }
         Some(all)
     }
@@ -285,14 +307,8 @@ impl<'m, 'a> Frame<'m, 'a> {
             rows.push(poly::Constraint::eq(row.dim(out, old - 1)));
         };
         for (k, &l) in inner.iter().enumerate() {
-            let first = self.model.accesses.iter().position(|x| x.loops.contains(&l))?;
-            put(2 * k, Row::constant(first as i128));
-            let m = &self.model.loops[l];
-            let counter = match &m.iteration {
-                Some(p) => self.row(p, &dims, &mut exists)?,
-                None => self.row(&Poly::var(m.var), &dims, &mut exists)?,
-            };
-            put(2 * k + 1, counter);
+            put(2 * k, Row::constant(self.place(l)? as i128));
+            put(2 * k + 1, self.row(&self.counter(l), &dims, &mut exists)?);
         }
         put(2 * inner.len(), Row::constant(at as i128));
         for k in 2 * inner.len() + 1..outs {
@@ -301,18 +317,32 @@ impl<'m, 'a> Frame<'m, 'a> {
         Map::from_constraints(space, exists.len(), &rows, budget).ok().filter(|_| exists.is_empty())
     }
 
+    /// Where a loop stands among the accesses.
+    pub(crate) fn place(&self, l: usize) -> Option<usize> {
+        self.model.accesses.iter().position(|x| x.loops.contains(&l))
+    }
+
+    /// What grows while a loop runs.
+    pub(crate) fn counter(&self, l: usize) -> Poly {
+        let m = &self.model.loops[l];
+        m.iteration.clone().unwrap_or_else(|| Poly::var(m.var))
+    }
+
+    /// Whether an access is a write that surely happens, at a known time.
+    pub(crate) fn is_source(&self, a: &Access) -> bool {
+        // In which order a loop runs must be known for its writes to count.
+        a.write
+            && is_sure(self.model, a)
+            && a.loops[1..].iter().all(|&l| self.model.loops[l].iteration.is_some())
+    }
+
     /// Whether every cell read in an iteration was surely written in it before.
     fn covered(&self, mine: &[(usize, &Access)], cells: &Cells, budget: &Budget) -> Option<bool> {
         let depth = mine.iter().map(|(_, a)| a.loops.len() - 1).max()?;
         let mut relations: Vec<(usize, bool, Vec<usize>, Map)> = Vec::new();
         let mut schedule: Vec<(usize, Map)> = Vec::new();
         for &(at, a) in mine {
-            if a.write && !is_sure(self.model, a) {
-                continue;
-            }
-            // In which order a loop runs must be known for its writes to count.
-            let ordered = a.loops[1..].iter().all(|&l| self.model.loops[l].iteration.is_some());
-            if a.write && !ordered {
+            if a.write && !self.is_source(a) {
                 continue;
             }
             relations.push((at, a.write, cells.touched(a), self.relation(a, cells.rank, budget)?));

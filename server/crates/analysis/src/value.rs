@@ -3,8 +3,6 @@
 //! Linear values are what the tests work on; products are kept because a product of two fixed values is itself fixed,
 //! and because `i*n + j` is two-dimensional once `0 <= j < n` is known.
 
-use std::collections::BTreeMap;
-
 use crate::Param;
 
 /// A variable of one nest's model.
@@ -27,10 +25,44 @@ pub(crate) enum VarKind {
     Fresh,
 }
 
+/// Variables in one product at most; more are given up.
+const MAX_FACTORS: usize = 4;
+
+/// A product of variables, sorted; the empty one is the constant's. Unused places are 0, so that equal products are
+/// equal bytes; ordered as lists are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct Monomial {
+    len: u8,
+    vars: [Var; MAX_FACTORS],
+}
+
+impl Monomial {
+    /// `vars` must be sorted.
+    fn of(vars: &[Var]) -> Option<Monomial> {
+        let mut m = Monomial { len: vars.len() as u8, vars: [0; MAX_FACTORS] };
+        m.vars.get_mut(..vars.len())?.copy_from_slice(vars);
+        Some(m)
+    }
+    fn slice(&self) -> &[Var] {
+        &self.vars[..usize::from(self.len)]
+    }
+    fn mul(&self, other: &Monomial) -> Option<Monomial> {
+        let mut m = *self;
+        for v in other.slice() {
+            *m.vars.get_mut(usize::from(m.len))? = *v;
+            m.len += 1;
+        }
+        m.vars[..usize::from(m.len)].sort_unstable();
+        Some(m)
+    }
+}
+
 /// `Σ coefficient · Π variables`; the empty product is the constant. Zero coefficients are not stored.
+///
+/// The prover makes and drops very many of these: the terms are one sorted list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Poly {
-    terms: BTreeMap<Vec<Var>, i128>,
+    terms: Vec<(Monomial, i128)>,
 }
 
 /// Coefficients beyond this are given up: sums of a few stay far from overflow.
@@ -42,112 +74,145 @@ fn checked(v: i128) -> Option<i128> {
 
 impl Poly {
     pub(crate) fn constant(v: i128) -> Poly {
-        let mut terms = BTreeMap::new();
-        if v != 0 {
-            terms.insert(Vec::new(), v);
-        }
-        Poly { terms }
+        Poly { terms: if v == 0 { Vec::new() } else { vec![(Monomial::default(), v)] } }
     }
     pub(crate) fn var(v: Var) -> Poly {
-        Poly { terms: BTreeMap::from([(vec![v], 1)]) }
+        Poly { terms: vec![(Monomial { len: 1, vars: [v, 0, 0, 0] }, 1)] }
     }
     pub(crate) fn as_constant(&self) -> Option<i128> {
-        match self.terms.len() {
-            0 => Some(0),
-            1 => self.terms.get(&Vec::new()).copied(),
+        match self.terms.as_slice() {
+            [] => Some(0),
+            [(m, c)] if m.len == 0 => Some(*c),
             _ => None,
         }
     }
     pub(crate) fn constant_part(&self) -> i128 {
-        self.terms.get(&Vec::new()).copied().unwrap_or(0)
+        // The empty product sorts first.
+        self.terms.first().filter(|(m, _)| m.len == 0).map_or(0, |t| t.1)
     }
     pub(crate) fn add(&self, other: &Poly) -> Option<Poly> {
-        let mut terms = self.terms.clone();
-        for (m, c) in &other.terms {
-            let e = terms.entry(m.clone()).or_insert(0);
-            *e = checked(*e + c)?;
-            if *e == 0 {
-                terms.remove(m);
+        self.add_scaled(other, 1)
+    }
+    /// `self + k·other`
+    fn add_scaled(&self, other: &Poly, k: i128) -> Option<Poly> {
+        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let (mut a, mut b) = (self.terms.as_slice(), other.terms.as_slice());
+        loop {
+            match (a, b) {
+                ([x, rest @ ..], [y, ..]) if x.0.slice() < y.0.slice() => {
+                    terms.push(*x);
+                    a = rest;
+                }
+                ([x, after_a @ ..], [y, after_b @ ..]) if x.0 == y.0 => {
+                    let c = checked(x.1 + checked(y.1.checked_mul(k)?)?)?;
+                    if c != 0 {
+                        terms.push((x.0, c));
+                    }
+                    (a, b) = (after_a, after_b);
+                }
+                (_, [y, rest @ ..]) => {
+                    terms.push((y.0, checked(y.1.checked_mul(k)?)?));
+                    b = rest;
+                }
+                (rest, []) => {
+                    terms.extend_from_slice(rest);
+                    return Some(Poly { terms });
+                }
             }
         }
-        Some(Poly { terms })
     }
     pub(crate) fn scale(&self, k: i128) -> Option<Poly> {
         if k == 0 {
             return Some(Poly::default());
         }
-        let mut terms = BTreeMap::new();
-        for (m, c) in &self.terms {
-            terms.insert(m.clone(), checked(c.checked_mul(k)?)?);
+        let mut terms = self.terms.clone();
+        for (_, c) in &mut terms {
+            *c = checked(c.checked_mul(k)?)?;
         }
         Some(Poly { terms })
     }
     pub(crate) fn sub(&self, other: &Poly) -> Option<Poly> {
-        self.add(&other.scale(-1)?)
+        self.add_scaled(other, -1)
     }
     pub(crate) fn add_constant(&self, k: i128) -> Option<Poly> {
-        self.add(&Poly::constant(k))
+        let mut out = self.clone();
+        match out.terms.first_mut().filter(|(m, _)| m.len == 0) {
+            Some((_, c)) => {
+                *c = checked(*c + checked(k)?)?;
+                if *c == 0 {
+                    out.terms.remove(0);
+                }
+            }
+            None if k != 0 => out.terms.insert(0, (Monomial::default(), checked(k)?)),
+            None => {}
+        }
+        Some(out)
     }
     pub(crate) fn mul(&self, other: &Poly) -> Option<Poly> {
         if self.terms.len() * other.terms.len() > 64 {
             return None;
         }
-        let mut out = Poly::default();
+        let mut all = Vec::with_capacity(self.terms.len() * other.terms.len());
         for (m, c) in &self.terms {
             for (n, d) in &other.terms {
-                let mut vars = m.clone();
-                vars.extend(n);
-                vars.sort_unstable();
-                if vars.len() > 4 {
-                    return None;
-                }
-                let term = Poly { terms: BTreeMap::from([(vars, checked(c.checked_mul(*d)?)?)]) };
-                out = out.add(&term)?;
+                all.push((m.mul(n)?, checked(c.checked_mul(*d)?)?));
             }
         }
-        Some(out)
+        Poly::sum(all)
+    }
+    /// The sum of terms in any order.
+    fn sum(mut all: Vec<(Monomial, i128)>) -> Option<Poly> {
+        all.sort_by(|a, b| a.0.slice().cmp(b.0.slice()));
+        let mut terms: Vec<(Monomial, i128)> = Vec::with_capacity(all.len());
+        for (m, c) in all {
+            match terms.last_mut().filter(|t| t.0 == m) {
+                Some(t) => t.1 = checked(t.1 + c)?,
+                None => terms.push((m, c)),
+            }
+        }
+        terms.retain(|t| t.1 != 0);
+        Some(Poly { terms })
     }
     /// Monomials with their coefficients.
     pub(crate) fn terms(&self) -> impl Iterator<Item = (&[Var], i128)> {
-        self.terms.iter().map(|(m, c)| (m.as_slice(), *c))
+        self.terms.iter().map(|(m, c)| (m.slice(), *c))
     }
     pub(crate) fn from_terms(items: impl IntoIterator<Item = (Vec<Var>, i128)>) -> Option<Poly> {
-        let mut out = Poly::default();
-        for (m, c) in items {
+        let mut all = Vec::new();
+        for (mut vars, c) in items {
+            vars.sort_unstable();
             if c != 0 {
-                out = out.add(&Poly { terms: BTreeMap::from([(m, c)]) })?;
+                all.push((Monomial::of(&vars)?, checked(c)?));
             }
         }
-        Some(out)
+        Poly::sum(all)
     }
     /// The value with `v - 1` in place of `v`. `None` where `v` occurs twice in a product.
     pub(crate) fn one_before(&self, v: Var) -> Option<Poly> {
-        let mut out = Poly::default();
+        let mut all = self.terms.clone();
         for (m, c) in &self.terms {
-            let occurs = m.iter().filter(|x| **x == v).count();
-            out = out.add(&Poly { terms: BTreeMap::from([(m.clone(), *c)]) })?;
-            match occurs {
+            match m.slice().iter().filter(|x| **x == v).count() {
                 0 => {}
                 1 => {
-                    let rest: Vec<Var> = m.iter().copied().filter(|x| *x != v).collect();
-                    out = out.sub(&Poly { terms: BTreeMap::from([(rest, *c)]) })?;
+                    let rest: Vec<Var> = m.slice().iter().copied().filter(|x| *x != v).collect();
+                    all.push((Monomial::of(&rest)?, -c));
                 }
                 _ => return None,
             }
         }
-        Some(out)
+        Poly::sum(all)
     }
     /// Whether every monomial has at most one variable.
     pub(crate) fn is_linear(&self) -> bool {
-        self.terms.keys().all(|m| m.len() <= 1)
+        self.terms.iter().all(|(m, _)| m.len <= 1)
     }
     /// Coefficient of a variable on its own.
     pub(crate) fn coefficient(&self, v: Var) -> i128 {
-        self.terms.get(&vec![v]).copied().unwrap_or(0)
+        self.terms.iter().find(|(m, _)| m.len == 1 && m.vars[0] == v).map_or(0, |t| t.1)
     }
     /// All variables that occur.
     pub(crate) fn vars(&self) -> impl Iterator<Item = Var> + '_ {
-        self.terms.keys().flatten().copied()
+        self.terms.iter().flat_map(|(m, _)| m.slice()).copied()
     }
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn describe(
     let n = pairs.source_loops.len();
     for level in 0..common.len() {
         let delta = |k: i128, sign: i128| poly::Row::constant(k).dim(n + level, sign).dim(level, -sign);
-        let without = |c: poly::Constraint| matches!(solver.any(&pairs.question.and(&c), budget), Ok(None));
+        let without = |c: poly::Constraint| matches!(solver.none(&pairs.question.and(&c), budget), Ok(true));
         let excludes = |row: poly::Row| without(poly::Constraint::ge(row));
         let (Some(s), Some(t)) = (point.dims.get(level), point.dims.get(n + level)) else {
             return;

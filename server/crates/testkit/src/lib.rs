@@ -8,6 +8,7 @@ pub mod fixture;
 pub mod gcc;
 pub mod headers;
 pub mod judge;
+pub mod kernels;
 pub mod nests;
 pub mod permuted;
 pub mod pred;

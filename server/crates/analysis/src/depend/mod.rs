@@ -23,7 +23,9 @@ use rustc_hash::FxHashMap;
 use crate::nest::{Access, Model};
 use crate::value::{Constraint, Poly, Var, VarKind};
 use crate::witness::{describe, witness};
+pub(crate) use fourier::{fourier, Found};
 pub(crate) use solve::{Conjunction, Question, Solver};
+pub(crate) use system::System;
 
 use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind};
 

@@ -63,6 +63,8 @@ type Asked = (poly::Space, Vec<Conjunction>);
 pub(crate) struct Solver {
     cheap: RefCell<FxHashMap<System, Found>>,
     isl: RefCell<FxHashMap<Asked, (Option<poly::Point>, u64)>>,
+    /// Where only that there is a point was asked.
+    empty: RefCell<FxHashMap<Asked, (bool, u64)>>,
     pub counts: RefCell<TestCounts>,
 }
 
@@ -73,30 +75,66 @@ impl Solver {
 
     /// A point that satisfies one of the conjunctions, or the proof that there is none.
     pub(crate) fn any(&self, q: &Question, budget: &Budget) -> poly::Result<Option<poly::Point>> {
+        let open = match self.without_isl(q, budget)? {
+            Ok(point) => return Ok(point),
+            Err(open) => open,
+        };
+        self.remembered(&self.isl, (q.space, open), budget, |asked| match union(asked, budget)? {
+            Some(s) => s.sample_point(budget),
+            None => Ok(None),
+        })
+    }
+
+    /// Whether there is no point at all; cheaper than to ask for one.
+    pub(crate) fn none(&self, q: &Question, budget: &Budget) -> poly::Result<bool> {
+        let open = match self.without_isl(q, budget)? {
+            Ok(point) => return Ok(point.is_none()),
+            Err(open) => open,
+        };
+        self.remembered(&self.empty, (q.space, open), budget, |asked| match union(asked, budget)? {
+            Some(s) => s.is_empty(budget),
+            None => Ok(true),
+        })
+    }
+
+    /// The answer, or the conjunctions for which the cheap tests give none.
+    #[allow(clippy::type_complexity)] // an answer or what is left of the question
+    fn without_isl(
+        &self,
+        q: &Question,
+        budget: &Budget,
+    ) -> poly::Result<Result<Option<poly::Point>, Vec<Conjunction>>> {
         let mut open = Vec::new();
         for c in &q.any {
             budget.spend(1).map_err(poly::Error::from)?;
             let system = System::new(q.space, c.exists, q.pairs.clone(), q.carried, &c.constraints);
             match system.map_or(Found::Unknown, |s| self.cheap(s)) {
                 Found::Empty => {}
-                Found::Point(p) => return Ok(Some(point(q.space, &p))),
+                Found::Point(p) => return Ok(Ok(Some(point(q.space, &p)))),
                 Found::Unknown => open.push(c.clone()),
             }
         }
-        if open.is_empty() {
-            return Ok(None);
-        }
-        let asked = (q.space, open);
-        if let Some((known, cost)) = self.isl.borrow().get(&asked) {
+        Ok(if open.is_empty() { Ok(None) } else { Err(open) })
+    }
+
+    /// Asks isl, once.
+    fn remembered<T: Clone>(
+        &self,
+        memo: &RefCell<FxHashMap<Asked, (T, u64)>>,
+        asked: Asked,
+        budget: &Budget,
+        ask: impl FnOnce(&Asked) -> poly::Result<T>,
+    ) -> poly::Result<T> {
+        if let Some((known, cost)) = memo.borrow().get(&asked) {
             self.count(|c| &mut c.memo);
             budget.spend(*cost).map_err(poly::Error::from)?;
             return Ok(known.clone());
         }
         self.count(|c| &mut c.isl);
         let before = budget.left();
-        let answer = by_isl(&asked, budget)?;
+        let answer = ask(&asked)?;
         let cost = before.saturating_sub(budget.left());
-        self.isl.borrow_mut().insert(asked, (answer.clone(), cost));
+        memo.borrow_mut().insert(asked, (answer.clone(), cost));
         Ok(answer)
     }
 
@@ -144,14 +182,6 @@ impl Solver {
 fn point(space: poly::Space, values: &[i128]) -> poly::Point {
     let (params, rest) = values.split_at(space.params);
     poly::Point { params: params.to_vec(), dims: rest[..space.dims].to_vec() }
-}
-
-fn by_isl(asked: &Asked, budget: &Budget) -> poly::Result<Option<poly::Point>> {
-    let set = union(asked, budget)?;
-    match set {
-        Some(s) if !s.is_empty(budget)? => s.sample_point(budget),
-        _ => Ok(None),
-    }
 }
 
 fn union((space, any): &Asked, budget: &Budget) -> poly::Result<Option<poly::Set>> {
