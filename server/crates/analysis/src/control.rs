@@ -454,7 +454,7 @@ fn constant_at(body: &Body, t: TermId, depth: u32) -> Option<i128> {
 }
 
 /// The first value of the index and whether it is declared in the header.
-fn initial(body: &Body, init: TermId, index: SymbolId) -> Option<(TermId, bool)> {
+pub(crate) fn initial(body: &Body, init: TermId, index: SymbolId) -> Option<(TermId, bool)> {
     let mut found = None;
     let mut stack = vec![init];
     while let Some(t) = stack.pop() {
@@ -491,7 +491,7 @@ fn strip_casts(body: &Body, mut t: TermId) -> Option<TermId> {
     Some(t)
 }
 
-fn mirrored(op: BinOp) -> BinOp {
+pub(crate) fn mirrored(op: BinOp) -> BinOp {
     match op {
         BinOp::Lt => BinOp::Gt,
         BinOp::Le => BinOp::Ge,

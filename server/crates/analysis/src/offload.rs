@@ -39,10 +39,6 @@ pub(crate) fn offload(
     if let Step::Term { term, .. } = control.step {
         return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
     }
-    // What the analysis took for the condition stands in the body as a jump that a kernel cannot make.
-    if let Some(exit) = crate::liveness::early_exit(body, claim.term) {
-        return fail(ObstacleKind::EarlyExit, exit);
-    }
     if control.pointer {
         return fail(ObstacleKind::UnknownPointer(control.index), claim.term);
     }
@@ -66,6 +62,19 @@ pub(crate) fn offload(
     let scalars = Scalars::new(&cx, &model, control);
     let band = band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
     let root = claim.term;
+    for l in band.iter().map(|&b| &facts.loops[b]) {
+        // What the analysis took for the condition stands in the body as a jump that a kernel cannot make.
+        if let Some(exit) = crate::liveness::early_exit(body, l.term) {
+            return fail(ObstacleKind::EarlyExit, exit);
+        }
+        let made_up = |c: TermId| {
+            let unbound = l.control.as_ref().is_ok_and(|c| c.bound.is_none());
+            unbound && crate::settle::is_condition(body, c)
+        };
+        if let Some(c) = body.loop_parts(l.term).and_then(|p| p.condition).filter(|&c| made_up(c)) {
+            return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), c);
+        }
+    }
 
     let mut maker = Maker { model: &model, budget, params: Vec::new() };
     let mut max_trips = Vec::new();

@@ -107,10 +107,16 @@ fn one(e: &Expanded, l: &mut LoopFacts) {
 
 fn control(e: &Expanded, c: &mut Control) {
     c.lower = e.home(c.lower);
-    c.bound = c.bound.map(|b| e.home(b));
+    // A bound that was made up (see `inline::structure`) has no text of its own.
+    c.bound = c.bound.filter(|&b| e.is_own(b) || !is_condition(&e.body, e.home(b))).map(|b| e.home(b));
     if let Step::Term { term, .. } = &mut c.step {
         *term = e.home(*term);
     }
+}
+
+/// Whether the term is a truth value: no bound is written like that.
+pub(crate) fn is_condition(body: &term::Body, t: TermId) -> bool {
+    matches!(body.op(t), term::Op::Binary(op) if op.is_comparison() || op.is_logical())
 }
 
 /// A condition that the host would have to test with a variable it does not have.

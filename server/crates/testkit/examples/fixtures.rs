@@ -24,7 +24,7 @@ fn main() {
     }
     files.sort();
     let mut all = fixture::Compared::default();
-    let (mut stats, mut ran, mut never) = (Stats::default(), 0, Vec::new());
+    let (mut stats, mut ran, mut never, mut missed) = (Stats::default(), 0, Vec::new(), Vec::new());
     for f in files {
         let Ok(text) = std::fs::read_to_string(&f) else {
             println!("{}: cannot be read", f.display());
@@ -45,10 +45,15 @@ fn main() {
         all.wrong.extend(j.wrong.into_iter().map(|w| format!("REFUTED {w}")));
         ran += j.ran;
         never.extend(j.never);
+        missed.extend(j.missed);
     }
-    for (head, lines) in
-        [("FIXME", &all.missed), ("mended", &all.mended), ("never ran", &never), ("WRONG", &all.wrong)]
-    {
+    for (head, lines) in [
+        ("FIXME", &all.missed),
+        ("mended", &all.mended),
+        ("MISSED?", &missed),
+        ("never ran", &never),
+        ("WRONG", &all.wrong),
+    ] {
         for l in lines {
             println!("{head} {l}");
         }

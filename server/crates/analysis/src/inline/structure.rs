@@ -1,11 +1,13 @@
 //! Jumps replaced by the statements they stand for, for the analysis only: forward `goto` becomes `if … else`, and a loop
-//! that is left by an `if (c) break;` at its beginning or end gets that for its condition.
+//! that is left by an `if (c) break;` at its beginning or end gets that for its condition. Conditions with two bounds, or
+//! with a bound that comes to meet the index, get one fixed bound.
 //!
 //! A `goto` to a label further down in its own list, or in the list around the `if` it stands in, leaves out what stands
 //! between: that becomes the other branch. Nothing is copied and no condition is evaluated at another place or more
 //! often, so the program is the same. Lists with jumps of other kinds (backwards, out of loops or `switch`) stay.
 
 use super::*;
+use term::BinOp;
 
 /// Jumps in one list at most: each is a level of nesting.
 const MAX_JUMPS: usize = 40;
@@ -13,7 +15,23 @@ const MAX_JUMPS: usize = 40;
 /// Whether there is something to look at.
 pub(super) fn may_apply(body: &Body) -> bool {
     body.walk(body.root).any(|t| matches!(body.op(t), Op::Goto(_)))
-        || body.loops(body.root).any(|t| endless(body, t))
+        || body.loops(body.root).any(|t| endless(body, t) || has_two_bounds(body, t))
+}
+
+/// Whether the condition is a conjunction or compares two variables of which neither is fixed.
+fn has_two_bounds(body: &Body, t: TermId) -> bool {
+    let Some(c) = body.loop_parts(t).and_then(|p| p.condition) else { return false };
+    match (body.op(c), body.args(c)) {
+        (Op::Binary(BinOp::And), _) => true,
+        (Op::Binary(op), &[a, b]) if op.is_comparison() => [a, b].into_iter().all(|side| {
+            body.as_symbol(side).is_some_and(|s| {
+                body.walk(t).any(|x| {
+                    body.op(x).is_write() && body.args(x).first().and_then(|&p| body.as_symbol(p)) == Some(s)
+                })
+            })
+        }),
+        _ => false,
+    }
 }
 
 /// Whether the loop has no condition, or one that is always true.
@@ -40,6 +58,7 @@ impl Expander<'_> {
             self.walk(root).into_iter().filter(|&t| self.b.get(t).op.is_loop()).collect();
         for l in loops {
             any |= self.condition_from_break(l);
+            any |= self.one_bound(l);
         }
         any
     }
@@ -262,6 +281,144 @@ impl Expander<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Where a loop's condition is written.
+    fn condition_of(&self, l: TermId) -> Option<(usize, TermId)> {
+        let term = self.b.get(l);
+        let at = match term.op {
+            Op::For | Op::DoWhile => 1,
+            Op::While => 0,
+            _ => return None,
+        };
+        Some((at, *term.args.get(at)?))
+    }
+
+    /// `i < m && i < n` is `i < (m < n ? m : n)`. `for (i = a, j = b; i < j; i++, j--)` runs while a + t < b - t, that is
+    /// while 2*i < a + b, or i < (a + b + 1) >> 1 (rounded down; no number here overflows, being none of the program).
+    fn one_bound(&mut self, l: TermId) -> bool {
+        let Some((at, c)) = self.condition_of(l) else { return false };
+        let term = self.b.get(c).clone();
+        let made = match (&term.op, &term.args[..]) {
+            (Op::Binary(BinOp::And), &[x, y]) => self.lesser(l, c, x, y),
+            (Op::Binary(_), _) => self.meeting(l, c),
+            _ => None,
+        };
+        let Some(made) = made else { return false };
+        let mut of = self.b.get(l).clone();
+        of.args[at] = made;
+        self.b.set(l, of);
+        true
+    }
+
+    /// A variable of plain `int` that is compared: which, how, with what.
+    fn compared(&self, t: TermId) -> Option<(SymbolId, TermId, BinOp, TermId)> {
+        let term = self.b.get(t);
+        let (Op::Binary(op @ (BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge)), &[a, b]) =
+            (&term.op, &term.args[..])
+        else {
+            return None;
+        };
+        let int = |x: TermId| self.b.types.as_int(self.b.get(x).ty) == Some(term::IntKind::Int);
+        match self.b.get(a).op {
+            Op::Sym(s) if int(a) && int(b) => Some((s, a, *op, b)),
+            _ => None,
+        }
+    }
+
+    /// Whether the term is made of constants and of variables that nothing in the loop writes.
+    fn is_fixed(&self, t: TermId, l: TermId) -> bool {
+        let plain = |s: SymbolId| {
+            let v = &self.b.symbols[s];
+            v.is_own_scalar() && self.b.types.as_int(v.ty).is_some() && !self.b.types.quals(v.ty).is_volatile
+        };
+        let written: Vec<SymbolId> = self.walk(l).into_iter().filter_map(|x| self.written(x)).collect();
+        let parts = self.walk(t);
+        parts.len() < 40
+            && parts.into_iter().all(|x| match self.b.get(x).op {
+                Op::Sym(s) => plain(s) && !written.contains(&s),
+                Op::Int(_) | Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Cast => true,
+                _ => false,
+            })
+    }
+
+    fn written(&self, t: TermId) -> Option<SymbolId> {
+        let term = self.b.get(t);
+        match term.op {
+            Op::Declare(s) => Some(s),
+            ref op if op.is_write() => match self.b.get(*term.args.first()?).op {
+                Op::Sym(s) => Some(s),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn lesser(&mut self, l: TermId, c: TermId, x: TermId, y: TermId) -> Option<TermId> {
+        let ((s, index, op, m), (other, _, op2, n)) = (self.compared(x)?, self.compared(y)?);
+        if s != other || op != op2 || !self.is_fixed(m, l) || !self.is_fixed(n, l) {
+            return None;
+        }
+        self.home = self.home_of(c);
+        self.span = self.b.span(c);
+        let (ty, truth) = (self.b.get(m).ty, self.b.get(x).ty);
+        let (m2, n2) = (self.own_copy(m), self.own_copy(n));
+        let less = if matches!(op, BinOp::Lt | BinOp::Le) { BinOp::Lt } else { BinOp::Gt };
+        let test = self.term(Op::Binary(less), [m2, n2], truth);
+        let bound = self.term(Op::Select, [test, m, n], ty);
+        Some(self.term(Op::Binary(op), [index, bound], truth))
+    }
+
+    fn meeting(&mut self, l: TermId, c: TermId) -> Option<TermId> {
+        let body = self.body;
+        let own = l.index() < self.own_terms && c.index() < self.own_terms;
+        if !own || *body.op(l) != Op::For || self.b.get(c) != body.term(c) {
+            return None;
+        }
+        let (left, left_at, op, right_at) = self.compared(c)?;
+        let right = body.as_symbol(right_at)?;
+        let ((i, at, op), j) = match op {
+            BinOp::Lt | BinOp::Le => ((left, left_at, op), right),
+            _ => ((right, right_at, crate::control::mirrored(op)), left),
+        };
+        let int = |s: SymbolId| {
+            let v = &body.symbols[s];
+            v.is_own_scalar()
+                && body.types.as_int(v.ty) == Some(term::IntKind::Int)
+                && !body.types.quals(v.ty).is_volatile
+        };
+        let moves = crate::control::moves(body, l);
+        let by = |s: SymbolId| moves.get(&s).map(|m| m.change);
+        let parts = body.loop_parts(l)?;
+        let in_header = |s: SymbolId| body.walk(parts.body).all(|x| self.written(x) != Some(s));
+        if !int(i)
+            || !int(j)
+            || by(i) != Some(crate::control::Change::Const(1))
+            || by(j) != Some(crate::control::Change::Const(-1))
+            || !in_header(i)
+            || !in_header(j)
+        {
+            return None;
+        }
+        let (a, _) = crate::control::initial(body, parts.init?, i)?;
+        let (b, _) = crate::control::initial(body, parts.init?, j)?;
+        // The second value may be made of the first variable: `i = 0, j = n - i`.
+        if !self.is_fixed(a, l) || !self.is_fixed(b, l) {
+            return None;
+        }
+        self.home = self.home_of(c);
+        self.span = self.b.span(c);
+        let long = self.b.types.int(term::IntKind::LongLong);
+        let (a, b) = (self.own_copy(a), self.own_copy(b));
+        let mut sum = self.term(Op::Binary(BinOp::Add), [a, b], long);
+        if op == BinOp::Lt {
+            let one = self.term(Op::Int(1), [], long);
+            sum = self.term(Op::Binary(BinOp::Add), [sum, one], long);
+        }
+        let one = self.term(Op::Int(1), [], long);
+        let bound = self.term(Op::Binary(BinOp::Shr), [sum, one], long);
+        let truth = self.b.get(c).ty;
+        Some(self.term(Op::Binary(op), [at, bound], truth))
     }
 
     /// The condition that holds where this one does not.

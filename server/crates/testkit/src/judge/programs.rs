@@ -29,6 +29,8 @@ const STEPS: u64 = 3_000_000;
 pub struct Judged {
     /// Wrong claims and wrong markers, one line each.
     pub wrong: Vec<String>,
+    /// Loops not called parallel whose iterations met in no run: missed, or kept for reasons that runs do not show.
+    pub missed: Vec<String>,
     /// Functions with loops that ran at least once, and those that never did, with the reason.
     pub ran: usize,
     pub never: Vec<String>,
@@ -382,6 +384,11 @@ pub fn judge_in_runs(
                 }
                 seen.entry(id).or_default().witnessed |= stats.witnesses > before;
             }
+            let parallel = matches!(l.verdict, Verdict::Independent | Verdict::Reduction);
+            if seen.get(&id).is_some_and(|s| s.trips.len() > 1 && !s.carried) && !parallel {
+                let why: Vec<String> = l.obstacles.iter().map(|o| obstacle(&case, o)).collect();
+                out.missed.push(format!("{name}:{}: {:?} {}", line(id), l.verdict, why.join(", ")));
+            }
             let (Some(e), Some(s)) = (markers.iter().find(|e| e.line == line(id)), seen.get(&id)) else {
                 continue;
             };
@@ -411,6 +418,12 @@ pub fn judge_in_runs(
         }
     }
     out
+}
+
+fn obstacle(case: &Case<'_>, o: &analysis::Obstacle) -> String {
+    let kind = format!("{:?}", o.kind);
+    let kind = kind.split(['(', ' ']).next().unwrap_or_default();
+    format!("{kind} at `{}`", case.source(o.term).replace('\n', " "))
 }
 
 /// Whether there is one number of iterations: the header says it, or nothing that the function is given could change it.
