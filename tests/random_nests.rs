@@ -1,6 +1,6 @@
 //! The analysis against what really happens: random functions are run with a record of every cell they touch, and every
 //! verdict, condition and witness is held to it; offloaded loops are run beside the original; our machine is compared
-//! with gcc. 2,000 functions, each with two or three nests, or as many as `WARPWRIGHT_NESTS` says (100,000 at night), from the
+//! with gcc. 2,000 functions, each with one nest or more, or as many as `WARPWRIGHT_NESTS` says (100,000 at night), from the
 //! seed `WARPWRIGHT_NESTS_FROM` on.
 
 use base::CancelToken;
