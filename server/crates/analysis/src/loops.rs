@@ -211,8 +211,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     // Cells in which no two iterations meet need no reduction, nor do those of which each iteration has its own.
     let counts = |(k, r): (usize, &Reduction)| {
         let private = found.private.get(&r.object.symbol).is_some_and(Option::is_some);
-        let needed =
-            r.cells == Cells::Variable || !private && (r.cells == Cells::One || found.met.contains(&k));
+        let needed = r.cells == Cells::Variable || !private && found.met.contains(&k);
         needed.then(|| r.clone())
     };
     facts.reductions = scalars.reductions.iter().enumerate().filter_map(counts).collect();
@@ -479,7 +478,7 @@ fn dependences(
                 continue;
             }
             let group = scalars.same_group(a, b);
-            if group.is_some_and(|g| out.met.contains(&g) || scalars.reductions[g].cells != Cells::Many) {
+            if group.is_some_and(|g| out.met.contains(&g) || scalars.reductions[g].cells == Cells::Variable) {
                 continue;
             }
             let found = facts.dependences.iter().any(|d: &Dependence| d.witness.is_some());
@@ -545,7 +544,7 @@ fn dependences(
 /// What was found beside the dependences.
 #[derive(Default)]
 struct Found {
-    /// Reductions over several cells in which iterations may meet, by number.
+    /// Reductions over cells of memory in which iterations may meet, by number.
     met: FxHashSet<usize>,
     /// Objects of which each iteration may have its own, as far as it was asked.
     private: FxHashMap<SymbolId, Option<Privacy>>,

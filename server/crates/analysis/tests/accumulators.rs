@@ -87,6 +87,10 @@ fn sections_and_single_cells() {
     );
     check("for (int i = 0; i < n; i++) b[3] += a[i]; return 0;", "reduction Add(b[.])");
     check("for (int i = 0; i < n; i++) b[2 * i] += a[i]; return 0;", "independent");
+    // Nothing is accumulated where no two iterations meet in the cell, whatever else is done to it there.
+    check("for (int i = 0; i < 1; i++) { b[m] += a[i]; b[m] = g[i]; } return 0;", "independent");
+    check("for (int i = 0; i < n; i++) if (i == 3) { b[m] += a[i]; b[m] = g[i]; } return 0;", "independent");
+    check("for (int i = 0; i < 2; i++) { b[m] += a[i]; b[m] = g[i]; } return 0;", "sequential");
     check("for (int i = 0; i < n; i++) b[3] += b[i]; return 0;", "sequential");
     check(
         "for (int i = 0; i < n; i++) { b[3] += a[i]; b[4] *= 2; } return 0;",

@@ -237,6 +237,28 @@ fn what_is_not_affine_or_not_seen_has_no_map() {
 }
 
 #[test]
+fn ids_begin_where_the_program_says() {
+    let two = |guard: &str| {
+        format!("void f(int n, int k, int m, double *restrict x) {{ {guard} for (int i = 1; i < n; i++) {{ x[i] *= 2; x[i + k - m] += 1; }} }}")
+    };
+    // Some id lies 2^32 below 0 for some k and m: as many threads would have nothing to do.
+    check(
+        &two(""),
+        expect![[r#"
+            none ["Unproved"]
+        "#]],
+    );
+    check(
+        &two("if (m - 9 <= k && k <= m)"),
+        expect![[r#"
+            S1: (i + -1 + m + -1*k)
+            S2: (i + -1)
+            threads -1 + m + -1*k + n
+        "#]],
+    );
+}
+
+#[test]
 fn statements_are_aligned_and_moved() {
     // S2 feeds S1 of the next iteration.
     check_nest(

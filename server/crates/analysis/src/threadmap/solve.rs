@@ -400,8 +400,13 @@ fn bounds(b: &Bound, all: &[(&Form, &Set)], frame: &Frame<'_, '_>, above: bool) 
     Ok(true)
 }
 
+/// A greater constant in a bound comes from the range of a type, not from the program: ids would begin that far from 0,
+/// and nearly all threads would have nothing to do.
+const FAR: i128 = 1 << 16;
+
 /// The least form in parameters, by the sum of its coefficients, that no form goes below: the affine Farkas lemma gives
-/// all of them, the integer lexicographic minimum the one (F4.4, steps 2 and 5).
+/// all of them, the integer lexicographic minimum the one (F4.4, steps 2 and 5). An error where that is none whose
+/// constant stands in the program.
 fn below(all: &[(&Form, &Set)], frame: &Frame<'_, '_>) -> Result<Bound> {
     let np = frame.params.len();
     // Dimensions: the sum of absolute values, the absolute values, the coefficients, the constant of `shift`, where
@@ -416,6 +421,8 @@ fn below(all: &[(&Form, &Set)], frame: &Frame<'_, '_>) -> Result<Bound> {
         rows.push(Constraint::ge(Row::constant(0).dim(abs + p, 1).dim(coefficient + p, -1)));
     }
     rows.push(Constraint::eq(sum));
+    rows.push(Constraint::ge(Row::constant(FAR).dim(constant, 1)));
+    rows.push(Constraint::ge(Row::constant(FAR).dim(constant, -1)));
     for (f, d) in all {
         let forms = d.without_divs(frame.budget)?.coefficients(frame.budget)?;
         let parts = forms.disjuncts(frame.budget)?;

@@ -14,6 +14,7 @@ impl<'a> Builder<'_, 'a> {
         let axes = self.axes(inner);
         let band = self.band.clone();
         let mut dims: Vec<Dim> = Vec::new();
+        let privates = &self.input.offload.privates;
         for (k, (facts, c)) in band.iter().enumerate() {
             let outer: Vec<SymbolId> = dims.iter().map(|d| d.index).collect();
             let positive: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
@@ -24,10 +25,18 @@ impl<'a> Builder<'_, 'a> {
             };
             let rectangular =
                 !varies(c.lower) && !c.bound.is_some_and(varies) && !step_term.is_some_and(varies);
-            // The value an index has before the loop is only there, on the host.
+            // The value an index has before the loop is only there, on the host; so is that of a variable of which
+            // each thread has its own, set in the body.
             let own = body.as_symbol(c.lower) == Some(c.index);
-            let lower_on_host = own || (!varies(c.lower) && reads_memory(body, c.lower));
-            let step_on_host = step_term.is_some_and(|t| !varies(t) && reads_memory(body, t));
+            let shadowed = |t: TermId| privates.iter().any(|p| mentions(body, t, p.symbol));
+            let outside = |t: TermId| !varies(t) && (reads_memory(body, t) || shadowed(t));
+            let lower_on_host = own || outside(c.lower);
+            let step_on_host = step_term.is_some_and(outside);
+            let inside = [(!lower_on_host).then_some(c.lower), step_term.filter(|_| !step_on_host)];
+            let bound = c.bound.filter(|_| !rectangular);
+            if inside.into_iter().chain([bound]).flatten().any(shadowed) {
+                self.refuse(RefusalKind::NotParallel, facts.term);
+            }
             if !lower_on_host {
                 support.visit(c.lower);
             }
