@@ -430,3 +430,78 @@ fn show_gives_pages_and_graphs() {
     let no_graph = folder.run(&["show", "terms", "--format", "dot", "three.c"]);
     assert_eq!(no_graph.status.code(), Some(2));
 }
+
+const COLUMNS: &str = "\
+double a[64][64];
+void f(void) {
+    for (int i = 1; i < 64; i++)
+        for (int j = 0; j < 64; j++)
+            a[i][j] = a[i - 1][j];
+}
+void g(int n, double *x) {
+    for (int i = 1; i < n; i++)
+        x[i] = x[i - 1] + 1;
+}
+";
+
+#[test]
+fn a_loop_is_transformed_and_the_original_is_left() {
+    let folder = Folder::new();
+    let file = folder.file("columns.c", COLUMNS);
+    let listed = folder.run(&["transform", "--list", "--loop", "3", "columns.c"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", err(&listed));
+    let said = out(&listed);
+    let line = |name: &str| said.lines().find(|l| l.starts_with(name)).unwrap_or("").to_owned();
+    assert!(line("interchange ").contains("Interchange i and j"), "{said}");
+    assert!(line("reverse ").contains("Illegal"), "what does not apply has its reason: {said}");
+
+    let done = folder.run(&["transform", "interchange", "--loop", "3", "columns.c"]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    assert!(err(&done).contains("Same results"), "it was run beside the original: {}", err(&done));
+    let text = out(&done);
+    let order = |text: &str| text.find("int j = 0") < text.find("int i = 1");
+    assert!(order(&text) && !order(COLUMNS), "{text}");
+    assert!(text.ends_with(COLUMNS.split_once("void g").expect("two functions").1), "{text}");
+    assert_eq!(read(&file), COLUMNS);
+    // what was printed is a program of which the inner loop's place is now parallel
+    folder.file("after.c", &text);
+    let report = folder.run(&["analyze", "--format", "json", "after.c"]);
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    assert_eq!(report["files"][0]["loops"][0]["verdict"], "independent", "{report:#}");
+
+    let done = folder.run(&["transform", "enable", "--loop", "3", "--out", "new", "columns.c"]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    assert_eq!(read(&file), COLUMNS);
+    assert!(order(&read(&file.with_file_name("new").join("columns.c"))));
+    let same = folder.run(&["transform", "interchange", "--loop", "3", "--out", ".", "columns.c"]);
+    assert_eq!(same.status.code(), Some(2), "the original is replaced only when it is said");
+    assert_eq!(read(&file), COLUMNS);
+    let done = folder.run(&["transform", "interchange", "--loop", "3", "--in-place", "columns.c"]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    assert_eq!(read(&file), text);
+}
+
+#[test]
+fn what_cannot_be_transformed_says_why_and_changes_nothing() {
+    let folder = Folder::new();
+    let file = folder.file("columns.c", COLUMNS);
+    let refused = |args: &[&str], words: &[&str]| {
+        let output = folder.run(&[&["transform"], args, &["columns.c"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", err(&output));
+        for word in words {
+            assert!(err(&output).contains(word), "{args:?}: no `{word}` in {}", err(&output));
+        }
+        assert_eq!(out(&output), "");
+    };
+    refused(&["reverse", "--loop", "8", "--in-place"], &["Illegal", "line 9", "flow dependence"]);
+    refused(&["interchange", "--loop", "8"], &["Not possible here"]);
+    refused(&["nonsense", "--loop", "3"], &["no transformation `nonsense`", "interchange"]);
+    refused(&["interchange", "--loop", "1"], &["No loop begins on line 1"]);
+    refused(&["strip-mine", "--loop", "8", "--with", "size=none"], &["size"]);
+    refused(&["strip-mine", "--loop", "8", "--with", "factor=8"], &["factor"]);
+    assert_eq!(read(&file), COLUMNS);
+    assert_eq!(folder.names(), ["columns.c"]);
+    for args in [&["transform", "--loop", "3", "columns.c"][..], &["transform", "--list", "columns.c"]] {
+        assert_eq!(folder.run(args).status.code(), Some(2), "{args:?}");
+    }
+}

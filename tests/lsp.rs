@@ -453,3 +453,57 @@ fn a_header_is_read_from_the_disk_and_from_the_editor() {
     client.wait("the file's meaning", carried);
     assert_eq!(client.finish(), Some(0));
 }
+
+const COLUMNS: &str = "double a[64][64];\nvoid f(void) {\n    for (int i = 1; i < 64; i++)\n        for (int j = 0; j < 64; j++)\n            a[i][j] = a[i - 1][j];\n}\n";
+
+#[test]
+fn transformations_are_offered_and_made_when_resolved() {
+    let mut client = Client::start(&full_caps());
+    client.open(URI, COLUMNS);
+    let before = client.diagnostics(URI, 1);
+    let hover = client.hover(URI, 2, 6);
+    let said = hover["contents"]["value"].as_str().unwrap_or_default();
+    assert!(said.contains("What would make it parallel"), "{said}");
+
+    let bulb = client.actions(URI, 2, 6);
+    assert!(
+        bulb.iter().any(|a| a["title"].as_str().is_some_and(|t| t.starts_with("Make parallel"))),
+        "{bulb:#?}"
+    );
+    // the whole menu is for who asks for refactorings
+    let menu = json!({"textDocument": {"uri": URI}, "context": {"diagnostics": [], "only": ["refactor.rewrite"]},
+        "range": {"start": {"line": 2, "character": 6}, "end": {"line": 2, "character": 6}}});
+    let menu = client.request("textDocument/codeAction", menu);
+    let actions = menu.as_array().expect("a list").clone();
+    assert!(actions.len() > bulb.len(), "{actions:#?}");
+    let titled = |words: &str| {
+        let found = actions.iter().find(|a| a["title"].as_str().is_some_and(|t| t.starts_with(words)));
+        found.unwrap_or_else(|| panic!("no `{words}` among {actions:#?}")).clone()
+    };
+    let enable = titled("Make parallel: interchange");
+    let strip = titled("Strip-mine i");
+    assert_eq!(enable["kind"], "refactor.rewrite.warpwright.enable");
+    assert!(strip["kind"].as_str().is_some_and(|k| k.starts_with("refactor.rewrite")), "{strip:#}");
+    assert!(actions.iter().all(|a| !a["title"].as_str().is_some_and(|t| t.starts_with("Reverse"))));
+    for a in [&enable, &strip] {
+        assert!(a.get("edit").is_none(), "made when it is wanted: {a:#}");
+        let resolved = client.request("codeAction/resolve", a.clone());
+        let mut texts = HashMap::from([(URI.to_owned(), COLUMNS.to_owned())]);
+        apply(&resolved["edit"], &mut texts);
+        assert_ne!(texts[URI], COLUMNS, "{resolved:#}");
+        assert!(texts[URI].contains("a[i][j] = a[i - 1][j];"), "{}", texts[URI]);
+    }
+
+    let resolved = client.request("codeAction/resolve", enable.clone());
+    let mut texts = HashMap::from([(URI.to_owned(), COLUMNS.to_owned())]);
+    apply(&resolved["edit"], &mut texts);
+    client.change(URI, 2, None, &texts[URI]);
+    let after = client.diagnostics(URI, 2);
+    assert_eq!(after[0]["code"], "parallel-loop", "{after:#?}");
+    assert_ne!(codes(&before), codes(&after));
+    // another text: never a wrong edit
+    for stale in [enable, strip] {
+        assert_eq!(client.refused("codeAction/resolve", stale)["code"], -32801);
+    }
+    assert_eq!(client.finish(), Some(0));
+}

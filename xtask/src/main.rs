@@ -10,8 +10,10 @@ mod client;
 mod codegen;
 mod demo;
 mod dist;
+mod kernels;
 mod metrics;
 mod program;
+mod programs;
 mod scaffold;
 mod sh;
 mod test;
@@ -26,7 +28,9 @@ cargo xtask demo               the whole way on one C file: findings, kernel, co
 cargo xtask test               installs what the tests need, then runs all of them
 cargo xtask codegen [--check]  writes the generated files, or says which are stale
 cargo xtask new lint NAME      starts a lint (ide/src/lints/NAME.rs); also: new action NAME
-cargo xtask metrics [--write]  measures the editor's waiting times; --write updates docs/performance.md
+cargo xtask metrics [typing|kernels|programs] [--write]
+                               measures waiting times, the thirty kernels and twenty files of Debian packages, or one of
+                               them; --write updates docs/performance.md
 cargo xtask dist               release build and VS Code package, into target/dist/
 cargo xtask tools              only installs what the tests need";
 
@@ -50,8 +54,7 @@ fn run() -> Result<()> {
         ["codegen"] => codegen::run(codegen::Mode::Write),
         ["codegen", "--check"] => codegen::run(codegen::Mode::Check),
         ["new", kind, name] => scaffold::run(kind, name),
-        ["metrics"] => metrics::run(metrics::Output::Print),
-        ["metrics", "--write"] => metrics::run(metrics::Output::Write),
+        ["metrics", rest @ ..] => measure(rest),
         ["dist"] => dist::run(),
         ["tools"] => test::install().map(drop),
         [] | ["--help" | "-h" | "help"] => {
@@ -60,4 +63,16 @@ fn run() -> Result<()> {
         }
         other => bail!("`{}` is no chore.\n{USAGE}", other.join(" ")),
     }
+}
+
+fn measure(words: &[&str]) -> Result<()> {
+    let (mut parts, mut output) = (Vec::new(), metrics::Output::Print);
+    for word in words {
+        match (*word, metrics::Part::of(word)) {
+            ("--write", _) => output = metrics::Output::Write,
+            (_, Some(part)) => parts.push(part),
+            _ => bail!("`{word}` is nothing that is measured.\n{USAGE}"),
+        }
+    }
+    metrics::run(if parts.is_empty() { &metrics::Part::ALL } else { &parts }, output)
 }

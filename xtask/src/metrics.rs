@@ -1,4 +1,5 @@
-//! `cargo xtask metrics`: how long an editor waits, measured from outside on the release build.
+//! `cargo xtask metrics`: how long an editor waits, measured from outside on the release build; then the thirty kernels
+//! ([`crate::kernels`]) and programs of other people ([`crate::programs`]). Each part can be had alone.
 //!
 //! Two C files of realistic functions (2,000 and 20,000 lines, the same on every machine) are opened in a fresh server
 //! each: time to the first diagnostics (a long file's are shown in two steps) and to all, then 200 single-character edits inside one function, each waited for. Hover is
@@ -14,7 +15,7 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::program::{self, Profile};
-use crate::{sh, tools};
+use crate::{kernels, programs, sh, tools};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Output {
@@ -22,11 +23,42 @@ pub enum Output {
     Write,
 }
 
+/// A part of docs/performance.md that is written here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    Typing,
+    Kernels,
+    Programs,
+}
+
+impl Part {
+    pub const ALL: [Part; 3] = [Part::Typing, Part::Kernels, Part::Programs];
+
+    pub fn of(name: &str) -> Option<Part> {
+        Part::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Part::Typing => "typing",
+            Part::Kernels => "kernels",
+            Part::Programs => "programs",
+        }
+    }
+
+    /// The marks between which it stands.
+    fn marks(self) -> (String, String) {
+        let name = self.name();
+        (
+            format!("<!-- {name}: begin (written by `cargo xtask metrics --write`) -->"),
+            format!("<!-- {name}: end -->"),
+        )
+    }
+}
+
 const EDITS: usize = 200;
 /// Opening is measured this many times, each in a fresh process; the median counts.
 const OPENINGS: usize = 5;
-const BEGIN: &str = "<!-- metrics: begin (written by `cargo xtask metrics --write`) -->";
-const END: &str = "<!-- metrics: end -->";
 
 /// Goals, in milliseconds: cold opening, and the 99th percentile from a keystroke to its diagnostics.
 struct Goal {
@@ -58,21 +90,42 @@ struct Measured {
     memory: f64,
 }
 
-pub fn run(output: Output) -> Result<()> {
+/// Measures these parts. What fails is said at the end, when the others are done.
+pub fn run(parts: &[Part], output: Output) -> Result<()> {
     tools::for_building()?;
     let program = sh::step("release build", || program::build(Profile::Release))?;
+    let mut failed = Vec::new();
+    for part in parts {
+        let section = match part {
+            Part::Typing => typing(&program),
+            Part::Kernels => kernels::section(),
+            Part::Programs => programs::section(&program),
+        };
+        match section
+            .and_then(|s| Ok(format!("Measured on {} with {}.\n\n{}", date()?, hardware()?, s.trim())))
+        {
+            Ok(section) => {
+                println!("\n{section}");
+                if output == Output::Write {
+                    write(*part, &section)?;
+                }
+            }
+            Err(e) => failed.push(format!("{}: {e:#}", part.name())),
+        }
+    }
+    ensure!(failed.is_empty(), "not measured: {}", failed.join("; "));
+    Ok(())
+}
+
+/// How long an editor waits.
+fn typing(program: &PathBuf) -> Result<String> {
     let load = load()?;
     let mut measured = Vec::new();
     for goal in &GOALS {
-        measured.push(sh::step(&format!("{} lines", goal.lines), || measure(&program, goal.lines))?);
+        measured.push(sh::step(&format!("{} lines", goal.lines), || measure(program, goal.lines))?);
     }
-    let size = fs::metadata(&program)?.len() as f64 / 1e6;
-    let table = table(&measured, size, load)?;
-    println!("\n{table}");
-    if output == Output::Write {
-        write(&table)?;
-    }
-    Ok(())
+    let size = fs::metadata(program)?.len() as f64 / 1e6;
+    table(&measured, size, load)
 }
 
 fn measure(program: &PathBuf, lines: usize) -> Result<Measured> {
@@ -200,7 +253,7 @@ fn quantile(times: &mut [Duration], q: f64) -> Duration {
 
 fn table(all: &[Measured], program_megabytes: f64, load: f64) -> Result<String> {
     let mut out = String::new();
-    writeln!(out, "Measured on {} with {}; release build, {program_megabytes:.1} MB.", date()?, hardware()?)?;
+    writeln!(out, "The release build has {program_megabytes:.1} MB.")?;
     if load > 0.5 {
         writeln!(
             out,
@@ -267,18 +320,21 @@ fn table(all: &[Measured], program_megabytes: f64, load: f64) -> Result<String> 
     Ok(out)
 }
 
-/// Puts the table between the marks in docs/performance.md.
-fn write(table: &str) -> Result<()> {
+/// Puts a section between its marks in docs/performance.md.
+fn write(part: Part, section: &str) -> Result<()> {
     let path = sh::root().join("docs/performance.md");
-    let page = fs::read_to_string(&path).unwrap_or_else(|_| format!("# Performance\n\n{BEGIN}\n{END}\n"));
-    let (before, rest) =
-        page.split_once(BEGIN).with_context(|| format!("{} has no line `{BEGIN}`", path.display()))?;
-    let (_, after) =
-        rest.split_once(END).with_context(|| format!("{} has no line `{END}`", path.display()))?;
-    fs::write(&path, format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", table.trim()))
-        .context("writing docs/performance.md")?;
+    let page = fs::read_to_string(&path).context("docs/performance.md")?;
+    fs::write(&path, placed(&page, part, section)?).context("writing docs/performance.md")?;
     println!("written to docs/performance.md");
     Ok(())
+}
+
+fn placed(page: &str, part: Part, section: &str) -> Result<String> {
+    let (begin, end) = part.marks();
+    let missing = |mark: &str| format!("docs/performance.md has no line `{mark}`");
+    let (before, rest) = page.split_once(&begin).with_context(|| missing(&begin))?;
+    let (_, after) = rest.split_once(&end).with_context(|| missing(&end))?;
+    Ok(format!("{before}{begin}\n\n{}\n\n{end}{after}", section.trim()))
 }
 
 /// The load average of the last minute, before the measurement (proc(5)).
@@ -463,6 +519,20 @@ mod tests {
             assert_eq!(text, c_file(lines));
             assert_eq!(text.matches('{').count(), text.matches('}').count());
         }
+    }
+
+    #[test]
+    fn sections_are_put_between_their_marks() {
+        let page = Part::ALL.iter().fold(String::from("# Performance\n"), |page, p| {
+            let (begin, end) = p.marks();
+            format!("{page}\nOf {}.\n\n{begin}\nold\n{end}\n", p.name())
+        });
+        let new = placed(&page, Part::Kernels, "new\n").unwrap();
+        assert_eq!((new.matches("old").count(), new.matches("\n\nnew\n\n").count()), (2, 1));
+        assert_eq!(placed(&new, Part::Kernels, "new").unwrap(), new);
+        assert!(placed("nothing", Part::Typing, "new").is_err());
+        assert_eq!(Part::of("programs"), Some(Part::Programs));
+        assert!(Part::of("everything").is_none());
     }
 
     #[test]

@@ -18,29 +18,30 @@ pub fn build(profile: Profile) -> Result<PathBuf> {
     if let Some(program) = std::env::var_os("WARPWRIGHT_PROGRAM") {
         return Ok(program.into());
     }
+    built(profile, "warpwright", &["--package", "warpwright", "--bin", "warpwright"])
+}
+
+/// Builds an example of the test kit and gives the program's path.
+pub fn example(profile: Profile, name: &str) -> Result<PathBuf> {
+    built(profile, name, &["--package", "ww-testkit", "--example", name])
+}
+
+fn built(profile: Profile, name: &str, target: &[&str]) -> Result<PathBuf> {
     let mut cargo = sh::cargo();
-    cargo.args([
-        "build",
-        "--package",
-        "warpwright",
-        "--bin",
-        "warpwright",
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
+    cargo.arg("build").args(target).args(["--message-format", "json-render-diagnostics"]);
     if profile == Profile::Release {
         cargo.arg("--release");
     }
     cargo.stderr(std::process::Stdio::inherit());
     let built = sh::output(&mut cargo)?;
     if !built.status.success() {
-        anyhow::bail!("the server does not build");
+        anyhow::bail!("{name} does not build");
     }
     // Cargo says where it put the program, whatever the target directory is.
     String::from_utf8_lossy(&built.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "warpwright")
+        .filter(|message| message["target"]["name"] == name)
         .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
         .next_back()
         .context("cargo did not say where the program is")

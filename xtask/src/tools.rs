@@ -68,6 +68,18 @@ pub fn for_testing() -> Vec<Missing> {
     missing
 }
 
+/// Debian packages with programs of other people to measure by. Gives those that are not there.
+pub fn programs(packages: &[(&str, &str)]) -> Vec<Missing> {
+    // all at once is quicker; one that is gone must not take the others with it
+    if debian(packages).is_ok() {
+        return Vec::new();
+    }
+    let one = |p: &(&str, &str)| {
+        debian(&[*p]).err().map(|e| Missing { tool: p.0.to_owned(), why: format!("{e:#}") })
+    };
+    packages.iter().filter_map(one).collect()
+}
+
 /// NVRTC's wheels in a virtual environment of their own.
 pub fn nvrtc() -> Result<()> {
     let home = folder().join("python");
@@ -156,8 +168,9 @@ fn debian(packages: &[(&str, &str)]) -> Result<()> {
             sh::on_path(probe).is_none()
         }
     };
-    let wanted: Vec<&str> =
+    let mut wanted: Vec<&str> =
         packages.iter().filter(|(_, probe)| absent(probe)).map(|(name, _)| *name).collect();
+    wanted.dedup();
     if wanted.is_empty() {
         return Ok(());
     }

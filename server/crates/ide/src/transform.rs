@@ -127,8 +127,9 @@ pub fn transform(
         let names = format!("enable (what makes the loop parallel), {}", names.join(", "));
         return Err(Refused::Because(format!("There is no transformation `{name}`. There are: {names}.")));
     };
-    let (title, edits) =
-        edits_of(&place, finding.item, finding.id, transformation, &With::parse(with), cancel)?;
+    let with = With::parse(with);
+    with.fits(transformation.with()).map_err(|r| Refused::Because(refusal(&place, &r)))?;
+    let (title, edits) = edits_of(&place, finding.item, finding.id, transformation, &with, cancel)?;
     let checked = checked(doc, &place, memo, &edits, cancel)?;
     Ok(Transformed {
         title,

@@ -99,9 +99,13 @@ pub struct Analyzed {
 
 /// Reads and analyzes a C text at full budget; headers are those of `fixtures/c`.
 pub fn analyze(text: &str) -> Analyzed {
+    analyze_with(text, &Options { headers: Some(crate::headers::of_fixtures()), ..Options::default() })
+}
+
+/// The same with macros and headers of one's own.
+pub fn analyze_with(text: &str, options: &Options) -> Analyzed {
     let parsed = front::Parsed::parse(Language::C, text);
-    let options = Options { headers: Some(crate::headers::of_fixtures()), ..Options::default() };
-    let unit = front::lower(&parsed, &options, &mut front::Memo::new());
+    let unit = front::lower(&parsed, options, &mut front::Memo::new());
     let mut loops = Vec::new();
     let mut facts = Vec::new();
     let program =

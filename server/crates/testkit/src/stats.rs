@@ -19,6 +19,9 @@ pub struct Stats {
     pub permuted: u64,
     pub condition_fails: u64,
     pub condition_unknown: u64,
+    /// Of the last: runs in which nothing spoke against the claim, and what did where something did.
+    pub unrefuted: u64,
+    pub undecided: Vec<String>,
     /// Witnesses seen to happen; not arranged, by reason.
     pub witnesses: u64,
     pub unarranged: BTreeMap<String, u64>,
@@ -41,6 +44,8 @@ impl Stats {
         self.permuted += o.permuted;
         self.condition_fails += o.condition_fails;
         self.condition_unknown += o.condition_unknown;
+        self.unrefuted += o.unrefuted;
+        self.undecided.extend(o.undecided.iter().take(20).cloned());
         self.witnesses += o.witnesses;
         self.looked_parallel += o.looked_parallel;
         self.rightly_unknown += o.rightly_unknown;

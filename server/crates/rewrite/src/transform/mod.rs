@@ -69,6 +69,17 @@ impl With {
         let named = self.options.iter().find(|(n, _)| n == name);
         named.or_else(|| self.options.iter().find(|(n, _)| n.is_empty())).map(|(_, v)| v.as_str())
     }
+    /// That a transformation takes what is said; `takes` is its own description, such as `at=EXPR | middle`.
+    pub fn fits(&self, takes: &str) -> Result<(), Refusal> {
+        let known = |name: &str| {
+            takes.split([' ', ';', '|']).any(|w| w.split_once('=').is_some_and(|(n, _)| n == name))
+        };
+        let takes_it = |n: &str| if n.is_empty() { !takes.is_empty() } else { known(n) };
+        let Some((name, value)) = self.options.iter().find(|(n, _)| !takes_it(n)) else { return Ok(()) };
+        let said = if name.is_empty() { value } else { name };
+        let takes = if takes.is_empty() { "nothing".to_owned() } else { format!("`{takes}`") };
+        Err(Refusal::Option(format!("`{said}` is not understood: it takes {takes}")))
+    }
     /// Whether a word stands alone: `last`.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.options.iter().any(|(n, v)| n.is_empty() && v == word)
@@ -157,4 +168,24 @@ pub const ALL: &[&dyn Transformation] = &[
 /// The transformation of a name.
 pub fn by_name(name: &str) -> Option<&'static dyn Transformation> {
     ALL.iter().copied().find(|t| t.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_nobody_takes_are_refused() {
+        for (said, takes, fits) in [
+            ("size=8", "size=32", true),
+            ("8", "size=32", true),
+            ("factor=8", "size=32", false),
+            ("middle", "at=EXPR | middle", true),
+            ("at=m + 1", "at=EXPR | middle", true),
+            ("first", "", false),
+            ("", "", true),
+        ] {
+            assert_eq!(With::parse(said).fits(takes).is_ok(), fits, "{said} for {takes}");
+        }
+    }
 }

@@ -227,6 +227,15 @@ impl<'a> Case<'a> {
         if !holds.contains(&Some(true)) {
             if holds.contains(&None) {
                 stats.condition_unknown += 1;
+                if !holds.contains(&Some(false)) {
+                    let (privates, asides) = self.set_apart(l, t);
+                    match check_claim(trace, l.term, &privates, &asides) {
+                        Ok(()) => stats.unrefuted += 1,
+                        Err(r) => {
+                            stats.undecided.push(format!("`{}`: {}", self.head(l), self.refutation(&r)))
+                        }
+                    }
+                }
             } else {
                 stats.condition_fails += 1;
             }
@@ -234,10 +243,7 @@ impl<'a> Case<'a> {
         }
         stats.claims += 1;
         self.counting(call, id, l, t, &holds)?;
-        let (privates, mut asides) = self.asides(l);
-        // Where the header moves several variables, the trace does not know which of them counts.
-        let own = |c: &&analysis::Control| t.index != Some(c.index);
-        asides.extend(l.control.as_ref().ok().filter(own).map(|c| Aside::Variable(c.index)));
+        let (privates, asides) = self.set_apart(l, t);
         let refuted = if holds.iter().all(|h| *h == Some(true)) {
             check_claim(trace, l.term, &privates, &asides)
         } else {
@@ -262,6 +268,15 @@ impl<'a> Case<'a> {
                 self.refutation(&r)
             )
         })
+    }
+
+    /// What a claim sets aside in this trace.
+    fn set_apart(&self, l: &LoopFacts, t: &simulate::LoopTrace) -> (Vec<SymbolId>, Vec<Aside>) {
+        let (privates, mut asides) = self.asides(l);
+        // Where the header moves several variables, the trace does not know which of them counts.
+        let own = |c: &&analysis::Control| t.index != Some(c.index);
+        asides.extend(l.control.as_ref().ok().filter(own).map(|c| Aside::Variable(c.index)));
+        (privates, asides)
     }
 
     /// Whether the index takes the values that the loop's header is said to give it.

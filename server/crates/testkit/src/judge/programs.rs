@@ -19,6 +19,8 @@ pub const RUNS: usize = 6;
 pub const MORE_RUNS: usize = 6;
 /// Elements before and after the place a pointer points to.
 const MARGIN: u64 = 400;
+/// Elements of more bytes are few.
+const LARGE: u64 = 512;
 /// Elements in it.
 const ROOM: u64 = 2_500;
 /// Of one run.
@@ -48,6 +50,10 @@ pub struct Observed {
     pub trips: BTreeSet<u64>,
     /// Likewise of the runs to which a claim was held.
     pub held: BTreeSet<u64>,
+    /// Likewise of runs that do not speak against a claim, where it cannot be told whether its conditions hold.
+    pub unrefuted: BTreeSet<u64>,
+    /// What speaks against it in such a run, if its conditions should hold.
+    pub undecided: Option<String>,
     /// Whether it always makes the same number of iterations.
     pub is_fixed: bool,
     /// Iterations met, in a cell that cannot be each one's own.
@@ -77,6 +83,14 @@ impl Layout {
         push(types, ty, 0, &mut leaves, depth)?;
         Some(Layout { bytes: bytes.max(1), leaves })
     }
+    /// Elements before and after the place a pointer points to.
+    fn margin(&self) -> u64 {
+        if self.bytes > LARGE {
+            2
+        } else {
+            MARGIN
+        }
+    }
     /// The unit of traces: its smallest scalar.
     fn grain(&self) -> u64 {
         let size = |l: &Leaf| match l {
@@ -87,13 +101,17 @@ impl Layout {
     }
 }
 
+/// What is left out holds zeroes: functions, what only others know, the end of a chain, most of a huge array.
 fn push(types: &Types, ty: TypeId, at: u64, out: &mut Vec<Leaf>, depth: u32) -> Option<()> {
     if depth > 6 || out.len() > 2048 {
-        return None;
+        return Some(());
     }
     match types.kind(ty) {
         TypeKind::Int(_) | TypeKind::Float(_) => out.push(Leaf::Number(at, ElementKind::of(types, ty)?)),
-        TypeKind::Pointer { to, .. } => out.push(Leaf::Pointer(at, target(types, *to, depth + 2)?)),
+        TypeKind::Pointer { to, .. } if depth < 6 => {
+            out.extend(target(types, *to, depth + 2).map(|layout| Leaf::Pointer(at, layout)));
+        }
+        TypeKind::Pointer { .. } => {}
         TypeKind::Array { of, len: Len::Const(n) } => {
             let (size, _) = types.size_align(*of)?;
             for k in 0..*n {
@@ -102,14 +120,14 @@ fn push(types: &Types, ty: TypeId, at: u64, out: &mut Vec<Leaf>, depth: u32) -> 
         }
         TypeKind::Record(r) => {
             let record = types.record(*r);
-            if record.is_union {
-                return None;
-            }
             let mut offset = 0u64;
             for f in record.fields.as_ref()? {
                 let (size, align) = types.size_align(f.ty)?;
                 offset = offset.next_multiple_of(align);
                 push(types, f.ty, at + offset, out, depth + 1)?;
+                if record.is_union {
+                    break;
+                }
                 offset += size;
             }
         }
@@ -124,10 +142,26 @@ fn target(types: &Types, to: TypeId, depth: u32) -> Option<Layout> {
     while let TypeKind::Array { of, .. } = types.kind(element) {
         element = *of;
     }
+    if *types.kind(element) == TypeKind::Void {
+        // memory of some kind
+        return Some(Layout { bytes: 1, leaves: vec![Leaf::Number(0, ElementKind::U8)] });
+    }
     Layout::of(types, element, depth)
 }
 
-/// The buffers of one call, and how they are made.
+/// How the buffers of a call are made.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    room: u64,
+    /// Whether pointers may name one buffer.
+    overlap: bool,
+    /// Parameters that are small.
+    small: &'a [SymbolId],
+    /// Whether the function may free what it is given: it is as if just allocated.
+    owned: bool,
+}
+
+/// The buffers of one call.
 struct Maker<'a> {
     body: &'a Body,
     rng: Rng,
@@ -135,11 +169,7 @@ struct Maker<'a> {
     /// Buffers that another pointer may share, by bytes and kind of element.
     shared: HashMap<String, ObjectId>,
     words: Vec<String>,
-    room: u64,
-    /// Whether pointers may name one buffer.
-    overlap: bool,
-    /// Parameters that are small.
-    small: &'a [SymbolId],
+    how: How<'a>,
 }
 
 impl Maker<'_> {
@@ -172,14 +202,14 @@ impl Maker<'_> {
         self.heap.write(o, 0, &bytes).ok()?;
         // A few targets: some are the same where memory is shared, else only those of elements far apart.
         for (n, (at, to)) in pointers.into_iter().enumerate() {
-            let fresh = rows.len() < 12 && !(self.overlap && self.rng.chance(10));
+            let fresh = rows.is_empty() || rows.len() < 12 && !(self.how.overlap && self.rng.chance(10));
             if fresh {
-                let row = self.buffer("row", &to.clone(), 200)?;
+                let row = self.buffer("row", &to.clone(), 2 * to.margin().min(100))?;
                 rows.push(row);
             }
-            let known = if self.overlap { self.rng.below(rows.len()) } else { n % rows.len() };
+            let known = if self.how.overlap { self.rng.below(rows.len()) } else { n % rows.len() };
             let row = if fresh { *rows.last()? } else { *rows.get(known)? };
-            let address = simulate::address_of(row, 100 * to.bytes as i64);
+            let address = simulate::address_of(row, (to.margin().min(100) * to.bytes) as i64);
             self.heap.write(o, at, &address.to_le_bytes()).ok()?;
         }
         Some(o)
@@ -194,7 +224,7 @@ impl Maker<'_> {
                 let small = self.rng.chance(12);
                 let v = fixed.unwrap_or_else(|| match () {
                     () if small => i128::from(self.rng.between(-2, 2)),
-                    () if self.small.contains(&of) => i128::from(self.rng.between(1, 3)),
+                    () if self.how.small.contains(&of) => i128::from(self.rng.between(1, 3)),
                     () => size + i128::from(self.rng.between(-2, 2)),
                 });
                 let v = if fixed.is_none() && k.wrap(v) != v { 1 } else { v };
@@ -204,18 +234,24 @@ impl Maker<'_> {
             TypeKind::Float(term::FloatKind::F32) => Value::F32(self.rng.between(-500, 500) as f32 / 250.0),
             TypeKind::Float(term::FloatKind::F64) => Value::F64(self.rng.between(-500, 500) as f64 / 250.0),
             TypeKind::Pointer { to, .. } => {
-                let layout = target(types, *to, 0).ok_or_else(unknown)?;
+                let Some(layout) = target(types, *to, 0) else { return Ok(Value::Null) };
                 let free = !types.quals(ty).is_restrict;
                 let key = format!("{:?}", layout);
-                let middle = (MARGIN * layout.bytes) as i64;
-                if let (true, Some(&o)) = (self.overlap && free && self.rng.chance(50), self.shared.get(&key))
+                let middle = if self.how.owned { 0 } else { (layout.margin() * layout.bytes) as i64 };
+                if let (true, Some(&o)) =
+                    (self.how.overlap && free && self.rng.chance(50), self.shared.get(&key))
                 {
                     let shift = self.rng.between(-3, 3);
                     self.words.push(format!("{name} shares memory, moved by {shift}"));
                     return Ok(Value::Pointer(o, middle + shift * layout.bytes as i64));
                 }
                 let pointers = layout.leaves.iter().any(|l| matches!(l, Leaf::Pointer(..)));
-                let count = if pointers { 60 } else { self.room } + 2 * MARGIN;
+                let count = match layout.bytes {
+                    LARGE.. => 8,
+                    _ if pointers => 60,
+                    _ => self.how.room,
+                } + 2 * layout.margin();
+                let name = if self.how.owned { "malloc" } else { name };
                 let o = self.buffer(name, &layout, count).ok_or_else(unknown)?;
                 if free {
                     self.shared.insert(key, o);
@@ -252,24 +288,14 @@ impl Maker<'_> {
 }
 
 /// A call of a function: random where nothing is given.
-fn call(
-    body: &Body,
-    seed: u64,
-    size: i128,
-    given: &[Option<i128>],
-    room: u64,
-    overlap: bool,
-    small: &[SymbolId],
-) -> Result<Given, String> {
+fn call(body: &Body, seed: u64, size: i128, given: &[Option<i128>], how: How<'_>) -> Result<Given, String> {
     let mut m = Maker {
         body,
         rng: Rng::new(seed),
         heap: Heap::new(),
         shared: HashMap::new(),
         words: Vec::new(),
-        room,
-        overlap,
-        small,
+        how,
     };
     m.globals(size);
     let list = body.args(body.root).first().copied();
@@ -295,6 +321,8 @@ struct Seen {
     carried_in_memory: Option<String>,
     trips: BTreeSet<u64>,
     held: BTreeSet<u64>,
+    unrefuted: BTreeSet<u64>,
+    undecided: Option<String>,
     witnessed: bool,
 }
 
@@ -327,9 +355,10 @@ pub fn judge_in_runs(
             continue;
         }
         let small = steps(body, facts);
+        let plain = How { room: ROOM, overlap: false, small: &small, owned: false };
         let apart = |sizes: &[Option<i128>], largest: usize| {
             let room = (2 * largest * largest).clamp(ROOM as usize, 200_000) as u64;
-            call(body, 77, largest as i128 + 2, sizes, room, false, &small)
+            call(body, 77, largest as i128 + 2, sizes, How { room, ..plain })
         };
         let start = item.span.start as usize;
         let mut case = Case::new(&a.text, start, &item.name, body, facts, &program, &apart);
@@ -339,21 +368,24 @@ pub fn judge_in_runs(
             out.wrong.extend(case.form(l).into_iter().map(|w| format!("{name}:{}: {w}", line(id))));
         }
         let mut seen: HashMap<LoopId, Seen> = HashMap::new();
-        let (mut ran, mut why_not) = (false, String::new());
+        let (mut ran, mut why_not, mut owned) = (false, String::new(), false);
         for run in 0..RUNS + more {
             let enough =
                 |(id, l): (LoopId, &LoopFacts)| seen.get(&id).is_some_and(|s| s.is_enough(l.verdict));
             if run >= RUNS && facts.loops.iter_ids().all(enough) {
                 break;
             }
-            let size = [6, 5, 13, 3, 8, 2, 9, 17, 7, 24, 5, 12][run % 12];
+            // at last small ones, which cases distinguish
+            let size =
+                [6, 5, 13, 3, 8, 2, 9, 17, 7, 24, 5, 12].get(run).copied().unwrap_or(3 + run as i128 % 4);
             let overlap = run < RUNS && run % 3 == 1;
-            let made = call(body, run as u64 + 1, size, &[], ROOM, overlap, &small);
+            let made = call(body, run as u64 + 1, size, &[], How { overlap, owned, ..plain });
             let done = made.and_then(|mut given| Ok((case.run(&mut given)?, given)));
             let (trace, given) = match done {
                 Ok(done) => done,
                 Err(why) => {
                     *stats.faults.entry(why.clone()).or_default() += 1;
+                    owned |= why == "DeadObject";
                     why_not = why;
                     continue;
                 }
@@ -364,11 +396,15 @@ pub fn judge_in_runs(
                 let seen = seen.entry(id).or_default();
                 let trips = if overlap { None } else { look(&case, &trace, l.term, seen) };
                 if matches!(l.verdict, Verdict::Independent | Verdict::Reduction) {
-                    let before = stats.claims;
+                    let before = (stats.claims, stats.unrefuted, stats.undecided.len());
                     if let Err(what) = case.claim(&given, &trace, id, l, stats) {
                         out.wrong.push(format!("{name}:{}: {what}", line(id)));
                     }
-                    seen.held.extend(trips.filter(|_| stats.claims > before));
+                    seen.held.extend(trips.filter(|_| stats.claims > before.0));
+                    seen.unrefuted.extend(trips.filter(|_| stats.unrefuted > before.1));
+                    if stats.undecided.len() > before.2 && !overlap {
+                        seen.undecided = stats.undecided.last().cloned();
+                    }
                 }
             }
         }
@@ -412,6 +448,8 @@ pub fn judge_in_runs(
                 is_fixed: is_fixed(body, l),
                 trips: seen.trips,
                 held: seen.held,
+                unrefuted: seen.unrefuted,
+                undecided: seen.undecided,
                 conflict: seen.place,
                 witnessed: seen.witnessed,
             });
