@@ -1,6 +1,6 @@
 //! Memory that different variables may share: which pairs need a condition, and whether the host can test it.
 
-use term::{Body, SymbolId, TypeKind};
+use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 
 use crate::alias::{aliasing, Aliasing};
 use crate::loops::{note, Context};
@@ -68,7 +68,15 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
     }
     accesses.iter().filter(|a| a.base == s).all(|a| {
         a.subs.iter().all(|sub| {
-            let Some(p) = &sub.value else { return false };
+            let Some(p) = &sub.value else {
+                // Any value, but of a small type, from the pointer's own place: `table[byte]`.
+                let direct = match (body.op(a.term), body.args(a.term)) {
+                    (Op::Index, &[p, x]) => body.as_symbol(p) == Some(s) && x == sub.term,
+                    _ => false,
+                };
+                let still = !model.effects.writes_in(model.root).contains(&s);
+                return direct && still && a.subs.len() == 1 && range(body, sub.term, 0).is_some();
+            };
             p.vars().all(|v| match model.vars[v as usize] {
                 VarKind::Param(_) | VarKind::Product(_) => true,
                 VarKind::Iter(_) => a.domain.pieces.iter().all(|piece| {
@@ -91,4 +99,37 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
             })
         })
     })
+}
+
+/// The least and greatest value an integer expression can have, as far as small types and masks say it.
+fn range(body: &Body, t: TermId, depth: u32) -> Option<(i128, i128)> {
+    let kind = body.types.as_int(body.ty(t))?;
+    let args = body.args(t);
+    if depth > 20 {
+        return None;
+    }
+    let of = |x: TermId| range(body, x, depth + 1);
+    let inner = match (body.op(t), args) {
+        (Op::Int(v), _) => Some((*v, *v)),
+        (Op::Cast, &[x]) => of(x).filter(|r| kind.min() <= r.0 && r.1 <= kind.max()),
+        (Op::Binary(op), &[a, b]) => match (op, of(a), of(b)) {
+            // Of a value that is not negative, or with one, bits are only taken away.
+            (BinOp::BitAnd, _, Some((l, h))) | (BinOp::BitAnd, Some((l, h)), _) if l >= 0 => Some((0, h)),
+            (BinOp::Shr, Some((l, h)), _) if l >= 0 => Some((0, h)),
+            (BinOp::Rem, Some((l, _)), Some((k, h))) if l >= 0 && k > 0 => Some((0, h - 1)),
+            (BinOp::Add, Some((a, b)), Some((c, d))) => Some((a + c, b + d)),
+            (BinOp::Mul, Some((a, b)), Some((c, d))) if a >= 0 && c >= 0 => Some((a * c, b * d)),
+            _ => None,
+        },
+        (Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref, _) if kind.bits() <= 16 => {
+            return Some((kind.min(), kind.max()))
+        }
+        _ => None,
+    };
+    let small = |r: &(i128, i128)| r.0 >= -(1 << 31) && r.1 < 1 << 31;
+    match inner.filter(|r| small(r) && kind.min() <= r.0 && r.1 <= kind.max()) {
+        Some(r) => Some(r),
+        None if *body.op(t) == Op::Cast && kind.bits() <= 16 => Some((kind.min(), kind.max())),
+        None => None,
+    }
 }

@@ -1,7 +1,7 @@
 //! Calls that are not written out: what they may do, as accesses to whole objects.
 //!
 //! A summary says "some elements, perhaps", so every access recorded here is inexact: it can refute independence, never
-//! prove a dependence.
+//! prove a dependence. Of what moves blocks of memory the stretch is known.
 
 use super::*;
 use crate::effects::{call, global};
@@ -53,9 +53,11 @@ impl Model<'_> {
                 self.pointer_value(a);
                 continue;
             }
-            match self.argument(a) {
-                Ok(loc) => self.touch_all(loc, t, through),
-                Err(o) => self.obstacle(o.kind, t),
+            let stretch = if k < 2 { self.stretch(t, a) } else { None };
+            match (self.argument(a), stretch) {
+                (Ok(loc), Some(count)) if !loc.subs.is_empty() => self.touch_stretch(loc, t, through, &count),
+                (Ok(loc), _) => self.touch_all(loc, t, through),
+                (Err(o), _) => self.obstacle(o.kind, t),
             }
         }
         if let Some(summary) = called.summary() {
@@ -97,6 +99,100 @@ impl Model<'_> {
         }
         let fixed = called.is_pure() && self.effects.is_invariant_in(body, t, self.root);
         (fixed && body.types.as_int(body.ty(t)).is_some()).then(|| self.opaque_param(t)).flatten()
+    }
+
+    /// How many elements the library's `memcpy`, `memmove` or `memset` reads or writes from the address argument on, as
+    /// far as the size is a whole number of elements (C11 7.24.2.1, 7.24.2.2, 7.24.6.1).
+    fn stretch(&mut self, t: TermId, a: TermId) -> Option<Poly> {
+        let body = self.body;
+        let &[f, _, _, size] = body.args(t) else { return None };
+        let f = body.as_symbol(f)?;
+        let moves = matches!(&*body.symbols[f].name, "memcpy" | "memmove" | "memset");
+        if !moves || !body.library.contains(&f) {
+            return None;
+        }
+        let mut pointer = a;
+        while *body.op(pointer) == Op::Cast && body.types.element(body.ty(pointer)).is_some() {
+            pointer = body.args(pointer)[0];
+        }
+        let element = body.types.element(body.ty(pointer))?;
+        if !body.types.is_arithmetic(element) {
+            return None;
+        }
+        let bytes = i128::from(body.types.size_align(element)?.0);
+        let sized = |x: TermId| {
+            let of = match body.op(x) {
+                Op::Int(v) => return Some(*v),
+                Op::SizeOfType(ty) => Some(*ty),
+                Op::SizeOf => body.args(x).first().map(|&e| body.ty(e)),
+                _ => None,
+            };
+            of.and_then(|ty| body.types.size_align(ty)).map(|s| i128::from(s.0))
+        };
+        let (known, factor) = match (body.op(size), body.args(size)) {
+            (Op::Binary(BinOp::Mul), &[x, y]) => match (sized(x), sized(y)) {
+                (Some(k), Some(l)) => (k.checked_mul(l)?, None),
+                (Some(k), _) => (k, Some(y)),
+                (_, Some(k)) => (k, Some(x)),
+                _ => (1, Some(size)),
+            },
+            (Op::Int(v), _) => (*v, None),
+            _ => sized(size).map_or((1, Some(size)), |k| (k, None)),
+        };
+        if known % bytes != 0 {
+            return None;
+        }
+        let times = Poly::constant(known / bytes);
+        let Some(factor) = factor else { return Some(times) };
+        body.types.as_int(body.ty(factor))?;
+        let n = self.plain_value(factor)?;
+        if n.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
+            return None;
+        }
+        // As a size it would be huge.
+        self.oblige(Need::NoWrap(factor), n.clone(), self.dom.clone());
+        n.mul(&times)
+    }
+
+    /// Records that the elements from the place on are read or written, one after another.
+    ///
+    /// It is still only what the call may do at most: so it is not held to be sure.
+    fn touch_stretch(&mut self, mut loc: Loc, t: TermId, through: Through, count: &Poly) {
+        let at = self.loops.len();
+        let var = self.fresh(VarKind::Iter(at));
+        let step = Poly::var(var);
+        let Some(last) = count.sub(&step).and_then(|p| p.add_constant(-1)) else {
+            return self.touch_all(loc, t, through);
+        };
+        if through.kept {
+            self.obstacle(ObstacleKind::UnknownPointer(loc.base), t);
+        }
+        self.loops.push(ModelLoop {
+            term: t,
+            var,
+            index: None,
+            iteration: Some(step.clone()),
+            trips: Some(count.clone()),
+            lower: None,
+            limit: None,
+            domain: Domain::unknown(),
+            control: None,
+        });
+        let saved = (self.dom.clone(), self.why.clone());
+        self.require_in_domain(Constraint::non_negative(step.clone()));
+        self.require_in_domain(Constraint::non_negative(last));
+        self.blur(ObstacleKind::DataDependentCondition, t);
+        self.loops[at].domain = self.dom.clone();
+        self.path.push(at);
+        self.move_pointer(&mut loc, Some(vec![(Domain::always(), step)]), t, false);
+        let ty = self.body.symbols[loc.base].ty;
+        for write in [false, true] {
+            if (write && through.written) || (!write && through.read) {
+                self.record(loc.clone(), t, write, ty);
+            }
+        }
+        self.path.pop();
+        (self.dom, self.why) = saved;
     }
 
     /// The object an address argument points into; how far into it is left open.
