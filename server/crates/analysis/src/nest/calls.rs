@@ -55,7 +55,9 @@ impl Model<'_> {
             }
             let stretch = if k < 2 { self.stretch(t, a) } else { None };
             match (self.argument(a), stretch) {
-                (Ok(loc), Some(count)) if !loc.subs.is_empty() => self.touch_stretch(loc, t, through, &count),
+                (Ok(loc), Some(count)) if is_line(&loc, &count) => {
+                    self.touch_stretch(loc, t, through, &count)
+                }
                 (Ok(loc), _) => self.touch_all(loc, t, through),
                 (Err(o), _) => self.obstacle(o.kind, t),
             }
@@ -246,6 +248,13 @@ impl Model<'_> {
         }
         (self.dom, self.why) = saved;
     }
+}
+
+/// Whether the elements from the place on differ in its last subscript alone: behind a member of a structure stands
+/// another member.
+fn is_line(loc: &Loc, count: &Poly) -> bool {
+    let member = loc.fields.last().is_some_and(|f| f.0 >= loc.subs.len());
+    !loc.subs.is_empty() && (!member || count.as_constant() == Some(1))
 }
 
 /// Whether all that the address can be used for is a number of its own type, so that no pointer is overwritten
