@@ -1,7 +1,7 @@
 //! A loop whose iterations run in another order, written as C again: what is said to be independent, or a reduction over
 //! integers, computes the same in any.
 
-use term::{Body, Op, TermId};
+use term::{Body, Op, SymbolId, TermId};
 
 /// In which order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,10 +13,21 @@ pub enum Order {
 }
 
 /// The text with one `for` loop's iterations in that order. `start`: where the body's own text begins in `text`.
-/// `None` if the loop is no `for` with a header of its own.
+/// `None` if the loop is no `for` with a header of its own, or its body writes a variable that the header reads: the
+/// header is evaluated again in each iteration.
 pub fn permuted(text: &str, start: usize, body: &Body, l: TermId, order: Order) -> Option<String> {
     let (Op::For, &[init, condition, step, inner, ..]) = (body.op(l), body.args(l)) else { return None };
     if [init, condition, step].iter().any(|&t| *body.op(t) == Op::Empty) {
+        return None;
+    }
+    let written = |s: SymbolId| {
+        body.walk(inner)
+            .filter(|&w| body.op(w).is_write())
+            .any(|w| body.args(w).first().and_then(|&p| body.as_symbol(p)) == Some(s))
+    };
+    let named =
+        [init, condition, step].into_iter().flat_map(|t| body.walk(t)).filter_map(|t| body.as_symbol(t));
+    if named.into_iter().any(written) {
         return None;
     }
     let source = |t: TermId| {
