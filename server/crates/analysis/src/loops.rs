@@ -12,6 +12,7 @@ use crate::marks::mark_of;
 use crate::nest::{Access, Model, Need, Obligation};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
+use crate::prove::Known;
 use crate::recurrences::recurrences;
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::value::{Poly, Var, VarKind};
@@ -307,11 +308,11 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
     let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
     flat.append(&mut rest);
+    let mut known = Known::new(model.known());
     for o in flat {
-        let known = model.known();
         let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
-        if crate::prove::non_negative(&o.poly, &o.domain, &known) {
+        if known.non_negative(&o.poly, &o.domain) {
             note(facts, kind, MetBy::Proof, None);
             continue;
         }
@@ -320,11 +321,12 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
             (unproved, _) => *unproved = None,
         }
         let is_param = |v: Var| model.is_param(v);
-        let needs = crate::prove::sufficient(&o.poly, &o.domain, &known, &is_param)
+        let needs = known
+            .sufficient(&o.poly, &o.domain, &is_param)
             // A test that always fails would only hide that the answer is not known; so would one that only a loop of
             // one iteration passes.
             .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
-            .filter(|ps| !ps.iter().any(|p| fails_when_it_matters(model, p, &known)));
+            .filter(|ps| !ps.iter().any(|p| fails_when_it_matters(model, p, &known.context)));
         let preds: Option<Vec<Pred>> = needs
             .as_ref()
             .and_then(|ps| ps.iter().map(|p| Some(Pred::NonNegative(expr_of(model, p)?))).collect());
@@ -334,6 +336,7 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
                 if o.poly.vars().all(|v| model.is_param(v)) && poly.is_linear() {
                     // From here on it may be taken to hold: where it does not, the original loop runs.
                     model.context.push(crate::value::Constraint::non_negative(poly));
+                    known = Known::new(model.known());
                 }
                 note(facts, kind, MetBy::RunTimeCheck, Some(pred));
             }

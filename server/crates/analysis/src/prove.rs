@@ -4,14 +4,60 @@
 //! parameters alone is a condition that suffices and that the host can test. Products of a counter with parameters are
 //! allowed where those parameters are known not to be negative.
 
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+
 use crate::value::{Constraint, Domain, Poly, Var};
 
 /// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell.
 pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint]) -> bool {
+    everywhere(e, domain, context, &|piece| is_void(piece, context))
+}
+
+fn everywhere(
+    e: &Poly,
+    domain: &Domain,
+    context: &[Constraint],
+    void: &dyn Fn(&[Constraint]) -> bool,
+) -> bool {
     domain.pieces.iter().all(|piece| {
         let mut fuel = 300u32;
-        prove(e, piece, context, 6, &mut fuel) || is_void(piece, context)
+        prove(e, piece, context, 6, &mut fuel) || void(piece)
     })
+}
+
+/// The same for many questions in one context: which pieces are void is remembered.
+pub(crate) struct Known {
+    pub context: Vec<Constraint>,
+    voids: RefCell<FxHashMap<Vec<Constraint>, bool>>,
+}
+
+impl Known {
+    pub(crate) fn new(context: Vec<Constraint>) -> Known {
+        Known { context, voids: RefCell::default() }
+    }
+    fn is_void(&self, piece: &[Constraint]) -> bool {
+        if let Some(known) = self.voids.borrow().get(piece) {
+            return *known;
+        }
+        let void = is_void(piece, &self.context);
+        self.voids.borrow_mut().insert(piece.to_vec(), void);
+        void
+    }
+    /// See [`non_negative`].
+    pub(crate) fn non_negative(&self, e: &Poly, domain: &Domain) -> bool {
+        everywhere(e, domain, &self.context, &|piece| self.is_void(piece))
+    }
+    /// See [`sufficient`].
+    pub(crate) fn sufficient(
+        &self,
+        e: &Poly,
+        domain: &Domain,
+        is_param: &dyn Fn(Var) -> bool,
+    ) -> Option<Vec<Poly>> {
+        enough(e, domain, &self.context, is_param, &|piece| self.is_void(piece))
+    }
 }
 
 /// Values in parameters alone, all of which being non-negative makes `e >= 0` everywhere in the domain. `None`: none found.
@@ -21,10 +67,20 @@ pub(crate) fn sufficient(
     context: &[Constraint],
     is_param: &dyn Fn(Var) -> bool,
 ) -> Option<Vec<Poly>> {
+    enough(e, domain, context, is_param, &|piece| is_void(piece, context))
+}
+
+fn enough(
+    e: &Poly,
+    domain: &Domain,
+    context: &[Constraint],
+    is_param: &dyn Fn(Var) -> bool,
+    void: &dyn Fn(&[Constraint]) -> bool,
+) -> Option<Vec<Poly>> {
     let mut out: Vec<Poly> = Vec::new();
     for piece in &domain.pieces {
         let mut fuel = 300u32;
-        if is_void(piece, context) {
+        if void(piece) {
             continue;
         }
         let p = reduce(e, piece, context, is_param, 6, &mut fuel)?;
@@ -102,11 +158,19 @@ fn steps(e: &Poly, c: &Constraint, piece: &[Constraint], context: &[Constraint],
             if in_c == 0 || (coefficient.signum() != in_c.signum() && !c.equality) {
                 continue;
             }
-            let scale = in_c.abs() / gcd(coefficient.abs(), in_c.abs());
+            let (scale, k) = match in_c.abs() {
+                1 => (1, coefficient * in_c),
+                a => {
+                    let scale = a / gcd(coefficient.abs(), a);
+                    (scale, coefficient * scale / in_c)
+                }
+            };
             if scale > 64 {
                 continue;
             }
-            let k = coefficient * scale / in_c;
+            if m.len() == 1 && scale == 1 {
+                return e.add_scaled(&c.poly, -k);
+            }
             let mut rest = m.to_vec();
             rest.remove(at);
             let positive = c.equality

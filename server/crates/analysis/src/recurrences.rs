@@ -1,6 +1,7 @@
 //! Names for what a loop that is not parallel as it stands computes: prefix sums, linear recurrences, searches,
 //! packing, and variables that hold the value of the iteration before. Names only: no verdict rests on them.
 
+use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::effects::Effects;
@@ -74,6 +75,15 @@ fn search(body: &Body, root: TermId, inner: TermId) -> Option<TermId> {
     Some(exit)
 }
 
+/// How often each variable is written under a term, and where first.
+fn writes_by_variable(body: &Body, t: TermId) -> FxHashMap<SymbolId, (usize, TermId)> {
+    let mut out: FxHashMap<SymbolId, (usize, TermId)> = FxHashMap::default();
+    for (t, s) in body.walk(t).filter_map(|t| Some((t, crate::effects::written(body, t)?))) {
+        out.entry(s).or_insert((0, t)).0 += 1;
+    }
+    out
+}
+
 /// `s += a[i]; b[i] = s;`: one accumulation an iteration, whose value is looked at before or after.
 fn scans_of_scalars(
     body: &Body,
@@ -82,12 +92,17 @@ fn scans_of_scalars(
     found: &mut dyn FnMut(SymbolId, ReductionOp, bool, TermId),
 ) {
     let all = updates(body, inner);
+    let mut updated: FxHashMap<SymbolId, usize> = FxHashMap::default();
+    for s in all.iter().filter_map(|u| body.as_symbol(u.place)) {
+        *updated.entry(s).or_default() += 1;
+    }
+    let writes = if all.is_empty() { FxHashMap::default() } else { writes_by_variable(body, root) };
     for u in &all {
         let Some(s) = body.as_symbol(u.place) else { continue };
-        let mine: Vec<_> = all.iter().filter(|v| body.as_symbol(v.place) == Some(s)).collect();
-        let writes = body.walk(root).filter(|&t| crate::effects::written(body, t) == Some(s)).count();
-        let direct = *body.op(inner) == Op::List && body.args(inner).contains(&u.statement);
-        if mine.len() != 1 || writes != 1 || !direct {
+        if updated.get(&s) != Some(&1) || writes.get(&s).is_none_or(|w| w.0 != 1) {
+            continue;
+        }
+        if *body.op(inner) != Op::List || !body.args(inner).contains(&u.statement) {
             continue;
         }
         let statements = body.args(inner);
@@ -162,10 +177,9 @@ fn packings(
 ) -> Vec<(SymbolId, SymbolId, TermId)> {
     let mut out = Vec::new();
     let parents = body.parents();
+    let writes = writes_by_variable(body, inner);
     for &s in effects.writes_in(root).iter() {
-        let moves: Vec<TermId> =
-            body.walk(inner).filter(|&t| crate::effects::written(body, t) == Some(s)).collect();
-        let [only] = moves[..] else { continue };
+        let Some(&(1, only)) = writes.get(&s) else { continue };
         let by_one = matches!(
             crate::control::change_of(body, only),
             Some((_, Some(crate::control::Change::Const(1 | -1))))
@@ -200,16 +214,19 @@ fn wrap_arounds(body: &Body, effects: &Effects<'_>, root: TermId, inner: TermId)
         return out;
     }
     let statements = body.args(inner);
+    let writes = writes_by_variable(body, root);
     for (at, &t) in statements.iter().enumerate() {
         let (Op::Assign, &[place, value]) = (body.op(t), body.args(t)) else { continue };
         let Some(s) = body.as_symbol(place).filter(|&s| body.symbols[s].is_own_scalar()) else { continue };
-        let writes = body.walk(root).filter(|&x| crate::effects::written(body, x) == Some(s)).count();
+        if writes.get(&s).is_none_or(|w| w.0 != 1) {
+            continue;
+        }
         let before = statements[..at].iter().any(|&x| reads(body, x, s));
         let fresh = !body
             .walk(value)
             .filter_map(|x| body.as_symbol(x))
             .any(|v| v == s || (body.symbols[v].is_own_scalar() && carried(body, effects, root, inner, v)));
-        if writes == 1 && before && fresh {
+        if before && fresh {
             out.push((s, t));
         }
     }

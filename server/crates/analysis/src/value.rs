@@ -94,7 +94,7 @@ impl Poly {
         self.add_scaled(other, 1)
     }
     /// `self + k·other`
-    fn add_scaled(&self, other: &Poly, k: i128) -> Option<Poly> {
+    pub(crate) fn add_scaled(&self, other: &Poly, k: i128) -> Option<Poly> {
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
         let (mut a, mut b) = (self.terms.as_slice(), other.terms.as_slice());
         loop {

@@ -201,6 +201,8 @@ pub(crate) struct Model<'a> {
     entry_values: FxHashMap<SymbolId, Poly>,
     /// Where pointers point when the root begins, if they were set just before.
     entry_pointers: FxHashMap<SymbolId, Loc>,
+    /// The expressions that pointers were set to before the root, as far as they were asked for.
+    definitions: FxHashMap<SymbolId, Option<TermId>>,
 }
 
 const MAX_DEPTH: u32 = 300;
@@ -261,6 +263,7 @@ impl<'a> Model<'a> {
             inductions: Vec::new(),
             entry_values: FxHashMap::default(),
             entry_pointers: FxHashMap::default(),
+            definitions: FxHashMap::default(),
         };
         m.read_root();
         m.read_context(enclosing);

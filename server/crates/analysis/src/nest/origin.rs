@@ -12,7 +12,14 @@ const MAX_STEPS: usize = 2000;
 impl Model<'_> {
     /// Where the pointer points, if its value when the root begins is that of an address expression.
     pub(super) fn entry_pointer(&mut self, s: SymbolId) -> Option<Loc> {
-        let e = self.entry_definition(s)?;
+        let e = match self.definitions.get(&s) {
+            Some(known) => *known,
+            None => {
+                let found = self.entry_definition(s);
+                self.definitions.insert(s, found);
+                found
+            }
+        }?;
         let before = (self.accesses.len(), self.obstacles.len(), self.obligations.len());
         let loc = self.pointer(e);
         let clean = self.obstacles.len() == before.1 && self.obligations.len() == before.2;
