@@ -316,7 +316,7 @@ mod tests {
     fn what_is_inside_by_proof_is_inside_by_trying() {
         let (mut shown, mut not) = (0, 0);
         let mut seed = 7;
-        for _ in 0..4000 {
+        for _ in 0..1200 {
             let row = |seed: &mut u64, wide: i128| {
                 let c = |seed: &mut u64| next(seed) % 5 - 2;
                 Row::constant(next(seed) % wide - wide / 2).param(0, c(seed)).dim(0, c(seed)).dim(1, c(seed))
@@ -351,7 +351,7 @@ mod tests {
             shown += u32::from(said && !covers.is_empty());
             not += u32::from(!truth);
         }
-        assert!(shown > 300 && not > 300, "{shown} {not}");
+        assert!(shown > 80 && not > 80, "{shown} {not}");
     }
 
     /// `c = i + 1` for 0 <= i < n, covered by y = 0 and by y = j for 1 <= j <= n, both needed.

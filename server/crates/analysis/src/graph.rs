@@ -10,7 +10,7 @@ use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
-use crate::depend::{object, overlap, pairs, Overlap, Pairs};
+use crate::depend::{object, overlap, pairs, Overlap, Question, Solver};
 use crate::liveness::{early_exit, exposed_reads};
 use crate::loops::{meet_obligations, plain_blockers, Context};
 use crate::nest::{Access, Model, ModelLoop};
@@ -336,7 +336,7 @@ fn edges(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], g: &mut Graph
                 g.obstacles.push(Obstacle { kind: ObstacleKind::Budget, term: model.root });
                 return;
             }
-            let Some(mut edge) = ordered(model, &ids, a, b, i < j, budget) else { continue };
+            let Some(mut edge) = ordered(model, &cx.solver, &ids, a, b, i < j, budget) else { continue };
             edge.from = home.get(&a.term).copied();
             edge.to = home.get(&b.term).copied();
             // pieces of one access are one edge
@@ -372,6 +372,7 @@ fn edges(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], g: &mut Graph
 /// common loops `a` is executed before `b`.
 fn ordered(
     model: &Model<'_>,
+    solver: &Solver,
     ids: &[Option<LoopId>],
     a: &Access,
     b: &Access,
@@ -395,22 +396,25 @@ fn ordered(
             return None;
         }
     }
-    let mut search =
-        Search { model, common: &common, levels: &levels, pairs: None, vectors: Vec::new(), budget };
+    let mut search = Search {
+        model,
+        solver,
+        common: &common,
+        levels: &levels,
+        loops_of_source: a.loops.len(),
+        vectors: Vec::new(),
+        budget,
+    };
     if !vectors_without_sets(&levels, earlier || cut) {
         return None;
     }
     let none = FxHashMap::default();
     // Where it is not in numbers that sets can hold, or takes too long, every vector stays.
-    let mut set = None;
-    if let Some(p) = pairs(model, a, b, &equal, &none, &[], false) {
-        set = p.question.set(budget).ok();
-        if set.as_ref().is_some_and(|s| s.is_empty(budget) == Ok(true)) {
-            return None;
-        }
-        search.pairs = Some(p);
+    let question = pairs(model, a, b, &equal, &none, &[], false).map(|p| p.question);
+    if question.as_ref().is_some_and(|q| solver.none(q, budget) == Ok(true)) {
+        return None;
     }
-    search.level(&mut Vec::new(), set, earlier || cut);
+    search.level(&mut Vec::new(), question, earlier || cut);
     let vectors = search.vectors;
     if vectors.is_empty() {
         return None;
@@ -516,16 +520,17 @@ fn vectors_without_sets(levels: &[Level], earlier: bool) -> bool {
 
 struct Search<'x, 'a> {
     model: &'x Model<'a>,
+    solver: &'x Solver,
     common: &'x [usize],
     levels: &'x [Level],
-    pairs: Option<Pairs>,
+    loops_of_source: usize,
     vectors: Vec<Vec<Order>>,
     budget: &'x Budget,
 }
 
 impl Search<'_, '_> {
-    /// Tries every order at the next level; `set` holds the pairs with the orders so far (`None`: not known).
-    fn level(&mut self, so_far: &mut Vec<Order>, set: Option<poly::Set>, earlier: bool) {
+    /// Tries every order at the next level; `pairs` are those with the orders so far (`None`: not known).
+    fn level(&mut self, so_far: &mut Vec<Order>, pairs: Option<Question>, earlier: bool) {
         let k = so_far.len();
         let positive = so_far.contains(&Order::Before);
         if k == self.common.len() {
@@ -538,15 +543,15 @@ impl Search<'_, '_> {
             if (!positive && o == Order::After) || !self.levels[k].allows(o) {
                 continue;
             }
-            let next = match &set {
+            let next = match &pairs {
                 None => None,
-                Some(s) => match self.constrain(s, k, o) {
-                    Some(n) => match n.is_empty(self.budget) {
+                Some(q) => match self.constrain(q, k, o) {
+                    Some(n) => match self.solver.none(&n, self.budget) {
                         Ok(true) => continue,
                         Ok(false) => Some(n),
                         Err(_) => None,
                     },
-                    None => set.clone(),
+                    None => pairs.clone(),
                 },
             };
             so_far.push(o);
@@ -556,8 +561,8 @@ impl Search<'_, '_> {
     }
 
     /// The pairs with this order at level `k`; `None`: that cannot be said.
-    fn constrain(&self, set: &poly::Set, k: usize, o: Order) -> Option<poly::Set> {
-        let n = self.pairs.as_ref()?.source_loops.len();
+    fn constrain(&self, pairs: &Question, k: usize, o: Order) -> Option<Question> {
+        let n = self.loops_of_source;
         let sign = orientation(&self.model.loops[self.common[k]]);
         let later = |c: i128, s: i128| poly::Row::constant(c).dim(n + k, s).dim(k, -s);
         let constraint = match (o, sign) {
@@ -566,6 +571,6 @@ impl Search<'_, '_> {
             (Order::Before, s) => poly::Constraint::ge(later(-1, s)),
             (Order::After, s) => poly::Constraint::ge(later(-1, -s)),
         };
-        set.constrain(0, &[constraint], self.budget).ok()
+        Some(pairs.and(&constraint))
     }
 }

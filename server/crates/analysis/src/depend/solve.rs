@@ -38,15 +38,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// All pairs as isl's set.
-    pub(crate) fn set(&self, budget: &Budget) -> poly::Result<poly::Set> {
-        match union(&(self.space, self.any.clone()), budget)? {
-            Some(s) => Ok(s),
-            None => poly::Set::empty(self.space, budget),
-        }
-    }
-
-    /// The same with one more constraint.
+    /// All pairs of this question that satisfy one more constraint.
     pub(crate) fn and(&self, c: &poly::Constraint) -> Question {
         let mut q = self.clone();
         for x in &mut q.any {
