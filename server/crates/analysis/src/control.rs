@@ -27,9 +27,7 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
     };
     let tests = tests_of(body, condition);
     if tests.is_empty() {
-        let binary = matches!(body.op(condition), Op::Binary(_));
-        let why = if binary { NotCounted::Condition } else { NotCounted::NoCondition };
-        return fail(or_while(why), if is_for { condition } else { loop_term });
+        return fail(or_while(NotCounted::Condition), if is_for { condition } else { loop_term });
     }
     let moved = moves(body, loop_term);
     if let (true, Some(step)) = (is_for, parts.step) {
