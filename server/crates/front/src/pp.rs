@@ -202,12 +202,18 @@ fn define(rest: &[MacroToken]) -> Option<Macro> {
     Some(Macro { params: Some(params), variadic, body: rest.get(close + 1..)?.to_vec() })
 }
 
+/// So many macros are copied with a set of them.
+const FEW: usize = 64;
+
 /// The macros at a point of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Macros {
     /// The compiler's own and those of the headers read so far, which many documents share.
     base: Arc<FxHashMap<Arc<str>, MacroState>>,
-    /// Later ones; they hide those of `base`.
+    /// Later ones; they hide those of `base`. Copies share them: headers define thousands, and every function of theirs
+    /// keeps the macros it was read with.
+    middle: Arc<FxHashMap<Arc<str>, MacroState>>,
+    /// The latest, at most [`FEW`]; they hide the others.
     map: FxHashMap<Arc<str>, MacroState>,
     language: Language,
     /// A header of the project, or one of the system, was not found.
@@ -222,6 +228,7 @@ impl Macros {
     pub(crate) fn new(language: Language, options: &crate::Options) -> Macros {
         let mut m = Macros {
             base: predefined::all(language),
+            middle: Arc::default(),
             map: FxHashMap::default(),
             language,
             project_header: false,
@@ -240,10 +247,14 @@ impl Macros {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&MacroState> {
-        self.map.get(name).or_else(|| self.base.get(name))
+        self.map.get(name).or_else(|| self.middle.get(name)).or_else(|| self.base.get(name))
     }
     pub(crate) fn set(&mut self, name: Arc<str>, state: MacroState) {
         self.map.insert(name, state);
+        if self.map.len() > FEW {
+            let map = std::mem::take(&mut self.map);
+            Arc::make_mut(&mut self.middle).extend(map);
+        }
     }
     /// The text that these tokens make once macros are replaced.
     pub(crate) fn text_of(&self, tokens: &[MacroToken]) -> Option<String> {
@@ -272,18 +283,25 @@ impl Macros {
     }
     /// Makes all macros so far a base that is shared.
     pub(crate) fn freeze(&mut self) {
-        if self.map.is_empty() {
+        if self.map.is_empty() && self.middle.is_empty() {
             return;
         }
-        let map = std::mem::take(&mut self.map);
-        Arc::make_mut(&mut self.base).extend(map);
+        let base = Arc::make_mut(&mut self.base);
+        match Arc::try_unwrap(std::mem::take(&mut self.middle)) {
+            Ok(middle) => base.extend(middle),
+            Err(shared) => base.extend(shared.iter().map(|(k, v)| (k.clone(), v.clone()))),
+        }
+        base.extend(std::mem::take(&mut self.map));
     }
     /// After a condition that is not known: what the arms (and, without `#else`, doing nothing) agree on stays, the
     /// rest is unknown.
     pub(crate) fn merge(&mut self, arms: &[Macros], reason: &Arc<str>) {
         let mut names: FxHashSet<&Arc<str>> = FxHashSet::default();
         for a in arms {
-            names.extend(a.map.iter().filter(|(k, v)| self.get(k) != Some(v)).map(|(k, _)| k));
+            // what an arm did not spill it shares with what stood before
+            let spilled = (!Arc::ptr_eq(&a.middle, &self.middle)).then_some(&*a.middle);
+            let later = spilled.into_iter().flatten().chain(&a.map);
+            names.extend(later.filter(|(k, _)| self.get(k) != a.get(k)).map(|(k, _)| k));
             self.project_header |= a.project_header;
             self.system_header |= a.system_header;
         }
@@ -304,7 +322,9 @@ impl Macros {
                 (n.clone(), state)
             })
             .collect();
-        self.map.extend(changes);
+        for (name, state) in changes {
+            self.set(name, state);
+        }
     }
 
     /// Whether a name is defined here, where that can be said.

@@ -12,7 +12,7 @@ use testkit::judge::{programs, Stats};
 use testkit::{fixture, headers};
 
 /// More than for a fixture: functions that distinguish many cases.
-const RUNS: usize = 48;
+const RUNS: usize = 36;
 
 fn main() {
     // deep nesting of what others wrote, as in the product

@@ -25,6 +25,8 @@ const LARGE: u64 = 512;
 const ROOM: u64 = 2_500;
 /// Of one run.
 const STEPS: u64 = 3_000_000;
+/// Of one run for loops of which too little was seen.
+const MORE_STEPS: u64 = 200_000;
 
 /// What came of one program.
 #[derive(Default)]
@@ -374,6 +376,9 @@ pub fn judge_in_runs(
                 |(id, l): (LoopId, &LoopFacts)| seen.get(&id).is_some_and(|s| s.is_enough(l.verdict));
             if run >= RUNS && facts.loops.iter_ids().all(enough) {
                 break;
+            }
+            if run == RUNS + MORE_RUNS {
+                case.steps = MORE_STEPS;
             }
             // at last small ones, which cases distinguish
             let size =
