@@ -94,7 +94,7 @@ impl Program {
             functions.insert(name, known);
         }
         let mut program = Inner { functions, globals };
-        program.summarize();
+        program.summarize(&before.inner);
         Program { inner: Arc::new(program) }
     }
 
@@ -182,11 +182,33 @@ impl Inner {
         }
     }
 
-    /// Summaries from callees to callers, the functions of a recursion together.
-    fn summarize(&mut self) {
+    /// Summaries from callees to callers, the functions of a recursion together. A summary is made of the bodies of its
+    /// group and of what their calls reach, so where all these are the ones of `before`, its answers are taken over.
+    fn summarize(&mut self, before: &Inner) {
+        let mut same: FxHashSet<Arc<str>> = FxHashSet::default();
         let mut names: Vec<Arc<str>> = self.all().map(|f| f.name.clone()).collect();
         names.sort();
         for group in components(&names, |n| self.function(n).map(|f| &f.local.calls[..])) {
+            let unchanged = group.iter().all(|n| {
+                let (Some(new), Some(old)) = (self.function(n), before.function(n)) else { return false };
+                Arc::ptr_eq(&new.body, &old.body)
+                    && new.local.calls.iter().all(|c| {
+                        group.contains(c)
+                            || same.contains(c)
+                            || (self.function(c).is_none() && before.function(c).is_none())
+                    })
+            });
+            if unchanged {
+                for name in &group {
+                    if let (Some(Known::One(f)), Some(old)) =
+                        (self.functions.get_mut(name), before.function(name))
+                    {
+                        (f.summary, f.key) = (old.summary.clone(), old.key);
+                    }
+                }
+                same.extend(group);
+                continue;
+            }
             let summaries = {
                 let members: Vec<&Function> = group.iter().filter_map(|n| self.function(n)).collect();
                 let parts: Vec<(&Arc<str>, &Body, &Local)> =

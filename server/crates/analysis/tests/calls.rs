@@ -345,3 +345,48 @@ fn a_restrict_pointer_that_was_handed_on_may_be_anywhere() {
         "#]],
     );
 }
+
+/// What a program says after an edit is what it says when it is made anew, though it takes answers over.
+#[test]
+fn a_program_after_an_edit_is_the_program_made_anew() {
+    use std::sync::Arc;
+    let bodies = |text: &str| -> Vec<Arc<Body>> {
+        let parsed = front::Parsed::parse(front::Language::C, text);
+        let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+        unit.items.iter().map(|i| i.body.clone()).collect()
+    };
+    let text = |c: &str, more: &str| {
+        format!(
+            "int g;\ndouble c(double x) {{ {c} }}\ndouble b(double x) {{ return c(x) + 1; }}\n\
+             double even(int n);\ndouble odd(int n) {{ return n ? even(n - 1) : b(n); }}\n\
+             double even(int n) {{ return n ? odd(n - 1) : 1; }}\n\
+             double a(double x) {{ return b(x) + d(x); }}\nvoid e(double *p) {{ p[0] = a(p[1]); }}\n{more}"
+        )
+    };
+    let texts = [
+        text("return x * x;", ""),
+        text("g++; return x;", ""),
+        text("return c(x - 1);", ""),
+        text("return x * x;", "double d(double x) { g = 3; return x; }\n"),
+        text("return even(2);", "double d(double x) { return x; }\n"),
+    ];
+    for from in &texts {
+        for to in &texts {
+            let (old, new) = (bodies(from), bodies(to));
+            // What did not change is the same body, as in an editor.
+            let kept: Vec<Arc<Body>> = new
+                .iter()
+                .map(|n| {
+                    let whole = |b: &Body| format!("{b:?}");
+                    old.iter().find(|o| whole(o) == whole(n)).unwrap_or(n).clone()
+                })
+                .collect();
+            let before = Program::of(&old);
+            let (after, anew) = (Program::after(&before, &kept), Program::of(&kept));
+            assert_eq!(format!("{:?}", after.functions()), format!("{:?}", anew.functions()));
+            for b in &kept {
+                assert_eq!(after.key_for(b), anew.key_for(b), "{}", b.name);
+            }
+        }
+    }
+}
