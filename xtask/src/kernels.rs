@@ -47,8 +47,9 @@ fn words(report: &Value) -> Result<String> {
         number("worst_file_ms")?,
     )?;
     let Some(tests) = report["tests"].as_object() else { return Ok(out) };
-    let counts: Vec<(&str, u64)> =
+    let mut counts: Vec<(&str, u64)> =
         tests.iter().filter_map(|(name, n)| Some((name.as_str(), n.as_u64()?))).collect();
+    counts.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
     let all: u64 = counts.iter().map(|(_, n)| n).sum();
     writeln!(out, "\n| who answered whether two accesses meet | questions | share |\n|---|---|---|")?;
     for (name, n) in counts {
