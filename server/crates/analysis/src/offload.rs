@@ -13,7 +13,7 @@ use crate::nest::Access;
 use crate::scalars::Scalars;
 use crate::{
     Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind, Offload,
-    Param, Pred, Private, Program, Step, Verdict,
+    Param, Pred, Private, Program, Reduction, Step, Verdict,
 };
 
 pub(crate) fn offload(
@@ -89,8 +89,11 @@ pub(crate) fn offload(
         }
     }
 
-    // A single accumulating cell is the kernel's own until the host adds to it.
-    let single = |a: &Access| scalars.group(a).is_some_and(|r| r.cells == Cells::One);
+    // A single accumulating cell is the kernel's own until the host adds to it. One that is updated in no two iterations
+    // is memory like any other: it is not among the claim's reductions.
+    let home = |t: TermId| expanded.as_ref().map_or(t, |e| e.home(t));
+    let claimed = |r: &Reduction| claim.reductions.iter().any(|c| c.op == r.op && c.place == home(r.place));
+    let single = |a: &Access| scalars.group(a).is_some_and(|r| r.cells == Cells::One && claimed(r));
     // What each thread has for itself is no buffer either; of what is not a variable of the function, or is read
     // afterwards, no copy can be made.
     let own = |a: &Access| claim.privates.iter().find(|p| p.symbol == a.base && !p.declared_inside);
