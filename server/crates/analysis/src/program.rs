@@ -132,9 +132,20 @@ impl Program {
     /// A number that is the same wherever all that this program says of the functions called in `body`, directly or
     /// not, is the same: facts of the body may be remembered under it.
     pub fn key_for(&self, body: &Body) -> u64 {
-        let mut names: Vec<&str> = called(body).map(|f| &*body.symbols[f].name).collect();
-        names.sort_unstable();
-        names.dedup();
+        // Of a function of this program the names are known.
+        let own = match body.op(body.root) {
+            Op::Function(f) => self.function(&body.symbols[*f].name).filter(|o| std::ptr::eq(&*o.body, body)),
+            _ => None,
+        };
+        let names: Vec<&str> = match own {
+            Some(f) => f.local.calls.iter().map(|n| &**n).collect(),
+            None => {
+                let mut names: Vec<&str> = called(body).map(|f| &*body.symbols[f].name).collect();
+                names.sort_unstable();
+                names.dedup();
+                names
+            }
+        };
         let mut h = FxHasher::default();
         for n in names {
             match self.inner.functions.get(n) {
