@@ -171,6 +171,22 @@ fn deep_parentheses_end() {
 }
 
 #[test]
+fn flattened_subscripts_with_a_symbolic_step_end() {
+    // The least point of the cells' equation needs so many cutting planes that the search for it does not end.
+    let text = "int a[12][14][16];
+        void f(int n, int m, int k, int *b) {
+            int u = 1;
+            for (int i = 2; i < n; i += 2)
+                for (int j = 0; j < m; j += k)
+                    if (j < n - 1) {
+                        a[j + 1][j + 2][2 * j + 2] = 2 * (j + a[3 * j - 2][i + 2][4]);
+                        a[i][j + 3][j - 1] = i + j < n ? u : (b[i] > 5 ? b[j & 7] : a[j + 2][j + 2][j + 2]);
+                    }
+        }";
+    assert_eq!(judged(text.to_owned()).0, 2);
+}
+
+#[test]
 fn long_bodies_end() {
     let mut text = String::from(
         "void f(int n, double *restrict a, const double *restrict b) {\nfor (int i = 0; i < n; i++) {\n",

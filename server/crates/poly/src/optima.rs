@@ -11,6 +11,11 @@ use crate::set::{Point, Set};
 use base::Budget;
 use libc::{c_int, c_uint};
 
+/// Operations for the least of the small points; some hundred are usual. isl looks for it by cutting planes (Gomory), and
+/// every cut makes the next operation dearer: where many are needed, some point, which it finds by reduction of the
+/// lattice's basis, has to do.
+const LEAST_STEPS: u64 = 2_000;
+
 /// The least or greatest value of something over a set and over all values of its parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Extent {
@@ -166,7 +171,14 @@ impl Set {
         for (low, high) in [(0, 4), (0, 64), (-64, 64), (-4096, 4096)] {
             let near = flat.boxed(low, high, budget)?;
             if !near.is_empty(budget)? {
-                return near.lexmin(budget)?.any_point(self.space().params, budget);
+                let part = budget.part(budget.left().min(LEAST_STEPS));
+                let given = part.left();
+                let least = near.lexmin(&part);
+                budget.spend(given - part.left())?;
+                return match least {
+                    Err(Error::Spent) => near.any_point(self.space().params, budget),
+                    other => other?.any_point(self.space().params, budget),
+                };
             }
         }
         flat.any_point(self.space().params, budget)
