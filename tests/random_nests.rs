@@ -56,6 +56,10 @@ fn claims_and_witnesses_hold() {
         failures.extend(f);
     }
     eprintln!("{stats}");
+    // Known before anything is made small, which may take long.
+    for f in &failures {
+        eprintln!("[{}] seed {}: {}", f.kind, f.nest.seed, f.what);
+    }
     let shown: Vec<String> = failures.iter().take(5).map(|f| small(f).to_string()).collect();
     assert!(failures.is_empty(), "{} wrong claims\n{}", failures.len(), shown.join("\n\n"));
     // a test that judges nothing proves nothing
