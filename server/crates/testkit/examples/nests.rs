@@ -26,6 +26,8 @@ fn main() {
         if let Some(f) = failures.first() {
             wrong += 1;
             if wrong <= 12 {
+                // Known before it is made small, which may take long.
+                println!("[{}] seed {seed}: {}", f.kind, f.what);
                 let kind = f.kind;
                 let small = shrink(&nest, |n| judge(n, &mut Stats::default()).iter().any(|f| f.kind == kind));
                 let again = judge(&small, &mut Stats::default());

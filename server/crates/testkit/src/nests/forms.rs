@@ -127,7 +127,11 @@ impl Gen {
             }
             7 => vec![line(format!("if ({n} > 0) {name}[{i} / {n} + {i}] = {e};"))],
             8 => vec![line(format!("{name}[{i} + (1 << ({k} & 3))] = {name}[{i}] + 1;"))],
-            9 if q => vec![line(format!("{name}[q++] = {e};")), line(format!("{name}[q++] = 1;"))],
+            9 if q => {
+                let mut out = super::generate::stored_in_turn(&name, &e);
+                out.push(line(format!("{name}[q++] = 1;")));
+                out
+            }
             10 if q => {
                 let c = self.condition();
                 vec![

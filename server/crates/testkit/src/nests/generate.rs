@@ -514,7 +514,7 @@ impl Gen {
             return vec![Stmt::Line(move_by)];
         };
         let mut out = match self.rng.below(5) {
-            0 => return vec![Stmt::Line(format!("{}[q++] = {e};", a.name))],
+            0 => return stored_in_turn(&a.name, &e),
             1 => vec![Stmt::Line(move_by), Stmt::Line(format!("{}[q] = {e};", a.name))],
             _ => vec![Stmt::Line(format!("{}[q] = {e};", a.name)), Stmt::Line(move_by)],
         };
@@ -523,5 +523,15 @@ impl Gen {
             out = vec![Stmt::Block { head: format!("if ({c})"), body: out, tail: String::new() }];
         }
         out
+    }
+}
+
+/// `name[q++] = e;`, in two statements where `e` reads `q` too: C does not say which comes first (C11 6.5p2).
+pub(super) fn stored_in_turn(name: &str, e: &str) -> Vec<Stmt> {
+    let reads = e.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "q");
+    if reads {
+        vec![Stmt::Line(format!("{name}[q] = {e};")), Stmt::Line("q++;".to_owned())]
+    } else {
+        vec![Stmt::Line(format!("{name}[q++] = {e};"))]
     }
 }
