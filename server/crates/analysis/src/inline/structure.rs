@@ -77,6 +77,20 @@ impl Expander<'_> {
         self.walk(t).iter().filter(|&&x| matches!(self.b.get(x).op, Op::Label(_))).count()
     }
 
+    /// Whether a `switch` around the list goes to places in it: what a jump leaves out is then reached all the same.
+    fn is_entered_by_switch(&self, list: TermId) -> bool {
+        let mut stack = vec![list];
+        while let Some(t) = stack.pop() {
+            let term = self.b.get(t);
+            match term.op {
+                Op::Case | Op::Default => return true,
+                Op::Switch => {}
+                _ => stack.extend(term.args.iter()),
+            }
+        }
+        false
+    }
+
     fn gotos_in(&self, t: TermId) -> Vec<Arc<str>> {
         let label = |x: TermId| match &self.b.get(x).op {
             Op::Goto(l) => Some(l.clone()),
@@ -96,7 +110,7 @@ impl Expander<'_> {
     fn structured(&mut self, list: TermId) -> bool {
         let term = self.b.get(list).clone();
         let own: Vec<Arc<str>> = term.args.iter().filter_map(|&a| self.label(a)).collect();
-        if term.op != Op::List || own.is_empty() {
+        if term.op != Op::List || own.is_empty() || self.is_entered_by_switch(list) {
             return false;
         }
         let inside = self.gotos_in(list);
