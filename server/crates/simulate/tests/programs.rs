@@ -163,6 +163,16 @@ fn undefined_behaviour_is_reported() {
         ("int a[4]; return a[4] = 1;", |f| matches!(f, FaultKind::OutOfBounds { offset: 16, size: 4, .. })),
         ("int a[4]; return a[0];", |f| matches!(f, FaultKind::Uninitialized { .. })),
         ("int x; return x + 1;", |f| matches!(f, FaultKind::Uninitialized { .. })),
+        // a jump passes the initializer: the value of the iteration before is gone (C11 6.2.4p6)
+        ("int s = 0; for (int i = 0; i < 2; i++) { if (i == 1) goto on; int x = 3; on: s += x; } return s;", |f| {
+            matches!(f, FaultKind::Uninitialized { .. })
+        }),
+        ("int s = 0; for (int i = 0; i < 2; i++) switch (i) { case 5: ; int x; case 0: x = 3; case 1: s += x; } return s;", |f| {
+            matches!(f, FaultKind::Uninitialized { .. })
+        }),
+        ("int s = 0, i = 0; again: if (i == 1) goto in; { int x = 3; in: s += x; } if (i++ < 1) goto again; return s;", |f| {
+            matches!(f, FaultKind::Uninitialized { .. })
+        }),
         ("int *p = 0; return *p;", |f| matches!(f, FaultKind::NullDereference)),
         ("int n = -1; int a[n]; return 1;", |f| matches!(f, FaultKind::BadLength { length: -1 })),
         ("int x = 2147483647; return ++x;", |f| matches!(f, FaultKind::SignedOverflow)),

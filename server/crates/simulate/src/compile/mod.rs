@@ -11,6 +11,7 @@ mod homes;
 mod init;
 mod launch;
 mod place;
+mod scopes;
 mod stmt;
 mod types;
 
@@ -221,6 +222,7 @@ struct Cx<'c, 'u, 'a> {
     watch_depth: u32,
     traced: bool,
     jumps: bool,
+    scopes: scopes::Scopes,
     depth: u32,
     ret: RetKind,
     ret_ty: Option<TypeId>,
@@ -258,6 +260,7 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
             watch_depth: 0,
             traced: false,
             jumps: false,
+            scopes: scopes::Scopes::default(),
             depth: 0,
             ret: RetKind::Void,
             ret_ty: None,
@@ -392,6 +395,9 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
             self.ret_addr = self.fix();
         }
         let taken = self.scan(statements);
+        if self.jumps {
+            self.scopes(statements);
+        }
         // homes first: temporaries come after the last fixed register
         let mut entry: Vec<(SymbolId, Reg)> = Vec::new();
         for (i, &s) in declared.iter().enumerate() {

@@ -32,9 +32,11 @@ impl Cx<'_, '_, '_> {
         match (body.op(t), args) {
             (Op::Empty | Op::Mark(_), _) => Ok(()),
             (Op::List, items) => {
+                self.enter_list(t)?;
                 for &i in items {
                     self.stmt(i);
                 }
+                self.scopes.open.pop();
                 Ok(())
             }
             (Op::Declare(s), args) => self.declare(*s, args.first().copied(), t),
@@ -62,6 +64,7 @@ impl Cx<'_, '_, '_> {
                 Ok(())
             }
             (Op::Goto(name), _) => {
+                self.enter_by_goto(name)?;
                 let at = self.emit(Ins::Jump { to: 0 });
                 self.gotos.push((at, name.clone(), t));
                 Ok(())
@@ -77,7 +80,7 @@ impl Cx<'_, '_, '_> {
                 }
                 Ok(())
             }
-            (Op::Switch, &[value, inner]) => self.switch(value, inner),
+            (Op::Switch, &[value, inner]) => self.switch(t, value, inner),
             (Op::Case | Op::Default, _) => {
                 let here = self.here();
                 self.cases.insert(t, here);
@@ -217,8 +220,9 @@ impl Cx<'_, '_, '_> {
         Ok(())
     }
 
-    fn switch(&mut self, value: TermId, inner: TermId) -> R<()> {
+    fn switch(&mut self, t: TermId, value: TermId, inner: TermId) -> R<()> {
         let body = self.body;
+        self.enter_by_switch(t)?;
         let v = self.rvalue(value)?;
         let Class::Int(k) = self.class(v.ty) else {
             return Err(self.err("a switch on something that is no integer"));

@@ -186,7 +186,8 @@ impl Gen {
             Place::Pointer { .. } => {
                 let s = self.subscript(None);
                 if self.rng.chance(4) {
-                    return format!("*({out} + ({s}))");
+                    // in parentheses: `++` may follow
+                    return format!("(*({out} + ({s})))");
                 }
                 out += &format!("[{s}]");
             }

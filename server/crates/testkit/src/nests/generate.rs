@@ -47,6 +47,7 @@ pub fn generate(seed: u64, size: usize) -> Nest {
         helpers: Vec::new(),
     };
     super::helpers::add_helpers(&mut nest);
+    super::jumps::add_jumps(&mut nest);
     nest
 }
 

@@ -57,7 +57,7 @@ fn visit(
 }
 
 /// The variable that `for (int i = …` or `for (i = …` counts with.
-fn index_of(head: &str) -> Option<String> {
+pub(super) fn index_of(head: &str) -> Option<String> {
     let inner = head.strip_prefix("for (")?;
     let (left, _) = inner.split_once('=')?;
     let name = left.split_whitespace().last()?;

@@ -10,6 +10,7 @@ mod expr;
 mod forms;
 mod generate;
 mod helpers;
+mod jumps;
 mod odd;
 mod patterns;
 mod shrink;
