@@ -1,7 +1,7 @@
 //! Whether two variables can name the same memory.
 //!
 //! Proofs used: two named objects are distinct (C11 6.2.4); `restrict` (6.7.3.1); memory fresh from `malloc` (7.22.3);
-//! a variable whose address is taken nowhere. Types are not used: C programs that break the aliasing rule exist.
+//! a variable whose address is taken nowhere; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs that break the aliasing rule exist.
 
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
@@ -124,6 +124,10 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
     if family(a).is_some() && family(a) == family(b) {
         return May;
     }
+    // No write reaches it whichever pointer it goes through, so no conflict is between the two.
+    if is_constant_object(body, a) || is_constant_object(body, b) {
+        return Distinct;
+    }
     let (x, y) = (reach(body, effects, a), reach(body, effects, b));
     match (x, y) {
         (Reach::Named { .. }, Reach::Named { .. }) => Distinct,
@@ -164,6 +168,25 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
         },
         _ => May,
     }
+}
+
+/// Whether the variable is an object that this file defines `const`, as a whole. (A declaration that is `extern` only may
+/// call constant what another file, against C11 6.2.7p2, does not.)
+fn is_constant_object(body: &Body, s: SymbolId) -> bool {
+    let symbol = &body.symbols[s];
+    let defined = matches!(
+        symbol.storage,
+        Storage::Local | Storage::StaticLocal | Storage::Global { defined_here: true, .. }
+    );
+    let mut ty = symbol.ty;
+    while let TypeKind::Array { of, .. } = body.types.kind(ty) {
+        ty = *of;
+    }
+    let quals = body.types.quals(ty);
+    defined
+        && quals.is_const
+        && !quals.is_volatile
+        && !matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. })
 }
 
 /// Whether every value the local pointer gets has a base that is a parameter or named object of its own.
