@@ -86,7 +86,7 @@ fn grid_steps_a_second() {
         let args = [Value::Int(n as i128), Value::Pointer(x, 0), Value::Pointer(y, 0)];
         let schedule = Schedule { granularity, ..Schedule::seeded(1) };
         let start = std::time::Instant::now();
-        let options = Options { overloads: true, watch: None };
+        let options = Options { overloads: true, ..Options::default() };
         let launch = Launch::linear(256, 256);
         let budget = Budget::new(1 << 40);
         let r = run_grid(&p, "k", &args, &mut heap, &launch, &schedule, &options, &budget).unwrap();

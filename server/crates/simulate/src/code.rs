@@ -171,7 +171,7 @@ pub enum BarrierKind {
     Or,
 }
 
-/// Operations of a warp.
+/// Operations of a warp. `__activemask()` is not here: what it returns depends on the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WarpKind {
     /// `__syncwarp(mask)`
@@ -185,9 +185,6 @@ pub enum WarpKind {
     Ballot,
     Any,
     All,
-    /// `__activemask()` is not here: what it returns depends on the hardware.
-    #[doc(hidden)]
-    Reserved,
 }
 
 /// Reach of a fence.
@@ -479,6 +476,9 @@ pub struct Code {
     pub watched: Vec<Watched>,
     /// The traced function.
     pub traced: Option<u32>,
+    /// Function and instruction of the jumps that decide a statement, a `?:` or a `case`, and the term they decide
+    /// (where the options ask for it).
+    pub decisions: rustc_hash::FxHashMap<(u32, u32), TermId>,
 }
 
 /// A watched loop.

@@ -147,6 +147,32 @@ impl Thread {
         }
     }
 
+    /// The function and instruction it stands at.
+    pub(crate) fn place(&self) -> Option<(u32, u32)> {
+        self.frames.last().map(|f| (f.func, f.pc))
+    }
+    /// Which of two threads of one kernel stands earlier, as if every call were written out at its place.
+    pub(crate) fn compare(&self, other: &Thread) -> std::cmp::Ordering {
+        for (a, b) in self.frames.iter().zip(&other.frames) {
+            let order = (a.pc, a.func).cmp(&(b.pc, b.func));
+            if order.is_ne() {
+                return order;
+            }
+        }
+        // deeper in a call: its caller goes on only after it
+        other.frames.len().cmp(&self.frames.len())
+    }
+    /// How many instructions further on the other stands in the same call.
+    pub(crate) fn ahead(&self, other: &Thread) -> Option<u32> {
+        let ([outer @ .., mine], [others @ .., its]) = (self.frames.as_slice(), other.frames.as_slice())
+        else {
+            return None;
+        };
+        let same = |(a, b): (&Frame, &Frame)| (a.func, a.pc) == (b.func, b.pc);
+        let calls = outer.len() == others.len() && outer.iter().zip(others).all(same);
+        (calls && mine.func == its.func && its.pc > mine.pc).then(|| its.pc - mine.pc)
+    }
+
     /// Sets a register of the current call.
     pub fn set(&mut self, r: Reg, v: u64) {
         let Some(f) = self.frames.last() else { return };

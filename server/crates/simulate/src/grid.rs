@@ -5,21 +5,24 @@
 //! waits at one; that some have ended, or wait at another one, is reported (CUDA C++ Programming Guide,
 //! Synchronization Functions: the conditional must evaluate identically across the block).
 //!
-//! Deliberately absent: time, occupancy, weak memory, cooperative groups, dynamic parallelism. Counters of divergence
-//! and memory requests can be added as further [`Hooks`].
+//! Deliberately absent: time, occupancy, weak memory, cooperative groups, dynamic parallelism. Warps that step together
+//! and are counted: `lockstep` and `count`.
 
 use std::sync::Arc;
 
 use base::Budget;
 use term::TermId;
 
-use crate::code::{BarrierKind, Code, FenceScope, Reg, Special, WarpKind};
+use crate::code::{BarrierKind, Code, Reg, WarpKind};
 use crate::compile::{compile, Options, Program};
-use crate::exec::{Access, AccessKind, Hooks, Stop, Thread, World};
+use crate::count::Counts;
+use crate::exec::{AccessKind, Stop, Thread, World};
 use crate::fault::{Fault, FaultKind, ThreadId};
+use crate::lockstep::Lockstep;
 use crate::machine::{arguments, link, refuel, unlink, Heap, Value};
 use crate::memory::{Memory, ObjectId, Space};
-use crate::race::{learn, Known, Races, Stamp};
+use crate::race::{learn, Known, Stamp};
+use crate::watch::Watch;
 
 /// `<<<grid, block, shared>>>`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +49,9 @@ pub enum Granularity {
     Quantum(u32),
     /// At barriers only: the fewest interleavings, the fastest run.
     Barrier,
+    /// Warps step together and are counted: [`GridReport::counts`]. Branches are counted in code that was compiled
+    /// with [`Options::decisions`].
+    Lockstep,
 }
 
 /// How threads interleave. The same schedule gives the same run.
@@ -61,6 +67,10 @@ impl Schedule {
     /// Turns end at every access, two blocks at once.
     pub fn seeded(seed: u64) -> Schedule {
         Schedule { seed, granularity: Granularity::Access, resident_blocks: 2 }
+    }
+    /// Warps in step, two blocks at once.
+    pub fn counted(seed: u64) -> Schedule {
+        Schedule { granularity: Granularity::Lockstep, ..Schedule::seeded(seed) }
     }
 }
 
@@ -123,6 +133,8 @@ pub struct GridReport {
     pub completed: bool,
     /// Instructions executed, all threads together.
     pub steps: u64,
+    /// What the warps did, where they stepped together.
+    pub counts: Option<Counts>,
 }
 
 impl GridReport {
@@ -184,6 +196,7 @@ pub fn run_grid_code(
     }
     let regs = arguments(code, 0, args)?;
     let (globals, mut once) = link(code, heap, budget)?;
+    let counts = schedule.granularity == Granularity::Lockstep;
     let mut grid = Grid {
         code,
         launch,
@@ -191,7 +204,8 @@ pub fn run_grid_code(
         rng: Rng(schedule.seed),
         threads: threads as u32,
         blocks: Vec::new(),
-        watch: Watch::new(launch, schedule.granularity == Granularity::Access),
+        watch: Watch::new(launch, schedule.granularity == Granularity::Access, counts),
+        lockstep: counts.then(|| Lockstep::new(code, launch.shared_bytes)),
         findings: Vec::new(),
         steps: 0,
         budget,
@@ -214,7 +228,8 @@ pub fn run_grid_code(
     let mut findings = grid.races(&heap.mem);
     findings.append(&mut grid.findings);
     unlink(code, &globals, heap);
-    Ok(GridReport { findings, completed, steps: grid.steps })
+    let counts = grid.lockstep.take().map(|l| l.counter.finish());
+    Ok(GridReport { findings, completed, steps: grid.steps, counts })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -231,6 +246,8 @@ pub(crate) struct Lane {
     /// What it learned from other blocks since the last barrier, and what its last fence makes known.
     acquired: Option<Box<Known>>,
     fenced: Option<Box<Known>>,
+    /// Whether it touched memory that others can see since its block's last barrier.
+    busy: bool,
 }
 
 pub(crate) struct Block {
@@ -243,92 +260,19 @@ pub(crate) struct Block {
     known: Known,
 }
 
-/// What a running thread sees, and what is watched of it.
-struct Watch {
-    launch: Launch,
-    yields: bool,
-    races: Races,
-    block: [u32; 3],
-    thread: [u32; 3],
-    stamp: Stamp,
-    shared: Vec<ObjectId>,
-    known: Option<Known>,
-    acquired: Option<Box<Known>>,
-    fenced: Option<Box<Known>>,
-}
-
-impl Watch {
-    fn new(launch: &Launch, yields: bool) -> Watch {
-        Watch {
-            launch: *launch,
-            yields,
-            races: Races::default(),
-            block: [0; 3],
-            thread: [0; 3],
-            stamp: Stamp { block: 0, thread: 0, epoch: 0, warp_epoch: 0, func: 0, term: TermId(0) },
-            shared: Vec::new(),
-            known: None,
-            acquired: None,
-            fenced: None,
-        }
-    }
-}
-
-impl Hooks for Watch {
-    fn access(&mut self, mem: &Memory, a: Access) -> bool {
-        if mem.get(a.object).is_none_or(|o| o.space == Space::Local) {
-            return false;
-        }
-        let now = Stamp { func: a.func, term: a.term, ..self.stamp };
-        if a.kind == AccessKind::Atomic {
-            if let Some(k) = self.races.acquire(a.object, a.offset) {
-                learn(self.acquired.get_or_insert_default(), k);
-            }
-            if let Some(k) = &self.fenced {
-                self.races.release(a.object, a.offset, k);
-            }
-        }
-        let known = [self.known.as_ref(), self.acquired.as_deref()];
-        self.races.access(mem, &a, now, known);
-        self.yields
-    }
-    fn special(&self, what: Special) -> Option<u64> {
-        let (list, i) = match what {
-            Special::ThreadIdx(i) => (&self.thread, i),
-            Special::BlockIdx(i) => (&self.block, i),
-            Special::BlockDim(i) => (&self.launch.block, i),
-            Special::GridDim(i) => (&self.launch.grid, i),
-        };
-        list.get(i as usize).map(|&v| v as u64)
-    }
-    fn shared(&self, n: u32) -> Option<ObjectId> {
-        self.shared.get(n as usize).copied()
-    }
-    fn fence(&mut self, scope: FenceScope) {
-        if scope == FenceScope::Block {
-            return;
-        }
-        let mut k = Known::default();
-        for known in [self.known.as_ref(), self.acquired.as_deref()].into_iter().flatten() {
-            learn(&mut k, known);
-        }
-        k.entry(self.stamp.block).or_default().push((self.stamp.epoch, self.stamp.thread));
-        self.fenced = Some(Box::new(k));
-    }
-}
-
 pub(crate) struct Grid<'g> {
     pub(crate) code: &'g Code,
     pub(crate) launch: &'g Launch,
     schedule: &'g Schedule,
-    rng: Rng,
+    pub(crate) rng: Rng,
     threads: u32,
     pub(crate) blocks: Vec<Block>,
-    watch: Watch,
+    pub(crate) watch: Watch,
+    pub(crate) lockstep: Option<Lockstep>,
     findings: Vec<Finding>,
     steps: u64,
-    budget: &'g Budget,
-    fuel: u64,
+    pub(crate) budget: &'g Budget,
+    pub(crate) fuel: u64,
 }
 
 /// Findings listed at most, races aside.
@@ -363,7 +307,10 @@ impl Grid<'_> {
                 }
                 continue;
             }
-            self.turn(b, world, mem)?;
+            match self.lockstep {
+                Some(_) => self.step_warp(b, world, mem)?,
+                None => self.turn(b, world, mem)?,
+            }
         }
     }
 
@@ -382,7 +329,14 @@ impl Grid<'_> {
             status: Status::Ready,
             acquired: None,
             fenced: None,
+            busy: false,
         };
+        if let Some(l) = &mut self.lockstep {
+            let totals = &mut l.counter.totals;
+            totals.blocks += 1;
+            totals.warps += n.div_ceil(32) as u64;
+            totals.threads += n as u64;
+        }
         Ok(Block {
             number,
             shared,
@@ -398,6 +352,9 @@ impl Grid<'_> {
         // names are needed for the report: races on shared memory are worded before it goes
         for lane in &mut block.lanes {
             lane.thread.release(mem);
+            if let Some(l) = &mut self.lockstep {
+                l.counter.totals.idle_at_end += !lane.busy as u64;
+            }
         }
         for o in block.shared {
             self.name_races(mem);
@@ -414,9 +371,28 @@ impl Grid<'_> {
 
     /// Runs one thread of a block for one turn.
     fn turn(&mut self, b: usize, world: &mut World<'_>, mem: &mut Memory) -> Result<(), Fault> {
+        let pick = self.rng.below(self.blocks[b].ready.len());
+        let t = self.blocks[b].ready[pick];
+        if self.fuel == 0 {
+            self.fuel = refuel(self.budget, 65_536)?;
+        }
+        let quantum = match self.schedule.granularity {
+            Granularity::Quantum(n) => 1 + self.rng.below(n.max(1) as usize) as u64,
+            _ => u64::MAX,
+        };
+        self.run_lane(b, t, quantum, world, mem)
+    }
+
+    /// Runs thread `t` of a block until its turn ends, for so many instructions at most.
+    pub(crate) fn run_lane(
+        &mut self,
+        b: usize,
+        t: u32,
+        quantum: u64,
+        world: &mut World<'_>,
+        mem: &mut Memory,
+    ) -> Result<(), Fault> {
         let block = &mut self.blocks[b];
-        let pick = self.rng.below(block.ready.len());
-        let t = block.ready[pick];
         let id = thread_id(self.launch, block.number, t);
         let lane = &mut block.lanes[t as usize];
         let w = &mut self.watch;
@@ -429,14 +405,8 @@ impl Grid<'_> {
         w.shared.clone_from(&block.shared);
         w.acquired = lane.acquired.take();
         w.fenced = lane.fenced.take();
+        w.busy = lane.busy;
         w.known = if block.known.is_empty() { None } else { Some(std::mem::take(&mut block.known)) };
-        if self.fuel == 0 {
-            self.fuel = refuel(self.budget, 65_536)?;
-        }
-        let quantum = match self.schedule.granularity {
-            Granularity::Quantum(n) => 1 + self.rng.below(n.max(1) as usize) as u64,
-            _ => u64::MAX,
-        };
         let allowed = quantum.min(self.fuel);
         let mut fuel = allowed;
         let stop = lane.thread.run(world, mem, w, &mut fuel);
@@ -444,6 +414,7 @@ impl Grid<'_> {
         self.fuel -= allowed - fuel;
         lane.acquired = w.acquired.take();
         lane.fenced = w.fenced.take();
+        lane.busy = w.busy;
         if let Some(k) = w.known.take() {
             block.known = k;
         }
@@ -460,9 +431,12 @@ impl Grid<'_> {
                 return Err(f);
             }
         };
-        block.ready.swap_remove(pick);
+        let waits = matches!(lane.status, Status::Barrier { .. });
+        if let Some(k) = block.ready.iter().position(|&r| r == t) {
+            block.ready.swap_remove(k);
+        }
         // an ended lane may be the last one its warp waited for
-        if !matches!(lane.status, Status::Barrier { .. }) {
+        if !waits {
             self.settle_warp(b, t / 32);
         }
         Ok(())
@@ -514,6 +488,13 @@ impl Grid<'_> {
             }
         }
         let arrived = at_barrier.len() as u64;
+        if let Some(l) = &mut self.lockstep {
+            let waits = |x: &&Lane| matches!(x.status, Status::Barrier { .. });
+            let idle = block.lanes.iter().filter(waits).filter(|x| !x.busy).count() as u64;
+            if let Status::Barrier { kind, .. } = block.lanes[first.0 as usize].status {
+                l.counter.barrier(self.code, first.1, kind, arrived, idle);
+            }
+        }
         for (t, lane) in block.lanes.iter_mut().enumerate() {
             if let Status::Barrier { kind, d, .. } = lane.status {
                 let v = match kind {
@@ -526,6 +507,7 @@ impl Grid<'_> {
                     lane.thread.set(d, v);
                 }
                 lane.status = Status::Ready;
+                lane.busy = false;
                 block.ready.push(t as u32);
             }
             if let Some(k) = lane.acquired.take() {

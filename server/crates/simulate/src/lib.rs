@@ -10,10 +10,12 @@ mod arith;
 mod code;
 mod compare;
 mod compile;
+mod count;
 mod exec;
 mod fault;
 mod grid;
 mod hosted;
+mod lockstep;
 mod machine;
 mod math;
 mod memory;
@@ -22,10 +24,12 @@ mod race;
 pub mod shim;
 mod trace;
 mod warp;
+mod watch;
 
-pub use code::Code;
+pub use code::{BarrierKind, Code, WarpKind};
 pub use compare::{compare, fill_random, Comparison, Difference, ElementKind, Tolerance};
 pub use compile::{compile, Options, Program};
+pub use count::{AccessCount, BarrierCount, BranchCount, Counts, Request, WarpCount};
 pub use exec::{Access, AccessKind, Hooks, LoopEvent, NoHooks};
 pub use fault::{Fault, FaultKind, ThreadId};
 pub use grid::{

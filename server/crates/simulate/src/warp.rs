@@ -67,7 +67,7 @@ impl Grid<'_> {
             let lane = &mut block.lanes[from + i as usize];
             let Status::Warp { d, args, signed32, at, .. } = lane.status else { continue };
             let (value, defined) = match kind {
-                WarpKind::Sync | WarpKind::Reserved => (None, true),
+                WarpKind::Sync => (None, true),
                 WarpKind::Ballot => (Some(votes as u64), true),
                 WarpKind::Any => (Some((votes != 0) as u64), true),
                 WarpKind::All => (Some((votes == group) as u64), true),

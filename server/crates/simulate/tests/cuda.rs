@@ -21,7 +21,7 @@ impl Grid {
     }
     fn run(&mut self, kernel: &str, launch: Launch, args: &[Value], seed: u64) -> GridReport {
         let program = Program::of(&self.bodies);
-        let options = Options { overloads: true, watch: None };
+        let options = Options { overloads: true, ..Options::default() };
         let budget = Budget::new(50_000_000);
         let schedule = Schedule::seeded(seed);
         run_grid(&program, kernel, args, &mut self.heap, &launch, &schedule, &options, &budget)

@@ -86,7 +86,7 @@ fn launch(body: &Body, seed: u64) -> (GridReport, Vec<Option<i32>>) {
     let out = heap.alloc("out", 4, 4).unwrap();
     let p = Program::of([body]);
     let args = [Value::Pointer(input, 0), Value::Pointer(out, 0)];
-    let options = Options { overloads: true, watch: None };
+    let options = Options { overloads: true, ..Options::default() };
     let r = run_grid(
         &p,
         &body.name,

@@ -59,7 +59,7 @@ impl Cx<'_, '_, '_> {
                 let op = if *delta < 0 { BinOp::Sub } else { BinOp::Add };
                 self.compound(op, p, None, !*prefix)
             }
-            (Op::Select, &[c, a, b]) => self.select(c, a, b),
+            (Op::Select, &[c, a, b]) => self.select(t, c, a, b),
             (Op::Comma, &[a, b]) => {
                 self.effect(a)?;
                 self.rvalue(b)
@@ -151,7 +151,7 @@ impl Cx<'_, '_, '_> {
                 }
                 (Op::Cast, &[a]) if cx.class(body.ty(t)) == Class::Void => cx.effect(a),
                 (Op::Select, &[c, a, b]) if cx.class(body.ty(t)) == Class::Void => {
-                    let no = cx.branch(c, false)?;
+                    let no = cx.decide(c, false, t)?;
                     cx.effect(a)?;
                     let end = cx.emit(Ins::Jump { to: 0 });
                     let here = cx.here();
@@ -518,9 +518,26 @@ impl Cx<'_, '_, '_> {
         })
     }
 
-    fn select(&mut self, c: TermId, a: TermId, b: TermId) -> R<V> {
+    /// As [`Cx::branch`], for the condition that decides the term `owner`. Where decisions are counted, `&&` and `||` in it
+    /// give a value first: lanes that leave it early wait for the others, and one jump sees them all.
+    pub(super) fn decide(&mut self, c: TermId, when: bool, owner: TermId) -> R<Vec<usize>> {
+        if !self.unit.options.decisions {
+            return self.branch(c, when);
+        }
+        let at = self.under(c, |cx| {
+            let tmp = cx.tmp;
+            let v = cx.rvalue(c)?;
+            let a = cx.truth(v)?;
+            cx.tmp = tmp;
+            Ok(cx.emit(if when { Ins::JumpNZ { a, to: 0 } } else { Ins::JumpZ { a, to: 0 } }))
+        })?;
+        self.unit.code.decisions.insert((self.index, at as u32), owner);
+        Ok(vec![at])
+    }
+
+    fn select(&mut self, t: TermId, c: TermId, a: TermId, b: TermId) -> R<V> {
         let d = self.temp();
-        let no = self.branch(c, false)?;
+        let no = self.decide(c, false, t)?;
         // both arms must be converted to a type known only after both are seen: compile the second one first for its type
         let tb = self.type_of_value(b)?;
         let va = self.rvalue(a)?;

@@ -66,6 +66,8 @@ pub struct Options {
     pub overloads: bool,
     /// Loops of the entry function to watch: its variables then live in memory, so that every access is seen.
     pub watch: Option<Vec<TermId>>,
+    /// One jump a condition, so that branches can be counted ([`Code::decisions`]).
+    pub decisions: bool,
 }
 
 /// Compiles `entry` and all it calls.

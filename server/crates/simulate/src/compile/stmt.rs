@@ -104,7 +104,7 @@ impl Cx<'_, '_, '_> {
             let &[cond, then, ref rest @ ..] = args else {
                 return Err(self.err("an if without a condition"));
             };
-            let no = self.branch(cond, false)?;
+            let no = self.decide(cond, false, at)?;
             self.stmt(then);
             let Some(&other) = rest.first() else {
                 let here = self.here();
@@ -171,7 +171,7 @@ impl Cx<'_, '_, '_> {
         self.tmp = self.fixed;
         // gaps in the condition must not lose the loop's own bookkeeping
         let exits =
-            if matches!(body.op(cond), Op::Empty) { Ok(Vec::new()) } else { self.branch(cond, false) };
+            if matches!(body.op(cond), Op::Empty) { Ok(Vec::new()) } else { self.decide(cond, false, t) };
         let exits = match exits {
             Ok(e) => e,
             Err(gap) => {
@@ -210,7 +210,7 @@ impl Cx<'_, '_, '_> {
         let here = self.here();
         self.patch_all(cx.continues, here);
         self.tmp = self.fixed;
-        match self.branch(cond, true) {
+        match self.decide(cond, true, t) {
             Ok(list) => self.patch_all(list, top),
             Err(gap) => self.gap(gap),
         }
@@ -252,7 +252,11 @@ impl Cx<'_, '_, '_> {
                     let c = self.convert(c, ty)?;
                     let d = self.temp();
                     self.emit(Ins::Bin { op: Bin::Eq, d, a: v.reg, b: c.reg });
-                    jumps.push((self.emit(Ins::JumpNZ { a: d, to: 0 }), l));
+                    let at = self.emit(Ins::JumpNZ { a: d, to: 0 });
+                    if self.unit.options.decisions {
+                        self.unit.code.decisions.insert((self.index, at as u32), l);
+                    }
+                    jumps.push((at, l));
                     self.tmp = tmp;
                 }
                 (Op::Case, _) => return Err(self.err("a case range")),
