@@ -16,7 +16,7 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("poly", &[], &["isl-rs"]),
     ("analysis", &["term", "poly"], &[]),
-    ("rewrite", &["analysis", "term", "text", "front"], &[]),
+    ("rewrite", &["analysis", "term", "text", "front"], &["pulldown-cmark"]),
     ("codegen", &["analysis", "term"], &[]),
     ("simulate", &["term"], &[]),
     ("ide", &["front", "rewrite", "codegen", "analysis", "simulate", "term", "text"], &[]),

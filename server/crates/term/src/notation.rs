@@ -3,6 +3,8 @@
 //! Printing then reading then printing gives the same text. Types of expressions, spans and symbols beyond their names
 //! are not part of the notation: what is read has names (`Name`) where a program has symbols, and unknown types.
 //!
+//! Variables of rules are part of it: `$x`, `$x:int` (a term of that type), `[$head:$tail]`.
+//!
 //! Deliberately absent: rules (`->`, conditions, actions) and the meaning of any head that is not an [`Op`] of its own.
 
 mod printer;
@@ -11,7 +13,7 @@ mod reader;
 mod tests;
 
 pub use printer::{print, type_text};
-pub use reader::{read, NotationError};
+pub use reader::{read, read_prefix, NotationError};
 
 use crate::{BinOp, UnOp};
 
@@ -21,7 +23,7 @@ fn infix(op: BinOp) -> bool {
 }
 
 /// The head of an operator: of those not written infix in the first place, and accepted for all.
-fn head(op: BinOp) -> &'static str {
+pub fn head(op: BinOp) -> &'static str {
     match op {
         BinOp::Add => "Plus",
         BinOp::Sub => "Minus",
@@ -45,7 +47,7 @@ fn head(op: BinOp) -> &'static str {
 }
 
 /// The head of `a op= b`.
-fn compound(op: BinOp) -> String {
+pub fn compound(op: BinOp) -> String {
     let stem = match op {
         BinOp::BitAnd => "BitAnd",
         BinOp::BitOr => "BitOr",

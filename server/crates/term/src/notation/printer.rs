@@ -190,7 +190,11 @@ fn expand(body: &Body, id: TermId, min: u8, out: &mut Vec<Work>) {
         Op::Str(s) => out.push(Work::Own(string(s))),
         Op::Sym(s) => out.push(Work::Own(symbol(*s))),
         Op::Name(n) => out.push(Work::Own(name(n))),
-        Op::Var(n) => out.push(Work::Own(format!("${n}"))),
+        Op::Var(n) => match body.types.kind(t.ty) {
+            TypeKind::Opaque(unknown) if &**unknown == "?" => out.push(Work::Own(format!("${n}"))),
+            // in a list the `:` would be the list's
+            _ => out.push(Work::Own(format!("(${n}:{})", ty(t.ty)))),
+        },
         Op::List if t.args.is_empty() => out.push(Work::Text("NIL")),
         Op::List => listed(out, "[".into(), "]", &t.args),
         Op::Cons => match *t.args {

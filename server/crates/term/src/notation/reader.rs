@@ -33,25 +33,32 @@ impl std::error::Error for NotationError {}
 
 /// Reads one term. Its expressions have an unknown type; a name declared in the term is a symbol from there on.
 pub fn read(text: &str) -> Result<Body, NotationError> {
-    let mut r = Reader {
-        text,
-        at: 0,
-        depth: 0,
-        b: BodyBuilder::new("", Semantics::C),
-        declared: FxHashMap::default(),
-    };
-    let root = r.term(0)?;
-    r.space();
-    if r.at < text.len() {
-        return Err(r.error("one term ends and something else begins"));
+    let (body, end) = read_prefix(text, 0)?;
+    let rest = &text[end..];
+    match rest.trim_start().chars().next() {
+        None => Ok(body),
+        Some(c) => {
+            let at = text.len() - rest.trim_start().len();
+            let message = "one term ends and something else begins".into();
+            Err(NotationError { message, span: Span::new(at, at + c.len_utf8()) })
+        }
     }
-    Ok(r.b.finish(root))
+}
+
+/// Reads the term that begins at a byte of the text, and says where it ends: for texts that hold more than terms.
+pub fn read_prefix(text: &str, from: usize) -> Result<(Body, usize), NotationError> {
+    let b = BodyBuilder::new("", Semantics::C);
+    let mut r = Reader { text, at: from, depth: 0, in_list: false, b, declared: FxHashMap::default() };
+    let root = r.term(0)?;
+    Ok((r.b.finish(root), r.at))
 }
 
 struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    /// Directly in a list: `$x:int` is the variable `$x` followed by a tail.
+    in_list: bool,
     b: BodyBuilder,
     declared: FxHashMap<Arc<str>, SymbolId>,
 }
@@ -196,15 +203,35 @@ impl Reader<'_> {
         Ok(t)
     }
 
+    /// The type of `$x:int`, if one follows.
+    fn variable_type(&mut self) -> Read<Option<TypeId>> {
+        if self.in_list || !self.rest().starts_with(':') {
+            return Ok(None);
+        }
+        self.at += 1;
+        let word = if self.rest().starts_with('`') { self.quoted('`')? } else { self.word() };
+        if word.is_empty() {
+            return Err(self.error("the variable's type is expected, as in `$x:int`"));
+        }
+        Ok(Some(self.type_of(&word)))
+    }
+
     fn primary(&mut self) -> Read<TermId> {
+        if self.peek() == Some('(') {
+            self.at += 1;
+            let outer = std::mem::replace(&mut self.in_list, false);
+            let t = self.term(0);
+            self.in_list = outer;
+            let t = t?;
+            self.expect(")")?;
+            return Ok(t);
+        }
+        self.leaf()
+    }
+
+    fn leaf(&mut self) -> Read<TermId> {
         let start = self.at;
         match self.peek() {
-            Some('(') => {
-                self.at += 1;
-                let t = self.term(0)?;
-                self.expect(")")?;
-                Ok(t)
-            }
             Some('[') => {
                 self.at += 1;
                 self.list(start)
@@ -215,7 +242,10 @@ impl Reader<'_> {
                 if n.is_empty() {
                     return Err(self.error("a variable's name is expected"));
                 }
-                Ok(self.make(Op::Var(n.into()), vec![], start))
+                match self.variable_type()? {
+                    Some(ty) => Ok(self.make_typed(Op::Var(n.into()), vec![], ty, start)),
+                    None => Ok(self.make(Op::Var(n.into()), vec![], start)),
+                }
             }
             Some('"') => {
                 let s = self.quoted('"')?;
@@ -297,23 +327,47 @@ impl Reader<'_> {
         }
     }
 
+    /// A part of a list: a `:` after a variable is the list's there, not the variable's.
+    fn element(&mut self) -> Read<TermId> {
+        let outer = std::mem::replace(&mut self.in_list, true);
+        let t = self.term(0);
+        self.in_list = outer;
+        t
+    }
+
     fn list(&mut self, start: usize) -> Read<TermId> {
         let mut items = Vec::new();
         if self.eat("]") {
             return Ok(self.make(Op::List, items, start));
         }
         loop {
-            items.push(self.term(0)?);
+            items.push(self.element()?);
             if self.eat("]") {
                 return Ok(self.make(Op::List, items, start));
             }
-            if items.len() == 1 && self.eat(":") {
-                items.push(self.term(0)?);
+            if self.eat(":") {
+                let mut tail = self.element()?;
+                // `[a:b:c]` is `[a:[b:c]]`, `[a,b:c]` as well
+                while self.eat(":") {
+                    items.push(tail);
+                    tail = self.element()?;
+                }
                 self.expect("]")?;
-                return Ok(self.make(Op::Cons, items, start));
+                while let Some(head) = items.pop() {
+                    tail = self.make(Op::Cons, vec![head, tail], start);
+                }
+                return Ok(tail);
             }
             self.expect(",")?;
         }
+    }
+
+    /// A part between parentheses.
+    fn argument(&mut self) -> Read<TermId> {
+        let outer = std::mem::replace(&mut self.in_list, false);
+        let t = self.term(0);
+        self.in_list = outer;
+        t
     }
 
     /// `(a, b)`, the opening parenthesis included.
@@ -324,7 +378,7 @@ impl Reader<'_> {
             return Ok(items);
         }
         loop {
-            items.push(self.term(0)?);
+            items.push(self.argument()?);
             if self.eat(")") {
                 return Ok(items);
             }
@@ -375,10 +429,10 @@ impl Reader<'_> {
     /// A declaration's name must be in force before what follows it is read.
     fn declaration(&mut self, word: &str, start: usize) -> Read<TermId> {
         self.expect("(")?;
-        let mut args = vec![self.term(0)?];
+        let mut args = vec![self.argument()?];
         let mut symbol = None;
         while self.eat(",") {
-            args.push(self.term(0)?);
+            args.push(self.argument()?);
             if let ([n, t], None) = (args.as_slice(), symbol) {
                 if let (Some(n), Some(t)) = (self.as_name(*n), self.as_name(*t)) {
                     let ty = self.type_of(&t);

@@ -45,6 +45,19 @@ fn the_terms_of_the_paper() {
 }
 
 #[test]
+fn variables_have_types_and_lists_have_tails() {
+    check("$x:int + $y", expect!["($x:int)+$y"]);
+    check("f($x:`unsigned int`)", expect!["f(($x:`unsigned int`))"]);
+    check("[$x:int]", expect!["[$x:int]"]);
+    check("[($x:int):f($y:float)]", expect!["[($x:int):f(($y:float))]"]);
+    check("[a:$b:c($d)]", expect!["[a:[$b:c($d)]]"]);
+    check("[a,b:$c]", expect!["[a:[b:$c]]"]);
+    check("$x:", expect!["error: the variable's type is expected, as in `$x:int` (at byte 3)"]);
+    let (body, end) = read_prefix("a -> $b", 5).expect("a variable");
+    assert_eq!((print(&body, body.root).as_str(), end), ("$b", 7));
+}
+
+#[test]
 fn operators_and_leaves() {
     check("a+b*c-(d-e)", expect!["a+b*c-(d-e)"]);
     check("(a+b)*c<<2>>1", expect!["(a+b)*c<<2>>1"]);

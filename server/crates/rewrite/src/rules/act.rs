@@ -1,0 +1,132 @@
+//! Actions done: see [`super::action::Action`] for what each is.
+
+use std::sync::Arc;
+
+use term::{Op, Storage, SymbolId, TypeKind};
+
+use super::action::Action;
+use super::matching::{fill, Bindings};
+use super::pattern::Pattern;
+use super::run::{Emitted, Run};
+use super::tree::{Node, Tree};
+
+/// The system that kernels are made by.
+pub const KERNEL_SYSTEM: &str = "cuda-kernel";
+
+/// Does it. `Err`: why not, words that continue "because".
+pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Result<(), String> {
+    match action {
+        Action::GetExtraParams { body, params, index } => {
+            let (body, index) = (filled(run, body, b)?, filled(run, index, b)?);
+            let list = extra_params(run, &body, &index)?;
+            b.bind(params, list);
+        }
+        Action::GenerateKernel { dimensions, name, params, body, indices } => {
+            let name = filled(run, name, b)?;
+            let Some(word) = run.subject.word(&name).map(str::to_owned) else {
+                return Err(format!("`{}` is no name for a kernel", run.subject.print(&name)));
+            };
+            let mut args = vec![name, filled(run, params, b)?, filled(run, body, b)?];
+            for i in indices {
+                args.push(filled(run, i, b)?);
+            }
+            let Some(system) = run.named(KERNEL_SYSTEM) else {
+                return Err(format!("there is no system `{KERNEL_SYSTEM}` that makes kernels"));
+            };
+            let start = Node::apply(&format!("_CudaKernel{dimensions}D"), args);
+            let (content, _) = run.system(&system, start);
+            let file: Arc<str> = format!("{word}.cu").into();
+            // one marked loop, one kernel: rules that are tried again make it again
+            run.emitted.retain(|e| e.name != file);
+            run.emitted.push(Emitted { name: file, content });
+        }
+        Action::Rename { of, old, new, result } => {
+            let (of, old, new) = (filled(run, of, b)?, filled(run, old, b)?, filled(run, new, b)?);
+            if run.subject.word(&old).is_none() || run.subject.word(&new).is_none() {
+                return Err("only a name can be renamed, and only to a name".to_owned());
+            }
+            let renamed = renamed(run, &of, &old, &new);
+            b.bind(result, renamed);
+        }
+        Action::Declare { name, ty } => {
+            let (name, ty) = (filled(run, name, b)?, filled(run, ty, b)?);
+            run.declared.push(Node::apply("Declaration", vec![name, ty]));
+        }
+        Action::EmitFile { name, content } => {
+            let (name, content) = (filled(run, name, b)?, filled(run, content, b)?);
+            let name: Arc<str> = match (&name.op, run.subject.word(&name)) {
+                (Op::Str(s), _) => s.clone(),
+                (_, Some(w)) => w.into(),
+                _ => return Err("a file's name is a word or a text".to_owned()),
+            };
+            if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
+                return Err(format!("`{name}` is not the name of a file beside the document"));
+            }
+            run.emitted.push(Emitted { name, content });
+        }
+    }
+    Ok(())
+}
+
+fn filled(run: &mut Run<'_>, p: &Pattern, b: &Bindings) -> Result<Tree, String> {
+    fill(&mut run.types, p, b).map_err(|v| format!("`${v}` is not bound"))
+}
+
+fn renamed(run: &Run<'_>, n: &Tree, old: &Tree, new: &Tree) -> Tree {
+    if n.args.is_empty() && run.subject.same(n, old) {
+        return new.clone();
+    }
+    let args: Vec<Tree> = n.args.iter().map(|a| renamed(run, a, old, new)).collect();
+    match args.iter().zip(n.args.iter()).all(|(a, b)| Arc::ptr_eq(a, b)) {
+        true => n.clone(),
+        false => n.with_args(args, n.ty),
+    }
+}
+
+/// What a body uses and does not declare (F1.6): arrays first, then the rest, each in the order of first use.
+fn extra_params(run: &mut Run<'_>, body: &Tree, index: &Tree) -> Result<Tree, String> {
+    let declared: Vec<SymbolId> = body
+        .walk()
+        .filter(|n| n.is("Declaration") || n.is("DeclarationAssignment") || n.is("ArrayDeclaration"))
+        .filter_map(|n| n.args.first()?.as_symbol())
+        .collect();
+    let mut used: Vec<SymbolId> = Vec::new();
+    for n in body.walk() {
+        let Some(s) = n.as_symbol().filter(|s| !declared.contains(s) && !used.contains(s)) else { continue };
+        if index.as_symbol() == Some(s) {
+            continue;
+        }
+        let Some(known) = run.subject.symbol(s) else { continue };
+        match known.storage {
+            Storage::Param(_) | Storage::Local | Storage::StaticLocal | Storage::Global { .. } => {
+                used.push(s)
+            }
+            Storage::Function => {}
+            Storage::Undeclared if !matches!(run.types.kind(known.ty), TypeKind::Function { .. }) => {
+                return Err(format!("the type of `{}` is not known", known.name));
+            }
+            _ => {}
+        }
+    }
+    let mut params: Vec<(bool, Tree)> = Vec::new();
+    for s in used {
+        let Some(known) = run.subject.symbol(s) else { continue };
+        let (name, ty) = (known.name.clone(), known.ty);
+        let (is_array, ty) = match run.types.kind(ty).clone() {
+            TypeKind::Array { of, .. } => (true, run.types.pointer(of)),
+            TypeKind::Pointer { .. } => (true, ty),
+            _ => (false, ty),
+        };
+        let text = term::notation::type_text(&run.types, ty);
+        // a pointer read from notation is known by its text alone
+        let is_array = is_array || text.ends_with('*');
+        if text.contains('[') || text.contains('?') {
+            return Err(format!("`{name}` has a type that cannot be a kernel's parameter"));
+        }
+        let of = Node::new(Op::Name(text.into()), Vec::new(), Some(ty), None);
+        let symbol = Node::new(Op::Sym(s), Vec::new(), Some(ty), None);
+        params.push((is_array, Node::apply("Declaration", vec![symbol, of])));
+    }
+    let (arrays, rest): (Vec<_>, Vec<_>) = params.into_iter().partition(|p| p.0);
+    Ok(Node::list(arrays.into_iter().chain(rest).map(|p| p.1).collect()))
+}

@@ -1,0 +1,147 @@
+//! What a rule may do besides replacing a term, and the names by which pages ask for it.
+//!
+//! A closed set, run after the conditions hold and before the destination is filled in, so that it may use what an
+//! action bound. Deliberately absent: anything that touches a file; emitted files are values.
+
+use std::sync::Arc;
+
+use term::Op;
+
+use super::pattern::{Literal, Pattern};
+
+/// A procedure between brackets behind a rule.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Action {
+    /// Binds the second to the list of what the first uses and does not declare, the third left out: arrays, then
+    /// scalars, each as a declaration.
+    GetExtraParams { body: Pattern, params: Arc<str>, index: Pattern },
+    /// Emits the file `name.cu` with `_CudaKernel1D(name,params,body,index)` (2D, 3D: with as many indices), rewritten by
+    /// the system `cuda-kernel`.
+    GenerateKernel { dimensions: u8, name: Pattern, params: Pattern, body: Pattern, indices: Vec<Pattern> },
+    /// Binds the last to the first with the variable named by the second called as the third says.
+    Rename { of: Pattern, old: Pattern, new: Pattern, result: Arc<str> },
+    /// Declares a variable at the beginning of the function.
+    Declare { name: Pattern, ty: Pattern },
+    /// Emits a file with this content.
+    EmitFile { name: Pattern, content: Pattern },
+}
+
+/// Name, use, meaning.
+pub const ACTIONS: [(&str, &str, &str); 7] = [
+    ("Declare", "Declare($x,int)", "declares a variable at the beginning of the function"),
+    ("EmitFile", "EmitFile($name,$content)", "makes a file of the term"),
+    (
+        "GenerateKernel1D",
+        "GenerateKernel1D($name,$params,$body,$i)",
+        "makes the file `$name.cu` with the kernel, by the system `cuda-kernel`",
+    ),
+    ("GenerateKernel2D", "GenerateKernel2D($name,$params,$body,$i,$j)", "the same with two indices"),
+    ("GenerateKernel3D", "GenerateKernel3D($name,$params,$body,$i,$j,$k)", "the same with three indices"),
+    (
+        "GetExtraParams",
+        "GetExtraParams($body,$params,$i)",
+        "binds `$params` to what `$body` uses and does not declare, without `$i`",
+    ),
+    ("Rename", "Rename($body,$x,$y,$result)", "binds `$result` to `$body` with `$x` called `$y`"),
+];
+
+impl Action {
+    /// The action a term is. `Err`: what is wrong and what to write instead.
+    pub(super) fn of(p: &Pattern) -> Result<Action, String> {
+        let Pattern::Term(Op::Apply(name), args) = p else {
+            return Err(match super::guard::Guard::of(p) {
+                Ok(_) => format!(
+                    "`{}` is a condition: conditions stand before the arrow, `source [condition] -> destination`",
+                    p.text()
+                ),
+                Err(_) => format!("`{}` is no action. There are: {}", p.text(), ACTIONS.map(|a| a.1).join(", ")),
+            });
+        };
+        let Some((_, usage, _)) = ACTIONS.iter().find(|a| a.0 == &**name) else {
+            if super::guard::GUARDS.iter().any(|g| g.0 == &**name) {
+                return Err(format!(
+                    "`{name}` is a condition: conditions stand before the arrow, `source [condition] -> destination`"
+                ));
+            }
+            return Err(match super::near::nearest(name, ACTIONS.iter().map(|a| a.0)) {
+                Some(n) => format!("there is no action `{name}`. Is `{n}` meant?"),
+                None => {
+                    format!("there is no action `{name}`. There are: {}", ACTIONS.map(|a| a.0).join(", "))
+                }
+            });
+        };
+        let takes = || format!("`{name}` is used as `{usage}`");
+        let variable = |p: &Pattern| match p {
+            Pattern::Variable { name, .. } => Ok(name.clone()),
+            _ => Err(takes()),
+        };
+        match (&**name, args.as_slice()) {
+            ("GetExtraParams", [body, params, index]) => Ok(Action::GetExtraParams {
+                body: body.clone(),
+                params: variable(params)?,
+                index: index.clone(),
+            }),
+            (
+                "GenerateKernel1D" | "GenerateKernel2D" | "GenerateKernel3D",
+                [name, params, body, indices @ ..],
+            ) => {
+                let dimensions = usage.as_bytes().get("GenerateKernel".len()).map_or(1, |d| d - b'0');
+                if indices.len() != usize::from(dimensions) {
+                    return Err(takes());
+                }
+                Ok(Action::GenerateKernel {
+                    dimensions,
+                    name: name.clone(),
+                    params: params.clone(),
+                    body: body.clone(),
+                    indices: indices.to_vec(),
+                })
+            }
+            ("Rename", [of, old, new, result]) => Ok(Action::Rename {
+                of: of.clone(),
+                old: old.clone(),
+                new: new.clone(),
+                result: variable(result)?,
+            }),
+            ("Declare", [name, ty @ (Pattern::Literal(Literal::Word(_)) | Pattern::Variable { .. })]) => {
+                Ok(Action::Declare { name: name.clone(), ty: ty.clone() })
+            }
+            ("EmitFile", [name, content]) => {
+                Ok(Action::EmitFile { name: name.clone(), content: content.clone() })
+            }
+            _ => Err(takes()),
+        }
+    }
+
+    /// The variables it needs bound.
+    pub fn needs<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
+        match self {
+            Action::GetExtraParams { body, index, .. } => {
+                body.variables(out);
+                index.variables(out);
+            }
+            Action::GenerateKernel { name, params, body, indices, .. } => {
+                [name, params, body].into_iter().chain(indices).for_each(|p| p.variables(out));
+            }
+            Action::Rename { of, old, new, .. } => {
+                [of, old, new].into_iter().for_each(|p| p.variables(out));
+            }
+            Action::Declare { name, ty } => {
+                name.variables(out);
+                ty.variables(out);
+            }
+            Action::EmitFile { name, content } => {
+                name.variables(out);
+                content.variables(out);
+            }
+        }
+    }
+    /// The variable it binds.
+    pub fn binds(&self) -> Option<&Arc<str>> {
+        match self {
+            Action::GetExtraParams { params, .. } => Some(params),
+            Action::Rename { result, .. } => Some(result),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a rule may ask before it is applied, and the names by which pages ask it.
+//!
+//! A closed set: every guard is a proof made in Rust (`prove`), pages use them and define none. Deliberately absent: any
+//! guard that holds for lack of knowledge; `not` is for what is decided either way.
+
+use std::sync::Arc;
+
+use term::{BinOp, Op, UnOp};
+
+use super::pattern::{Literal, Pattern, TypeTest};
+
+/// A condition between brackets.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Guard {
+    /// The iterations of the matched loop with this index (or of this loop) can run at once, without any condition.
+    Independent(Pattern),
+    /// Evaluating it reads no memory that is written elsewhere, writes nothing and always ends.
+    Pure(Pattern),
+    /// The two names are two pieces of memory.
+    NoAlias(Pattern, Pattern),
+    /// The operation can be regrouped without changing any result: integers, and what is computed modulo.
+    Assoc(Pattern),
+    /// The loops of these two indices, one directly around the other, may be swapped.
+    Permutable(Pattern, Pattern),
+    /// All threads of a block compute the same value.
+    Uniform(Pattern),
+    /// Linear in variables, with constant coefficients.
+    Affine(Pattern),
+    /// An integer constant.
+    Const(Pattern),
+    /// The statement does not write the variable or what it points to.
+    Unwritten(Pattern, Pattern),
+    /// The statement neither reads nor writes it.
+    Unused(Pattern, Pattern),
+    /// Numbers compared; with `==` and `!=` words as well.
+    Compare(BinOp, Pattern, Pattern),
+    /// `type($x,int)`
+    Type(Pattern, TypeTest),
+    /// Binds the variable to a name that nothing in the file has, like the one wished for.
+    Fresh(Arc<str>, Arc<str>),
+    Not(Box<Guard>),
+    And(Vec<Guard>),
+    Or(Vec<Guard>),
+}
+
+/// Name, what it takes, and what it means: for messages and documents.
+pub const GUARDS: [(&str, &str, &str); 12] = [
+    ("affine", "affine($e)", "linear in variables, with constant coefficients"),
+    ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
+    ("const", "const($e)", "an integer constant"),
+    ("fresh", "fresh($x)", "binds `$x` to a name that nothing in the file has"),
+    (
+        "independent",
+        "independent($i)",
+        "the iterations of the loop over `$i` can run at once, unconditionally",
+    ),
+    ("noalias", "noalias($a,$b)", "the two are different memory"),
+    (
+        "permutable",
+        "permutable($i,$j)",
+        "the loops over `$i` and `$j`, one directly in the other, may be swapped",
+    ),
+    ("pure", "pure($e)", "evaluating it writes nothing, reads only unchanging variables and always ends"),
+    ("type", "type($e,int)", "it has the type: a type, `integer`, `floating`, `arithmetic` or `pointer`"),
+    ("uniform", "uniform($e)", "all threads of a block compute the same value"),
+    ("unused", "unused($a,$s)", "the statement `$s` neither reads nor writes `$a`"),
+    ("unwritten", "unwritten($a,$s)", "the statement `$s` does not write `$a`"),
+];
+
+impl Guard {
+    /// The guard a term is. `Err`: what is wrong and what to write instead.
+    pub(super) fn of(p: &Pattern) -> Result<Guard, String> {
+        match p {
+            Pattern::Term(Op::Binary(BinOp::And), args) => {
+                Ok(Guard::And(args.iter().map(Guard::of).collect::<Result<_, _>>()?))
+            }
+            Pattern::Term(Op::Binary(BinOp::Or), args) => {
+                Ok(Guard::Or(args.iter().map(Guard::of).collect::<Result<_, _>>()?))
+            }
+            Pattern::Term(Op::Unary(UnOp::Not), args) => {
+                let inner = Guard::of(args.first().ok_or("`Not` takes one guard")?)?;
+                match inner.is_decided() {
+                    true => Ok(Guard::Not(Box::new(inner))),
+                    false => Err(format!(
+                        "`not {}` would take the lack of a proof for a proof. Negate only comparisons, `type` and `const`",
+                        inner.text()
+                    )),
+                }
+            }
+            Pattern::Term(Op::Binary(op), args) if op.is_comparison() && args.len() == 2 => {
+                Ok(Guard::Compare(*op, args[0].clone(), args[1].clone()))
+            }
+            Pattern::Term(Op::Apply(name), args) => Guard::named(name, args),
+            other => Err(format!(
+                "`{}` is no guard. There are comparisons, {}, joined by `&&`, `||` and `!`",
+                other.text(),
+                GUARDS.map(|g| format!("`{}`", g.1)).join(", ")
+            )),
+        }
+    }
+
+    fn named(name: &str, args: &[Pattern]) -> Result<Guard, String> {
+        let Some((_, usage, _)) = GUARDS.iter().find(|g| g.0 == name) else {
+            let near = super::near::nearest(name, GUARDS.iter().map(|g| g.0));
+            let all = GUARDS.map(|g| g.0).join(", ");
+            return Err(match near {
+                Some(n) => format!("there is no guard `{name}`. Is `{n}` meant?"),
+                None => format!("there is no guard `{name}`. There are: {all}, and comparisons"),
+            });
+        };
+        let takes = format!("`{name}` is used as `{usage}`");
+        let one = || match args {
+            [a] => Ok(a.clone()),
+            _ => Err(takes.clone()),
+        };
+        let two = || match args {
+            [a, b] => Ok((a.clone(), b.clone())),
+            _ => Err(takes.clone()),
+        };
+        Ok(match name {
+            "independent" => Guard::Independent(one()?),
+            "pure" => Guard::Pure(one()?),
+            "noalias" => two().map(|(a, b)| Guard::NoAlias(a, b))?,
+            "assoc" => Guard::Assoc(one()?),
+            "permutable" => two().map(|(a, b)| Guard::Permutable(a, b))?,
+            "uniform" => Guard::Uniform(one()?),
+            "affine" => Guard::Affine(one()?),
+            "const" => Guard::Const(one()?),
+            "unwritten" => two().map(|(a, b)| Guard::Unwritten(a, b))?,
+            "unused" => two().map(|(a, b)| Guard::Unused(a, b))?,
+            "type" => match two()? {
+                (a, Pattern::Literal(Literal::Word(w))) => Guard::Type(a, TypeTest::of(&w)),
+                _ => return Err(takes),
+            },
+            _ => match args {
+                [Pattern::Variable { name, .. }] => Guard::Fresh(name.clone(), name.clone()),
+                [Pattern::Variable { name, .. }, Pattern::Literal(Literal::Word(like))] => {
+                    Guard::Fresh(name.clone(), like.clone())
+                }
+                _ => return Err(takes),
+            },
+        })
+    }
+
+    /// Whether "does not hold" is as much an answer as "holds".
+    fn is_decided(&self) -> bool {
+        match self {
+            Guard::Compare(..) | Guard::Type(..) | Guard::Const(_) => true,
+            Guard::Not(g) => g.is_decided(),
+            Guard::And(gs) | Guard::Or(gs) => gs.iter().all(Guard::is_decided),
+            _ => false,
+        }
+    }
+
+    /// The variables it needs bound.
+    pub fn needs<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
+        match self {
+            Guard::Independent(a)
+            | Guard::Pure(a)
+            | Guard::Assoc(a)
+            | Guard::Uniform(a)
+            | Guard::Affine(a)
+            | Guard::Const(a)
+            | Guard::Type(a, _) => a.variables(out),
+            Guard::NoAlias(a, b)
+            | Guard::Permutable(a, b)
+            | Guard::Unwritten(a, b)
+            | Guard::Unused(a, b)
+            | Guard::Compare(_, a, b) => {
+                a.variables(out);
+                b.variables(out);
+            }
+            Guard::Fresh(..) => {}
+            Guard::Not(g) => g.needs(out),
+            Guard::And(gs) | Guard::Or(gs) => gs.iter().for_each(|g| g.needs(out)),
+        }
+    }
+    /// The variables it binds wherever it holds.
+    pub fn binds<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
+        match self {
+            Guard::Fresh(name, _) => out.push(name),
+            Guard::And(gs) => gs.iter().for_each(|g| g.binds(out)),
+            _ => {}
+        }
+    }
+
+    pub fn text(&self) -> String {
+        let joined = |gs: &[Guard], by: &str| gs.iter().map(Guard::text).collect::<Vec<_>>().join(by);
+        match self {
+            Guard::Independent(a) => format!("independent({})", a.text()),
+            Guard::Pure(a) => format!("pure({})", a.text()),
+            Guard::NoAlias(a, b) => format!("noalias({},{})", a.text(), b.text()),
+            Guard::Assoc(a) => format!("assoc({})", a.text()),
+            Guard::Permutable(a, b) => format!("permutable({},{})", a.text(), b.text()),
+            Guard::Uniform(a) => format!("uniform({})", a.text()),
+            Guard::Affine(a) => format!("affine({})", a.text()),
+            Guard::Const(a) => format!("const({})", a.text()),
+            Guard::Unwritten(a, b) => format!("unwritten({},{})", a.text(), b.text()),
+            Guard::Unused(a, b) => format!("unused({},{})", a.text(), b.text()),
+            Guard::Compare(op, a, b) => format!("{} {} {}", a.text(), op.symbol(), b.text()),
+            Guard::Type(a, t) => format!("type({},{})", a.text(), t.word()),
+            Guard::Fresh(n, like) if n == like => format!("fresh(${n})"),
+            Guard::Fresh(n, like) => format!("fresh(${n},{like})"),
+            Guard::Not(g) => format!("!({})", g.text()),
+            Guard::And(gs) => joined(gs, " && "),
+            Guard::Or(gs) => format!("({})", joined(gs, " || ")),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A pattern against a tree, and a pattern filled in.
+//!
+//! Variables of a program are matched by identity: the same `$x` twice stands for one variable of the program, not for
+//! two of one name. A rule's own words match by name. Deliberately absent: where and how often (see `run`).
+
+use std::sync::Arc;
+
+use term::{BinOp, FloatKind, IntKind, Op, TypeId, TypeKind, Types};
+
+use super::pattern::{blocks, Literal, Pattern};
+use super::tree::{Node, Subject, Tree};
+
+/// What variables stand for, in the order in which they were found.
+#[derive(Clone, Debug, Default)]
+pub struct Bindings {
+    pairs: Vec<(Arc<str>, Tree)>,
+}
+
+impl Bindings {
+    pub fn get(&self, name: &str) -> Option<&Tree> {
+        self.pairs.iter().find(|(n, _)| **n == *name).map(|(_, t)| t)
+    }
+    /// Binds a variable that is not bound yet.
+    pub fn bind(&mut self, name: &Arc<str>, tree: Tree) {
+        self.pairs.push((name.clone(), tree));
+    }
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tree)> {
+        self.pairs.iter().map(|(n, t)| (&**n, t))
+    }
+}
+
+/// Matches a tree; on failure the bindings are as before.
+pub fn matches(subject: &Subject, types: &Types, p: &Pattern, n: &Tree, b: &mut Bindings) -> bool {
+    let before = b.pairs.len();
+    let fits = fits(subject, types, p, n, b);
+    if !fits {
+        b.pairs.truncate(before);
+    }
+    fits
+}
+
+fn fits(subject: &Subject, types: &Types, p: &Pattern, n: &Tree, b: &mut Bindings) -> bool {
+    match p {
+        Pattern::Variable { name, test } => {
+            if test.as_ref().is_some_and(|t| !t.holds(types, n)) {
+                return false;
+            }
+            match b.get(name) {
+                Some(known) => subject.same(known, n),
+                None => {
+                    b.bind(name, n.clone());
+                    true
+                }
+            }
+        }
+        Pattern::Cons(head, tail) => match (&n.op, &*n.args) {
+            (Op::List, [first, rest @ ..]) => {
+                fits(subject, types, head, first, b)
+                    && match &**tail {
+                        // walking down a list must not copy what nobody asks for
+                        Pattern::Term(Op::List, none) if none.is_empty() => rest.is_empty(),
+                        tail => fits(subject, types, tail, &Node::list(rest.to_vec()), b),
+                    }
+            }
+            (Op::Cons, [first, rest]) => {
+                fits(subject, types, head, first, b) && fits(subject, types, tail, rest, b)
+            }
+            _ => false,
+        },
+        Pattern::Literal(Literal::Word(w)) => n.args.is_empty() && subject.word(n) == Some(w),
+        Pattern::Literal(Literal::Int(v, kind)) => {
+            n.as_int() == Some(*v)
+                && n.ty.is_none_or(|t| match (types.kind(t), kind) {
+                    (TypeKind::Int(k), Some(want)) => k == want,
+                    (TypeKind::Int(k), None) => matches!(k, IntKind::Int | IntKind::Char | IntKind::Bool),
+                    _ => true,
+                })
+        }
+        Pattern::Literal(Literal::Float(v, kind)) => {
+            n.op == Op::Float(*v)
+                && n.ty.is_none_or(|t| types.as_float(t) == Some(kind.unwrap_or(FloatKind::F64)))
+        }
+        Pattern::Literal(Literal::Text(s)) => matches!(&n.op, Op::Str(t) if t == s),
+        Pattern::Term(op, args) => {
+            *op == n.op
+                && args.len() == n.args.len()
+                && args.iter().zip(n.args.iter()).all(|(p, n)| fits(subject, types, p, n, b))
+        }
+    }
+}
+
+/// Fills in a pattern. Arithmetic of constants is done (`$n/2`), a tail that is a list joins its list, and made
+/// expressions get the types C gives them. `Err` names a variable that nothing is bound to.
+pub fn fill(types: &mut Types, p: &Pattern, b: &Bindings) -> Result<Tree, Arc<str>> {
+    match p {
+        Pattern::Variable { name, .. } => b.get(name).cloned().ok_or_else(|| name.clone()),
+        Pattern::Cons(h, t) => {
+            let (h, t) = (fill(types, h, b)?, fill(types, t, b)?);
+            Ok(cons(h, t))
+        }
+        Pattern::Literal(l) => {
+            let (op, ty) = match l {
+                Literal::Word(w) => return Ok(Node::name(w)),
+                Literal::Int(v, k) => (Op::Int(*v), Some(types.int(k.unwrap_or(IntKind::Int)))),
+                Literal::Float(v, k) => (Op::Float(*v), Some(types.float(k.unwrap_or(FloatKind::F64)))),
+                Literal::Text(s) => (Op::Str(s.clone()), None),
+            };
+            Ok(Node::new(op, Vec::new(), ty, None))
+        }
+        Pattern::Term(op, args) => {
+            let args: Result<Vec<Tree>, _> = args.iter().map(|a| fill(types, a, b)).collect();
+            Ok(build(types, op.clone(), args?, None))
+        }
+    }
+}
+
+/// `[head:tail]`; a list as soon as the tail is one. A head that is a list made by a rule stands for its items.
+pub fn cons(head: Tree, tail: Tree) -> Tree {
+    match tail.op {
+        Op::List => {
+            let mut items = match head.op {
+                Op::List if head.from.is_none() => head.args.to_vec(),
+                _ => vec![head],
+            };
+            items.extend(tail.args.iter().cloned());
+            Node::list(items)
+        }
+        _ => Node::new(Op::Cons, vec![head, tail], None, None),
+    }
+}
+
+/// A node with these arguments where `of` stood (if it stood anywhere): blocks are lists, constants are computed.
+pub fn build(types: &mut Types, op: Op, mut args: Vec<Tree>, of: Option<&Node>) -> Tree {
+    for &k in blocks(&op, args.len()) {
+        if !matches!(args[k].op, Op::List | Op::Cons) {
+            let lone = args[k].clone();
+            args[k] = Node::list(vec![lone]);
+        }
+    }
+    if op == Op::Cons && args.len() == 2 && args[1].op == Op::List {
+        let tail = args.pop();
+        let head = args.pop();
+        if let (Some(h), Some(t)) = (head, tail) {
+            return cons(h, t);
+        }
+    }
+    if let (Op::Binary(b), [x, y]) = (&op, args.as_slice()) {
+        if let Some(v) = folded(types, *b, x, y) {
+            return Node::new(Op::Int(v), Vec::new(), Some(types.int(IntKind::Int)), None);
+        }
+    }
+    let ty = type_of(types, &op, &args).or_else(|| {
+        // what stood there keeps its type as long as its parts keep theirs
+        let of = of?;
+        let same = of.args.len() == args.len() && of.args.iter().zip(&args).all(|(a, b)| a.ty == b.ty);
+        of.ty.filter(|_| same)
+    });
+    match of {
+        Some(of) => of.with_args(args, ty),
+        None => Node::new(op, args, ty, None),
+    }
+}
+
+/// The value of an operation on two plain numbers that a rule wrote.
+fn folded(types: &Types, op: BinOp, x: &Tree, y: &Tree) -> Option<i128> {
+    let plain = |n: &Tree| {
+        let int = n.ty.is_none_or(|t| types.as_int(t) == Some(IntKind::Int));
+        n.as_int().filter(|_| int && n.alias.is_none())
+    };
+    let (a, b) = (plain(x)?, plain(y)?);
+    let v = match op {
+        BinOp::Add => a.checked_add(b)?,
+        BinOp::Sub => a.checked_sub(b)?,
+        BinOp::Mul => a.checked_mul(b)?,
+        BinOp::Div if b != 0 => a.checked_div(b)?,
+        BinOp::Rem if b != 0 => a.checked_rem(b)?,
+        _ => return None,
+    };
+    (IntKind::Int.wrap(v) == v).then_some(v)
+}
+
+fn type_of(types: &mut Types, op: &Op, args: &[Tree]) -> Option<TypeId> {
+    let ty = |k: usize| args.get(k).and_then(|a| a.ty);
+    match op {
+        Op::Binary(b) if b.is_comparison() || b.is_logical() => Some(types.int(IntKind::Int)),
+        Op::Binary(b) => types.operation_type(*b, ty(0)?, ty(1)?),
+        Op::Unary(term::UnOp::Not) => Some(types.int(IntKind::Int)),
+        Op::Unary(_) => types.operation_type(BinOp::Shl, ty(0)?, ty(0)?).or_else(|| {
+            let t = ty(0)?;
+            types.as_float(t).map(|_| t)
+        }),
+        Op::Assign | Op::Compound(_) | Op::Step { .. } => ty(0),
+        Op::Index => types.element(ty(0)?),
+        Op::Comma => ty(1),
+        Op::Select => types.operation_type(BinOp::Add, ty(1)?, ty(2)?),
+        _ => None,
+    }
+}

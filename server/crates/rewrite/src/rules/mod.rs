@@ -1,0 +1,45 @@
+//! Rewrite rules that users write (F1.2, F1.3): `source [condition] -> destination [action]`, read from pages, applied by
+//! strategy, remembered as derivations.
+//!
+//! The way through: a page's text → [`load`] → [`RulePage`]s with findings → [`run()`] on a [`Subject`] → an
+//! [`Outcome`] → edits of the user's text. Guards are proofs made by `analysis`; what a result must still pass (read
+//! again, dependences, run beside the original) is asked by `apply` and by `ide`. Deliberately absent: files, and any
+//! judgement of legality by text.
+
+mod act;
+mod action;
+mod derivation;
+mod guard;
+mod lint;
+mod load;
+mod matching;
+mod near;
+mod page;
+mod pattern;
+mod prove;
+mod quoted;
+mod run;
+mod schedule;
+mod set;
+mod show;
+mod syntax;
+mod tree;
+mod uniform;
+
+#[cfg(test)]
+mod tests;
+
+pub use action::{Action, ACTIONS};
+pub use derivation::{Applied, Derivation, NotApplied, Proof};
+pub use guard::{Guard, GUARDS};
+pub use load::load;
+pub use matching::Bindings;
+pub use page::{
+    line_column, Example, ExampleLanguage, Expected, Finding, Rule, RulePage, RuleSystem, Severity, Strategy,
+    Trust,
+};
+pub use pattern::{Literal, Pattern, TypeTest};
+pub use prove::Ground;
+pub use run::{run, Emitted, Ended, Limits, Outcome, Systems};
+pub use set::{RuleSet, SHIPPED};
+pub use tree::{Known, Node, Subject, Tree};

@@ -1,0 +1,92 @@
+//! All pages that are in use, and the pages that ship.
+//!
+//! Later pages win over earlier ones of the same name: a user's page stands in for a shipped one. Deliberately absent:
+//! files and watching them (the shell's).
+
+use std::sync::Arc;
+
+use super::load::load;
+use super::page::{Finding, RulePage, RuleSystem, Severity};
+use super::run::Systems;
+
+/// Name and text of every page in `rules/`.
+pub const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// Pages with what they define.
+#[derive(Clone, Debug, Default)]
+pub struct RuleSet {
+    pub pages: Vec<Arc<RulePage>>,
+    pub systems: Systems,
+}
+
+impl RuleSet {
+    /// The pages that ship.
+    pub fn shipped() -> RuleSet {
+        let mut set = RuleSet::default();
+        for (name, text) in SHIPPED {
+            set.add(name, text);
+        }
+        set
+    }
+
+    /// Reads a page and takes it in, unless it has errors; a page of its name goes. What is to be said of it.
+    pub fn add(&mut self, name: &str, text: &str) -> Vec<Finding> {
+        let (page, mut findings) = load(name, text);
+        for s in &page.systems {
+            let other =
+                self.pages.iter().find(|p| p.name != page.name && p.systems.iter().any(|o| o.name == s.name));
+            if let Some(other) = other {
+                findings.push(Finding {
+                    severity: Severity::Error,
+                    message: format!(
+                        "The page `{}` has a system `{}` already. Rename this one.",
+                        other.name, s.name
+                    ),
+                    place: s.place,
+                });
+            }
+        }
+        if findings.iter().all(|f| f.severity != Severity::Error) {
+            self.pages.retain(|p| p.name != page.name);
+            self.pages.push(Arc::new(page));
+            self.pages.sort_by(|a, b| a.name.cmp(&b.name));
+            self.systems = self
+                .pages
+                .iter()
+                .flat_map(|p| p.systems.iter().map(|s| (s.name.clone(), s.clone())))
+                .collect();
+        }
+        findings
+    }
+
+    /// Strategies that name systems which are not there, page by page: asked when all pages are in.
+    pub fn unknown_systems(&self, page: &RulePage) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for s in &page.systems {
+            let mut named = Vec::new();
+            s.strategy.systems(&mut named);
+            for n in named {
+                if self.systems.contains_key(n) && *n != s.name {
+                    continue;
+                }
+                let near = super::near::nearest(n, self.systems.keys().map(|k| &**k));
+                let message = match near {
+                    _ if *n == s.name => format!("The system `{n}` calls itself. Use `repeat`."),
+                    Some(near) => format!("There is no system `{n}`. Is `{near}` meant?"),
+                    None => format!("There is no system `{n}`, and `TopDown`, `BottomUp` and `FirstTop` are the strategies."),
+                };
+                findings.push(Finding { severity: Severity::Error, message, place: s.place });
+            }
+        }
+        findings
+    }
+
+    /// A system by its name, with its page.
+    pub fn find(&self, name: &str) -> Option<(&Arc<RulePage>, &Arc<RuleSystem>)> {
+        self.pages.iter().find_map(|p| p.systems.iter().find(|s| *s.name == *name).map(|s| (p, s)))
+    }
+    /// The known name nearest to one that is not known.
+    pub fn near(&self, name: &str) -> Option<&str> {
+        super::near::nearest(name, self.systems.keys().map(|k| &**k))
+    }
+}
