@@ -21,6 +21,8 @@ pub(crate) struct Found {
     pub(crate) next: usize,
     pub(crate) missing: usize,
     pub(crate) broken: Option<(RejectKind, Arc<str>)>,
+    /// Names that it may declare, where it is broken.
+    pub(crate) poisons: Vec<Arc<str>>,
     /// Where the function's body begins, if it is a function.
     pub(crate) body: Option<usize>,
     /// The macros at its start, if it changes them.

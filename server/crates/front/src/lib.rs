@@ -11,6 +11,7 @@
 mod api;
 mod arms;
 mod c;
+mod cuda;
 mod cut;
 mod headers;
 mod include;

@@ -142,7 +142,7 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         text,
         tokens: &lexed.tokens,
         arms: &arms,
-        linkage: 0,
+        open: Vec::new(),
         marks: &marks,
         header: None,
         s: &mut shared,
@@ -177,12 +177,23 @@ pub(crate) struct Walk<'a, 's> {
     pub(crate) text: &'a str,
     pub(crate) tokens: &'a [Token],
     pub(crate) arms: &'a FxHashMap<usize, Arm>,
-    /// Open `extern "C" {`.
-    pub(crate) linkage: usize,
+    /// Open `extern "C" {` and namespaces.
+    pub(crate) open: Vec<Open>,
     pub(crate) marks: &'a FxHashMap<u32, Mark>,
     /// `None`: the document.
     pub(crate) header: Option<&'a Arc<Header>>,
     pub(crate) s: &'a mut Shared<'s>,
+}
+
+/// Braces between items that are no item's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Open {
+    Linkage,
+    /// Items after this number stand in it.
+    Namespace {
+        from: u32,
+        named: bool,
+    },
 }
 
 /// What a conditional leads to.
@@ -228,19 +239,24 @@ impl Walk<'_, '_> {
         match self.token(k) {
             ";" => return k + 1,
             "}" => {
-                if self.linkage > 0 {
-                    self.linkage -= 1;
-                } else {
-                    let span = t.span();
-                    self.reject(RejectKind::Syntax, "this closing brace closes nothing", span);
+                let span = t.span();
+                match self.open.pop() {
+                    Some(Open::Linkage) => {}
+                    Some(Open::Namespace { from, named }) => self.leave_namespace(from, named),
+                    None => self.reject(RejectKind::Syntax, "this closing brace closes nothing", span),
                 }
                 return k + 1;
             }
             "extern" if self.token(k + 1).starts_with('"') && self.token(k + 2) == "{" => {
-                self.linkage += 1;
+                self.open.push(Open::Linkage);
                 return k + 3;
             }
             _ => {}
+        }
+        if self.s.language == Language::Cuda {
+            if let Some(next) = self.foreign_item(k, end) {
+                return next;
+            }
         }
         let found = self.item(k, end);
         let next = found.next;
@@ -386,7 +402,7 @@ impl Walk<'_, '_> {
     }
 
     /// Lowers an item, or takes it from the memo.
-    fn take(&mut self, f: Found) {
+    pub(crate) fn take(&mut self, f: Found) {
         self.s.number = self.s.number.saturating_add(1);
         if let Some(header) = self.header {
             let header = header.clone();
@@ -564,5 +580,6 @@ pub(crate) fn source<'a>(
         header,
         missing: f.missing,
         broken: f.broken.clone(),
+        poisons: &f.poisons,
     }
 }

@@ -269,7 +269,7 @@ fn cuda() {
         host kernel=false device=false host=true bounds=None
         c kernel=false device=false host=true bounds=None
         d kernel=false device=false host=true bounds=None
-        T kernel=false device=false host=true bounds=None
+         kernel=false device=false host=true bounds=None
         k: void() Function
         a: const double* restrict Param(0)
         o: double* Param(1)
@@ -306,17 +306,14 @@ fn cuda() {
           CallKernel(Shape(g,MethodCall(dim3,16,16),Empty,Empty),k,[a,a,1])
           CallKernel(Shape(1,2,3,0),k,[a,a,1])
         c [Declaration(v,double)]
-          Return(Reject(Foreign,"casts and templates of C++ are not followed"))
-        ! Foreign at `static_cast`: `static_cast` belongs to C++, which is not followed
-        ! Foreign at `static_cast<int>(v)`: casts and templates of C++ are not followed
+          Return(Cast(int,v))
         d [Declaration(x,int)]
-          Reject(Syntax,"the parser reports an error in this declaration")
+          Reject(Foreign,"references of C++ are not followed")
           Return(Reject(Unsupported,"the declaration of `y` was not understood"))
-        ! Syntax at `int &y = x;`: the parser reports an error in this declaration
+        ! Foreign at `int &y = x;`: references of C++ are not followed
         ! Unsupported at `y`: the declaration of `y` was not understood
-        Program(Reject(Syntax,"the parser reports an error here"),Reject(Unsupported,"this is not a declaration that is followed"))
-        ! Syntax at `template <typename T> T id(T x)`: the parser reports an error here
-        ! Unsupported at `{ return x; }`: this is not a declaration that is followed
+        Program(Reject(Foreign,"`id` is a template: what its parameters stand for is not followed"))
+        ! Foreign at `template <typename T> T id(T x) { return x; }`: `id` is a template: what its parameters stand for is not followed
     "#]].assert_eq(&out);
 }
 

@@ -7,6 +7,7 @@ use front::{loop_header_span, lower, term_at, Language, Memo, Options, Parsed, U
 use proptest::prelude::*;
 
 const PROGRAM: &str = include_str!("program.txt");
+const CUDA_PROGRAM: &str = include_str!("cuda_program.txt");
 
 /// Everything that a unit says, spans included.
 fn dump(u: &Unit) -> String {
@@ -102,6 +103,14 @@ fn pieces() -> impl Strategy<Value = String> {
             "if",
             "= {",
             "sizeof",
+            "template <",
+            "::",
+            "auto",
+            "[=](",
+            "namespace",
+            "static_cast<",
+            "operator",
+            "new",
             "__attribute__((",
             "??",
             "'",
@@ -124,7 +133,7 @@ proptest! {
         let language = if cuda { Language::Cuda } else { Language::C };
         let options = Options::default();
         let mut memo = Memo::new();
-        let mut text = PROGRAM.to_owned();
+        let mut text = if cuda { CUDA_PROGRAM } else { PROGRAM }.to_owned();
         let mut parsed = Parsed::parse(language, text.as_str());
         lower(&parsed, &options, &mut memo);
         for (at, cut, piece) in edits {
@@ -149,6 +158,10 @@ fn every_prefix_and_suffix_of_a_program_is_read() {
         if k % 2 == 0 {
             fresh(Language::Cuda, &PROGRAM[k..]);
         }
+    }
+    for k in (0..=CUDA_PROGRAM.len()).step_by(7) {
+        fresh(Language::Cuda, &CUDA_PROGRAM[..k]);
+        fresh(Language::Cuda, &CUDA_PROGRAM[k..]);
     }
 }
 

@@ -472,6 +472,13 @@ impl Lower<'_> {
             self.escape(t);
             t
         });
+        let deduced = matches!(self.b.types.kind(ty), TypeKind::Opaque(word) if &**word == "auto");
+        if let (true, Some(t)) = (deduced, init) {
+            // C++'s `auto x = …`: the type of the value
+            let (quals, of) = (self.b.types.quals(ty), self.ty(t));
+            let of = self.decayed(of);
+            self.b.symbols[symbol].ty = self.b.types.with_quals(of, quals);
+        }
         if let (TypeKind::Array { of, len: Len::Unknown }, Some(t)) = (self.b.types.kind(ty).clone(), init) {
             if let Some(n) = self.initialised_length(t) {
                 let ty = self.b.types.plain(TypeKind::Array { of, len: Len::Const(n) });

@@ -119,6 +119,18 @@ impl Env {
         defined.any(|n| known::is_library_name(n, language))
     }
 
+    /// The names that items after number `from` left become unknown for those after number `at`.
+    pub(crate) fn hide(&mut self, from: u32, at: u32, reason: &str) {
+        for (name, all) in &mut self.local.names {
+            if let Some((_, last)) = all.last().filter(|(item, _)| *item > from) {
+                let words = format!("`{name}` {reason}");
+                let what = Exported::Unknown(RejectKind::Foreign, words.into());
+                let body = last.body.clone();
+                all.push((at, EnvName { body, what }));
+            }
+        }
+    }
+
     /// Makes all names so far a layer that can be shared.
     pub(crate) fn freeze(&mut self) -> Arc<Layer> {
         let local = std::mem::take(&mut self.local);

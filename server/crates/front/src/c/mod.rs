@@ -15,6 +15,8 @@ mod render;
 mod stmt;
 mod values;
 
+pub(crate) use names::is_keyword;
+
 use std::sync::Arc;
 
 use base::Span;
@@ -51,6 +53,8 @@ pub(crate) struct Source<'a> {
     pub missing: usize,
     /// Why the item as a whole cannot be understood.
     pub broken: Option<(RejectKind, Arc<str>)>,
+    /// Names that are unknown from here on, where it is broken.
+    pub poisons: &'a [Arc<str>],
 }
 
 /// An item after lowering.
@@ -141,8 +145,11 @@ pub(crate) fn lower_item(
     parser: &mut tree_sitter::Parser,
 ) -> Lowered {
     let mut expander = Expander::new(macros, source.text);
-    let tokens = expander.item(source.tokens, source.pieces);
+    let mut tokens = expander.item(source.tokens, source.pieces);
     let is_type = |name: &str| env.is_type(name, language);
+    if language == Language::Cuda && source.broken.is_none() {
+        tokens = crate::cuda::plain::plain(tokens, source.text, &is_type, &mut expander);
+    }
     let (text, count) = if source.header { (";", 1) } else { ("}", source.missing) };
     let closing = render::Closing { text, count };
     let rendered = render::render(&tokens, source.text, language, &is_type, &mut expander, closing);
@@ -178,6 +185,9 @@ pub(crate) fn lower_item(
                 None => (RejectKind::Unsupported, "the parser gave up on it".into()),
             };
             let r = lower.b.reject(kind, &reason, whole, Vec::new());
+            for name in source.poisons {
+                lower.poison_name(name.clone());
+            }
             let root = lower.program(vec![r], whole);
             (ItemKind::Declarations, "".into(), root, false)
         }

@@ -317,7 +317,7 @@ impl<'a> Render<'a, '_> {
                 }
                 end
             }
-            "__declspec" | "_Alignas" | "alignas" => {
+            "__declspec" | "_Alignas" | "alignas" | "__align__" => {
                 if self.layout {
                     self.gap(k, RejectKind::Unsupported, "an alignment changes the layout of a type");
                 }
@@ -433,26 +433,47 @@ impl<'a> Render<'a, '_> {
             "extern" if self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Str) => k + 2,
             "static_cast" | "reinterpret_cast" | "const_cast" | "dynamic_cast" | "template" | "class"
             | "namespace" | "operator" | "new" | "delete" | "throw" | "try" | "catch" | "this"
-            | "typename" | "using" | "auto" | "decltype" | "virtual" | "friend" => {
+            | "typename" | "using" | "decltype" | "virtual" | "friend" => {
                 self.gap(k, RejectKind::Foreign, &format!("`{text}` belongs to C++, which is not followed"))
             }
+            // the initialiser says which
+            "auto" => self.put(k, Some(TYPE), Some(text.into())),
             _ if self.text(k + 1) == "(" && is_vector(text) => {
                 self.put(k, Some(VECTOR_CALL), Some(text.into()))
             }
-            // `dim3 grid(a, b);`
-            _ if self.text(k + 2) == "("
-                && is_vector(text)
-                && self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Ident)
-                && self.depth > 0 =>
-            {
+            // `dim3 grid(a, b);`, `dim3 grid{a, b}, block(c);`
+            _ if is_vector(text) && self.depth > 0 && self.is_constructed(k + 1) => {
                 self.put(k, Some(TYPE), Some(text.into()));
-                self.keep(k + 1);
-                self.out.push("=", token.span, token.expansion, None);
-                self.out.push(VECTOR_CALL, token.span, token.expansion, Some(text.into()));
-                k + 2
+                self.constructed(k + 1, token, text)
             }
             _ => return None,
         })
+    }
+
+    /// Whether `name(` or `name{` stands at `k`.
+    fn is_constructed(&self, k: usize) -> bool {
+        matches!(self.text(k + 1), "(" | "{") && self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
+    }
+
+    /// Declarators with a constructor's arguments, as ones with an initialiser.
+    fn constructed(&mut self, mut k: usize, token: &PToken, vector: &'a str) -> usize {
+        loop {
+            self.keep(k);
+            self.out.push("=", token.span, token.expansion, None);
+            self.out.push(VECTOR_CALL, token.span, token.expansion, Some(vector.into()));
+            let end = self.group(k + 1);
+            self.put(k + 1, Some("("), None);
+            let mut j = k + 2;
+            while j + 1 < end {
+                j = self.step(j).max(j + 1);
+            }
+            self.put(end - 1, Some(")"), None);
+            if self.text(end) != "," || !self.is_constructed(end + 1) {
+                return end;
+            }
+            self.keep(end);
+            k = end + 1;
+        }
     }
 }
 

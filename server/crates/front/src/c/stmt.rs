@@ -6,6 +6,7 @@ use tree_sitter::Node;
 
 use crate::c::fields::part_of;
 use crate::c::{Lower, MAX_DEPTH};
+use crate::cuda::plain::OPAQUE;
 
 /// Parts of a statement that are statements themselves: an error in them is theirs.
 const BODIES: [&str; 3] = ["body", "consequence", "alternative"];
@@ -73,6 +74,24 @@ impl Lower<'_> {
         false
     }
 
+    /// A statement of C++ that was cut out: a gap, and names that it may have declared.
+    fn opaque(&mut self, node: Node<'_>, out: &mut Vec<TermId>) -> bool {
+        let function = part_of(node, "function").filter(|_| node.kind() == "call_expression");
+        let Some(list) = function.filter(|f| self.text(*f) == OPAQUE).and(part_of(node, "arguments")) else {
+            return false;
+        };
+        let mut cursor = list.walk();
+        for (k, child) in list.named_children(&mut cursor).enumerate() {
+            let name = self.text(child);
+            if k > 0 {
+                self.poison_name(name.into());
+            } else if let Some(gap) = self.gap(name, child) {
+                out.push(gap);
+            }
+        }
+        true
+    }
+
     /// Lowers a statement; several terms may come of it.
     pub(super) fn stmt(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
         if node.is_error() || node.is_missing() {
@@ -120,6 +139,9 @@ impl Lower<'_> {
             }
             "expression_statement" => {
                 if let Some(e) = node.named_child(0) {
+                    if self.opaque(e, out) {
+                        return;
+                    }
                     let t = self.expr(e);
                     let undeclared = match self.b.get(t).op {
                         Op::Sym(s) => self.b.symbols[s].storage == term::Storage::Undeclared,

@@ -51,6 +51,10 @@ impl PToken {
             hide: None,
         }
     }
+    /// A token of ours at the place of this one.
+    pub(crate) fn instead(&self, kind: Kind, text: Arc<str>) -> PToken {
+        PToken { kind, text: Text::Own(text), spaced: true, hide: None, ..self.clone() }
+    }
     pub(crate) fn text<'a>(&'a self, source: &'a str) -> &'a str {
         match &self.text {
             Text::Source => source.get(self.span.range()).unwrap_or(""),

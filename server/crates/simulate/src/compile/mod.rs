@@ -29,6 +29,8 @@ use crate::fault::{Fault, FaultKind};
 pub struct Program<'a> {
     functions: FxHashMap<Arc<str>, &'a Body>,
     declarations: Vec<&'a Body>,
+    /// Names that several functions have.
+    several: FxHashSet<Arc<str>>,
 }
 
 impl<'a> Program<'a> {
@@ -36,11 +38,20 @@ impl<'a> Program<'a> {
     pub fn new() -> Program<'a> {
         Program::default()
     }
-    /// Sorts bodies into functions (by name) and declarations.
+    /// Sorts bodies into functions (by name) and declarations. A name that several of them have is left out.
     pub fn of(bodies: impl IntoIterator<Item = &'a Body>) -> Program<'a> {
         let mut p = Program::new();
+        let mut seen = FxHashSet::default();
         for b in bodies {
             p.add(b);
+            let function = matches!(b.op(b.root), Op::Function(_));
+            if function && !seen.insert(b.name.clone()) {
+                // overloads of C++: which one a call means is not known here
+                p.several.insert(b.name.clone());
+            }
+        }
+        for name in &p.several {
+            p.functions.remove(name);
         }
         p
     }

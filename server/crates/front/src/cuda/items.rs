@@ -1,0 +1,310 @@
+//! Items that only C++ has: templates, classes, namespaces, functions with references in their header, operators.
+//!
+//! Namespaces are entered, and left with the names of what stood in them unknown: outside, another declaration may be
+//! meant. All else is one gap, whose end is found by brackets alone.
+
+use std::sync::Arc;
+
+use term::RejectKind;
+
+use crate::cut::Found;
+use crate::lex::Kind;
+use crate::pp::Piece;
+use crate::unit::{Open, Walk};
+
+/// What an item's first words make of it.
+struct Foreign {
+    reason: String,
+    /// Names it declares.
+    names: Vec<Arc<str>>,
+}
+
+impl Walk<'_, '_> {
+    /// Handles an item of C++ at `k` and returns the index to go on at; `None` if C may stand there.
+    pub(crate) fn foreign_item(&mut self, k: usize, end: usize) -> Option<usize> {
+        let first = self.token(k);
+        let word = if first == "inline" { k + 1 } else { k };
+        if self.token(word) == "namespace" {
+            if let Some(open) = self.namespace_opens(word, end) {
+                let named = open > word + 1;
+                self.link(("namespace", named));
+                self.open.push(Open::Namespace { from: self.s.number, named });
+                return Some(open + 1);
+            }
+        }
+        // Nothing that C++ finds through it has a meaning here.
+        if first == "using" && self.token(k + 1) == "namespace" {
+            return Some(self.extent(k, end));
+        }
+        let foreign = self.foreign(k, end)?;
+        let next = self.extent(k, end).max(k + 1);
+        let mut f = Found { next, ..Found::default() };
+        f.start = self.tokens.get(k).map_or(0, |t| t.start as usize);
+        f.end = self.tokens.get(next - 1).map_or(f.start, |t| t.end as usize);
+        f.pieces.push(Piece::Tokens(k..next));
+        f.broken = Some((RejectKind::Foreign, foreign.reason.into()));
+        f.poisons = foreign.names;
+        self.take(f);
+        Some(next)
+    }
+
+    /// The `{` of a namespace's definition.
+    fn namespace_opens(&self, k: usize, end: usize) -> Option<usize> {
+        let mut j = k + 1;
+        while j < end && (self.tokens.get(j)?.kind == Kind::Ident || self.token(j) == "::") {
+            j += 1;
+        }
+        (self.token(j) == "{").then_some(j)
+    }
+
+    /// A namespace ends: its names mean nothing sure any more.
+    pub(crate) fn leave_namespace(&mut self, from: u32, named: bool) {
+        if named {
+            self.s.number = self.s.number.saturating_add(1);
+            let reason = "is declared in a namespace, which is not looked into from outside";
+            self.s.env.hide(from, self.s.number, reason);
+            self.link("namespace ends");
+        }
+    }
+
+    /// What is C++ about the item at `k`.
+    fn foreign(&self, k: usize, end: usize) -> Option<Foreign> {
+        let tag_at = match self.token(k) {
+            "typedef" | "static" | "inline" | "constexpr" => k + 1,
+            _ => k,
+        };
+        let plain = |reason: &str, names: Vec<Arc<str>>| Some(Foreign { reason: reason.to_owned(), names });
+        match self.token(tag_at) {
+            "template" => {
+                let names = self.declared(k, end);
+                let what = names.first().map_or("this".to_owned(), |n| format!("`{n}`"));
+                return plain(
+                    &format!("{what} is a template: what its parameters stand for is not followed"),
+                    names,
+                );
+            }
+            "class" => return plain("classes of C++ are not followed", self.declared(k, end)),
+            "namespace" => return plain("other names of namespaces are not followed", self.declared(k, end)),
+            "using" if !self.is_alias(k, end) => {
+                return plain("`using` of C++ is not followed", self.declared(k, end));
+            }
+            "enum" if matches!(self.token(tag_at + 1), "class" | "struct") => {
+                return plain("scoped enumerations of C++ are not followed", self.declared(k, end));
+            }
+            "struct" | "union" if self.token(tag_at + 1) == "__align__" => {
+                let name = self.header_end(k, end).saturating_sub(1);
+                return plain("an alignment changes the layout of a type", vec![self.token(name).into()]);
+            }
+            "struct" | "union" if self.has_members_of_cpp(tag_at, end) => {
+                return plain(
+                    "a structure with functions or base classes is not followed",
+                    self.declared(k, end),
+                );
+            }
+            _ => {}
+        }
+        let header = self.header_end(k, end);
+        let mut parens = 0usize;
+        let mut seen_parens = false;
+        let mut why = None;
+        for j in k..header {
+            let token = self.token(j);
+            match token {
+                "(" => parens += 1,
+                ")" => {
+                    parens = parens.saturating_sub(1);
+                    seen_parens = true;
+                }
+                "operator" => why = Some("operators for types of one's own are not followed"),
+                "::" if j > k && (self.token(j - 1) != "std" || !super::is_std_of_c(self.token(j + 1))) => {
+                    why = Some("names with `::` are not followed")
+                }
+                "&" | "&&" if parens > 0 || !seen_parens => {
+                    why = Some("references of C++ are not followed in a function's header")
+                }
+                "=" if parens > 0 => why = Some("default arguments of C++ are not followed"),
+                "->" => why = Some("a return type after the parameters is not followed"),
+                "decltype" | "requires" | "virtual" | "friend" | "explicit" | "~" => {
+                    why = Some("this declaration is C++, which is not followed")
+                }
+                "<" if j > k && self.tokens.get(j - 1).is_some_and(|t| t.kind == Kind::Ident) => {
+                    why = Some("templates of C++ are not followed")
+                }
+                "auto" if parens == 0 && !seen_parens && self.is_function(k, header) => {
+                    why = Some("functions with a deduced type are not followed")
+                }
+                _ => {}
+            }
+            if why.is_some() {
+                break;
+            }
+        }
+        why.and_then(|reason| plain(reason, self.declared(k, end)))
+    }
+
+    fn is_function(&self, k: usize, header: usize) -> bool {
+        self.token(header) == "{" && (k..header).any(|j| self.token(j) == "(")
+    }
+
+    /// `using name = type;` with a type that C can write before a name.
+    fn is_alias(&self, k: usize, end: usize) -> bool {
+        let stop = self.extent(k, end).saturating_sub(1);
+        self.token(k + 2) == "="
+            && (k + 3..stop)
+                .all(|j| self.tokens.get(j).is_some_and(|t| t.kind == Kind::Ident) || self.token(j) == "*")
+            && !(k + 3..stop).any(|j| matches!(self.token(j), "typename" | "decltype"))
+    }
+
+    /// Index of the first `{`, `=` or `;` outside of all brackets.
+    fn header_end(&self, k: usize, end: usize) -> usize {
+        let mut depth = 0usize;
+        for j in k..end {
+            match self.token(j) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth = depth.saturating_sub(1),
+                "{" | ";" | "}" if depth == 0 => return j,
+                "=" if depth == 0 && !(k..j).any(|i| self.token(i) == "operator") => return j,
+                _ => {}
+            }
+        }
+        end
+    }
+
+    /// Whether a structure's definition holds what C's cannot.
+    fn has_members_of_cpp(&self, k: usize, end: usize) -> bool {
+        let open = self.header_end(k, end);
+        if self.token(open) != "{" || (k..open).any(|j| self.token(j) == "(") {
+            return false;
+        }
+        if (k..open).any(|j| self.token(j) == ":") {
+            return true;
+        }
+        let (mut braces, mut parens) = (0usize, 0usize);
+        for j in open..end {
+            let token = self.token(j);
+            match token {
+                "{" => braces += 1,
+                "}" => {
+                    braces = braces.saturating_sub(1);
+                    if braces == 0 {
+                        return false;
+                    }
+                }
+                "(" => {
+                    // `int (*f)(int)` is C; `__align__(8)` and its kin too
+                    let before = self.token(j - 1);
+                    let c = parens > 0
+                        || self.token(j + 1) == "*"
+                        || matches!(before, ")" | "__align__" | "alignas" | "_Alignas" | "__attribute__");
+                    if !c {
+                        return true;
+                    }
+                    parens += 1;
+                }
+                ")" => parens = parens.saturating_sub(1),
+                "public" | "private" | "protected" | "template" | "using" | "static" | "virtual"
+                | "friend" | "operator" | "~" | "::" | "=" | "&" | "constexpr" => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Index after an item of C++.
+    fn extent(&self, k: usize, end: usize) -> usize {
+        let mut j = k;
+        // `class` in a template's parameters says nothing of what follows
+        if self.token(j) == "template" && self.token(j + 1) == "<" {
+            j = self.after_angles(j + 1, end);
+        }
+        let (mut depth, mut called, mut tag, mut assigned) = (0usize, false, false, false);
+        while j < end {
+            let Some(t) = self.tokens.get(j) else { return end };
+            if t.kind == Kind::Directive {
+                j += 1;
+                continue;
+            }
+            match self.token(j) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => {
+                    depth = depth.saturating_sub(1);
+                    called |= depth == 0;
+                }
+                "{" => depth += 1,
+                "}" => {
+                    if depth == 0 {
+                        return j;
+                    }
+                    depth -= 1;
+                    let ends = depth == 0 && !assigned && (called || !tag);
+                    // a constructor's `: a{1}, b{2} {`
+                    if ends && !matches!(self.token(j + 1), "{" | "," | ";") {
+                        return j + 1;
+                    }
+                    if ends && self.token(j + 1) == ";" {
+                        return j + 2;
+                    }
+                }
+                ";" if depth == 0 => return j + 1,
+                "=" if depth == 0 => assigned = true,
+                "class" | "struct" | "union" | "enum" if depth == 0 && !called => tag = true,
+                _ => {}
+            }
+            j += 1;
+        }
+        end
+    }
+
+    fn after_angles(&self, k: usize, end: usize) -> usize {
+        let (mut angles, mut parens) = (0usize, 0usize);
+        for j in k..end {
+            match self.token(j) {
+                "(" => parens += 1,
+                ")" => parens = parens.saturating_sub(1),
+                "<" if parens == 0 => angles += 1,
+                ">" if parens == 0 => angles = angles.saturating_sub(1),
+                ">>" if parens == 0 => angles = angles.saturating_sub(2),
+                "{" | ";" => return j,
+                _ => {}
+            }
+            if angles == 0 {
+                return j + 1;
+            }
+        }
+        end
+    }
+
+    /// The names an item of C++ may declare, as far as they could be taken for others.
+    fn declared(&self, k: usize, end: usize) -> Vec<Arc<str>> {
+        let mut j = k;
+        if self.token(j) == "template" && self.token(j + 1) == "<" {
+            j = self.after_angles(j + 1, end);
+        }
+        let header = self.header_end(j, end);
+        let name = |at: usize| -> Vec<Arc<str>> {
+            let ident = self.tokens.get(at).is_some_and(|t| t.kind == Kind::Ident);
+            let qualified = at > 0 && matches!(self.token(at - 1), "::" | "~");
+            let keyword = crate::c::is_keyword(self.token(at)) || self.token(at) == "operator";
+            if ident && !qualified && !keyword {
+                vec![self.token(at).into()]
+            } else {
+                Vec::new()
+            }
+        };
+        match self.token(j) {
+            "class" | "struct" | "union" => return name(j + 1),
+            "enum" if matches!(self.token(j + 1), "class" | "struct") => return name(j + 2),
+            "namespace" => return name(j + 1),
+            "using" if self.token(j + 2) == "=" => return name(j + 1),
+            // `using a::b;`: what `b` means here is not known
+            "using" => {
+                let last = header.saturating_sub(1);
+                return vec![self.token(last).into()];
+            }
+            _ => {}
+        }
+        // a function's name stands before the first parenthesis, a variable's before its end
+        let stop = (j..header).find(|&i| self.token(i) == "(" || self.token(i) == "[").unwrap_or(header);
+        name(stop.saturating_sub(1))
+    }
+}

@@ -1,0 +1,408 @@
+//! An item's tokens with the C++ taken out of them: casts and simple `auto` as C says them, statements that cannot be said
+//! in C as one gap each, other expressions of C++ as a gap in their place.
+//!
+//! What a gap may declare is named beside it ([`OPAQUE`]), so that a name from outside is never taken for it.
+
+use base::Span;
+use rustc_hash::FxHashMap;
+use term::RejectKind;
+
+use super::group::{member, Group, Member};
+use crate::c::is_keyword;
+use crate::lex::Kind;
+use crate::pp::{Expander, PToken};
+
+/// The call that stands for a statement of C++: the gap, then the names it declares.
+pub(crate) const OPAQUE: &str = "__ww_opaque";
+
+const CASTS: [&str; 3] = ["static_cast", "reinterpret_cast", "const_cast"];
+pub(super) const TYPE_WORDS: [&str; 10] =
+    ["int", "char", "float", "double", "unsigned", "signed", "long", "short", "bool", "size_t"];
+/// Deepest nesting of casts rewritten inside one another, and of statements looked through.
+pub(super) const MAX_NESTED: u32 = 60;
+
+/// Takes the C++ out of an item's tokens. `is_type` knows the type names in force.
+pub(crate) fn plain(
+    tokens: Vec<PToken>,
+    source: &str,
+    is_type: &dyn Fn(&str) -> bool,
+    expander: &mut Expander<'_>,
+) -> Vec<PToken> {
+    let mut p = Plain {
+        tokens: &tokens,
+        source,
+        is_type,
+        expander,
+        out: Vec::with_capacity(tokens.len()),
+        groups: FxHashMap::default(),
+        closing: Vec::new(),
+        parens: 0,
+        outer: Vec::new(),
+        depth: 0,
+        nested: 0,
+    };
+    p.alias();
+    let mut k = 0;
+    let mut begins = false;
+    while k < tokens.len() {
+        k = if begins && p.depth > 0 { p.statement(k) } else { p.token(k) }.max(k + 1);
+        begins = p.at_statement(k);
+    }
+    p.out
+}
+
+pub(super) struct Plain<'a, 'e> {
+    pub(super) tokens: &'a [PToken],
+    source: &'a str,
+    is_type: &'a dyn Fn(&str) -> bool,
+    expander: &'a mut Expander<'e>,
+    out: Vec<PToken>,
+    pub(super) groups: FxHashMap<&'a str, Group>,
+    /// Closing parentheses that are followed by one more.
+    closing: Vec<usize>,
+    /// Open parentheses since the last open brace, and those outside of each open brace.
+    pub(super) parens: usize,
+    outer: Vec<usize>,
+    /// Open braces.
+    depth: usize,
+    nested: u32,
+}
+
+impl<'a> Plain<'a, '_> {
+    pub(super) fn text(&self, k: usize) -> &'a str {
+        self.tokens.get(k).map_or("", |t| t.text(self.source))
+    }
+    pub(super) fn is_ident(&self, k: usize) -> bool {
+        self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
+    }
+    /// An identifier that names something.
+    pub(super) fn is_name(&self, k: usize) -> bool {
+        self.is_ident(k) && !is_keyword(self.text(k))
+    }
+
+    fn keep(&mut self, k: usize) -> usize {
+        if let Some(t) = self.tokens.get(k) {
+            self.out.push(t.clone());
+        }
+        k + 1
+    }
+
+    /// A token of ours at the place of token `k`.
+    pub(super) fn put(&mut self, k: usize, text: &str) {
+        if let Some(t) = self.tokens.get(k) {
+            let kind = match text.bytes().next() {
+                Some(c) if crate::lex::is_ident_start(c) => Kind::Ident,
+                Some(c) if c.is_ascii_digit() => Kind::Number,
+                _ => Kind::Punct,
+            };
+            self.out.push(t.instead(kind, text.into()));
+        }
+    }
+
+    /// A gap in place of `from..to`; its span covers them.
+    fn gap(&mut self, from: usize, to: usize, reason: &str) -> usize {
+        let (Some(a), Some(b)) = (self.tokens.get(from), self.tokens.get(to.saturating_sub(1))) else {
+            return to;
+        };
+        let span = Span { start: a.span.start, end: b.span.end.max(a.span.end) };
+        let gap = self.expander.gap(RejectKind::Foreign, reason.into(), span, a.expansion);
+        self.out.push(gap);
+        to
+    }
+
+    /// A gap in place of the statement `from..to`, which may declare these names.
+    pub(super) fn opaque(&mut self, from: usize, to: usize, reason: &str, names: &[&str]) -> usize {
+        self.put(from, OPAQUE);
+        self.put(from, "(");
+        self.gap(from, to, reason);
+        for name in names {
+            self.put(from, ",");
+            self.put(from, name);
+        }
+        let last = to.saturating_sub(1);
+        self.put(last, ")");
+        self.put(last, ";");
+        to
+    }
+
+    /// Index after the group that opens at `k`, or `k` if none opens there.
+    pub(super) fn group(&self, k: usize) -> usize {
+        if !matches!(self.text(k), "(" | "{" | "[") {
+            return k;
+        }
+        let mut depth = 0usize;
+        for j in k..self.tokens.len() {
+            match self.text(j) {
+                "(" | "{" | "[" => depth += 1,
+                ")" | "}" | "]" => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return j + 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// Index after the `<…>` that opens at `k`, if that can be a template's arguments.
+    pub(super) fn angles(&self, k: usize) -> Option<usize> {
+        if self.text(k) != "<" {
+            return None;
+        }
+        let mut depth = 0usize;
+        let mut j = k;
+        while j < self.tokens.len().min(k + 200) {
+            match self.text(j) {
+                "<" => depth += 1,
+                ">" => depth = depth.checked_sub(1)?,
+                ">>" => depth = depth.checked_sub(2)?,
+                "(" | "[" => {
+                    j = self.group(j);
+                    continue;
+                }
+                ";" | "{" | "}" | ")" | "]" | "&&" | "||" | "=" => return None,
+                _ => {}
+            }
+            j += 1;
+            if depth == 0 {
+                return Some(j);
+            }
+        }
+        None
+    }
+
+    /// `using name = type;` as a typedef: the whole item.
+    fn alias(&mut self) {
+        if self.text(0) != "using" || self.text(2) != "=" {
+            return;
+        }
+        let end = self.simple_end(0);
+        self.put(0, "typedef");
+        for k in 3..end.saturating_sub(1) {
+            self.keep(k);
+        }
+        self.keep(1);
+        self.keep(end - 1);
+        self.tokens = &[];
+    }
+
+    /// The token at `k`, and what it begins.
+    pub(super) fn token(&mut self, k: usize) -> usize {
+        let before = self.text(k.wrapping_sub(1));
+        let text = self.text(k);
+        match text {
+            "{" => {
+                self.depth += 1;
+                self.outer.push(std::mem::take(&mut self.parens));
+            }
+            "}" => {
+                self.depth = self.depth.saturating_sub(1);
+                self.parens = self.outer.pop().unwrap_or(0);
+            }
+            "(" => self.parens += 1,
+            ")" => self.parens = self.parens.saturating_sub(1),
+            _ => {}
+        }
+        match text {
+            "noexcept" if self.depth == 0 => {
+                return if self.text(k + 1) == "(" { self.group(k + 1) } else { k + 1 }
+            }
+            ")" if self.closing.last() == Some(&k) => {
+                self.closing.pop();
+                self.nested = self.nested.saturating_sub(1);
+                self.keep(k);
+                self.put(k, ")");
+                return k + 1;
+            }
+            "[" if self.depth > 0 && self.is_lambda(k, before) => {
+                let mut end = self.group(k);
+                if self.text(end) == "(" {
+                    end = self.group(end);
+                }
+                while end < self.tokens.len() && !matches!(self.text(end), "{" | ";" | ")") {
+                    end += 1;
+                }
+                return self.gap(k, self.group(end).max(end), "functions without a name are not followed");
+            }
+            "new" if self.depth > 0 => return self.new_expression(k),
+            _ => {}
+        }
+        if !self.is_ident(k) && text != "::" {
+            return self.keep(k);
+        }
+        if CASTS.contains(&text) && self.text(k + 1) == "<" {
+            return self.cast(k);
+        }
+        let operand = matches!(
+            before,
+            "(" | ","
+                | "="
+                | "return"
+                | "+"
+                | "-"
+                | "*"
+                | "/"
+                | "%"
+                | "<"
+                | ">"
+                | "<="
+                | ">="
+                | "=="
+                | "!="
+                | "&&"
+                | "||"
+                | "&"
+                | "|"
+                | "^"
+                | "!"
+                | "~"
+                | "?"
+                | ":"
+                | "["
+                | "+="
+                | "-="
+                | "*="
+                | "/="
+                | "<<"
+                | ">>"
+        );
+        // `float(x)`: the words of a parameter's declaration are never followed by an operand in parentheses
+        if self.depth > 0
+            && operand
+            && TYPE_WORDS.contains(&text)
+            && self.text(k + 1) == "("
+            && !matches!(self.text(k + 2), "*" | ")" | "&")
+            && self.nested < MAX_NESTED
+        {
+            self.nested += 1;
+            for t in ["(", "("] {
+                self.put(k, t);
+            }
+            self.keep(k);
+            self.put(k, ")");
+            self.closing.push(self.group(k + 1) - 1);
+            return k + 1;
+        }
+        if self.text(k + 1) == "::" || text == "::" {
+            return self.qualified(k);
+        }
+        if matches!(self.text(k + 1), "." | "->")
+            && self.text(k + 3) == "("
+            && before != "."
+            && before != "->"
+        {
+            if let Some(next) = self.member(k) {
+                return next;
+            }
+        }
+        self.keep(k)
+    }
+
+    fn is_lambda(&self, k: usize, before: &str) -> bool {
+        let begins = matches!(before, "=" | "(" | "," | "return" | "{" | ";" | "&&" | "||" | "?" | ":");
+        begins && self.text(k + 1) != "["
+    }
+
+    fn new_expression(&mut self, k: usize) -> usize {
+        let mut end = k + 1;
+        while self.is_ident(end) || matches!(self.text(end), "::" | "*") {
+            end += 1;
+            if let Some(e) = self.angles(end) {
+                end = e;
+            }
+        }
+        while matches!(self.text(end), "(" | "[" | "{") {
+            end = self.group(end);
+        }
+        self.gap(k, end, "`new` of C++ is not followed")
+    }
+
+    /// `static_cast<type>(x)` → `((type)(x))`.
+    fn cast(&mut self, k: usize) -> usize {
+        let plain_type = |this: &Self, end: usize| {
+            (k + 2..end - 1).all(|j| this.is_ident(j) || this.text(j) == "*")
+                && (k + 2..end - 1).any(|j| {
+                    let t = this.text(j);
+                    TYPE_WORDS.contains(&t) || t == "void" || (this.is_type)(t)
+                })
+        };
+        match self.angles(k + 1) {
+            Some(end) if self.text(end) == "(" && plain_type(self, end) && self.nested < MAX_NESTED => {
+                self.nested += 1;
+                for t in ["(", "("] {
+                    self.put(k, t);
+                }
+                for j in k + 2..end - 1 {
+                    self.keep(j);
+                }
+                self.put(end - 1, ")");
+                self.closing.push(self.group(end) - 1);
+                end
+            }
+            Some(end) => {
+                let to = self.group(end);
+                self.gap(k, to, "this cast of C++ is not followed")
+            }
+            None => self.gap(k, k + 1, "this cast of C++ is not followed"),
+        }
+    }
+
+    /// `a::b`: the library's means what it means without `std::`, all else is a gap.
+    fn qualified(&mut self, k: usize) -> usize {
+        let mut last = if self.text(k) == "::" { k + 1 } else { k + 2 };
+        while self.text(last + 1) == "::" {
+            last += 2;
+        }
+        let name = self.text(last);
+        if last == k + 2 && self.text(k) == "std" && super::is_std_of_c(name) {
+            return last;
+        }
+        if matches!(name, "sync") && self.text(last + 1) == "(" && self.text(last + 3) == ")" {
+            match self.groups.get(self.text(last + 2)) {
+                Some(Group::Block) => {
+                    for t in ["__syncthreads", "(", ")"] {
+                        self.put(k, t);
+                    }
+                    return last + 4;
+                }
+                Some(Group::Warp) => {
+                    for t in ["__syncwarp", "(", ")"] {
+                        self.put(k, t);
+                    }
+                    return last + 4;
+                }
+                None => {}
+            }
+        }
+        let mut end = (last + 1).min(self.tokens.len());
+        if let Some(e) = self.angles(end).filter(|&e| self.text(e) == "(") {
+            end = e;
+        }
+        self.gap(k, end, "names with `::` are not followed")
+    }
+
+    /// `block.sync()`.
+    fn member(&mut self, k: usize) -> Option<usize> {
+        let group = *self.groups.get(self.text(k))?;
+        let bare = self.text(k + 4) == ")";
+        match member(group, self.text(k + 2), bare)? {
+            Member::Whole(list) => {
+                for t in list {
+                    self.put(k, t);
+                }
+                Some(k + 5)
+            }
+            Member::Call(name, first) => {
+                self.put(k, name);
+                self.put(k, "(");
+                self.parens += 1;
+                for t in first {
+                    self.put(k, t);
+                }
+                Some(k + 4)
+            }
+        }
+    }
+}

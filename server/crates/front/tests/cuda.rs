@@ -1,0 +1,108 @@
+//! CUDA as people write it: what C++ around kernels becomes, and that it is never a syntax error.
+
+mod common;
+
+use common::{show, unit_as};
+use front::{ItemKind, Language, Unit};
+use term::RejectKind;
+
+fn cuda(text: &str) -> Unit {
+    unit_as(Language::Cuda, text, &[])
+}
+
+/// What a function's statements are, and what was not understood.
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    let shown = show(text, &cuda(text));
+    assert_eq!(shown.trim_end(), expected.trim_end(), "\n{shown}");
+}
+
+/// The text is understood without a gap.
+#[track_caller]
+fn whole(text: &str) {
+    let unit = cuda(text);
+    let gaps: Vec<String> = unit
+        .items
+        .iter()
+        .flat_map(|i| i.body.rejects().map(|r| r.reason.to_string()))
+        .chain(unit.rejects.iter().map(|r| r.reason.to_string()))
+        .collect();
+    assert!(gaps.is_empty(), "{gaps:?}\n{}", show(text, &unit));
+}
+
+#[test]
+fn casts_and_auto_mean_what_c_can_say() {
+    check(
+        "__global__ void k(float *a, int n) {\n  auto i = blockIdx.x * blockDim.x + threadIdx.x;\n  const auto v = static_cast<float>(i) * float(n + 1);\n  if (i < n) a[i] = std::max(v, 0.0f);\n}",
+        "k [Declaration(a,`float*`),Declaration(n,int)]
+  DeclarationAssignment(i,`unsigned int`,Dot(blockIdx,x)*Dot(blockDim,x)+Dot(threadIdx,x))
+  DeclarationAssignment(v,`const float`,Cast(float,i)*Cast(float,n+1))
+  If(i<n,[Assignment(ArrayElement(a,i),MethodCall(max,v,0.0))])",
+    );
+    whole("__global__ void k(char *a) { int *p = reinterpret_cast<int *>(a); p[0] = static_cast<unsigned int>(p[1]) + static_cast<int>(float(p[2])); }");
+    whole("using real = float;\n__global__ void k(real *a) { a[0] = (real)1 + a[1]; }");
+    whole("int main() { dim3 block(16, 16), grid{4}; return 0; }");
+}
+
+#[test]
+fn groups_become_the_intrinsics_they_are() {
+    let text = "namespace cg = cooperative_groups;\n__global__ void k(int *a) {\n  cg::thread_block b = cg::this_thread_block();\n  auto w = cg::tiled_partition<32>(b);\n  a[b.thread_rank()] = w.shfl_down(a[0], 1);\n  w.sync();\n  b.sync();\n  cg::sync(b);\n}";
+    let unit = cuda(text);
+    let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+    assert_eq!(k.body.rejects().count(), 0, "{}", show(text, &unit));
+    let printed = term::notation::print(&k.body, k.body.root);
+    assert_eq!(printed.matches("__syncthreads").count(), 2, "{printed}");
+    assert!(printed.contains("__syncwarp") && printed.contains("__shfl_down_sync"), "{printed}");
+}
+
+#[test]
+fn statements_of_cpp_are_one_gap_each_and_their_names_are_unknown() {
+    check(
+        "void h(int n) {\n  std::vector<int> v(n);\n  for (auto &x : v) x = 1;\n  n = n + 1;\n  { auto &n = v[0]; n = 2; }\n  n = 3;\n}",
+        "h [Declaration(n,int)]
+  Reject(Foreign,\"templates of C++ are not followed\")
+  Reject(Foreign,\"a loop over a range of C++ is not followed\")
+  Assignment(n,n+1)
+  [Reject(Foreign,\"`auto` with a reference or pointer is not followed\"),Assignment(Reject(Unsupported,\"the declaration of `n` was not understood\"),2)]
+  Assignment(n,3)
+! Foreign at `std::vector<int> v(n);`: templates of C++ are not followed
+! Foreign at `for (auto &x : v) x = 1;`: a loop over a range of C++ is not followed
+! Foreign at `auto &n = v[0];`: `auto` with a reference or pointer is not followed
+! Unsupported at `n`: the declaration of `n` was not understood",
+    );
+}
+
+#[test]
+fn a_name_that_a_template_or_a_namespace_declares_is_not_taken_for_the_librarys() {
+    // `max` is not CUDA's here
+    let text = "template <typename T> __device__ T max(T a, T b) { return a < b ? a : b; }\n__global__ void k(int *a) { a[0] = max(a[1], a[2]); }";
+    let unit = cuda(text);
+    assert_eq!(unit.items[1].body.rejects().count(), 1, "{}", show(text, &unit));
+    let text = "namespace mine { __device__ float sqrt(float x) { return x; } }\n__global__ void k(float *a) { a[0] = sqrt(a[1]); }";
+    let unit = cuda(text);
+    let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+    assert_eq!(k.body.rejects().count(), 1, "{}", show(text, &unit));
+}
+
+#[test]
+fn kernels_in_namespaces_and_between_classes_are_kernels() {
+    let text = include_str!("cuda_program.txt");
+    let unit = cuda(text);
+    let kernels: Vec<&str> =
+        unit.items.iter().filter(|i| i.is_kernel && i.kind == ItemKind::Function).map(|i| &*i.name).collect();
+    assert_eq!(kernels, ["inside", "outside", "over", "tile", "after", "plain", "coop", "vec"]);
+}
+
+/// Nothing that a CUDA compiler takes is called a syntax error.
+#[test]
+fn cpp_is_no_syntax_error() {
+    let text = include_str!("cuda_program.txt");
+    let unit = cuda(text);
+    for i in &unit.items {
+        for r in i.body.rejects() {
+            let at = text.get(r.span.shifted(i.span.start).range());
+            assert!(r.kind != RejectKind::Syntax, "{} at {at:?}", r.reason);
+        }
+    }
+    assert!(unit.rejects.is_empty(), "{:?}", unit.rejects);
+}
