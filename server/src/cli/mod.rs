@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod offload;
 pub mod report;
+mod rules;
 mod show;
 mod transform;
 mod verify;
@@ -45,6 +46,8 @@ enum Command {
     /// Rewrite a loop: interchange, distribute, peel, …; or list what applies to it
     #[command(after_help = "Exit status: 0 done, 1 refused (the reason is printed), 2 could not run.")]
     Transform(transform::TransformArgs),
+    /// Check, list and apply rewrite rules that are written as pages
+    Rules(rules::RulesArgs),
     /// Show dependences, calls or terms of a file as a page or a graph
     #[command(after_help = "Exit status: 0 shown, 1 there is no such loop, 2 could not run.")]
     Show(show::ShowArgs),
@@ -123,6 +126,7 @@ fn run(command: Command) -> ExitCode {
         Command::Offload(args) => offload::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Transform(args) => transform::run(&args),
+        Command::Rules(args) => rules::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Lsp { stdio: _, client_process_id: _ } => crate::lsp::run().map(Done::Code),

@@ -23,6 +23,7 @@ mod offload;
 mod place;
 mod plans;
 mod report;
+mod rules;
 mod settings;
 mod transform;
 mod verify;
@@ -50,6 +51,9 @@ pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which
 pub use report::{
     ConditionReport, DependenceReport, InductionReport, LineColumn, LoopReport, ObstacleReport,
     ReductionReport, ThreadMapReport,
+};
+pub use rules::{
+    apply_rules, check_rule_page, PageCheck, PageFinding, RuleSet, RuleSeverity, RuleTarget, RulesApplied,
 };
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};

@@ -166,6 +166,27 @@ pub(crate) fn same(
     options: &VerifyOptions,
     cancel: &CancelToken,
 ) -> Sameness {
+    same_but(doc, place, text, How::default(), options, cancel)
+}
+
+/// What may differ, and how the original is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct How {
+    /// Last bits of floating-point results may differ.
+    pub regrouped: bool,
+    /// The original launches kernels, too.
+    pub launches: bool,
+}
+
+/// Like [`same`], for results that are the same but for what is said.
+pub(crate) fn same_but(
+    doc: &Doc,
+    place: &Place,
+    text: &str,
+    how: How,
+    options: &VerifyOptions,
+    cancel: &CancelToken,
+) -> Sameness {
     let body = place.body();
     let parsed = front::Parsed::parse(doc.language(), text);
     let unit = front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new());
@@ -178,7 +199,8 @@ pub(crate) fn same(
         offloaded: Program::of(unit.items.iter().map(|i| &*i.body)),
         function: &body.name,
         signature: &signature,
-        regrouped: false,
+        regrouped: how.regrouped,
+        launches: how.launches,
         options,
         cancel,
     };
@@ -195,6 +217,7 @@ pub(crate) fn same(
             overlap: k % 4 == 3,
             seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
             room: inputs::Room::SMALL,
+            launches: how.launches,
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
@@ -214,6 +237,10 @@ pub(crate) fn same(
         (0, Some(why)) => {
             Sameness::NotTried(format!("the original did not run on any input made up: {why}."))
         }
+        (0, None) if how.launches => Sameness::NotTried(
+            "the original itself did not run to a clean end: it took more steps than allowed, or a kernel of it is wrong."
+                .to_owned(),
+        ),
         (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
         (n, _) => Sameness::Same(n),
     }
@@ -252,6 +279,7 @@ pub(crate) fn run_cases(
         function: &body.name,
         signature: &signature,
         regrouped,
+        launches: false,
         options,
         cancel,
     };
@@ -267,6 +295,7 @@ pub(crate) fn run_cases(
             overlap: may_overlap && k % 4 == 3,
             seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
             room: inputs::Room::WIDE,
+            launches: false,
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         let input = match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
@@ -303,6 +332,8 @@ struct Sides<'a> {
     signature: &'a inputs::Signature,
     /// Whether floating-point operations were regrouped, so that last bits may differ.
     regrouped: bool,
+    /// Whether the original launches kernels.
+    launches: bool,
     options: &'a VerifyOptions,
     cancel: &'a CancelToken,
 }
@@ -313,18 +344,23 @@ struct Skip;
 impl Sides<'_> {
     /// Runs both on one input. Gives what differs, and how many kernels ran.
     fn compare(&self, input: &inputs::Input, case: u32) -> (Result<Option<String>, Skip>, u32) {
-        let Sides { original, offloaded, function, signature, regrouped, options, cancel } = self;
+        let Sides { original, offloaded, function, signature, regrouped, launches, options, cancel } = self;
         let budget = || Budget::with_cancel(options.steps, (*cancel).clone());
         let spent = |f: &Fault| matches!(f.kind, FaultKind::OutOfFuel | FaultKind::Cancelled);
         let (Ok(mut a), Ok(mut b)) = (input.place(signature), input.place(signature)) else {
             return (Err(Skip), 0);
         };
         let plain = simulate::Options::default();
-        let want = match simulate::run(original, function, &a.1, &mut a.0, &plain, &budget()) {
-            Ok(o) => o,
-            Err(_) => return (Err(Skip), 0),
-        };
         let schedule = Schedule::seeded(options.seed.wrapping_add(u64::from(case)));
+        let want = match launches {
+            false => simulate::run(original, function, &a.1, &mut a.0, &plain, &budget()).ok(),
+            true => match simulate::run_hosted(original, function, &a.1, &mut a.0, &schedule, &budget()) {
+                // an original with races has no result to compare with
+                Ok((o, all)) if all.iter().all(|l| l.report.completed && l.report.findings.is_empty()) => o,
+                _ => None,
+            },
+        };
+        let Some(want) = want else { return (Err(Skip), 0) };
         let run = simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, &budget());
         let (got, launches) = match run {
             Ok(r) => r,

@@ -9,13 +9,15 @@ use rustc_hash::FxHashMap;
 use term::Op;
 
 use super::guard::Guard;
-use super::page::{Finding, Rule, RuleSystem, Severity};
+use super::page::{Finding, Rule, RuleSystem, Severity, Strategy};
 use super::pattern::Pattern;
 
 pub(super) fn system(s: &RuleSystem, findings: &mut Vec<Finding>) {
     for rule in &s.rules {
         unbound(rule, findings);
-        endless(rule, findings);
+        if !matches!(s.strategy, Strategy::Once(_)) {
+            endless(rule, findings);
+        }
     }
     for (k, later) in s.rules.iter().enumerate() {
         for earlier in &s.rules[..k] {

@@ -8,6 +8,8 @@
 
 mod act;
 mod action;
+mod apply;
+mod ctext;
 mod derivation;
 mod guard;
 mod lint;
@@ -20,16 +22,19 @@ mod prove;
 mod quoted;
 mod run;
 mod schedule;
+mod scope;
 mod set;
 mod show;
 mod syntax;
 mod tree;
 mod uniform;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub use action::{Action, ACTIONS};
+pub use apply::{apply, words, Application, NoApplication, NoResult, Site};
 pub use derivation::{Applied, Derivation, NotApplied, Proof};
 pub use guard::{Guard, GUARDS};
 pub use load::load;
@@ -41,5 +46,5 @@ pub use page::{
 pub use pattern::{Literal, Pattern, TypeTest};
 pub use prove::Ground;
 pub use run::{run, Emitted, Ended, Limits, Outcome, Systems};
-pub use set::{RuleSet, SHIPPED};
+pub use set::RuleSet;
 pub use tree::{Known, Node, Subject, Tree};

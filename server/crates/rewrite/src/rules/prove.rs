@@ -25,6 +25,8 @@ pub struct Ground<'a> {
     pub budget: &'a Budget,
     /// The whole file: a name in it is not fresh.
     pub text: &'a str,
+    /// Where the body begins in it.
+    pub start: u32,
 }
 
 /// What guards look at.
@@ -448,7 +450,7 @@ impl Asking<'_> {
             for v in &e.vectors {
                 let turned = matches!(v.as_slice(), [Order::Before] | [Order::Before, Order::After, ..]);
                 if turned {
-                    return Err(super::schedule::broken(self.subject, e, v));
+                    return Err(super::schedule::broken(&g, self.subject, e, v));
                 }
             }
         }

@@ -40,7 +40,7 @@ mod skew;
 mod split;
 mod strip_mine;
 mod subst;
-mod text;
+pub(crate) mod text;
 mod unroll;
 mod write;
 

@@ -1,0 +1,292 @@
+//! Rule systems applied to documents, and rule pages checked.
+//!
+//! `rewrite` makes the edits and checks what needs no machine; here every result is read again as a whole and run beside
+//! the original in the simulator before anybody sees it. Deliberately absent: files (the shell reads pages).
+
+mod pages;
+
+pub use pages::{check_rule_page, PageCheck, PageFinding};
+pub use rewrite::rules::{RuleSet, Severity as RuleSeverity};
+
+use std::sync::Arc;
+
+use analysis::Facts;
+use base::{Budget, CancelToken};
+use front::ItemKind;
+use rewrite::rules::{
+    apply, Application, Limits, NoApplication, NoResult, RulePage, RuleSystem, Site, Trust,
+};
+use term::{Op, TermId};
+use text::{Edit, EditSet};
+
+use crate::check::Findings;
+use crate::offload::{first_reject, rejects};
+use crate::place::Place;
+use crate::verify::{same_but, How, Sameness, VerifyOptions};
+use crate::words::plural;
+use crate::{Doc, FileEdit, Language, Refused, WorkspaceEdit};
+
+/// What a system is applied to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RuleTarget {
+    /// The outermost loop that begins on this 1-based line.
+    Loop(u32),
+    /// The function of this name.
+    Function(String),
+    /// Every function of the document.
+    File,
+}
+
+/// A document rewritten by rules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RulesApplied {
+    /// Essential words, the trust included.
+    pub title: String,
+    /// The document's whole text afterwards.
+    pub text: String,
+    pub edit: WorkspaceEdit,
+    /// What was checked, sentences.
+    pub checked: String,
+    /// One line for each application: rule, bindings, proofs.
+    pub derivation: Vec<String>,
+}
+
+/// Steps of each run in the simulator.
+const STEPS: u64 = 3_000_000;
+/// Inputs tried before an edit is handed out.
+const CASES: u32 = 6;
+
+/// Applies a system. Only a result that passed every check comes back.
+pub fn apply_rules(
+    doc: &Doc,
+    findings: &Findings,
+    set: &RuleSet,
+    system: &str,
+    target: &RuleTarget,
+    cancel: &CancelToken,
+) -> Result<RulesApplied, Refused> {
+    let Some((page, system)) = set.find(system) else {
+        let near = set.near(system).map_or(String::new(), |n| format!(" Is `{n}` meant?"));
+        return Err(Refused::Because(format!("There is no rule system `{system}`.{near}")));
+    };
+    let trust = page.trust.clone().unwrap_or(Trust::Exact);
+    let done = rewritten(doc, findings, set, system, &trust, target, cancel)
+        .map_err(|no| Refused::Because(format!("{}: {}.", system.name, capital(&no.because))))?;
+    let checked = match verified(doc, findings, &done, &trust, cancel) {
+        Verified::Same(said) => said,
+        Verified::Different(what) => {
+            return Err(Refused::Because(format!(
+                "The result of `{}` computes something else than the program ({what}), so it is not offered. The page \
+                 `{}` is to be mended.",
+                system.name, page.name
+            )))
+        }
+        Verified::NotTried(why) => format!("Not run beside the original: {why}"),
+        Verified::Cancelled => return Err(Refused::Cancelled),
+    };
+    let title = title(page, system, &trust, done.steps());
+    Ok(RulesApplied {
+        title,
+        derivation: done.derivation(),
+        edit: WorkspaceEdit {
+            create: Vec::new(),
+            edits: vec![FileEdit { file: None, edits: done.edits.clone() }],
+        },
+        text: done.text,
+        checked,
+    })
+}
+
+fn title(page: &RulePage, system: &RuleSystem, trust: &Trust, steps: usize) -> String {
+    let worth = match trust {
+        Trust::Exact => String::new(),
+        Trust::Reassociates => " (reassociates: last bits may differ)".to_owned(),
+        Trust::Assumes(what) => format!(" (assumes {what})"),
+    };
+    let which = if page.name == system.name { String::new() } else { format!(" [{}]", system.name) };
+    format!("{}{which}{worth}: {}", page.title, plural(steps, "application"))
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+/// All functions that changed.
+struct Done {
+    edits: EditSet,
+    text: String,
+    /// With the items they are of.
+    applications: Vec<(usize, Application)>,
+}
+
+impl Done {
+    fn steps(&self) -> usize {
+        self.applications.iter().map(|(_, a)| a.derivation.steps.len()).sum()
+    }
+    fn derivation(&self) -> Vec<String> {
+        self.applications.iter().flat_map(|(_, a)| a.derivation.lines(&a.subject)).collect()
+    }
+}
+
+/// Why nothing came of it.
+struct NotDone {
+    kind: NoResult,
+    /// Words that continue "because".
+    because: String,
+    /// All reasons for which rules did not apply.
+    reasons: Vec<String>,
+}
+
+fn rewritten(
+    doc: &Doc,
+    findings: &Findings,
+    set: &RuleSet,
+    system: &Arc<RuleSystem>,
+    trust: &Trust,
+    target: &RuleTarget,
+    cancel: &CancelToken,
+) -> Result<Done, NotDone> {
+    let nothing = |because: String| NotDone { kind: NoResult::NothingApplies, because, reasons: Vec::new() };
+    let targets = targets(doc, findings, target).map_err(nothing)?;
+    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let options = doc.options().to_front();
+    let mut applications = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
+    let mut best: Option<String> = None;
+    for (item, term) in targets {
+        let facts = facts_of(findings, item);
+        let site = Site {
+            unit: doc.unit(),
+            text: doc.source(),
+            language: doc.language(),
+            options: &options,
+            program: doc.program(),
+            item,
+            facts: &facts,
+            budget: &budget,
+        };
+        match apply(&site, system, &set.systems, trust, term, Limits::default()) {
+            Ok(a) => applications.push((item, a)),
+            Err(no) => {
+                let NoApplication { kind, because, derivation, .. } = *no;
+                reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));
+                if kind != NoResult::NothingApplies {
+                    reasons.insert(0, because.clone());
+                    return Err(NotDone { kind, because, reasons });
+                }
+                if !derivation.refused.is_empty() || best.is_none() {
+                    best = Some(because);
+                }
+            }
+        }
+    }
+    if applications.is_empty() {
+        let because = best.unwrap_or_else(|| "there is no function in the document".to_owned());
+        return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
+    }
+    let edits: Vec<Edit> = applications.iter().flat_map(|(_, a)| a.edits.edits().iter().cloned()).collect();
+    let not_text = |because: String| NotDone { kind: NoResult::NotText, because, reasons: Vec::new() };
+    let edits = EditSet::new(edits).map_err(|e| not_text(format!("the edits do not fit together: {e}")))?;
+    let text =
+        edits.apply(doc.text()).map_err(|e| not_text(format!("the edits do not fit: {e}")))?.to_string();
+    let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
+    if let Some((line, reason)) = first_reject(doc.language(), doc, &text, &known) {
+        let because = format!("the result was not understood when read again (line {line}: {reason})");
+        return Err(NotDone { kind: NoResult::Wrong, because, reasons });
+    }
+    Ok(Done { edits, text, applications })
+}
+
+fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {
+    findings.facts.get(item).cloned().flatten().unwrap_or_default()
+}
+
+type Targets = Vec<(usize, Option<TermId>)>;
+
+fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Targets, String> {
+    let items = doc.unit().items.iter().enumerate().filter(|(_, i)| i.kind == ItemKind::Function);
+    match target {
+        RuleTarget::File => Ok(items.map(|(k, _)| (k, None)).collect()),
+        RuleTarget::Function(name) => {
+            let found: Targets = items.filter(|(_, i)| *i.name == **name).map(|(k, _)| (k, None)).collect();
+            match found.is_empty() {
+                true => Err(format!("there is no function `{name}`")),
+                false => Ok(found),
+            }
+        }
+        RuleTarget::Loop(line) => match findings.on_line(*line) {
+            Some(l) => {
+                let facts = facts_of(findings, l.item);
+                let term = facts.loops.get(l.id).map(|f| f.term);
+                Ok(vec![(l.item, term)])
+            }
+            None => Err(format!("no loop begins on line {line}")),
+        },
+    }
+}
+
+/// What running both came to.
+enum Verified {
+    /// A sentence.
+    Same(String),
+    /// A phrase.
+    Different(String),
+    /// A sentence.
+    NotTried(String),
+    Cancelled,
+}
+
+/// Runs every changed function that can be run beside its original; of kernels, the host functions that launch them.
+fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: &CancelToken) -> Verified {
+    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
+    let regrouped = *trust == Trust::Reassociates;
+    let (mut runs, mut functions) = (0, 0);
+    let mut not_tried: Option<String> = None;
+    let launches = |item: usize| {
+        let body = &doc.unit().items[item].body;
+        body.walk(body.root).any(|t| *body.op(t) == Op::Launch)
+    };
+    let device = |item: usize| {
+        let i = &doc.unit().items[item];
+        i.is_kernel || (i.is_device && !i.is_host)
+    };
+    let mut items: Vec<usize> = done.applications.iter().map(|(k, _)| *k).filter(|&k| !device(k)).collect();
+    if done.applications.iter().any(|(k, _)| device(*k)) && doc.language() == Language::Cuda {
+        let hosts = (0..doc.unit().items.len()).filter(|&k| !device(k) && launches(k));
+        items.extend(hosts);
+        items.sort_unstable();
+        items.dedup();
+        if items.is_empty() {
+            return Verified::NotTried("no function of the document launches the kernel.".to_owned());
+        }
+    }
+    for item in items {
+        let place = Place::new(doc, &doc.unit().items[item], facts_of(findings, item));
+        let how = How { regrouped, launches: launches(item) };
+        match same_but(doc, &place, &done.text, how, &options, cancel) {
+            Sameness::Same(n) => {
+                runs += n;
+                functions += 1;
+            }
+            Sameness::Different(what) => return Verified::Different(what),
+            Sameness::NotTried(why) => {
+                not_tried.get_or_insert(why);
+            }
+            Sameness::Cancelled => return Verified::Cancelled,
+        }
+    }
+    match (functions, not_tried) {
+        (0, why) => Verified::NotTried(why.unwrap_or_else(|| "there is nothing to run.".to_owned())),
+        (n, None) => Verified::Same(format!(
+            "Same results as before on {} of {} in the simulator.",
+            plural(runs, "random input"),
+            plural(n, "function")
+        )),
+        (n, Some(why)) => Verified::Same(format!(
+            "Same results as before on {} of {} in the simulator; of another function nothing was compared, because {why}",
+            plural(runs, "random input"),
+            plural(n, "function")
+        )),
+    }
+}

@@ -1,0 +1,226 @@
+//! A rule page checked: what its text shows, and its examples run.
+//!
+//! Deliberately absent: paths; a page is a name and a text.
+
+use base::{CancelToken, Span};
+use rewrite::rules::{
+    load, run, words, Ended, Example, ExampleLanguage, Expected, Limits, NoResult, RulePage, RuleSet,
+    Severity, Subject, Systems, Trust,
+};
+
+use super::{rewritten, verified, RuleTarget, Verified};
+use crate::check::{check, Tier};
+use crate::{Doc, Language, Memo, Options, Settings};
+
+/// Something to say of a page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageFinding {
+    pub severity: Severity,
+    /// 1-based; the column in UTF-8 bytes.
+    pub line: u32,
+    pub column: u32,
+    /// In the page.
+    pub span: Span,
+    /// Sentences.
+    pub message: String,
+}
+
+/// What checking a page came to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PageCheck {
+    /// In the order of the page.
+    pub findings: Vec<PageFinding>,
+    pub rules: usize,
+    /// Examples that came out as the page says.
+    pub examples: usize,
+    /// What was run beside what, one sentence for each example that has a result.
+    pub ran: Vec<String>,
+}
+
+impl PageCheck {
+    pub fn has_errors(&self) -> bool {
+        self.findings.iter().any(|f| f.severity == Severity::Error)
+    }
+}
+
+/// Checks a page among others: it may name their systems.
+pub fn check_rule_page(set: &RuleSet, name: &str, text: &str, cancel: &CancelToken) -> PageCheck {
+    let mut set = set.clone();
+    let mut found = set.add(name, text);
+    let (page, _) = load(name, text);
+    let mut out =
+        PageCheck { rules: page.systems.iter().map(|s| s.rules.len()).sum(), ..PageCheck::default() };
+    let usable = found.iter().all(|f| f.severity != Severity::Error);
+    if usable {
+        found.extend(set.unknown_systems(&page));
+    }
+    let mut say = |severity, place: Span, message: String| {
+        let (line, column) = page.line_column(place);
+        out.findings.push(PageFinding { severity, line, column, span: place, message });
+    };
+    for f in found {
+        say(f.severity, f.place, f.message);
+    }
+    if usable {
+        for (k, e) in page.examples.iter().enumerate() {
+            if cancel.is_cancelled() {
+                break;
+            }
+            match example(&set, &page, e, cancel) {
+                Ok(ran) => {
+                    out.examples += 1;
+                    out.ran.extend(ran.map(|r| format!("{}, example {}: {r}", e.system, k + 1)));
+                }
+                Err((severity, place, why)) => {
+                    say(severity, place, format!("Rule {}, example {}: {why}", e.system, k + 1));
+                }
+            }
+        }
+    }
+    out.findings.sort_by_key(|f| f.span.start);
+    out
+}
+
+type Ran = Result<Option<String>, (Severity, Span, String)>;
+
+fn example(set: &RuleSet, page: &RulePage, e: &Example, cancel: &CancelToken) -> Ran {
+    match e.language {
+        ExampleLanguage::C => source(set, page, e, Language::C, cancel),
+        ExampleLanguage::Cuda => source(set, page, e, Language::Cuda, cancel),
+        ExampleLanguage::Term => term(set, e),
+    }
+}
+
+fn wrong<T>(place: Span, why: String) -> Result<T, (Severity, Span, String)> {
+    Err((Severity::Error, place, why))
+}
+
+fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cancel: &CancelToken) -> Ran {
+    let name = if language == Language::C { "example.c" } else { "example.cu" };
+    let Ok(text) = text::Text::new(&e.before) else {
+        return wrong(e.place, "The program is too long.".to_owned());
+    };
+    let doc = Doc::open(language, name, text, Options::default());
+    if let Some((_, reason)) = crate::offload::rejects(doc.unit()).next() {
+        return wrong(e.place, format!("The program itself is not understood: {reason}."));
+    }
+    let Ok(findings) = check(&doc, &Memo::new(), &Settings::default(), Tier::Full, cancel) else {
+        return Ok(None);
+    };
+    let Some(system) = set.systems.get(&e.system) else {
+        return wrong(e.place, format!("There is no system `{}`.", e.system));
+    };
+    let trust = page.trust.clone().unwrap_or(Trust::Exact);
+    let done = rewritten(&doc, &findings, set, system, &trust, &RuleTarget::File, cancel);
+    match (done, &e.expected) {
+        (Ok(done), Expected::Result(want)) => {
+            if done.text != *want {
+                return wrong(
+                    e.result_place,
+                    format!("The program becomes something else than this:\n{}", done.text.trim_end()),
+                );
+            }
+            match verified(&doc, &findings, &done, &trust, cancel) {
+                Verified::Same(said) => Ok(Some(said)),
+                Verified::Different(what) => {
+                    wrong(e.place, format!("The result computes something else than the program: {what}."))
+                }
+                Verified::NotTried(why) => Err((
+                    Severity::Warning,
+                    e.place,
+                    format!("The result was not run beside the program: {why}"),
+                )),
+                Verified::Cancelled => Ok(None),
+            }
+        }
+        (Ok(done), Expected::Refused(_)) => wrong(
+            e.place,
+            format!(
+                "This is to be refused, but the rules apply ({}):\n{}",
+                done.derivation().first().map_or("", String::as_str),
+                done.text.trim_end()
+            ),
+        ),
+        (Err(no), Expected::Result(_)) => {
+            wrong(e.place, format!("There is no result, because {}.", no.because))
+        }
+        (Err(no), Expected::Refused(words)) => {
+            // a rule whose guard holds where the check fails is refused everywhere, and its author is to know
+            if matches!(no.kind, NoResult::Wrong | NoResult::Limits) {
+                return wrong(e.place, format!("The condition holds, but {}.", no.because));
+            }
+            if !words.is_empty()
+                && !no.because.contains(&**words)
+                && !no.reasons.iter().any(|r| r.contains(&**words))
+            {
+                return wrong(
+                    e.place,
+                    format!("This is refused for another reason than `{words}`: {}.", no.because),
+                );
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Terms, and behind them the files that were made, each after a line `# NAME`.
+fn term(set: &RuleSet, e: &Example) -> Ran {
+    let read = |text: &str, place: Span| {
+        term::notation::read(text.trim())
+            .or_else(|err| wrong(place, format!("The term cannot be read: {err}.")))
+    };
+    let body = read(&e.before, e.place)?;
+    let subject = Subject::of(&body, "", 0, false, false);
+    let Some(system) = set.systems.get(&e.system) else {
+        return wrong(e.place, format!("There is no system `{}`.", e.system));
+    };
+    let systems: &Systems = &set.systems;
+    let out = run(system, systems, &subject, &subject.root, None, Limits::default());
+    if out.ended != Ended::Done {
+        return wrong(e.place, format!("{}.", super::capital(&words(out.ended, out.derivation.steps.len()))));
+    }
+    let mut files: Vec<(String, String)> = vec![(String::new(), subject.print(&out.tree))];
+    files.extend(out.emitted.iter().map(|f| (f.name.to_string(), subject.print(&f.content))));
+    let changed = !out.derivation.steps.is_empty();
+    match &e.expected {
+        Expected::Refused(words) => {
+            if changed {
+                return wrong(e.place, format!("This is to be refused, but it becomes {}.", files[0].1));
+            }
+            let reasons: Vec<&str> = out.derivation.refused.iter().map(|r| r.because.as_str()).collect();
+            if !words.is_empty() && !reasons.iter().any(|r| r.contains(&**words)) {
+                return wrong(
+                    e.place,
+                    format!("This is refused for another reason than `{words}`: {reasons:?}."),
+                );
+            }
+            Ok(None)
+        }
+        Expected::Result(text) => {
+            let mut wanted: Vec<(String, String)> = Vec::new();
+            let mut open = (String::new(), String::new());
+            for line in text.lines() {
+                match line.strip_prefix("# ") {
+                    Some(file) => {
+                        wanted.push(std::mem::replace(&mut open, (file.trim().to_owned(), String::new())));
+                    }
+                    None => open.1 += &format!("{line}\n"),
+                }
+            }
+            wanted.push(open);
+            for w in &mut wanted {
+                let body = read(&w.1, e.result_place)?;
+                let subject = Subject::of(&body, "", 0, false, false);
+                w.1 = subject.print(&subject.root);
+            }
+            if wanted == files {
+                return Ok(None);
+            }
+            let shown: Vec<String> = files
+                .iter()
+                .map(|(n, t)| if n.is_empty() { t.clone() } else { format!("# {n}\n{t}") })
+                .collect();
+            wrong(e.result_place, format!("The term becomes something else than this:\n{}", shown.join("\n")))
+        }
+    }
+}

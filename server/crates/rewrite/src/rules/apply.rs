@@ -1,0 +1,243 @@
+//! A system applied to a function of a file: run, written as edits, read again.
+//!
+//! What comes out has passed every check that needs no machine: each variable means what it meant, the new text reads as
+//! the very tree that the rules made, and where loops or statements moved, no dependence is turned around (`schedule`).
+//! Deliberately absent: running the result beside the original (`ide`).
+
+use std::sync::Arc;
+
+use analysis::{Facts, Program};
+use base::Budget;
+use front::{Language, Options, Parsed, Unit};
+use term::{Op, TermId, Types};
+use text::{Edit, EditSet};
+
+use super::derivation::Derivation;
+use super::page::{RuleSystem, Trust};
+use super::prove::Ground;
+use super::run::{run, Emitted, Ended, Limits, Outcome, Systems};
+use super::tree::{Subject, Tree};
+use super::write::Writer;
+use super::{schedule, scope};
+
+/// A file as it was read, and what is known of the function that is to be rewritten.
+#[derive(Clone, Copy)]
+pub struct Site<'a> {
+    pub unit: &'a Unit,
+    pub text: &'a str,
+    pub language: Language,
+    pub options: &'a Options,
+    pub program: &'a Program,
+    /// Position of the function among the unit's items.
+    pub item: usize,
+    pub facts: &'a Facts,
+    pub budget: &'a Budget,
+}
+
+/// A result that may be offered once it has run beside the original.
+#[derive(Clone, Debug)]
+pub struct Application {
+    pub edits: EditSet,
+    /// The whole file afterwards.
+    pub text: String,
+    pub subject: Subject,
+    pub derivation: Derivation,
+    pub emitted: Vec<Emitted>,
+    /// Whether loops or statements were added, removed or moved.
+    pub moved: bool,
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug)]
+pub struct NoApplication {
+    pub kind: NoResult,
+    /// Words that continue "because".
+    pub because: String,
+    /// What was done all the same, for the explanation.
+    pub derivation: Derivation,
+    pub subject: Option<Subject>,
+}
+
+/// Kinds of failure, told apart because they are somebody else's to mend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoResult {
+    /// No rule applies: nothing is wrong.
+    NothingApplies,
+    /// The run was ended by its limits.
+    Limits,
+    /// The result holds what no text can be made of, or an edit would fall into a macro.
+    NotText,
+    /// The result would not be right: the rule is wrong, or its guard too weak.
+    Wrong,
+}
+
+/// Applies a system to the whole function, or to one term of it.
+pub fn apply(
+    site: &Site<'_>,
+    system: &Arc<RuleSystem>,
+    systems: &Systems,
+    trust: &Trust,
+    target: Option<TermId>,
+    limits: Limits,
+) -> Result<Application, Box<NoApplication>> {
+    let fail = |kind, because: String, derivation, subject| {
+        Err(Box::new(NoApplication { kind, because, derivation, subject }))
+    };
+    let Some(item) = site.unit.items.get(site.item) else {
+        let none = Derivation::default();
+        return fail(NoResult::NothingApplies, "there is no such function".into(), none, None);
+    };
+    let body = &*item.body;
+    let subject = Subject::of(body, site.text, item.span.start, item.is_kernel, item.is_device);
+    let root = target.and_then(|t| subject.original(t)).unwrap_or(&subject.root).clone();
+    let ground = Ground {
+        body,
+        program: site.program,
+        facts: site.facts,
+        budget: site.budget,
+        text: site.text,
+        start: item.span.start,
+    };
+    let out = run(system, systems, &subject, &root, Some(ground), limits);
+    let Outcome { tree, types, derivation, emitted, ended } = out;
+    if ended != Ended::Done {
+        return fail(NoResult::Limits, words(ended, derivation.steps.len()), derivation, Some(subject));
+    }
+    if derivation.steps.is_empty() || subject.same(&tree, &root) {
+        let because = match derivation.refused.first() {
+            Some(r) => format!("the condition of rule {} is not proved: {}", r.rule, r.because),
+            None => "no rule matches anything here".to_owned(),
+        };
+        return fail(NoResult::NothingApplies, because, derivation, Some(subject));
+    }
+    let mut types = types;
+    let new_root =
+        if Arc::ptr_eq(&root, &subject.root) { tree } else { put(&mut types, &subject.root, &root, &tree) };
+    match finished(site, &subject, &types, &new_root, trust, &ground) {
+        Ok((edits, text, moved)) => Ok(Application { edits, text, subject, derivation, emitted, moved }),
+        Err((kind, because)) => fail(kind, because, derivation, Some(subject)),
+    }
+}
+
+/// Why a run ended early.
+pub fn words(ended: Ended, applied: usize) -> String {
+    match ended {
+        Ended::Done => "nothing is left to do".to_owned(),
+        Ended::OutOfSteps => format!("the rules did not come to an end within the steps allowed ({applied} applications)"),
+        Ended::TooManyApplications => format!("the rules did not come to an end within {applied} applications"),
+        Ended::TooLarge => format!("what the rules make grows beyond all bounds ({applied} applications)"),
+        Ended::Circle => format!("the rules undo one another: after {applied} applications the program is one that was there before"),
+    }
+}
+
+type Finished = Result<(EditSet, String, bool), (NoResult, String)>;
+
+fn finished(
+    site: &Site<'_>,
+    subject: &Subject,
+    types: &Types,
+    new: &Tree,
+    trust: &Trust,
+    ground: &Ground<'_>,
+) -> Finished {
+    let wrong = |why: String| (NoResult::Wrong, why);
+    let Some(item) = site.unit.items.get(site.item) else {
+        return Err(wrong("there is no such function".into()));
+    };
+    scope::check(subject, new).map_err(wrong)?;
+    let moved = schedule::moves(subject, new);
+    let writer = Writer::new(subject, &item.body, types, site.text, item.span.start);
+    let edits: Vec<Edit> = writer.edits(&subject.root, new).map_err(|why| (NoResult::NotText, why))?;
+    let edits = EditSet::new(edits)
+        .map_err(|e| (NoResult::NotText, format!("the edits do not fit together: {e}")))?;
+    let file = text::Text::new(site.text)
+        .map_err(|e| (NoResult::NotText, format!("the file cannot be edited: {e}")))?;
+    let text = edits
+        .apply(&file)
+        .map_err(|e| (NoResult::NotText, format!("the edits do not fit: {e}")))?
+        .to_string();
+    reads_as(site, subject, new, &text).map_err(wrong)?;
+    if moved {
+        match schedule::check(ground, subject, new) {
+            Ok(()) => {}
+            // what the author assumes is told with the result, and it still runs beside the original
+            Err(schedule::Fault::NotKnown(_)) if matches!(trust, Trust::Assumes(_)) => {}
+            Err(schedule::Fault::NotKnown(why) | schedule::Fault::Broken(why)) => return Err(wrong(why)),
+        }
+    }
+    Ok((edits, text, moved))
+}
+
+/// That the new text, read, is the new tree, with types and without gaps.
+fn reads_as(site: &Site<'_>, subject: &Subject, new: &Tree, text: &str) -> Result<(), String> {
+    let parsed = Parsed::parse(site.language, text);
+    let unit = front::lower(&parsed, site.options, &mut front::Memo::new());
+    let gaps = |u: &Unit| u.rejects.len() + u.items.iter().map(|i| i.body.rejects().count()).sum::<usize>();
+    if gaps(&unit) > gaps(site.unit) {
+        let all = unit.rejects.iter().chain(unit.items.iter().flat_map(|i| i.body.rejects()));
+        let reason = all.last().map_or("", |r| &r.reason).to_owned();
+        return Err(format!("the result is not understood when read again: {reason}"));
+    }
+    let item = unit.items.get(site.item).filter(|_| unit.items.len() == site.unit.items.len());
+    let Some(item) = item else {
+        return Err("the result has other functions than the file".to_owned());
+    };
+    let again = Subject::of(&item.body, text, item.span.start, item.is_kernel, item.is_device);
+    let undeclared = |s: &Subject| -> Vec<Arc<str>> {
+        let all = s.symbols.iter().filter(|k| k.storage == term::Storage::Undeclared);
+        all.map(|k| k.name.clone()).collect()
+    };
+    let before = undeclared(subject);
+    if let Some(stranger) = undeclared(&again).into_iter().find(|n| !before.contains(n)) {
+        return Err(format!("`{stranger}` is declared nowhere"));
+    }
+    // names in a rule's words and variables are the same in print
+    let (wanted, found) = (plain(new), plain(&again.root));
+    let (wanted, found) = (subject.print(&wanted), again.print(&found));
+    if wanted != found {
+        let at = wanted.bytes().zip(found.bytes()).take_while(|(a, b)| a == b).count();
+        let near = |s: &str| -> String {
+            let from =
+                (0..=at.min(s.len())).rev().take(20).filter(|&k| s.is_char_boundary(k)).last().unwrap_or(0);
+            s[from..].chars().take(60).collect()
+        };
+        return Err(format!(
+            "the text reads otherwise than the rules have it (`{}` instead of `{}`)",
+            near(&found),
+            near(&wanted)
+        ));
+    }
+    Ok(())
+}
+
+/// Without what text does not show: the empty statements.
+fn plain(n: &Tree) -> Tree {
+    let is_list = n.op == Op::List;
+    let args: Vec<Tree> = n.args.iter().filter(|a| !(is_list && a.op == Op::Empty)).map(plain).collect();
+    match args.len() == n.args.len() && args.iter().zip(n.args.iter()).all(|(a, b)| Arc::ptr_eq(a, b)) {
+        true => n.clone(),
+        false => n.with_args(args, n.ty),
+    }
+}
+
+/// The tree with one part replaced; a list that stands for statements is spliced.
+fn put(types: &mut Types, at: &Tree, old: &Tree, new: &Tree) -> Tree {
+    if Arc::ptr_eq(at, old) {
+        return new.clone();
+    }
+    let mut args: Vec<Tree> = Vec::with_capacity(at.args.len());
+    let mut changed = false;
+    for a in at.args.iter() {
+        let b = put(types, a, old, new);
+        changed |= !Arc::ptr_eq(a, &b);
+        if at.op == Op::List && !Arc::ptr_eq(a, &b) && b.op == Op::List && b.from.is_none() {
+            args.extend(b.args.iter().cloned());
+        } else {
+            args.push(b);
+        }
+    }
+    match changed {
+        true => super::matching::build(types, at.op.clone(), args, Some(at)),
+        false => at.clone(),
+    }
+}

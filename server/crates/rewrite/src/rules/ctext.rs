@@ -1,0 +1,286 @@
+//! Trees made by rules as C and CUDA text.
+//!
+//! Parts that were read from the text are asked of the writer, which has their characters. Deliberately absent: heads
+//! that are no C (`_InitCuda`): they have no text, and that is said.
+
+use term::{FloatKind, IntKind, Op, TypeKind};
+
+use super::tree::Tree;
+use super::write::{Unwritable, Writer};
+use crate::transform::text::reindent;
+
+pub(super) const ASSIGN: u8 = 2;
+const SELECT: u8 = 3;
+pub(super) const UNARY: u8 = 15;
+pub(super) const POSTFIX: u8 = 16;
+const ATOM: u8 = 17;
+
+/// How tightly a head binds in C; higher binds tighter.
+pub(super) fn strength(op: &Op) -> u8 {
+    match op {
+        Op::Comma => 1,
+        Op::Assign | Op::Compound(_) => ASSIGN,
+        Op::Select => SELECT,
+        Op::Binary(b) => b.precedence(),
+        Op::Int(v) if *v < 0 => UNARY,
+        Op::Float(v) if v.get() < 0.0 => UNARY,
+        Op::Unary(_) | Op::Deref | Op::AddrOf | Op::SizeOf | Op::Step { prefix: true, .. } => UNARY,
+        Op::Apply(h) if &**h == "Cast" => UNARY,
+        Op::Index | Op::Call | Op::Step { .. } => POSTFIX,
+        Op::Apply(h) if matches!(&**h, "Dot" | "Arrow" | "CallKernel") => POSTFIX,
+        _ => ATOM,
+    }
+}
+
+/// How tightly the `k`th part of a head must bind to need no parentheses.
+pub(super) fn place(op: &Op, k: usize) -> u8 {
+    match (op, k) {
+        (Op::Binary(b), 0) => b.precedence(),
+        (Op::Binary(b), _) => b.precedence() + 1,
+        (Op::Unary(_) | Op::Deref | Op::AddrOf | Op::SizeOf, _) => UNARY,
+        (Op::Step { .. } | Op::Index | Op::Call, 0) => POSTFIX,
+        (Op::Call | Op::InitList, _) => ASSIGN,
+        (Op::Assign | Op::Compound(_), 0) => UNARY,
+        (Op::Assign | Op::Compound(_), _) => ASSIGN,
+        (Op::Select, 0) => SELECT + 1,
+        (Op::Select, 2) => SELECT,
+        (Op::Comma, 1) => ASSIGN,
+        _ => 0,
+    }
+}
+
+/// Whether the statement may stand where one statement belongs, without braces.
+pub(super) fn stands_alone(n: &Tree) -> bool {
+    !matches!(n.op, Op::Case | Op::Default | Op::List)
+        && !["Declaration", "DeclarationAssignment", "ArrayDeclaration", "Label"].iter().any(|h| n.is(h))
+}
+
+fn no_text<T>(w: &Writer<'_>, n: &Tree) -> Result<T, Unwritable> {
+    let shown = w.subject.print(n);
+    let short: String = shown.chars().take(60).collect();
+    Err(format!("`{short}` has no form in C"))
+}
+
+pub(super) fn expression(w: &Writer<'_>, n: &Tree, min: u8) -> Result<String, Unwritable> {
+    let sub = |k: usize| match n.args.get(k) {
+        Some(a) => w.expression(a, place(&n.op, k)),
+        None => no_text(w, n),
+    };
+    let listed = |args: &[Tree]| -> Result<String, Unwritable> {
+        let all: Result<Vec<String>, _> = args.iter().map(|a| w.expression(a, ASSIGN)).collect();
+        Ok(all?.join(", "))
+    };
+    let kind = n.ty.map(|t| w.types.kind(t));
+    let text = match &n.op {
+        Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
+            Some(word) if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+                word.to_owned()
+            }
+            _ => return no_text(w, n),
+        },
+        Op::Int(v) => match (&n.alias, kind) {
+            (Some(name), _) => name.to_string(),
+            (None, Some(TypeKind::Int(k))) => {
+                let suffix = match k {
+                    IntKind::UInt => "u",
+                    IntKind::Long => "l",
+                    IntKind::ULong => "ul",
+                    IntKind::LongLong => "ll",
+                    IntKind::ULongLong => "ull",
+                    _ => "",
+                };
+                format!("{v}{suffix}")
+            }
+            _ => v.to_string(),
+        },
+        Op::Float(v) if v.get().is_finite() => match kind {
+            Some(TypeKind::Float(FloatKind::F32)) => format!("{:?}f", v.get()),
+            Some(TypeKind::Float(FloatKind::Long)) => format!("{:?}l", v.get()),
+            _ => format!("{:?}", v.get()),
+        },
+        Op::Unary(op) => {
+            let inner = sub(0)?;
+            // `- -a` must not become `--a`
+            if inner.starts_with(['+', '-', '&']) {
+                format!("{}({inner})", op.symbol())
+            } else {
+                format!("{}{inner}", op.symbol())
+            }
+        }
+        Op::Binary(op) => format!("{} {} {}", sub(0)?, op.symbol(), sub(1)?),
+        Op::Assign => format!("{} = {}", sub(0)?, sub(1)?),
+        Op::Compound(op) => format!("{} {}= {}", sub(0)?, op.symbol(), sub(1)?),
+        Op::Step { delta, prefix } => {
+            let sign = if *delta < 0 { "--" } else { "++" };
+            if *prefix {
+                format!("{sign}{}", sub(0)?)
+            } else {
+                format!("{}{sign}", sub(0)?)
+            }
+        }
+        Op::Select => format!("{} ? {} : {}", sub(0)?, sub(1)?, sub(2)?),
+        Op::Comma => format!("{}, {}", sub(0)?, sub(1)?),
+        Op::Index => format!("{}[{}]", sub(0)?, sub(1)?),
+        Op::Deref => format!("*{}", sub(0)?),
+        Op::AddrOf => format!("&{}", sub(0)?),
+        Op::SizeOf => format!("sizeof({})", w.expression(&n.args[0], 0)?),
+        Op::Call if !n.args.is_empty() => format!("{}({})", sub(0)?, listed(&n.args[1..])?),
+        Op::InitList => format!("{{{}}}", listed(&n.args)?),
+        Op::Apply(head) => match (&**head, &*n.args) {
+            ("Dot", [a, f]) => format!("{}.{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or("")),
+            ("Arrow", [a, f]) => {
+                format!("{}->{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
+            }
+            ("Cast", [t, a]) => format!("({}){}", declared(w, t, "")?, w.expression(a, UNARY)?),
+            ("SizeOfType", [t]) => format!("sizeof({})", declared(w, t, "")?),
+            ("CallKernel", [shape, f, args]) if shape.is("Shape") => {
+                format!(
+                    "{}<<<{}>>>({})",
+                    w.expression(f, POSTFIX)?,
+                    listed(&shape.args)?,
+                    listed(&args.args)?
+                )
+            }
+            _ => return no_text(w, n),
+        },
+        _ => return no_text(w, n),
+    };
+    Ok(if strength(&n.op) < min { format!("({text})") } else { text })
+}
+
+/// A type with the name it declares, or alone.
+fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, Unwritable> {
+    let text = w.subject.word(ty).unwrap_or("?");
+    let base_len = text.find(['*', '[', '(']).unwrap_or(text.len());
+    let base = text[..base_len].trim();
+    if base.is_empty() || text.contains(['?', '(']) {
+        return Err(format!("the type `{text}` cannot be written"));
+    }
+    // innermost first, as the notation has it
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = text[base_len..].trim_start();
+    while !rest.is_empty() {
+        let len = match rest.as_bytes()[0] {
+            b'[' => rest.find(']').map_or(rest.len(), |k| k + 1),
+            _ => rest[1..].find(['*', '[']).map_or(rest.len(), |k| k + 1),
+        };
+        parts.push(rest[..len].trim().to_owned());
+        rest = rest[len..].trim_start();
+    }
+    let mut out = name.to_owned();
+    let mut pointer = false;
+    for p in parts.iter().rev() {
+        if p.starts_with('[') {
+            out = if pointer { format!("({out}){p}") } else { format!("{out}{p}") };
+            pointer = false;
+        } else {
+            let words = p[1..].trim();
+            out = if words.is_empty() { format!("*{out}") } else { format!("*{words} {out}") };
+            pointer = true;
+        }
+    }
+    Ok(format!("{base} {out}").trim_end().to_owned())
+}
+
+fn declaration(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {
+    let name = n.args.first().and_then(|a| w.subject.word(a)).unwrap_or("?").to_owned();
+    match &*n.args {
+        [_, ty] => declared(w, ty, &name),
+        [_, ty, value] if n.is("DeclarationAssignment") => {
+            Ok(format!("{} = {}", declared(w, ty, &name)?, w.expression(value, ASSIGN)?))
+        }
+        [_, ty, len, space @ ..] if n.is("ArrayDeclaration") => {
+            let words: Vec<&str> = space.iter().filter_map(|s| w.subject.word(s)).collect();
+            let array = format!("{name}[{}]", w.expression(len, 0)?);
+            Ok(format!("{} {}", words.join(" "), declared(w, ty, &array)?).trim_start().to_owned())
+        }
+        _ => no_text(w, n),
+    }
+}
+
+/// The first part of a `for` header.
+pub(super) fn init(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {
+    match &n.op {
+        Op::Empty => Ok(String::new()),
+        Op::Apply(h) if h.starts_with("Declaration") => declaration(w, n),
+        Op::List => Err("several declarations in a loop's header are not written".to_owned()),
+        _ => w.expression(n, 0),
+    }
+}
+
+/// `{ … }` with the items of a list; `indent` is that of the line the block belongs to.
+pub(super) fn block(w: &Writer<'_>, list: &Tree, indent: &str) -> Result<String, Unwritable> {
+    let deeper = format!("{indent}{}", w.unit);
+    let mut out = String::from("{");
+    for item in list.args.iter() {
+        out += &format!("{}{deeper}{}", w.eol, w.statement(item, &deeper)?);
+    }
+    out += &format!("{}{indent}}}", w.eol);
+    Ok(out)
+}
+
+/// A header with its block behind it.
+fn with_block(w: &Writer<'_>, head: &str, list: &Tree, indent: &str) -> Result<String, Unwritable> {
+    let below = format!("{}{indent}", w.eol);
+    if let Some((text, own)) = w.own_block(list) {
+        let deeper = format!("{indent}{}", w.unit);
+        let text = reindent(&text, own, if text.starts_with('{') { indent } else { &deeper });
+        return Ok(match text.starts_with('{') {
+            true if w.brace_below => format!("{head}{below}{text}"),
+            true => format!("{head} {text}"),
+            false => format!("{head}{below}{}{text}", w.unit),
+        });
+    }
+    if list.op != Op::List {
+        return no_text(w, list);
+    }
+    if let [one] = &*list.args {
+        if stands_alone(one) && !matches!(one.op, Op::If) && !one.op.is_loop() {
+            let deeper = format!("{indent}{}", w.unit);
+            return Ok(format!("{head}{}{deeper}{}", w.eol, w.statement(one, &deeper)?));
+        }
+    }
+    let by = if w.brace_below { below } else { " ".to_owned() };
+    Ok(format!("{head}{by}{}", block(w, list, indent)?))
+}
+
+pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String, Unwritable> {
+    let part = |k: usize| match n.args.get(k) {
+        Some(a) if a.op == Op::Empty => Ok(String::new()),
+        Some(a) => w.expression(a, 0),
+        None => no_text(w, n),
+    };
+    match &n.op {
+        Op::Empty => Ok(";".to_owned()),
+        Op::List => block(w, n, indent),
+        Op::If => {
+            let then = with_block(w, &format!("if ({})", part(0)?), &n.args[1], indent)?;
+            let Some(other) = n.args.get(2) else { return Ok(then) };
+            // an `if` without braces would take the `else`
+            let braces = then.ends_with('}');
+            let by = if braces && !w.brace_below { " ".to_owned() } else { format!("{}{indent}", w.eol) };
+            with_block(w, &format!("{then}{by}else"), other, indent)
+        }
+        Op::For if n.args.len() == 4 => {
+            let (first, second, third) = (init(w, &n.args[0])?, part(1)?, part(2)?);
+            let space = |s: &str| if s.is_empty() { String::new() } else { format!(" {s}") };
+            with_block(w, &format!("for ({first};{};{})", space(&second), space(&third)), &n.args[3], indent)
+        }
+        Op::For => Err("a marked loop that a rule changed has no text".to_owned()),
+        Op::While => with_block(w, &format!("while ({})", part(0)?), &n.args[1], indent),
+        Op::DoWhile => {
+            let body = with_block(w, "do", &n.args[0], indent)?;
+            let by = if body.ends_with('}') { " ".to_owned() } else { format!("{}{indent}", w.eol) };
+            Ok(format!("{body}{by}while ({});", part(1)?))
+        }
+        Op::Break => Ok("break;".to_owned()),
+        Op::Continue => Ok("continue;".to_owned()),
+        Op::Return if n.args.is_empty() => Ok("return;".to_owned()),
+        Op::Return => Ok(format!("return {};", part(0)?)),
+        Op::Apply(h) if matches!(&**h, "Declaration" | "DeclarationAssignment" | "ArrayDeclaration") => {
+            Ok(format!("{};", declaration(w, n)?))
+        }
+        Op::Apply(h) if &**h == "Goto" => Ok(format!("goto {};", w.subject.word(&n.args[0]).unwrap_or(""))),
+        _ => Ok(format!("{};", w.expression(n, 0)?)),
+    }
+}
