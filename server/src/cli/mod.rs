@@ -8,6 +8,7 @@ mod offload;
 pub mod report;
 mod rules;
 mod show;
+mod simulate;
 mod transform;
 mod verify;
 
@@ -43,6 +44,11 @@ enum Command {
     /// Run the kernels of a file beside its loops and compare
     #[command(after_help = "Exit status: 0 equal, 1 different or refused, 2 could not run.")]
     Verify(verify::VerifyArgs),
+    /// Run the kernels of a CUDA file in the simulator and count what they ask of the hardware
+    #[command(
+        after_help = "Exit status: 0 all ran and nothing wrong was seen, 1 something was, 2 could not run."
+    )]
+    Simulate(simulate::SimulateArgs),
     /// Rewrite a loop: interchange, distribute, peel, …; or list what applies to it
     #[command(after_help = "Exit status: 0 done, 1 refused (the reason is printed), 2 could not run.")]
     Transform(transform::TransformArgs),
@@ -125,6 +131,7 @@ fn run(command: Command) -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Offload(args) => offload::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Transform(args) => transform::run(&args),
         Command::Rules(args) => rules::run(&args),
         Command::Show(args) => show::run(&args),

@@ -17,6 +17,7 @@ mod document;
 mod enabling;
 mod hints;
 mod hover;
+mod kernels;
 mod lints;
 mod memo;
 mod offload;
@@ -46,6 +47,10 @@ pub use enabling::{Enabling, EnablingStep};
 pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Source as HeaderSource};
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
+pub use kernels::{
+    parse_shape, simulate_kernels, Access, Barrier, Branch, KernelRun, Origin, Problem, Race, Shape,
+    SimulateOptions, WarpOperation,
+};
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use report::{

@@ -3,8 +3,9 @@
 //! **Rules.** A *request* is one instruction that one warp issues for its active lanes. A request to global memory
 //! (buffers, `__device__` variables) needs as many 32-byte *sectors* as hold a byte that a lane asks for; buffers begin at a
 //! sector's first byte (CUDA C++ Programming Guide, Device Memory Accesses: allocations are aligned to 256 bytes). The *ideal* is the fewest sectors
-//! that could hold the distinct bytes asked for: lanes that read one cell need it once. Nsight Compute shows the same as
-//! `memory_l2_theoretical_sectors_global` and `…_ideal`; CUPTI as `l2_transactions` and `theoreticalL2Transactions`.
+//! that could hold the distinct bytes asked for: lanes that read one cell need it once. Nsight Compute's
+//! `memory_l2_theoretical_sectors_global` and `…_ideal`, CUPTI's `l2_transactions` and `theoreticalL2Transactions` (the fewest the
+//! access pattern allows).
 //!
 //! Shared memory has 32 *banks* of 4-byte words, words in turn (same guide, Shared Memory). *Ways* are the most distinct
 //! words that one request asks of one bank; lanes that ask for the same word do not collide. Hardware serves a request in

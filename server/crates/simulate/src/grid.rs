@@ -21,7 +21,7 @@ use crate::fault::{Fault, FaultKind, ThreadId};
 use crate::lockstep::Lockstep;
 use crate::machine::{arguments, link, refuel, unlink, Heap, Value};
 use crate::memory::{Memory, ObjectId, Space};
-use crate::race::{learn, Known, Stamp};
+use crate::race::{learn, Known, Reach, Stamp};
 use crate::watch::Watch;
 
 /// `<<<grid, block, shared>>>`.
@@ -94,6 +94,8 @@ pub struct Race {
     pub size: u32,
     pub first: Side,
     pub second: Side,
+    /// How far apart threads stood that raced at these two places, in any pair seen.
+    pub reach: Reach,
 }
 
 /// Something wrong that was seen.
@@ -567,6 +569,7 @@ impl Grid<'_> {
                 size: f.size,
                 first: side(f.first),
                 second: side(f.second),
+                reach: Reach::Warp,
             })));
         }
     }
@@ -576,6 +579,17 @@ impl Grid<'_> {
         let all = std::mem::take(&mut self.findings);
         let (races, rest) = all.into_iter().partition(|f| matches!(f, Finding::Race(_)));
         self.findings = rest;
+        let mut races: Vec<Finding> = races;
+        let name = |f: u32| &self.code.funcs[f as usize].name;
+        for race in &mut races {
+            let Finding::Race(race) = race else { continue };
+            let same = |side: &Side, f: u32, term: TermId| side.term == term && side.function == *name(f);
+            let reaches = self.watch.races.seen.iter();
+            let mine = reaches
+                .filter(|((f, t, g, u), _)| same(&race.first, *f, *t) && same(&race.second, *g, *u))
+                .map(|(_, r)| *r);
+            race.reach = mine.max().unwrap_or(Reach::Warp);
+        }
         races
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! Deliberately absent: weak memory. Values are those of one interleaving; what is reported is independent of it.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use term::TermId;
 
 use crate::exec::{Access, AccessKind};
@@ -107,6 +107,20 @@ struct ObjectShadow {
     index: Vec<u32>,
 }
 
+/// How far apart the threads of a race stand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Reach {
+    /// In one warp: `__syncwarp` could order them.
+    Warp,
+    /// In one block: a barrier could.
+    Block,
+    /// In several blocks: nothing inside the launch but fences and atomics.
+    Grid,
+}
+
+/// Function and term of one side and of the other.
+pub(crate) type Pair = (u32, TermId, u32, TermId);
+
 /// Two accesses without order.
 pub(crate) struct Found {
     pub object: ObjectId,
@@ -124,7 +138,8 @@ pub(crate) struct Races {
     free: Vec<u32>,
     /// What atomics on a cell have released.
     released: FxHashMap<(u32, u32), Known>,
-    seen: FxHashSet<(u32, TermId, u32, TermId)>,
+    /// Pairs of places that race, and how far apart the threads seen in them were at most.
+    pub seen: FxHashMap<Pair, Reach>,
     pub found: Vec<Found>,
 }
 
@@ -183,7 +198,16 @@ impl Races {
             let before = conflict(s, a.kind, &now, known);
             if let Some(first) = before {
                 let key = (first.0.func, first.0.term, now.func, now.term);
-                if self.found.len() < MAX_FOUND && self.seen.insert(key) {
+                let reach = match first.0 {
+                    s if s.block != now.block => Reach::Grid,
+                    s if s.warp() != now.warp() => Reach::Block,
+                    _ => Reach::Warp,
+                };
+                let before = self.seen.insert(key, reach);
+                if let Some(b) = before.filter(|b| *b > reach) {
+                    self.seen.insert(key, b);
+                }
+                if self.found.len() < MAX_FOUND && before.is_none() {
                     self.found.push(Found {
                         object: a.object,
                         offset: i * grain,

@@ -1,50 +1,11 @@
 //! What the counters say of the stages of a tree sum (FOUNDATIONS.md F1.10): each stage mends what it is for.
-use base::Budget;
-use front::{lower, Language, Memo, Parsed};
+#[path = "common/fixture.rs"]
+mod fixture;
+
+use fixture::{ptr, File};
 use simulate::*;
-use term::Body;
-
-struct File {
-    bodies: Vec<Body>,
-}
-
-impl File {
-    fn open(name: &str) -> File {
-        let path = format!("{}/../../../fixtures/cuda/{name}", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let unit =
-            lower(&Parsed::parse(Language::Cuda, text), &front::Options::default(), &mut Memo::default());
-        File { bodies: unit.items.iter().map(|i| (*i.body).clone()).collect() }
-    }
-
-    fn run(
-        &self,
-        heap: &mut Heap,
-        kernel: &str,
-        launch: Launch,
-        args: &[Value],
-        schedule: Schedule,
-    ) -> GridReport {
-        let options = Options { overloads: true, decisions: true, ..Options::default() };
-        let program = Program::of(&self.bodies);
-        let budget = Budget::new(200_000_000);
-        run_grid(&program, kernel, args, heap, &launch, &schedule, &options, &budget)
-            .unwrap_or_else(|f| panic!("{kernel}: {f}"))
-    }
-
-    /// Runs a plain C function of the file.
-    fn reference(&self, heap: &mut Heap, function: &str, args: &[Value]) {
-        let budget = Budget::new(200_000_000);
-        run(&Program::of(&self.bodies), function, args, heap, &Options::default(), &budget)
-            .unwrap_or_else(|f| panic!("{function}: {f}"));
-    }
-}
 
 const BLOCK: usize = 128;
-
-fn ptr(o: ObjectId) -> Value {
-    Value::Pointer(o, 0)
-}
 
 /// Runs a stage on `blocks * span` numbers, checks its sums against the reference, and gives what was counted.
 fn stage(file: &File, kernel: &str, blocks: usize, span: usize, schedule: Schedule) -> GridReport {

@@ -438,6 +438,10 @@ impl<'a> Render<'a, '_> {
             }
             // the initialiser says which
             "auto" => self.put(k, Some(TYPE), Some(text.into())),
+            // `make_float2(a, b)` is what the constructor `float2(a, b)` would be
+            _ if self.text(k + 1) == "(" && text.strip_prefix("make_").is_some_and(is_vector) => {
+                self.put(k, Some(VECTOR_CALL), text.strip_prefix("make_").map(Arc::from))
+            }
             _ if self.text(k + 1) == "(" && is_vector(text) => {
                 self.put(k, Some(VECTOR_CALL), Some(text.into()))
             }

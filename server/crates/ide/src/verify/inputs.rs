@@ -35,7 +35,7 @@ const MAX_LEVELS: u32 = 3;
 
 /// The scalars of one element: byte offset and kind.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     pub bytes: u64,
     pub leaves: Vec<(u64, ElementKind)>,
     /// Pointers in it, with what they point to; `None`: null, for nothing can be made up.
@@ -43,7 +43,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    fn of(types: &Types, ty: TypeId, level: u32) -> Option<Layout> {
+    pub(crate) fn of(types: &Types, ty: TypeId, level: u32) -> Option<Layout> {
         let (bytes, _) = types.size_align(ty)?;
         let mut out = Layout { bytes: bytes.max(1), leaves: Vec::new(), pointers: Vec::new() };
         push_leaves(types, ty, 0, &mut out, 0, level)?;
@@ -95,7 +95,7 @@ fn push_leaves(types: &Types, ty: TypeId, at: u64, out: &mut Layout, depth: u32,
 }
 
 /// The element that a pointer points to, all dimensions removed.
-fn pointee(types: &Types, to: TypeId, level: u32) -> Option<Layout> {
+pub(crate) fn pointee(types: &Types, to: TypeId, level: u32) -> Option<Layout> {
     let mut element = to;
     while let TypeKind::Array { of, .. } = types.kind(element) {
         element = *of;

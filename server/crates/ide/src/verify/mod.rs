@@ -1,10 +1,11 @@
 //! The original function against the one with the loop offloaded, on random inputs, in the simulator.
 //!
-//! What runs is the emitted text, read back: the host's checks, copies and fallback as much as the kernel. The only
-//! folder here that calls `simulate`.
+//! What runs is the emitted text, read back: the host's checks, copies and fallback as much as the kernel.
 
 mod inputs;
 mod runtime;
+
+pub(crate) use inputs::Layout;
 
 use base::{Budget, CancelToken};
 use simulate::{Fault, FaultKind, Finding, Program, Schedule, Tolerance, Value};

@@ -38,8 +38,9 @@ impl Cx<'_, '_, '_> {
         if let Some(f) = math::find_rounded(&name) {
             return self.math(f, Shape::Float, args).map(Some);
         }
-        if &*name == "dim3" {
-            return self.dim3(t, args).map(Some);
+        let built_in = matches!(body.op(callee), Op::Sym(s) if body.symbols[*s].storage == Storage::Builtin);
+        if built_in && self.class(body.ty(t)) == Class::Record {
+            return self.vector(t, &name, args).map(Some);
         }
         if let Some(v) = self.device(&name, args)? {
             return Ok(v);

@@ -1,36 +1,48 @@
-//! Kernel launches in host code, and the `dim3` values they take.
+//! Kernel launches in host code, and vectors made of their parts: `dim3`, `make_float4`.
 //!
 //! A launch stops the host thread ([`crate::exec::Stop::Launch`]); whoever drives it runs the grid. See
 //! [`crate::hosted`].
 
-use term::{IntKind, Op, TermId};
+use term::{IntKind, Op, TermId, TypeId, TypeKind};
 
 use super::types::Class;
 use super::{Cx, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
-    /// `dim3(x, y, z)`: absent parts are 1.
-    pub(super) fn dim3(&mut self, t: TermId, args: &[TermId]) -> R<V> {
+    /// `dim3(x, y, z)`, whose absent parts are 1, or `make_float4(x, y, z, w)`, which has them all.
+    pub(super) fn vector(&mut self, t: TermId, name: &str, args: &[TermId]) -> R<V> {
         let ty = self.body.ty(t);
-        if self.class(ty) != Class::Record || self.const_size(ty)? != 12 || args.len() > 3 {
-            return Err(self.err("a `dim3` of another form"));
+        let fields: Vec<TypeId> = match self.types.kind(ty) {
+            TypeKind::Record(r) => {
+                let fields = self.types.record(*r).fields.iter().flatten();
+                fields.map(|f| f.ty).collect()
+            }
+            _ => Vec::new(),
+        };
+        let enough = if name == "dim3" { args.len() <= 3 } else { args.len() == fields.len() };
+        if fields.is_empty() || !enough {
+            return Err(self.err(&format!("a `{name}` made with another number of values")));
         }
-        let uint = self.types.int(IntKind::UInt);
-        let mut parts = Vec::with_capacity(3);
-        for k in 0..3 {
+        let mut parts = Vec::with_capacity(fields.len());
+        for (k, &field) in fields.iter().enumerate() {
             parts.push(match args.get(k) {
                 Some(&a) => {
                     let v = self.rvalue(a)?;
-                    self.convert(v, uint)?.reg
+                    self.convert(v, field)?.reg
                 }
                 None => self.constant(1),
             });
         }
         let v = self.temporary(ty)?;
-        for (k, part) in parts.into_iter().enumerate() {
-            let p = self.part_of(v.reg, k);
-            self.emit(Ins::Store { kind: Mem::U32, p, a: part });
+        let mut offset = 0;
+        for (part, field) in parts.into_iter().zip(fields) {
+            let kind = self.mem_kind(field)?;
+            let i = self.constant(offset);
+            let p = self.temp();
+            self.emit(Ins::PtrAdd { d: p, p: v.reg, i, scale: 1 });
+            self.emit(Ins::Store { kind, p, a: part });
+            offset += kind.size() as u64;
         }
         Ok(v)
     }

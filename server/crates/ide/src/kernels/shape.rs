@@ -1,0 +1,253 @@
+//! With which launch a kernel is looked at: asked for, written in a comment before it, or found where the file launches it.
+//!
+//! Deliberately absent: guesses. A kernel whose launch nobody says is not run.
+
+use std::sync::Arc;
+
+use base::Span;
+use term::{BinOp, Body, Op, Storage, SymbolId, TermId, UnOp};
+
+use crate::Doc;
+
+/// `<<<grid, block, shared>>>`, and what the kernel is given.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Shape {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u64,
+    /// Scalars by parameter name, as written.
+    pub values: Vec<(String, String)>,
+    /// Elements of arrays, by parameter name.
+    pub elements: Vec<(String, u64)>,
+}
+
+/// Who says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    Asked,
+    Comment,
+    /// A launch in the file, of this place.
+    Launch(Span),
+}
+
+/// Reads `GXxGYxGZ,BXxBYxBZ[,SHARED][,name=VALUE][,name[COUNT]]…`; extents may also be `(x, y)` or `dim3(x, y)`.
+pub fn parse(text: &str) -> Result<Shape, String> {
+    let parts = split(text);
+    let mut shape = Shape { grid: [1; 3], block: [1; 3], ..Shape::default() };
+    let mut plain = 0;
+    for part in parts {
+        let part = part.trim();
+        if let Some((name, value)) = part.split_once('=') {
+            shape.values.push((name.trim().to_owned(), value.trim().to_owned()));
+        } else if let Some((name, count)) = part.split_once('[') {
+            let count = count.trim_end_matches(']').trim();
+            let count: u64 = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
+            shape.elements.push((name.trim().to_owned(), count));
+        } else {
+            match plain {
+                0 => shape.grid = extents(part)?,
+                1 => shape.block = extents(part)?,
+                2 => {
+                    shape.shared_bytes = part.parse().map_err(|_| format!("`{part}` is no size in bytes"))?
+                }
+                _ => return Err(format!("`{part}` is one part too many")),
+            }
+            plain += 1;
+        }
+    }
+    if plain < 2 {
+        return Err(format!("`{text}` does not name a grid and a block, as in `4x2,32x8`"));
+    }
+    Ok(shape)
+}
+
+/// Splits at commas outside of parentheses.
+fn split(text: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut out) = (0usize, 0, Vec::new());
+    for (k, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                out.push(&text[from..k]);
+                from = k + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(&text[from..]);
+    out
+}
+
+fn extents(text: &str) -> Result<[u32; 3], String> {
+    let inner = text.strip_prefix("dim3").unwrap_or(text).trim();
+    let parts: Vec<&str> = match inner.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
+        Some(list) => list.split(',').collect(),
+        None => inner.split('x').collect(),
+    };
+    let wrong = || format!("`{text}` is no extent, such as `4`, `4x2` or `4x2x1`");
+    if parts.len() > 3 {
+        return Err(wrong());
+    }
+    let mut out = [1; 3];
+    for (d, p) in out.iter_mut().zip(parts) {
+        *d = p.trim().parse().ok().filter(|&n| n > 0).ok_or_else(wrong)?;
+    }
+    Ok(out)
+}
+
+/// What the file says of a kernel's launch. `Err`: it says something that is not understood.
+pub(super) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Origin)>, String> {
+    for d in &doc.unit().directives {
+        if let front::DirectiveKind::Other(name, args) = &d.kind {
+            if &**name == "launch" && item.span.start <= d.before && d.before < item.span.end {
+                return parse(args).map(|s| Some((s, Origin::Comment)));
+            }
+        }
+    }
+    for host in &doc.unit().items {
+        let body = &host.body;
+        for t in body.walk(body.root) {
+            if !matches!(body.op(t), Op::Launch) {
+                continue;
+            }
+            let [callee, grid, block, shared, _stream, args @ ..] = body.args(t) else { continue };
+            let named = match body.op(*callee) {
+                Op::Sym(s) => body.symbols[*s].name == item.name,
+                Op::Name(n) => *n == item.name,
+                _ => false,
+            };
+            let known = || {
+                let shared_bytes = match body.op(*shared) {
+                    Op::Empty => 0,
+                    _ => u64::try_from(value(body, *shared, 0)?).ok()?,
+                };
+                Some((dimensions(body, *grid)?, dimensions(body, *block)?, shared_bytes))
+            };
+            if let (true, Some((grid, block, shared_bytes))) = (named, known()) {
+                let mut shape = Shape { grid, block, shared_bytes, ..Shape::default() };
+                for (name, &a) in parameters(&item.body).zip(args) {
+                    if let Some(v) = value(body, a, 0) {
+                        shape.values.push((name.to_string(), v.to_string()));
+                    }
+                }
+                return Ok(Some((shape, Origin::Launch(body.span(t).shifted(host.span.start)))));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
+    let list = body.args(body.root).first().copied();
+    list.into_iter().flat_map(|l| body.args(l)).filter_map(|&p| match body.op(p) {
+        Op::Declare(s) => Some(body.symbols[*s].name.clone()),
+        _ => None,
+    })
+}
+
+/// An integer, `dim3(…)`, or a variable that holds one of them for good.
+fn dimensions(body: &Body, t: TermId) -> Option<[u32; 3]> {
+    let mut t = t;
+    if let Op::Sym(s) = body.op(t) {
+        if let Some(init) = only_value(body, *s) {
+            t = init;
+        }
+    }
+    let mut out = [1u32; 3];
+    let parts = match (body.op(t), body.args(t)) {
+        (Op::Call, [callee, parts @ ..]) => {
+            let dim3 = matches!(body.op(*callee), Op::Sym(s) if &*body.symbols[*s].name == "dim3");
+            (dim3 && parts.len() <= 3).then_some(parts)?
+        }
+        _ => {
+            out[0] = u32::try_from(value(body, t, 0)?).ok()?;
+            return Some(out);
+        }
+    };
+    for (d, &p) in out.iter_mut().zip(parts) {
+        *d = u32::try_from(value(body, p, 0)?).ok()?;
+    }
+    Some(out)
+}
+
+/// What a local variable was initialised with, if nothing else is ever stored in it.
+fn only_value(body: &Body, s: SymbolId) -> Option<TermId> {
+    if body.symbols[s].storage != Storage::Local || body.symbols[s].address_taken {
+        return None;
+    }
+    let mut init = None;
+    for t in body.walk(body.root) {
+        let args = body.args(t);
+        match body.op(t) {
+            Op::Declare(d) if *d == s => init = Some(*args.first()?),
+            Op::Assign | Op::Compound(_) | Op::Step { .. } => {
+                let mut place = *args.first()?;
+                while let (Op::Member { .. }, &[base]) = (body.op(place), body.args(place)) {
+                    place = base;
+                }
+                if body.as_symbol(place) == Some(s) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+    init
+}
+
+/// An integer that the text fixes.
+fn value(body: &Body, t: TermId, depth: u32) -> Option<i64> {
+    if depth > 32 {
+        return None;
+    }
+    let of = |t: TermId| value(body, t, depth + 1);
+    match (body.op(t), body.args(t)) {
+        (Op::Int(v), _) => i64::try_from(*v).ok(),
+        (Op::Cast, &[a]) if body.types.as_int(body.ty(t)).is_some() => of(a),
+        (Op::Unary(UnOp::Neg), &[a]) => of(a)?.checked_neg(),
+        (Op::Binary(op), &[a, b]) => {
+            let (a, b) = (of(a)?, of(b)?);
+            match op {
+                BinOp::Add => a.checked_add(b),
+                BinOp::Sub => a.checked_sub(b),
+                BinOp::Mul => a.checked_mul(b),
+                BinOp::Div => a.checked_div(b),
+                BinOp::Rem => a.checked_rem(b),
+                BinOp::Shl => a.checked_mul(1i64.checked_shl(u32::try_from(b).ok()?)?),
+                BinOp::Shr => a.checked_shr(u32::try_from(b).ok()?),
+                _ => None,
+            }
+        }
+        (Op::Member { field, .. }, &[base]) => {
+            let axis = ["x", "y", "z"].iter().position(|f| **f == **field)?;
+            match body.op(base) {
+                Op::Sym(_) => dimensions(body, base).map(|d| d[axis] as i64),
+                _ => None,
+            }
+        }
+        (Op::Sym(s), _) => match body.symbols[*s].storage {
+            Storage::Constant(v) => i64::try_from(v).ok(),
+            _ => of(only_value(body, *s)?),
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_read_in_every_spelling() {
+        let s = parse("4x2, (32, 8), 1024, n = 100, in[7]").unwrap();
+        assert_eq!((s.grid, s.block, s.shared_bytes), ([4, 2, 1], [32, 8, 1], 1024));
+        assert_eq!((s.values[0].0.as_str(), s.values[0].1.as_str()), ("n", "100"));
+        assert_eq!(s.elements, [("in".to_owned(), 7)]);
+        assert_eq!(parse("dim3(1,2,3),64").unwrap().grid, [1, 2, 3]);
+        for wrong in ["4", "", "0,32", "4,a", "1x1x1x1,2", "1,2,3,4", "1,2,x[y]"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `warpwright simulate` by its output: the shipped kernels' counts, launches from every source, and what goes wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn warpwright(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_warpwright")).args(args).output().expect("it starts")
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cuda")
+}
+
+/// The kernels of a text's report, and the exit status.
+fn simulate(text: &str, more: &[&str]) -> (Vec<Value>, i32) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("k.cu");
+    std::fs::write(&file, text).expect("written");
+    let file = file.to_string_lossy().into_owned();
+    let mut args = vec!["simulate", "--format", "json"];
+    args.extend(more);
+    args.push(&file);
+    report(&args)
+}
+
+fn report(args: &[&str]) -> (Vec<Value>, i32) {
+    let out = warpwright(args);
+    let stdout = String::from_utf8_lossy(&out.stdout);
+    let json: Value = serde_json::from_str(&stdout).unwrap_or_else(|e| panic!("{e}: {stdout}{out:?}"));
+    let kernels = json["files"][0]["kernels"].as_array().expect("kernels").clone();
+    (kernels, out.status.code().expect("an exit status"))
+}
+
+#[test]
+fn every_shipped_kernel_runs_and_only_the_printed_last_warp_is_wrong() {
+    let mut kernels = 0;
+    for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
+        let path = entry.expect("an entry").path();
+        if path.file_name().is_some_and(|n| n == "defects.cu") {
+            continue;
+        }
+        let (list, _) = report(&["simulate", "--format", "json", &path.to_string_lossy()]);
+        for k in &list {
+            kernels += 1;
+            assert_eq!(k["refused"], Value::Null, "{k:#}");
+            assert_eq!(k["exact"], true, "{}", k["name"]);
+            assert_eq!(k["launch_from"], "comment");
+            let wrong = !k["races"].as_array().expect("races").is_empty();
+            assert_eq!(wrong, k["name"] == "tree_last_warp_printed", "{}: {:#}", k["name"], k["races"]);
+            assert!(k["problems"].as_array().expect("problems").is_empty(), "{k:#}");
+        }
+    }
+    assert!(kernels >= 27, "{kernels}");
+}
+
+#[test]
+fn counts_stand_at_their_lines() {
+    let text = "extern \"C\" __global__ void k(const float *a, float *b) {\n\
+        __shared__ float s[64];\n\
+        int t = threadIdx.x;\n\
+        s[t] = a[2 * t];\n\
+        __syncthreads();\n\
+        if (t % 2 == 0)\n\
+        b[t] = s[(2 * t) % 64];\n\
+        }\n";
+    let (kernels, code) = simulate(text, &["--launch", "k=1,64"]);
+    assert_eq!(code, 0);
+    let k = &kernels[0];
+    let find = |array: &str, rw: &str| {
+        let list = k["accesses"].as_array().expect("accesses");
+        list.iter().find(|a| a["array"] == array && a["rw"] == rw).expect("the access").clone()
+    };
+    let a = find("a", "r");
+    // 32 lanes read every second of 64 floats: 8 sectors where 4 could hold them
+    assert_eq!((&a["line"], &a["space"], &a["bytes"]), (&4.into(), &"global".into(), &4.into()));
+    assert_eq!((&a["sectors"], &a["ideal"], &a["requests"]), (&8.into(), &4.into(), &2.into()));
+    let s = find("s", "r");
+    // 16 lanes, 4 words apart: banks 0, 4, … 28, two words each
+    assert_eq!((&s["line"], &s["ways"], &s["active"]), (&7.into(), &2.into(), &16.into()));
+    let branch = &k["branches"][0];
+    assert_eq!(
+        (&branch["line"], &branch["kind"], &branch["divergent"]),
+        (&6.into(), &"if".into(), &2.into())
+    );
+    let barrier = &k["barriers"][0];
+    assert_eq!((&barrier["line"], &barrier["opened"], &barrier["idle"]), (&5.into(), &1.into(), &0.into()));
+}
+
+#[test]
+fn launches_come_from_options_comments_and_the_file() {
+    let kernel = "extern \"C\" __global__ void k(int *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }\n";
+    let host = "void host(int *d) { const int n = 300; dim3 block(64); dim3 grid((n + block.x - 1) / block.x); k<<<grid, block>>>(d, n); }\n";
+    let from = |text: &str, more: &[&str]| {
+        let (kernels, code) = simulate(text, more);
+        let k = &kernels[0];
+        (k["launch_from"].clone(), k["grid"][0].clone(), k["block"][0].clone(), code)
+    };
+    assert_eq!(from(&format!("{kernel}{host}"), &[]), ("launch".into(), 5.into(), 64.into(), 0));
+    let commented = format!("// warpwright: launch(2, 32)\n{kernel}{host}");
+    assert_eq!(from(&commented, &[]), ("comment".into(), 2.into(), 32.into(), 0));
+    assert_eq!(from(&commented, &["--launch", "k=3,96"]), ("option".into(), 3.into(), 96.into(), 0));
+    // nobody says: it is not run, and that is said
+    let (kernels, code) = simulate(kernel, &[]);
+    assert_eq!(code, 1);
+    assert!(kernels[0]["refused"].as_str().is_some_and(|r| r.contains("launch")), "{:#}", kernels[0]);
+    for wrong in [["--launch", "k=3"], ["--launch", "k"], ["--launch", "other=1,1"], ["--kernel", "other"]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("k.cu");
+        std::fs::write(&file, kernel).expect("written");
+        let file = file.to_string_lossy().into_owned();
+        let out = warpwright(&["simulate", wrong[0], wrong[1], &file]);
+        assert_eq!(out.status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_told_with_threads_and_lines() {
+    let text = "extern \"C\" __global__ void k(int *a, int n) {\n\
+        int i = blockIdx.x * blockDim.x + threadIdx.x;\n\
+        a[i] = n;\n\
+        }\n";
+    let (kernels, code) = simulate(text, &["--launch", "k=2,64,n=100,a[100]"]);
+    assert_eq!(code, 1);
+    let problem = &kernels[0]["problems"][0];
+    assert_eq!((&problem["kind"], &problem["line"]), (&"out-of-range".into(), &3.into()));
+    let text = problem["text"].as_str().expect("words");
+    assert!(text.contains("of block 1") && text.contains("of 100 elements"), "{text}");
+    assert_eq!(kernels[0]["completed"], false);
+}
