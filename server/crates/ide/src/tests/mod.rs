@@ -10,6 +10,7 @@ mod offloading;
 mod pages;
 mod reports;
 mod robust;
+mod rules;
 mod threads;
 mod transforming;
 mod verifying;

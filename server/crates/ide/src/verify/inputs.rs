@@ -243,6 +243,8 @@ pub(super) struct Choice {
     pub room: Room,
     /// Whether the function launches kernels.
     pub launches: bool,
+    /// Whether numbers are not taken for sizes: negative ones and the largest occur as well.
+    pub wild: bool,
 }
 
 /// A heap, the arguments, and the objects of buffers and of globals.
@@ -318,7 +320,7 @@ pub(super) fn make(
     for p in &signature.parameters {
         let given = match p {
             Parameter::Size { name, max } => {
-                let v = i128::from(w.size()).min(*max);
+                let v = if choice.wild { w.number(*max) } else { i128::from(w.size()).min(*max) };
                 text.push(format!("{name}={v}"));
                 Given::Plain(Value::Int(v))
             }
@@ -442,6 +444,20 @@ struct Wide {
 }
 
 impl Wide {
+    /// Any number of a type whose largest is given.
+    fn number(&mut self, max: i128) -> i128 {
+        if max <= 1 {
+            return i128::from(self.rng.below(2));
+        }
+        // the largest of a signed type is one less than an odd power of two
+        let signed = (max + 1).trailing_zeros() % 2 == 1;
+        const SIGNED: [i128; 8] = [-1, -7, -2, -33, 11, -128, 6, -5];
+        let k = self.rng.below(8) as usize;
+        match signed {
+            true => SIGNED[k],
+            false => [max, 13, max - 6, 40, max / 2 + 1, 3, 7, max - 31][k],
+        }
+    }
     fn size(&mut self) -> u64 {
         if self.choice.equal {
             self.choice.size

@@ -177,6 +177,8 @@ pub(crate) struct How {
     pub regrouped: bool,
     /// The original launches kernels, too.
     pub launches: bool,
+    /// Every second input has numbers that are no sizes.
+    pub wild: bool,
 }
 
 /// Like [`same`], for results that are the same but for what is said.
@@ -219,6 +221,7 @@ pub(crate) fn same_but(
             seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
             room: inputs::Room::SMALL,
             launches: how.launches,
+            wild: how.wild && k % 2 == 1,
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
@@ -297,6 +300,7 @@ pub(crate) fn run_cases(
             seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
             room: inputs::Room::WIDE,
             launches: false,
+            wild: false,
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         let input = match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {

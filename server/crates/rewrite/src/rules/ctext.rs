@@ -49,6 +49,24 @@ pub(super) fn place(op: &Op, k: usize) -> u8 {
     }
 }
 
+/// Like [`place`], with the parentheses that readers (and compilers' warnings) want: `(a + b) & c`.
+fn tidy(op: &Op, k: usize, part: &Tree) -> u8 {
+    use term::BinOp::{BitAnd, BitOr, BitXor, Shl, Shr};
+    let exact = place(op, k);
+    match (op, &part.op) {
+        (Op::Binary(b), Op::Binary(inner)) if b != inner => {
+            let bits = matches!(b, BitAnd | BitOr | BitXor | Shl | Shr)
+                || matches!(inner, BitAnd | BitOr | BitXor | Shl | Shr);
+            if bits && !b.is_logical() {
+                UNARY
+            } else {
+                exact
+            }
+        }
+        _ => exact,
+    }
+}
+
 /// Whether the statement may stand where one statement belongs, without braces.
 pub(super) fn stands_alone(n: &Tree) -> bool {
     !matches!(n.op, Op::Case | Op::Default | Op::List)
@@ -63,7 +81,7 @@ fn no_text<T>(w: &Writer<'_>, n: &Tree) -> Result<T, Unwritable> {
 
 pub(super) fn expression(w: &Writer<'_>, n: &Tree, min: u8) -> Result<String, Unwritable> {
     let sub = |k: usize| match n.args.get(k) {
-        Some(a) => w.expression(a, place(&n.op, k)),
+        Some(a) => w.expression(a, tidy(&n.op, k, a)),
         None => no_text(w, n),
     };
     let listed = |args: &[Tree]| -> Result<String, Unwritable> {

@@ -32,10 +32,12 @@ pub enum Guard {
     Unwritten(Pattern, Pattern),
     /// The statement neither reads nor writes it.
     Unused(Pattern, Pattern),
-    /// Numbers compared; with `==` and `!=` words as well.
+    /// Numbers compared; other terms with `==` and `!=`, by how they are written.
     Compare(BinOp, Pattern, Pattern),
     /// `type($x,int)`
     Type(Pattern, TypeTest),
+    /// `head($x,For)`: the term begins with this word.
+    Head(Pattern, Arc<str>),
     /// Binds the variable to a name that nothing in the file has, like the one wished for.
     Fresh(Arc<str>, Arc<str>),
     Not(Box<Guard>),
@@ -44,11 +46,12 @@ pub enum Guard {
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 12] = [
+pub const GUARDS: [(&str, &str, &str); 13] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
     ("const", "const($e)", "an integer constant"),
     ("fresh", "fresh($x)", "binds `$x` to a name that nothing in the file has"),
+    ("head", "head($t,For)", "the term `$t` begins with this word"),
     (
         "independent",
         "independent($i)",
@@ -132,6 +135,10 @@ impl Guard {
                 (a, Pattern::Literal(Literal::Word(w))) => Guard::Type(a, TypeTest::of(&w)),
                 _ => return Err(takes),
             },
+            "head" => match two()? {
+                (a, Pattern::Literal(Literal::Word(w))) => Guard::Head(a, w),
+                _ => return Err(takes),
+            },
             _ => match args {
                 [Pattern::Variable { name, .. }] => Guard::Fresh(name.clone(), name.clone()),
                 [Pattern::Variable { name, .. }, Pattern::Literal(Literal::Word(like))] => {
@@ -145,7 +152,7 @@ impl Guard {
     /// Whether "does not hold" is as much an answer as "holds".
     fn is_decided(&self) -> bool {
         match self {
-            Guard::Compare(..) | Guard::Type(..) | Guard::Const(_) => true,
+            Guard::Compare(..) | Guard::Type(..) | Guard::Const(_) | Guard::Head(..) => true,
             Guard::Not(g) => g.is_decided(),
             Guard::And(gs) | Guard::Or(gs) => gs.iter().all(Guard::is_decided),
             _ => false,
@@ -161,6 +168,7 @@ impl Guard {
             | Guard::Uniform(a)
             | Guard::Affine(a)
             | Guard::Const(a)
+            | Guard::Head(a, _)
             | Guard::Type(a, _) => a.variables(out),
             Guard::NoAlias(a, b)
             | Guard::Permutable(a, b)
@@ -199,6 +207,7 @@ impl Guard {
             Guard::Unused(a, b) => format!("unused({},{})", a.text(), b.text()),
             Guard::Compare(op, a, b) => format!("{} {} {}", a.text(), op.symbol(), b.text()),
             Guard::Type(a, t) => format!("type({},{})", a.text(), t.word()),
+            Guard::Head(a, w) => format!("head({},{w})", a.text()),
             Guard::Fresh(n, like) if n == like => format!("fresh(${n})"),
             Guard::Fresh(n, like) => format!("fresh(${n},{like})"),
             Guard::Not(g) => format!("!({})", g.text()),

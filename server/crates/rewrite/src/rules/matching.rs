@@ -174,6 +174,9 @@ fn folded(types: &Types, op: BinOp, x: &Tree, y: &Tree) -> Option<i128> {
         BinOp::Mul => a.checked_mul(b)?,
         BinOp::Div if b != 0 => a.checked_div(b)?,
         BinOp::Rem if b != 0 => a.checked_rem(b)?,
+        BinOp::BitAnd => a & b,
+        BinOp::BitOr => a | b,
+        BinOp::BitXor => a ^ b,
         _ => return None,
     };
     (IntKind::Int.wrap(v) == v).then_some(v)

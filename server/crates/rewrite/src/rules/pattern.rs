@@ -75,6 +75,8 @@ impl TypeTest {
             (TypeTest::Floating, TypeKind::Float(FloatKind::F32 | FloatKind::F64)) => true,
             (TypeTest::Arithmetic, TypeKind::Int(_) | TypeKind::Float(_)) => true,
             (TypeTest::Pointer, TypeKind::Pointer { .. } | TypeKind::Array { .. }) => true,
+            // in notation a type is its text
+            (TypeTest::Pointer, TypeKind::Opaque(text)) => text.ends_with('*'),
             (TypeTest::Exactly(text), kind) => match kind {
                 TypeKind::Int(k) => **text == *k.c_name() || (&**text == "unsigned" && *k == IntKind::UInt),
                 TypeKind::Float(k) => {

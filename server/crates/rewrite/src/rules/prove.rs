@@ -79,6 +79,13 @@ impl Asking<'_> {
                 }
                 format!("its type is {}", test.word())
             }
+            Guard::Head(x, word) => {
+                let x = self.filled(x, b)?;
+                if self.subject.word(&x) != Some(word) && super::show::head(&x.op) != **word {
+                    return Err(format!("`{}` does not begin with `{word}`", self.subject.print(&x)));
+                }
+                format!("it begins with `{word}`")
+            }
             Guard::Const(x) => {
                 let x = self.filled(x, b)?;
                 format!("it is {}", self.number(&x)?)
@@ -195,10 +202,16 @@ impl Asking<'_> {
             };
         }
         let same = self.subject.same(&x, &y);
-        let words = self.subject.word(&x).is_some() && self.subject.word(&y).is_some();
+        let numbers = x.as_int().is_some() || y.as_int().is_some();
         match op {
             BinOp::Eq if same => Ok("both are written alike".to_owned()),
-            BinOp::Ne if words && !same => Ok("they are two names".to_owned()),
+            BinOp::Ne if !same && !numbers => Ok("they are written differently".to_owned()),
+            BinOp::Eq | BinOp::Ne if !numbers => Err(format!(
+                "`{}` and `{}` are{} written alike",
+                shown(self, &x),
+                shown(self, &y),
+                if same { "" } else { " not" }
+            )),
             _ => Err(format!(
                 "`{} {} {}` is not a comparison of constants",
                 shown(self, &x),
@@ -359,6 +372,10 @@ impl Asking<'_> {
                         return Err(format!("`{}` may use it", shown()));
                     }
                 }
+                // what is no C may do anything to what it names
+                Op::Apply(h) if !KNOWN.contains(&&**h) && mentions(&n) => {
+                    return Err(format!("`{}` may use it", shown()));
+                }
                 op if op.is_write() => {
                     let place = n.args.first().ok_or_else(shown)?;
                     let base = base_of(place);
@@ -457,6 +474,19 @@ impl Asking<'_> {
         Ok("no dependence has the directions (<, >)".to_owned())
     }
 }
+
+/// Heads that do what their parts do.
+const KNOWN: [&str; 9] = [
+    "Declaration",
+    "DeclarationAssignment",
+    "ArrayDeclaration",
+    "Dot",
+    "Arrow",
+    "Cast",
+    "SizeOfType",
+    "Goto",
+    "Label",
+];
 
 /// The variable that a place is part of, or that points to it.
 fn base_of(place: &Tree) -> Option<SymbolId> {

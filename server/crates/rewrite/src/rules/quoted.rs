@@ -34,10 +34,12 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, bool), Str
     let (holed, names) = holes(text)?;
     let statements = is_statement(&holed);
     // Both are read in a function of their own, so that all the machinery of functions is there.
+    // CUDA's `name < other` may begin a template's arguments unless the name is a variable's.
+    let declared = if language == Language::Cuda { plain_numbers(&holed, &names) } else { String::new() };
     let program = if statements {
-        format!("void ww_pattern(void) {{ {holed} }}\n")
+        format!("{declared}void ww_pattern(void) {{ {holed} }}\n")
     } else {
-        format!("void ww_pattern(void) {{ ww_value = ({holed}); }}\n")
+        format!("{declared}void ww_pattern(void) {{ ww_value = ({holed}); }}\n")
     };
     let parsed = Parsed::parse(language, program.as_str());
     let unit = front::lower(&parsed, &Options::default(), &mut Memo::new());
@@ -73,6 +75,31 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, bool), Str
             Ok((Pattern::Term(Op::List, all), true))
         }
     }
+}
+
+/// Declarations of the words that are used as plain variables only: not called, subscripted, launched or taken apart.
+fn plain_numbers(text: &str, names: &FxHashMap<String, Arc<str>>) -> String {
+    let mut out = String::new();
+    let mut words: Vec<&String> = names.keys().filter(|w| w.starts_with(HOLE)).collect();
+    words.sort();
+    for word in words {
+        let mut plain = true;
+        for (at, _) in text.match_indices(word.as_str()) {
+            let rest = &text[at + word.len()..];
+            if rest.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            let next = rest.trim_start();
+            let before = text[..at].trim_end();
+            plain &=
+                !next.starts_with(['(', '[', '.']) && !next.starts_with("->") && !next.starts_with("<<<");
+            plain &= !before.ends_with("->") && !before.ends_with('.');
+        }
+        if plain {
+            out += &format!("int {word};\n");
+        }
+    }
+    out
 }
 
 /// Whether a quoted text is statements (else it is an expression).

@@ -395,8 +395,14 @@ impl Run<'_> {
         if list.op != Op::List || index.runs.is_empty() {
             return list;
         }
+        // what was put there may go on backwards: a statement that rises through its block
+        let longest = index.runs.iter().map(|&k| match &system.rules[k].source {
+            Pattern::Term(_, wanted) => wanted.len(),
+            _ => 1,
+        });
+        let back = longest.max().unwrap_or(1) - 1;
         let mut list = list;
-        let mut at = 0;
+        let mut at = 0usize;
         while at < list.args.len() && !self.is_over() {
             let mut next = None;
             for &k in &index.runs {
@@ -416,7 +422,10 @@ impl Run<'_> {
                 }
             }
             match next {
-                Some(l) => list = l,
+                Some(l) => {
+                    list = l;
+                    at = at.saturating_sub(back);
+                }
                 None => at += 1,
             }
         }

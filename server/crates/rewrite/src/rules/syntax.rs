@@ -1,7 +1,8 @@
 //! The text of a system, read: `source [condition] -> destination [action]`, one rule after the other.
 //!
 //! Parts are terms in the notation of F1.1 or quoted source (see `quoted`). A rule may begin with its number (`1.`) or
-//! with a name (`swap:`); `#` begins a remark. What is wrong with one rule is said at its place, and reading goes on with
+//! with a name (`swap:`); `#` begins a remark. `Run(a,b)` as a source is two statements one after the other anywhere in a
+//! block, as quoted statements are. What is wrong with one rule is said at its place, and reading goes on with
 //! the next. Deliberately absent: whether a rule makes sense (see `load`).
 
 use std::sync::Arc;
@@ -124,12 +125,7 @@ impl Reader<'_> {
             return self.wrong("`->` is expected after the source and its condition");
         }
         self.space();
-        let (destination, several) = self.part("the destination")?;
-        let destination = match (several, destination) {
-            // statements of a quoted destination are what stands there, not a block of their own
-            (true, d) => d,
-            (false, d) => d,
-        };
+        let (destination, _) = self.part("the destination")?;
         let actions = self.actions()?;
         let place = Span::new(start, self.at);
         self.eat(";");
@@ -145,7 +141,13 @@ impl Reader<'_> {
         if self.rest().is_empty() {
             return self.wrong(format!("{what} of the rule is missing"));
         }
-        Ok((self.term()?, false))
+        Ok(match self.term()? {
+            // statements one after the other, wherever they stand in a block
+            Pattern::Term(Op::Apply(head), items) if &*head == "Run" && items.len() > 1 => {
+                (Pattern::Term(Op::List, items), true)
+            }
+            p => (p, false),
+        })
     }
 
     fn quoted(&mut self, word: usize) -> Read<(Pattern, bool)> {

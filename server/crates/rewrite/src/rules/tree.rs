@@ -242,6 +242,21 @@ impl Reading<'_> {
         let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
         (plain && !word.starts_with(|c: char| c.is_ascii_digit())).then(|| word.into())
     }
+    /// The word between the brackets of `x[WORD]`, where a constant length is written so.
+    fn length_word(&self, s: SymbolId) -> Option<Arc<str>> {
+        let name = self.body.symbols.get(s)?.span?.shifted(self.start);
+        let rest = self.text.get(name.end as usize..)?.trim_start().strip_prefix('[')?;
+        let word = rest.split_once(']')?.0.trim();
+        let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        (plain && !word.starts_with(|c: char| c.is_ascii_digit())).then(|| word.into())
+    }
+    /// A term that stands outside the tree: an array's length.
+    fn apart(&self, t: TermId) -> Tree {
+        let mut r = Reading { done: FxHashMap::default(), ..*self };
+        let n = r.tree(t);
+        // what nothing else refers to has no place of its own
+        Node::with_alias(n.op.clone(), n.args.to_vec(), n.ty, None, n.alias.clone())
+    }
     fn symbol(&self, s: SymbolId) -> Tree {
         let ty = self.body.symbols.get(s).map(|s| s.ty);
         Node::new(Op::Sym(s), Vec::new(), ty, None)
@@ -258,14 +273,23 @@ impl Reading<'_> {
                 let s = *s;
                 let declared = self.body.symbols.get(s);
                 let kind = declared.map(|d| self.body.types.kind(d.ty));
-                if let (Some(TypeKind::Array { of, len: Len::Const(n) }), Some(d), []) =
-                    (kind, declared, &*term.args)
-                {
-                    let mut args = vec![self.symbol(s), self.ty(*of), Node::int(i128::from(*n))];
-                    if d.storage == Storage::Shared {
-                        args.push(Node::name("__shared__"));
+                if let (Some(TypeKind::Array { of, len }), Some(d), []) = (kind, declared, &*term.args) {
+                    let (of, shared) = (*of, d.storage == Storage::Shared);
+                    let len = match len {
+                        Len::Const(n) => {
+                            let word = self.length_word(s);
+                            Some(Node::with_alias(Op::Int(i128::from(*n)), vec![], None, None, word))
+                        }
+                        Len::Term(t) => Some(self.apart(*t)),
+                        Len::Unknown => None,
+                    };
+                    if let Some(len) = len {
+                        let mut args = vec![self.symbol(s), self.ty(of), len];
+                        if shared {
+                            args.push(Node::name("__shared__"));
+                        }
+                        return apply("ArrayDeclaration", args, None);
                     }
-                    return apply("ArrayDeclaration", args, None);
                 }
                 let ty = declared.map_or_else(|| Node::name("?"), |d| self.ty(d.ty));
                 let mut args = vec![self.symbol(s), ty];
