@@ -447,7 +447,7 @@ impl Wide {
     /// Any number of a type whose largest is given.
     fn number(&mut self, max: i128) -> i128 {
         if max <= 1 {
-            return i128::from(self.rng.below(2));
+            return i128::from(self.rng.below(2) == 1);
         }
         // the largest of a signed type is one less than an odd power of two
         let signed = (max + 1).trailing_zeros() % 2 == 1;
