@@ -1,5 +1,5 @@
-//! Codes of what only the shell can say, beside those of `ide`. No level can be set for them: both mean that Warpwright
-//! itself failed.
+//! Codes of what only the shell can say, beside those of `ide`. No level can be set for them: they speak of Warpwright
+//! itself or of its rules.
 
 const NOT_ANALYZED: &str = "\
 # `not-analyzed`: a document that is left alone
@@ -41,10 +41,32 @@ Remove the mark from the loop and report the message. If the message speaks of t
 `warpwright.architecture`.
 ";
 
+const RULE_PAGE: &str = "\
+# `rule-page`: something is wrong with a rule page
+
+*Level: error, or warning where the page can be used all the same; it cannot be changed.*
+
+## What it says
+
+A page of rewrite rules cannot be read, has a rule that cannot be right, or has an example that does not come out as the
+page says. The message names the line and what to write instead.
+
+## Why it matters
+
+A page is documentation, definition and test in one: a rule that does not do what its own page shows is not offered to
+anybody. Until the page is mended, its last good version stays in use.
+
+## What to do
+
+Change the line as the message says and save the page; nothing has to be started again. `warpwright rules check FILE` says
+the same on the command line, and docs/rules.md tells how pages are written.
+";
+
 /// The page of a code, whoever says it.
 pub fn explain(code: &str) -> Option<&'static str> {
     match code {
         "not-analyzed" => Some(NOT_ANALYZED),
+        "rule-page" => Some(RULE_PAGE),
         "kernel-does-not-compile" => Some(KERNEL_DOES_NOT_COMPILE),
         _ => ide::explain(code),
     }

@@ -144,7 +144,7 @@ impl Default for CompileCheckSettings {
 }
 
 /// Settings of the editor's side that arrive in the same section.
-const OF_THE_CLIENT: [&str; 2] = ["server", "trace"];
+const OF_THE_CLIENT: [&str; 3] = ["server", "trace", "trusted"];
 
 impl Settings {
     /// Settings out of what a client sent: the object of the section `warpwright`, or one that has it as a member.

@@ -1,5 +1,5 @@
 -- The way of a loop in Neovim without any plugin: diagnostics, hover, "Offload to GPU" applied to two files, a rename that
--- nobody offers, an orderly end. Run as
+-- nobody offers, a page of rewrite rules written and used, an orderly end. Run as
 --   WARPWRIGHT=program PROJECT=folder nvim --headless -u NONE -n -c 'luafile nvim.lua'
 -- Waits for conditions, never for a time. Written for Neovim 0.7 and later.
 
@@ -133,6 +133,67 @@ local function story()
   wait('diagnostics of what was written', function()
     return message_on('for (int i = 1;') ~= nil
   end)
+
+  -- A page of rewrite rules: what is wrong is said while it is written, and once it is saved it is used.
+  local page_lines = {
+    '# Write squares as products', '', 'A call of `pow` with the exponent 2 takes longer than a product.', '',
+    'Trust: exact', '', '```rules squares BottomUp', 'square: c`pow($x, 2)` [pur($x)] -> c`$x * $x`', '```', '',
+    '```c example', '#include <math.h>', 'double f(double x) { return pow(x, 2); }', '```',
+    '```c result', '#include <math.h>', 'double f(double x) { return x * x; }', '```', '',
+    '```c refused', '#include <math.h>', 'double f(double x) { return pow(x++, 2); }', '```',
+  }
+  vim.fn.mkdir(project .. '/.warpwright/rules', 'p')
+  vim.cmd('edit ' .. vim.fn.fnameescape(project .. '/.warpwright/rules/squares.md'))
+  local page = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_set_lines(page, 0, -1, false, page_lines)
+  vim.lsp.buf_attach_client(page, client_id)
+  local function findings()
+    return vim.diagnostic.get(page)
+  end
+  wait('what is wrong with the page', function()
+    return #findings() > 0
+  end)
+  assert(findings()[1].lnum == 7 and findings()[1].message:find('`pure`', 1, true), vim.inspect(findings()))
+  say('the wrong page: ' .. findings()[1].message)
+  vim.api.nvim_buf_set_lines(page, 7, 8, false, { (page_lines[8]:gsub('pur%(', 'pure(')) })
+  wait('a page without findings', function()
+    return #findings() == 0
+  end)
+  vim.cmd('silent write')
+  vim.cmd('edit ' .. vim.fn.fnameescape(project .. '/norm.c'))
+  buffer = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, {
+    '#include <math.h>', '', 'double norm(double x, double y) {', '    return sqrt(pow(x, 2) + pow(y, 2));', '}',
+  })
+  vim.lsp.buf_attach_client(buffer, client_id)
+  local place = { line = 3, character = 16 }
+  local squares
+  wait('the action of the page', function()
+    local offered = request('textDocument/codeAction', {
+      textDocument = { uri = vim.uri_from_bufnr(buffer) },
+      range = { start = place, ['end'] = place },
+      context = { diagnostics = {} },
+    }).result or {}
+    for _, action in ipairs(offered) do
+      if action.title:find('Write squares as products', 1, true) then
+        squares = action
+      end
+    end
+    return squares ~= nil
+  end)
+  say('the page is used: ' .. squares.title)
+  if squares.data and not squares.command then
+    squares = assert(request('codeAction/resolve', squares).result, 'the action was not resolved')
+    vim.lsp.util.apply_workspace_edit(squares.edit, client.offset_encoding)
+  else
+    local answer = request('workspace/executeCommand', squares.command)
+    assert(not answer.err, 'the rules were refused: ' .. vim.inspect(answer.err))
+  end
+  wait('the rewritten line', function()
+    return content(buffer):find('sqrt(x * x + y * y)', 1, true) ~= nil
+  end)
+  say('the rules were applied')
+  vim.cmd('silent wall')
   vim.lsp.stop_client(client_id)
   wait('the server has ended', function()
     return vim.lsp.client_is_stopped(client_id)

@@ -26,6 +26,7 @@ try {
   const extensions = join(home, "extensions");
   install(extensions);
   await session("trusted", { trusted: true }, offloadStory);
+  await session("rules", { trusted: true }, rulesStory);
   await session("restricted", { trusted: false }, restrictedStory);
   failed = false;
 } finally {
@@ -169,6 +170,34 @@ async function offloadStory({ page, folder }) {
   await page.screenshot({ path: join(out, "after-crash.png") });
 }
 
+/** A page of rewrite rules: begun by a command, broken, mended, used without a restart. */
+async function rulesStory({ page, folder }) {
+  writeFileSync(join(folder, "norm.c"), "#include <math.h>\n\ndouble norm(double x, double y) {\n    return sqrt(pow(x, 2) + pow(y, 2));\n}\n");
+  await open(page, "loops.c");
+  await page.locator(".squiggly-info").first().waitFor();
+  await choose(page, "Warpwright: Write a Page of Rewrite Rules", "Write a Page of Rewrite Rules");
+  await page.keyboard.press("Enter");
+  const file = join(".warpwright", "rules", "squares.md");
+  await page.locator(".tab.active", { hasText: "squares.md" }).first().waitFor();
+  await until("the page is on the disk", () => read(folder, file).includes("rules squares"));
+  const good = read(folder, file);
+  step("a page was begun");
+  writeFileSync(join(folder, file), good.replace("[pure($x)]", "[pur($x)]"));
+  await page.locator(".squiggly-error").first().waitFor();
+  await page.screenshot({ path: join(out, "rule-page.png") });
+  step("what is wrong with it is underlined");
+  writeFileSync(join(folder, file), good);
+  await page.locator(".squiggly-error").first().waitFor({ state: "hidden" });
+  await open(page, "norm.c");
+  await goTo(page, 4, 18);
+  const action = page.locator(".action-widget .monaco-list-row", { hasText: /Write squares as products/ }).first();
+  await press(page, ["Control+."], action);
+  await page.screenshot({ path: join(out, "rules-action.png") });
+  await action.click();
+  await page.locator(".view-line", { hasText: /sqrt\(x.\*.x.\+.y.\*.y\)/ }).first().waitFor();
+  step("the page's action rewrote the line");
+}
+
 /** The picture of the README: what is left to say of the C file beside the kernel that was made. */
 async function picture(page, folder, kernel) {
   const group = (n) => page.locator(".editor-group-container").nth(n);
@@ -266,15 +295,17 @@ async function closed(page) {
   });
 }
 
-/** Runs a command by its title, as people do. */
-async function choose(page, title) {
+/** Runs a command by its title, as people do; `asks` is the title of what it asks. */
+async function choose(page, title, asks) {
   const row = page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: title }).first();
   await until(`the palette offers ${title}`, async () => {
     await palette(page, title);
     return row.waitFor({ timeout: PATIENCE / 10 }).then(() => true, () => false);
   });
   await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
+  // What asks for a text does so where the palette was.
+  if (asks !== undefined) await page.locator(".quick-input-title:visible", { hasText: asks }).first().waitFor();
+  else await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
 }
 
 function rows(page) {

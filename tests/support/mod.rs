@@ -36,6 +36,7 @@ pub fn full_caps() -> Value {
         "textDocument": {
             "publishDiagnostics": {"relatedInformation": true, "versionSupport": true},
             "hover": {"contentFormat": ["markdown", "plaintext"]},
+            "completion": {"dynamicRegistration": true},
             "codeAction": {
                 "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", "quickfix", "refactor"]}},
                 "dataSupport": true, "disabledSupport": true, "isPreferredSupport": true,

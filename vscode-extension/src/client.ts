@@ -100,7 +100,8 @@ export class Server {
         outputChannel: this.#output,
         traceOutputChannel: this.#trace.channel,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
-        initializationOptions: () => vscode.workspace.getConfiguration("warpwright"),
+        // The server reads rule pages of a folder only if the user trusts it.
+        initializationOptions: () => ({ ...plain(vscode.workspace.getConfiguration("warpwright")), trusted: vscode.workspace.isTrusted }),
         synchronize: { configurationSection: "warpwright" },
         diagnosticCollectionName: "warpwright",
         errorHandler: {
@@ -150,6 +151,11 @@ export class Server {
     if (answer === "Restart the Server") await vscode.commands.executeCommand("warpwright.restart");
     if (answer === "Show Output") this.#output.show();
   }
+}
+
+/** Settings without the functions that come with them. */
+function plain(settings: vscode.WorkspaceConfiguration): object {
+  return JSON.parse(JSON.stringify(settings)) as object;
 }
 
 async function askForTrust(): Promise<void> {

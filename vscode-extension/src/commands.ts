@@ -73,6 +73,7 @@ async function menu(): Promise<void> {
     { label: "$(check) Verify the loop at the cursor", run: "warpwright.verifyAtCursor" },
     { label: "$(question) Explain the verdict at the cursor", run: "warpwright.explainAtCursor" },
     { label: "$(graph) Show the dependences of the loop at the cursor", run: "warpwright.showDependencesAtCursor" },
+    { label: "$(wand) Apply rewrite rules…", run: "warpwright.applyRulesAtCursor" },
     { label: "Server", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(debug-restart) Restart the server", run: "warpwright.restart" },
     { label: "$(output) Show output", run: "warpwright.showOutput" },

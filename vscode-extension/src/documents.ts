@@ -10,8 +10,8 @@ export interface DocumentFilter {
   readonly pattern?: string;
 }
 
-/** One filter for each language and scheme, and one for CUDA files in editors that know no CUDA language. */
+/** One filter for each language and scheme, one for CUDA files in editors that know no CUDA language, one for rule pages. */
 export function documentFilters(): DocumentFilter[] {
   const byLanguage = LANGUAGES.flatMap((language) => SCHEMES.map((scheme) => ({ scheme, language })));
-  return [...byLanguage, { scheme: "file", pattern: "**/*.{cu,cuh}" }];
+  return [...byLanguage, { scheme: "file", pattern: "**/*.{cu,cuh}" }, { scheme: "file", pattern: "**/.warpwright/rules/*.md" }];
 }

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { Server } from "./client";
 import { registerCommands } from "./commands";
+import { registerRules } from "./rules";
 import { Status } from "./status";
 import { traceChannel } from "./trace";
 
@@ -22,9 +23,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       if (change.affectsConfiguration("warpwright.trace.server")) trace.refresh();
       if (change.affectsConfiguration("warpwright.server.path")) void running.restart();
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => status.refresh()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      status.refresh();
+      void running.restart();
+    }),
   );
   registerCommands(context, running, output, trace.channel);
+  registerRules(context);
   await running.start();
 }
 

@@ -47,7 +47,62 @@ pub fn list(
             listed.push(as_command(context, title, VERIFY_KIND, "warpwright.verify", &data));
         }
     }
+    // pages of the user's own are wanted; of the shipped ones only by who asks for refactorings
+    let all = only.is_some_and(|wishes| wishes.iter().any(|w| w.as_str().starts_with("refactor")));
+    if wanted(only, RULES_KIND) {
+        let pages = &context.pages;
+        let chosen = |page: &str| all || pages.own.contains(page);
+        let (doc, findings) = (&analyzed.doc, &analyzed.findings);
+        for offer in ide::rule_offers(doc, findings, &pages.set, chosen, span, &context.cancel) {
+            listed.extend(by_rules(context, offer));
+        }
+    }
     listed
+}
+
+/// The action that applies a rule system.
+fn by_rules(context: &Context, offer: ide::RuleOffer) -> Option<lsp::CodeActionOrCommand> {
+    let (caps, view) = (&context.caps, &context.view);
+    let id = format!("{RULES_ID}{}:{}", offer.system, offer.target.text());
+    let data = ActionData { uri: view.uri.clone(), version: view.version, id };
+    if caps.action_literals && caps.action_resolve {
+        let action = lsp::CodeAction {
+            title: offer.title,
+            kind: Some(RULES_KIND.into()),
+            data: Some(json!(data)),
+            ..Default::default()
+        };
+        return Some(action.into());
+    }
+    caps.applies_edits.then(|| as_command(context, offer.title, RULES_KIND, "warpwright.applyRules", &data))
+}
+
+const RULES_KIND: &str = "refactor.rewrite.warpwright.rules";
+/// What ids of applications of rule systems begin with.
+const RULES_ID: &str = "rules.";
+
+/// The system and target that an id names.
+pub fn rules_of_id(id: &str) -> Option<(&str, ide::RuleTarget)> {
+    let (system, target) = id.strip_prefix(RULES_ID)?.split_once(':')?;
+    Some((system, ide::RuleTarget::parse(target)?))
+}
+
+/// Applies a rule system: what passed every check, with its edits for the client.
+pub fn apply_rules(
+    context: &Context,
+    analyzed: &Analyzed,
+    system: &str,
+    target: &ide::RuleTarget,
+) -> Result<(ide::RulesApplied, Plan)> {
+    let (doc, findings) = (&analyzed.doc, &analyzed.findings);
+    let applied = ide::apply_rules(doc, findings, &context.pages.set, system, target, &context.cancel);
+    let applied = applied.map_err(|refused| match refused {
+        ide::Refused::Stale => stale(),
+        ide::Refused::Cancelled => Error::request_cancelled(),
+        ide::Refused::Because(why) => failed(why),
+    })?;
+    let plan = edits::plan(&applied.edit, &context.view, &context.caps).map_err(failed)?;
+    Ok((applied, plan))
 }
 
 const VERIFY_KIND: &str = "refactor.rewrite.warpwright.verify";
@@ -152,6 +207,9 @@ pub fn make_for(context: &Context, data: &ActionData) -> Result<Made> {
 
 /// Makes an action of this view.
 pub fn make(context: &Context, analyzed: &Analyzed, id: &str) -> Result<Made> {
+    if let Some((system, target)) = rules_of_id(id) {
+        return apply_rules(context, analyzed, system, &target).map(|(_, plan)| Made::Edit(plan));
+    }
     let id = ide::ActionId::new(id);
     let resolved = ide::resolve(&analyzed.doc, &analyzed.findings, &analyzed.memo, &id, &context.cancel);
     match resolved {

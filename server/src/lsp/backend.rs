@@ -21,7 +21,7 @@ use super::document::{position_from_lsp, range_from_lsp};
 use super::host::{Ask, Context, HostHandle, Message, Need, Refusal};
 use super::outgoing::Outgoing;
 use super::pool::Pool;
-use super::{client_life, to_lsp};
+use super::{client_life, edits, pages, to_lsp};
 
 pub struct Backend {
     pub client: Client,
@@ -111,18 +111,35 @@ impl Backend {
             });
         }
         if caps.watches_files {
-            let watchers: Vec<Value> = [
+            let mut watchers: Vec<Value> = [
                 "**/*.{h,hpp,cuh,inc,def}",
                 "**/compile_{commands.json,flags.txt}",
-                "**/.warpwright/**/*.md",
+                "**/.warpwright/rules/*.md",
             ]
             .iter()
             .map(|pattern| json!({"globPattern": pattern}))
             .collect();
+            let own = pages::user_folder().and_then(lsp::Uri::from_file_path);
+            if let (Some(folder), true) = (own, caps.watches_elsewhere) {
+                watchers.push(json!({"globPattern": {"baseUri": folder, "pattern": "*.md"}}));
+            }
             registrations.push(lsp::Registration {
                 id: "files".to_owned(),
                 method: "workspace/didChangeWatchedFiles".to_owned(),
                 register_options: Some(json!({"watchers": watchers})),
+            });
+        }
+        if caps.registers_completion {
+            let mut places = vec![json!({"scheme": "file", "pattern": "**/.warpwright/rules/*.md"})];
+            if let Some(folder) = pages::user_folder() {
+                places.push(json!({"scheme": "file", "pattern": format!("{}/*.md", folder.display())}));
+            }
+            registrations.push(lsp::Registration {
+                id: "completion".to_owned(),
+                method: "textDocument/completion".to_owned(),
+                register_options: Some(json!({
+                    "documentSelector": places, "triggerCharacters": caps::COMPLETION_TRIGGERS,
+                })),
             });
         }
         if registrations.is_empty() {
@@ -176,6 +193,8 @@ impl LanguageServer for Backend {
         let caps = Arc::new(Caps::read(&params));
         // tower-lsp lets one `initialize` through
         let _ = self.caps.set(caps.clone());
+        let trusted = params.initialization_options.as_ref().and_then(|o| o.get("trusted")?.as_bool());
+        self.host.send(Message::Folders { added: caps.roots.clone(), removed: Vec::new(), trusted });
         if let Some(settings) = params.initialization_options.filter(|s| !s.is_null()) {
             self.host.send(Message::Settings(settings));
         }
@@ -227,8 +246,33 @@ impl LanguageServer for Backend {
         }
     }
 
-    async fn did_change_watched_files(&self, _: lsp::DidChangeWatchedFilesParams) {
-        self.host.send(Message::FilesChanged);
+    async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
+        let is_page = |c: &lsp::FileEvent| edits::local_path(&c.uri).is_some_and(|p| pages::is_page(&p));
+        let pages = params.changes.iter().any(is_page);
+        self.host.send(Message::FilesChanged { sources: !params.changes.iter().all(is_page), pages });
+    }
+
+    async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
+        let paths = |folders: Vec<lsp::WorkspaceFolder>| {
+            folders.iter().filter_map(|f| edits::local_path(&f.uri)).collect()
+        };
+        let (added, removed) = (paths(params.event.added), paths(params.event.removed));
+        self.host.send(Message::Folders { added, removed, trusted: None });
+    }
+
+    async fn completion(&self, params: lsp::CompletionParams) -> Result<Option<lsp::CompletionResponse>> {
+        let lsp::TextDocumentPositionParams { text_document, position } = params.text_document_position;
+        // nothing is offered in programs: others do that
+        if !edits::local_path(&text_document.uri).is_some_and(|p| pages::is_page(&p)) {
+            return Ok(None);
+        }
+        let find = move |context: &Context| {
+            let text = &context.view.text;
+            let offset = text.offset_of(position_from_lsp(position), context.caps.encoding);
+            let items = pages::completions(&context.pages.set, text, offset, &context.caps);
+            Ok(Some(lsp::CompletionResponse::Array(items)))
+        };
+        self.ask(text_document.uri, Need::ThisText, find).await
     }
 
     async fn hover(&self, params: lsp::HoverParams) -> Result<Option<lsp::Hover>> {
@@ -236,9 +280,15 @@ impl LanguageServer for Backend {
             params.text_document_position_params;
         let find = move |context: &Context| {
             let view = &context.view;
-            let Some(analyzed) = &view.analyzed else { return Ok(None) };
             let offset = view.text.offset_of(position_from_lsp(position), context.caps.encoding);
-            let Some(hover) = ide::hover(&analyzed.doc, &analyzed.findings, offset) else { return Ok(None) };
+            let hover = match &view.analyzed {
+                Some(analyzed) => ide::hover(&analyzed.doc, &analyzed.findings, offset),
+                None if edits::local_path(&view.uri).is_some_and(|p| pages::is_page(&p)) => {
+                    ide::page_hover(&context.pages.set, &view.text.to_string(), offset)
+                }
+                None => None,
+            };
+            let Some(hover) = hover else { return Ok(None) };
             let contents = match context.caps.hover_markdown {
                 true => lsp::MarkupContent { kind: lsp::MarkupKind::Markdown, value: hover.markdown },
                 false => lsp::MarkupContent {

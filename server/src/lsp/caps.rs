@@ -23,10 +23,16 @@ pub struct Caps {
     pub applies_edits: bool,
     pub configuration: bool,
     pub watches_files: bool,
+    /// Whether files outside the workspace can be watched.
+    pub watches_elsewhere: bool,
     pub registers_configuration: bool,
     pub progress: bool,
     pub refreshes_hints: bool,
     pub refreshes_lenses: bool,
+    /// Whether completion can be had for rule pages alone.
+    pub registers_completion: bool,
+    /// Folders of the workspace.
+    pub roots: Vec<std::path::PathBuf>,
 }
 
 impl Caps {
@@ -37,6 +43,7 @@ impl Caps {
         let edit = workspace.workspace_edit.unwrap_or_default();
         let action = document.code_action.unwrap_or_default();
         let publish = document.publish_diagnostics.unwrap_or_default();
+        let watched = workspace.did_change_watched_files.as_ref();
         let pull = document.diagnostic.clone();
         let pulls_diagnostics = pull.is_some();
         let pull = pull.unwrap_or_default();
@@ -64,15 +71,29 @@ impl Caps {
                 .is_some_and(|o| o.contains(&lsp::ResourceOperationKind::Create)),
             applies_edits: yes(workspace.apply_edit),
             configuration: yes(workspace.configuration),
-            watches_files: workspace.did_change_watched_files.is_some_and(|w| yes(w.dynamic_registration)),
+            watches_files: watched.is_some_and(|w| yes(w.dynamic_registration)),
+            watches_elsewhere: watched.is_some_and(|w| yes(w.relative_pattern_support)),
             registers_configuration: workspace
                 .did_change_configuration
                 .is_some_and(|c| yes(c.dynamic_registration)),
             progress: caps.window.as_ref().is_some_and(|w| yes(w.work_done_progress)),
             refreshes_hints: workspace.inlay_hint.is_some_and(|h| yes(h.refresh_support)),
             refreshes_lenses: workspace.code_lens.is_some_and(|l| yes(l.refresh_support)),
+            registers_completion: document.completion.is_some_and(|c| yes(c.dynamic_registration)),
+            roots: roots(params),
         }
     }
+}
+
+/// The workspace's folders, or the one root that older clients tell.
+#[allow(deprecated)] // `rootUri` is all that some clients send
+fn roots(params: &InitializeParams) -> Vec<std::path::PathBuf> {
+    let folders = params.workspace_folders.iter().flatten().map(|f| &f.uri);
+    let mut all: Vec<_> = folders.filter_map(super::edits::local_path).collect();
+    if all.is_empty() {
+        all.extend(params.root_uri.iter().filter_map(super::edits::local_path));
+    }
+    all
 }
 
 /// UTF-8 where the client offers it, else UTF-16 (which every client must know), else what it offers.
@@ -87,9 +108,14 @@ fn encoding(params: &InitializeParams) -> PositionEncoding {
         .unwrap_or_default()
 }
 
+/// Characters behind which completions are asked for.
+pub const COMPLETION_TRIGGERS: [&str; 2] = ["$", "["];
+
 /// The commands of `workspace/executeCommand`.
-pub const COMMANDS: [&str; 10] = [
+pub const COMMANDS: [&str; 12] = [
+    "warpwright.applyRules",
     "warpwright.explain",
+    "warpwright.listRules",
     "warpwright.mark",
     "warpwright.offload",
     "warpwright.profile",
@@ -116,6 +142,18 @@ pub fn server_capabilities(caps: &Caps) -> ServerCapabilities {
             })),
             ..Default::default()
         })),
+        // for rule pages; in programs nothing is completed, which others do
+        completion_provider: (!caps.registers_completion).then(|| lsp::CompletionOptions {
+            trigger_characters: Some(COMPLETION_TRIGGERS.map(str::to_owned).to_vec()),
+            ..Default::default()
+        }),
+        workspace: Some(lsp::WorkspaceServerCapabilities {
+            workspace_folders: Some(lsp::WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(lsp::OneOf::Left(true)),
+            }),
+            ..Default::default()
+        }),
         hover_provider: Some(lsp::HoverProviderCapability::Simple(true)),
         code_action_provider: Some(lsp::CodeActionProviderCapability::Options(lsp::CodeActionOptions {
             code_action_kinds: Some(vec![

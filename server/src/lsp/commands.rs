@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types as lsp;
 
-use super::actions::{failed, make, make_for, stale, ActionData, Made};
+use super::actions::{apply_rules, failed, make, make_for, rules_of_id, stale, ActionData, Made};
 use super::backend::{failed_inside, Backend};
 use super::caps::Caps;
 use super::document::{position_from_lsp, Analyzed};
@@ -30,6 +30,12 @@ struct Target {
     position: Option<lsp::Position>,
     line: Option<u32>,
     code: Option<String>,
+    /// A rule system.
+    system: Option<String>,
+    /// What it is applied to: `loop`, `function` or `file`.
+    scope: Option<String>,
+    /// Whether the result is only to be told.
+    preview: Option<bool>,
 }
 
 /// The command that does what an action of this id does.
@@ -63,6 +69,8 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         return Err(Error::invalid_params(format!("{} needs {{\"uri\": …}}.", params.command)));
     };
     match verb {
+        "applyRules" => rewrite(backend, uri, target).await,
+        "listRules" => backend.ask(uri, Need::Newest, |context| Ok(Some(rules_value(context)))).await,
         "offload" | "mark" | "unmark" | "explain" | "transform" => {
             let verb = verb.to_owned();
             let made = backend
@@ -110,6 +118,72 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         }
         _ => Err(Error::invalid_params(format!("There is no command {}.", params.command))),
     }
+}
+
+/// The rule systems that can be applied, one a page.
+fn rules_value(context: &Context) -> Value {
+    let pages = &context.pages;
+    let one = |page: &Arc<ide::RulePage>| {
+        page.main().map(|system| {
+            json!({
+                "system": &*system.name, "title": page.title, "about": page.prose, "own": pages.own.contains(&*page.name),
+                "trust": page.trust.as_ref().map(ide::RuleTrust::text),
+            })
+        })
+    };
+    json!({"systems": pages.set.pages.iter().filter_map(one).collect::<Vec<_>>()})
+}
+
+/// Applies a rule system to a loop, a function or the file; or only tells what would come of it.
+async fn rewrite(backend: &Backend, uri: lsp::Uri, target: Target) -> Result<Option<Value>> {
+    let preview = target.preview.unwrap_or(false);
+    let make = move |context: &Context| {
+        let analyzed = analyzed(context)?;
+        if target.version.is_some_and(|version| version != context.view.version) {
+            return Err(stale());
+        }
+        let (system, scope) = match target.id.as_deref().map(rules_of_id) {
+            Some(None) => return Err(stale()),
+            Some(Some((system, scope))) => (system.to_owned(), scope),
+            None => {
+                let system = target.system.clone().ok_or_else(|| {
+                    Error::invalid_params("warpwright.applyRules needs {\"uri\", \"system\", \"line\"}.")
+                })?;
+                (system, scope_of(context, analyzed, &target)?)
+            }
+        };
+        apply_rules(context, analyzed, &system, &scope)
+    };
+    let (applied, plan) = backend.ask(uri, Need::ThisText, make).await?;
+    let mut told = json!({
+        "title": applied.title, "checked": applied.checked, "derivation": applied.derivation, "text": applied.text,
+    });
+    if !preview {
+        apply(backend, plan).await?;
+        told["applied"] = json!(true);
+    }
+    Ok(Some(told))
+}
+
+fn scope_of(context: &Context, analyzed: &Analyzed, target: &Target) -> Result<ide::RuleTarget> {
+    if target.scope.as_deref() == Some("file") {
+        return Ok(ide::RuleTarget::File);
+    }
+    let at = offset(context, target)?;
+    let (doc, findings) = (&analyzed.doc, &analyzed.findings);
+    let header =
+        findings.loop_around(at).map(|l| l.header).filter(|_| target.scope.as_deref() == Some("loop"));
+    let span = header.unwrap_or(Span { start: at, end: at });
+    let function = || ide::rule_function(doc, at);
+    let found = match target.scope.as_deref() {
+        Some("function") => function(),
+        None | Some("loop") => ide::rule_target(doc, findings, span),
+        Some(other) => {
+            let what = format!("There is no scope `{other}`: loop, function and file are.");
+            return Err(Error::invalid_params(what));
+        }
+    };
+    found.ok_or_else(|| failed("There is no function at this place. Put the cursor into one.".to_owned()))
 }
 
 /// A page for clients to show.

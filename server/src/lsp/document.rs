@@ -70,6 +70,8 @@ pub struct Document {
     pub generation: u64,
     pub text: Text,
     pub language: Option<ide::Language>,
+    /// Whether it is a page of rewrite rules.
+    pub is_page: bool,
     /// What the parser last saw; `pending` leads from there to `text`.
     pub doc: Option<ide::Doc>,
     pub pending: Vec<Applied>,
@@ -98,6 +100,7 @@ impl Document {
         text: Text,
     ) -> Document {
         let name = file_name(&uri);
+        let is_page = super::edits::local_path(&uri).is_some_and(|p| super::pages::is_page(&p));
         let language = ide::Doc::detect(&name, Some(language_id).filter(|id| !id.is_empty()), &text);
         Document {
             uri,
@@ -105,7 +108,8 @@ impl Document {
             version,
             generation,
             text,
-            language,
+            language: language.filter(|_| !is_page),
+            is_page,
             doc: None,
             pending: Vec::new(),
             readings: 0,

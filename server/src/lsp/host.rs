@@ -4,6 +4,9 @@
 //! message. It never waits for anything but the next message, so an edit is applied as soon as it arrives. Per
 //! document one analysis runs at a time, for the newest text; an edit cancels it.
 
+mod rules;
+mod telling;
+
 use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
@@ -16,10 +19,10 @@ use text::Text;
 use tower_lsp::{ls_types as lsp, Client};
 
 use super::caps::Caps;
-use super::compile;
-use super::document::{render, Document, Running, View};
+use super::document::{Document, Running, View};
 use super::edits::local_path;
 use super::outgoing::Outgoing;
+use super::pages::{Pages, Where};
 use super::pool::Pool;
 use super::to_lsp;
 use super::transport::panic_text;
@@ -61,6 +64,8 @@ pub struct Context {
     pub view: Arc<View>,
     pub settings: Arc<Settings>,
     pub caps: Arc<Caps>,
+    /// The rules in use.
+    pub pages: Arc<Pages>,
     pub cancel: CancelToken,
 }
 
@@ -84,7 +89,26 @@ pub enum Message {
         uri: lsp::Uri,
     },
     Settings(Value),
-    FilesChanged,
+    /// Headers and build descriptions, or not; rule pages, or not.
+    FilesChanged {
+        sources: bool,
+        pages: bool,
+    },
+    /// Folders that the workspace has and has no more, and whether its pages may be used.
+    Folders {
+        added: Vec<std::path::PathBuf>,
+        removed: Vec<std::path::PathBuf>,
+        trusted: Option<bool>,
+    },
+    /// The rule pages were read.
+    Pages(Pages),
+    /// What is to be said of an open rule page; `Err`: checking it failed inside.
+    PageChecked {
+        uri: lsp::Uri,
+        epoch: u64,
+        generation: u64,
+        diagnostics: Result<Vec<lsp::Diagnostic>, String>,
+    },
     Ask(Ask),
     Analyzed(Outcome),
     /// What is known of a long document before all is: diagnostics as JSON.
@@ -147,6 +171,10 @@ struct Host {
     disk: Arc<Disk>,
     /// The header that was edited last, and when: documents that include it wait for a pause.
     edited_header: Option<(String, Instant)>,
+    places: Where,
+    pages: Arc<Pages>,
+    /// Rule pages are being read; whether they are to be read once more.
+    reading_pages: Option<bool>,
     epochs: u64,
     generations: u64,
 }
@@ -164,6 +192,9 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
         memo: Arc::default(),
         disk: Arc::default(),
         edited_header: None,
+        places: Where { trusted: true, ..Where::default() },
+        pages: Arc::new(Pages::shipped()),
+        reading_pages: None,
         epochs: 0,
         generations: 0,
     };
@@ -204,9 +235,24 @@ impl Host {
             Message::Save { uri } => self.save(&uri),
             Message::Close { uri } => self.close(&uri),
             Message::Settings(value) => self.configure(&value),
-            Message::FilesChanged => {
-                self.disk.forget();
-                self.all_again("");
+            Message::FilesChanged { sources, pages } => {
+                if pages {
+                    self.read_pages();
+                }
+                if sources {
+                    self.disk.forget();
+                    self.all_again("");
+                }
+            }
+            Message::Folders { added, removed, trusted } => {
+                self.places.roots.extend(added);
+                self.places.roots.retain(|r| !removed.contains(r));
+                self.places.trusted = trusted.unwrap_or(self.places.trusted);
+                self.read_pages();
+            }
+            Message::Pages(pages) => self.use_pages(pages),
+            Message::PageChecked { uri, epoch, generation, diagnostics } => {
+                self.page_checked(&uri, epoch, generation, diagnostics);
             }
             Message::Ask(ask) => self.ask(ask),
             Message::Analyzed(outcome) => self.analyzed(outcome),
@@ -248,6 +294,10 @@ impl Host {
             tracing::info!("{}: not a language that is read", uri.as_str());
         }
         self.stand_for_file(&uri, Some(&document.text));
+        let folder = local_path(&uri).and_then(|p| p.parent().map(std::path::Path::to_owned));
+        if folder.is_some_and(|f| self.places.near.insert(f)) {
+            self.read_pages();
+        }
         self.documents.insert(uri.as_str().to_owned(), document);
         self.analyze(uri.as_str());
     }
@@ -299,8 +349,13 @@ impl Host {
 
     fn save(&mut self, uri: &lsp::Uri) {
         self.read_edited_header();
+        let watched = self.caps().watches_files;
         if let Some(document) = self.documents.get_mut(uri.as_str()) {
             document.wants_full = true;
+            // a client that watches no files tells of no page that something else wrote
+            if document.is_page || !watched {
+                self.read_pages();
+            }
             self.analyze(uri.as_str());
         }
     }
@@ -359,8 +414,13 @@ impl Host {
     }
 
     fn answer(&self, ask: Ask, view: Arc<View>) {
-        let context =
-            Context { view, settings: self.settings.clone(), caps: self.caps(), cancel: ask.cancel.clone() };
+        let context = Context {
+            view,
+            settings: self.settings.clone(),
+            caps: self.caps(),
+            pages: self.pages.clone(),
+            cancel: ask.cancel.clone(),
+        };
         self.tools.pool.soon(Box::new(move || {
             if !context.cancel.is_cancelled() {
                 (ask.run)(Ok(context));
@@ -374,6 +434,9 @@ impl Host {
         let Some(document) = self.documents.get_mut(uri) else { return };
         if document.running.is_some() {
             return;
+        }
+        if document.current().is_none() && document.is_page && !document.given_up() {
+            return self.check_page(uri);
         }
         if document.current().is_none() && (document.language.is_none() || document.given_up()) {
             let note = document.given_up().then(to_lsp::given_up_note);
@@ -468,95 +531,6 @@ impl Host {
             self.tell(uri.as_str());
         }
         self.analyze(uri.as_str());
-    }
-
-    /// Shows what is known so far of a document of which nothing is shown yet. Requests still wait for all of it.
-    fn early(&mut self, uri: &lsp::Uri, epoch: u64, generation: u64, rendered: Arc<str>) {
-        let pulls = self.caps().pulls_diagnostics;
-        let found = self.documents.get_mut(uri.as_str());
-        let Some(document) = found.filter(|d| d.epoch == epoch && d.generation == generation) else { return };
-        if pulls || document.view.is_some() {
-            return;
-        }
-        document.published = Some((document.version, rendered.clone()));
-        self.tools.outgoing.send_diagnostics(uri.as_str(), Some(document.version), &rendered);
-    }
-
-    /// The document has news: answers what waited for it and sends its diagnostics.
-    fn tell(&mut self, uri: &str) {
-        let caps = self.caps();
-        let Some(document) = self.documents.get_mut(uri) else { return };
-        let Some(view) = document.current().cloned() else { return };
-        let compiled = document.compiled.clone();
-        let compiled = compiled.filter(|(of, more)| *of == view.generation && !more.is_empty());
-        let view = match compiled {
-            None => view,
-            Some((_, more)) => {
-                let mut all = view.diagnostics(&caps).as_ref().clone();
-                all.extend(more.iter().cloned());
-                let rendered = render(&all);
-                Arc::new(View { diagnostics: Arc::new(all).into(), rendered, ..view.as_ref().clone() })
-            }
-        };
-        let waiting = std::mem::take(&mut document.waiting);
-        let published = Some((view.version, view.rendered.clone()));
-        let is_news = document.published != published;
-        let was_pulled = document.published.is_some();
-        document.published = published;
-        let worth_telling = view.analyzed.is_some() || &*view.rendered != "[]";
-        if is_news && worth_telling && !caps.pulls_diagnostics {
-            self.tools.outgoing.send_diagnostics(uri, Some(view.version), &view.rendered);
-        }
-        if let Some(document) = self.documents.get_mut(uri) {
-            document.view = Some(view.clone());
-        }
-        for ask in waiting {
-            self.answer(ask, view.clone());
-        }
-        // what the client has fetched for this text may have become better known
-        if is_news && was_pulled && view.tier == ide::Tier::Full {
-            self.refresh(&caps);
-        }
-    }
-
-    fn refresh(&self, caps: &Caps) {
-        let (client, caps) = (self.tools.client.clone(), caps.clone());
-        self.tools.runtime.spawn(async move {
-            if caps.pulls_diagnostics && caps.refreshes_diagnostics {
-                let _ = client.workspace_diagnostic_refresh().await;
-            }
-            if caps.refreshes_hints {
-                let _ = client.inlay_hint_refresh().await;
-            }
-            if caps.refreshes_lenses {
-                let _ = client.code_lens_refresh().await;
-            }
-        });
-    }
-
-    /// Compiles the kernels of marked loops, where a compiler is there, and reports back.
-    fn compile(&self, view: Arc<View>, epoch: u64) {
-        if !self.settings.compile_check.enable {
-            return;
-        }
-        let (inbox, settings, caps) = (self.inbox.clone(), self.settings.clone(), self.caps());
-        self.tools.pool.long(Box::new(move || {
-            if let Some(diagnostics) = compile::check_marked(&view, &settings, &caps) {
-                let (uri, generation) = (view.uri.clone(), view.generation);
-                inbox.send(Message::Compiled { uri, epoch, generation, diagnostics });
-            }
-        }));
-    }
-
-    fn compiled(&mut self, uri: &lsp::Uri, epoch: u64, generation: u64, diagnostics: Vec<lsp::Diagnostic>) {
-        let found = self.documents.get_mut(uri.as_str());
-        let Some(document) = found.filter(|d| d.epoch == epoch && d.generation == generation) else { return };
-        let first_time = document.compiled.as_ref().is_none_or(|(of, _)| *of != generation);
-        // the view of this generation may carry them already
-        if first_time {
-            document.compiled = Some((generation, Arc::new(diagnostics)));
-            self.tell(uri.as_str());
-        }
     }
 
     /// When the next document has been left in peace long enough for a thorough analysis.

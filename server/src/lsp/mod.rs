@@ -17,6 +17,7 @@ mod edits;
 mod frames;
 mod host;
 mod outgoing;
+mod pages;
 mod pool;
 mod to_lsp;
 mod transport;

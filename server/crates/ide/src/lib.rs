@@ -58,7 +58,9 @@ pub use report::{
     ReductionReport, ThreadMapReport,
 };
 pub use rules::{
-    apply_rules, check_rule_page, PageCheck, PageFinding, RuleSet, RuleSeverity, RuleTarget, RulesApplied,
+    apply_rules, check_rule_page, page_completions, page_hover, rule_function, rule_offers, rule_target,
+    PageCheck, PageCompletion, PageFinding, PageWord, RuleOffer, RulePage, RuleSet, RuleSeverity, RuleTarget,
+    RuleTrust, RulesApplied,
 };
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};

@@ -3,19 +3,21 @@
 //! `rewrite` makes the edits and checks what needs no machine; here every result is read again as a whole and run beside
 //! the original in the simulator before anybody sees it. Deliberately absent: files (the shell reads pages).
 
+mod assist;
+mod offer;
 mod pages;
 
+pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
+pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
 pub use pages::{check_rule_page, PageCheck, PageFinding};
-pub use rewrite::rules::{RuleSet, Severity as RuleSeverity};
+pub use rewrite::rules::{RulePage, RuleSet, Severity as RuleSeverity, Trust as RuleTrust};
 
 use std::sync::Arc;
 
 use analysis::Facts;
 use base::{Budget, CancelToken};
 use front::ItemKind;
-use rewrite::rules::{
-    apply, Application, Limits, NoApplication, NoResult, RulePage, RuleSystem, Site, Trust,
-};
+use rewrite::rules::{apply, Application, Limits, NoApplication, NoResult, RuleSystem, Site, Trust};
 use term::{Op, TermId};
 use text::{Edit, EditSet};
 

@@ -1,0 +1,127 @@
+//! Rule pages in an editor: written, checked while they are written, used when they are saved, without a restart.
+
+mod support;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{json, Value};
+use support::{apply, full_caps, Client};
+
+const PAGE: &str = "# Write squares as products\n\nA call of `pow` with the exponent 2 is slower than a product.\n\nTrust: exact\n\n```rules squares BottomUp\nsquare: c`pow($x, 2)` [pure($x)] -> c`$x * $x`\n```\n\n```c example\n#include <math.h>\ndouble f(double x) { return pow(x, 2); }\n```\n```c result\n#include <math.h>\ndouble f(double x) { return x * x; }\n```\n```c refused because writes\n#include <math.h>\ndouble f(double x) { return pow(x++, 2); }\n```\n";
+
+const PROGRAM: &str =
+    "#include <math.h>\n\ndouble norm(double x, double y) {\n    return sqrt(pow(x, 2)   /* here */ + pow(y, 2));\n}\n";
+
+fn uri(path: &Path) -> String {
+    format!("file://{}", path.display())
+}
+
+fn log(client: &mut Client, words: &str) -> String {
+    let message = client.wait(words, |m| {
+        m["method"] == "window/logMessage"
+            && m["params"]["message"].as_str().is_some_and(|t| t.contains(words))
+    });
+    message["params"]["message"].as_str().unwrap_or_default().to_owned()
+}
+
+fn by_rules(client: &mut Client, uri: &str) -> Vec<Value> {
+    let all = client.actions(uri, 3, 20);
+    all.into_iter().filter(|a| a["kind"] == "refactor.rewrite.warpwright.rules").collect()
+}
+
+#[test]
+fn a_saved_page_is_used_at_once_and_a_wrong_one_is_not() {
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = root.path().join(".warpwright/rules");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (page, program) = (folder.join("squares.md"), root.path().join("norm.c"));
+    let (page_uri, program_uri) = (uri(&page), uri(&program));
+    let mut client = Client::start(&full_caps());
+    client.open(&program_uri, PROGRAM);
+    assert_eq!(by_rules(&mut client, &program_uri), Vec::<Value>::new());
+
+    // the page is written: what is wrong is said on it, at its place, and it is not in use
+    let wrong = PAGE.replace("[pure($x)]", "[pur($x)]");
+    client.open_as(&page_uri, "markdown", &wrong);
+    let found = client.diagnostics(&page_uri, 1);
+    let first = found.first().expect("a finding");
+    assert_eq!((&first["range"]["start"]["line"], &first["severity"]), (&json!(7), &json!(1)), "{found:#?}");
+    assert!(first["message"].as_str().is_some_and(|m| m.contains("`pure`")), "{first:#}");
+    // an example that does not come out
+    client.change(&page_uri, 2, None, &PAGE.replace("x * x; }", "x + x; }"));
+    let found = client.diagnostics(&page_uri, 2);
+    assert!(
+        found.iter().any(|d| d["message"].as_str().is_some_and(|m| m.contains("example 1"))),
+        "{found:#?}"
+    );
+    client.change(&page_uri, 3, None, PAGE);
+    assert_eq!(client.diagnostics(&page_uri, 3), Vec::<Value>::new());
+    assert_eq!(by_rules(&mut client, &program_uri), Vec::<Value>::new(), "it is not saved");
+
+    // words are completed and explained in rules, and only there
+    let place = json!({"textDocument": {"uri": page_uri}, "position": {"line": 7, "character": 25}});
+    let items = client.request("textDocument/completion", place);
+    let labels: Vec<&str> =
+        items.as_array().into_iter().flatten().filter_map(|i| i["label"].as_str()).collect();
+    assert_eq!(labels, ["pure"], "{items:#}");
+    let hover = client.hover(&page_uri, 7, 25);
+    assert!(hover["contents"]["value"].as_str().is_some_and(|v| v.contains("writes nothing")), "{hover:#}");
+    assert_eq!(client.hover(&page_uri, 2, 12), Value::Null);
+
+    // saved: in use, as the editor tells
+    std::fs::write(&page, PAGE).expect("written");
+    let changed = json!({"changes": [{"uri": page_uri, "type": 1}]});
+    client.notify("workspace/didChangeWatchedFiles", changed.clone());
+    log(&mut client, "in use beside the shipped ones: squares");
+    let offered = by_rules(&mut client, &program_uri);
+    let titles: Vec<&str> = offered.iter().filter_map(|a| a["title"].as_str()).collect();
+    assert_eq!(titles, ["Write squares as products (rules squares, exact): 2 places"]);
+    let action = client.request("codeAction/resolve", offered[0].clone());
+    let mut texts = HashMap::from([(program_uri.clone(), PROGRAM.to_owned())]);
+    apply(&action["edit"], &mut texts);
+    // the rest of the line is the user's, byte for byte
+    let product = PROGRAM.replace("pow(x, 2)", "x * x").replace("pow(y, 2)", "y * y");
+    assert_eq!(texts[&program_uri], product);
+
+    // the command tells how it came about before anything is changed
+    let argument = json!({"uri": program_uri, "system": "squares", "scope": "file", "preview": true});
+    let command = json!({"command": "warpwright.applyRules", "arguments": [argument]});
+    let told = client.request("workspace/executeCommand", command);
+    assert_eq!(told["text"], product);
+    assert!(told["checked"].as_str().is_some_and(|c| c.contains("Same results")), "{told:#}");
+    assert!(told["derivation"][0].as_str().is_some_and(|d| d.contains("rule square")), "{told:#}");
+    assert!(client.applied.is_empty());
+
+    // a wrong page is not used, and says why; the last good one stays
+    std::fs::write(&page, PAGE.replace("$x * $x", "$x * $y")).expect("written");
+    client.notify("workspace/didChangeWatchedFiles", changed.clone());
+    let why = log(&mut client, "is not used");
+    assert!(why.contains("Nothing binds `$y`") && why.contains("last good version"), "{why}");
+    assert_eq!(by_rules(&mut client, &program_uri).len(), 1);
+    // and gone is gone
+    std::fs::remove_file(&page).expect("removed");
+    client.notify("workspace/didChangeWatchedFiles", changed);
+    log(&mut client, "shipped ones: none");
+    assert_eq!(by_rules(&mut client, &program_uri), Vec::<Value>::new());
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn pages_of_a_folder_that_is_not_trusted_are_not_read() {
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = root.path().join(".warpwright/rules");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("squares.md"), PAGE).expect("written");
+    let program_uri = uri(&root.path().join("norm.c"));
+    let mut client = Client::start_with(&full_caps(), &json!({"trusted": false}), &[]);
+    client.open(&program_uri, PROGRAM);
+    let argument = json!({"uri": program_uri, "system": "squares", "line": 3});
+    let refused = client.refused(
+        "workspace/executeCommand",
+        json!({"command": "warpwright.applyRules", "arguments": [argument]}),
+    );
+    assert!(refused["message"].as_str().is_some_and(|m| m.contains("no rule system")), "{refused:#}");
+    assert_eq!(by_rules(&mut client, &program_uri), Vec::<Value>::new());
+    assert_eq!(client.finish(), Some(0));
+}
