@@ -55,6 +55,45 @@ fn every_shipped_kernel_runs_and_only_the_printed_last_warp_is_wrong() {
     assert!(kernels >= 27, "{kernels}");
 }
 
+/// What is proved of the shipped kernels, beside what their runs count.
+#[test]
+fn proofs_and_runs_of_the_shipped_kernels_agree() {
+    let (mut exact, mut uniform, mut safe) = (0, 0, 0);
+    for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
+        let path = entry.expect("an entry").path();
+        let path = path.to_string_lossy();
+        let (proved, _) = report(&["analyze", "--format", "json", "--fail-on", "never", &path]);
+        let (run, _) = report(&["simulate", "--format", "json", &path]);
+        for (p, r) in proved.iter().zip(&run) {
+            assert_eq!(p["name"], r["name"]);
+            for b in p["branches"].as_array().expect("branches") {
+                let at = |x: &&Value| {
+                    x["line"] == b["line"] && x["column"] == b["column"] && x["kind"] == b["kind"]
+                };
+                let Some(counted) = r["branches"].as_array().expect("branches").iter().find(at) else {
+                    continue;
+                };
+                if !b["active_lanes"].is_null() {
+                    assert_eq!(b["active_lanes"], counted["active_lanes"], "{} {b:#}", p["name"]);
+                    exact += 1;
+                }
+                if matches!(b["uniform"].as_str(), Some("grid" | "block" | "warp")) {
+                    assert_eq!(counted["divergent"], 0, "{} {b:#}", p["name"]);
+                    uniform += 1;
+                }
+                if b["uniform"] == "divergent" && !b["active_lanes"].is_null() {
+                    assert_ne!(counted["divergent"], 0, "{} {b:#}", p["name"]);
+                }
+            }
+            for b in p["barriers"].as_array().expect("barriers") {
+                assert_eq!(b["verdict"], "safe", "{} {b:#}", p["name"]);
+                safe += 1;
+            }
+        }
+    }
+    assert!(exact >= 30 && uniform >= 40 && safe >= 35, "{exact} {uniform} {safe}");
+}
+
 #[test]
 fn counts_stand_at_their_lines() {
     let text = "extern \"C\" __global__ void k(const float *a, float *b) {\n\

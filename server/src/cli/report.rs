@@ -128,6 +128,9 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     configuration: Vec<Choice<'a>>,
     loops: Vec<Loop<'a>>,
+    /// Of CUDA documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kernels: Vec<Value>,
     diagnostics: Vec<Diagnostic<'a>>,
 }
 
@@ -257,10 +260,43 @@ pub fn json(reports: &[FileReport], enabling: bool) -> anyhow::Result<String> {
                 .iter()
                 .map(|l| Loop { enabling: enabling_json(l, enabling), ..loop_json(l.report()) })
                 .collect(),
+            kernels: ide::kernel_reports(&r.doc).iter().map(|k| kernel_json(r, k)).collect(),
             diagnostics: r.findings.diagnostics.iter().map(|d| diagnostic_json(r, d)).collect(),
         })
         .collect();
     Ok(serde_json::to_string_pretty(&Report { version: 1, files })? + "\n")
+}
+
+/// A kernel as the contract has it. What no analysis says yet is null, not empty.
+fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
+    let place = |span| report.place(span, PositionEncoding::Utf8);
+    let branches = k.branches.iter().map(|b| {
+        let [line, column, ..] = place(b.span);
+        let lanes = b.lanes.as_ref().map(|list| {
+            list.iter().map(|(a, h, n)| json!({"active": a, "taken": h, "times": n})).collect::<Vec<_>>()
+        });
+        json!({
+            "line": line, "column": column, "kind": b.kind, "uniform": b.uniform, "active_lanes": lanes,
+            "witness": b.witness,
+        })
+    });
+    let barriers = k.barriers.iter().map(|b| {
+        let [line, column, ..] = place(b.span);
+        json!({
+            "line": line, "column": column, "verdict": b.verdict, "redundant": null, "witness": b.witness,
+        })
+    });
+    json!({
+        "name": k.name,
+        "line": place(k.span)[0],
+        "grid": k.shape.as_ref().map(|(s, _)| s.grid),
+        "block": k.shape.as_ref().map(|(s, _)| s.block),
+        "branches": branches.collect::<Vec<_>>(),
+        "barriers": barriers.collect::<Vec<_>>(),
+        "accesses": null,
+        "races": null,
+        "out_of_range": null,
+    })
 }
 
 fn diagnostic_json<'a>(report: &FileReport, d: &'a ide::Diagnostic) -> Diagnostic<'a> {

@@ -14,6 +14,7 @@ mod extremes;
 mod facts;
 mod graph;
 mod inline;
+mod kernel;
 mod liveness;
 mod loops;
 mod marks;
@@ -40,6 +41,10 @@ use term::{Body, SymbolId, TermId};
 
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
+pub use kernel::{
+    kernel, kernel_barriers, Across, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch,
+    KernelObstacle, Split, Uniformity,
+};
 pub use program::Program;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{

@@ -48,8 +48,8 @@ pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Source as 
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use kernels::{
-    parse_shape, simulate_kernels, Access, Barrier, Branch, KernelRun, Origin, Problem, Race, Shape,
-    SimulateOptions, WarpOperation,
+    kernel_reports, parse_shape, simulate_kernels, Access, Barrier, BarrierReport, Branch, BranchReport,
+    KernelReport, KernelRun, Origin, Problem, Race, Shape, SimulateOptions, WarpOperation,
 };
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};

@@ -12,6 +12,7 @@ pub mod kernels;
 pub mod nests;
 pub mod permuted;
 pub mod pred;
+pub mod random_kernels;
 pub mod rng;
 mod stats;
 pub mod threads;

@@ -1,9 +1,11 @@
-//! Kernels run in the simulator on made-up inputs: what their warps ask of memory, where they divide, what goes wrong.
+//! Kernels: what analysis proves of them (`facts`), and runs in the simulator on made-up inputs: what their warps ask of
+//! memory, where they divide, what goes wrong.
 //!
 //! One run has warps in step and is counted; further runs interleave all threads at random, so that what goes wrong is
 //! seen however lanes happen to be scheduled. The counting rules are `simulate`'s (`count.rs`). Deliberately absent:
 //! verdicts over all launches; what is said here was seen, for one launch and one input.
 
+mod facts;
 mod inputs;
 mod shape;
 
@@ -15,6 +17,7 @@ use simulate::{
 };
 use term::{Op, TermId};
 
+pub use facts::{kernel_reports, BarrierReport, BranchReport, KernelReport};
 pub use shape::{parse as parse_shape, Origin, Shape};
 
 use crate::Doc;
@@ -439,4 +442,26 @@ fn words_of_argument(a: &inputs::Argument) -> String {
             format!("{name}[{elements}]{}", if *said { "" } else { " (made up)" })
         }
     }
+}
+
+/// What the document says of a kernel's launch, for the analysis.
+pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch {
+    match shape::of_file(doc, item) {
+        Ok(Some((s, _))) => known_launch(&s),
+        _ => analysis::KernelLaunch::default(),
+    }
+}
+
+fn known_launch(s: &Shape) -> analysis::KernelLaunch {
+    let number = |(name, value): &(String, String)| Some((name.as_str().into(), value.parse().ok()?));
+    analysis::KernelLaunch {
+        grid: Some(s.grid),
+        block: Some(s.block),
+        values: s.values.iter().filter_map(number).collect(),
+    }
+}
+
+/// A thread by its indices, as messages name it.
+pub(crate) fn thread_words(thread: [u32; 3], block: [u32; 3]) -> String {
+    self::thread(&ThreadId { block, thread })
 }

@@ -5,6 +5,7 @@
 
 mod bad_mark;
 mod carried_dependence;
+mod divergent_barrier;
 mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
@@ -80,6 +81,7 @@ pub(crate) struct Saying {
 pub(crate) const LINTS: &[Lint] = &[
     bad_mark::LINT,
     carried_dependence::LINT,
+    divergent_barrier::LINT,
     marked_refused::LINT,
     marked_sequential::LINT,
     marked_unknown::LINT,
@@ -105,6 +107,11 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
         let at = At { place, id, facts: place.of(id) };
         for lint in LINTS {
             let Find::Loop(find) = lint.find else { continue };
+            // a thread of a kernel runs its loops alone: that one could not be spread over threads is no news
+            let alone = place.item.is_kernel || (place.item.is_device && !place.item.is_host);
+            if alone && matches!(lint.code, "unknown-loop" | "carried-dependence") {
+                continue;
+            }
             if let Some(Said { message, mut related, tags }) = find(&at) {
                 for r in &mut related {
                     r.span = place.relative(r.span);

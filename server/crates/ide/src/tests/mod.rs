@@ -28,6 +28,11 @@ pub(crate) fn open(code: &str) -> Doc {
     Doc::open(Language::C, "test.c", text, Options::default())
 }
 
+pub(crate) fn open_cuda(code: &str) -> Doc {
+    let text = Text::new(code).expect("a small text");
+    Doc::open(Language::Cuda, "test.cu", text, Options::default())
+}
+
 /// Its findings with the full budget.
 pub(crate) fn full(doc: &Doc) -> Findings {
     full_with(doc, &Settings::default())

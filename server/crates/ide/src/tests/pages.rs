@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{annotate, full, open, plain};
+use super::{annotate, full, open, open_cuda, plain};
 use crate::lints::LINTS;
 use crate::{codes, explain};
 
@@ -42,9 +42,11 @@ fn pages_have_a_title_the_level_and_their_parts() {
 #[test]
 fn examples_on_pages_are_true() {
     for lint in LINTS {
-        let (_, rest) = lint.page.split_once("```c\n").expect("an example");
+        let cuda = lint.page.contains("```cuda\n");
+        let fence = if cuda { "```cuda\n" } else { "```c\n" };
+        let (_, rest) = lint.page.split_once(fence).expect("an example");
         let (example, _) = rest.split_once("```").expect("the example's end");
-        let doc = open(&plain(example));
+        let doc = if cuda { open_cuda(&plain(example)) } else { open(&plain(example)) };
         assert_eq!(annotate(&doc, &full(&doc)), example, "page {}", lint.code);
         assert!(example.contains(lint.code), "the example of {} shows it", lint.code);
     }

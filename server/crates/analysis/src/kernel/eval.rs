@@ -1,0 +1,362 @@
+//! Witnesses: the conditions on the first way to a branch or barrier, evaluated for every thread of a block with small
+//! values for what is not known.
+//!
+//! Only integers that are made of indices, parameters, constants and variables set once are evaluated, with C's
+//! conversions; anything else ends the attempt. A loop is looked at in its first iteration.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+
+use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
+use super::{callee, KernelLaunch, KernelObstacle, Split};
+
+const MAX_DEPTH: u32 = 100;
+/// Values tried for parameters nobody gives.
+const TRIED: [i128; 6] = [1, 40, 3, 64, 32, 0];
+/// Parameters that are varied together at most.
+const VARIED: usize = 2;
+/// Threads of a launch looked at at most.
+const MAX_THREADS: u64 = 1 << 16;
+
+struct Machine<'a> {
+    body: &'a Body,
+    seen: &'a Seen,
+    grid: [u32; 3],
+    block: [u32; 3],
+    values: Vec<(Arc<str>, i128)>,
+}
+
+/// A thread, by the indices it finds.
+#[derive(Clone, Copy)]
+struct Indices {
+    block: [u32; 3],
+    thread: [u32; 3],
+}
+
+/// Two threads of one warp that decide the branch differently.
+pub(super) fn branch(
+    body: &Body,
+    seen: &Seen,
+    b: &Branch,
+    launch: &KernelLaunch,
+) -> Result<Split, KernelObstacle> {
+    let truth = if b.truth { Some(b.condition) } else { None };
+    let condition = truth.ok_or(KernelObstacle::Value(b.condition))?;
+    search(body, seen, &b.at, Some(condition), launch, |m, block| {
+        let mut found: Vec<(u32, [u32; 3], bool)> = Vec::new();
+        for t in m.threads() {
+            let at = Indices { block, thread: t };
+            if m.reaches(&b.at, at)? {
+                found.push((m.number(t) / 32, t, m.eval(condition, at, 0)? != 0));
+            }
+        }
+        let split = found.iter().filter(|x| x.2).find_map(|x| {
+            let other = found.iter().find(|y| y.0 == x.0 && !y.2)?;
+            Some((x.1, other.1))
+        });
+        Some(split)
+    })
+}
+
+/// Two threads of one block of which one reaches the barrier and one does not.
+pub(super) fn barrier(
+    body: &Body,
+    seen: &Seen,
+    b: &Barrier,
+    launch: &KernelLaunch,
+) -> Result<Split, KernelObstacle> {
+    search(body, seen, &b.at, None, launch, |m, block| {
+        let (mut yes, mut no) = (None, None);
+        for t in m.threads() {
+            match m.reaches(&b.at, Indices { block, thread: t })? {
+                true => yes = yes.or(Some(t)),
+                false => no = no.or(Some(t)),
+            }
+        }
+        Some(yes.zip(no))
+    })
+}
+
+/// How each warp decides a branch that no loop repeats, if everything about it is known.
+pub(super) fn lanes(
+    body: &Body,
+    seen: &Seen,
+    b: &Branch,
+    launch: &KernelLaunch,
+) -> Option<BTreeMap<(u32, u32), u64>> {
+    let (grid, block) = (launch.grid?, launch.block?);
+    let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
+    if !b.truth
+        || !b.at.loops.is_empty()
+        || matches!(body.op(b.term), Op::For | Op::While | Op::DoWhile)
+        || b.at.murky
+        || seen.unstructured.is_some()
+        || count(grid).saturating_mul(count(block)) > MAX_THREADS
+    {
+        return None;
+    }
+    let m = Machine { body, seen, grid, block, values: launch.values.clone() };
+    let mut out: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for z in 0..grid[2] {
+        for y in 0..grid[1] {
+            for x in 0..grid[0] {
+                let mut warps: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+                for t in m.threads() {
+                    let at = Indices { block: [x, y, z], thread: t };
+                    if m.reaches(&b.at, at)? {
+                        let holds = m.eval(b.condition, at, 0)? != 0;
+                        let w = warps.entry(m.number(t) / 32).or_default();
+                        w.0 += 1;
+                        w.1 += holds as u32;
+                    }
+                }
+                for w in warps.into_values() {
+                    *out.entry(w).or_default() += 1;
+                }
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Tries launches and values until `look` finds two threads. `None` from it: something is not evaluated.
+fn search(
+    body: &Body,
+    seen: &Seen,
+    at: &Where,
+    condition: Option<TermId>,
+    launch: &KernelLaunch,
+    look: impl Fn(&Machine<'_>, [u32; 3]) -> Option<Option<([u32; 3], [u32; 3])>>,
+) -> Result<Split, KernelObstacle> {
+    if let Some(t) = seen.unstructured {
+        return Err(KernelObstacle::Structure(t));
+    }
+    let blame = at.guards.last().map(|g| g.0).or(condition).unwrap_or(body.root);
+    if at.murky {
+        return Err(KernelObstacle::Value(condition.unwrap_or(blame)));
+    }
+    let flat = !uses_axis(body, "y") && !uses_axis(body, "z");
+    let block = launch.block.unwrap_or(if flat { [64, 1, 1] } else { [8, 8, 1] });
+    let grid = launch.grid.unwrap_or([2, if flat { 1 } else { 2 }, 1]);
+    let open: Vec<Arc<str>> =
+        parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();
+    let varied = open.len().min(VARIED);
+    let mut evaluated = false;
+    for round in 0..TRIED.len().pow(varied as u32) {
+        let mut values = launch.values.clone();
+        let mut code = round;
+        for (k, name) in open.iter().enumerate() {
+            let value = if k < varied { TRIED[code % TRIED.len()] } else { TRIED[1] };
+            code /= if k < varied { TRIED.len() } else { 1 };
+            values.push((name.clone(), value));
+        }
+        let m = Machine { body, seen, grid, block, values };
+        let last = [grid[0] - 1, grid[1] - 1, grid[2] - 1];
+        for index in [[0, 0, 0], last] {
+            match look(&m, index) {
+                None => {}
+                Some(None) => evaluated = true,
+                Some(Some((yes, no))) => {
+                    let values = m.values;
+                    return Ok(Split { grid, block, values, block_index: index, yes, no });
+                }
+            }
+        }
+    }
+    Err(if evaluated { KernelObstacle::NotFound } else { KernelObstacle::Value(condition.unwrap_or(blame)) })
+}
+
+fn uses_axis(body: &Body, axis: &str) -> bool {
+    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::Member { field, .. }, &[base]) => {
+            **field == *axis
+                && body.as_symbol(base).is_some_and(|s| body.symbols[s].storage == Storage::Builtin)
+        }
+        _ => false,
+    })
+}
+
+/// Integer parameters.
+fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
+    let list = body.args(body.root).first().copied();
+    list.into_iter().flat_map(|l| body.args(l)).filter_map(|&p| match body.op(p) {
+        Op::Declare(s) => {
+            let symbol = &body.symbols[*s];
+            body.types.as_int(symbol.ty).map(|_| symbol.name.clone())
+        }
+        _ => None,
+    })
+}
+
+impl Machine<'_> {
+    fn threads(&self) -> impl Iterator<Item = [u32; 3]> {
+        let [x, y, z] = self.block;
+        (0..z).flat_map(move |k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
+    }
+    fn number(&self, t: [u32; 3]) -> u32 {
+        t[0] + self.block[0] * (t[1] + self.block[1] * t[2])
+    }
+
+    /// Whether a thread gets to a place on the first way; a guard that fails hides those behind it.
+    fn reaches(&self, at: &Where, i: Indices) -> Option<bool> {
+        for &(c, holds) in &at.guards {
+            if (self.eval(c, i, 0)? != 0) != holds {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn kind(&self, t: TermId) -> Option<IntKind> {
+        self.body.types.as_int(self.body.ty(t))
+    }
+
+    fn eval(&self, t: TermId, i: Indices, depth: u32) -> Option<i128> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let body = self.body;
+        let args = body.args(t);
+        let sub = |t: TermId| self.eval(t, i, depth + 1);
+        match (body.op(t), args) {
+            (Op::Int(v), _) => Some(*v),
+            (Op::Sym(s), _) => self.variable(*s, i, depth),
+            (Op::Member { field, .. }, &[base]) => {
+                let symbol = &body.symbols[body.as_symbol(base)?];
+                if symbol.storage != Storage::Builtin {
+                    return None;
+                }
+                let axis = ["x", "y", "z"].iter().position(|f| **f == **field)?;
+                let list = match &*symbol.name {
+                    "threadIdx" => i.thread,
+                    "blockIdx" => i.block,
+                    "blockDim" => self.block,
+                    "gridDim" => self.grid,
+                    _ => return None,
+                };
+                Some(list[axis] as i128)
+            }
+            (Op::Cast, &[a]) => {
+                self.kind(a)?;
+                let v = sub(a)?;
+                match self.kind(t)? {
+                    IntKind::Bool => Some((v != 0) as i128),
+                    k => Some(k.wrap(v)),
+                }
+            }
+            (Op::Unary(op), &[a]) => {
+                let kind = self.kind(a)?;
+                let v = sub(a)?;
+                match op {
+                    UnOp::Not => Some((v == 0) as i128),
+                    UnOp::Plus => Some(v),
+                    UnOp::Neg => fit(kind.promoted(), -v),
+                    UnOp::BitNot => fit(kind.promoted(), !v),
+                }
+            }
+            (Op::Binary(BinOp::And), &[a, b]) => Some((sub(a)? != 0 && sub(b)? != 0) as i128),
+            (Op::Binary(BinOp::Or), &[a, b]) => Some((sub(a)? != 0 || sub(b)? != 0) as i128),
+            (Op::Binary(op), &[a, b]) => {
+                let (ka, kb) = (self.kind(a)?, self.kind(b)?);
+                binary(*op, ka, kb, sub(a)?, sub(b)?)
+            }
+            (Op::Select, &[c, a, b]) => {
+                let (ka, kb) = (self.kind(a)?, self.kind(b)?);
+                let v = if sub(c)? != 0 { sub(a)? } else { sub(b)? };
+                Some(ka.promoted().common(kb.promoted()).wrap(v))
+            }
+            (Op::Call, &[_, a, b]) => {
+                let name = callee(body, t)?;
+                let kind = self.kind(a)?.promoted().common(self.kind(b)?.promoted());
+                let (x, y) = (kind.wrap(sub(a)?), kind.wrap(sub(b)?));
+                match name {
+                    "min" => Some(x.min(y)),
+                    "max" => Some(x.max(y)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A variable that is set once, or the index of a loop in its first iteration.
+    fn variable(&self, s: SymbolId, i: Indices, depth: u32) -> Option<i128> {
+        let symbol = &self.body.symbols[s];
+        let kind = match self.body.types.kind(symbol.ty) {
+            TypeKind::Int(k) => *k,
+            _ => return None,
+        };
+        match symbol.storage {
+            Storage::Constant(v) => return Some(v),
+            Storage::Builtin if &*symbol.name == "warpSize" => return Some(32),
+            Storage::Param(_) | Storage::Local if !self.seen.exposed.contains(&s) => {}
+            _ => return None,
+        }
+        let list = self.seen.definitions.get(&s).map_or(&[][..], Vec::as_slice);
+        match (symbol.storage, list) {
+            (Storage::Param(_), []) => {
+                let (_, v) = self.values.iter().find(|(n, _)| *n == symbol.name)?;
+                fit(kind, *v)
+            }
+            (Storage::Local, [first, rest @ ..]) => {
+                let DefinitionKind::Declared(of) = first.kind else { return None };
+                let stepped =
+                    |k: &DefinitionKind| matches!((k, of), (DefinitionKind::Stepped(l), Some(m)) if *l == m);
+                if !rest.iter().all(|d| stepped(&d.kind)) {
+                    return None;
+                }
+                let &[init] = first.from.as_slice() else { return None };
+                self.kind(init)?;
+                let v = self.eval(init, i, depth + 1)?;
+                match kind {
+                    IntKind::Bool => Some((v != 0) as i128),
+                    k => Some(k.wrap(v)),
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A result in its type: signed ones must fit, unsigned ones wrap.
+fn fit(kind: IntKind, v: i128) -> Option<i128> {
+    if kind.signed() {
+        (v >= kind.min() && v <= kind.max()).then_some(v)
+    } else {
+        Some(kind.wrap(v))
+    }
+}
+
+fn binary(op: BinOp, ka: IntKind, kb: IntKind, a: i128, b: i128) -> Option<i128> {
+    if matches!(op, BinOp::Shl | BinOp::Shr) {
+        let kind = ka.promoted();
+        let by = u32::try_from(b).ok().filter(|&n| n < kind.bits())?;
+        let a = kind.wrap(a);
+        return match op {
+            BinOp::Shl if a >= 0 => fit(kind, a.checked_mul(1i128 << by)?),
+            BinOp::Shr => Some(a >> by),
+            _ => None,
+        };
+    }
+    let kind = ka.promoted().common(kb.promoted());
+    let (a, b) = (kind.wrap(a), kind.wrap(b));
+    match op {
+        BinOp::Add => fit(kind, a + b),
+        BinOp::Sub => fit(kind, a - b),
+        BinOp::Mul => fit(kind, a.checked_mul(b)?),
+        BinOp::Div => fit(kind, a.checked_div(b)?),
+        BinOp::Rem => fit(kind, a.checked_rem(b)?),
+        BinOp::BitAnd => Some(kind.wrap(a & b)),
+        BinOp::BitOr => Some(kind.wrap(a | b)),
+        BinOp::BitXor => Some(kind.wrap(a ^ b)),
+        BinOp::Lt => Some((a < b) as i128),
+        BinOp::Le => Some((a <= b) as i128),
+        BinOp::Gt => Some((a > b) as i128),
+        BinOp::Ge => Some((a >= b) as i128),
+        BinOp::Eq => Some((a == b) as i128),
+        BinOp::Ne => Some((a != b) as i128),
+        _ => None,
+    }
+}

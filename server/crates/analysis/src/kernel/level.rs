@@ -1,0 +1,370 @@
+//! Uniformity by operands: a value is as uniform as the least uniform thing it is made of, a variable as its least uniform
+//! definition and the conditions that definition stands under.
+
+use rustc_hash::FxHashMap;
+use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
+
+use super::collect::{Barrier, Escape, Seen, Where};
+use super::{callee, Across, KernelLaunch};
+use crate::Program;
+
+/// Deepest nesting of expressions followed.
+const MAX_DEPTH: u32 = 200;
+
+/// Levels of all variables.
+pub(super) struct Levels<'a> {
+    body: &'a Body,
+    program: &'a Program,
+    launch: &'a KernelLaunch,
+    stores: bool,
+    variables: FxHashMap<SymbolId, Across>,
+    /// How uniformly threads leave each loop by jumps.
+    leaving: FxHashMap<TermId, Across>,
+    unstructured: bool,
+}
+
+pub(super) fn levels<'a>(
+    body: &'a Body,
+    program: &'a Program,
+    seen: &Seen,
+    launch: &'a KernelLaunch,
+) -> Levels<'a> {
+    let mut l = Levels {
+        body,
+        program,
+        launch,
+        stores: seen.stores,
+        variables: seen.exposed.iter().map(|&s| (s, Across::Nothing)).collect(),
+        leaving: FxHashMap::default(),
+        unstructured: seen.unstructured.is_some(),
+    };
+    // from the most uniform downwards until nothing changes: at most three steps for each variable and loop
+    loop {
+        let mut changed = false;
+        for e in &seen.escapes {
+            let level = l.control(&e.at);
+            for inner in l.left_by(e) {
+                let before = l.leaving.entry(inner).or_insert(Across::Grid);
+                changed |= level > *before;
+                *before = level.max(*before);
+            }
+        }
+        for (&s, list) in &seen.definitions {
+            for d in list {
+                let values = d.from.iter().map(|&t| l.of(t)).max().unwrap_or(Across::Grid);
+                let level = values.max(l.control(&d.at));
+                let before = l.variables.entry(s).or_insert(Across::Grid);
+                changed |= level > *before;
+                *before = level.max(*before);
+            }
+        }
+        if !changed {
+            return l;
+        }
+    }
+}
+
+impl Levels<'_> {
+    /// The loops whose iterations a jump makes uneven.
+    fn left_by(&self, e: &Escape) -> Vec<TermId> {
+        match e.of {
+            Some(l) => vec![l],
+            None => e.at.loops.clone(),
+        }
+    }
+
+    /// How uniformly a place is reached.
+    fn control(&self, at: &Where) -> Across {
+        let conditions = at.conditions.iter().map(|&c| self.of(c));
+        let loops = at.loops.iter().map(|l| self.leaving.get(l).copied().unwrap_or(Across::Grid));
+        let level = conditions.chain(loops).max().unwrap_or(Across::Grid);
+        if self.unstructured {
+            Across::Nothing
+        } else {
+            level
+        }
+    }
+
+    /// How uniformly a barrier is reached: threads that have returned count too.
+    pub(super) fn barrier(&self, seen: &Seen, b: &Barrier) -> Across {
+        let gone = seen.escapes.iter().filter(|e| {
+            e.of.is_none() && (e.at.order < b.at.order || e.at.loops.iter().any(|l| b.at.loops.contains(l)))
+        });
+        gone.map(|e| self.control(&e.at)).max().unwrap_or(Across::Grid).max(self.control(&b.at))
+    }
+
+    /// Across which threads an expression has one value.
+    pub(super) fn of(&self, t: TermId) -> Across {
+        self.level(t, 0)
+    }
+
+    fn all(&self, list: &[TermId], depth: u32) -> Across {
+        list.iter().map(|&t| self.level(t, depth + 1)).max().unwrap_or(Across::Grid)
+    }
+
+    fn level(&self, t: TermId, depth: u32) -> Across {
+        if depth > MAX_DEPTH {
+            return Across::Nothing;
+        }
+        let body = self.body;
+        let args = body.args(t);
+        match (body.op(t), args) {
+            (Op::Int(_) | Op::Float(_) | Op::Str(_) | Op::SizeOfType(_) | Op::SizeOf, _) => Across::Grid,
+            (Op::Sym(s), _) => self.symbol(*s),
+            (Op::Member { field, .. }, &[base]) => match self.builtin(base, field) {
+                Some(level) => level,
+                None => self.load(t, depth),
+            },
+            (Op::Binary(op), &[a, b]) if self.is_warp_number(*op, a, b) => Across::Warp,
+            (Op::Unary(_) | Op::Binary(_) | Op::Cast | Op::Comma | Op::Select, _) => self.all(args, depth),
+            // the value of an assignment is that of its parts
+            (Op::Assign | Op::Compound(_), _) => self.all(args, depth),
+            (Op::Index | Op::Deref, _) => self.load(t, depth),
+            (Op::AddrOf, &[place]) => self.address(place, depth),
+            (Op::InitList, _) => self.all(args, depth),
+            (Op::Call, [_, rest @ ..]) => self.call(t, rest, depth),
+            _ => Across::Nothing,
+        }
+    }
+
+    fn symbol(&self, s: SymbolId) -> Across {
+        let symbol = &self.body.symbols[s];
+        match symbol.storage {
+            Storage::Constant(_) | Storage::Function => Across::Grid,
+            Storage::Builtin => match &*symbol.name {
+                "blockDim" | "gridDim" | "warpSize" => Across::Grid,
+                "blockIdx" => Across::Block,
+                _ => Across::Nothing,
+            },
+            // a parameter is the same for all threads until it is set
+            Storage::Param(_) | Storage::Local if self.unstructured => Across::Nothing,
+            Storage::Param(_) | Storage::Local => self.variables.get(&s).copied().unwrap_or(Across::Grid),
+            // arrays stand for their addresses
+            Storage::Shared if matches!(self.body.types.kind(symbol.ty), term::TypeKind::Array { .. }) => {
+                Across::Block
+            }
+            Storage::Global { .. }
+                if matches!(self.body.types.kind(symbol.ty), term::TypeKind::Array { .. }) =>
+            {
+                Across::Grid
+            }
+            Storage::Global { .. } if self.body.types.quals(symbol.ty).is_const => Across::Grid,
+            _ => Across::Nothing,
+        }
+    }
+
+    fn builtin(&self, base: TermId, field: &str) -> Option<Across> {
+        let s = self.body.as_symbol(base)?;
+        let symbol = &self.body.symbols[s];
+        if symbol.storage != Storage::Builtin {
+            return None;
+        }
+        Some(match &*symbol.name {
+            "blockDim" | "gridDim" => Across::Grid,
+            "blockIdx" => Across::Block,
+            "threadIdx" => self.thread_index(field),
+            _ => Across::Nothing,
+        })
+    }
+
+    fn thread_index(&self, field: &str) -> Across {
+        let Some([x, y, z]) = self.launch.block else { return Across::Nothing };
+        let (extent, below) = match field {
+            "x" => (x, 1),
+            "y" => (y, x),
+            _ => (z, x.saturating_mul(y)),
+        };
+        match (extent, below % 32) {
+            (1, _) => Across::Grid,
+            (_, 0) => Across::Warp,
+            _ => Across::Nothing,
+        }
+    }
+
+    /// `threadIdx.x / 32` or `>> 5`, also of a variable that holds it, where rows of the block are whole warps.
+    fn is_warp_number(&self, op: BinOp, a: TermId, b: TermId) -> bool {
+        let Some([x, y, z]) = self.launch.block else { return false };
+        let rows_are_warps = x % 32 == 0 || y == 1 && z == 1;
+        let by_warp = matches!((op, self.body.op(b)), (BinOp::Div, Op::Int(32)) | (BinOp::Shr, Op::Int(5)));
+        rows_are_warps && by_warp && self.is_thread_x(a, 0)
+    }
+
+    fn is_thread_x(&self, t: TermId, depth: u32) -> bool {
+        let body = self.body;
+        match (body.op(t), body.args(t)) {
+            (Op::Member { field, .. }, &[base]) if &**field == "x" => body.as_symbol(base).is_some_and(|s| {
+                body.symbols[s].storage == Storage::Builtin && &*body.symbols[s].name == "threadIdx"
+            }),
+            (Op::Sym(s), _) if depth < 8 && body.symbols[*s].is_own_scalar() => {
+                // set once, where it is declared
+                let sets = |t: &TermId| match (body.op(*t), body.args(*t).first()) {
+                    (Op::Declare(d), Some(_)) => d == s,
+                    (Op::Assign | Op::Compound(_) | Op::Step { .. }, Some(&p)) => {
+                        body.as_symbol(p) == Some(*s)
+                    }
+                    _ => false,
+                };
+                let all: Vec<TermId> = body.walk(body.root).filter(sets).collect();
+                match all.as_slice() {
+                    [one] if matches!(body.op(*one), Op::Declare(_)) => {
+                        body.args(*one).first().is_some_and(|&init| self.is_thread_x(init, depth + 1))
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// An address: that of its object and its subscripts.
+    fn address(&self, t: TermId, depth: u32) -> Across {
+        let body = self.body;
+        match (body.op(t), body.args(t)) {
+            (Op::Index, &[base, index]) => {
+                self.level(index, depth + 1).max(match body.types.kind(body.ty(base)) {
+                    term::TypeKind::Array { .. } => self.address(base, depth + 1),
+                    _ => self.level(base, depth + 1),
+                })
+            }
+            (Op::Deref, &[p]) => self.level(p, depth + 1),
+            _ => Across::Nothing,
+        }
+    }
+
+    /// A value out of memory, or a part of a variable.
+    fn load(&self, t: TermId, depth: u32) -> Across {
+        let body = self.body;
+        let (mut at, mut level) = (t, Across::Grid);
+        let mut through = false;
+        loop {
+            match (body.op(at), body.args(at)) {
+                (Op::Index, &[base, index]) => {
+                    level = level.max(self.level(index, depth + 1));
+                    through |= !matches!(body.types.kind(body.ty(base)), term::TypeKind::Array { .. });
+                    at = base;
+                }
+                (Op::Member { arrow, .. }, &[base]) => {
+                    through |= *arrow;
+                    at = base;
+                }
+                (Op::Deref, &[base]) => {
+                    through = true;
+                    at = base;
+                }
+                _ => break,
+            }
+        }
+        let Some(s) = body.as_symbol(at) else { return Across::Nothing };
+        let symbol = &body.symbols[s];
+        match symbol.storage {
+            Storage::Local | Storage::Param(_) if !through => level.max(self.symbol(s)),
+            // not a local pointer, which may point to shared memory, nor a parameter that was set to such a place
+            Storage::Param(_) if !self.variables.contains_key(&s) => {
+                // what nobody writes while the kernel runs is the same for all who read it
+                let quals = body.types.quals(symbol.ty);
+                let read_only = body
+                    .types
+                    .element(symbol.ty)
+                    .is_some_and(|e| body.types.quals(e).is_const && !body.types.quals(e).is_volatile);
+                if !self.stores || (read_only && quals.is_restrict) {
+                    level.max(self.symbol(s))
+                } else {
+                    Across::Nothing
+                }
+            }
+            Storage::Global { .. } if !through && (!self.stores || body.types.quals(symbol.ty).is_const) => {
+                level
+            }
+            _ => Across::Nothing,
+        }
+    }
+
+    fn call(&self, t: TermId, args: &[TermId], depth: u32) -> Across {
+        let Some(name) = callee(self.body, t) else { return Across::Nothing };
+        let whole_warp = || args.first().is_some_and(|&m| matches!(self.body.op(m), Op::Int(0xFFFF_FFFF)));
+        match name {
+            "__syncthreads_count" | "__syncthreads_and" | "__syncthreads_or" => return Across::Block,
+            "__ballot_sync" | "__any_sync" | "__all_sync" if whole_warp() => return Across::Warp,
+            "__shfl_sync" if whole_warp() && args.len() == 3 => {
+                let source = self.level(args[2], depth + 1);
+                return if source <= Across::Warp { Across::Warp } else { Across::Nothing };
+            }
+            _ => {}
+        }
+        match self.program.function(name) {
+            Some(f) if is_pure(&f.body, self.program, 0) => self.all(args, depth),
+            Some(_) => Across::Nothing,
+            None if is_arithmetic(name) => self.all(args, depth),
+            None => Across::Nothing,
+        }
+    }
+}
+
+/// Functions whose value is that of their arguments and nothing else.
+fn is_arithmetic(name: &str) -> bool {
+    term::intrinsic(name).is_some()
+        || matches!(
+            name,
+            "min" | "max" | "dim3" | "__popc" | "__popcll" | "__clz" | "__clzll" | "__ffs" | "rsqrtf"
+        )
+        || name.strip_prefix("__").is_some_and(|n| {
+            matches!(n, "expf" | "logf" | "sinf" | "cosf" | "powf" | "fdividef" | "fmaf_rn" | "fma_rn")
+        })
+}
+
+/// Library functions that store nothing to global memory.
+pub(super) fn is_harmless(name: &str) -> bool {
+    is_arithmetic(name)
+        || super::is_barrier(name)
+        || matches!(
+            name,
+            "__syncwarp"
+                | "__shfl_sync"
+                | "__shfl_up_sync"
+                | "__shfl_down_sync"
+                | "__shfl_xor_sync"
+                | "__ballot_sync"
+                | "__any_sync"
+                | "__all_sync"
+                | "__activemask"
+                | "__threadfence"
+                | "__threadfence_block"
+                | "__threadfence_system"
+                | "__ldg"
+                | "float2"
+                | "float3"
+                | "float4"
+                | "int2"
+                | "int3"
+                | "int4"
+                | "double2"
+                | "uint2"
+                | "uint4"
+        )
+}
+
+/// Whether a function computes a value from its scalar arguments alone.
+pub(super) fn is_pure(body: &Body, program: &Program, depth: u32) -> bool {
+    depth < 8
+        && body.rejects().next().is_none()
+        && body.walk(body.root).all(|t| match body.op(t) {
+            Op::Index | Op::Deref | Op::AddrOf | Op::Launch | Op::Goto(_) => false,
+            Op::Member { arrow, .. } => !arrow,
+            Op::Sym(s) => match body.symbols[*s].storage {
+                Storage::Param(_) | Storage::Local => !matches!(
+                    body.types.kind(body.symbols[*s].ty),
+                    term::TypeKind::Pointer { .. } | term::TypeKind::Array { .. }
+                ),
+                Storage::Function | Storage::Constant(_) => true,
+                _ => false,
+            },
+            Op::Call => match callee(body, t) {
+                Some(name) => match program.function(name) {
+                    Some(f) => is_pure(&f.body, program, depth + 1),
+                    None => is_arithmetic(name),
+                },
+                None => false,
+            },
+            _ => true,
+        })
+}

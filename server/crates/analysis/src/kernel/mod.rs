@@ -1,0 +1,198 @@
+//! What holds of a kernel for every thread: which values and branches are the same across the grid, a block or a warp, and
+//! whether a barrier is reached by all threads of a block.
+//!
+//! *Uniform* is a proof: every operand is, and so is every condition that decides whether a variable is set. *Divergent* is
+//! a witness: a launch, values of the parameters and two threads that differ, found by evaluating the conditions on
+//! the way for small values. What neither settles is unknown, with what stopped it.
+//!
+//! Deliberately absent: what memory holds (a value loaded from memory that the kernel may write is unknown), pointers
+//! to locals, jumps to labels. The simulator is the other judge: `testkit` holds the two against each other.
+
+mod collect;
+mod eval;
+mod level;
+
+use std::sync::Arc;
+
+use term::{Body, Op, TermId};
+
+use crate::Program;
+
+/// A launch. What is `None` may be anything.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KernelLaunch {
+    pub grid: Option<[u32; 3]>,
+    pub block: Option<[u32; 3]>,
+    /// Integer parameters by name.
+    pub values: Vec<(Arc<str>, i128)>,
+}
+
+/// Across which threads a value is the same, whenever they get to it together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Across {
+    Grid,
+    Block,
+    Warp,
+    /// Nothing proved.
+    Nothing,
+}
+
+/// Two threads that differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Split {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub values: Vec<(Arc<str>, i128)>,
+    pub block_index: [u32; 3],
+    /// A thread for which the condition holds (that reaches the barrier), and one for which not.
+    pub yes: [u32; 3],
+    pub no: [u32; 3],
+}
+
+/// Why nothing is said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KernelObstacle {
+    /// Its value depends on memory, a call, or something not understood.
+    Value(TermId),
+    /// A jump whose target is not followed, or a part of the kernel that is not understood.
+    Structure(TermId),
+    /// No witness among the launches and values tried.
+    NotFound,
+}
+
+/// What is known of a branch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Uniformity {
+    Grid,
+    Block,
+    Warp,
+    Divergent(Box<Split>),
+    Unknown(KernelObstacle),
+}
+
+impl Uniformity {
+    /// As the command line's contract names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Uniformity::Grid => "grid",
+            Uniformity::Block => "block",
+            Uniformity::Warp => "warp",
+            Uniformity::Divergent(_) => "divergent",
+            Uniformity::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// A branch: an `if`, a loop, a `switch` or a `?:`.
+#[derive(Clone, Debug)]
+pub struct BranchFact {
+    pub term: TermId,
+    pub uniformity: Uniformity,
+    /// (active lanes, lanes for which the condition holds) and how many warps have it so: exact, where launch and
+    /// parameters are known and the branch is decided at most once a thread.
+    pub lanes: Option<std::collections::BTreeMap<(u32, u32), u64>>,
+}
+
+/// What is known of a barrier.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BarrierVerdict {
+    /// All threads of a block reach it, equally often, whatever the launch.
+    Safe,
+    Divergent(Box<Split>),
+    Unknown(KernelObstacle),
+}
+
+/// A block barrier, or the call of a function that has one.
+#[derive(Clone, Debug)]
+pub struct BarrierFact {
+    pub term: TermId,
+    pub verdict: BarrierVerdict,
+}
+
+/// What is known of a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct KernelFacts {
+    /// In textual order.
+    pub branches: Vec<BranchFact>,
+    pub barriers: Vec<BarrierFact>,
+}
+
+/// Judges a kernel. `program` knows the functions it calls.
+pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFacts {
+    if !matches!(body.op(body.root), Op::Function(_)) {
+        return KernelFacts::default();
+    }
+    let seen = collect::collect(body, program);
+    let levels = level::levels(body, program, &seen, launch);
+    let mut facts = KernelFacts::default();
+    for b in &seen.branches {
+        let across = levels.of(b.condition);
+        let lanes = eval::lanes(body, &seen, b, launch);
+        let whole = |l: &std::collections::BTreeMap<(u32, u32), u64>| {
+            l.keys().all(|&(active, holds)| holds == 0 || holds == active)
+        };
+        let uniformity = match across {
+            Across::Grid => Uniformity::Grid,
+            Across::Block => Uniformity::Block,
+            Across::Warp => Uniformity::Warp,
+            Across::Nothing => match eval::branch(body, &seen, b, launch) {
+                Ok(split) => Uniformity::Divergent(Box::new(split)),
+                // every warp of the one launch there is was looked at
+                Err(_) if lanes.as_ref().is_some_and(whole) => Uniformity::Warp,
+                Err(why) => Uniformity::Unknown(why),
+            },
+        };
+        facts.branches.push(BranchFact { term: b.term, uniformity, lanes });
+    }
+    facts.barriers = barriers(body, &seen, &levels, launch);
+    facts
+}
+
+/// The barriers alone: cheap enough for every change of a document.
+pub fn kernel_barriers(body: &Body, program: &Program, launch: &KernelLaunch) -> Vec<BarrierFact> {
+    if !matches!(body.op(body.root), Op::Function(_)) {
+        return Vec::new();
+    }
+    let seen = collect::collect(body, program);
+    let levels = level::levels(body, program, &seen, launch);
+    barriers(body, &seen, &levels, launch)
+}
+
+fn barriers(
+    body: &Body,
+    seen: &collect::Seen,
+    levels: &level::Levels<'_>,
+    launch: &KernelLaunch,
+) -> Vec<BarrierFact> {
+    let mut out = Vec::new();
+    for b in &seen.barriers {
+        let verdict = if let Some(t) = seen.unstructured {
+            BarrierVerdict::Unknown(KernelObstacle::Structure(t))
+        } else if !b.in_callee && levels.barrier(seen, b) <= Across::Block {
+            BarrierVerdict::Safe
+        } else if b.in_callee {
+            BarrierVerdict::Unknown(KernelObstacle::Value(b.term))
+        } else {
+            match eval::barrier(body, seen, b, launch) {
+                Ok(split) => BarrierVerdict::Divergent(Box::new(split)),
+                Err(why) => BarrierVerdict::Unknown(why),
+            }
+        };
+        out.push(BarrierFact { term: b.term, verdict });
+    }
+    out
+}
+
+/// The name a call calls.
+fn callee(body: &Body, call: TermId) -> Option<&str> {
+    match body.op(*body.args(call).first()?) {
+        Op::Sym(s) => Some(&body.symbols[*s].name),
+        Op::Name(n) => Some(n),
+        _ => None,
+    }
+}
+
+/// The block barriers of CUDA.
+fn is_barrier(name: &str) -> bool {
+    matches!(name, "__syncthreads" | "__syncthreads_count" | "__syncthreads_and" | "__syncthreads_or")
+}

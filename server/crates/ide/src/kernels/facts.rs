@@ -1,0 +1,96 @@
+//! What analysis proves of a document's kernels, at its places: the `kernels` of the command line's JSON.
+
+use analysis::{BarrierVerdict, KernelLaunch, Split, Uniformity};
+use base::Span;
+use term::Op;
+
+use super::{known_launch, shape, thread_words, Origin, Shape};
+use crate::Doc;
+
+/// A kernel and what is proved of it.
+#[derive(Clone, Debug)]
+pub struct KernelReport {
+    pub name: String,
+    pub span: Span,
+    /// With which launch, if one is known; else all holds for every launch.
+    pub shape: Option<(Shape, Origin)>,
+    pub branches: Vec<BranchReport>,
+    pub barriers: Vec<BarrierReport>,
+}
+
+/// A branch of a kernel.
+#[derive(Clone, Debug)]
+pub struct BranchReport {
+    pub span: Span,
+    /// `if`, `loop`, `select` or `switch`.
+    pub kind: &'static str,
+    /// `grid`, `block`, `warp`, `divergent` or `unknown`.
+    pub uniform: &'static str,
+    pub witness: Option<String>,
+    /// (active lanes, lanes for which the condition holds, warps): exact where it is there.
+    pub lanes: Option<Vec<(u32, u32, u64)>>,
+}
+
+/// A barrier of a kernel.
+#[derive(Clone, Debug)]
+pub struct BarrierReport {
+    pub span: Span,
+    /// `safe`, `divergent` or `unknown`.
+    pub verdict: &'static str,
+    pub witness: Option<String>,
+}
+
+/// What is proved of the kernels of a document.
+pub fn kernel_reports(doc: &Doc) -> Vec<KernelReport> {
+    let kernels =
+        doc.unit().items.iter().filter(|i| i.is_kernel && matches!(i.body.op(i.body.root), Op::Function(_)));
+    kernels.map(|item| one(doc, item)).collect()
+}
+
+fn one(doc: &Doc, item: &front::Item) -> KernelReport {
+    let shape = shape::of_file(doc, item).ok().flatten();
+    let launch = shape.as_ref().map_or_else(KernelLaunch::default, |(s, _)| known_launch(s));
+    let facts = analysis::kernel(&item.body, doc.program(), &launch);
+    let span = |t| item.body.span(t).shifted(item.span.start);
+    let branches = facts.branches.iter().map(|b| BranchReport {
+        span: span(b.term),
+        kind: match item.body.op(b.term) {
+            Op::If => "if",
+            Op::Select => "select",
+            Op::Switch => "switch",
+            _ => "loop",
+        },
+        uniform: b.uniformity.name(),
+        witness: match &b.uniformity {
+            Uniformity::Divergent(s) => Some(words(s, "decides yes", "decides no")),
+            _ => None,
+        },
+        lanes: b.lanes.as_ref().map(|l| l.iter().map(|(&(a, h), &n)| (a, h, n)).collect()),
+    });
+    let barriers = facts.barriers.iter().map(|b| {
+        let (verdict, witness) = match &b.verdict {
+            BarrierVerdict::Safe => ("safe", None),
+            BarrierVerdict::Divergent(s) => ("divergent", Some(words(s, "reaches it", "does not"))),
+            BarrierVerdict::Unknown(_) => ("unknown", None),
+        };
+        BarrierReport { span: span(b.term), verdict, witness }
+    });
+    KernelReport {
+        name: item.name.to_string(),
+        span: item.span,
+        branches: branches.collect(),
+        barriers: barriers.collect(),
+        shape,
+    }
+}
+
+fn words(s: &Split, yes: &str, no: &str) -> String {
+    let values: Vec<String> = s.values.iter().map(|(n, v)| format!(", {n} = {v}")).collect();
+    let [x, y, z] = s.block;
+    format!(
+        "block ({x}, {y}, {z}){}: {} {yes}, {} {no}",
+        values.concat(),
+        thread_words(s.yes, s.block_index),
+        thread_words(s.no, s.block_index)
+    )
+}

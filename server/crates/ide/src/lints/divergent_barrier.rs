@@ -1,0 +1,49 @@
+//! `divergent-barrier`: a barrier in a kernel that some threads of a block reach and others do not, with two of them.
+
+use analysis::{BarrierVerdict, KernelLaunch, Split};
+use base::Span;
+
+use super::{Find, Lint, Said};
+use crate::kernels::{launch_of, thread_words};
+use crate::{Doc, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "divergent-barrier",
+    severity: Severity::Error,
+    summary: "A barrier that not all threads of a block reach.",
+    page: include_str!("../../../../../docs/codes/divergent-barrier.md"),
+    find: Find::Document(divergent_barrier),
+};
+
+fn divergent_barrier(doc: &Doc) -> Vec<(Span, Said)> {
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        // what holds for the launch that is known, else for some launch
+        let launch: KernelLaunch = launch_of(doc, item);
+        for b in analysis::kernel_barriers(&item.body, doc.program(), &launch) {
+            if let BarrierVerdict::Divergent(split) = &b.verdict {
+                let span = item.body.span(b.term).shifted(item.span.start);
+                found.push((span, Said { message: words(split), ..Said::default() }));
+            }
+        }
+    }
+    found
+}
+
+fn words(split: &Split) -> String {
+    let [x, y, z] = split.block;
+    let shape = match (y, z) {
+        (1, 1) => format!("{x} threads"),
+        (_, 1) => format!("{x} by {y} threads"),
+        _ => format!("{x} by {y} by {z} threads"),
+    };
+    let values: Vec<String> = split.values.iter().map(|(n, v)| format!(" and `{n}` = {v}")).collect();
+    format!(
+        "Not all threads of a block reach this barrier: with blocks of {shape}{}, {} reaches it and {} does not. Those that \
+         wait may wait for ever, or go on before the others have written. Move the barrier out of the condition, or \
+         let the whole block decide alike.",
+        values.concat(),
+        thread_words(split.yes, split.block_index),
+        thread_words(split.no, split.block_index),
+    )
+}
