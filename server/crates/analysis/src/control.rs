@@ -100,8 +100,8 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
             // `i != n` meets its bound for sure only in unit steps. A signed index that misses it overflows, which
             // C11 6.5p5 leaves undefined: there it may be taken to meet it, unless something else ends the loop first.
             _ => {
-                let overflows = index_type.signed() && index_type.bits() >= 32;
-                c.abs() != 1 && !(overflows && !leaves_early(body, parts.body))
+                let goes_round = !(index_type.signed() && index_type.bits() >= 32);
+                c.abs() != 1 && (goes_round || leaves_early(body, parts.body))
             }
         };
         if wrong {
