@@ -98,8 +98,11 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
             BinOp::Lt | BinOp::Le => c < 0,
             BinOp::Gt | BinOp::Ge => c > 0,
             // `i != n` meets its bound for sure only in unit steps. A signed index that misses it overflows, which
-            // C11 6.5p5 leaves undefined: there it may be taken to meet it.
-            _ => c.abs() != 1 && !(index_type.signed() && index_type.bits() >= 32),
+            // C11 6.5p5 leaves undefined: there it may be taken to meet it, unless something else ends the loop first.
+            _ => {
+                let goes_round = !(index_type.signed() && index_type.bits() >= 32);
+                c.abs() != 1 && (goes_round || leaves_early(body, parts.body))
+            }
         };
         if wrong {
             return fail(NotCounted::WrongWay, condition);
@@ -349,6 +352,29 @@ pub(crate) fn has_jump(body: &Body, inner: TermId) -> bool {
                 stack.extend(body.args(t).iter().map(|&a| (a, ours)));
             }
         }
+    }
+    false
+}
+
+/// Whether something in the body may end the loop before its condition does: a jump, or a call that need not return. Only
+/// without one does a loop that misses its bound go on until the program is undefined.
+pub(crate) fn leaves_early(body: &Body, inner: TermId) -> bool {
+    let mut stack = vec![(inner, true)];
+    while let Some((t, ours)) = stack.pop() {
+        match body.op(t) {
+            Op::Break if ours => return true,
+            Op::Goto(_) | Op::Return => return true,
+            Op::Call => {
+                let callee = body.args(t).first().and_then(|&f| body.as_symbol(f));
+                let returns = callee.is_some_and(|f| crate::effects::is_pure_callee(body, f));
+                if !returns {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        let ours = ours && !body.op(t).is_loop() && !matches!(body.op(t), Op::Switch);
+        stack.extend(body.args(t).iter().map(|&a| (a, ours)));
     }
     false
 }

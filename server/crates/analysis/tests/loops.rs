@@ -332,6 +332,19 @@ fn types_and_wrap() {
         independent terminates
     "#]],
     );
+    // Nothing is undefined where a signed index misses its bound if a jump ends the loop: that it meets it is asked for.
+    check("void f(int n, int m, int *restrict b, int *restrict c) { for (int i = 0; i < m; i++) for (int j = 0; j != n; j++) { b[i*n+j] = 1; if (c[j] > 2) break; } }", expect![[r#"
+        independent terminates
+          unknown !EarlyExit
+    "#]]);
+    check("void f(int n, int m, int *restrict b, int *restrict c) { for (int i = 0; i < m; i++) for (int j = 0; j != n; j++) b[i*n+j] = c[j]; }", expect![[r#"
+        independent
+          independent
+    "#]]);
+    check("void f(int n, int m, int *restrict b, int *restrict c) { for (int i = 0; i < m; i++) for (int j = 0; j != n; j += 2) { b[i*n+j] = 1; if (c[j] > 2) break; } }", expect![[r#"
+        unknown !DataDependentCondition
+          unknown !NotCounted
+    "#]]);
     check(
         "void f(unsigned n, int *a) { for (unsigned i = 0; i < n; i++) a[i-1] = 1; }",
         expect![[r#"

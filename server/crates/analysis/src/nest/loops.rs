@@ -250,8 +250,14 @@ impl Model<'_> {
         let kind = c.index_type;
         let undefined = kind.signed() && kind.bits() >= 32;
         let Some(b) = limit else { return };
-        // Overflow of a signed index is undefined (C11 6.5p5); an unsigned one goes round.
-        if undefined {
+        // Overflow of a signed index is undefined (C11 6.5p5); an unsigned one goes round. A loop that misses its bound and is
+        // left by a jump overflows nothing.
+        let misses = c.relation == BinOp::Ne
+            && self
+                .body
+                .loop_parts(self.loops[at].term)
+                .is_none_or(|p| control::leaves_early(self.body, p.body));
+        if undefined && !misses {
             return;
         }
         let step = match c.step {
