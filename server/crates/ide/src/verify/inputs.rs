@@ -452,7 +452,7 @@ impl Wide {
         // the largest of a signed type is one less than an odd power of two
         let signed = (max + 1).trailing_zeros() % 2 == 1;
         const SIGNED: [i128; 8] = [-1, -7, -2, -33, 11, -128, 6, -5];
-        let k = self.rng.below(8) as usize;
+        let k = self.rng.below(8);
         match signed {
             true => SIGNED[k],
             false => [max, 13, max - 6, 40, max / 2 + 1, 3, 7, max - 31][k],

@@ -291,6 +291,9 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
             let by = if body.ends_with('}') { " ".to_owned() } else { format!("{}{indent}", w.eol) };
             Ok(format!("{body}{by}while ({});", part(1)?))
         }
+        Op::Case => Ok(format!("case {}:", part(0)?)),
+        Op::Default => Ok("default:".to_owned()),
+        Op::Apply(h) if &**h == "Label" => Ok(format!("{}:", w.subject.word(&n.args[0]).unwrap_or(""))),
         Op::Break => Ok("break;".to_owned()),
         Op::Continue => Ok("continue;".to_owned()),
         Op::Return if n.args.is_empty() => Ok("return;".to_owned()),

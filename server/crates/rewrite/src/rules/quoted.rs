@@ -18,8 +18,18 @@ const HOLE: &str = "ww_hole_";
 /// Begins the calls that stand for statements.
 pub(super) const STATEMENT: &str = "ww_statement_";
 
-/// The pattern a quoted text is, and whether it is several statements.
-pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, bool), String> {
+/// What a quoted text is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Quoted {
+    Expression,
+    /// One statement.
+    Statement,
+    /// Several, as a list.
+    Statements,
+}
+
+/// The pattern a quoted text is.
+pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, Quoted), String> {
     let language =
         match language {
             "c" => Language::C,
@@ -62,17 +72,17 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, bool), Str
     if !statements {
         let value = body.args.first().filter(|a| a.op == Op::Assign).and_then(|a| a.args.get(1));
         return match value {
-            Some(v) => Ok((Pattern::of(&subject, v, &hole), false)),
+            Some(v) => Ok((Pattern::of(&subject, v, &hole), Quoted::Expression)),
             None => Err("the quoted source is not understood: it is to be one expression".into()),
         };
     }
     let kept: Vec<&Tree> = body.args.iter().filter(|a| a.op != Op::Empty).collect();
     match kept.as_slice() {
         [] => Err("the quoted source is empty".into()),
-        [one] => Ok((Pattern::of(&subject, one, &hole), false)),
+        [one] => Ok((Pattern::of(&subject, one, &hole), Quoted::Statement)),
         several => {
             let all = several.iter().map(|s| Pattern::of(&subject, s, &hole)).collect();
-            Ok((Pattern::Term(Op::List, all), true))
+            Ok((Pattern::Term(Op::List, all), Quoted::Statements))
         }
     }
 }

@@ -21,17 +21,19 @@ use super::tree::{Node, Subject, Tree};
 /// How much one run may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Comparisons of a rule with a place.
+    /// Comparisons of a rule with a place, and places walked over.
     pub steps: u64,
     /// Applications.
     pub applications: u32,
     /// Nodes of the tree.
     pub size: u32,
+    /// Levels that rules may add to the tree.
+    pub depth: u32,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 2_000_000, applications: 5_000, size: 200_000 }
+        Limits { steps: 2_000_000, applications: 5_000, size: 200_000, depth: 150 }
     }
 }
 
@@ -93,6 +95,8 @@ pub fn run(
         indices: FxHashMap::default(),
         seen: FxHashSet::default(),
         depth: 0,
+        deepest: subject.root.depth + limits.depth,
+        inside: 0,
     };
     let tree = run.system(system, root.clone()).0;
     let tree = run.finish(tree);
@@ -128,6 +132,10 @@ pub(super) struct Run<'a> {
     /// Trees that stood at the root, by hash and size.
     seen: FxHashSet<(u64, u32)>,
     depth: u32,
+    /// Levels that a tree may have.
+    deepest: u32,
+    /// Levels that the walk is inside.
+    inside: u32,
 }
 
 /// Systems that call one another go so deep.
@@ -143,6 +151,12 @@ struct Normal {
 }
 
 impl Run<'_> {
+    fn spend(&mut self, steps: usize) {
+        self.steps += steps as u64;
+        if self.steps > self.limits.steps && self.ended == Ended::Done {
+            self.ended = Ended::OutOfSteps;
+        }
+    }
     fn is_over(&self) -> bool {
         self.ended != Ended::Done || self.left == Some(0)
     }
@@ -318,46 +332,52 @@ impl Run<'_> {
             out.push(n.clone());
             return;
         }
-        let mut at = n.clone();
-        if top_down {
-            while let Some(next) = self.here(system, index, &at) {
-                at = next;
-                if in_list && splices(&at) {
-                    for item in at.args.iter() {
-                        self.place(system, index, item, top_down, true, normal, out);
-                    }
-                    return;
-                }
-                if self.is_over() {
-                    break;
-                }
-            }
-        }
-        at = self.runs(system, index, at);
-        let parts = self.parts(system, index, &at, top_down, normal);
-        let untouched = Arc::ptr_eq(&parts, &at);
-        at = parts;
-        if !top_down {
-            if let Some(next) = self.here(system, index, &at) {
-                if in_list && splices(&next) {
-                    for item in next.args.iter() {
-                        self.place(system, index, item, top_down, true, normal, out);
-                    }
-                } else {
-                    self.place(system, index, &next, top_down, in_list, normal, out);
-                }
-                return;
-            }
-        }
-        if in_list && !untouched && splices(&at) {
-            out.extend(at.args.iter().cloned());
+        // what rules put into what they made is walked into as well
+        if self.inside > self.deepest {
+            self.ended = Ended::TooLarge;
+            out.push(n.clone());
             return;
         }
-        if untouched && !self.is_over() {
-            normal.of.insert(Arc::as_ptr(&at));
-            normal.kept.push(at.clone());
+        self.inside += 1;
+        let mut at = n.clone();
+        let mut changed = false;
+        loop {
+            if top_down {
+                if let Some(next) = self.here(system, index, &at) {
+                    (at, changed) = (next, true);
+                    if in_list && splices(&at) {
+                        break;
+                    }
+                    continue;
+                }
+            }
+            let before = at.clone();
+            at = self.runs(system, index, at);
+            at = self.parts(system, index, &at, top_down, normal);
+            changed |= !Arc::ptr_eq(&before, &at);
+            if top_down {
+                break;
+            }
+            match self.here(system, index, &at) {
+                Some(next) => (at, changed) = (next, true),
+                None => break,
+            }
+            if in_list && splices(&at) {
+                break;
+            }
         }
-        out.push(at);
+        if in_list && changed && splices(&at) {
+            for item in at.args.iter() {
+                self.place(system, index, item, top_down, true, normal, out);
+            }
+        } else {
+            if !changed && !self.is_over() {
+                normal.of.insert(Arc::as_ptr(&at));
+                normal.kept.push(at.clone());
+            }
+            out.push(at);
+        }
+        self.inside -= 1;
     }
 
     fn parts(
@@ -372,6 +392,7 @@ impl Run<'_> {
             return n.clone();
         }
         let is_list = n.op == Op::List;
+        self.spend(n.args.len());
         let mut args: Vec<Tree> = Vec::with_capacity(n.args.len());
         for a in n.args.iter() {
             if is_list {
@@ -424,6 +445,7 @@ impl Run<'_> {
             match next {
                 Some(l) => {
                     list = l;
+                    self.spend(list.args.len());
                     at = at.saturating_sub(back);
                 }
                 None => at += 1,
@@ -459,9 +481,8 @@ impl Run<'_> {
         if self.is_over() {
             return None;
         }
-        self.steps += 1;
-        if self.steps > self.limits.steps {
-            self.ended = Ended::OutOfSteps;
+        self.spend(1);
+        if self.is_over() {
             return None;
         }
         let mut b = Bindings::default();
@@ -506,7 +527,7 @@ impl Run<'_> {
             self.ended = Ended::TooManyApplications;
             return None;
         }
-        if new.size > self.limits.size {
+        if new.size > self.limits.size || new.depth > self.deepest {
             self.ended = Ended::TooLarge;
             return None;
         }

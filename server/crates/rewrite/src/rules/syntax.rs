@@ -15,7 +15,7 @@ use super::action::Action;
 use super::guard::Guard;
 use super::page::{Finding, Rule, Severity};
 use super::pattern::Pattern;
-use super::quoted;
+use super::quoted::{self, Quoted};
 use super::tree::Subject;
 
 /// Reads all rules of `text[block]`. Places are those of the text.
@@ -118,7 +118,13 @@ impl Reader<'_> {
             self.space();
         }
         let start = self.at;
-        let (source, run) = self.part("the source")?;
+        let (source, what) = self.part("the source")?;
+        let (source, run) = match (what, source) {
+            (Quoted::Statements, s) => (s, true),
+            // `x = 1;` is the statement alone, not the same assignment in a loop's header or in another expression
+            (Quoted::Statement, s) if !is_compound(&s) => (Pattern::Term(Op::List, vec![s]), true),
+            (_, s) => (s, false),
+        };
         let guard = self.condition()?;
         if !self.eat("->") {
             self.space();
@@ -132,7 +138,7 @@ impl Reader<'_> {
         Ok(Rule { name, source, run, guard, destination, actions, place })
     }
 
-    fn part(&mut self, what: &str) -> Read<(Pattern, bool)> {
+    fn part(&mut self, what: &str) -> Read<(Pattern, Quoted)> {
         self.space();
         let word = self.rest().find(|c: char| !c.is_ascii_lowercase()).unwrap_or(0);
         if word > 0 && self.rest()[word..].starts_with('`') {
@@ -144,13 +150,13 @@ impl Reader<'_> {
         Ok(match self.term()? {
             // statements one after the other, wherever they stand in a block
             Pattern::Term(Op::Apply(head), items) if &*head == "Run" && items.len() > 1 => {
-                (Pattern::Term(Op::List, items), true)
+                (Pattern::Term(Op::List, items), Quoted::Statements)
             }
-            p => (p, false),
+            p => (p, Quoted::Expression),
         })
     }
 
-    fn quoted(&mut self, word: usize) -> Read<(Pattern, bool)> {
+    fn quoted(&mut self, word: usize) -> Read<(Pattern, Quoted)> {
         let start = self.at;
         let language = self.rest()[..word].to_owned();
         let inside = self.rest()[word + 1..].find('`');
@@ -242,6 +248,27 @@ impl Reader<'_> {
             || (rest.starts_with('[')
                 && read_prefix(self.text, self.text.len() - rest.len())
                     .is_ok_and(|(_, e)| self.text.get(e..).unwrap_or("").trim_start().starts_with("->")))
+    }
+}
+
+/// Whether a statement's head tells it from every expression.
+fn is_compound(p: &Pattern) -> bool {
+    match p {
+        Pattern::Term(op, _) => {
+            op.is_loop()
+                || matches!(
+                    op,
+                    Op::If
+                        | Op::List
+                        | Op::Switch
+                        | Op::Break
+                        | Op::Continue
+                        | Op::Return
+                        | Op::Case
+                        | Op::Default
+                )
+        }
+        _ => false,
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Node {
     pub hash: u64,
     /// Number of nodes.
     pub size: u32,
+    /// Levels.
+    pub depth: u32,
 }
 
 impl Node {
@@ -49,12 +51,14 @@ impl Node {
     ) -> Tree {
         let mut h = FxHasher::default();
         op.hash(&mut h);
-        let mut size = 1u32;
+        let (mut size, mut depth) = (1u32, 0);
         for a in &args {
             a.hash.hash(&mut h);
             size = size.saturating_add(a.size);
+            depth = depth.max(a.depth);
         }
-        Arc::new(Node { op, args: args.into(), ty, from, alias, hash: h.finish(), size })
+        let (hash, depth) = (h.finish(), depth + 1);
+        Arc::new(Node { op, args: args.into(), ty, from, alias, hash, size, depth })
     }
     /// A list made by a rule.
     pub fn list(items: Vec<Tree>) -> Tree {

@@ -110,7 +110,7 @@ fn systems_follow_one_another() {
 fn runs_end() {
     check("TopDown", "a -> b\nb -> a", "f(a)", expect!["TooManyApplications after 5000 applications"]);
     check("FirstTop", "a -> b\nb -> a", "f(a)", expect!["Circle after 2 applications"]);
-    check("TopDown", "f($x) -> f(g($x))", "f(a)", expect!["TooManyApplications after 5000 applications"]);
+    check("TopDown", "f($x) -> f(g($x))", "f(a)", expect!["TooLarge after 150 applications"]);
     check("TopDown", "f($x) -> f(g($x,$x))", "f(a)", expect!["TooLarge after 16 applications"]);
     check("TopDown", "a -> a", "f(a)", expect!["f(a)"]);
 }
@@ -214,4 +214,21 @@ fn mistakes_on_pages_are_located() {
     "#]].assert_eq(&findings(
         "# T\n\nTrust: assumes blocks of 256 threads\n\n```rules s\na($x, b) -> a($x, c)\na(d, $y) -> e\na(d, f) -> g\np($x) -> q($x)\nq($x) -> p($x)\nu($n) [$n > 1] -> u($n - 1)\n```\n",
     ));
+}
+
+/// Neither what rules nest in one another nor what they put beside one another exhausts the machine.
+#[test]
+fn rules_that_grow_end_early() {
+    for strategy in ["TopDown", "BottomUp", "FirstTop", "repeat(once(BottomUp))"] {
+        for rules in [
+            "f($x) -> g(f($x))",
+            "f($x) -> f(g($x))",
+            "a -> [a,b]",
+            "f($x) -> [f($x),b]",
+            "Run(a,b) -> [a,a,b]",
+        ] {
+            let out = rewritten(strategy, rules, "[a,b,f(a)]");
+            assert!(out.contains(" applications"), "{strategy} {rules}: {out}");
+        }
+    }
 }
