@@ -86,6 +86,8 @@ pub fn apply_rules(
         Verified::NotTried(why) => format!("Not run beside the original: {why}"),
         Verified::Cancelled => return Err(Refused::Cancelled),
     };
+    let left: Vec<String> = done.left.iter().map(|l| format!(" Left as it is: {}.", l.because)).collect();
+    let checked = checked + &left.concat();
     let title = title(page, system, &trust, done.steps());
     Ok(RulesApplied {
         title,
@@ -120,6 +122,8 @@ struct Done {
     text: String,
     /// With the items they are of.
     applications: Vec<(usize, Application)>,
+    /// Functions for which the result was not right, with the reason: they are left as they are.
+    left: Vec<NotDone>,
 }
 
 impl Done {
@@ -155,6 +159,7 @@ fn rewritten(
     let options = doc.options().to_front();
     let mut applications = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
+    let mut left: Vec<NotDone> = Vec::new();
     let mut best: Option<String> = None;
     for (item, term) in targets {
         let facts = facts_of(findings, item);
@@ -174,14 +179,24 @@ fn rewritten(
                 let NoApplication { kind, because, derivation, .. } = *no;
                 reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));
                 if kind != NoResult::NothingApplies {
-                    reasons.insert(0, because.clone());
-                    return Err(NotDone { kind, because, reasons });
+                    let name = &doc.unit().items[item].name;
+                    let because = match target {
+                        RuleTarget::File => format!("in `{name}` {because}"),
+                        _ => because,
+                    };
+                    left.push(NotDone { kind, because, reasons: Vec::new() });
+                    continue;
                 }
                 if !derivation.refused.is_empty() || best.is_none() {
                     best = Some(because);
                 }
             }
         }
+    }
+    if applications.is_empty() && !left.is_empty() {
+        let NotDone { kind, because, .. } = left.swap_remove(0);
+        reasons.insert(0, because.clone());
+        return Err(NotDone { kind, because, reasons });
     }
     if applications.is_empty() {
         let because = best.unwrap_or_else(|| "there is no function in the document".to_owned());
@@ -197,7 +212,7 @@ fn rewritten(
         let because = format!("the result was not understood when read again (line {line}: {reason})");
         return Err(NotDone { kind: NoResult::Wrong, because, reasons });
     }
-    Ok(Done { edits, text, applications })
+    Ok(Done { edits, text, applications, left })
 }
 
 fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {

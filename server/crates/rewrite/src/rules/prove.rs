@@ -455,6 +455,16 @@ impl Asking<'_> {
                 self.subject.print(x)
             ));
         }
+        let indices = [outer, inner].map(|id| g.facts.loops[id].control.as_ref().ok().map(|c| c.index));
+        for (id, other) in [(outer, indices[1]), (inner, indices[0])] {
+            let Some(n) = self.subject.original(g.facts.loops[id].term) else { continue };
+            let blocks = super::pattern::blocks(&n.op, n.args.len());
+            let headers = n.args.iter().enumerate().filter(|(k, _)| !blocks.contains(k));
+            if headers.flat_map(|(_, a)| a.walk()).any(|t| t.as_symbol().is_some() && t.as_symbol() == other)
+            {
+                return Err("the range of one loop depends on the other's index".to_owned());
+            }
+        }
         let graph = super::schedule::sure(&g, outer)?;
         let own = analysis::own_scalars(g.body, g.facts, inner);
         let mut aside: Vec<SymbolId> = own.into_iter().filter(|s| !graph.live_out.contains(s)).collect();

@@ -85,8 +85,24 @@ fn moved(s: &Subject, old: &Tree, new: &Tree) -> bool {
     let blocks = super::pattern::blocks(&old.op, old.args.len());
     old.args.iter().zip(new.args.iter()).enumerate().any(|(k, (a, b))| {
         let header = old.op.is_loop() && !blocks.contains(&k);
-        (header && !s.same(a, b)) || moved(s, a, b)
+        (header && !counts_alike(s, a, b)) || moved(s, a, b)
     })
+}
+
+/// Whether a part of a loop's header is the same but for the value that is set or compared with: one expression for
+/// another, as anywhere else.
+fn counts_alike(s: &Subject, a: &Tree, b: &Tree) -> bool {
+    if s.same(a, b) || is_unit_step(a, b) {
+        return true;
+    }
+    if a.op != b.op || a.args.len() != b.args.len() || a.args.is_empty() {
+        return false;
+    }
+    let last = a.args.len() - 1;
+    let others = a.args[..last].iter().zip(&b.args[..last]).all(|(x, y)| s.same(x, y));
+    let compares = matches!(&a.op, Op::Binary(op) if op.is_comparison());
+    let sets = a.op == Op::Assign || a.is("DeclarationAssignment");
+    others && (compares || sets) && !a.args[last].op.is_write()
 }
 
 /// Two lists side by side: items that are the same place, and statements that rules put in the place of one. `None`:
@@ -302,9 +318,11 @@ impl Looking<'_, '_> {
         let same_header = |o: &Tree| {
             o.op == n.op
                 && o.args.len() == n.args.len()
-                && o.args.iter().zip(n.args.iter()).enumerate().all(|(k, (a, b))| {
-                    blocks.contains(&k) || self.subject.same(a, b) || (k == 2 && is_unit_step(a, b))
-                })
+                && o.args
+                    .iter()
+                    .zip(n.args.iter())
+                    .enumerate()
+                    .all(|(k, (a, b))| blocks.contains(&k) || counts_alike(self.subject, a, b))
         };
         let own = n.from.and_then(|t| Some((g.facts.of_term(t)?, self.subject.original(t)?)));
         if let Some((id, _)) = own.filter(|(_, o)| same_header(o)) {
@@ -312,6 +330,14 @@ impl Looking<'_, '_> {
         }
         let index = index_of(n);
         let mut found = None;
+        // a loop made by a rule is one of the program's only if all of its header is
+        let same_header =
+            |o: &Tree| {
+                same_header(o)
+                    && o.args.iter().zip(n.args.iter()).enumerate().all(|(k, (a, b))| {
+                        blocks.contains(&k) || self.subject.same(a, b) || is_unit_step(a, b)
+                    })
+            };
         for (id, l) in g.facts.loops.iter_ids() {
             let Some(old) = self.subject.original(l.term) else { continue };
             if index.is_none() || l.control.as_ref().map(|c| c.index).ok() != index {
