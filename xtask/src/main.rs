@@ -14,6 +14,7 @@ mod kernels;
 mod metrics;
 mod program;
 mod programs;
+mod rules;
 mod scaffold;
 mod sh;
 mod test;
@@ -28,9 +29,9 @@ cargo xtask demo               the whole way on one C file: findings, kernel, co
 cargo xtask test               installs what the tests need, then runs all of them
 cargo xtask codegen [--check]  writes the generated files, or says which are stale
 cargo xtask new lint NAME      starts a lint (ide/src/lints/NAME.rs); also: new action NAME
-cargo xtask metrics [typing|kernels|programs] [--write]
-                               measures waiting times, the thirty kernels and twenty files of Debian packages, or one of
-                               them; --write updates docs/performance.md
+cargo xtask metrics [typing|kernels|programs|rules] [--write]
+                               measures waiting times, the thirty kernels, twenty files of Debian packages and rewriting,
+                               or one of them; --write updates docs/performance.md
 cargo xtask dist               release build and VS Code package, into target/dist/
 cargo xtask tools              only installs what the tests need";
 

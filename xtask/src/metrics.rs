@@ -1,5 +1,6 @@
 //! `cargo xtask metrics`: how long an editor waits, measured from outside on the release build; then the thirty kernels
-//! ([`crate::kernels`]) and programs of other people ([`crate::programs`]). Each part can be had alone.
+//! ([`crate::kernels`]), programs of other people ([`crate::programs`]) and rewriting ([`crate::rules`]). Each part can be
+//! had alone.
 //!
 //! Two C files of realistic functions (2,000 and 20,000 lines, the same on every machine) are opened in a fresh server
 //! each: time to the first diagnostics (a long file's are shown in two steps) and to all, then 200 single-character edits inside one function, each waited for. Hover is
@@ -15,7 +16,7 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::program::{self, Profile};
-use crate::{kernels, programs, sh, tools};
+use crate::{kernels, programs, rules, sh, tools};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Output {
@@ -29,10 +30,11 @@ pub enum Part {
     Typing,
     Kernels,
     Programs,
+    Rules,
 }
 
 impl Part {
-    pub const ALL: [Part; 3] = [Part::Typing, Part::Kernels, Part::Programs];
+    pub const ALL: [Part; 4] = [Part::Typing, Part::Kernels, Part::Programs, Part::Rules];
 
     pub fn of(name: &str) -> Option<Part> {
         Part::ALL.into_iter().find(|p| p.name() == name)
@@ -43,6 +45,7 @@ impl Part {
             Part::Typing => "typing",
             Part::Kernels => "kernels",
             Part::Programs => "programs",
+            Part::Rules => "rules",
         }
     }
 
@@ -100,6 +103,7 @@ pub fn run(parts: &[Part], output: Output) -> Result<()> {
             Part::Typing => typing(&program),
             Part::Kernels => kernels::section(),
             Part::Programs => programs::section(&program),
+            Part::Rules => rules::section(),
         };
         match section
             .and_then(|s| Ok(format!("Measured on {} with {}.\n\n{}", date()?, hardware()?, s.trim())))
@@ -528,7 +532,7 @@ mod tests {
             format!("{page}\nOf {}.\n\n{begin}\nold\n{end}\n", p.name())
         });
         let new = placed(&page, Part::Kernels, "new\n").unwrap();
-        assert_eq!((new.matches("old").count(), new.matches("\n\nnew\n\n").count()), (2, 1));
+        assert_eq!((new.matches("old").count(), new.matches("\n\nnew\n\n").count()), (3, 1));
         assert_eq!(placed(&new, Part::Kernels, "new").unwrap(), new);
         assert!(placed("nothing", Part::Typing, "new").is_err());
         assert_eq!(Part::of("programs"), Some(Part::Programs));

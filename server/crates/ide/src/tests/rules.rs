@@ -37,7 +37,7 @@ fn a_guard_that_is_too_weak_is_told_on_the_page() {
         "c`for (int $i = $a; $i < $n; $i++) for (int $j = $b; $j < $m; $j++) $body` [const($n)] -> c`for (int $j = $b; $j < $m; $j++) for (int $i = $a; $i < $n; $i++) $body`",
         &format!("```c example\n{COLUMNS}```\n```c result\n{COLUMNS}```\n```c refused\nint x;\n```\n"),
         expect![[r#"
-            10:1 Error Rule t, example 1: There is no result, because it breaks the flow dependence of `a` from `a[i][j]` to `a[i - 1][j + 1]` with the directions (<, >).
+            10:1 Error Rule t, example 1: There is no result, because in `f` it breaks the flow dependence of `a` from `a[i][j]` to `a[i - 1][j + 1]` with the directions (<, >).
         "#]],
     );
 }
@@ -61,4 +61,14 @@ fn a_rule_that_computes_something_else_is_told_on_the_page() {
             int f(int x) { return 2 + x; }
         "#]],
     );
+}
+
+/// The page that the documents begin with works as it stands there.
+#[test]
+fn the_documented_page_is_right() {
+    let docs = include_str!("../../../../../docs/rules.md");
+    let page = docs.split("````markdown\n").nth(1).and_then(|p| p.split("````").next()).expect("a page");
+    let done = check_rule_page(&RuleSet::shipped(), "squares", page, &CancelToken::new());
+    assert!(done.findings.is_empty(), "{:#?}", done.findings);
+    assert_eq!((done.rules, done.examples), (1, 2));
 }

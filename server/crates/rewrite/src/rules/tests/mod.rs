@@ -232,3 +232,15 @@ fn rules_that_grow_end_early() {
         }
     }
 }
+
+/// Whoever writes a page finds every guard, action and strategy in docs/rules.md.
+#[test]
+fn documents_name_everything() {
+    let docs = include_str!("../../../../../../docs/rules.md");
+    for (name, _, _) in GUARDS.iter().chain(&ACTIONS[..3]).chain(&ACTIONS[5..]) {
+        assert!(docs.contains(&format!("`{name}(")), "docs/rules.md lacks {name}");
+    }
+    for name in ["TopDown", "BottomUp", "FirstTop", "once(S)", "repeat(S)", "try(S)", "then(S, T, …)"] {
+        assert!(docs.contains(&format!("| `{name}` |")), "docs/rules.md lacks {name}");
+    }
+}
