@@ -108,11 +108,11 @@ fn statements_come_and_go() {
         expect![[r#"
             int f(int x, int t) {
             	if (x) {
-            		int t_1 = t;
-            		x = x + t_1;
+            		int t_2 = t;
+            		x = x + t_2;
             	} // one
-            	int t_2 = 2;
-            	x = x + t_2;
+            	int t_1 = 2;
+            	x = x + t_1;
             	return x;
             }
         "#]],

@@ -12,6 +12,7 @@ mod apply;
 mod ctext;
 mod derivation;
 mod guard;
+mod index;
 mod lint;
 mod load;
 mod matching;

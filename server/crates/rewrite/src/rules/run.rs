@@ -4,17 +4,17 @@
 //! Every run ends: steps, applications and size are counted, and a tree that comes up twice ends it as well; what was
 //! reached until then is the answer, with the reason. Deliberately absent: whether a result is right (see `apply`).
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Op, Types};
 
 use super::act;
 use super::derivation::{Applied, Derivation, NotApplied};
+use super::index::{self, Index};
 use super::matching::{build, fill, matches, Bindings};
 use super::page::{Rule, RuleSystem, Strategy};
-use super::pattern::{Literal, Pattern};
+use super::pattern::Pattern;
 use super::prove::{Asking, Ground};
 use super::tree::{Node, Subject, Tree};
 
@@ -101,16 +101,6 @@ pub fn run(
     let tree = run.system(system, root.clone()).0;
     let tree = run.finish(tree);
     Outcome { tree, types: run.types, derivation: run.derivation, emitted: run.emitted, ended: run.ended }
-}
-
-/// Rules by the head they can apply to.
-#[derive(Default)]
-struct Index {
-    by_head: FxHashMap<u64, Vec<usize>>,
-    /// For any head.
-    open: Vec<usize>,
-    /// Runs of statements in a list.
-    runs: Vec<usize>,
 }
 
 pub(super) struct Run<'a> {
@@ -282,18 +272,7 @@ impl Run<'_> {
         if let Some(known) = self.indices.get(&Arc::as_ptr(system)) {
             return known.clone();
         }
-        let mut index = Index::default();
-        for (k, rule) in system.rules.iter().enumerate() {
-            if rule.run {
-                index.runs.push(k);
-                continue;
-            }
-            match head_of_pattern(&rule.source) {
-                Some(keys) => keys.into_iter().for_each(|h| index.by_head.entry(h).or_default().push(k)),
-                None => index.open.push(k),
-            }
-        }
-        let index = Arc::new(index);
+        let index = Arc::new(Index::of(system));
         self.indices.insert(Arc::as_ptr(system), index.clone());
         index
     }
@@ -457,7 +436,7 @@ impl Run<'_> {
     /// The first rule that applies here, applied.
     fn here(&mut self, system: &Arc<RuleSystem>, index: &Index, n: &Tree) -> Option<Tree> {
         let none = Vec::new();
-        let by_head = index.by_head.get(&head_of(self.subject, n)).unwrap_or(&none);
+        let by_head = index.by_head.get(&index::head_of(self.subject, n)).unwrap_or(&none);
         let (mut a, mut b) = (by_head.iter().peekable(), index.open.iter().peekable());
         // in the order of the page, whichever list a rule is in
         loop {
@@ -588,36 +567,4 @@ impl Run<'_> {
 /// Whether a result that stands in a list is its items rather than a block: a list that a rule made.
 fn splices(n: &Tree) -> bool {
     n.op == Op::List && n.from.is_none()
-}
-
-fn hash_of(op: &Op, word: Option<&str>) -> u64 {
-    let mut h = FxHasher::default();
-    match word {
-        Some(w) => w.hash(&mut h),
-        None => {
-            std::mem::discriminant(op).hash(&mut h);
-            match op {
-                Op::Binary(b) | Op::Compound(b) => b.hash(&mut h),
-                Op::Apply(head) => head.hash(&mut h),
-                _ => {}
-            }
-        }
-    }
-    h.finish()
-}
-
-fn head_of(subject: &Subject, n: &Node) -> u64 {
-    hash_of(&n.op, subject.word(n))
-}
-
-/// The heads a source can stand at; `None`: any.
-fn head_of_pattern(p: &Pattern) -> Option<Vec<u64>> {
-    match p {
-        Pattern::Variable { .. } => None,
-        Pattern::Cons(..) => Some(vec![hash_of(&Op::List, None), hash_of(&Op::Cons, None)]),
-        Pattern::Literal(Literal::Word(w)) => Some(vec![hash_of(&Op::Empty, Some(w))]),
-        // a macro's number is found by its name
-        Pattern::Literal(_) => None,
-        Pattern::Term(op, _) => Some(vec![hash_of(op, None)]),
-    }
 }
