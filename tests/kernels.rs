@@ -58,7 +58,7 @@ fn every_shipped_kernel_runs_and_only_the_printed_last_warp_is_wrong() {
 /// What is proved of the shipped kernels, beside what their runs count.
 #[test]
 fn proofs_and_runs_of_the_shipped_kernels_agree() {
-    let (mut exact, mut uniform, mut safe) = (0, 0, 0);
+    let (mut exact, mut uniform, mut safe, mut accesses) = (0, 0, 0, 0);
     for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
         let path = entry.expect("an entry").path();
         let path = path.to_string_lossy();
@@ -85,6 +85,28 @@ fn proofs_and_runs_of_the_shipped_kernels_agree() {
                     assert_ne!(counted["divergent"], 0, "{} {b:#}", p["name"]);
                 }
             }
+            for a in p["accesses"].as_array().expect("accesses") {
+                // a structure's copy stands where its assignment does
+                let copied = a["bytes"].as_u64() > Some(8);
+                let place = if copied { "line" } else { "column" };
+                let at = |x: &&Value| ["line", place, "array", "rw"].iter().all(|k| x[k] == a[k]);
+                if a["exact"] != true {
+                    continue;
+                }
+                let Some(counted) = r["accesses"].as_array().expect("accesses").iter().find(at) else {
+                    // no lane came there
+                    assert_eq!(a["requests"], 0, "{} {a:#}", p["name"]);
+                    continue;
+                };
+                let keys: &[&str] = match a["space"] == "shared" {
+                    true => &["bytes", "requests", "lanes", "ways"],
+                    false => &["bytes", "requests", "lanes", "all_sectors", "all_ideal", "sectors", "ideal"],
+                };
+                for k in keys {
+                    assert_eq!(a[k], counted[k], "{}: {k}\n{a:#}\n{counted:#}", p["name"]);
+                }
+                accesses += 1;
+            }
             for b in p["barriers"].as_array().expect("barriers") {
                 assert_eq!(b["verdict"], "safe", "{} {b:#}", p["name"]);
                 safe += 1;
@@ -92,6 +114,7 @@ fn proofs_and_runs_of_the_shipped_kernels_agree() {
         }
     }
     assert!(exact >= 30 && uniform >= 40 && safe >= 35, "{exact} {uniform} {safe}");
+    assert!(accesses >= 90, "{accesses}");
 }
 
 #[test]

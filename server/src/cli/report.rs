@@ -286,6 +286,25 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
             "line": line, "column": column, "verdict": b.verdict, "redundant": null, "witness": b.witness,
         })
     });
+    let accesses = k.accesses.iter().map(|a| {
+        let ([line, column, ..], f) = (place(a.span), &a.fact);
+        let rw = match (f.reads, f.writes) {
+            (true, true) => "rw",
+            (true, false) => "r",
+            _ => "w",
+        };
+        let space = if f.shared { "shared" } else { "global" };
+        // sectors are a matter of global memory, ways of shared memory
+        let asked = f.requests.as_ref();
+        let global = |n: fn(&ide::Requests) -> u64| asked.filter(|_| !f.shared).map(n);
+        json!({
+            "line": line, "column": column, "array": f.object, "space": space, "rw": rw, "atomic": f.atomic,
+            "bytes": f.bytes, "sectors": global(|r| r.worst_sectors), "ideal": global(|r| r.worst_ideal),
+            "ways": asked.filter(|_| f.shared).map(|r| r.ways), "exact": asked.is_some_and(|r| r.exact),
+            "requests": asked.map(|r| r.count), "lanes": asked.map(|r| r.lanes),
+            "all_sectors": global(|r| r.sectors), "all_ideal": global(|r| r.ideal),
+        })
+    });
     json!({
         "name": k.name,
         "line": place(k.span)[0],
@@ -293,7 +312,7 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
         "block": k.shape.as_ref().map(|(s, _)| s.block),
         "branches": branches.collect::<Vec<_>>(),
         "barriers": barriers.collect::<Vec<_>>(),
-        "accesses": null,
+        "accesses": accesses.collect::<Vec<_>>(),
         "races": null,
         "out_of_range": null,
     })

@@ -42,8 +42,8 @@ use term::{Body, SymbolId, TermId};
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use kernel::{
-    kernel, kernel_barriers, Across, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch,
-    KernelObstacle, Split, Uniformity,
+    kernel, kernel_barriers, AccessFact, Across, BarrierFact, BarrierVerdict, BranchFact, KernelFacts,
+    KernelLaunch, KernelObstacle, Requests, Split, Uniformity,
 };
 pub use program::Program;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};

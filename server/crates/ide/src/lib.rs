@@ -39,6 +39,7 @@ pub use actions::{
     actions, refactorings, resolve, Action, ActionId, ActionKind, FileEdit, NewFile, ResolveError, Resolved,
     WorkspaceEdit,
 };
+pub use analysis::Requests;
 pub use check::{check, known, warm, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
@@ -48,8 +49,8 @@ pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Source as 
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use kernels::{
-    kernel_reports, parse_shape, simulate_kernels, Access, Barrier, BarrierReport, Branch, BranchReport,
-    KernelReport, KernelRun, Origin, Problem, Race, Shape, SimulateOptions, WarpOperation,
+    kernel_reports, parse_shape, simulate_kernels, Access, AccessReport, Barrier, BarrierReport, Branch,
+    BranchReport, KernelReport, KernelRun, Origin, Problem, Race, Shape, SimulateOptions, WarpOperation,
 };
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use analysis::{BarrierVerdict, KernelFacts, KernelLaunch, Program, Split, Uniformity};
 use base::Budget;
 use front::{Language, Memo, Options, Parsed, Unit};
-use simulate::{Finding, GridReport, Heap, Launch, Schedule, Value};
+use simulate::{AccessKind, Counts, Finding, GridReport, Heap, Launch, Schedule, Value};
 use term::{Body, Op, TermId};
 use testkit::random_kernels::{kernel, ELEMENTS};
 use testkit::rng::Rng;
@@ -61,6 +61,7 @@ struct Tally {
     divergent: usize,
     unknown: usize,
     exact: usize,
+    requests: usize,
     safe: usize,
     missed: usize,
     undecided: usize,
@@ -95,6 +96,9 @@ fn check(case: &Case, launch: &KernelLaunch, tally: &mut Tally, seed: u64) {
         // after a barrier that some have missed, anything may happen
         if missed.is_some() {
             continue;
+        }
+        if report.completed {
+            requests(case, &facts, counts, tally);
         }
         for b in &facts.branches {
             let counted = counts.branches.iter().filter(|c| c.term == b.term);
@@ -147,6 +151,35 @@ fn check(case: &Case, launch: &KernelLaunch, tally: &mut Tally, seed: u64) {
     }
 }
 
+/// Requests that are said exactly are those counted.
+fn requests(case: &Case, facts: &KernelFacts, counts: &Counts, tally: &mut Tally) {
+    let start = |t: TermId| case.body().span(t).start;
+    for f in &facts.accesses {
+        let Some(asked) = f.requests.as_ref().filter(|r| r.exact) else { continue };
+        let kind = match (f.reads, f.writes) {
+            (true, true) => AccessKind::Atomic,
+            (true, false) => AccessKind::Read,
+            _ => AccessKind::Write,
+        };
+        let same = |c: &&simulate::AccessCount| {
+            c.kind == kind && c.object == f.object && start(c.term) == start(f.term)
+        };
+        let at = || format!("{}\nline {}: {f:?}", case.text, case.line(f.term));
+        match counts.accesses.iter().find(same) {
+            None => assert_eq!(asked.count, 0, "{}", at()),
+            Some(c) => {
+                assert_eq!((asked.count, asked.lanes), (c.requests, c.lanes), "{}\n{c:?}", at());
+                if f.shared {
+                    assert_eq!(asked.ways, c.worst.ways as u64, "{}\n{c:?}", at());
+                } else {
+                    assert_eq!((asked.sectors, asked.ideal), (c.sectors, c.ideal), "{}\n{c:?}", at());
+                }
+                tally.requests += 1;
+            }
+        }
+    }
+}
+
 /// The run that a witness describes, where it went on to its end.
 fn witnessed(case: &Case, split: &Split) -> Option<GridReport> {
     case.run(split.grid, split.block, &split.values).filter(|r| r.completed)
@@ -168,7 +201,7 @@ fn what_is_said_of_random_kernels_holds_in_runs() {
         check(&case, &KernelLaunch { grid: Some([2, 1, 1]), block: Some(block), values }, &mut tally, seed);
     }
     // all that can be said is said of some
-    let said = [tally.uniform, tally.divergent, tally.exact, tally.safe];
+    let said = [tally.uniform, tally.divergent, tally.exact, tally.requests, tally.safe];
     assert!(said.iter().all(|&n| n as u64 > cases / 4) && tally.missed > 0, "{tally:?}");
 }
 

@@ -58,6 +58,24 @@ pub(super) enum DefinitionKind {
     Other,
 }
 
+/// How memory is touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AccessKind {
+    Read,
+    Write,
+    Atomic,
+}
+
+/// A place in memory that is read or written.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    /// Where it is reported: the place itself, or the call of an atomic.
+    pub term: TermId,
+    pub place: TermId,
+    pub kind: AccessKind,
+    pub at: Where,
+}
+
 /// A jump out of statements around it.
 #[derive(Clone, Debug)]
 pub(super) struct Escape {
@@ -71,6 +89,7 @@ pub(super) struct Escape {
 pub(super) struct Seen {
     pub branches: Vec<Branch>,
     pub barriers: Vec<Barrier>,
+    pub accesses: Vec<Access>,
     pub definitions: FxHashMap<SymbolId, Vec<Definition>>,
     pub escapes: Vec<Escape>,
     /// Variables that something else may change.
@@ -361,10 +380,20 @@ impl Collect<'_> {
                 self.assign(place, vec![value], at);
             }
             (Op::Compound(_), &[place, value]) => {
+                self.touch(place, AccessKind::Read, at);
                 self.expression(value, at);
                 self.assign(place, vec![place, value], at);
             }
-            (Op::Step { .. }, &[place]) => self.assign(place, vec![place], at),
+            (Op::Step { .. }, &[place]) => {
+                self.touch(place, AccessKind::Read, at);
+                self.assign(place, vec![place], at);
+            }
+            (Op::AddrOf, &[place]) => self.inside(place, at),
+            (Op::Index | Op::Deref | Op::Member { .. }, _) => {
+                self.touch(t, AccessKind::Read, at);
+                self.inside(t, at);
+            }
+            (Op::Sym(_), _) => self.touch(t, AccessKind::Read, at),
             (Op::Call, [_, rest @ ..]) => {
                 for &a in rest {
                     self.expression(a, at);
@@ -380,8 +409,50 @@ impl Collect<'_> {
         }
     }
 
+    /// Notes an access, if the place is in memory that threads share and is no array.
+    fn touch(&mut self, place: TermId, kind: AccessKind, at: &Where) {
+        self.touch_at(place, place, kind, at);
+    }
+
+    fn touch_at(&mut self, term: TermId, place: TermId, kind: AccessKind, at: &Where) {
+        let body = self.body;
+        if matches!(body.types.kind(body.ty(place)), term::TypeKind::Array { .. }) {
+            return;
+        }
+        if let Op::Sym(s) = body.op(place) {
+            if !matches!(body.symbols[*s].storage, Storage::Shared | Storage::Global { .. }) {
+                return;
+            }
+        }
+        let at = self.place(at);
+        self.seen.accesses.push(Access { term, place, kind, at });
+    }
+
+    /// The subscripts and pointers that a place is made of.
+    fn inside(&mut self, t: TermId, at: &Where) {
+        let body = self.body;
+        match (body.op(t), body.args(t)) {
+            (Op::Index, &[base, index]) => {
+                self.expression(index, at);
+                match body.types.kind(body.ty(base)) {
+                    term::TypeKind::Array { .. } => self.inside(base, at),
+                    _ => self.expression(base, at),
+                }
+            }
+            (Op::Member { arrow: false, .. }, &[base])
+                if matches!(body.op(base), Op::Index | Op::Deref | Op::Member { .. } | Op::Sym(_)) =>
+            {
+                self.inside(base, at);
+            }
+            (Op::Deref | Op::Member { .. }, &[p]) => self.expression(p, at),
+            (Op::Sym(_), _) => {}
+            _ => self.expression(t, at),
+        }
+    }
+
     fn assign(&mut self, place: TermId, from: Vec<TermId>, at: &Where) {
         let body = self.body;
+        self.touch(place, AccessKind::Write, at);
         // what the place is made of decides which element is set
         let (mut from, mut t) = (from, place);
         let mut through = false;
@@ -424,6 +495,13 @@ impl Collect<'_> {
             self.seen.stores = true;
             return;
         };
+        if name.starts_with("atomic") {
+            if let Some(&p) = self.body.args(t).get(1) {
+                if let (Op::AddrOf, &[place]) = (self.body.op(p), self.body.args(p)) {
+                    self.touch_at(t, place, AccessKind::Atomic, at);
+                }
+            }
+        }
         if is_barrier(name) {
             let at = self.place(at);
             self.seen.barriers.push(Barrier { term: t, at, in_callee: false });

@@ -20,7 +20,7 @@ const VARIED: usize = 2;
 /// Threads of a launch looked at at most.
 const MAX_THREADS: u64 = 1 << 16;
 
-struct Machine<'a> {
+pub(super) struct Machine<'a> {
     body: &'a Body,
     seen: &'a Seen,
     grid: [u32; 3],
@@ -30,9 +30,9 @@ struct Machine<'a> {
 
 /// A thread, by the indices it finds.
 #[derive(Clone, Copy)]
-struct Indices {
-    block: [u32; 3],
-    thread: [u32; 3],
+pub(super) struct Indices {
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
 }
 
 /// Two threads of one warp that decide the branch differently.
@@ -86,36 +86,29 @@ pub(super) fn lanes(
     b: &Branch,
     launch: &KernelLaunch,
 ) -> Option<BTreeMap<(u32, u32), u64>> {
-    let (grid, block) = (launch.grid?, launch.block?);
-    let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
     if !b.truth
         || !b.at.loops.is_empty()
         || matches!(body.op(b.term), Op::For | Op::While | Op::DoWhile)
         || b.at.murky
         || seen.unstructured.is_some()
-        || count(grid).saturating_mul(count(block)) > MAX_THREADS
     {
         return None;
     }
-    let m = Machine { body, seen, grid, block, values: launch.values.clone() };
+    let m = Machine::whole(body, seen, launch)?;
     let mut out: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    for z in 0..grid[2] {
-        for y in 0..grid[1] {
-            for x in 0..grid[0] {
-                let mut warps: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
-                for t in m.threads() {
-                    let at = Indices { block: [x, y, z], thread: t };
-                    if m.reaches(&b.at, at)? {
-                        let holds = m.eval(b.condition, at, 0)? != 0;
-                        let w = warps.entry(m.number(t) / 32).or_default();
-                        w.0 += 1;
-                        w.1 += holds as u32;
-                    }
-                }
-                for w in warps.into_values() {
-                    *out.entry(w).or_default() += 1;
-                }
+    for block in m.blocks() {
+        let mut warps: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for thread in m.threads() {
+            let at = Indices { block, thread };
+            if m.reaches(&b.at, at)? {
+                let holds = m.eval(b.condition, at, 0)? != 0;
+                let w = warps.entry(m.number(thread) / 32).or_default();
+                w.0 += 1;
+                w.1 += holds as u32;
             }
+        }
+        for w in warps.into_values() {
+            *out.entry(w).or_default() += 1;
         }
     }
     Some(out)
@@ -190,17 +183,29 @@ fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
     })
 }
 
-impl Machine<'_> {
-    fn threads(&self) -> impl Iterator<Item = [u32; 3]> {
+impl<'a> Machine<'a> {
+    /// For a launch that is known and not too large to look at thread by thread.
+    pub(super) fn whole(body: &'a Body, seen: &'a Seen, launch: &KernelLaunch) -> Option<Machine<'a>> {
+        let (grid, block) = (launch.grid?, launch.block?);
+        let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
+        let few = count(grid).saturating_mul(count(block)) <= MAX_THREADS;
+        few.then(|| Machine { body, seen, grid, block, values: launch.values.clone() })
+    }
+
+    pub(super) fn blocks(&self) -> impl Iterator<Item = [u32; 3]> {
+        let [x, y, z] = self.grid;
+        (0..z).flat_map(move |k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
+    }
+    pub(super) fn threads(&self) -> impl Iterator<Item = [u32; 3]> {
         let [x, y, z] = self.block;
         (0..z).flat_map(move |k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
     }
-    fn number(&self, t: [u32; 3]) -> u32 {
+    pub(super) fn number(&self, t: [u32; 3]) -> u32 {
         t[0] + self.block[0] * (t[1] + self.block[1] * t[2])
     }
 
     /// Whether a thread gets to a place on the first way; a guard that fails hides those behind it.
-    fn reaches(&self, at: &Where, i: Indices) -> Option<bool> {
+    pub(super) fn reaches(&self, at: &Where, i: Indices) -> Option<bool> {
         for &(c, holds) in &at.guards {
             if (self.eval(c, i, 0)? != 0) != holds {
                 return Some(false);
@@ -213,7 +218,7 @@ impl Machine<'_> {
         self.body.types.as_int(self.body.ty(t))
     }
 
-    fn eval(&self, t: TermId, i: Indices, depth: u32) -> Option<i128> {
+    pub(super) fn eval(&self, t: TermId, i: Indices, depth: u32) -> Option<i128> {
         if depth > MAX_DEPTH {
             return None;
         }

@@ -8,6 +8,7 @@
 //! Deliberately absent: what memory holds (a value loaded from memory that the kernel may write is unknown), pointers
 //! to locals, jumps to labels. The simulator is the other judge: `testkit` holds the two against each other.
 
+mod access;
 mod collect;
 mod eval;
 mod level;
@@ -15,6 +16,8 @@ mod level;
 use std::sync::Arc;
 
 use term::{Body, Op, TermId};
+
+pub use access::{AccessFact, Requests};
 
 use crate::Program;
 
@@ -115,6 +118,8 @@ pub struct KernelFacts {
     /// In textual order.
     pub branches: Vec<BranchFact>,
     pub barriers: Vec<BarrierFact>,
+    /// Accesses to what parameters point to, to shared and to file-scope variables. Through other pointers: not listed.
+    pub accesses: Vec<AccessFact>,
 }
 
 /// Judges a kernel. `program` knows the functions it calls.
@@ -145,6 +150,7 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
         facts.branches.push(BranchFact { term: b.term, uniformity, lanes });
     }
     facts.barriers = barriers(body, &seen, &levels, launch);
+    facts.accesses = access::accesses(body, &seen, launch);
     facts
 }
 

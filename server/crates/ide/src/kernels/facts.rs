@@ -16,6 +16,14 @@ pub struct KernelReport {
     pub shape: Option<(Shape, Origin)>,
     pub branches: Vec<BranchReport>,
     pub barriers: Vec<BarrierReport>,
+    pub accesses: Vec<AccessReport>,
+}
+
+/// An access of a kernel.
+#[derive(Clone, Debug)]
+pub struct AccessReport {
+    pub span: Span,
+    pub fact: analysis::AccessFact,
 }
 
 /// A branch of a kernel.
@@ -80,6 +88,11 @@ fn one(doc: &Doc, item: &front::Item) -> KernelReport {
         span: item.span,
         branches: branches.collect(),
         barriers: barriers.collect(),
+        accesses: facts
+            .accesses
+            .iter()
+            .map(|a| AccessReport { span: span(a.term), fact: a.clone() })
+            .collect(),
         shape,
     }
 }

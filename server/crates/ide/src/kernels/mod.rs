@@ -17,7 +17,7 @@ use simulate::{
 };
 use term::{Op, TermId};
 
-pub use facts::{kernel_reports, BarrierReport, BranchReport, KernelReport};
+pub use facts::{kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport};
 pub use shape::{parse as parse_shape, Origin, Shape};
 
 use crate::Doc;
