@@ -232,3 +232,32 @@ fn what_goes_wrong_is_told_with_threads_and_lines() {
     assert!(text.contains("of block 1") && text.contains("of 100 elements"), "{text}");
     assert_eq!(kernels[0]["completed"], false);
 }
+
+#[test]
+fn analysis_takes_a_launch_and_says_what_it_does_not_know() {
+    let text = "extern \"C\" __global__ void k(const float *a, float *b, int n) {\n\
+        int t = threadIdx.x;\n\
+        if (t < n)\n\
+        b[t] = a[32 * t];\n\
+        }\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("k.cu");
+    std::fs::write(&file, text).expect("written");
+    let file = file.to_string_lossy().into_owned();
+    let (kernels, _) = report(&["analyze", "--format", "json", &file]);
+    let k = &kernels[0];
+    assert_eq!((&k["block"], &k["races"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&k["branches"][0]["uniform"], &k["branches"][0]["active_lanes"]),
+        (&"divergent".into(), &Value::Null)
+    );
+    assert_eq!((&k["accesses"][0]["sectors"], &k["accesses"][0]["exact"]), (&Value::Null, &false.into()));
+    let (kernels, _) = report(&["analyze", "--format", "json", "--launch", "k=1,64,n=40", &file]);
+    let k = &kernels[0];
+    assert_eq!(k["block"], serde_json::json!([64, 1, 1]));
+    let lanes =
+        serde_json::json!([{"active": 32, "taken": 8, "times": 1}, {"active": 32, "taken": 32, "times": 1}]);
+    assert_eq!(k["branches"][0]["active_lanes"], lanes);
+    let a = k["accesses"].as_array().expect("accesses").iter().find(|a| a["array"] == "a").expect("the read");
+    assert_eq!((&a["sectors"], &a["ideal"], &a["exact"]), (&32.into(), &4.into(), &true.into()));
+}

@@ -24,6 +24,9 @@ pub struct AnalyzeArgs {
     /// With JSON: search for transformations that would make sequential loops parallel
     #[arg(long)]
     enabling: bool,
+    /// With JSON: a kernel's launch, NAME=GXxGYxGZ,BXxBYxBZ[,SHARED BYTES][,parameter=VALUE]
+    #[arg(long = "launch", value_name = "NAME=GRID,BLOCK")]
+    launches: Vec<String>,
     /// C, C# or CUDA files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -59,6 +62,7 @@ impl FailOn {
 }
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
+    let launches = super::simulate::launches(&args.launches)?;
     let disk = Arc::new(Disk::default());
     let memo = ide::Memo::new();
     let mut reports = Vec::new();
@@ -77,7 +81,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
     }
     print(&match args.format {
         Format::Text => report::text(&reports),
-        Format::Json => report::json(&reports, args.enabling)?,
+        Format::Json => report::json(&reports, args.enabling, &launches)?,
         Format::Sarif => report::sarif(&reports)?,
         Format::Github => report::github(&reports),
     })?;

@@ -247,7 +247,11 @@ struct Diagnostic<'a> {
 }
 
 /// The contract of DESIGN, "What the command line promises".
-pub fn json(reports: &[FileReport], enabling: bool) -> anyhow::Result<String> {
+pub fn json(
+    reports: &[FileReport],
+    enabling: bool,
+    launches: &[(String, ide::Shape)],
+) -> anyhow::Result<String> {
     let files = reports
         .iter()
         .map(|r| File {
@@ -260,7 +264,7 @@ pub fn json(reports: &[FileReport], enabling: bool) -> anyhow::Result<String> {
                 .iter()
                 .map(|l| Loop { enabling: enabling_json(l, enabling), ..loop_json(l.report()) })
                 .collect(),
-            kernels: ide::kernel_reports(&r.doc).iter().map(|k| kernel_json(r, k)).collect(),
+            kernels: ide::kernel_reports(&r.doc, launches).iter().map(|k| kernel_json(r, k)).collect(),
             diagnostics: r.findings.diagnostics.iter().map(|d| diagnostic_json(r, d)).collect(),
         })
         .collect();

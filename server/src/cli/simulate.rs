@@ -48,14 +48,30 @@ pub fn run(args: &SimulateArgs) -> anyhow::Result<Done> {
     let doc = ide::Doc::open(input.language, &input.name, input.text, options);
     let mut wanted =
         ide::SimulateOptions { kernel: args.kernel.clone(), seed: args.seed, ..Default::default() };
-    for launch in &args.launches {
+    wanted.launches = launches(&args.launches)?;
+    let runs = ide::simulate_kernels(&doc, &wanted, &CancelToken::new());
+    shown(args, &doc, &wanted, &runs)
+}
+
+/// The launches of `--launch`, by kernel.
+pub fn launches(texts: &[String]) -> anyhow::Result<Vec<(String, ide::Shape)>> {
+    let mut out = Vec::new();
+    for launch in texts {
         let Some((kernel, shape)) = launch.split_once('=') else {
             anyhow::bail!("--launch {launch}: write NAME=GRID,BLOCK");
         };
         let shape = ide::parse_shape(shape).map_err(|why| anyhow::anyhow!("--launch {launch}: {why}"))?;
-        wanted.launches.push((kernel.to_owned(), shape));
+        out.push((kernel.to_owned(), shape));
     }
-    let runs = ide::simulate_kernels(&doc, &wanted, &CancelToken::new());
+    Ok(out)
+}
+
+fn shown(
+    args: &SimulateArgs,
+    doc: &ide::Doc,
+    wanted: &ide::SimulateOptions,
+    runs: &[ide::KernelRun],
+) -> anyhow::Result<Done> {
     if runs.is_empty() {
         match &args.kernel {
             Some(k) => anyhow::bail!("{} has no kernel `{k}` that is understood", args.file.display()),
@@ -65,7 +81,7 @@ pub fn run(args: &SimulateArgs) -> anyhow::Result<Done> {
     if let Some((stray, _)) = wanted.launches.iter().find(|(n, _)| !runs.iter().any(|r| r.name == *n)) {
         anyhow::bail!("--launch names `{stray}`, which is no kernel of {}", args.file.display());
     }
-    let shown = Shown { doc: &doc };
+    let shown = Shown { doc };
     match args.format {
         Format::Text => print(&runs.iter().map(|r| shown.text(r)).collect::<Vec<_>>().join("\n"))?,
         Format::Json => {

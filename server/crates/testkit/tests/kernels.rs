@@ -198,7 +198,12 @@ fn what_is_said_of_random_kernels_holds_in_runs() {
         check(&case, &KernelLaunch::default(), &mut tally, seed);
         let block = *rng.pick(&[[64, 1, 1], [40, 1, 1], [16, 4, 1], [32, 2, 1], [31, 1, 1]]);
         let values = vec![("n".into(), rng.below(70) as i128), ("m".into(), rng.below(70) as i128)];
-        check(&case, &KernelLaunch { grid: Some([2, 1, 1]), block: Some(block), values }, &mut tally, seed);
+        check(
+            &case,
+            &KernelLaunch { grid: Some([2, 1, 1]), block: Some(block), values, most_threads: None },
+            &mut tally,
+            seed,
+        );
     }
     // all that can be said is said of some
     let said = [tally.uniform, tally.divergent, tally.exact, tally.requests, tally.safe];
@@ -247,6 +252,10 @@ fn barriers_and_branches_of_small_kernels() {
     // what may be written meanwhile is not known to be the same for all
     check("a[t] = 1; if (a[0] > 3)\n__syncthreads();", &any, &["2: unknown", "3: undecided"]);
     check("if (__syncthreads_or(t < n))\n__syncthreads();", &any, &["2: block", "2: safe", "3: safe"]);
+    // blocks are no larger than the kernel says
+    let narrow = KernelLaunch { most_threads: Some(32), ..KernelLaunch::default() };
+    check("if (t < 32)\n__syncthreads();", &narrow, &["2: unknown", "3: undecided"]);
+    check("if (t < 32)\n__syncthreads();", &any, &["2: unknown", "3: missed"]);
     let wide = KernelLaunch { block: Some([64, 1, 1]), ..KernelLaunch::default() };
     check("if (t / 32 == 1)\na[t] = 1;\nif (threadIdx.y > 0) a[t] = 2;", &wide, &["2: warp", "4: grid"]);
     check("if (t / 32 == 1)\n__syncthreads();", &wide, &["2: warp", "3: missed"]);

@@ -131,7 +131,12 @@ fn search(
         return Err(KernelObstacle::Value(condition.unwrap_or(blame)));
     }
     let flat = !uses_axis(body, "y") && !uses_axis(body, "z");
-    let block = launch.block.unwrap_or(if flat { [64, 1, 1] } else { [8, 8, 1] });
+    let tried = match launch.most_threads {
+        Some(n) if n < 64 => [n.max(1), 1, 1],
+        _ if flat => [64, 1, 1],
+        _ => [8, 8, 1],
+    };
+    let block = launch.block.unwrap_or(tried);
     let grid = launch.grid.unwrap_or([2, if flat { 1 } else { 2 }, 1]);
     let open: Vec<Arc<str>> =
         parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();

@@ -28,6 +28,8 @@ pub struct KernelLaunch {
     pub block: Option<[u32; 3]>,
     /// Integer parameters by name.
     pub values: Vec<(Arc<str>, i128)>,
+    /// Most threads of a block (`__launch_bounds__`).
+    pub most_threads: Option<u32>,
 }
 
 /// Across which threads a value is the same, whenever they get to it together.

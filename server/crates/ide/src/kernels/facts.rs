@@ -1,10 +1,10 @@
 //! What analysis proves of a document's kernels, at its places: the `kernels` of the command line's JSON.
 
-use analysis::{BarrierVerdict, KernelLaunch, Split, Uniformity};
+use analysis::{BarrierVerdict, Split, Uniformity};
 use base::Span;
 use term::Op;
 
-use super::{known_launch, shape, thread_words, Origin, Shape};
+use super::{known_launch, launch_of, shape, thread_words, Origin, Shape};
 use crate::Doc;
 
 /// A kernel and what is proved of it.
@@ -48,16 +48,23 @@ pub struct BarrierReport {
     pub witness: Option<String>,
 }
 
-/// What is proved of the kernels of a document.
-pub fn kernel_reports(doc: &Doc) -> Vec<KernelReport> {
+/// What is proved of the kernels of a document. `launches` asked for come before what the document says.
+pub fn kernel_reports(doc: &Doc, launches: &[(String, Shape)]) -> Vec<KernelReport> {
     let kernels =
         doc.unit().items.iter().filter(|i| i.is_kernel && matches!(i.body.op(i.body.root), Op::Function(_)));
-    kernels.map(|item| one(doc, item)).collect()
+    kernels.map(|item| one(doc, item, launches)).collect()
 }
 
-fn one(doc: &Doc, item: &front::Item) -> KernelReport {
-    let shape = shape::of_file(doc, item).ok().flatten();
-    let launch = shape.as_ref().map_or_else(KernelLaunch::default, |(s, _)| known_launch(s));
+fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelReport {
+    let asked = launches.iter().rev().find(|(n, _)| **n == *item.name).map(|(_, s)| s.clone());
+    let shape = match asked {
+        Some(s) => Some((s, Origin::Asked)),
+        None => shape::of_file(doc, item).ok().flatten(),
+    };
+    let launch = match &shape {
+        Some((s, _)) => known_launch(s),
+        None => launch_of(doc, item),
+    };
     let facts = analysis::kernel(&item.body, doc.program(), &launch);
     let span = |t| item.body.span(t).shifted(item.span.start);
     let branches = facts.branches.iter().map(|b| BranchReport {

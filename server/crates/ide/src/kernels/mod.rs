@@ -448,7 +448,7 @@ fn words_of_argument(a: &inputs::Argument) -> String {
 pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch {
     match shape::of_file(doc, item) {
         Ok(Some((s, _))) => known_launch(&s),
-        _ => analysis::KernelLaunch::default(),
+        _ => analysis::KernelLaunch { most_threads: item.launch_bounds, ..Default::default() },
     }
 }
 
@@ -458,6 +458,7 @@ fn known_launch(s: &Shape) -> analysis::KernelLaunch {
         grid: Some(s.grid),
         block: Some(s.block),
         values: s.values.iter().filter_map(number).collect(),
+        most_threads: None,
     }
 }
 
