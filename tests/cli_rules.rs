@@ -75,7 +75,8 @@ fn systems_are_listed_and_applied() {
     assert_eq!((code, text.as_str()), (Some(1), ""));
     expect![[r#"
         half.c: interchange: No rule matches anything here.
-    "#]].assert_eq(&why);
+    "#]]
+    .assert_eq(&why);
     let (code, _, why) = run(&folder, &["apply", "interchnage", "half.c"]);
     assert_eq!(code, Some(1));
     assert!(why.contains("Is `interchange` meant?"), "{why}");

@@ -155,3 +155,137 @@ fn captured_variables_are_refused() {
         expect!["Wrong because `y` would mean another variable of that name"],
     );
 }
+
+/// Whether a guard holds where `mark(…)` stands in a function, or why it is not proved.
+fn guard(language: Language, guard: &str, text: &str) -> String {
+    let rules = format!("c`mark($x, $y);` [{guard}] -> c`done($x, $y);`");
+    let said = applied(language, "once(TopDown)", &rules, text);
+    match said.strip_prefix("NothingApplies because the condition of rule 1 is not proved: ") {
+        Some(why) => format!("no: {why}"),
+        None if said.contains("done(") => "holds".to_owned(),
+        None => said,
+    }
+}
+
+#[test]
+fn guards_hold_with_a_proof_or_not_at_all() {
+    let head = "int mark(int, int); int done(int, int); double fabs(double); int g(int);\nint big[8], other[8]; volatile int port;\n";
+    let c = |g: &str, params: &str, body: &str| {
+        guard(Language::C, g, &format!("{head}void f({params}) {{ {body} }}\n"))
+    };
+    let mut out = String::new();
+    for (g, params, body) in [
+        ("pure($x)", "int a, int b", "mark(a * 2 + b, 0);"),
+        ("pure($x)", "int a, double b", "mark(fabs(b) > 1, 0);"),
+        ("pure($x)", "int a", "mark(a++, 0);"),
+        ("pure($x)", "int a", "mark(g(a), 0);"),
+        ("pure($x)", "int *a", "mark(a[1], 0);"),
+        ("pure($x)", "int a", "mark(port, 0);"),
+        ("pure($x)", "int a", "int *p = &a; mark(a, 0); *p = 1;"),
+        ("affine($x)", "int a, int b", "mark(2 * a - b * 3 + 1, 0);"),
+        ("affine($x)", "int a, int b", "mark(a * b, 0);"),
+        ("const($x)", "int a", "mark(sizeof(int) * 2, 0);"),
+        ("const($x)", "int a", "mark(a, 0);"),
+        ("assoc($x)", "unsigned a, unsigned b", "mark(a + b, 0);"),
+        ("assoc($x)", "int a, int b", "mark(a + b, 0);"),
+        ("assoc($x)", "int a, int b", "mark(a ^ b, 0);"),
+        ("noalias($x, $y)", "int n", "mark(big, other);"),
+        ("noalias($x, $y)", "int *p", "mark(big, p);"),
+        ("noalias($x, $y)", "int *p, int *q", "mark(p, q);"),
+        ("noalias($x, $y)", "int *restrict p, int *restrict q", "mark(p, q);"),
+        ("noalias($x, $y)", "int *restrict p, int *restrict q", "p = q; mark(p, q);"),
+        ("noalias($x, $y)", "int *p", "int own[4]; own[0] = 1; mark(own, p);"),
+        ("unused($x, $y)", "int a, int b", "mark(a, b);"),
+        ("unused($x, $y)", "int a, int b", "mark(a, a + b);"),
+        ("unused($x, $y)", "int *p, int *q", "mark(p, q[1]);"),
+        ("unwritten($x, $y)", "int *p, int *q", "mark(p, q[1]);"),
+        ("unwritten($x, $y)", "int *p, int *q", "mark(p, q[1] = 2);"),
+        ("unwritten($x, $y)", "int *p, int *q", "mark(p, g(1));"),
+        ("unwritten($x, $y)", "int a, int b", "mark(a, g(1));"),
+        ("$x != $y", "int a, int b", "mark(a, b);"),
+        ("$x != $y", "int a, int b", "mark(a, a);"),
+        ("$x * 2 < $y", "int a", "mark(3, 7);"),
+        ("$x < $y", "int a", "mark(3, a);"),
+        ("type($x, int) || type($x, float)", "float a", "mark(a, 0);"),
+        ("!type($x, int)", "int a", "mark(a, 0);"),
+        ("head($x, MethodCall)", "int a", "mark(g(a), 0);"),
+    ] {
+        out += &format!("{g} | {params} | {body} | {}\n", c(g, params, body));
+    }
+    expect![[r#"
+        pure($x) | int a, int b | mark(a * 2 + b, 0); | holds
+        pure($x) | int a, double b | mark(fabs(b) > 1, 0); | holds
+        pure($x) | int a | mark(a++, 0); | no: `Increment(a)` writes
+        pure($x) | int a | mark(g(a), 0); | no: nothing is known of the call `MethodCall(g,a)`
+        pure($x) | int *a | mark(a[1], 0); | no: `ArrayElement(a,1)` reads memory
+        pure($x) | int a | mark(port, 0); | no: `port` may be changed from elsewhere
+        pure($x) | int a | int *p = &a; mark(a, 0); *p = 1; | no: `a` may be changed from elsewhere
+        affine($x) | int a, int b | mark(2 * a - b * 3 + 1, 0); | holds
+        affine($x) | int a, int b | mark(a * b, 0); | no: `a*b` is not linear
+        const($x) | int a | mark(sizeof(int) * 2, 0); | holds
+        const($x) | int a | mark(a, 0); | no: `a` is no constant
+        assoc($x) | unsigned a, unsigned b | mark(a + b, 0); | holds
+        assoc($x) | int a, int b | mark(a + b, 0); | no: signed integers may overflow where they did not before
+        assoc($x) | int a, int b | mark(a ^ b, 0); | holds
+        noalias($x, $y) | int n | mark(big, other); | holds
+        noalias($x, $y) | int *p | mark(big, p); | no: `big` and `p` may be the same memory
+        noalias($x, $y) | int *p, int *q | mark(p, q); | no: `p` and `q` may be the same memory
+        noalias($x, $y) | int *restrict p, int *restrict q | mark(p, q); | holds
+        noalias($x, $y) | int *restrict p, int *restrict q | p = q; mark(p, q); | no: `p` and `q` may be the same memory
+        noalias($x, $y) | int *p | int own[4]; own[0] = 1; mark(own, p); | no: `own` and `p` may be the same memory
+        unused($x, $y) | int a, int b | mark(a, b); | holds
+        unused($x, $y) | int a, int b | mark(a, a + b); | no: it is read there
+        unused($x, $y) | int *p, int *q | mark(p, q[1]); | no: `ArrayElement(q,1)` may read it
+        unwritten($x, $y) | int *p, int *q | mark(p, q[1]); | holds
+        unwritten($x, $y) | int *p, int *q | mark(p, q[1] = 2); | no: `Assignment(ArrayElement(q,1),2)` may write it
+        unwritten($x, $y) | int *p, int *q | mark(p, g(1)); | no: `MethodCall(g,1)` may use it
+        unwritten($x, $y) | int a, int b | mark(a, g(1)); | holds
+        $x != $y | int a, int b | mark(a, b); | holds
+        $x != $y | int a, int b | mark(a, a); | no: `a` and `a` are written alike
+        $x * 2 < $y | int a | mark(3, 7); | holds
+        $x < $y | int a | mark(3, a); | no: `3 < a` is not a comparison of constants
+        type($x, int) || type($x, float) | float a | mark(a, 0); | holds
+        !type($x, int) | int a | mark(a, 0); | no: `type($x,int)` holds
+        head($x, MethodCall) | int a | mark(g(a), 0); | holds
+    "#]].assert_eq(&out);
+}
+
+#[test]
+fn uniform_is_what_no_thread_has_for_itself() {
+    let kernel = |body: &str| {
+        let head = "__device__ int mark(int, int);\n__device__ int done(int, int);\n";
+        let text = format!("{head}__global__ void k(int n, int *a) {{ int t = threadIdx.x; {body} }}\n");
+        guard(Language::Cuda, "uniform($x)", &text)
+    };
+    let mut out = String::new();
+    for body in [
+        "mark(n + blockIdx.x * blockDim.x, 0);",
+        "mark(t, 0);",
+        "int u = n; u = u * 2; mark(u, 0);",
+        "int u = n; if (t > 3) u = 1; mark(u, 0);",
+        "int u = n; if (n > 3) u = 1; mark(u, 0);",
+        "for (int s = 1; s < blockDim.x; s *= 2) { mark(s, 0); }",
+        "for (int s = 1; s < t; s *= 2) { mark(s, 0); }",
+        "int u = 0; while (u < n) { u++; if (t == u) break; } mark(u, 0);",
+        "mark(a[0], 0);",
+        "int u = a[0]; int v = u; mark(v, 0);",
+        "int v = 0; int u = v; v = t; mark(u, 0);",
+        "int v = 0; int u = 0; while (n > u) { u = v; v = t; } mark(u, 0);",
+    ] {
+        out += &format!("{body} | {}\n", kernel(body));
+    }
+    expect![[r#"
+        mark(n + blockIdx.x * blockDim.x, 0); | holds
+        mark(t, 0); | no: `t` may differ from thread to thread
+        int u = n; u = u * 2; mark(u, 0); | holds
+        int u = n; if (t > 3) u = 1; mark(u, 0); | no: `u` may differ from thread to thread
+        int u = n; if (n > 3) u = 1; mark(u, 0); | holds
+        for (int s = 1; s < blockDim.x; s *= 2) { mark(s, 0); } | holds
+        for (int s = 1; s < t; s *= 2) { mark(s, 0); } | no: `s` may differ from thread to thread
+        int u = 0; while (u < n) { u++; if (t == u) break; } mark(u, 0); | no: `u` may differ from thread to thread
+        mark(a[0], 0); | no: `ArrayElement(a,0)` may differ from thread to thread
+        int u = a[0]; int v = u; mark(v, 0); | no: `v` may differ from thread to thread
+        int v = 0; int u = v; v = t; mark(u, 0); | no: `u` may differ from thread to thread
+        int v = 0; int u = 0; while (n > u) { u = v; v = t; } mark(u, 0); | no: `u` may differ from thread to thread
+    "#]].assert_eq(&out);
+}
