@@ -174,7 +174,18 @@ fn rewritten(
             budget: &budget,
         };
         match apply(&site, system, &set.systems, trust, term, Limits::default()) {
-            Ok(a) => applications.push((item, a)),
+            Ok(a) => match a.emitted.first() {
+                None => applications.push((item, a)),
+                // an edit without the file it speaks of would be half a result
+                Some(file) => left.push(NotDone {
+                    kind: NoResult::NotText,
+                    because: format!(
+                        "the rules make the file `{}`, and files are not written yet",
+                        file.name
+                    ),
+                    reasons: Vec::new(),
+                }),
+            },
             Err(no) => {
                 let NoApplication { kind, because, derivation, .. } = *no;
                 reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));

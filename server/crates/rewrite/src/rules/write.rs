@@ -149,11 +149,14 @@ impl<'a> Writer<'a> {
         }
         self.deeper(|| {
             let before = out.len();
-            match self.descend(old, new, out) {
+            let inner = match self.descend(old, new, out) {
                 Some(Ok(())) => return Ok(()),
-                Some(Err(_)) | None => out.truncate(before),
-            }
-            self.replace(old, new, stands, out)
+                Some(Err(why)) => Some(why),
+                None => None,
+            };
+            out.truncate(before);
+            // of two reasons the one nearer to what is wrong
+            self.replace(old, new, stands, out).map_err(|why| inner.unwrap_or(why))
         })
     }
     fn deeper<T>(&self, f: impl FnOnce() -> Result<T, Unwritable>) -> Result<T, Unwritable> {
