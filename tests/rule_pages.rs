@@ -125,3 +125,40 @@ fn pages_of_a_folder_that_is_not_trusted_are_not_read() {
     assert_eq!(by_rules(&mut client, &program_uri), Vec::<Value>::new());
     assert_eq!(client.finish(), Some(0));
 }
+
+/// A kernel is optimized step by step, or all at once.
+#[test]
+fn a_kernel_has_a_next_step() {
+    let text = include_str!("../fixtures/cuda/reduction.cu");
+    let program_uri = "file:///project/reduction.cu";
+    let mut client = Client::start(&full_caps());
+    let mut texts = HashMap::from([(program_uri.to_owned(), text.to_owned())]);
+    client.open_as(program_uri, "cuda", text);
+    let line = text.lines().position(|l| l.contains("void tree_global(")).expect("the kernel") as u32;
+    let mut done = Vec::new();
+    for version in 2.. {
+        let actions = client.actions(program_uri, line + 1, 8);
+        let titled =
+            |words: &str| actions.iter().find(|a| a["title"].as_str().is_some_and(|t| t.starts_with(words)));
+        let Some(next) = titled("Optimize this kernel, next step: ") else { break };
+        assert!(titled("Optimize this kernel, all steps: ").is_some(), "{actions:#?}");
+        let title = next["title"].as_str().unwrap_or_default();
+        done.push(title.split("(rules ").nth(1).unwrap_or("").split(',').next().unwrap_or("").to_owned());
+        let action = client.request("codeAction/resolve", next.clone());
+        apply(&action["edit"], &mut texts);
+        client.change(program_uri, version, None, &texts[program_uri]);
+        assert!(done.len() < 12, "{done:?}");
+    }
+    assert_eq!(
+        done,
+        [
+            "reduction-shared",
+            "reduction-undivided",
+            "reduction-halving",
+            "reduction-first-add",
+            "reduction-last-warp"
+        ]
+    );
+    assert!(texts[program_uri].contains("__syncwarp();\n        if (tid < 16)"));
+    assert_eq!(client.finish(), Some(0));
+}

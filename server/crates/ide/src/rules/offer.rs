@@ -3,9 +3,11 @@
 //! What is listed has been run, written and read again, but not yet run beside the original: that is done when it is
 //! chosen. Deliberately absent: systems that work on terms no text stands for.
 
+use std::sync::Arc;
+
 use base::{CancelToken, Span};
 use front::ItemKind;
-use rewrite::rules::{RuleSet, Trust};
+use rewrite::rules::{RuleSet, RuleSystem, Strategy, Trust};
 
 use super::{rewritten, RuleTarget};
 use crate::check::Findings;
@@ -58,7 +60,8 @@ pub fn rule_function(doc: &Doc, offset: u32) -> Option<RuleTarget> {
     around.next().map(|i| RuleTarget::Function(i.name.to_string()))
 }
 
-/// The main systems of the pages that `of` chooses which apply at a place.
+/// The main systems of pages that apply at a place: of the pages that `of` chooses, and on a kernel the steps by which it
+/// can be optimized.
 pub fn rule_offers(
     doc: &Doc,
     findings: &Findings,
@@ -68,14 +71,57 @@ pub fn rule_offers(
     cancel: &CancelToken,
 ) -> Vec<RuleOffer> {
     let Some(target) = rule_target(doc, findings, span) else { return Vec::new() };
-    let mut offers = Vec::new();
-    for page in set.pages.iter().filter(|p| of(&p.name)) {
+    let on_kernel = match &target {
+        RuleTarget::Function(name) => doc.unit().items.iter().any(|i| i.is_kernel && *i.name == **name),
+        _ => false,
+    };
+    // Pages that do what other pages do, one after the other, as far as it goes.
+    let ladders: Vec<(&str, Vec<&Arc<str>>)> = match on_kernel {
+        true => {
+            set.pages.iter().filter_map(|p| p.main()).filter_map(|s| Some((&*s.name, steps(s)?))).collect()
+        }
+        false => Vec::new(),
+    };
+    let mut offers: Vec<RuleOffer> = Vec::new();
+    let mut next_found: Vec<&str> = Vec::new();
+    for page in &set.pages {
         let (Some(system), false) = (page.main(), cancel.is_cancelled()) else { continue };
+        let whole = ladders.iter().any(|(name, _)| *name == &*system.name);
+        let step_of = ladders.iter().find(|(_, steps)| steps.contains(&&system.name));
+        if !(of(&page.name) || whole || step_of.is_some()) {
+            continue;
+        }
         let trust = page.trust.clone().unwrap_or(Trust::Exact);
         let Ok(done) = rewritten(doc, findings, set, system, &trust, &target, cancel) else { continue };
         let times = plural(done.steps(), "place");
-        let title = format!("{} (rules {}, {}): {times}", page.title, system.name, trust.text());
+        let purpose = if whole { "Optimize this kernel, all steps: " } else { "" };
+        let title = format!("{purpose}{} (rules {}, {}): {times}", page.title, system.name, trust.text());
         offers.push(RuleOffer { system: system.name.to_string(), target: target.clone(), title });
     }
+    // The next step of each ladder is its first that applies; later ones are reached over it.
+    for (_, steps) in &ladders {
+        let position = |o: &RuleOffer| steps.iter().position(|s| ***s == *o.system);
+        let Some(next) = offers.iter().filter_map(position).min() else { continue };
+        next_found.push(steps[next]);
+        offers.retain(|o| position(o).is_none_or(|k| k == next));
+    }
+    for o in offers.iter_mut().filter(|o| next_found.contains(&o.system.as_str())) {
+        o.title = format!("Optimize this kernel, next step: {}", o.title);
+    }
     offers
+}
+
+/// The systems that a system applies one after the other, each as far as it goes.
+fn steps(system: &RuleSystem) -> Option<Vec<&Arc<str>>> {
+    let Strategy::Then(all) = &system.strategy else { return None };
+    let one = |s: &'_ Strategy| match s {
+        Strategy::Try(inner) => matches!(**inner, Strategy::System(_)),
+        _ => false,
+    };
+    if all.len() < 2 || !all.iter().all(one) || !system.rules.is_empty() {
+        return None;
+    }
+    let mut named = Vec::new();
+    system.strategy.systems(&mut named);
+    Some(named)
 }
