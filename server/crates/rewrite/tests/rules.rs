@@ -289,3 +289,65 @@ fn uniform_is_what_no_thread_has_for_itself() {
         int v = 0; int u = 0; while (n > u) { u = v; v = t; } mark(u, 0); | no: `u` may differ from thread to thread
     "#]].assert_eq(&out);
 }
+
+/// Pages that somebody is in the middle of writing: whatever stands there is read or refused at its place, and what was
+/// read can be applied; nothing panics and nothing runs away.
+#[test]
+fn broken_pages_do_no_harm() {
+    let texts = [
+        "int a[9]; unsigned u;\nint f(int x, int *p) {\n    for (int i = 0; i < 9; i++) { a[i] = x * 1 + u % 8; if (x) { x--; continue; } else p[i] = 2; }\n    do { x = -x; } while (x < 3 && x / 2);\n    switch (x) { case 1: x = 2; break; default: return sizeof(int); }\n    goto end;\n    end: return x ? (int)u : ~x;\n}\n",
+        "#define BLOCK_SIZE 64\n__global__ void k(int *inData, int *outData) {\n    int tid = threadIdx.x;\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    outData[i] = inData[i];\n    __syncthreads();\n    for (int s = 1; s < blockDim.x; s *= 2) {\n        if (tid % (2 * s) == 0)\n            outData[i] += outData[i + s];\n        __syncthreads();\n    }\n}\n",
+    ];
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut below = |n: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % n.max(1) as u64) as usize
+    };
+    let pages = RuleSet::shipped_pages();
+    let set = RuleSet::shipped();
+    let (mut read, mut applications) = (0, 0);
+    for _ in 0..400 {
+        let mut text = pages[below(pages.len())].1.to_owned();
+        for _ in 0..1 + below(3) {
+            let other = pages[below(pages.len())].1;
+            let cut = |text: &str, at: usize| (0..=at).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0);
+            let (from, len) = (below(text.len()), below(24));
+            let (a, b) = (cut(&text, from), cut(&text, (from + len).min(text.len())));
+            let there = below(other.len());
+            let (c, d) = (cut(other, there), cut(other, (there + below(24)).min(other.len())));
+            text.replace_range(a..b.max(a), &other[c..d.max(c)]);
+        }
+        let (page, _) = load("broken", &text);
+        for system in &page.systems {
+            read += system.rules.len();
+            for (language, program) in [(Language::C, texts[0]), (Language::Cuda, texts[1])] {
+                let parsed = Parsed::parse(language, program);
+                let options = Options::default();
+                let unit = front::lower(&parsed, &options, &mut Memo::new());
+                let known = analysis::Program::of(unit.items.iter().map(|i| &i.body));
+                let item = unit.items.iter().position(|i| i.kind == front::ItemKind::Function).expect("one");
+                let budget = Budget::new(200_000);
+                let facts = analysis::Facts::default();
+                let site = Site {
+                    unit: &unit,
+                    text: program,
+                    language,
+                    options: &options,
+                    program: &known,
+                    item,
+                    facts: &facts,
+                    budget: &budget,
+                };
+                let limits = Limits { steps: 50_000, applications: 300, ..Limits::default() };
+                let done = apply(&site, system, &set.systems, &Trust::Assumes("all".into()), None, limits);
+                applications += match done {
+                    Ok(a) => a.derivation.steps.len(),
+                    Err(no) => no.derivation.steps.len(),
+                };
+            }
+        }
+    }
+    assert!(read > 1_000 && applications > 100, "too little was left of the pages: {read}, {applications}");
+}

@@ -293,7 +293,10 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         }
         Op::Case => Ok(format!("case {}:", part(0)?)),
         Op::Default => Ok("default:".to_owned()),
-        Op::Apply(h) if &**h == "Label" => Ok(format!("{}:", w.subject.word(&n.args[0]).unwrap_or(""))),
+        Op::Apply(h) if matches!((&**h, n.args.len()), ("Label" | "Goto", 1)) => {
+            let Some(word) = w.subject.word(&n.args[0]) else { return no_text(w, n) };
+            Ok(if &**h == "Label" { format!("{word}:") } else { format!("goto {word};") })
+        }
         Op::Break => Ok("break;".to_owned()),
         Op::Continue => Ok("continue;".to_owned()),
         Op::Return if n.args.is_empty() => Ok("return;".to_owned()),
@@ -301,7 +304,6 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         Op::Apply(h) if matches!(&**h, "Declaration" | "DeclarationAssignment" | "ArrayDeclaration") => {
             Ok(format!("{};", declaration(w, n)?))
         }
-        Op::Apply(h) if &**h == "Goto" => Ok(format!("goto {};", w.subject.word(&n.args[0]).unwrap_or(""))),
         _ => Ok(format!("{};", w.expression(n, 0)?)),
     }
 }
