@@ -119,6 +119,49 @@ fn statements_come_and_go() {
     );
 }
 
+#[test]
+fn conditions_are_turned_and_become_expressions() {
+    let text = "int f(int x, int *p) {\n    if (x > 2) { // big\n        p[0] = x;\n    } else\n        p[0] = -x; // small\n    if (x)\n        for (int i = 0; i < 3; i++) p[i] = x;\n    else\n        p[1] = 2;\n    return p[0];\n}\n";
+    check(
+        "c`if ($c) $t else $e` [!head($c, Not)] -> c`if (!$c) $e else $t`",
+        text,
+        expect![[r#"
+            int f(int x, int *p) {
+                if (!(x > 2)) { // big
+                    p[0] = -x;
+                } else
+                    p[0] = x; // small
+                if (!x)
+                    p[1] = 2;
+                else
+                    for (int i = 0; i < 3; i++) p[i] = x;
+                return p[0];
+            }
+        "#]],
+    );
+    check(
+        "c`if ($c) $x = $a; else $x = $b;` -> c`$x = $c ? $a : $b;`",
+        text,
+        expect![[r#"
+            int f(int x, int *p) {
+                // big
+                p[0] = x > 2 ? x : -x; // small
+                if (x)
+                    for (int i = 0; i < 3; i++) p[i] = x;
+                else
+                    p[1] = 2;
+                return p[0];
+            }
+        "#]],
+    );
+    // the loop would run whether or not
+    check(
+        "c`if ($c) $t else $e` -> c`$t`",
+        text,
+        expect!["Wrong because statements are added or gone, and whether that is right is not checked"],
+    );
+}
+
 const INTERCHANGE: &str = "c`for (int $i = $a; $i < $n; $i++) for (int $j = $b; $j < $m; $j++) $body` [permutable($i,$j)]\n -> c`for (int $j = $b; $j < $m; $j++) for (int $i = $a; $i < $n; $i++) $body`";
 
 #[test]

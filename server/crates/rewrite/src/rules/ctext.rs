@@ -230,8 +230,13 @@ pub(super) fn init(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {
 pub(super) fn block(w: &Writer<'_>, list: &Tree, indent: &str) -> Result<String, Unwritable> {
     let deeper = format!("{indent}{}", w.unit);
     let mut out = String::from("{");
-    for item in list.args.iter() {
+    for (k, item) in list.args.iter().enumerate() {
         out += &format!("{}{deeper}{}", w.eol, w.statement(item, &deeper)?);
+        let label = matches!(item.op, Op::Case | Op::Default);
+        let next = list.args.get(k + 1);
+        if label && next.is_none_or(|n| matches!(&n.op, Op::Apply(h) if h.contains("Declaration"))) {
+            out.push_str(" ;");
+        }
     }
     out += &format!("{}{indent}}}", w.eol);
     Ok(out)
@@ -295,7 +300,8 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         Op::Default => Ok("default:".to_owned()),
         Op::Apply(h) if matches!((&**h, n.args.len()), ("Label" | "Goto", 1)) => {
             let Some(word) = w.subject.word(&n.args[0]) else { return no_text(w, n) };
-            Ok(if &**h == "Label" { format!("{word}:") } else { format!("goto {word};") })
+            // a label stands before a statement, which a declaration or a closing brace is not (C11 6.8.1)
+            Ok(if &**h == "Label" { format!("{word}: ;") } else { format!("goto {word};") })
         }
         Op::Break => Ok("break;".to_owned()),
         Op::Continue => Ok("continue;".to_owned()),

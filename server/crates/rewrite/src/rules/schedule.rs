@@ -82,6 +82,11 @@ fn moved(s: &Subject, old: &Tree, new: &Tree) -> bool {
             None => true,
         };
     }
+    // `if (c) a else b` as `if (!c) b else a`: of the two one runs, whichever stands first
+    let swapped = |k: usize, l: usize| s.same(&old.args[k], &new.args[l]);
+    if old.op == Op::If && old.args.len() == 3 && swapped(1, 2) && swapped(2, 1) {
+        return false;
+    }
     let blocks = super::pattern::blocks(&old.op, old.args.len());
     old.args.iter().zip(new.args.iter()).enumerate().any(|(k, (a, b))| {
         let header = old.op.is_loop() && !blocks.contains(&k);
@@ -111,29 +116,44 @@ type Aligned = (Vec<(Tree, Tree)>, Vec<(TermId, Vec<Tree>)>);
 
 fn aligned(old: &Tree, new: &Tree) -> Option<Aligned> {
     let (mut pairs, mut replaced) = (Vec::new(), Vec::new());
-    let mut rest = &*new.args;
-    for (k, o) in old.args.iter().enumerate() {
-        if let Some(n) = rest.first().filter(|n| Arc::ptr_eq(o, n) || (n.from.is_some() && n.from == o.from))
-        {
-            pairs.push((o.clone(), n.clone()));
-            rest = &rest[1..];
-            continue;
-        }
-        let next = old.args.get(k + 1);
-        let count =
-            rest.iter().take_while(|n| n.from.is_none() && next.is_none_or(|x| !Arc::ptr_eq(x, n))).count();
-        let (made, others) = rest.split_at(count);
-        if let ([one], true) = (made, is_compound(o)) {
-            // a loop or condition for another
-            pairs.push((o.clone(), one.clone()));
-        } else if made.is_empty() || is_compound(o) || made.iter().any(|m| !is_simple(m)) {
+    let (mut i, mut j) = (0, 0);
+    let same = |o: &Tree, n: &Tree| Arc::ptr_eq(o, n) || (n.from.is_some() && n.from == o.from);
+    loop {
+        let next = (j..new.args.len())
+            .find_map(|l| Some(((i..old.args.len()).find(|&k| same(&old.args[k], &new.args[l]))?, l)));
+        let (k, l) = next.unwrap_or((old.args.len(), new.args.len()));
+        let (gone, made) = (&old.args[i..k], &new.args[j..l]);
+        if gone.is_empty() != made.is_empty() {
             return None;
-        } else {
-            replaced.push((o.from?, made.to_vec()));
         }
-        rest = others;
+        if gone.len() == made.len() {
+            for (o, m) in gone.iter().zip(made) {
+                match (is_compound(o), is_compound(m)) {
+                    // a loop or condition for another
+                    (true, true) => pairs.push((o.clone(), m.clone())),
+                    _ if may_become(o) && is_simple(m) => replaced.push((o.from?, vec![m.clone()])),
+                    _ => return None,
+                }
+            }
+        } else {
+            if !gone.iter().all(may_become) || !made.iter().all(is_simple) || made.len() < gone.len() {
+                return None;
+            }
+            // side by side in one block, so that whose is which does not matter
+            let (first, rest) = made.split_at(gone.len() - 1);
+            for (o, m) in gone.iter().zip(first) {
+                replaced.push((o.from?, vec![m.clone()]));
+            }
+            replaced.push((gone.last()?.from?, rest.to_vec()));
+        }
+        let Some((k, l)) = next else { return Some((pairs, replaced)) };
+        pairs.push((old.args[k].clone(), new.args[l].clone()));
+        (i, j) = (k + 1, l + 1);
     }
-    rest.is_empty().then_some((pairs, replaced))
+}
+/// Whether statements may stand in its place without anything being moved: a statement, or a condition without loops.
+fn may_become(n: &Tree) -> bool {
+    !is_compound(n) || (n.op == Op::If && n.walk().all(|x| !x.op.is_loop()))
 }
 fn is_compound(n: &Tree) -> bool {
     n.op.is_loop() || matches!(n.op, Op::List | Op::If | Op::Switch)

@@ -189,11 +189,32 @@ impl<'a> Writer<'a> {
             }
             Stands::Statement => {
                 let span = self.extent(old)?;
-                let text = self.statement(new, self.indent_at(span.start))?;
-                out.push(Edit::replace(span, text));
+                let indent = self.indent_at(span.start);
+                let text = self.statement(new, indent)?;
+                let kept = self.lost_comments(span, &text, indent);
+                out.push(Edit::replace(span, kept + &text));
             }
         }
         Ok(())
+    }
+
+    /// The comments of a statement that its new text has no more, on lines before it: they are the user's.
+    fn lost_comments(&self, span: Span, new: &str, indent: &str) -> String {
+        let text = self.slice(span);
+        let mut out = String::new();
+        let mut at = 0;
+        for t in crate::transform::text::tokens(self.text, span) {
+            let (start, end) = ((t.span.start - span.start) as usize, (t.span.end - span.start) as usize);
+            let gap = text.get(at..start).unwrap_or("");
+            at = end;
+            for line in gap.lines().map(str::trim).filter(|l| l.starts_with("//") || l.starts_with("/*")) {
+                let whole = line.starts_with("//") || line.ends_with("*/");
+                if whole && !new.contains(line) {
+                    out += &format!("{line}{}{indent}", self.eol);
+                }
+            }
+        }
+        out
     }
 
     /// Changes the parts alone, where the head stays. `None`: they do not fit.
@@ -418,7 +439,8 @@ impl<'a> Writer<'a> {
     /// A statement's text without the indentation before it; its other lines are indented by `indent`.
     pub fn statement(&self, n: &Tree, indent: &str) -> Result<String, Unwritable> {
         self.deeper(|| {
-            if self.original_of(n).is_some() {
+            let bare = n.op == Op::List && self.span(n).is_none_or(|s| !self.slice(s).starts_with('{'));
+            if !bare && self.original_of(n).is_some() {
                 if let Ok(span) = self.extent(n) {
                     let (text, own) = (self.patched(n, span), self.indent_at(span.start));
                     if let Ok(text) = text {
