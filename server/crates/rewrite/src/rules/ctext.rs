@@ -277,9 +277,15 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         Op::Empty => Ok(";".to_owned()),
         Op::List => block(w, n, indent),
         Op::If => {
-            let then = with_block(w, &format!("if ({})", part(0)?), &n.args[1], indent)?;
-            let Some(other) = n.args.get(2) else { return Ok(then) };
-            // an `if` without braces would take the `else`
+            let head = format!("if ({})", part(0)?);
+            let Some(other) = n.args.get(2) else { return with_block(w, &head, &n.args[1], indent) };
+            // an `if` without braces would take the `else`, even at the end of a loop
+            let takes = n.args[1].args.iter().any(|a| a.op == Op::If || a.op.is_loop());
+            let bare = w.own_block(&n.args[1]).is_some_and(|(text, _)| !text.starts_with('{'));
+            let then = match takes && bare {
+                true => format!("{head} {}", block(w, &n.args[1], indent)?),
+                false => with_block(w, &head, &n.args[1], indent)?,
+            };
             let braces = then.ends_with('}');
             let by = if braces && !w.brace_below { " ".to_owned() } else { format!("{}{indent}", w.eol) };
             with_block(w, &format!("{then}{by}else"), other, indent)
