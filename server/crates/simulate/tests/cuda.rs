@@ -135,6 +135,19 @@ fn grids_of_two_dimensions_dynamic_shared_memory_and_overloads() {
 }
 
 #[test]
+fn printing_changes_nothing_and_its_arguments_are_evaluated() {
+    let mut g = Grid::new(
+        "#include <stdio.h>\nextern \"C\" __global__ void k(int *a) {\n\
+           int t = threadIdx.x; printf(\"%d of %s\\n\", a[t]++, \"a\"); if (a[t] > 40) printf(\"large\\n\");\n\
+         }",
+    );
+    let a = g.heap.buffer("a", &(0..32).collect::<Vec<i32>>()).unwrap();
+    let r = g.run("k", Launch::linear(1, 32), &[ptr(a)], 3);
+    assert!(r.is_clean(), "{:?}", r.findings);
+    assert_eq!(g.heap.read::<i32>(a), (1..33).map(Some).collect::<Vec<_>>());
+}
+
+#[test]
 fn early_exit_before_a_barrier_is_divergence() {
     let mut g = Grid::new(
         "extern \"C\" __global__ void k(int *out, int n) {\n\

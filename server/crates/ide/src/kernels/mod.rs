@@ -38,7 +38,7 @@ pub struct SimulateOptions {
 
 impl Default for SimulateOptions {
     fn default() -> SimulateOptions {
-        SimulateOptions { kernel: None, launches: Vec::new(), seed: 1, steps: 100_000_000, interleavings: 2 }
+        SimulateOptions { kernel: None, launches: Vec::new(), seed: 1, steps: 30_000_000, interleavings: 2 }
     }
 }
 
