@@ -315,6 +315,8 @@ pub(super) fn make(
     budget: &Budget,
 ) -> Result<Input, Fault> {
     let mut text = Vec::new();
+    // what is reached through a restrict pointer is reached through no other
+    let mut open: Vec<usize> = Vec::new();
     let wide = Input { values: Vec::new(), buffers: Vec::new(), globals: Vec::new(), text: String::new() };
     let mut w = Wide { input: wide, bases: Vec::new(), rng: Rng(choice.seed), choice };
     for p in &signature.parameters {
@@ -329,9 +331,10 @@ pub(super) fn make(
                 Given::Plain(if *double { Value::F64(v) } else { Value::F32(v as f32) })
             }
             Parameter::Buffer { name, layout, may_alias } => {
-                let shared = w.input.buffers.iter().position(|b: &Contents| {
+                let shared = w.input.buffers.iter().enumerate().position(|(k, b): (usize, &Contents)| {
                     choice.overlap
                         && *may_alias
+                        && open.contains(&k)
                         && layout.pointers.is_empty()
                         && b.layout.bytes == layout.bytes
                         && b.layout.uniform() == layout.uniform()
@@ -344,6 +347,9 @@ pub(super) fn make(
                     }
                     None if layout.pointers.is_empty() => {
                         let b = w.numbers(name, layout, choice.room.margin, choice.room.elements);
+                        if *may_alias {
+                            open.push(b);
+                        }
                         Given::Pointer(b, w.bases[b] as i64)
                     }
                     None => {
