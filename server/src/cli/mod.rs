@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::files::{self, Existing};
 use crate::includes::{Disk, Given};
 
 /// Says of loops whether they can run on a GPU, and rewrites them into checked CUDA kernels.
@@ -160,6 +161,25 @@ pub fn print(text: &str) -> anyhow::Result<()> {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
         done => Ok(done?),
     }
+}
+
+/// Puts a rewritten file where it is wanted: into its own place, into a folder, or on standard output.
+fn put(text: &str, file: &Path, file_name: &str, out: Option<&Path>, in_place: bool) -> anyhow::Result<()> {
+    let path = match (out, in_place) {
+        (_, true) => file.to_owned(),
+        (Some(folder), _) => {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
+            folder.join(file_name)
+        }
+        (None, false) => return print(text),
+    };
+    if !in_place && offload::same_file(&path, file) {
+        anyhow::bail!("{} is the original. Name another folder, or say --in-place.", path.display());
+    }
+    files::write(&path, text, Existing::Replace)
+        .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))?;
+    print(&format!("wrote {}\n", path.display()))
 }
 
 /// Writes a line to standard error.

@@ -6,7 +6,7 @@ use base::CancelToken;
 use clap::{Args, Subcommand};
 
 use super::{analyze, note, print, Done, SourceArgs};
-use crate::files::{self, Existing};
+use crate::files;
 
 #[derive(Args)]
 pub struct RulesArgs {
@@ -185,26 +185,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<Done> {
         Err(_) => anyhow::bail!("the file changed while it was read"),
     };
     let text = format!("{mark}{}", done.text);
-    let path = match (&args.out, args.in_place) {
-        (_, true) => Some(file.to_owned()),
-        (Some(folder), _) => {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
-            Some(folder.join(&file_name))
-        }
-        (None, false) => None,
-    };
-    match path {
-        Some(path) => {
-            if !args.in_place && super::offload::same_file(&path, file) {
-                anyhow::bail!("{} is the original. Name another folder, or say --in-place.", path.display());
-            }
-            files::write(&path, &text, Existing::Replace)
-                .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))?;
-            print(&format!("wrote {}\n", path.display()))?;
-        }
-        None => print(&text)?,
-    }
+    super::put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
     if args.explain {
         for line in &done.derivation {
             note(line);

@@ -6,7 +6,7 @@ use base::CancelToken;
 use clap::Args;
 
 use super::{analyze, note, print, Done, SourceArgs};
-use crate::files::{self, Existing};
+use crate::files;
 
 #[derive(Args)]
 pub struct TransformArgs {
@@ -59,26 +59,7 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
         Err(refused) => return refuse(file, &refused, &which, findings),
     };
     let text = format!("{mark}{}", done.text);
-    let path = match (&args.out, args.in_place) {
-        (_, true) => Some(file.to_owned()),
-        (Some(folder), _) => {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
-            Some(folder.join(&file_name))
-        }
-        (None, false) => None,
-    };
-    match path {
-        Some(path) => {
-            if !args.in_place && super::offload::same_file(&path, file) {
-                anyhow::bail!("{} is the original. Name another folder, or say --in-place.", path.display());
-            }
-            files::write(&path, &text, Existing::Replace)
-                .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))?;
-            print(&format!("wrote {}\n", path.display()))?;
-        }
-        None => print(&text)?,
-    }
+    super::put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
     note(&format!("{}. {}", done.title, done.checked));
     Ok(Done::Ok)
 }

@@ -21,66 +21,26 @@ pub(super) enum Member {
     Call(&'static str, &'static [&'static str]),
 }
 
+/// The number of a thread in its block, between more words.
+macro_rules! rank {
+    ([$($before:literal,)*] [$($after:literal),*]) => {
+        &[
+            $($before,)*
+            "(", "threadIdx", ".", "x", "+", "blockDim", ".", "x", "*", "(", "threadIdx", ".", "y", "+", "blockDim", ".",
+            "y", "*", "threadIdx", ".", "z", ")", ")",
+            $($after),*
+        ]
+    };
+}
+
 /// `group.name(…)`; `bare`: there are no arguments.
 pub(super) fn member(group: Group, name: &str, bare: bool) -> Option<Member> {
     use Member::*;
     const MASK: &[&str] = &["0xffffffffu", ","];
-    const RANK: &[&str] = &[
-        "(",
-        "threadIdx",
-        ".",
-        "x",
-        "+",
-        "blockDim",
-        ".",
-        "x",
-        "*",
-        "(",
-        "threadIdx",
-        ".",
-        "y",
-        "+",
-        "blockDim",
-        ".",
-        "y",
-        "*",
-        "threadIdx",
-        ".",
-        "z",
-        ")",
-        ")",
-    ];
+    const RANK: &[&str] = rank!([] []);
     const SIZE: &[&str] =
         &["(", "blockDim", ".", "x", "*", "blockDim", ".", "y", "*", "blockDim", ".", "z", ")"];
-    const LANE: &[&str] = &[
-        "(",
-        "(",
-        "threadIdx",
-        ".",
-        "x",
-        "+",
-        "blockDim",
-        ".",
-        "x",
-        "*",
-        "(",
-        "threadIdx",
-        ".",
-        "y",
-        "+",
-        "blockDim",
-        ".",
-        "y",
-        "*",
-        "threadIdx",
-        ".",
-        "z",
-        ")",
-        ")",
-        "%",
-        "32",
-        ")",
-    ];
+    const LANE: &[&str] = rank!(["(",] ["%", "32", ")"]);
     Some(match (group, name, bare) {
         (Group::Block, "sync", true) => Whole(&["__syncthreads", "(", ")"]),
         (Group::Block, "thread_rank", true) => Whole(RANK),
