@@ -60,8 +60,8 @@ pub use report::{
 };
 pub use rules::{
     apply_rules, check_rule_page, page_completions, page_hover, rule_function, rule_offers, rule_target,
-    PageCheck, PageCompletion, PageFinding, PageWord, RuleOffer, RulePage, RuleSet, RuleSeverity, RuleTarget,
-    RuleTrust, RulesApplied,
+    PageCheck, PageCompletion, PageFinding, PageWord, RuleLanguage, RuleOffer, RulePage, RuleSet,
+    RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
 };
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};

@@ -10,7 +10,9 @@ mod pages;
 pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
 pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
 pub use pages::{check_rule_page, PageCheck, PageFinding};
-pub use rewrite::rules::{RulePage, RuleSet, Severity as RuleSeverity, Trust as RuleTrust};
+pub use rewrite::rules::{
+    ExampleLanguage as RuleLanguage, RulePage, RuleSet, Severity as RuleSeverity, Trust as RuleTrust,
+};
 
 use std::sync::Arc;
 
