@@ -7,6 +7,10 @@ use clap::{Args, Subcommand};
 
 use super::{analyze, note, print, Done, SourceArgs};
 use crate::files;
+use crate::lsp::{
+    self,
+    pages::{Pages, Where},
+};
 
 #[derive(Args)]
 pub struct RulesArgs {
@@ -98,9 +102,16 @@ fn pages(paths: &[PathBuf]) -> anyhow::Result<Vec<Page>> {
     Ok(out)
 }
 
-/// The shipped pages and those given. What is wrong with those given ends it.
-fn set(paths: &[PathBuf]) -> anyhow::Result<ide::RuleSet> {
-    let mut set = ide::RuleSet::shipped();
+/// The shipped pages, the user's own, those of the nearest `.warpwright/rules` above a place, as in the editor, and those given.
+/// What is wrong with those given ends it; of the others it is said.
+fn set(near: &Path, paths: &[PathBuf]) -> anyhow::Result<ide::RuleSet> {
+    let near = std::path::absolute(near).unwrap_or_else(|_| near.to_owned());
+    let places = Where { near: [near].into(), trusted: true, ..Where::default() };
+    let loaded = lsp::pages::load(&places, &Pages::shipped(), &CancelToken::new());
+    for (path, why) in &loaded.refused {
+        note(&format!("{}: not used: {why}", path.display()));
+    }
+    let mut set = (*loaded.set).clone();
     for (path, name, text) in pages(paths)? {
         let found = set.add(&name, &text);
         if found.iter().any(|f| f.severity == ide::RuleSeverity::Error) {
@@ -150,7 +161,7 @@ fn check(paths: &[PathBuf]) -> anyhow::Result<Done> {
 }
 
 fn list(paths: &[PathBuf]) -> anyhow::Result<Done> {
-    let set = set(paths)?;
+    let set = set(Path::new("."), paths)?;
     let width = set.pages.iter().flat_map(|p| &p.systems).map(|s| s.name.len()).max().unwrap_or(0);
     let mut out = String::new();
     for p in &set.pages {
@@ -164,8 +175,8 @@ fn list(paths: &[PathBuf]) -> anyhow::Result<Done> {
 }
 
 fn apply(args: &ApplyArgs) -> anyhow::Result<Done> {
-    let set = set(&args.pages)?;
     let file: &Path = &args.file;
+    let set = set(file.parent().unwrap_or(Path::new("")), &args.pages)?;
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();

@@ -17,7 +17,7 @@ mod edits;
 mod frames;
 mod host;
 mod outgoing;
-mod pages;
+pub mod pages;
 mod pool;
 mod to_lsp;
 mod transport;

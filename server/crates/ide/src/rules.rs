@@ -79,11 +79,19 @@ pub fn apply_rules(
     let checked = match verified(doc, findings, &done, &trust, cancel) {
         Verified::Same(said) => said,
         Verified::Different(what) => {
+            let mend = match &trust {
+                Trust::Assumes(what) => {
+                    format!(
+                        "The page `{}` assumes {what}: that does not hold here, or the page is to be mended",
+                        page.name
+                    )
+                }
+                _ => format!("The page `{}` is to be mended", page.name),
+            };
             return Err(Refused::Because(format!(
-                "The result of `{}` computes something else than the program ({what}), so it is not offered. The page \
-                 `{}` is to be mended.",
-                system.name, page.name
-            )))
+                "The result of `{}` computes something else than the program ({what}), so it is not offered. {mend}.",
+                system.name
+            )));
         }
         Verified::NotTried(why) => format!("Not run beside the original: {why}"),
         Verified::Cancelled => return Err(Refused::Cancelled),

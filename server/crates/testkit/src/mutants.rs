@@ -3,6 +3,9 @@
 //!
 //! Deliberately absent: any care that the mutant compiles or ends. Whoever takes one asks the front end and runs it under a limit.
 
+use front::{Language, Memo, Options, Parsed};
+use term::{Body, Storage};
+
 use crate::rng::Rng;
 
 /// The text after `steps` random changes.
@@ -22,6 +25,14 @@ pub fn mutant(text: &str, steps: usize, rng: &mut Rng) -> String {
         };
     }
     text
+}
+
+/// Whether nothing in a document is a gap and every name is declared: a mutant that some compiler might take.
+pub fn is_understood(language: Language, text: &str) -> bool {
+    let unit = front::lower(&Parsed::parse(language, text), &Options::default(), &mut Memo::new());
+    let whole =
+        |b: &Body| b.rejects().next().is_none() && b.symbols.iter().all(|s| s.storage != Storage::Undeclared);
+    unit.rejects.is_empty() && unit.items.iter().all(|i| whole(&i.body))
 }
 
 /// Tokens and what stands between them, in order; together they are the text.

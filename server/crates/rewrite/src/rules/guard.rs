@@ -16,6 +16,8 @@ pub enum Guard {
     Independent(Pattern),
     /// Evaluating it reads no memory that is written elsewhere, writes nothing and always ends.
     Pure(Pattern),
+    /// As `Pure`, but it may read memory.
+    ReadOnly(Pattern),
     /// The two names are two pieces of memory.
     NoAlias(Pattern, Pattern),
     /// The operation can be regrouped without changing any result: integers, and what is computed modulo.
@@ -46,7 +48,7 @@ pub enum Guard {
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 13] = [
+pub const GUARDS: [(&str, &str, &str); 14] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
     ("const", "const($e)", "an integer constant"),
@@ -64,6 +66,11 @@ pub const GUARDS: [(&str, &str, &str); 13] = [
         "the loops over `$i` and `$j`, one directly in the other, may be swapped",
     ),
     ("pure", "pure($e)", "evaluating it writes nothing, reads only unchanging variables and always ends"),
+    (
+        "readonly",
+        "readonly($e)",
+        "evaluating it writes nothing and always ends; it may read memory, so it is the same where nothing writes that",
+    ),
     ("type", "type($e,int)", "it has the type: a type, `integer`, `floating`, `arithmetic` or `pointer`"),
     ("uniform", "uniform($e)", "all threads of a block compute the same value"),
     ("unused", "unused($a,$s)", "the statement `$s` neither reads nor writes `$a`"),
@@ -123,6 +130,7 @@ impl Guard {
         Ok(match name {
             "independent" => Guard::Independent(one()?),
             "pure" => Guard::Pure(one()?),
+            "readonly" => Guard::ReadOnly(one()?),
             "noalias" => two().map(|(a, b)| Guard::NoAlias(a, b))?,
             "assoc" => Guard::Assoc(one()?),
             "permutable" => two().map(|(a, b)| Guard::Permutable(a, b))?,
@@ -164,6 +172,7 @@ impl Guard {
         match self {
             Guard::Independent(a)
             | Guard::Pure(a)
+            | Guard::ReadOnly(a)
             | Guard::Assoc(a)
             | Guard::Uniform(a)
             | Guard::Affine(a)
@@ -197,6 +206,7 @@ impl Guard {
         match self {
             Guard::Independent(a) => format!("independent({})", a.text()),
             Guard::Pure(a) => format!("pure({})", a.text()),
+            Guard::ReadOnly(a) => format!("readonly({})", a.text()),
             Guard::NoAlias(a, b) => format!("noalias({},{})", a.text(), b.text()),
             Guard::Assoc(a) => format!("assoc({})", a.text()),
             Guard::Permutable(a, b) => format!("permutable({},{})", a.text(), b.text()),

@@ -123,8 +123,13 @@ impl Asking<'_> {
             }
             Guard::Pure(x) => {
                 let x = self.filled(x, b)?;
-                self.pure(&x)?;
+                self.pure(&x, false)?;
                 "it reads variables only and calls nothing but known functions".to_owned()
+            }
+            Guard::ReadOnly(x) => {
+                let x = self.filled(x, b)?;
+                self.pure(&x, true)?;
+                "it writes nothing and calls nothing but known functions".to_owned()
             }
             Guard::Uniform(x) => {
                 let x = self.filled(x, b)?;
@@ -237,7 +242,8 @@ impl Asking<'_> {
     }
 
     /// Reads variables and constants only, calls only what is known to be a function of its arguments.
-    fn pure(&self, x: &Tree) -> Result<(), String> {
+    /// `memory`: whether it may read what stands in memory.
+    fn pure(&self, x: &Tree, memory: bool) -> Result<(), String> {
         for n in x.walk() {
             let shown = || self.subject.print(&n);
             match &n.op {
@@ -255,10 +261,8 @@ impl Asking<'_> {
                         return Err(format!("nothing is known of the call `{}`", shown()));
                     }
                 }
-                Op::Index | Op::Deref => return Err(format!("`{}` reads memory", shown())),
-                Op::Apply(h) if matches!(&**h, "Dot" | "Arrow") => {
-                    return Err(format!("`{}` reads memory", shown()));
-                }
+                Op::Index | Op::Deref => self.reads(&n, memory)?,
+                Op::Apply(h) if matches!(&**h, "Dot" | "Arrow") => self.reads(&n, memory)?,
                 Op::Sym(s) => {
                     let known = self.subject.symbol(*s);
                     let volatile = known.is_some_and(|k| {
@@ -266,7 +270,7 @@ impl Asking<'_> {
                         q.is_volatile || q.is_atomic
                     });
                     let function = known.is_some_and(|k| matches!(k.storage, Storage::Function));
-                    if volatile || (!function && known.is_some_and(|k| k.address_taken)) {
+                    if volatile || (!memory && !function && known.is_some_and(|k| k.address_taken)) {
                         return Err(format!("`{}` may be changed from elsewhere", shown()));
                     }
                 }
@@ -280,6 +284,18 @@ impl Asking<'_> {
             }
         }
         Ok(())
+    }
+
+    fn reads(&self, x: &Tree, allowed: bool) -> Result<(), String> {
+        let shown = || self.subject.print(x);
+        if !allowed {
+            return Err(format!("`{}` reads memory", shown()));
+        }
+        let q = x.ty.map_or_else(Default::default, |t| self.types.quals(t));
+        match q.is_volatile || q.is_atomic {
+            true => Err(format!("`{}` may be changed from elsewhere", shown())),
+            false => Ok(()),
+        }
     }
 
     fn affine(&self, x: &Tree) -> Result<(), String> {
@@ -321,25 +337,35 @@ impl Asking<'_> {
                 t if matches!(t.kind, TypeKind::Array { .. }) => {
                     let own =
                         matches!(known.storage, Storage::Local | Storage::Shared) && !known.address_taken;
-                    Some(if own { "own" } else { "named" })
+                    let automatic = known.storage == Storage::Local;
+                    Some(match (own, automatic) {
+                        (true, _) => "own",
+                        (false, true) => "automatic",
+                        (false, false) => "named",
+                    })
                 }
                 t if matches!(t.kind, TypeKind::Pointer { .. }) => {
                     let param = matches!(known.storage, Storage::Param(_));
-                    (t.quals.is_restrict && param && fixed)
-                        .then_some("restrict")
-                        .or_else(|| param.then_some("pointer"))
+                    match (param, fixed) {
+                        (true, true) if t.quals.is_restrict => Some("restrict"),
+                        (true, true) => Some("given"),
+                        (true, false) => Some("pointer"),
+                        _ => None,
+                    }
                 }
                 _ => None,
             }
         };
-        match (kind(a), kind(b)) {
-            (Some("own" | "named"), Some("own" | "named")) => Ok("they are two arrays".to_owned()),
-            (Some("own"), Some("pointer" | "restrict")) | (Some("pointer" | "restrict"), Some("own")) => {
-                Ok("one of them is an array that no pointer reaches".to_owned())
+        let (a, b) = (kind(a).ok_or_else(no)?, kind(b).ok_or_else(no)?);
+        let array = |k| matches!(k, "own" | "automatic" | "named");
+        match (a, b) {
+            _ if array(a) && array(b) => Ok("they are two arrays".to_owned()),
+            ("own", _) | (_, "own") => Ok("one of them is an array that no pointer reaches".to_owned()),
+            // the array begins to live when the parameter has its value already
+            ("automatic", "given" | "restrict") | ("given" | "restrict", "automatic") => {
+                Ok("one of them is an array of this call, the other the caller's".to_owned())
             }
-            (Some("restrict"), Some("restrict")) => {
-                Ok("both are restrict parameters that keep their values".to_owned())
-            }
+            ("restrict", "restrict") => Ok("both are restrict parameters that keep their values".to_owned()),
             _ => Err(no()),
         }
     }
