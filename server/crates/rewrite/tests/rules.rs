@@ -225,6 +225,10 @@ fn guards_hold_with_a_proof_or_not_at_all() {
         ("pure($x)", "int *a", "mark(a[1], 0);"),
         ("pure($x)", "int a", "mark(port, 0);"),
         ("pure($x)", "int a", "int *p = &a; mark(a, 0); *p = 1;"),
+        ("readonly($x)", "int *a, int n0", "mark(a[1] + n0, 0);"),
+        ("readonly($x)", "volatile int *a", "mark(a[1], 0);"),
+        ("readonly($x)", "int *a", "mark(a[1]++, 0);"),
+        ("readonly($x)", "int *a", "mark(g(a), 0);"),
         ("affine($x)", "int a, int b", "mark(2 * a - b * 3 + 1, 0);"),
         ("affine($x)", "int a, int b", "mark(a * b, 0);"),
         ("const($x)", "int a", "mark(sizeof(int) * 2, 0);"),
@@ -238,6 +242,8 @@ fn guards_hold_with_a_proof_or_not_at_all() {
         ("noalias($x, $y)", "int *restrict p, int *restrict q", "mark(p, q);"),
         ("noalias($x, $y)", "int *restrict p, int *restrict q", "p = q; mark(p, q);"),
         ("noalias($x, $y)", "int *p", "int own[4]; own[0] = 1; mark(own, p);"),
+        ("noalias($x, $y)", "int *p", "int own[4]; p = own; mark(own, p);"),
+        ("noalias($x, $y)", "int *p", "static int own[4]; mark(own, p);"),
         ("unused($x, $y)", "int a, int b", "mark(a, b);"),
         ("unused($x, $y)", "int a, int b", "mark(a, a + b);"),
         ("unused($x, $y)", "int *p, int *q", "mark(p, q[1]);"),
@@ -263,6 +269,10 @@ fn guards_hold_with_a_proof_or_not_at_all() {
         pure($x) | int *a | mark(a[1], 0); | no: `ArrayElement(a,1)` reads memory
         pure($x) | int a | mark(port, 0); | no: `port` may be changed from elsewhere
         pure($x) | int a | int *p = &a; mark(a, 0); *p = 1; | no: `a` may be changed from elsewhere
+        readonly($x) | int *a, int n0 | mark(a[1] + n0, 0); | holds
+        readonly($x) | volatile int *a | mark(a[1], 0); | no: `ArrayElement(a,1)` may be changed from elsewhere
+        readonly($x) | int *a | mark(a[1]++, 0); | no: `Increment(ArrayElement(a,1))` writes
+        readonly($x) | int *a | mark(g(a), 0); | no: nothing is known of the call `MethodCall(g,a)`
         affine($x) | int a, int b | mark(2 * a - b * 3 + 1, 0); | holds
         affine($x) | int a, int b | mark(a * b, 0); | no: `a*b` is not linear
         const($x) | int a | mark(sizeof(int) * 2, 0); | holds
@@ -275,7 +285,9 @@ fn guards_hold_with_a_proof_or_not_at_all() {
         noalias($x, $y) | int *p, int *q | mark(p, q); | no: `p` and `q` may be the same memory
         noalias($x, $y) | int *restrict p, int *restrict q | mark(p, q); | holds
         noalias($x, $y) | int *restrict p, int *restrict q | p = q; mark(p, q); | no: `p` and `q` may be the same memory
-        noalias($x, $y) | int *p | int own[4]; own[0] = 1; mark(own, p); | no: `own` and `p` may be the same memory
+        noalias($x, $y) | int *p | int own[4]; own[0] = 1; mark(own, p); | holds
+        noalias($x, $y) | int *p | int own[4]; p = own; mark(own, p); | no: `own` and `p` may be the same memory
+        noalias($x, $y) | int *p | static int own[4]; mark(own, p); | no: `own` and `p` may be the same memory
         unused($x, $y) | int a, int b | mark(a, b); | holds
         unused($x, $y) | int a, int b | mark(a, a + b); | no: it is read there
         unused($x, $y) | int *p, int *q | mark(p, q[1]); | no: `ArrayElement(q,1)` may read it

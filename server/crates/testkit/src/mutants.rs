@@ -14,8 +14,8 @@ pub fn mutant(text: &str, steps: usize, rng: &mut Rng) -> String {
     for _ in 0..steps {
         text = match rng.below(12) {
             0 | 1 => renamed(&text, rng),
-            2 | 3 => one_token(&text, rng, number, |t, rng| other_number(t, rng)),
-            4 | 5 => one_token(&text, rng, operator, |t, rng| other_operator(t, rng)),
+            2 | 3 => one_token(&text, rng, number, other_number),
+            4 | 5 => one_token(&text, rng, operator, other_operator),
             6 => one_token(&text, rng, name, |_, rng| {
                 let all = names(&text);
                 all.get(rng.below(all.len())).cloned().unwrap_or_default()
