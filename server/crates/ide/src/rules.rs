@@ -6,6 +6,7 @@
 mod assist;
 mod offer;
 mod pages;
+mod together;
 
 pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
 pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use analysis::Facts;
 use base::{Budget, CancelToken};
 use front::ItemKind;
-use rewrite::rules::{apply, Application, Limits, NoApplication, NoResult, RuleSystem, Site, Trust};
+use rewrite::rules::{apply, Application, Limits, NoApplication, NoResult, RuleSystem, Site, Systems, Trust};
 use term::{Op, TermId};
 use text::{Edit, EditSet};
 
@@ -37,6 +38,8 @@ pub enum RuleTarget {
     Loop(u32),
     /// The function of this name.
     Function(String),
+    /// The kernel of this name, with the functions that launch it.
+    Kernel(String),
     /// Every function of the document.
     File,
 }
@@ -154,10 +157,37 @@ struct NotDone {
     reasons: Vec<String>,
 }
 
+/// What a system makes of a document. A system that applies to a part only of what belongs together is left out.
 fn rewritten(
     doc: &Doc,
     findings: &Findings,
     set: &RuleSet,
+    system: &Arc<RuleSystem>,
+    trust: &Trust,
+    target: &RuleTarget,
+    cancel: &CancelToken,
+) -> Result<Done, NotDone> {
+    let mut systems = set.systems.clone();
+    loop {
+        let done = rewritten_by(doc, findings, &systems, system, trust, target, cancel)?;
+        let Some((torn, because)) = together::torn(doc, &systems, &done) else {
+            return match together::calls_fit(doc, &done.text) {
+                Ok(()) => Ok(done),
+                Err(because) => Err(NotDone { kind: NoResult::Wrong, because, reasons: Vec::new() }),
+            };
+        };
+        systems.remove(&torn);
+        if torn == system.name {
+            let reasons = vec![because.clone()];
+            return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
+        }
+    }
+}
+
+fn rewritten_by(
+    doc: &Doc,
+    findings: &Findings,
+    systems: &Systems,
     system: &Arc<RuleSystem>,
     trust: &Trust,
     target: &RuleTarget,
@@ -183,7 +213,7 @@ fn rewritten(
             facts: &facts,
             budget: &budget,
         };
-        match apply(&site, system, &set.systems, trust, term, Limits::default()) {
+        match apply(&site, system, systems, trust, term, Limits::default()) {
             Ok(a) => match a.emitted.first() {
                 None => applications.push((item, a)),
                 // an edit without the file it speaks of would be half a result
@@ -250,6 +280,16 @@ fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Target
             let found: Targets = items.filter(|(_, i)| *i.name == **name).map(|(k, _)| (k, None)).collect();
             match found.is_empty() {
                 true => Err(format!("there is no function `{name}`")),
+                false => Ok(found),
+            }
+        }
+        RuleTarget::Kernel(name) => {
+            let found: Targets = items
+                .filter(|(_, i)| (i.is_kernel && *i.name == **name) || together::launches(i, name) > 0)
+                .map(|(k, _)| (k, None))
+                .collect();
+            match found.is_empty() {
+                true => Err(format!("there is no kernel `{name}`")),
                 false => Ok(found),
             }
         }

@@ -406,3 +406,95 @@ fn broken_pages_do_no_harm() {
     }
     assert!(read > 1_000 && applications > 100, "too little was left of the pages: {read}, {applications}");
 }
+
+/// What a system makes of CUDA text.
+fn cuda(rules: &str, text: &str, expected: Expect) {
+    expected.assert_eq(&applied(Language::Cuda, "once(TopDown)", rules, text));
+}
+
+const PARAMETERS: &str = "__global__ void f(/* from */ float *a, const float *b /* all */,\n                  int (*t)[4], int n) {\n    int i = threadIdx.x;\n    if (i < n)\n        a[i] = b[i] + t[i][0];\n}\n";
+
+#[test]
+fn parameters_are_added_and_qualified() {
+    cuda(
+        "cuda`$a[$i] = $v;` [fresh($m, n)] -> cuda`$a[$m] = $v;` [AddParameter($m, int)]",
+        "__global__ void f(float *a, int i) {\n    a[i] = 1;\n}\n",
+        expect![[r#"
+            __global__ void f(float *a, int i, int n) {
+                a[n] = 1;
+            }
+        "#]],
+    );
+    let qualify = "Function($m,$t,$k,$all,$body) [in(Declaration($p,$type),$all), onlyread($p,$body)] -> Function($m,$t,$k,$new,$body) [Qualify($all,$p,$new)]";
+    cuda(
+        qualify,
+        PARAMETERS,
+        expect![[r#"
+            __global__ void f(/* from */ float *a, const float *__restrict__ b /* all */,
+                              int (*t)[4], int n) {
+                int i = threadIdx.x;
+                if (i < n)
+                    a[i] = b[i] + t[i][0];
+            }
+        "#]],
+    );
+    // read as well as written; passed on; copied; its address taken; volatile
+    for body in ["a[0] = a[1];", "f(a);", "float *q = a; x = q[0];", "x = *&a[0];", "x = a == 0;"] {
+        let text =
+            format!("void f(const float *);\n__global__ void g(float *a, float x) {{\n    {body}\n}}\n");
+        let said = applied(Language::Cuda, "once(TopDown)", qualify, &text);
+        assert!(said.starts_with("NothingApplies because the condition"), "{body}: {said}");
+    }
+    let text = "__global__ void g(const volatile float *a, float *b) {\n    b[0] = a[0];\n}\n";
+    cuda(qualify, text, expect!["NothingApplies because the condition of rule 1 is not proved: what `a` points to is volatile; what `b` points to is written"]);
+}
+
+#[test]
+fn items_of_lists_are_tried_in_turn() {
+    let rule = "f($all) [in($x,$all), type($x,floating)] -> g($x)";
+    let text = "void g(float); void f(int, float, float);\nvoid h(int a, float b, float c) { f(a, b, c); }\n";
+    let rule = rule.replace("f($all)", "MethodCall(f,$a,$b,$c)").replace("in($x,$all)", "in($x,[$a,$b,$c])");
+    check(
+        &rule.replace("g($x)", "MethodCall(g,$x)"),
+        text,
+        expect![[r#"
+            void g(float); void f(int, float, float);
+            void h(int a, float b, float c) { g(b); }
+        "#]],
+    );
+}
+
+#[test]
+fn expressions_are_replaced_within_expressions() {
+    cuda(
+        "c`return $e - $x;` -> c`return $new;` [Replace($e, $x, 1, $new)]",
+        "int f(int x, int *y) {\n    return x + y[x - 1] * 2 - x;\n}\n",
+        expect![[r#"
+            int f(int x, int *y) {
+                return 1 + y[0] * 2;
+            }
+        "#]],
+    );
+}
+
+/// Where a variable lives is part of its declaration, read and written.
+#[test]
+fn storage_of_local_variables_is_kept() {
+    cuda(
+        "cuda`__shared__ int $x; $x = 1;` [fresh($n, n)] -> cuda`static unsigned int $n; __shared__ int $x; $x = $n;`",
+        "__global__ void f(void) {\n    __shared__ int x;\n    x = 1;\n}\n",
+        expect![[r#"
+            __global__ void f(void) {
+                static unsigned int n;
+                __shared__ int x;
+                x = n;
+            }
+        "#]],
+    );
+    // a static variable is none that begins anew
+    cuda(
+        "c`int $x = 0; $x = 1;` -> c`int $x = 1;`",
+        "int f(void) {\n    static int x = 0;\n    x = 1;\n    return x;\n}\n",
+        expect!["NothingApplies because no rule matches anything here"],
+    );
+}

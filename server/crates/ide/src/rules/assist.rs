@@ -32,7 +32,7 @@ pub struct PageCompletion {
 }
 
 /// Strategies and combinators: name, use, meaning.
-const STRATEGIES: [(&str, &str, &str); 7] = [
+const STRATEGIES: [(&str, &str, &str); 8] = [
     ("TopDown", "TopDown", "a term before its parts, again and again until nothing applies anywhere"),
     ("BottomUp", "BottomUp", "the parts of a term before the term"),
     ("FirstTop", "FirstTop", "the first place from the top, then from the top again"),
@@ -40,6 +40,11 @@ const STRATEGIES: [(&str, &str, &str); 7] = [
     ("repeat", "repeat(TopDown)", "until it changes nothing"),
     ("try", "try(TopDown)", "that nothing applies is no failure"),
     ("then", "then(first, second)", "one after the other; if one applies nowhere, none counts"),
+    (
+        "together",
+        "together(TopDown)",
+        "every rule of the system applies somewhere in the file, at every launch of the kernel it rewrites, or none counts",
+    ),
 ];
 
 /// Where a place of a page is.

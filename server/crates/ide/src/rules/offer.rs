@@ -29,6 +29,7 @@ impl RuleTarget {
         match self {
             RuleTarget::Loop(line) => format!("loop@{line}"),
             RuleTarget::Function(name) => format!("function@{name}"),
+            RuleTarget::Kernel(name) => format!("kernel@{name}"),
             RuleTarget::File => "file".to_owned(),
         }
     }
@@ -37,6 +38,7 @@ impl RuleTarget {
         match text.split_once('@') {
             None => (text == "file").then_some(RuleTarget::File),
             Some(("loop", line)) => line.parse().ok().map(RuleTarget::Loop),
+            Some(("kernel", name)) => Some(RuleTarget::Kernel(name.to_owned())),
             Some(("function", name)) => Some(RuleTarget::Function(name.to_owned())),
             Some(_) => None,
         }
@@ -91,12 +93,17 @@ pub fn rule_offers(
         if !(of(&page.name) || whole || step_of.is_some()) {
             continue;
         }
+        // a step changes what the kernel gives, so those who launch it go with it
+        let target = match &target {
+            RuleTarget::Function(name) if whole || step_of.is_some() => RuleTarget::Kernel(name.clone()),
+            other => other.clone(),
+        };
         let trust = page.trust.clone().unwrap_or(Trust::Exact);
         let Ok(done) = rewritten(doc, findings, set, system, &trust, &target, cancel) else { continue };
         let times = plural(done.steps(), "place");
         let purpose = if whole { "Optimize this kernel, all steps: " } else { "" };
         let title = format!("{purpose}{} (rules {}, {}): {times}", page.title, system.name, trust.text());
-        offers.push(RuleOffer { system: system.name.to_string(), target: target.clone(), title });
+        offers.push(RuleOffer { system: system.name.to_string(), target, title });
     }
     // The next step of each ladder is its first that applies; later ones are reached over it.
     for (_, steps) in &ladders {

@@ -5,7 +5,7 @@ use expect_test::{expect, Expect};
 
 use crate::check as check_doc;
 use crate::{
-    apply_rules, check_rule_page, Doc, Language, Memo, Options, RuleSet, RuleTarget, Settings, Tier,
+    apply_rules, check_rule_page, Doc, Language, Memo, Options, Refused, RuleSet, RuleTarget, Settings, Tier,
 };
 
 /// Every page that ships: nothing is to be said of it, and all its examples come out and compute what they did.
@@ -113,30 +113,37 @@ fn costs(text: &str, blocks: u32) -> Costs {
     }
 }
 
+/// The program of a page's first example.
+fn shipped(name: &str) -> String {
+    let (_, text) = RuleSet::shipped_pages().iter().find(|p| p.0 == name).expect("a page");
+    let first = text.split("```cuda example\n").nth(1).and_then(|t| t.split("```").next());
+    first.expect("an example").to_owned()
+}
+
+fn try_stepped(set: &RuleSet, text: &str, system: &str, target: &RuleTarget) -> Result<String, Refused> {
+    let text = text::Text::new(text).expect("a short text");
+    let doc = Doc::open(Language::Cuda, "sum.cu", text, Options::default());
+    let (memo, cancel) = (Memo::new(), CancelToken::new());
+    let findings = check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
+    apply_rules(&doc, &findings, set, system, target, &cancel).map(|done| done.text)
+}
+
+/// What a system makes of a program.
+fn stepped(set: &RuleSet, text: &str, system: &str) -> String {
+    try_stepped(set, text, system, &RuleTarget::File).expect("it applies")
+}
+
 /// What F1.10 says of its steps is what the counters say of the kernels that the pages make.
 #[test]
 fn the_steps_of_the_tree_sum_mend_what_they_are_for() {
     let set = RuleSet::shipped();
-    let shipped = |name: &str| {
-        let (_, text) = RuleSet::shipped_pages().iter().find(|p| p.0 == name).expect("a page");
-        let first = text.split("```cuda example\n").nth(1).and_then(|t| t.split("```").next());
-        first.expect("an example").to_owned()
-    };
-    let step = |text: &str, system: &str| {
-        let text = text::Text::new(text).expect("a short text");
-        let doc = Doc::open(Language::Cuda, "sum.cu", text, Options::default());
-        let (memo, cancel) = (Memo::new(), CancelToken::new());
-        let findings =
-            check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
-        apply_rules(&doc, &findings, &set, system, &RuleTarget::File, &cancel).expect("it applies").text
-    };
+    let step = |text: &str, system: &str| stepped(&set, text, system);
     let original = shipped("reduction-shared");
     let shared = step(&original, "reduction-shared");
     let undivided = step(&shared, "reduction-undivided");
     let halving = step(&shared, "reduction-halving");
     let first_add = step(&halving, "reduction-first-add");
     let last_warp = step(&first_add, "reduction-last-warp");
-    assert_eq!(step(&original, "reduction"), last_warp);
     let [a, b, c, d] = [&original, &shared, &undivided, &halving].map(|t| costs(t, 4));
     let [e, f] = [&first_add, &last_warp].map(|t| costs(t, 2));
     // each number is read, summed and written in global memory; then read once, and one written a block
@@ -146,6 +153,117 @@ fn the_steps_of_the_tree_sum_mend_what_they_are_for() {
     assert!(c.conflicts > 0 && b.conflicts == 0 && d.conflicts == 0, "{b:?} {c:?} {d:?}");
     assert_eq!((e.idle * 2, e.barriers * 2), (d.idle, d.barriers));
     assert!(f.barriers * 3 < e.barriers && f.conflicts == 0, "{e:?} {f:?}");
+}
+
+/// What the whole sum costs, from the host's call to its result.
+#[derive(Debug)]
+struct Whole {
+    blocks: u32,
+    /// Requests to shared memory.
+    shared: u64,
+    /// Barriers of blocks and of warps; shuffles count as neither.
+    barriers: u64,
+    /// Elements moved to and from global memory in kernels.
+    global: u64,
+    atomics: u64,
+    result: simulate::Value,
+}
+
+/// Runs `total` of a program, which launches one kernel.
+fn whole(text: &str) -> Whole {
+    let parsed = front::Parsed::parse(front::Language::Cuda, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let program = simulate::Program::of(unit.items.iter().map(|i| &*i.body));
+    let mut heap = simulate::Heap::new();
+    let budget = base::Budget::new(100_000_000);
+    let schedule = simulate::Schedule::counted(7);
+    let (outcome, launched) =
+        simulate::run_hosted(&program, "total", &[], &mut heap, &schedule, &budget).expect("it runs");
+    let [one] = launched.as_slice() else { panic!("{} launches", launched.len()) };
+    assert!(one.report.is_clean(), "{:?}\n{text}", one.report.findings);
+    let c = one.report.counts.as_ref().expect("counted");
+    let warp_barriers = c.warp_operations.iter().filter(|w| w.kind == simulate::WarpKind::Sync);
+    Whole {
+        blocks: one.launch.grid[0],
+        shared: c.accesses.iter().filter(|a| a.shared).map(|a| a.requests).sum(),
+        barriers: c.barriers_opened() + warp_barriers.map(|w| w.issued).sum::<u64>(),
+        global: c.global_elements(),
+        atomics: c.accesses.iter().filter(|a| a.kind == simulate::AccessKind::Atomic).map(|a| a.lanes).sum(),
+        result: outcome.expect("an end").value.expect("a value"),
+    }
+}
+
+/// A sum of 32768 numbers, of which each step takes something away that the counters show.
+#[test]
+fn the_last_steps_of_the_tree_sum_mend_what_they_are_for() {
+    let set = RuleSet::shipped();
+    let original = shipped("reduction-shared");
+    let mut texts = vec![original.clone()];
+    for system in [
+        "reduction-shared",
+        "reduction-halving",
+        "reduction-first-add",
+        "reduction-last-warp",
+        "reduction-shuffle",
+        "reduction-grid-stride",
+        "reduction-last-block",
+    ] {
+        texts.push(stepped(&set, &texts[texts.len() - 1], system));
+    }
+    assert_eq!(&stepped(&set, &original, "reduction"), texts.last().expect("a text"));
+    let atomic = stepped(&set, &texts[6], "reduction-one-atomic");
+    // many numbers that differ, so that one left out or taken twice is seen
+    let large = |text: &String| {
+        let text =
+            text.replace("#define N 512", "#define N 32768").replace("int in[N];", "int in[N], out[N];");
+        let filled = "    for (int i = 0; i < N; i++)\n        in[i] = i % 1000 - 300;\n";
+        whole(&text.replace("    int out[N];\n", filled))
+    };
+    let all: Vec<Whole> = texts.iter().map(large).collect();
+    let [last_warp, shuffle, stride, last_block] = &all[4..] else { panic!("{all:#?}") };
+    let atomic = large(&atomic);
+    let sum: i128 = (0..32768).map(|i| i % 1000 - 300).sum();
+    for w in all.iter().chain([&atomic]) {
+        assert_eq!(w.result, simulate::Value::Int(sum), "{w:?}");
+    }
+    // registers in place of shared memory: the last warp asks it twice, and waits for nothing
+    assert!(shuffle.shared < last_warp.shared && shuffle.barriers < last_warp.barriers, "{all:#?}");
+    assert_eq!(shuffle.blocks, 128);
+    // half the blocks with their trees, and half the sums left to the host; each number is still read once
+    assert_eq!(
+        (stride.blocks, stride.shared * 2, stride.barriers * 2),
+        (64, shuffle.shared, shuffle.barriers)
+    );
+    assert_eq!((stride.global, shuffle.global), (32768 + 64, 32768 + 128));
+    // one more word a block, and the sums read where they are: no loop is left on the host
+    assert_eq!((last_block.blocks, last_block.atomics, atomic.atomics), (64, 64, 64));
+    assert_eq!((last_block.global, atomic.global), (32768 + 64 + 64 + 64 + 1, 32768 + 64));
+    assert!(!texts[7].contains("sum += out[b]") && texts[7].contains("int sum = out[0];"), "{}", texts[7]);
+}
+
+/// A kernel is rewritten with those who launch it, and what they share stays as it is where nobody is seen to.
+#[test]
+fn kernels_and_their_launches_change_together() {
+    let set = RuleSet::shipped();
+    let text = shipped("reduction-grid-stride");
+    let kernel = RuleTarget::Kernel("parallelAdd".into());
+    let both = try_stepped(&set, &text, "reduction-grid-stride", &kernel).expect("it applies");
+    assert_eq!(both, stepped(&set, &text, "reduction-grid-stride"));
+    let alone = RuleTarget::Function("parallelAdd".into());
+    let refused = try_stepped(&set, &text, "reduction-grid-stride", &alone);
+    expect![[r#"
+        Err(
+            Because(
+                "reduction-grid-stride: Rule host of `reduction-grid-stride` applies nowhere, and its rules apply together or not at all.",
+            ),
+        )
+    "#]]
+    .assert_debug_eq(&refused);
+    // all steps, as far as they go
+    let start = shipped("reduction");
+    let alone = &start[..start.find("int total").expect("a host")];
+    let far = stepped(&set, alone, "reduction");
+    assert!(far.contains("__shfl_down_sync") && far.contains("(int *inData, int *outData)"), "{far}");
 }
 
 /// A result that is more than the text of the document is not given in part.

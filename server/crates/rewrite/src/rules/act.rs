@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use term::{Op, Storage, SymbolId, TypeKind};
+use term::{Op, Quals, Storage, SymbolId, Type, TypeKind};
 
 use super::action::Action;
-use super::matching::{fill, Bindings};
+use super::matching::{build, fill, Bindings};
 use super::pattern::Pattern;
 use super::run::{Emitted, Run};
 use super::tree::{Node, Tree};
@@ -52,6 +52,20 @@ pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Resul
             let (name, ty) = (filled(run, name, b)?, filled(run, ty, b)?);
             run.declared.push(Node::apply("Declaration", vec![name, ty]));
         }
+        Action::AddParameter { name, ty } => {
+            let (name, ty) = (filled(run, name, b)?, filled(run, ty, b)?);
+            run.parameters.push(Node::apply("Declaration", vec![name, ty]));
+        }
+        Action::Qualify { params, name, result } => {
+            let (params, name) = (filled(run, params, b)?, filled(run, name, b)?);
+            let list = qualified(run, &params, &name)?;
+            b.bind(result, list);
+        }
+        Action::Replace { of, old, new, result } => {
+            let (of, old, new) = (filled(run, of, b)?, filled(run, old, b)?, filled(run, new, b)?);
+            let replaced = replaced(run, &of, &old, &new);
+            b.bind(result, replaced);
+        }
         Action::EmitFile { name, content } => {
             let (name, content) = (filled(run, name, b)?, filled(run, content, b)?);
             let name: Arc<str> = match (&name.op, run.subject.word(&name)) {
@@ -81,6 +95,42 @@ fn renamed(run: &Run<'_>, n: &Tree, old: &Tree, new: &Tree) -> Tree {
         true => n.clone(),
         false => n.with_args(args, n.ty),
     }
+}
+
+fn replaced(run: &mut Run<'_>, n: &Tree, old: &Tree, new: &Tree) -> Tree {
+    if run.subject.same(n, old) {
+        return new.clone();
+    }
+    let args: Vec<Tree> = n.args.iter().map(|a| replaced(run, a, old, new)).collect();
+    match args.iter().zip(n.args.iter()).all(|(a, b)| Arc::ptr_eq(a, b)) {
+        true => n.clone(),
+        false => build(&mut run.types, n.op.clone(), args, Some(n)),
+    }
+}
+
+/// The parameters with one of them as `const T *__restrict__`.
+fn qualified(run: &mut Run<'_>, params: &Tree, name: &Tree) -> Result<Tree, String> {
+    let shown = run.subject.print(name);
+    let place = params.args.iter().position(|p| p.args.first().is_some_and(|n| run.subject.same(n, name)));
+    let place = place.ok_or_else(|| format!("`{shown}` is no parameter"))?;
+    let ty = name.ty.or_else(|| name.as_symbol().and_then(|s| run.subject.symbol(s)).map(|k| k.ty));
+    let pointer = ty.map(|t| run.types.get(t).clone());
+    let Some(Type { kind: TypeKind::Pointer { to, .. }, quals }) = pointer else {
+        return Err(format!("`{shown}` is no pointer"));
+    };
+    let inner = run.types.quals(to);
+    if inner.is_const && quals.is_restrict {
+        return Err(format!("`{shown}` is `const` and `__restrict__` already"));
+    }
+    let to = run.types.with_quals(to, Quals { is_const: true, ..inner });
+    let plain = run.types.pointer(to);
+    let new = run.types.with_quals(plain, Quals { is_restrict: true, ..quals });
+    let text = term::notation::type_text(&run.types, new);
+    let mut list = params.args.to_vec();
+    let word = Node::new(Op::Name(text.into()), Vec::new(), Some(new), None);
+    let declared = list[place].args[0].clone();
+    list[place] = list[place].with_args(vec![declared, word], None);
+    Ok(params.with_args(list, None))
 }
 
 /// What a body uses and does not declare (F1.6): arrays first, then the rest, each in the order of first use.

@@ -22,12 +22,24 @@ pub enum Action {
     Rename { of: Pattern, old: Pattern, new: Pattern, result: Arc<str> },
     /// Declares a variable at the beginning of the function.
     Declare { name: Pattern, ty: Pattern },
+    /// Adds a parameter to the function, behind the others.
+    AddParameter { name: Pattern, ty: Pattern },
+    /// Binds the last to the parameters in which what the pointer named by the second points to is `const`, and the pointer
+    /// `__restrict__`.
+    Qualify { params: Pattern, name: Pattern, result: Arc<str> },
+    /// Binds the last to the first with the expression that is the second replaced by the third wherever it stands.
+    Replace { of: Pattern, old: Pattern, new: Pattern, result: Arc<str> },
     /// Emits a file with this content.
     EmitFile { name: Pattern, content: Pattern },
 }
 
 /// Name, use, meaning.
-pub const ACTIONS: [(&str, &str, &str); 7] = [
+pub const ACTIONS: [(&str, &str, &str); 10] = [
+    (
+        "AddParameter",
+        "AddParameter($x,int)",
+        "adds a parameter to the function, behind the others; all its calls must be rewritten with it",
+    ),
     ("Declare", "Declare($x,int)", "declares a variable at the beginning of the function"),
     ("EmitFile", "EmitFile($name,$content)", "makes a file of the term"),
     (
@@ -42,7 +54,17 @@ pub const ACTIONS: [(&str, &str, &str); 7] = [
         "GetExtraParams($body,$params,$i)",
         "binds `$params` to what `$body` uses and does not declare, without `$i`",
     ),
+    (
+        "Qualify",
+        "Qualify($params,$p,$result)",
+        "binds `$result` to the parameters `$params` with the pointer `$p` as `const … *__restrict__`",
+    ),
     ("Rename", "Rename($body,$x,$y,$result)", "binds `$result` to `$body` with `$x` called `$y`"),
+    (
+        "Replace",
+        "Replace($e,$x,$y,$result)",
+        "binds `$result` to `$e` with `$y` wherever the expression `$x` stands in it",
+    ),
 ];
 
 impl Action {
@@ -106,6 +128,19 @@ impl Action {
             ("Declare", [name, ty @ (Pattern::Literal(Literal::Word(_)) | Pattern::Variable { .. })]) => {
                 Ok(Action::Declare { name: name.clone(), ty: ty.clone() })
             }
+            (
+                "AddParameter",
+                [name, ty @ (Pattern::Literal(Literal::Word(_)) | Pattern::Variable { .. })],
+            ) => Ok(Action::AddParameter { name: name.clone(), ty: ty.clone() }),
+            ("Qualify", [params, name, result]) => {
+                Ok(Action::Qualify { params: params.clone(), name: name.clone(), result: variable(result)? })
+            }
+            ("Replace", [of, old, new, result]) => Ok(Action::Replace {
+                of: of.clone(),
+                old: old.clone(),
+                new: new.clone(),
+                result: variable(result)?,
+            }),
             ("EmitFile", [name, content]) => {
                 Ok(Action::EmitFile { name: name.clone(), content: content.clone() })
             }
@@ -123,10 +158,14 @@ impl Action {
             Action::GenerateKernel { name, params, body, indices, .. } => {
                 [name, params, body].into_iter().chain(indices).for_each(|p| p.variables(out));
             }
-            Action::Rename { of, old, new, .. } => {
+            Action::Rename { of, old, new, .. } | Action::Replace { of, old, new, .. } => {
                 [of, old, new].into_iter().for_each(|p| p.variables(out));
             }
-            Action::Declare { name, ty } => {
+            Action::Qualify { params, name, .. } => {
+                params.variables(out);
+                name.variables(out);
+            }
+            Action::Declare { name, ty } | Action::AddParameter { name, ty } => {
                 name.variables(out);
                 ty.variables(out);
             }
@@ -140,7 +179,9 @@ impl Action {
     pub fn binds(&self) -> Option<&Arc<str>> {
         match self {
             Action::GetExtraParams { params, .. } => Some(params),
-            Action::Rename { result, .. } => Some(result),
+            Action::Rename { result, .. }
+            | Action::Qualify { result, .. }
+            | Action::Replace { result, .. } => Some(result),
             _ => None,
         }
     }

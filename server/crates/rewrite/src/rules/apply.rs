@@ -146,7 +146,8 @@ fn finished(
     };
     scope::check(subject, new).map_err(wrong)?;
     let moved = schedule::moves(subject, new);
-    let writer = Writer::new(subject, &item.body, types, site.text, item.span.start);
+    let writer =
+        Writer::new(subject, &item.body, types, site.text, item.span.start, site.language == Language::Cuda);
     let edits: Vec<Edit> = writer.edits(&subject.root, new).map_err(|why| (NoResult::NotText, why))?;
     let edits = EditSet::new(edits)
         .map_err(|e| (NoResult::NotText, format!("the edits do not fit together: {e}")))?;

@@ -98,6 +98,8 @@ pub(super) fn expression(w: &Writer<'_>, n: &Tree, min: u8) -> Result<String, Un
         },
         Op::Int(v) => match (&n.alias, kind) {
             (Some(name), _) => name.to_string(),
+            // a mask; without `u` because no plain `int` is so large
+            (None, Some(TypeKind::Int(IntKind::UInt))) if *v == 0xffff_ffff => "0xffffffff".to_owned(),
             (None, Some(TypeKind::Int(k))) => {
                 let suffix = match k {
                     IntKind::UInt => "u",
@@ -167,7 +169,7 @@ pub(super) fn expression(w: &Writer<'_>, n: &Tree, min: u8) -> Result<String, Un
 }
 
 /// A type with the name it declares, or alone.
-fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, Unwritable> {
+pub(super) fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, Unwritable> {
     let text = w.subject.word(ty).unwrap_or("?");
     let base_len = text.find(['*', '[', '(']).unwrap_or(text.len());
     let base = text[..base_len].trim();
@@ -193,6 +195,7 @@ fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, Unwritable>
             pointer = false;
         } else {
             let words = p[1..].trim();
+            let words = if w.is_cuda { words.replace("restrict", "__restrict__") } else { words.to_owned() };
             out = if words.is_empty() { format!("*{out}") } else { format!("*{words} {out}") };
             pointer = true;
         }
@@ -200,17 +203,29 @@ fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, Unwritable>
     Ok(format!("{base} {out}").trim_end().to_owned())
 }
 
+/// A declaration's text behind the words that say where the variable lives.
+fn stored(w: &Writer<'_>, words: &[Tree], text: &str) -> Result<String, Unwritable> {
+    let mut out = String::new();
+    for word in words {
+        match w.subject.word(word) {
+            Some(word @ ("__shared__" | "static")) => out += &format!("{word} "),
+            _ => return no_text(w, word),
+        }
+    }
+    Ok(out + text)
+}
+
 fn declaration(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {
     let name = n.args.first().and_then(|a| w.subject.word(a)).unwrap_or("?").to_owned();
     match &*n.args {
-        [_, ty] => declared(w, ty, &name),
-        [_, ty, value] if n.is("DeclarationAssignment") => {
-            Ok(format!("{} = {}", declared(w, ty, &name)?, w.expression(value, ASSIGN)?))
+        [_, ty, space @ ..] if n.is("Declaration") => stored(w, space, &declared(w, ty, &name)?),
+        [_, ty, value, space @ ..] if n.is("DeclarationAssignment") => {
+            let text = format!("{} = {}", declared(w, ty, &name)?, w.expression(value, ASSIGN)?);
+            stored(w, space, &text)
         }
         [_, ty, len, space @ ..] if n.is("ArrayDeclaration") => {
-            let words: Vec<&str> = space.iter().filter_map(|s| w.subject.word(s)).collect();
             let array = format!("{name}[{}]", w.expression(len, 0)?);
-            Ok(format!("{} {}", words.join(" "), declared(w, ty, &array)?).trim_start().to_owned())
+            stored(w, space, &declared(w, ty, &array)?)
         }
         _ => no_text(w, n),
     }

@@ -34,6 +34,10 @@ pub enum Guard {
     Unwritten(Pattern, Pattern),
     /// The statement neither reads nor writes it.
     Unused(Pattern, Pattern),
+    /// The statement uses the pointer only to read what it points to.
+    OnlyRead(Pattern, Pattern),
+    /// Some item of the list is like the first and lets the conditions behind this one hold.
+    In(Pattern, Pattern),
     /// Numbers compared; other terms with `==` and `!=`, by how they are written.
     Compare(BinOp, Pattern, Pattern),
     /// `type($x,int)`
@@ -48,18 +52,28 @@ pub enum Guard {
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 14] = [
+pub const GUARDS: [(&str, &str, &str); 16] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
     ("const", "const($e)", "an integer constant"),
     ("fresh", "fresh($x)", "binds `$x` to a name that nothing in the file has"),
     ("head", "head($t,For)", "the term `$t` begins with this word"),
     (
+        "in",
+        "in($t,$list)",
+        "some item of the list is like `$t` and lets the conditions behind this one hold; binds the variables in `$t`",
+    ),
+    (
         "independent",
         "independent($i)",
         "the iterations of the loop over `$i` can run at once, unconditionally",
     ),
     ("noalias", "noalias($a,$b)", "the two are different memory"),
+    (
+        "onlyread",
+        "onlyread($p,$s)",
+        "the statement `$s` uses the pointer `$p` only as `$p[…]` and `*$p`, to read what is there",
+    ),
     (
         "permutable",
         "permutable($i,$j)",
@@ -139,6 +153,8 @@ impl Guard {
             "const" => Guard::Const(one()?),
             "unwritten" => two().map(|(a, b)| Guard::Unwritten(a, b))?,
             "unused" => two().map(|(a, b)| Guard::Unused(a, b))?,
+            "onlyread" => two().map(|(a, b)| Guard::OnlyRead(a, b))?,
+            "in" => two().map(|(a, b)| Guard::In(a, b))?,
             "type" => match two()? {
                 (a, Pattern::Literal(Literal::Word(w))) => Guard::Type(a, TypeTest::of(&w)),
                 _ => return Err(takes),
@@ -183,11 +199,13 @@ impl Guard {
             | Guard::Permutable(a, b)
             | Guard::Unwritten(a, b)
             | Guard::Unused(a, b)
+            | Guard::OnlyRead(a, b)
             | Guard::Compare(_, a, b) => {
                 a.variables(out);
                 b.variables(out);
             }
             Guard::Fresh(..) => {}
+            Guard::In(_, list) => list.variables(out),
             Guard::Not(g) => g.needs(out),
             Guard::And(gs) | Guard::Or(gs) => gs.iter().for_each(|g| g.needs(out)),
         }
@@ -196,6 +214,7 @@ impl Guard {
     pub fn binds<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
         match self {
             Guard::Fresh(name, _) => out.push(name),
+            Guard::In(item, _) => item.variables(out),
             Guard::And(gs) => gs.iter().for_each(|g| g.binds(out)),
             _ => {}
         }
@@ -215,6 +234,8 @@ impl Guard {
             Guard::Const(a) => format!("const({})", a.text()),
             Guard::Unwritten(a, b) => format!("unwritten({},{})", a.text(), b.text()),
             Guard::Unused(a, b) => format!("unused({},{})", a.text(), b.text()),
+            Guard::OnlyRead(a, b) => format!("onlyread({},{})", a.text(), b.text()),
+            Guard::In(a, b) => format!("in({},{})", a.text(), b.text()),
             Guard::Compare(op, a, b) => format!("{} {} {}", a.text(), op.symbol(), b.text()),
             Guard::Type(a, t) => format!("type({},{})", a.text(), t.word()),
             Guard::Head(a, w) => format!("head({},{w})", a.text()),

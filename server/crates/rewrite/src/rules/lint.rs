@@ -15,7 +15,11 @@ use super::pattern::Pattern;
 pub(super) fn system(s: &RuleSystem, findings: &mut Vec<Finding>) {
     for rule in &s.rules {
         unbound(rule, findings);
-        if !matches!(s.strategy, Strategy::Once(_)) {
+        let inner = match &s.strategy {
+            Strategy::Together(inner) => inner,
+            other => other,
+        };
+        if !matches!(inner, Strategy::Once(_)) {
             endless(rule, findings);
         }
     }

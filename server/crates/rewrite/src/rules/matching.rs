@@ -24,6 +24,12 @@ impl Bindings {
     pub fn bind(&mut self, name: &Arc<str>, tree: Tree) {
         self.pairs.push((name.clone(), tree));
     }
+    /// Gives a bound variable another tree.
+    fn rebind(&mut self, name: &str, tree: Tree) {
+        if let Some(p) = self.pairs.iter_mut().find(|(n, _)| **n == *name) {
+            p.1 = tree;
+        }
+    }
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tree)> {
         self.pairs.iter().map(|(n, t)| (&**n, t))
     }
@@ -112,6 +118,44 @@ pub fn fill(types: &mut Types, p: &Pattern, b: &Bindings) -> Result<Tree, Arc<st
             Ok(build(types, op.clone(), args?, None))
         }
     }
+}
+
+/// Gives names that a destination declares the types it declares them with, so that what it makes of them has types.
+pub fn declare_types(types: &mut Types, p: &Pattern, b: &mut Bindings) {
+    let Pattern::Term(op, args) = p else {
+        if let Pattern::Cons(h, t) = p {
+            declare_types(types, h, b);
+            declare_types(types, t, b);
+        }
+        return;
+    };
+    let array = matches!(op, Op::Apply(h) if &**h == "ArrayDeclaration");
+    let declares = array || matches!(op, Op::Apply(h) if h.starts_with("Declaration"));
+    if let (true, [Pattern::Variable { name, .. }, ty, ..]) = (declares, args.as_slice()) {
+        let ty = match ty {
+            Pattern::Literal(Literal::Word(w)) => named_type(types, w),
+            Pattern::Variable { name, .. } => b.get(name).and_then(|t| t.ty),
+            _ => None,
+        };
+        let made = b.get(name).filter(|n| n.ty.is_none()).map(|n| n.op.clone());
+        if let (Some(op @ Op::Name(_)), Some(ty)) = (made, ty) {
+            let ty = if array { types.pointer(ty) } else { ty };
+            b.rebind(name, Node::new(op, Vec::new(), Some(ty), None));
+        }
+    }
+    args.iter().for_each(|a| declare_types(types, a, b));
+}
+
+/// An arithmetic type by its name.
+fn named_type(types: &mut Types, word: &str) -> Option<TypeId> {
+    use IntKind::{Char, Int, Long, LongLong, Short, UChar, UInt, ULong, ULongLong, UShort};
+    match word {
+        "float" => return Some(types.float(FloatKind::F32)),
+        "double" => return Some(types.float(FloatKind::F64)),
+        _ => {}
+    }
+    let kinds = [Int, UInt, Char, UChar, Short, UShort, Long, ULong, LongLong, ULongLong];
+    kinds.into_iter().find(|k| k.c_name() == word).map(|k| types.int(k))
 }
 
 /// `[head:tail]`; a list as soon as the tail is one. A head that is a list made by a rule stands for its items.

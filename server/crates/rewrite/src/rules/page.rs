@@ -82,6 +82,9 @@ pub enum Strategy {
     Try(Box<Strategy>),
     /// One after the other; if one of them applies nowhere, none counts.
     Then(Vec<Strategy>),
+    /// Every rule of the system applies somewhere in the file and every launch of what it rewrites is rewritten, or none
+    /// counts: a kernel with those who start it. Rules of one name count as one. Decided by who applies it to a file.
+    Together(Box<Strategy>),
     /// Another system, with its own strategy.
     System(Arc<str>),
 }
@@ -178,6 +181,7 @@ impl Strategy {
             Strategy::Once(s) => format!("once({})", s.text()),
             Strategy::Repeat(s) => format!("repeat({})", s.text()),
             Strategy::Try(s) => format!("try({})", s.text()),
+            Strategy::Together(s) => format!("together({})", s.text()),
             Strategy::Then(all) => {
                 format!("then({})", all.iter().map(Strategy::text).collect::<Vec<_>>().join(", "))
             }
@@ -187,7 +191,9 @@ impl Strategy {
     /// The systems it names.
     pub fn systems<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
         match self {
-            Strategy::Once(s) | Strategy::Repeat(s) | Strategy::Try(s) => s.systems(out),
+            Strategy::Once(s) | Strategy::Repeat(s) | Strategy::Try(s) | Strategy::Together(s) => {
+                s.systems(out)
+            }
             Strategy::Then(all) => all.iter().for_each(|s| s.systems(out)),
             Strategy::System(n) => out.push(n),
             _ => {}
@@ -232,12 +238,13 @@ fn strategy(text: &str, at: &mut usize, depth: u32) -> Result<Strategy, String> 
         ("once", true) => Ok(Strategy::Once(one(parts)?)),
         ("repeat", true) => Ok(Strategy::Repeat(one(parts)?)),
         ("try", true) => Ok(Strategy::Try(one(parts)?)),
+        ("together", true) => Ok(Strategy::Together(one(parts)?)),
         ("then", true) => Ok(Strategy::Then(parts)),
         ("", _) => Err("a strategy is expected: TopDown, BottomUp, FirstTop, once(…), repeat(…), try(…), \
-                        then(…, …) or the name of a system"
+                        then(…, …), together(…) or the name of a system"
             .into()),
         (_, true) => Err(format!(
-            "there is no way `{word}` of combining strategies. There are: once, repeat, try, then"
+            "there is no way `{word}` of combining strategies. There are: once, repeat, try, then, together"
         )),
         (name, false) => Ok(Strategy::System(name.into())),
     }

@@ -11,7 +11,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TypeKind, Types};
 
 use super::derivation::Proof;
 use super::guard::Guard;
-use super::matching::{fill, Bindings};
+use super::matching::{fill, matches, Bindings};
 use super::pattern::Pattern;
 use super::tree::{Node, Subject, Tree};
 use super::uniform;
@@ -47,11 +47,7 @@ impl Asking<'_> {
     pub fn prove(&mut self, g: &Guard, b: &mut Bindings) -> Answer {
         let because = match g {
             Guard::And(gs) => {
-                let mut all = Vec::new();
-                for g in gs {
-                    all.extend(self.prove(g, b)?);
-                }
-                return Ok(all);
+                return self.all(gs, b);
             }
             Guard::Or(gs) => {
                 let mut missing = Vec::new();
@@ -147,6 +143,12 @@ impl Asking<'_> {
                 let (x, s) = (self.filled(x, b)?, self.filled(s, b)?);
                 self.left_alone(&x, &s, true)?
             }
+            Guard::OnlyRead(x, s) => {
+                let (x, s) = (self.filled(x, b)?, self.filled(s, b)?);
+                self.only_read(&x, &s)?
+            }
+            // on its own it holds for the first item that is alike
+            Guard::In(..) => return self.all(std::slice::from_ref(g), b),
             Guard::Independent(x) => {
                 let x = self.filled(x, b)?;
                 self.independent(&x)?
@@ -157,6 +159,82 @@ impl Asking<'_> {
             }
         };
         Ok(vec![Proof { guard: self.worded(g, b), because }])
+    }
+
+    /// Proves guards one after the other; of a list's items the first is taken with which the rest holds.
+    fn all(&mut self, guards: &[Guard], b: &mut Bindings) -> Answer {
+        let Some((first, rest)) = guards.split_first() else { return Ok(Vec::new()) };
+        let Guard::In(item, list) = first else {
+            let mut proofs = self.prove(first, b)?;
+            proofs.extend(self.all(rest, b)?);
+            return Ok(proofs);
+        };
+        let list = self.filled(list, b)?;
+        if list.op != Op::List {
+            return Err(format!("`{}` is no list", self.subject.print(&list)));
+        }
+        let mut missing: Vec<String> = Vec::new();
+        for one in list.args.iter() {
+            let mut trial = b.clone();
+            if !matches(self.subject, self.types, item, one, &mut trial) {
+                continue;
+            }
+            match self.all(rest, &mut trial) {
+                Ok(proofs) => {
+                    *b = trial;
+                    return Ok(proofs);
+                }
+                Err(why) => missing.push(why),
+            }
+        }
+        if missing.is_empty() {
+            return Err(format!("nothing in `{}` is like `{}`", self.subject.print(&list), item.text()));
+        }
+        Err(missing.join("; "))
+    }
+
+    /// That a pointer parameter is used only to read what it points to.
+    fn only_read(&self, x: &Tree, s: &Tree) -> Result<String, String> {
+        let shown = self.subject.print(x);
+        let sym = x.as_symbol().ok_or_else(|| format!("`{shown}` is no variable"))?;
+        let known = self.subject.symbol(sym).ok_or_else(|| format!("`{shown}` is no variable"))?;
+        let pointee = match self.types.kind(known.ty) {
+            TypeKind::Pointer { to, .. } => self.types.get(*to),
+            _ => return Err(format!("`{shown}` is no pointer")),
+        };
+        if pointee.quals.is_volatile || self.types.get(known.ty).quals.is_volatile {
+            return Err(format!("what `{shown}` points to is volatile"));
+        }
+        if known.address_taken || !matches!(known.storage, Storage::Param(_)) {
+            return Err(format!("`{shown}` is no parameter of its own"));
+        }
+        // what is above a use, and which part of it the use is
+        let mut stack: Vec<(Tree, Option<Tree>, bool)> = vec![(s.clone(), None, false)];
+        while let Some((n, above, written)) = stack.pop() {
+            if n.as_symbol() == Some(sym) {
+                let loads = above.as_ref().is_some_and(|a| {
+                    let first = a.args.first().is_some_and(|f| f.as_symbol() == Some(sym));
+                    first && matches!(a.op, Op::Index | Op::Deref) && a.ty.is_some_and(|t| self.is_number(t))
+                });
+                if !loads {
+                    let place = above.as_ref().map_or_else(|| shown.clone(), |a| self.subject.print(a));
+                    return Err(format!("`{place}` uses `{shown}` otherwise than to read what is there"));
+                }
+                if written {
+                    return Err(format!("what `{shown}` points to is written"));
+                }
+            }
+            for (k, a) in n.args.iter().enumerate() {
+                let is_place = (n.op.is_write() && k == 0) || matches!(n.op, Op::AddrOf);
+                // `&p[0]`, `p[0] = …` and `p[0].x = …` are one matter; a subscript is only read
+                let through = written && k == 0 && (matches!(n.op, Op::Index | Op::Deref) || n.is("Dot"));
+                stack.push((a.clone(), Some(n.clone()), is_place || through));
+            }
+        }
+        Ok(format!("`{shown}` is only subscripted, and only read"))
+    }
+    fn is_number(&self, t: term::TypeId) -> bool {
+        matches!(self.types.kind(t), TypeKind::Int(_) | TypeKind::Float(_))
     }
 
     /// The guard with what its variables stand for.

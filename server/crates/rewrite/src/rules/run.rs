@@ -12,7 +12,7 @@ use term::{Op, Types};
 use super::act;
 use super::derivation::{Applied, Derivation, NotApplied};
 use super::index::{self, Index};
-use super::matching::{build, fill, matches, Bindings};
+use super::matching::{build, declare_types, fill, matches, Bindings};
 use super::page::{Rule, RuleSystem, Strategy};
 use super::pattern::Pattern;
 use super::prove::{Asking, Ground};
@@ -88,6 +88,7 @@ pub fn run(
         derivation: Derivation::default(),
         emitted: Vec::new(),
         declared: Vec::new(),
+        parameters: Vec::new(),
         made: Vec::new(),
         steps: 0,
         left: None,
@@ -113,6 +114,8 @@ pub(super) struct Run<'a> {
     pub(super) emitted: Vec<Emitted>,
     /// Declarations for the beginning of the function.
     pub(super) declared: Vec<Tree>,
+    /// Declarations of parameters that the function gets.
+    pub(super) parameters: Vec<Tree>,
     made: Vec<Arc<str>>,
     steps: u64,
     /// Applications that may still be made, where a strategy limits them.
@@ -206,10 +209,11 @@ impl Run<'_> {
                 let (tree, _) = self.strategy(inner, system, tree);
                 (tree, true)
             }
+            Strategy::Together(inner) => self.strategy(inner, system, tree),
             Strategy::Then(all) => {
                 let (before, steps, emitted) =
                     (tree.clone(), self.derivation.steps.len(), self.emitted.len());
-                let declared = self.declared.len();
+                let (declared, parameters) = (self.declared.len(), self.parameters.len());
                 let mut tree = tree;
                 for s in all {
                     let (next, some) = self.strategy(s, system, tree);
@@ -217,6 +221,7 @@ impl Run<'_> {
                         self.derivation.steps.truncate(steps);
                         self.emitted.truncate(emitted);
                         self.declared.truncate(declared);
+                        self.parameters.truncate(parameters);
                         return (before, false);
                     }
                     tree = next;
@@ -492,6 +497,7 @@ impl Run<'_> {
                 return None;
             }
         }
+        declare_types(&mut self.types, &rule.destination, &mut b);
         let new = match fill(&mut self.types, &rule.destination, &b) {
             Ok(new) => new,
             Err(variable) => {
@@ -536,9 +542,10 @@ impl Run<'_> {
     fn finish(&mut self, tree: Tree) -> Tree {
         let has_cons = tree.walk().any(|n| n.op == Op::Cons);
         let mut tree = if has_cons { self.joined(&tree) } else { tree };
-        let declared = std::mem::take(&mut self.declared);
-        if !declared.is_empty() {
-            tree = self.with_declarations(&tree, declared);
+        let (declared, parameters) =
+            (std::mem::take(&mut self.declared), std::mem::take(&mut self.parameters));
+        if !declared.is_empty() || !parameters.is_empty() {
+            tree = with_declarations(&tree, declared, parameters);
         }
         tree
     }
@@ -551,17 +558,21 @@ impl Run<'_> {
             _ => build(&mut self.types, n.op.clone(), args, Some(n)),
         }
     }
-    fn with_declarations(&mut self, n: &Tree, declared: Vec<Tree>) -> Tree {
-        if n.is("Function") && n.args.len() == 5 && n.args[4].op == Op::List {
-            let mut items = declared;
-            items.extend(n.args[4].args.iter().cloned());
-            let body = n.args[4].with_args(items, None);
-            let mut args = n.args.to_vec();
-            args[4] = body;
-            return n.with_args(args, n.ty);
-        }
-        n.clone()
+}
+
+/// A function with declarations at its beginning and parameters behind its own.
+fn with_declarations(n: &Tree, declared: Vec<Tree>, parameters: Vec<Tree>) -> Tree {
+    if !n.is("Function") || n.args.len() != 5 || n.args[4].op != Op::List {
+        return n.clone();
     }
+    let mut args = n.args.to_vec();
+    let more = |list: &Tree, items: Vec<Tree>| match items.len() == list.args.len() {
+        true => list.clone(),
+        false => list.with_args(items, None),
+    };
+    args[3] = more(&n.args[3], n.args[3].args.iter().cloned().chain(parameters).collect());
+    args[4] = more(&n.args[4], declared.into_iter().chain(n.args[4].args.iter().cloned()).collect());
+    n.with_args(args, n.ty)
 }
 
 /// Whether a result that stands in a list is its items rather than a block: a list that a rule made.

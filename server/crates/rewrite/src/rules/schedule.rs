@@ -67,6 +67,9 @@ fn moved(s: &Subject, old: &Tree, new: &Tree) -> bool {
     if Arc::ptr_eq(old, new) {
         return false;
     }
+    if old.is("Function") && new.is("Function") && old.args.len() == 5 && new.args.len() == 5 {
+        return moved(s, &old.args[4], &new.args[4]);
+    }
     let statement =
         |n: &Tree| n.op.is_loop() || matches!(n.op, Op::List | Op::If | Op::Switch) || n.is("Function");
     if !statement(old) && !statement(new) {

@@ -208,6 +208,15 @@ impl Subject {
     }
 }
 
+/// What a local declaration says of where the variable lives; it stands behind the declaration's other parts.
+fn storage_word(storage: Storage) -> Option<&'static str> {
+    match storage {
+        Storage::Shared => Some("__shared__"),
+        Storage::StaticLocal => Some("static"),
+        _ => None,
+    }
+}
+
 struct Reading<'a> {
     body: &'a Body,
     text: &'a str,
@@ -278,7 +287,7 @@ impl Reading<'_> {
                 let declared = self.body.symbols.get(s);
                 let kind = declared.map(|d| self.body.types.kind(d.ty));
                 if let (Some(TypeKind::Array { of, len }), Some(d), []) = (kind, declared, &*term.args) {
-                    let (of, shared) = (*of, d.storage == Storage::Shared);
+                    let of = *of;
                     let len = match len {
                         Len::Const(n) => {
                             let word = self.length_word(s);
@@ -289,9 +298,7 @@ impl Reading<'_> {
                     };
                     if let Some(len) = len {
                         let mut args = vec![self.symbol(s), self.ty(of), len];
-                        if shared {
-                            args.push(Node::name("__shared__"));
-                        }
+                        args.extend(storage_word(d.storage).map(Node::name));
                         return apply("ArrayDeclaration", args, None);
                     }
                 }
@@ -299,6 +306,7 @@ impl Reading<'_> {
                 let mut args = vec![self.symbol(s), ty];
                 let head = if term.args.is_empty() { "Declaration" } else { "DeclarationAssignment" };
                 args.extend(self.args(t));
+                args.extend(declared.and_then(|d| storage_word(d.storage)).map(Node::name));
                 apply(head, args, None)
             }
             Op::Member { field, arrow } => {

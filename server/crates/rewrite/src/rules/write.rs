@@ -35,6 +35,8 @@ pub(super) struct Writer<'a> {
     pub eol: &'static str,
     /// Whether opening braces stand on lines of their own.
     pub brace_below: bool,
+    /// Whether the file is CUDA: some words are written otherwise there.
+    pub is_cuda: bool,
     depth: Cell<u32>,
 }
 
@@ -61,6 +63,7 @@ impl<'a> Writer<'a> {
         types: &'a Types,
         text: &'a str,
         start: u32,
+        is_cuda: bool,
     ) -> Writer<'a> {
         let span = body.span(body.root).shifted(start);
         let own = text.get(span.range()).unwrap_or("");
@@ -83,6 +86,7 @@ impl<'a> Writer<'a> {
             unit,
             eol: if text.contains("\r\n") { "\r\n" } else { "\n" },
             brace_below: below > beside,
+            is_cuda,
             depth: Cell::new(0),
         }
     }
@@ -231,7 +235,7 @@ impl<'a> Writer<'a> {
         let same = |k: usize| self.subject.same(&old.args[k], &new.args[k]);
         if let Op::Apply(head) = &old.op {
             return match &**head {
-                "DeclarationAssignment" if same(0) && same(1) => {
+                "DeclarationAssignment" if (0..old.args.len()).all(|k| k == 2 || same(k)) => {
                     Some(self.change(&old.args[2], &new.args[2], Stands::Inside(ctext::ASSIGN), out))
                 }
                 "Dot" | "Arrow" if same(1) => {
@@ -270,9 +274,7 @@ impl<'a> Writer<'a> {
         if !self.subject.same(mods, &new.args[0]) || !self.subject.same(ret, &new.args[1]) {
             return Err("a function's qualifiers and its type are not rewritten yet".to_owned());
         }
-        if !self.subject.same(params, &new.args[3]) {
-            return Err("a function's parameters are not rewritten yet".to_owned());
-        }
+        self.parameters(name, params, &new.args[3], out)?;
         if !self.subject.same(name, &new.args[2]) {
             let word = self.subject.word(&new.args[2]).ok_or("a function's name is to be a word")?;
             let span = name.as_symbol().and_then(|s| self.body.symbols.get(s)?.span);
@@ -280,6 +282,45 @@ impl<'a> Writer<'a> {
             out.push(Edit::replace(span, word));
         }
         self.change(body, &new.args[4], Stands::Statement, out)
+    }
+
+    /// Parameters that are declared otherwise, and new ones behind the others.
+    fn parameters(&self, name: &Tree, old: &Tree, new: &Tree, out: Out<'_>) -> Result<(), Unwritable> {
+        if self.subject.same(old, new) {
+            return Ok(());
+        }
+        if new.args.len() < old.args.len() {
+            return Err("parameters of a function are not taken away".to_owned());
+        }
+        let places = name
+            .as_symbol()
+            .and_then(|s| self.body.symbols.get(s)?.span)
+            .and_then(|s| parameter_spans(self.text, s.shifted(self.start).end))
+            .filter(|p| p.len() == old.args.len())
+            .ok_or("the function's parameters are not found in the text")?;
+        let written = |p: &Tree| match &*p.args {
+            [name, ty] if p.is("Declaration") => {
+                let name = self.subject.word(name).ok_or("a parameter's name is to be a word")?;
+                ctext::declared(self, ty, name)
+            }
+            _ => Err(format!("`{}` is no parameter", self.subject.print(p))),
+        };
+        for ((a, b), span) in old.args.iter().zip(new.args.iter()).zip(&places) {
+            if !self.subject.same(a, b) {
+                out.push(Edit::replace(*span, written(b)?));
+            }
+        }
+        let Some(last) = places.last() else {
+            return Err("a function without parameters is given none".to_owned());
+        };
+        let mut more = String::new();
+        for p in &new.args[old.args.len()..] {
+            more += &format!(", {}", written(p)?);
+        }
+        if !more.is_empty() {
+            out.push(Edit::insert(last.end, more));
+        }
+        Ok(())
     }
 
     fn list(&self, old: &Tree, new: &Tree, out: Out<'_>) -> Result<(), Unwritable> {
@@ -503,4 +544,32 @@ impl<'a> Writer<'a> {
         out.push_str(self.slice(Span { start: at, end: span.end }));
         Ok(out)
     }
+}
+
+/// Where each parameter of the list that opens behind `at` stands: without the white space and comments around it.
+fn parameter_spans(text: &str, at: u32) -> Option<Vec<Span>> {
+    let rest = Span::new(at as usize, text.len());
+    let (mut depth, mut out, mut open): (i32, Vec<Span>, Option<Span>) = (0, Vec::new(), None);
+    for t in crate::transform::text::tokens(text, rest) {
+        let word = text.get(t.span.range())?;
+        match word {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth -= 1,
+            "{" | ";" => return None,
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+        if depth == 0 {
+            out.extend(open);
+            return Some(out);
+        }
+        if depth == 1 && word == "(" {
+            continue;
+        }
+        match (word, depth) {
+            (",", 1) => out.push(open.take()?),
+            _ => open = Some(open.map_or(t.span, |o| Span { start: o.start, end: t.span.end })),
+        }
+    }
+    None
 }
