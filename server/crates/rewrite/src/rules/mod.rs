@@ -16,6 +16,7 @@ mod index;
 mod lint;
 mod load;
 mod matching;
+mod memory;
 mod near;
 mod page;
 mod pattern;
