@@ -6,6 +6,7 @@
 mod assist;
 mod offer;
 mod pages;
+mod pieces;
 mod together;
 
 pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
@@ -97,6 +98,9 @@ pub fn apply_rules(
             )));
         }
         Verified::NotTried(why) => format!("Not run beside the original: {why}"),
+        Verified::Pieces(why) => format!(
+            "Not run beside the original: {why} Each changed expression by itself gives the same on random values."
+        ),
         Verified::Cancelled => return Err(Refused::Cancelled),
     };
     let left: Vec<String> = done.left.iter().map(|l| format!(" Left as it is: {}.", l.because)).collect();
@@ -312,11 +316,35 @@ enum Verified {
     Different(String),
     /// A sentence.
     NotTried(String),
+    /// As `NotTried`, but each changed expression by itself gave the same.
+    Pieces(String),
     Cancelled,
 }
 
-/// Runs every changed function that can be run beside its original; of kernels, the host functions that launch them.
+/// Runs every changed function beside its original, or, where none can be run, each changed expression by itself.
 fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: &CancelToken) -> Verified {
+    let why = match functions_verified(doc, findings, done, trust, cancel) {
+        Verified::NotTried(why) => why,
+        other => return other,
+    };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
+    let all: Vec<&Application> = done.applications.iter().map(|(_, a)| a).collect();
+    match pieces::run(doc, &all, *trust == Trust::Reassociates, &options, cancel) {
+        pieces::Pieces::Same => Verified::Pieces(why),
+        // what a page assumes may make it right where it stands
+        pieces::Pieces::Different(what) if !matches!(trust, Trust::Assumes(_)) => Verified::Different(what),
+        _ => Verified::NotTried(why),
+    }
+}
+
+/// Runs every changed function that can be run beside its original; of kernels, the host functions that launch them.
+fn functions_verified(
+    doc: &Doc,
+    findings: &Findings,
+    done: &Done,
+    trust: &Trust,
+    cancel: &CancelToken,
+) -> Verified {
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
     let regrouped = *trust == Trust::Reassociates;
     let (mut runs, mut functions) = (0, 0);

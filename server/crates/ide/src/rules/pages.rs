@@ -129,7 +129,7 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                 Verified::Different(what) => {
                     wrong(e.place, format!("The result computes something else than the program: {what}."))
                 }
-                Verified::NotTried(why) => Err((
+                Verified::NotTried(why) | Verified::Pieces(why) => Err((
                     Severity::Warning,
                     e.place,
                     format!("The result was not run beside the program: {why}"),

@@ -277,3 +277,31 @@ fn results_with_files_are_refused() {
         "#]],
     );
 }
+
+/// The words for a page of one rule, applied to a program.
+fn applied(rule: &str, program: &str) -> String {
+    let mut set = RuleSet::shipped();
+    let page = format!("# T\n\nTrust: exact\n\n```rules t BottomUp\n{rule}\n```\n\n```c example\nint x;\n```\n```c result\nint x;\n```\n");
+    let found = set.add("t", &page);
+    assert!(set.find("t").is_some(), "{found:#?}");
+    let cancel = CancelToken::new();
+    let text = text::Text::new(program).expect("short");
+    let doc = Doc::open(Language::C, "p.c", text, Options::default());
+    let findings =
+        check_doc(&doc, &Memo::new(), &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
+    match apply_rules(&doc, &findings, &set, "t", &RuleTarget::File, &cancel) {
+        Ok(done) => done.checked,
+        Err(why) => format!("{why:?}"),
+    }
+}
+
+/// Where a function cannot be run, the changed expressions are, with the macros and functions of the document.
+#[test]
+fn changed_expressions_run_by_themselves() {
+    let program = "#define TWICE(x) ((x) * 2)\nstatic int half(int x) { return x / 2; }\nint f(int (*get)(void), int *a, short i) {\n    a[0] = get();\n    return TWICE(a[i]) + half(i) * 2;\n}\n";
+    expect!["Not run beside the original: no input can be made up for the parameter `get`. Each changed expression by itself gives the same on random values."].assert_eq(&applied("c`$x * 2` -> c`2 * $x`", program));
+    expect![[r#"Because("The result of `t` computes something else than the program (`TWICE(a[i]) -> a[i] * 3` for i=5: the function returns Int(12) instead of Int(8)), so it is not offered. The page `t` is to be mended.")"#]].assert_eq(&applied("c`$x * 2` -> c`$x * 3`", program));
+    // an expression that writes is no piece
+    expect!["Not run beside the original: no input can be made up for the parameter `get`."]
+        .assert_eq(&applied("c`$x = get()` -> c`$x = 1 * get()`", program));
+}

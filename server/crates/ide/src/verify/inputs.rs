@@ -386,6 +386,7 @@ pub(super) fn make(
 
     // Cut each buffer to what was touched. All of it holds known values: what the loop leaves alone must survive.
     let mut cut = wide.clone();
+    let mut firsts = vec![0; buffers.len()];
     for (b, &o) in buffers.iter().enumerate() {
         let layout = wide.buffers[b].layout.clone();
         let base = bases[b];
@@ -401,17 +402,14 @@ pub(super) fn make(
             l.at = l.at.saturating_sub(first);
             inside
         });
-        for l in cut.buffers.iter_mut().chain(&mut cut.globals).flat_map(|c| &mut c.links) {
-            if l.buffer == b {
-                l.offset -= first as i64;
-            }
-        }
-        for v in &mut cut.values {
-            if let Given::Pointer(k, offset) = v {
-                if *k == b {
-                    *offset -= first as i64;
-                }
-            }
+        firsts[b] = first as i64;
+    }
+    for l in cut.buffers.iter_mut().chain(&mut cut.globals).flat_map(|c| &mut c.links) {
+        l.offset -= firsts[l.buffer];
+    }
+    for v in &mut cut.values {
+        if let Given::Pointer(b, offset) = v {
+            *offset -= firsts[*b];
         }
     }
     Ok(cut)

@@ -14,6 +14,7 @@ use text::{Edit, EditSet};
 
 use super::derivation::Derivation;
 use super::page::{RuleSystem, Trust};
+use super::pieces::{self, Piece};
 use super::prove::Ground;
 use super::run::{run, Emitted, Ended, Limits, Outcome, Systems};
 use super::tree::{Subject, Tree};
@@ -45,6 +46,8 @@ pub struct Application {
     pub emitted: Vec<Emitted>,
     /// Whether loops or statements were added, removed or moved.
     pub moved: bool,
+    /// What changed, if it was expressions in their places alone, as functions of their own.
+    pub pieces: Option<Vec<Piece>>,
 }
 
 /// Why there is no result.
@@ -114,7 +117,12 @@ pub fn apply(
     let new_root =
         if Arc::ptr_eq(&root, &subject.root) { tree } else { put(&mut types, &subject.root, &root, &tree) };
     match finished(site, &subject, &types, &new_root, trust, &ground) {
-        Ok((edits, text, moved)) => Ok(Application { edits, text, subject, derivation, emitted, moved }),
+        Ok((edits, text, moved)) => {
+            let is_cuda = site.language == Language::Cuda;
+            let writer = Writer::new(&subject, body, &types, site.text, item.span.start, is_cuda);
+            let pieces = pieces::of(&subject, &types, &writer, &derivation, site.text);
+            Ok(Application { edits, text, subject, derivation, emitted, moved, pieces })
+        }
         Err((kind, because)) => fail(kind, because, derivation, Some(subject)),
     }
 }

@@ -20,6 +20,7 @@ mod memory;
 mod near;
 mod page;
 mod pattern;
+mod pieces;
 mod prove;
 mod quoted;
 mod run;
@@ -46,6 +47,7 @@ pub use page::{
     Trust,
 };
 pub use pattern::{Literal, Pattern, TypeTest};
+pub use pieces::Piece;
 pub use prove::Ground;
 pub use run::{run, Emitted, Ended, Limits, Outcome, Systems};
 pub use set::RuleSet;

@@ -1,0 +1,70 @@
+//! Changed expressions run by themselves, where the function they stand in cannot be run.
+//!
+//! Each is a function over its variables, put behind the document's text so that its macros, types and functions are there.
+
+use std::sync::Arc;
+
+use base::{Budget, CancelToken};
+use rewrite::rules::{Application, Piece};
+
+use crate::place::Place;
+use crate::verify::{same_but, How, Sameness, VerifyOptions};
+use crate::Doc;
+
+/// Documents longer than this are not read once more for it.
+const MAX_BYTES: usize = 400_000;
+/// Steps of the analysis, which says how much memory a pointer needs.
+const STEPS: u64 = 10_000;
+
+/// What running the pieces came to.
+pub(super) enum Pieces {
+    /// Every one ran and gave the same.
+    Same,
+    /// A phrase.
+    Different(String),
+    /// There is something that is no piece, or that does not run.
+    NotTried,
+}
+
+pub(super) fn run(
+    doc: &Doc,
+    done: &[&Application],
+    regrouped: bool,
+    options: &VerifyOptions,
+    cancel: &CancelToken,
+) -> Pieces {
+    let mut whole = doc.source().len() <= MAX_BYTES;
+    for a in done {
+        let Some(pieces) = a.pieces.as_ref().filter(|_| doc.source().len() <= MAX_BYTES) else {
+            whole = false;
+            continue;
+        };
+        for p in pieces {
+            match one(doc, p, regrouped, options, cancel) {
+                Sameness::Same(_) => {}
+                Sameness::Different(what) => return Pieces::Different(format!("`{}` {what}", p.shown)),
+                Sameness::NotTried(_) | Sameness::Cancelled => whole = false,
+            }
+        }
+    }
+    match whole && !done.is_empty() {
+        true => Pieces::Same,
+        false => Pieces::NotTried,
+    }
+}
+
+fn one(doc: &Doc, p: &Piece, regrouped: bool, options: &VerifyOptions, cancel: &CancelToken) -> Sameness {
+    let with = |function: &str| format!("{}{function}", doc.source());
+    let Ok(text) = text::Text::new(&with(&p.before)) else {
+        return Sameness::NotTried("the document is too long".to_owned());
+    };
+    let before = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
+    let Some(item) = before.unit().items.iter().find(|i| *i.name == *p.name) else {
+        return Sameness::NotTried("it does not read as a function".to_owned());
+    };
+    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let facts = analysis::analyze(&item.body, before.program(), STEPS, &budget);
+    let place = Place::new(&before, item, Arc::new(facts));
+    let how = How { regrouped, launches: false, wild: true };
+    same_but(&before, &place, &with(&p.after), how, options, cancel)
+}
