@@ -498,3 +498,28 @@ fn storage_of_local_variables_is_kept() {
         expect!["NothingApplies because no rule matches anything here"],
     );
 }
+
+/// What a pointer reads is not written by the kernel: `restrict` on the one that is written says so, arrays of the block's own
+/// are elsewhere, and barriers let only the same statements run.
+#[test]
+fn what_is_only_read_is_told_from_what_may_be_written() {
+    let rule = "Function($m,$t,$k,$all,$body) [in(Declaration($p,$type),$all), onlyread($p,$body), unwritten($p,$body)] -> Function($m,$t,$k,$new,$body) [Qualify($all,$p,$new)]";
+    let holds = |params: &str, body: &str| {
+        let text = format!("__global__ void g({params}, int n) {{\n    {body}\n}}\n");
+        let said = applied(Language::Cuda, "once(TopDown)", rule, &text);
+        assert!(said.contains("const float *__restrict__") || said.starts_with("NothingApplies"), "{said}");
+        !said.starts_with("NothingApplies")
+    };
+    let restrict = "float *__restrict__ y, float *x";
+    assert!(holds(restrict, "y[n] = x[n];"));
+    assert!(holds(restrict, "__shared__ float s[32]; s[n] = x[n]; __syncthreads(); y[n] = s[0];"));
+    assert!(holds("float *x", "float s[2][2]; s[0][n] = x[n]; s[1][n] += s[0][n];"));
+    assert!(!holds("float *y, float *x", "y[n] = x[n];"));
+    // a copy of the restrict pointer; one that changes; what a pointer in memory points to; an atomic operation; a call
+    assert!(!holds(restrict, "float *z = y; z[n] = x[n];"));
+    assert!(!holds(restrict, "x = y; y[n] = x[n];"));
+    assert!(!holds("float **__restrict__ y, float *x", "y[0][n] = x[n];"));
+    assert!(!holds("float *x", "float *s[2]; s[0][n] = x[n];"));
+    assert!(!holds("float *y, float *x", "atomicAdd(&y[n], x[n]);"));
+    assert!(!holds("float *x", "extern __device__ float f(float); float z = f(x[n]);"));
+}

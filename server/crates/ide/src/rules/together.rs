@@ -75,7 +75,13 @@ pub(super) fn calls_fit(doc: &Doc, text: &str) -> Result<(), String> {
         if new.kind != ItemKind::Function || old.name != new.name || parameters(old) == parameters(new) {
             continue;
         }
-        let (mut calls, wanted) = (0, parameters(new));
+        if unit.items.iter().any(|i| i.kind == ItemKind::Declarations && i.name == new.name) {
+            return Err(format!("the parameters of `{}` change, and it is declared a second time", new.name));
+        }
+        let (mut calls, wanted) = (0, parameters(new).len());
+        if parameters(old).len() == wanted {
+            continue;
+        }
         for item in &unit.items {
             let body = &*item.body;
             for t in body.walk(body.root) {
@@ -104,6 +110,8 @@ pub(super) fn calls_fit(doc: &Doc, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn parameters(item: &Item) -> usize {
-    item.body.symbols.iter().filter(|s| matches!(s.storage, Storage::Param(_))).count()
+/// The types of a function's parameters.
+fn parameters(item: &Item) -> Vec<String> {
+    let all = item.body.symbols.iter().filter(|s| matches!(s.storage, Storage::Param(_)));
+    all.map(|s| term::notation::type_text(&item.body.types, s.ty)).collect()
 }

@@ -241,6 +241,18 @@ fn the_last_steps_of_the_tree_sum_mend_what_they_are_for() {
     assert!(!texts[7].contains("sum += out[b]") && texts[7].contains("int sum = out[0];"), "{}", texts[7]);
 }
 
+/// A declaration that says otherwise than the function would make two functions of them.
+#[test]
+fn a_function_declared_twice_keeps_its_parameters() {
+    let set = RuleSet::shipped();
+    let text = shipped("const-restrict");
+    let declared = format!("__global__ void saxpy(float a, float *x, float *__restrict__ y, int n);\n{text}");
+    assert!(stepped(&set, &text, "const-restrict").contains("const float *__restrict__ x"));
+    let refused = try_stepped(&set, &declared, "const-restrict", &RuleTarget::File);
+    let Err(Refused::Because(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("declared a second time"), "{why}");
+}
+
 /// A kernel is rewritten with those who launch it, and what they share stays as it is where nobody is seen to.
 #[test]
 fn kernels_and_their_launches_change_together() {

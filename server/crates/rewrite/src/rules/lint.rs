@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use term::Op;
 
+use super::action::Action;
 use super::guard::Guard;
 use super::page::{Finding, Rule, RuleSystem, Severity, Strategy};
 use super::pattern::Pattern;
@@ -76,7 +77,9 @@ fn unbound(rule: &Rule, findings: &mut Vec<Finding>) {
 
 /// Whether what the rule makes is matched by it again without having become smaller.
 fn endless(rule: &Rule, findings: &mut Vec<Finding>) {
-    if rule.guard.as_ref().is_some_and(limits) {
+    // what is qualified already is not qualified again
+    let stops = rule.actions.iter().any(|a| matches!(a, Action::Qualify { .. }));
+    if stops || rule.guard.as_ref().is_some_and(limits) {
         return;
     }
     let mut inside = Vec::new();
