@@ -21,7 +21,9 @@ use std::sync::Arc;
 use analysis::Facts;
 use base::{Budget, CancelToken};
 use front::ItemKind;
-use rewrite::rules::{apply, Application, Limits, NoApplication, NoResult, RuleSystem, Site, Systems, Trust};
+use rewrite::rules::{
+    apply, Application, Limits, NoApplication, NoResult, RuleSystem, Site, Systems, Together, Trust,
+};
 use term::{Op, TermId};
 use text::{Edit, EditSet};
 
@@ -141,6 +143,8 @@ struct Done {
     applications: Vec<(usize, Application)>,
     /// Functions for which the result was not right, with the reason: they are left as they are.
     left: Vec<NotDone>,
+    /// All reasons for which rules did not apply.
+    reasons: Vec<String>,
 }
 
 impl Done {
@@ -182,7 +186,8 @@ fn rewritten(
         };
         systems.remove(&torn);
         if torn == system.name {
-            let reasons = vec![because.clone()];
+            let mut reasons = vec![because.clone()];
+            reasons.extend(done.reasons);
             return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
         }
     }
@@ -198,7 +203,10 @@ fn rewritten_by(
     cancel: &CancelToken,
 ) -> Result<Done, NotDone> {
     let nothing = |because: String| NotDone { kind: NoResult::NothingApplies, because, reasons: Vec::new() };
-    let targets = targets(doc, findings, target).map_err(nothing)?;
+    let mut targets = targets(doc, findings, target).map_err(nothing)?;
+    // kernels first: those who launch them are told which were rewritten
+    targets.sort_by_key(|(item, _)| !doc.unit().items[*item].is_kernel);
+    let mut together = Together::default();
     let budget = Budget::with_cancel(u64::MAX, cancel.clone());
     let options = doc.options().to_front();
     let mut applications = Vec::new();
@@ -216,10 +224,18 @@ fn rewritten_by(
             item,
             facts: &facts,
             budget: &budget,
+            together: &together,
         };
         match apply(&site, system, systems, trust, term, Limits::default()) {
             Ok(a) => match a.emitted.first() {
-                None => applications.push((item, a)),
+                None => {
+                    if doc.unit().items[item].is_kernel {
+                        let kernel = &doc.unit().items[item].name;
+                        let by = a.derivation.steps.iter().map(|s| (s.system.clone(), kernel.clone()));
+                        together.kernels.extend(by);
+                    }
+                    applications.push((item, a));
+                }
                 // an edit without the file it speaks of would be half a result
                 Some(file) => left.push(NotDone {
                     kind: NoResult::NotText,
@@ -248,6 +264,7 @@ fn rewritten_by(
             }
         }
     }
+    applications.sort_by_key(|(item, _)| *item);
     if applications.is_empty() && !left.is_empty() {
         let NotDone { kind, because, .. } = left.swap_remove(0);
         reasons.insert(0, because.clone());
@@ -267,7 +284,7 @@ fn rewritten_by(
         let because = format!("the result was not understood when read again (line {line}: {reason})");
         return Err(NotDone { kind: NoResult::Wrong, because, reasons });
     }
-    Ok(Done { edits, text, applications, left })
+    Ok(Done { edits, text, applications, left, reasons })
 }
 
 fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {

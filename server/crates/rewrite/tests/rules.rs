@@ -28,6 +28,7 @@ fn applied(language: Language, strategy: &str, rules: &str, text: &str) -> Strin
         item,
         facts: &facts,
         budget: &budget,
+        together: &rewrite::rules::Together::default(),
     };
     let set = RuleSet::default();
     match apply(&site, &page.systems[0], &set.systems, &Trust::Exact, None, Limits::default()) {
@@ -394,6 +395,7 @@ fn broken_pages_do_no_harm() {
                     item,
                     facts: &facts,
                     budget: &budget,
+                    together: &rewrite::rules::Together::default(),
                 };
                 let limits = Limits { steps: 50_000, applications: 300, ..Limits::default() };
                 let done = apply(&site, system, &set.systems, &Trust::Assumes("all".into()), None, limits);
@@ -497,6 +499,20 @@ fn storage_of_local_variables_is_kept() {
         "int f(void) {\n    static int x = 0;\n    x = 1;\n    return x;\n}\n",
         expect!["NothingApplies because no rule matches anything here"],
     );
+}
+
+#[test]
+fn a_variable_that_is_used_elsewhere_is_not_changed() {
+    let rule = "cuda`int $i = $e; $a[$i] = $v;` [inside($i)] -> cuda`int $i = 2 * $e; $a[$i] = $v;`";
+    let kernel = |rest: &str| {
+        format!("__global__ void f(int *a, int n) {{\n    int i = n;\n    a[i] = 1;\n    {rest}\n}}\n")
+    };
+    let done = applied(Language::Cuda, "once(TopDown)", rule, &kernel("a[n] = 2;"));
+    assert!(done.contains("int i = 2 * n;"), "{done}");
+    for rest in ["a[i + 1] = 2;", "int *p = &i; p[0] = 1;"] {
+        let said = applied(Language::Cuda, "once(TopDown)", rule, &kernel(rest));
+        assert!(said.starts_with("NothingApplies because the condition"), "{said}");
+    }
 }
 
 /// What a pointer reads is not written by the kernel: `restrict` on the one that is written says so, arrays of the block's own

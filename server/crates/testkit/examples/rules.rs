@@ -75,6 +75,7 @@ fn main() -> Result<(), String> {
     let budget = base::Budget::new(u64::MAX);
     let body = &unit.items[item].body;
     let facts = analysis::analyze(body, &program, analysis::FULL_STEPS, &budget);
+    let together = rewrite::rules::Together::default();
     let site = Site {
         unit: &unit,
         text: &text,
@@ -84,10 +85,19 @@ fn main() -> Result<(), String> {
         item,
         facts: &facts,
         budget: &budget,
+        together: &together,
     };
     let systems = RuleSet::default().systems;
     let start = unit.items[item].span.start;
-    let ground = Ground { body, program: &program, facts: &facts, budget: &budget, text: &text, start };
+    let ground = Ground {
+        body,
+        program: &program,
+        facts: &facts,
+        budget: &budget,
+        text: &text,
+        start,
+        together: &together,
+    };
     let mut applied = 0;
     let rewriting = best(|| {
         let subject = Subject::of(body, &text, start, false, false);

@@ -94,8 +94,9 @@ pub fn rule_offers(
             continue;
         }
         // a step changes what the kernel gives, so those who launch it go with it
+        let with_launches = whole || step_of.is_some() || matches!(system.strategy, Strategy::Together(_));
         let target = match &target {
-            RuleTarget::Function(name) if whole || step_of.is_some() => RuleTarget::Kernel(name.clone()),
+            RuleTarget::Function(name) if on_kernel && with_launches => RuleTarget::Kernel(name.clone()),
             other => other.clone(),
         };
         let trust = page.trust.clone().unwrap_or(Trust::Exact);

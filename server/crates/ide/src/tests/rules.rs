@@ -241,6 +241,65 @@ fn the_last_steps_of_the_tree_sum_mend_what_they_are_for() {
     assert!(!texts[7].contains("sum += out[b]") && texts[7].contains("int sum = out[0];"), "{}", texts[7]);
 }
 
+/// Four at a time, for every number of numbers and wherever arrays begin: what lies behind them stays.
+#[test]
+fn vector_loads_are_right_for_every_count_and_place() {
+    let set = RuleSet::shipped();
+    let text = stepped(&set, &shipped("vector-loads"), "vector-loads");
+    let parsed = front::Parsed::parse(front::Language::Cuda, text.as_str());
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let program = simulate::Program::of(unit.items.iter().map(|i| &*i.body));
+    let run = |n: u32, from: i64, to: i64| {
+        let mut heap = simulate::Heap::new();
+        let values: Vec<f32> = (0..600).map(|k| k as f32).collect();
+        let input = heap.buffer("in", &values).expect("a buffer");
+        let out = heap.buffer("out", &vec![-1.0f32; 600]).expect("a buffer");
+        let args = [
+            simulate::Value::Pointer(input, 4 * from),
+            simulate::Value::Pointer(out, 4 * to),
+            simulate::Value::Int(i128::from(n)),
+        ];
+        let launch = simulate::Launch::linear(n.div_ceil(512).max(1), 128);
+        let options = simulate::Options { overloads: true, decisions: true, ..simulate::Options::default() };
+        let (schedule, budget) = (simulate::Schedule::counted(3), base::Budget::new(50_000_000));
+        let report =
+            simulate::run_grid(&program, "scale", &args, &mut heap, &launch, &schedule, &options, &budget)
+                .expect("it runs");
+        assert!(report.is_clean(), "{n} {from} {to}: {:?}", report.findings);
+        let got: Vec<f32> = heap.read_raw(out);
+        for (k, &v) in got.iter().enumerate() {
+            let at = k as i64 - to;
+            let wanted = if (0..i64::from(n)).contains(&at) { 2.0 * (at + from) as f32 + 1.0 } else { -1.0 };
+            assert_eq!(v, wanted, "{n} numbers from {from} to {to}, number {k}");
+        }
+        let counts = report.counts.expect("counted");
+        counts.accesses.iter().map(|a| a.requests).sum::<u64>()
+    };
+    for n in (0..=9).chain([31, 32, 33, 127, 128, 129, 511, 512, 513, 590]) {
+        for (from, to) in [(0, 0), (1, 0), (0, 2), (4, 8), (3, 3)] {
+            run(n, from, to);
+        }
+    }
+    // one request each to load and to store what four did
+    assert_eq!((run(512, 0, 0), run(512, 4, 8), run(512, 1, 1)), (8, 8, 32));
+}
+
+/// Of several kernels that one function launches those are launched otherwise that are rewritten.
+#[test]
+fn launches_of_other_kernels_stay() {
+    let set = RuleSet::shipped();
+    let text = shipped("vector-loads");
+    let other = "\n__global__ void columns(const float *in, float *out, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        out[i] = in[0];\n}\n\nvoid run(";
+    let text = text.replace("\nvoid run(", other).replace(
+        "        scale<<<(n + 127) / 128, 128>>>(in, out, n);\n",
+        "    {\n        columns<<<(n + 127) / 128, 128>>>(in, out, n);\n        scale<<<(n + 127) / 128, 128>>>(in, out, n);\n    }\n",
+    );
+    let done = stepped(&set, &text, "vector-loads");
+    assert!(done.contains("columns<<<(n + 127) / 128, 128>>>(in, out, n);"), "{done}");
+    assert!(done.contains("scale<<<(n + 511) / 512, 128>>>(in, out, n);"), "{done}");
+    assert!(done.contains("out[i] = in[0];"), "{done}");
+}
+
 /// A declaration that says otherwise than the function would make two functions of them.
 #[test]
 fn a_function_declared_twice_keeps_its_parameters() {

@@ -101,7 +101,15 @@ fn replaced(run: &mut Run<'_>, n: &Tree, old: &Tree, new: &Tree) -> Tree {
     if run.subject.same(n, old) {
         return new.clone();
     }
-    let args: Vec<Tree> = n.args.iter().map(|a| replaced(run, a, old, new)).collect();
+    // a field's name and a type are no values
+    let is_word = |k: usize| match &n.op {
+        Op::Apply(h) => matches!((&**h, k), ("Dot" | "Arrow", 1) | ("Cast" | "SizeOfType", 0)),
+        _ => false,
+    };
+    let mut args: Vec<Tree> = Vec::with_capacity(n.args.len());
+    for (k, a) in n.args.iter().enumerate() {
+        args.push(if is_word(k) { a.clone() } else { replaced(run, a, old, new) });
+    }
     match args.iter().zip(n.args.iter()).all(|(a, b)| Arc::ptr_eq(a, b)) {
         true => n.clone(),
         false => build(&mut run.types, n.op.clone(), args, Some(n)),

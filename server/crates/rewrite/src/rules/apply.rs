@@ -33,6 +33,14 @@ pub struct Site<'a> {
     pub item: usize,
     pub facts: &'a Facts,
     pub budget: &'a Budget,
+    pub together: &'a Together,
+}
+
+/// What systems whose rules belong together have rewritten of a file so far: launches of other kernels are none of theirs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Together {
+    /// Systems and kernels, by name.
+    pub kernels: Vec<(Arc<str>, Arc<str>)>,
 }
 
 /// A result that may be offered once it has run beside the original.
@@ -100,6 +108,7 @@ pub fn apply(
         budget: site.budget,
         text: site.text,
         start: item.span.start,
+        together: site.together,
     };
     let out = run(system, systems, &subject, &root, Some(ground), limits);
     let Outcome { tree, types, derivation, emitted, ended } = out;

@@ -173,6 +173,8 @@ pub(super) fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, 
     let text = w.subject.word(ty).unwrap_or("?");
     let base_len = text.find(['*', '[', '(']).unwrap_or(text.len());
     let base = text[..base_len].trim();
+    let plain = vector_type(base).filter(|_| w.is_cuda);
+    let base = plain.as_deref().unwrap_or(base);
     if base.is_empty() || text.contains(['?', '(']) {
         return Err(format!("the type `{text}` cannot be written"));
     }
@@ -201,6 +203,16 @@ pub(super) fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, 
         }
     }
     Ok(format!("{base} {out}").trim_end().to_owned())
+}
+
+/// `const float4` of `const struct float4`: CUDA's vector types are written by their names.
+fn vector_type(base: &str) -> Option<String> {
+    let (before, name) = base.split_once("struct ")?;
+    let element = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let known =
+        matches!(element, "float" | "double" | "int" | "uint" | "char" | "uchar" | "short" | "ushort");
+    let lanes = matches!(&name[element.len()..], "1" | "2" | "3" | "4");
+    ((known && lanes) || name == "dim3").then(|| format!("{before}{name}"))
 }
 
 /// A declaration's text behind the words that say where the variable lives.

@@ -36,7 +36,9 @@ pub enum Guard {
     Unused(Pattern, Pattern),
     /// The statement uses the pointer only to read what it points to.
     OnlyRead(Pattern, Pattern),
-    /// Some item of the list is like the first and lets the conditions behind this one hold.
+    /// Nothing outside of what the source matched uses the variable.
+    Inside(Pattern),
+    /// Some item of the list, or part of the expression, is like the first and lets the conditions behind this one hold.
     In(Pattern, Pattern),
     /// Numbers compared; other terms with `==` and `!=`, by how they are written.
     Compare(BinOp, Pattern, Pattern),
@@ -52,7 +54,7 @@ pub enum Guard {
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 16] = [
+pub const GUARDS: [(&str, &str, &str); 17] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
     ("const", "const($e)", "an integer constant"),
@@ -61,13 +63,14 @@ pub const GUARDS: [(&str, &str, &str); 16] = [
     (
         "in",
         "in($t,$list)",
-        "some item of the list is like `$t` and lets the conditions behind this one hold; binds the variables in `$t`",
+        "some item of the list, or part of the expression, is like `$t` and lets the conditions behind this one hold; binds the variables in `$t`",
     ),
     (
         "independent",
         "independent($i)",
         "the iterations of the loop over `$i` can run at once, unconditionally",
     ),
+    ("inside", "inside($x)", "nothing outside of what the source matched uses the variable `$x`"),
     ("noalias", "noalias($a,$b)", "the two are different memory"),
     (
         "onlyread",
@@ -154,6 +157,7 @@ impl Guard {
             "unwritten" => two().map(|(a, b)| Guard::Unwritten(a, b))?,
             "unused" => two().map(|(a, b)| Guard::Unused(a, b))?,
             "onlyread" => two().map(|(a, b)| Guard::OnlyRead(a, b))?,
+            "inside" => Guard::Inside(one()?),
             "in" => two().map(|(a, b)| Guard::In(a, b))?,
             "type" => match two()? {
                 (a, Pattern::Literal(Literal::Word(w))) => Guard::Type(a, TypeTest::of(&w)),
@@ -193,6 +197,7 @@ impl Guard {
             | Guard::Uniform(a)
             | Guard::Affine(a)
             | Guard::Const(a)
+            | Guard::Inside(a)
             | Guard::Head(a, _)
             | Guard::Type(a, _) => a.variables(out),
             Guard::NoAlias(a, b)
@@ -235,6 +240,7 @@ impl Guard {
             Guard::Unwritten(a, b) => format!("unwritten({},{})", a.text(), b.text()),
             Guard::Unused(a, b) => format!("unused({},{})", a.text(), b.text()),
             Guard::OnlyRead(a, b) => format!("onlyread({},{})", a.text(), b.text()),
+            Guard::Inside(a) => format!("inside({})", a.text()),
             Guard::In(a, b) => format!("in({},{})", a.text(), b.text()),
             Guard::Compare(op, a, b) => format!("{} {} {}", a.text(), op.symbol(), b.text()),
             Guard::Type(a, t) => format!("type({},{})", a.text(), t.word()),

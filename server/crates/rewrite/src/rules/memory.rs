@@ -8,6 +8,26 @@ use super::prove::Asking;
 use super::tree::{Node, Tree};
 
 impl Asking<'_> {
+    /// That a variable is used only in what the source matched.
+    pub(super) fn inside(&self, x: &Tree) -> Result<String, String> {
+        let shown = self.subject.print(x);
+        let sym = x.as_symbol().ok_or_else(|| format!("`{shown}` is no variable"))?;
+        let known = self.subject.symbol(sym).ok_or_else(|| format!("`{shown}` is no variable"))?;
+        if self.changed {
+            return Err(
+                "an earlier rule changed the function; apply the system again to the result".to_owned()
+            );
+        }
+        if !matches!(known.storage, Storage::Local) || known.address_taken {
+            return Err(format!("`{shown}` is not only the function's own"));
+        }
+        let uses = |t: &Tree| t.walk().filter(|n| n.as_symbol() == Some(sym)).count();
+        match uses(&self.subject.root) > uses(self.matched) {
+            true => Err(format!("`{shown}` is used outside of what is rewritten")),
+            false => Ok(format!("`{shown}` is used nowhere else")),
+        }
+    }
+
     /// That a pointer parameter is used only to read what it points to.
     pub(super) fn only_read(&self, x: &Tree, s: &Tree) -> Result<String, String> {
         let shown = self.subject.print(x);
@@ -140,9 +160,8 @@ impl Asking<'_> {
                     let place = n.args.first().ok_or_else(shown)?;
                     let base = self.base_of(place);
                     if base.is_none_or(|b| b == sym || (reached && place.as_symbol().is_none())) {
-                        let fine = base.is_some_and(|b| {
-                            b != sym && (self.apart(b, sym) || self.written_alone(b, sym))
-                        });
+                        let fine = base
+                            .is_some_and(|b| b != sym && (self.apart(b, sym) || self.written_alone(b, sym)));
                         if !fine {
                             return Err(format!("`{}` may write it", shown()));
                         }

@@ -37,7 +37,7 @@ mod write;
 mod tests;
 
 pub use action::{Action, ACTIONS};
-pub use apply::{apply, words, Application, NoApplication, NoResult, Site};
+pub use apply::{apply, words, Application, NoApplication, NoResult, Site, Together};
 pub use derivation::{Applied, Derivation, NotApplied, Proof};
 pub use guard::{Guard, GUARDS};
 pub use load::load;

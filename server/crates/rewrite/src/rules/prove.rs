@@ -9,6 +9,7 @@ use analysis::{Facts, LoopId, MetBy, Order, Program, Verdict};
 use base::Budget;
 use term::{BinOp, Body, Op, Storage, SymbolId, TypeKind, Types};
 
+use super::apply::Together;
 use super::derivation::Proof;
 use super::guard::Guard;
 use super::matching::{fill, matches, Bindings};
@@ -27,6 +28,7 @@ pub struct Ground<'a> {
     pub text: &'a str,
     /// Where the body begins in it.
     pub start: u32,
+    pub together: &'a Together,
 }
 
 /// What guards look at.
@@ -35,6 +37,8 @@ pub(super) struct Asking<'a> {
     pub ground: Option<Ground<'a>>,
     /// The tree that the source matched.
     pub matched: &'a Tree,
+    /// Whether the run has changed anything before.
+    pub changed: bool,
     /// Names made by this run.
     pub made: &'a mut Vec<Arc<str>>,
     pub types: &'a mut Types,
@@ -147,6 +151,10 @@ impl Asking<'_> {
                 let (x, s) = (self.filled(x, b)?, self.filled(s, b)?);
                 self.only_read(&x, &s)?
             }
+            Guard::Inside(x) => {
+                let x = self.filled(x, b)?;
+                self.inside(&x)?
+            }
             // on its own it holds for the first item that is alike
             Guard::In(..) => return self.all(std::slice::from_ref(g), b),
             Guard::Independent(x) => {
@@ -170,11 +178,12 @@ impl Asking<'_> {
             return Ok(proofs);
         };
         let list = self.filled(list, b)?;
-        if list.op != Op::List {
-            return Err(format!("`{}` is no list", self.subject.print(&list)));
-        }
+        let all: Vec<Tree> = match list.op {
+            Op::List => list.args.to_vec(),
+            _ => list.walk().collect(),
+        };
         let mut missing: Vec<String> = Vec::new();
-        for one in list.args.iter() {
+        for one in &all {
             let mut trial = b.clone();
             if !matches(self.subject, self.types, item, one, &mut trial) {
                 continue;
@@ -184,6 +193,7 @@ impl Asking<'_> {
                     *b = trial;
                     return Ok(proofs);
                 }
+                Err(why) if missing.contains(&why) => {}
                 Err(why) => missing.push(why),
             }
         }

@@ -474,12 +474,17 @@ impl Run<'_> {
             return None;
         }
         let place = n.from.or_else(|| n.args.iter().find_map(|a| a.from));
+        if let Some(other) = self.other_launch(system, n) {
+            self.refuse(system, rule, place, format!("the kernel `{other}` is not rewritten"));
+            return None;
+        }
         let mut proofs = Vec::new();
         if let Some(guard) = &rule.guard {
             let mut asking = Asking {
                 subject: self.subject,
                 ground: self.ground,
                 matched: n,
+                changed: !self.derivation.steps.is_empty(),
                 made: &mut self.made,
                 types: &mut self.types,
             };
@@ -529,6 +534,22 @@ impl Run<'_> {
             proofs,
         });
         Some(new)
+    }
+    /// A kernel launched in what a rule matched that its system, whose rules belong together, has not rewritten although it
+    /// has rewritten others.
+    fn other_launch(&self, system: &RuleSystem, matched: &Tree) -> Option<String> {
+        let Strategy::Together(_) = system.strategy else { return None };
+        let all = &self.ground?.together.kernels;
+        let own: Vec<&str> = all.iter().filter(|(s, _)| *s == system.name).map(|(_, k)| &**k).collect();
+        if own.is_empty() {
+            return None;
+        }
+        let mut launched =
+            matched.walk().filter(|n| n.is("CallKernel")).filter_map(|n| n.args.get(1).cloned());
+        launched.find_map(|k| {
+            let word = self.subject.word(&k).unwrap_or("?");
+            (!own.contains(&word)).then(|| word.to_owned())
+        })
     }
     fn refuse(&mut self, system: &RuleSystem, rule: &Rule, place: Option<term::TermId>, because: String) {
         let known = |r: &NotApplied| r.rule == rule.name && r.place == place && r.because == because;
