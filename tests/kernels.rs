@@ -90,6 +90,86 @@ fn defects_are_seen_and_their_repairs_are_clean() {
     }
 }
 
+/// What is proved of races, beside what runs show: nothing called free shows one, what is told is seen at those lines, and of
+/// most kernels something is said.
+#[test]
+fn races_of_the_shipped_kernels_are_proved_or_told() {
+    let (mut free, mut told) = (0, 0);
+    for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
+        let path = entry.expect("an entry").path();
+        let path = path.to_string_lossy();
+        let (proved, _) = report(&["analyze", "--format", "json", "--fail-on", "never", &path]);
+        let (run, _) = report(&["simulate", "--format", "json", &path]);
+        for (p, r) in proved.iter().zip(&run) {
+            let (name, seen) = (&p["name"], r["races"].as_array().expect("races"));
+            let verdict = p["race_verdict"]["verdict"].as_str().expect("a verdict");
+            match verdict {
+                "race-free" => {
+                    assert!(seen.is_empty() && p["races"] == serde_json::json!([]), "{name} {seen:#?}");
+                    let problems = r["problems"].as_array().expect("problems");
+                    assert!(problems.iter().all(|x| x["kind"] != "barrier-divergence"), "{name}");
+                    free += 1;
+                }
+                "race" => {
+                    for x in p["races"].as_array().expect("races") {
+                        let same = |y: &&Value| {
+                            ["line", "other_line", "space", "missing"].iter().all(|k| x[k] == y[k])
+                        };
+                        assert!(seen.iter().any(|y| same(&y)), "{name} {x:#} {seen:#?}");
+                        told += 1;
+                    }
+                }
+                _ => {
+                    assert_eq!(p["races"], Value::Null, "{name}");
+                    assert!(p["race_verdict"]["reason"].is_string(), "{name}");
+                }
+            }
+            let outside = p["out_of_range"].as_array().map_or(0, Vec::len) > 0;
+            let fell =
+                r["problems"].as_array().expect("problems").iter().any(|x| x["kind"] == "out-of-range");
+            assert_eq!(outside, fell, "{name}");
+        }
+    }
+    assert!(free >= 36 && told >= 10, "{free} {told}");
+}
+
+/// A barrier called redundant can go: without it a run shows no race.
+#[test]
+fn redundant_barriers_can_go() {
+    let path = fixtures().join("scan.cu");
+    let text = std::fs::read_to_string(&path).expect("the file");
+    let (kernels, _) =
+        report(&["analyze", "--format", "json", "--fail-on", "never", &path.to_string_lossy()]);
+    let (mut gone, mut kept) = (0, 0);
+    for k in &kernels {
+        for b in k["barriers"].as_array().expect("barriers") {
+            let line = b["line"].as_u64().expect("a line") as usize - 1;
+            let without: Vec<String> = text
+                .lines()
+                .enumerate()
+                .map(|(n, l)| if n == line { l.replace("__syncthreads();", ";") } else { l.to_owned() })
+                .collect();
+            let name = k["name"].as_str().expect("a name");
+            let (runs, _) = simulate(&without.join("\n"), &["--kernel", name]);
+            // a thread may also come to what nobody has written yet
+            let nothing = |k: &str| runs[0][k].as_array().expect("a list").is_empty();
+            let clean = nothing("races") && nothing("problems");
+            match b["redundant"].as_bool() {
+                Some(true) => {
+                    assert!(clean, "{b:#}");
+                    gone += 1;
+                }
+                Some(false) => {
+                    assert!(!clean, "{b:#}");
+                    kept += 1;
+                }
+                None => {}
+            }
+        }
+    }
+    assert!(gone >= 2 && kept >= 5, "{gone} {kept}");
+}
+
 /// What is proved of the shipped kernels, beside what their runs count.
 #[test]
 fn proofs_and_runs_of_the_shipped_kernels_agree() {

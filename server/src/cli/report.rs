@@ -287,7 +287,7 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
     let barriers = k.barriers.iter().map(|b| {
         let [line, column, ..] = place(b.span);
         json!({
-            "line": line, "column": column, "verdict": b.verdict, "redundant": null, "witness": b.witness,
+            "line": line, "column": column, "verdict": b.verdict, "redundant": b.redundant, "witness": b.witness,
         })
     });
     let accesses = k.accesses.iter().map(|a| {
@@ -309,6 +309,26 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
             "all_sectors": global(|r| r.sectors), "all_ideal": global(|r| r.ideal),
         })
     });
+    let r = &k.races;
+    let races: Vec<Value> = r
+        .list
+        .iter()
+        .map(|x| {
+            let ([line, column, ..], [other, ..]) = (place(x.span), place(x.other));
+            let space = if x.shared { "shared" } else { "global" };
+            json!({
+                "line": line, "column": column, "other_line": other, "space": space, "array": x.object,
+                "index": x.index, "witness": x.witness, "missing": x.missing,
+            })
+        })
+        .collect();
+    let out_of_range = k.out_of_range.as_ref().map(|list| {
+        let one = |x: &ide::RangeReport| {
+            let [line, column, ..] = place(x.span);
+            json!({"line": line, "column": column, "array": x.object, "when": x.when})
+        };
+        list.iter().map(one).collect::<Vec<_>>()
+    });
     json!({
         "name": k.name,
         "line": place(k.span)[0],
@@ -317,8 +337,10 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
         "branches": branches.collect::<Vec<_>>(),
         "barriers": barriers.collect::<Vec<_>>(),
         "accesses": accesses.collect::<Vec<_>>(),
-        "races": null,
-        "out_of_range": null,
+        // an empty list is a proof, `null` is none
+        "races": (r.verdict != "unknown").then_some(races),
+        "race_verdict": {"verdict": r.verdict, "reason": r.reason, "apart": r.apart},
+        "out_of_range": out_of_range,
     })
 }
 

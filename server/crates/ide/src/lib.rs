@@ -50,7 +50,8 @@ pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use kernels::{
     kernel_reports, parse_shape, simulate_kernels, Access, AccessReport, Barrier, BarrierReport, Branch,
-    BranchReport, KernelReport, KernelRun, Origin, Problem, Race, Shape, SimulateOptions, WarpOperation,
+    BranchReport, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport, RangeReport,
+    Shape, SimulateOptions, WarpOperation,
 };
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};

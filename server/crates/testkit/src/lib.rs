@@ -13,6 +13,7 @@ pub mod mutants;
 pub mod nests;
 pub mod permuted;
 pub mod pred;
+pub mod races;
 pub mod random_kernels;
 pub mod rng;
 mod stats;

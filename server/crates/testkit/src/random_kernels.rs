@@ -210,3 +210,152 @@ impl Generator<'_> {
         }
     }
 }
+
+/// Text of a kernel `k(int *a, const int *__restrict__ b, int n, int m)` whose accesses are mostly affine in the thread's
+/// indices and mostly guarded, with uniform barriers, loops with barriers in them, atomics and warp barriers: many of them
+/// have no race, and many do.
+pub fn racing_kernel(rng: &mut Rng) -> String {
+    let mut g = Generator {
+        rng,
+        careful: true,
+        divided: 0,
+        out: String::new(),
+        loops: 0,
+        names: 0,
+        indent: 1,
+        depth: 0,
+    };
+    g.line("int t = threadIdx.x;");
+    g.line("int g = blockIdx.x * blockDim.x + threadIdx.x;");
+    g.line("int x = 1, y = 2, z = 3;");
+    g.line("for (int i = t + blockDim.x * threadIdx.y; i < 64; i += blockDim.x * blockDim.y) s[i] = i;");
+    g.line("__syncthreads();");
+    for _ in 0..2 + g.rng.below(4) {
+        g.racing(&[]);
+    }
+    format!(
+        "__device__ void put(int *p, int at, int v) {{\n    p[at & 63] = v;\n}}\n\
+         extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n{}}}\n",
+        g.out
+    )
+}
+
+impl Generator<'_> {
+    /// A subscript from 0 to 63: of the thread's own place, a neighbour's, a mirrored one, any.
+    fn subscript(&mut self, loops: &[String]) -> String {
+        let own = self.pick(&["t", "t", "t", "g"]).to_owned();
+        let inner = match self.rng.below(14) {
+            0..=4 => own,
+            5 => format!("{own} + {}", 1 + self.rng.below(33)),
+            6 => format!("63 - {own}"),
+            7 => format!("{own} ^ {}", self.pick(&["1", "2", "16", "32"])),
+            8 => format!("2 * {own}"),
+            9 => "blockIdx.x".to_owned(),
+            10 => self.rng.below(4).to_string(),
+            11 => format!("t % {}", self.pick(&["32", "4", "3"])),
+            12 => "b[t & 63]".to_owned(),
+            _ => "n".to_owned(),
+        };
+        match loops.last() {
+            Some(i) if self.rng.below(2) == 0 => format!("({inner} + {i}) & 63"),
+            _ => format!("({inner}) & 63"),
+        }
+    }
+
+    fn racing(&mut self, loops: &[String]) {
+        let choice = if self.depth > 2 { self.rng.below(9) } else { self.rng.below(16) };
+        let array = self.pick(&["s", "s", "s", "a"]);
+        match choice {
+            0 | 1 => {
+                let i = self.subscript(loops);
+                let v = self.pick(&["x", "t", "y + z", "7"]);
+                self.line(&format!("{array}[{i}] = {v};"));
+            }
+            2 | 3 => {
+                let i = self.subscript(loops);
+                let (v, with) = (self.pick(&VARIABLES), self.pick(&["s", "s", "a", "b"]));
+                self.line(&format!("{v} = {with}[{i}];"));
+            }
+            4 => {
+                let i = self.subscript(loops);
+                let j = self.subscript(loops);
+                self.line(&format!("{array}[{i}] += {array}[{j}] & 7;"));
+            }
+            5 => {
+                let i = self.subscript(loops);
+                self.line(&format!("atomicAdd(&{array}[{i}], 1);"));
+            }
+            6 if self.divided == 0 => self.line("__syncwarp();"),
+            6 => {
+                let i = self.subscript(loops);
+                self.line(&format!("put({array}, {i}, x);"));
+            }
+            7 | 8 | 14 | 15 if self.divided == 0 => self.line("__syncthreads();"),
+            7 | 8 | 14 | 15 => {
+                let i = self.subscript(loops);
+                self.line(&format!("{{ int *p = {array} + ({i}); *p = y; }}"));
+            }
+            9..=11 => {
+                let (c, divided) = match self.rng.below(8) {
+                    0 => ("n > 20".to_owned(), 0),
+                    1 => ("t < n".to_owned(), 1),
+                    2 => ("t < 32".to_owned(), 1),
+                    3 => ("t % 2 == 0".to_owned(), 1),
+                    4 => ("x > 3".to_owned(), 1),
+                    5 => (format!("t == {}", self.rng.below(40)), 1),
+                    6 => ("g < n".to_owned(), 1),
+                    _ => ("b[t & 63] > 9".to_owned(), 1),
+                };
+                self.divided += divided;
+                self.line(&format!("if ({c}) {{"));
+                self.inside(loops);
+                if self.rng.below(3) == 0 {
+                    self.line("} else {");
+                    self.inside(loops);
+                }
+                self.divided -= divided;
+                self.line("}");
+            }
+            _ => {
+                self.names += 1;
+                let i = format!("i{}", self.names);
+                let header = match self.rng.below(6) {
+                    0 => (format!("int {i} = 1; {i} < 64; {i} *= 2"), 0),
+                    1 => (format!("int {i} = 16; {i} > 0; {i} >>= 1"), 0),
+                    2 => (format!("int {i} = t; {i} < 64; {i} += blockDim.x"), 1),
+                    3 => (format!("int {i} = 0; {i} < (n & 7); {i}++"), 0),
+                    4 => (format!("int {i} = 0; {i} < (b[{}] & 3); {i}++", self.pick(&["t & 63", "3"])), 1),
+                    _ => (format!("int {i} = 0; {i} < 3; {i}++"), 0),
+                };
+                self.divided += header.1;
+                self.line(&format!("for ({}) {{", header.0));
+                let mut inner = loops.to_vec();
+                inner.push(i);
+                self.loops += 1;
+                self.inside(&inner);
+                if self.rng.below(6) == 0 {
+                    let jump = self.pick(&["break", "continue"]);
+                    let c = self.pick(&["t > 40", "x > 3", "n > 20"]);
+                    // after a jump of some threads no barrier may follow in the loop
+                    self.divided += 1;
+                    self.line(&format!("    if ({c}) {jump};"));
+                    self.inside(&inner);
+                    self.divided -= 1;
+                }
+                self.loops -= 1;
+                self.divided -= header.1;
+                self.line("}");
+            }
+        }
+    }
+
+    fn inside(&mut self, loops: &[String]) {
+        self.indent += 1;
+        self.depth += 1;
+        for _ in 0..1 + self.rng.below(3) {
+            self.racing(loops);
+        }
+        self.depth -= 1;
+        self.indent -= 1;
+    }
+}

@@ -200,7 +200,13 @@ fn what_is_said_of_random_kernels_holds_in_runs() {
         let values = vec![("n".into(), rng.below(70) as i128), ("m".into(), rng.below(70) as i128)];
         check(
             &case,
-            &KernelLaunch { grid: Some([2, 1, 1]), block: Some(block), values, most_threads: None },
+            &KernelLaunch {
+                grid: Some([2, 1, 1]),
+                block: Some(block),
+                values,
+                most_threads: None,
+                ..Default::default()
+            },
             &mut tally,
             seed,
         );

@@ -125,7 +125,7 @@ fn pointer(body: &Body, t: TermId, mut out: Place) -> Option<Place> {
     }
 }
 
-fn field_offset(body: &Body, ty: TypeId, name: &str) -> Option<u64> {
+pub(super) fn field_offset(body: &Body, ty: TypeId, name: &str) -> Option<u64> {
     let TypeKind::Record(r) = body.types.kind(ty) else { return None };
     let record = body.types.record(*r);
     if record.is_union {

@@ -166,7 +166,7 @@ fn search(
     Err(if evaluated { KernelObstacle::NotFound } else { KernelObstacle::Value(condition.unwrap_or(blame)) })
 }
 
-fn uses_axis(body: &Body, axis: &str) -> bool {
+pub(super) fn uses_axis(body: &Body, axis: &str) -> bool {
     body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
         (Op::Member { field, .. }, &[base]) => {
             **field == *axis
@@ -177,7 +177,7 @@ fn uses_axis(body: &Body, axis: &str) -> bool {
 }
 
 /// Integer parameters.
-fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
+pub(super) fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
     let list = body.args(body.root).first().copied();
     list.into_iter().flat_map(|l| body.args(l)).filter_map(|&p| match body.op(p) {
         Op::Declare(s) => {
@@ -331,7 +331,7 @@ impl<'a> Machine<'a> {
 }
 
 /// A result in its type: signed ones must fit, unsigned ones wrap.
-fn fit(kind: IntKind, v: i128) -> Option<i128> {
+pub(super) fn fit(kind: IntKind, v: i128) -> Option<i128> {
     if kind.signed() {
         (v >= kind.min() && v <= kind.max()).then_some(v)
     } else {
@@ -339,7 +339,7 @@ fn fit(kind: IntKind, v: i128) -> Option<i128> {
     }
 }
 
-fn binary(op: BinOp, ka: IntKind, kb: IntKind, a: i128, b: i128) -> Option<i128> {
+pub(super) fn binary(op: BinOp, ka: IntKind, kb: IntKind, a: i128, b: i128) -> Option<i128> {
     if matches!(op, BinOp::Shl | BinOp::Shr) {
         let kind = ka.promoted();
         let by = u32::try_from(b).ok().filter(|&n| n < kind.bits())?;

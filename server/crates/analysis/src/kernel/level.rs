@@ -343,6 +343,28 @@ pub(super) fn is_harmless(name: &str) -> bool {
         )
 }
 
+/// Vectors made of their parts.
+pub(super) fn is_vector(name: &str) -> bool {
+    let name = name.strip_prefix("make_").unwrap_or(name);
+    let base = name.trim_end_matches(['1', '2', '3', '4']);
+    base.len() + 1 == name.len()
+        && matches!(
+            base,
+            "char"
+                | "uchar"
+                | "short"
+                | "ushort"
+                | "int"
+                | "uint"
+                | "long"
+                | "ulong"
+                | "longlong"
+                | "ulonglong"
+                | "float"
+                | "double"
+        )
+}
+
 /// Whether a function computes a value from its scalar arguments alone.
 pub(super) fn is_pure(body: &Body, program: &Program, depth: u32) -> bool {
     depth < 8

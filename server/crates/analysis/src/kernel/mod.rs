@@ -12,12 +12,15 @@ mod access;
 mod collect;
 mod eval;
 mod level;
+mod races;
+mod replay;
 
 use std::sync::Arc;
 
 use term::{Body, Op, TermId};
 
 pub use access::{AccessFact, Requests};
+pub use races::{kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
 
 use crate::Program;
 
@@ -30,6 +33,10 @@ pub struct KernelLaunch {
     pub values: Vec<(Arc<str>, i128)>,
     /// Most threads of a block (`__launch_bounds__`).
     pub most_threads: Option<u32>,
+    /// Elements of what parameters point to, by name.
+    pub elements: Vec<(Arc<str>, u64)>,
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: Option<u64>,
 }
 
 /// Across which threads a value is the same, whenever they get to it together.
@@ -63,6 +70,10 @@ pub enum KernelObstacle {
     Structure(TermId),
     /// No witness among the launches and values tried.
     NotFound,
+    /// Nothing says how the kernel is launched.
+    NoLaunch,
+    /// The launch has more threads or steps than are looked at.
+    TooLarge,
 }
 
 /// What is known of a branch.
@@ -101,7 +112,7 @@ pub struct BranchFact {
 /// What is known of a barrier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BarrierVerdict {
-    /// All threads of a block reach it, equally often, whatever the launch.
+    /// All threads of a block reach it, equally often: with the launch that is known, else with any.
     Safe,
     Divergent(Box<Split>),
     Unknown(KernelObstacle),
@@ -112,6 +123,8 @@ pub enum BarrierVerdict {
 pub struct BarrierFact {
     pub term: TermId,
     pub verdict: BarrierVerdict,
+    /// Whether it orders nothing in the launch that is known.
+    pub redundant: Option<bool>,
 }
 
 /// What is known of a kernel.
@@ -122,6 +135,9 @@ pub struct KernelFacts {
     pub barriers: Vec<BarrierFact>,
     /// Accesses to what parameters point to, to shared and to file-scope variables. Through other pointers: not listed.
     pub accesses: Vec<AccessFact>,
+    pub races: RaceVerdict,
+    /// Accesses that are sure to fall outside of their array, one a place. `None`: not looked at.
+    pub out_of_range: Option<Vec<OutOfRange>>,
 }
 
 /// Judges a kernel. `program` knows the functions it calls.
@@ -153,6 +169,7 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
     }
     facts.barriers = barriers(body, &seen, &levels, launch);
     facts.accesses = access::accesses(body, &seen, launch);
+    races::examine(body, program, &seen, launch, &mut facts);
     facts
 }
 
@@ -186,7 +203,7 @@ fn barriers(
                 Err(why) => BarrierVerdict::Unknown(why),
             }
         };
-        out.push(BarrierFact { term: b.term, verdict });
+        out.push(BarrierFact { term: b.term, verdict, redundant: None });
     }
     out
 }

@@ -1,10 +1,10 @@
 //! What analysis proves of a document's kernels, at its places: the `kernels` of the command line's JSON.
 
-use analysis::{BarrierVerdict, Split, Uniformity};
+use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, Split, Uniformity};
 use base::Span;
 use term::Op;
 
-use super::{known_launch, launch_of, shape, thread_words, Origin, Shape};
+use super::{known_launch, launch_of, remembered, said, shape, thread_words, Origin, Shape};
 use crate::Doc;
 
 /// A kernel and what is proved of it.
@@ -17,6 +17,43 @@ pub struct KernelReport {
     pub branches: Vec<BranchReport>,
     pub barriers: Vec<BarrierReport>,
     pub accesses: Vec<AccessReport>,
+    pub races: RacesReport,
+    /// Accesses that are sure to fall outside; `None`: the launch is not known.
+    pub out_of_range: Option<Vec<RangeReport>>,
+}
+
+/// What is known of a kernel's races.
+#[derive(Clone, Debug)]
+pub struct RacesReport {
+    /// `race-free`, `race` or `unknown`.
+    pub verdict: &'static str,
+    /// Why it is unknown.
+    pub reason: Option<String>,
+    /// Pairs of parameters that must not overlap, where it is free.
+    pub apart: Vec<[String; 2]>,
+    pub list: Vec<RaceReport>,
+}
+
+/// Two accesses that nothing orders.
+#[derive(Clone, Debug)]
+pub struct RaceReport {
+    /// In textual order.
+    pub span: Span,
+    pub other: Span,
+    pub object: String,
+    pub index: i64,
+    pub shared: bool,
+    pub witness: String,
+    /// `barrier`, `syncwarp`, `atomic`; `None`: nothing inside a launch would do.
+    pub missing: Option<&'static str>,
+}
+
+/// An access outside of an array.
+#[derive(Clone, Debug)]
+pub struct RangeReport {
+    pub span: Span,
+    pub object: String,
+    pub when: String,
 }
 
 /// An access of a kernel.
@@ -46,6 +83,8 @@ pub struct BarrierReport {
     /// `safe`, `divergent` or `unknown`.
     pub verdict: &'static str,
     pub witness: Option<String>,
+    /// Whether it orders nothing, where that is known.
+    pub redundant: Option<bool>,
 }
 
 /// What is proved of the kernels of a document. `launches` asked for come before what the document says.
@@ -65,7 +104,7 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
         Some((s, _)) => known_launch(s),
         None => launch_of(doc, item),
     };
-    let facts = analysis::kernel(&item.body, doc.program(), &launch);
+    let facts = remembered::with(doc, item, &launch);
     let span = |t| item.body.span(t).shifted(item.span.start);
     let branches = facts.branches.iter().map(|b| BranchReport {
         span: span(b.term),
@@ -88,7 +127,7 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
             BarrierVerdict::Divergent(s) => ("divergent", Some(words(s, "reaches it", "does not"))),
             BarrierVerdict::Unknown(_) => ("unknown", None),
         };
-        BarrierReport { span: span(b.term), verdict, witness }
+        BarrierReport { span: span(b.term), verdict, witness, redundant: b.redundant }
     });
     KernelReport {
         name: item.name.to_string(),
@@ -100,8 +139,50 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
             .iter()
             .map(|a| AccessReport { span: span(a.term), fact: a.clone() })
             .collect(),
+        races: races(doc, item, &facts),
+        out_of_range: facts.out_of_range.as_ref().map(|list| {
+            let one = |o: &analysis::OutOfRange| RangeReport {
+                span: said::place(doc, item, &o.side.function, o.side.term),
+                object: o.object.to_string(),
+                when: format!(
+                    "{}[{}] of {} elements: {}",
+                    o.object,
+                    o.index,
+                    o.length,
+                    thread_words(o.side.thread, o.side.block)
+                ),
+            };
+            list.iter().map(one).collect()
+        }),
         shape,
     }
+}
+
+fn races(doc: &Doc, item: &front::Item, facts: &KernelFacts) -> RacesReport {
+    let (verdict, reason) = said::verdict(doc, item, facts);
+    let mut out = RacesReport { verdict, reason, apart: Vec::new(), list: Vec::new() };
+    match &facts.races {
+        RaceVerdict::Free { apart } => {
+            out.apart = apart.iter().map(|[a, b]| [a.to_string(), b.to_string()]).collect();
+        }
+        RaceVerdict::Race(list) => {
+            for w in list {
+                let a = said::place(doc, item, &w.first.function, w.first.term);
+                let b = said::place(doc, item, &w.second.function, w.second.term);
+                out.list.push(RaceReport {
+                    span: if a.start <= b.start { a } else { b },
+                    other: if a.start <= b.start { b } else { a },
+                    object: w.object.to_string(),
+                    index: w.index,
+                    shared: w.shared,
+                    witness: said::witness(doc, item, w),
+                    missing: said::missing(w),
+                });
+            }
+        }
+        RaceVerdict::Unknown(_) => {}
+    }
+    out
 }
 
 fn words(s: &Split, yes: &str, no: &str) -> String {

@@ -7,6 +7,8 @@
 
 mod facts;
 mod inputs;
+mod remembered;
+mod said;
 mod shape;
 
 use base::{Budget, CancelToken, Span};
@@ -17,7 +19,12 @@ use simulate::{
 };
 use term::{Op, TermId};
 
-pub use facts::{kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport};
+pub use facts::{
+    kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
+    RangeReport,
+};
+pub(crate) use remembered::facts as remembered_facts;
+pub(crate) use said::{launch_words, place, races};
 pub use shape::{parse as parse_shape, Origin, Shape};
 
 use crate::Doc;
@@ -459,6 +466,8 @@ fn known_launch(s: &Shape) -> analysis::KernelLaunch {
         block: Some(s.block),
         values: s.values.iter().filter_map(number).collect(),
         most_threads: None,
+        elements: s.elements.iter().map(|(n, e)| (n.as_str().into(), *e)).collect(),
+        shared_bytes: Some(s.shared_bytes),
     }
 }
 

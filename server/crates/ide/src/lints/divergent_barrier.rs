@@ -1,10 +1,10 @@
 //! `divergent-barrier`: a barrier in a kernel that some threads of a block reach and others do not, with two of them.
 
-use analysis::{BarrierVerdict, KernelLaunch, Split};
+use analysis::{BarrierVerdict, Split};
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_of, thread_words};
+use crate::kernels::{remembered_facts, thread_words};
 use crate::{Doc, Severity};
 
 pub(super) const LINT: Lint = Lint {
@@ -19,8 +19,8 @@ fn divergent_barrier(doc: &Doc) -> Vec<(Span, Said)> {
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         // what holds for the launch that is known, else for some launch
-        let launch: KernelLaunch = launch_of(doc, item);
-        for b in analysis::kernel_barriers(&item.body, doc.program(), &launch) {
+        let (facts, _) = remembered_facts(doc, item);
+        for b in &facts.barriers {
             if let BarrierVerdict::Divergent(split) = &b.verdict {
                 let span = item.body.span(b.term).shifted(item.span.start);
                 found.push((span, Said { message: words(split), ..Said::default() }));

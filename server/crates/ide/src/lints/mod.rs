@@ -6,12 +6,16 @@
 mod bad_mark;
 mod carried_dependence;
 mod divergent_barrier;
+mod global_race;
 mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
 mod not_understood;
+mod out_of_range;
 mod parallel_loop;
 mod reduction_loop;
+mod redundant_barrier;
+mod shared_race;
 mod unknown_loop;
 mod unused_ignore;
 
@@ -82,12 +86,16 @@ pub(crate) const LINTS: &[Lint] = &[
     bad_mark::LINT,
     carried_dependence::LINT,
     divergent_barrier::LINT,
+    global_race::LINT,
     marked_refused::LINT,
     marked_sequential::LINT,
     marked_unknown::LINT,
     not_understood::LINT,
+    out_of_range::LINT,
     parallel_loop::LINT,
     reduction_loop::LINT,
+    redundant_barrier::LINT,
+    shared_race::LINT,
     unknown_loop::LINT,
     unused_ignore::LINT,
 ];

@@ -4,6 +4,7 @@
 mod actions;
 mod hover;
 mod incremental;
+mod kernels;
 mod lints;
 mod messages;
 mod offloading;

@@ -1,0 +1,362 @@
+//! Whether two threads of a kernel can touch one place without order.
+//!
+//! *Free* is a proof for the launch that is known, whatever memory holds and whatever the parameters that nobody gives are; it
+//! names the parameters that must not overlap. *Race* is two accesses that happen in every schedule. Without a launch the
+//! kernel is run with several, and a race is one that all of them show within a block.
+
+use std::sync::Arc;
+
+use term::{Body, Op, TermId};
+
+use super::collect::Seen;
+use super::replay::{self, Meeting, ObjectKind, Site, Trace};
+use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
+use crate::Program;
+
+/// How far apart two threads stand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Reach {
+    /// In one warp: `__syncwarp` could order them.
+    Warp,
+    /// In one block: a barrier could.
+    Block,
+    /// In two blocks.
+    Grid,
+}
+
+/// What a thread does to a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Touch {
+    Read,
+    Write,
+    Atomic,
+}
+
+/// One of two accesses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RaceSide {
+    /// Function of the program.
+    pub function: Arc<str>,
+    pub term: TermId,
+    pub touch: Touch,
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+}
+
+/// Two accesses of one place that nothing orders.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RaceWitness {
+    pub object: Arc<str>,
+    pub shared: bool,
+    /// Element of the object, as its elements are numbered from its start.
+    pub index: i64,
+    pub first: RaceSide,
+    pub second: RaceSide,
+    pub reach: Reach,
+    /// One statement reads and writes the place: an atomic operation would do.
+    pub update: bool,
+    /// The launch, and the values of parameters.
+    pub launch: KernelLaunch,
+}
+
+/// What is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RaceVerdict {
+    /// No two threads touch a place without order, if none of these pairs of parameters overlap.
+    Free {
+        apart: Vec<[Arc<str>; 2]>,
+    },
+    /// Never empty.
+    Race(Vec<RaceWitness>),
+    Unknown(RaceObstacle),
+}
+
+impl Default for RaceVerdict {
+    fn default() -> RaceVerdict {
+        RaceVerdict::Unknown(RaceObstacle::Kernel(KernelObstacle::NoLaunch))
+    }
+}
+
+/// Why nothing is said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RaceObstacle {
+    Kernel(KernelObstacle),
+    /// A barrier that not all threads are known to reach.
+    Barrier(TermId),
+    /// Whether these two meet depends on what memory holds, or on what orders blocks.
+    MayMeet {
+        object: Arc<str>,
+        first: (Arc<str>, TermId),
+        second: (Arc<str>, TermId),
+    },
+    /// An access falls outside of its array: what it touches is anybody's guess.
+    OutOfRange(Arc<str>, TermId),
+    /// Threads write one value to one place.
+    SameValue {
+        object: Arc<str>,
+        term: TermId,
+    },
+}
+
+/// Witnesses listed at most.
+const MAX_LISTED: usize = 8;
+/// Blocks tried where no launch is known.
+const BLOCKS: [u32; 6] = [1024, 512, 256, 128, 64, 32];
+
+/// An access of one thread outside of its array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutOfRange {
+    pub object: Arc<str>,
+    pub shared: bool,
+    /// Shared memory whose size the launch says.
+    pub dynamic: bool,
+    pub index: i64,
+    /// Elements there are.
+    pub length: u64,
+    pub side: RaceSide,
+    /// How many threads do so at this place, over the whole launch.
+    pub threads: u64,
+}
+
+/// The races alone.
+pub fn kernel_races(body: &Body, program: &Program, launch: &KernelLaunch) -> RaceVerdict {
+    super::kernel(body, program, launch).races
+}
+
+/// Fills in what the traces of the launch tell: races, and of barriers what their own conditions did not tell.
+pub(super) fn examine(
+    body: &Body,
+    program: &Program,
+    seen: &Seen,
+    launch: &KernelLaunch,
+    facts: &mut KernelFacts,
+) {
+    if launch.grid.is_none() || launch.block.is_none() {
+        facts.races = guessed(body, program, seen, launch);
+        return;
+    }
+    let trace = match replay::replay(body, program, launch, &seen.exposed) {
+        Ok(t) => t,
+        Err(why) => {
+            facts.races = RaceVerdict::Unknown(RaceObstacle::Kernel(why));
+            return;
+        }
+    };
+    barriers(&trace, launch, &mut facts.barriers);
+    facts.races = with_launch(&trace, &facts.barriers, launch);
+    let outside = out_of_range(&trace, launch);
+    if let (RaceVerdict::Free { .. }, Some(o)) = (&facts.races, outside.first()) {
+        let side = &o.side;
+        facts.races = RaceVerdict::Unknown(RaceObstacle::OutOfRange(side.function.clone(), side.term));
+    }
+    if let (RaceVerdict::Free { .. }, false) = (&facts.races, trace.fences) {
+        for b in &mut facts.barriers {
+            let site = Site { function: 0, term: b.term };
+            let plain = super::callee(body, b.term) == Some("__syncthreads");
+            if plain && trace.soft_barriers.is_empty() && trace.barriers.iter().any(|l| l.contains(&site)) {
+                b.redundant = replay::redundant(&trace, site).ok();
+            }
+        }
+    }
+    facts.out_of_range = Some(outside);
+}
+
+/// What the traces say of barriers of which nothing was known.
+fn barriers(trace: &Trace, launch: &KernelLaunch, barriers: &mut [BarrierFact]) {
+    for b in barriers {
+        if !matches!(b.verdict, BarrierVerdict::Unknown(_)) {
+            continue;
+        }
+        let own = |s: &Site| s.function == 0 && s.term == b.term;
+        match &trace.missed {
+            None => {
+                // the call of a function with barriers: those barriers
+                let inside = super::callee(trace.functions[0], b.term).is_none_or(|n| !super::is_barrier(n));
+                if !trace.soft_barriers.iter().any(|s| own(s) || inside) {
+                    b.verdict = BarrierVerdict::Safe;
+                }
+            }
+            Some(m) if own(&m.site) => {
+                let (Some(grid), Some(block)) = (launch.grid, launch.block) else { return };
+                b.verdict = BarrierVerdict::Divergent(Box::new(Split {
+                    grid,
+                    block,
+                    values: launch.values.clone(),
+                    block_index: replay::coordinates(m.block, grid),
+                    yes: replay::coordinates(m.comes, block),
+                    no: replay::coordinates(m.stays_away, block),
+                }));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn out_of_range(trace: &Trace, launch: &KernelLaunch) -> Vec<OutOfRange> {
+    let mut out: Vec<OutOfRange> = Vec::new();
+    for e in trace.events.iter().filter(|e| e.certain) {
+        let object = &trace.objects[e.object as usize];
+        let (Some(bytes), Some(offset)) = (object.bytes, e.offset) else { continue };
+        if offset >= 0 && offset as u64 + e.size as u64 <= bytes {
+            continue;
+        }
+        let same =
+            |o: &&mut OutOfRange| o.side.term == e.site.term && *o.side.function == *trace.body(e.site).name;
+        if let Some(o) = out.iter_mut().find(same) {
+            o.threads += 1;
+            continue;
+        }
+        out.push(OutOfRange {
+            object: object.name.clone(),
+            shared: object.kind == ObjectKind::Shared,
+            dynamic: object.dynamic,
+            index: offset.div_euclid(object.element.max(1) as i64),
+            length: bytes / object.element.max(1),
+            side: side(trace, e, launch),
+            threads: 1,
+        });
+    }
+    out
+}
+
+fn with_launch(trace: &Trace, barriers: &[BarrierFact], launch: &KernelLaunch) -> RaceVerdict {
+    if let Some(m) = trace.missed {
+        return RaceVerdict::Unknown(RaceObstacle::Barrier(m.site.term));
+    }
+    let meetings = match replay::judge(trace) {
+        Ok(list) => list,
+        Err(why) => return RaceVerdict::Unknown(RaceObstacle::Kernel(why)),
+    };
+    let listed = witnesses(trace, &meetings, launch);
+    if !listed.is_empty() {
+        return RaceVerdict::Race(listed);
+    }
+    let Some(m) = meetings.first() else {
+        // a barrier under a condition that is not known must still be reached by all or none
+        let safe = |s: &Site| {
+            s.function == 0 && barriers.iter().any(|b| b.term == s.term && b.verdict == BarrierVerdict::Safe)
+        };
+        return match trace.soft_barriers.iter().find(|s| !safe(s)) {
+            Some(s) => RaceVerdict::Unknown(RaceObstacle::Barrier(s.term)),
+            None => RaceVerdict::Free { apart: apart(trace) },
+        };
+    };
+    let object = trace.objects[m.first.object as usize].name.clone();
+    let place = |s: Site| (trace.body(s).name.clone(), s.term);
+    RaceVerdict::Unknown(if m.certain && m.same_value {
+        RaceObstacle::SameValue { object, term: m.first.site.term }
+    } else {
+        RaceObstacle::MayMeet { object, first: place(m.first.site), second: place(m.second.site) }
+    })
+}
+
+/// Within a block, for launches tried: where the text fixes the sizes of arrays, with the largest block that stays inside of
+/// them, else with all. A race that only some launches have may be none for those that are meant.
+fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> RaceVerdict {
+    let unknown = |why| RaceVerdict::Unknown(RaceObstacle::Kernel(why));
+    let flat = !super::eval::uses_axis(body, "y") && !super::eval::uses_axis(body, "z");
+    let open: Vec<Arc<str>> =
+        super::eval::parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();
+    let most = launch.most_threads.unwrap_or(1024);
+    let mut common: Option<Vec<RaceWitness>> = None;
+    for threads in BLOCKS.into_iter().filter(|b| *b <= most) {
+        let block = if flat { [threads, 1, 1] } else { [16, threads / 16, 1] };
+        let (mut sized, mut outside) = (false, false);
+        let mut found: Option<Vec<RaceWitness>> = None;
+        for value in [threads as i128, 1000] {
+            let mut tried = KernelLaunch { grid: Some([1, 1, 1]), block: Some(block), ..launch.clone() };
+            tried.values.extend(open.iter().map(|n| (n.clone(), value)));
+            let trace = match replay::replay(body, program, &tried, &seen.exposed) {
+                Ok(t) => t,
+                Err(why) => return unknown(why),
+            };
+            if trace.missed.is_some() {
+                return unknown(KernelObstacle::NoLaunch);
+            }
+            sized |= trace.objects.iter().any(|o| o.bytes.is_some_and(|b| b > o.element));
+            outside |= !out_of_range(&trace, &tried).is_empty();
+            let Ok(meetings) = replay::judge(&trace) else { return unknown(KernelObstacle::TooLarge) };
+            found = Some(in_both(found, witnesses(&trace, &meetings, &tried)));
+            if open.is_empty() {
+                break;
+            }
+        }
+        if outside {
+            continue;
+        }
+        let kept = in_both(common, found.unwrap_or_default());
+        if kept.is_empty() {
+            return unknown(KernelObstacle::NoLaunch);
+        }
+        common = Some(kept);
+        if sized {
+            break;
+        }
+    }
+    match common {
+        Some(list) => RaceVerdict::Race(list),
+        None => unknown(KernelObstacle::NoLaunch),
+    }
+}
+
+/// Those of `found` that were there before.
+fn in_both(before: Option<Vec<RaceWitness>>, found: Vec<RaceWitness>) -> Vec<RaceWitness> {
+    let places =
+        |w: &RaceWitness| (w.first.function.clone(), w.first.term, w.second.function.clone(), w.second.term);
+    match before {
+        None => found,
+        Some(list) => found.into_iter().filter(|w| list.iter().any(|b| places(b) == places(w))).collect(),
+    }
+}
+
+fn witnesses(trace: &Trace, meetings: &[Meeting], launch: &KernelLaunch) -> Vec<RaceWitness> {
+    let certain = meetings.iter().filter(|m| m.certain && !m.same_value);
+    let mut out: Vec<RaceWitness> = certain.filter_map(|m| witness(trace, m, launch)).collect();
+    // one place that reads and writes is told once
+    let updates: Vec<(Arc<str>, TermId)> =
+        out.iter().filter(|w| w.update).map(|w| (w.first.function.clone(), w.first.term)).collect();
+    let of_update = |s: &RaceSide| updates.iter().any(|(f, t)| *f == s.function && *t == s.term);
+    out.retain(|w| w.update || !(of_update(&w.first) && of_update(&w.second)));
+    out.truncate(MAX_LISTED);
+    out
+}
+
+fn witness(trace: &Trace, m: &Meeting, launch: &KernelLaunch) -> Option<RaceWitness> {
+    let object = &trace.objects[m.first.object as usize];
+    Some(RaceWitness {
+        object: object.name.clone(),
+        shared: object.kind == ObjectKind::Shared,
+        index: m.offset?.div_euclid(object.element.max(1) as i64),
+        first: side(trace, &m.first, launch),
+        second: side(trace, &m.second, launch),
+        reach: m.reach(),
+        update: m.first.site == m.second.site && is_updated(trace.body(m.first.site), m.first.site.term),
+        launch: launch.clone(),
+    })
+}
+
+fn side(trace: &Trace, e: &replay::Event, launch: &KernelLaunch) -> RaceSide {
+    RaceSide {
+        function: trace.body(e.site).name.clone(),
+        term: e.site.term,
+        touch: match e.touch {
+            replay::Touch::Read => Touch::Read,
+            replay::Touch::Write => Touch::Write,
+            replay::Touch::Atomic => Touch::Atomic,
+        },
+        block: replay::coordinates(e.block, launch.grid.unwrap_or([1; 3])),
+        thread: replay::coordinates(e.thread, launch.block.unwrap_or([1; 3])),
+    }
+}
+
+/// Whether a `+=` or `++` reads and writes this place.
+pub(super) fn is_updated(body: &Body, place: TermId) -> bool {
+    body.walk(body.root).any(|t| {
+        matches!(body.op(t), Op::Compound(_) | Op::Step { .. }) && body.args(t).first() == Some(&place)
+    })
+}
+
+fn apart(trace: &Trace) -> Vec<[Arc<str>; 2]> {
+    let name = |n: u32| trace.objects[n as usize].name.clone();
+    replay::may_overlap(trace).into_iter().map(|(a, b)| [name(a), name(b)]).collect()
+}

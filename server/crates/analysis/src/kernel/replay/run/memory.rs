@@ -1,0 +1,217 @@
+//! Places, and what is read and written there.
+
+use std::sync::Arc;
+
+use term::{Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use super::super::values::Val;
+use super::super::{Event, Object, ObjectKind, Touch, MAX_EVENTS};
+use super::{base, Place, Run, Runner};
+use crate::kernel::KernelObstacle;
+
+impl<'a> Runner<'a> {
+    pub(super) fn touch(
+        &mut self,
+        term: TermId,
+        object: u32,
+        offset: Option<i64>,
+        ty: TypeId,
+        touch: Touch,
+        v: Val,
+    ) -> Run<()> {
+        let body = self.body();
+        let size = body.types.size_align(ty).ok_or(KernelObstacle::Value(term))?.0;
+        let size = u32::try_from(size).map_err(|_| KernelObstacle::TooLarge)?;
+        let site = self.site(term);
+        let volatile = body.types.quals(ty).is_volatile || self.is_volatile(term);
+        self.trace.atomics |= touch == Touch::Atomic;
+        self.trace.events.push(Event {
+            site,
+            object,
+            offset,
+            size,
+            touch,
+            certain: !self.may,
+            volatile,
+            block: self.at.0,
+            thread: self.at.1,
+            epoch: self.passed.blocks.len() as u32,
+            warp_epoch: self.passed.warps.len() as u32,
+            soft: self.soft,
+            warp_soft: self.warp_soft,
+            value: v.key().filter(|_| touch == Touch::Write),
+        });
+        if self.trace.events.len() > MAX_EVENTS {
+            return Err(KernelObstacle::TooLarge);
+        }
+        Ok(())
+    }
+
+    /// Whether the object's declaration says so.
+    pub(super) fn is_volatile(&self, place: TermId) -> bool {
+        let body = self.body();
+        base(body, place).is_some_and(|s| {
+            let ty = body.symbols[s].ty;
+            let to = body.types.element(ty).unwrap_or(ty);
+            body.types.quals(to).is_volatile || body.types.quals(ty).is_volatile
+        })
+    }
+
+    pub(super) fn place(&mut self, t: TermId) -> Run<Place> {
+        self.step(t)?;
+        let body = self.body();
+        Ok(match (body.op(t), body.args(t)) {
+            (Op::Sym(s), _) => {
+                let symbol = &body.symbols[*s];
+                let array = matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
+                match symbol.storage {
+                    Storage::Param(_) | Storage::Local if array || self.frame().exposed.contains(s) => {
+                        Place::Own
+                    }
+                    Storage::Param(_) | Storage::Local => Place::Local(*s),
+                    Storage::Shared => Place::In(self.variable(*s, ObjectKind::Shared), Some(0)),
+                    Storage::Global { .. } | Storage::StaticLocal => {
+                        Place::In(self.variable(*s, ObjectKind::Global), Some(0))
+                    }
+                    _ => Place::Nowhere,
+                }
+            }
+            (Op::Index, &[b, i]) => {
+                let size = body.types.size_align(body.ty(t)).map(|x| x.0);
+                let from = match body.types.kind(body.ty(b)) {
+                    TypeKind::Array { .. } => self.place(b)?,
+                    _ => self.pointed(b)?,
+                };
+                let i = self.eval(i)?;
+                self.moved(from, i, size)
+            }
+            (Op::Deref, &[p]) => self.pointed(p)?,
+            (Op::Member { field, arrow }, &[b]) => {
+                let record = if *arrow { body.types.element(body.ty(b)) } else { Some(body.ty(b)) };
+                let from = if *arrow { self.pointed(b)? } else { self.place(b)? };
+                let offset = record.and_then(|r| crate::kernel::access::field_offset(body, r, field));
+                match from {
+                    Place::Local(_) => Place::Own,
+                    Place::In(o, _) if offset.is_none() => Place::In(o, None),
+                    from => self.moved(from, Val::Int(offset.unwrap_or(0) as i128), Some(1)),
+                }
+            }
+            (Op::Cast, &[a]) if body.types.element(body.ty(t)).is_none() => self.place(a)?,
+            _ => Place::Nowhere,
+        })
+    }
+
+    pub(super) fn moved(&self, from: Place, by: Val, size: Option<u64>) -> Place {
+        match from {
+            Place::In(o, at) => {
+                let sum = || {
+                    let by = by.int()?.checked_mul(size? as i128)?;
+                    i64::try_from(by.checked_add(at? as i128)?).ok()
+                };
+                Place::In(o, sum())
+            }
+            Place::Local(_) => Place::Own,
+            other => other,
+        }
+    }
+
+    /// Where a pointer points.
+    pub(super) fn pointed(&mut self, p: TermId) -> Run<Place> {
+        Ok(match self.eval(p)? {
+            Val::Into(o, at) => Place::In(o, at),
+            Val::Own => Place::Own,
+            _ => Place::Nowhere,
+        })
+    }
+
+    pub(super) fn variable(&mut self, s: SymbolId, kind: ObjectKind) -> u32 {
+        let body = self.body();
+        let symbol = &body.symbols[s];
+        let mut element = symbol.ty;
+        let mut open = false;
+        while let TypeKind::Array { of, len } = body.types.kind(element) {
+            open |= !matches!(len, Len::Const(_));
+            element = *of;
+        }
+        // dynamic shared memory has one address, by whatever names
+        let key: Arc<str> = match (kind, open) {
+            (ObjectKind::Shared, true) => "(dynamic shared memory)".into(),
+            (ObjectKind::Shared, false) if self.frames.len() > 1 => {
+                format!("{}::{}", body.name, symbol.name).into()
+            }
+            _ if symbol.storage == Storage::StaticLocal => format!("{}::{}", body.name, symbol.name).into(),
+            _ => symbol.name.clone(),
+        };
+        let bytes = match (open, kind) {
+            (true, ObjectKind::Shared) => self.launch.shared_bytes,
+            (true, _) => None,
+            _ => body.types.size_align(symbol.ty).map(|x| x.0),
+        };
+        let element = body.types.size_align(element).map_or(1, |x| x.0);
+        let name = symbol.name.clone();
+        self.keyed(
+            key,
+            Object {
+                name,
+                kind,
+                bytes,
+                element,
+                restrict: false,
+                dynamic: open && kind == ObjectKind::Shared,
+            },
+        )
+    }
+
+    pub(super) fn read(&mut self, t: TermId) -> Run<Val> {
+        let body = self.body();
+        let place = self.place(t)?;
+        if matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. }) {
+            return Ok(match place {
+                Place::In(o, at) => Val::Into(o, at),
+                Place::Own | Place::Local(_) => Val::Own,
+                Place::Nowhere => Val::Unknown,
+            });
+        }
+        match place {
+            Place::Local(s) => Ok(self.frame().locals.get(s)),
+            Place::Own => Ok(Val::Unknown),
+            Place::In(o, at) => {
+                self.touch(t, o, at, body.ty(t), Touch::Read, Val::Unknown)?;
+                Ok(Val::Unknown)
+            }
+            Place::Nowhere => Err(KernelObstacle::Value(t)),
+        }
+    }
+
+    pub(super) fn write(&mut self, t: TermId, place: Place, v: Val) -> Run<()> {
+        let body = self.body();
+        match place {
+            Place::Local(s) => self.assign_local(s, v),
+            Place::Own => {}
+            Place::In(o, at) => {
+                let v = match body.types.as_int(body.ty(t)) {
+                    Some(kind) => v.converted(kind),
+                    None => match v {
+                        Val::Int(i) if i.abs() < 1 << 24 => Val::Real((i as f64).to_bits()),
+                        v => v,
+                    },
+                };
+                self.touch(t, o, at, body.ty(t), Touch::Write, v)?;
+            }
+            Place::Nowhere => return Err(KernelObstacle::Value(t)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn assign_local(&mut self, s: SymbolId, v: Val) {
+        let body = self.body();
+        let ty = body.symbols[s].ty;
+        let v = match body.types.kind(ty) {
+            _ if self.frame().exposed.contains(&s) => Val::Unknown,
+            TypeKind::Int(kind) => v.converted(*kind),
+            TypeKind::Pointer { .. } => v,
+            _ => Val::Unknown,
+        };
+        self.frame().locals.set(s, v);
+    }
+}

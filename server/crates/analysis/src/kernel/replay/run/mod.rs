@@ -1,0 +1,593 @@
+//! One thread after the other: statements, with both ways where a condition is not known.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, Storage, SymbolId, TermId};
+
+use super::values::{Locals, Val};
+use super::{coordinates, Missed, Names, Object, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
+use crate::kernel::{KernelLaunch, KernelObstacle};
+use crate::Program;
+
+/// Deepest nesting of statements, expressions and calls.
+const MAX_DEPTH: u32 = 180;
+const MAX_CALLS: usize = 12;
+
+mod calls;
+mod expressions;
+mod memory;
+
+type Run<T> = Result<T, KernelObstacle>;
+
+/// Barriers that one thread passed.
+#[derive(Default)]
+pub(super) struct Passed {
+    blocks: Vec<Site>,
+    warps: Vec<Site>,
+}
+
+/// How a statement ended.
+#[derive(Clone, Copy, Default)]
+struct Flow {
+    /// It may go on with the next.
+    falls: bool,
+    /// Some way left it by a jump.
+    jumped: bool,
+    /// Some way left the function.
+    returned: bool,
+}
+
+const ON: Flow = Flow { falls: true, jumped: false, returned: false };
+
+/// Where jumps go.
+#[derive(Default)]
+struct Around {
+    is_switch: bool,
+    breaks: Vec<Locals>,
+    continues: Vec<Locals>,
+}
+
+struct Frame<'a> {
+    body: &'a Body,
+    function: u32,
+    locals: Locals,
+    around: Vec<Around>,
+    results: Vec<Val>,
+    /// Variables whose values are not followed: others may set them.
+    exposed: Arc<FxHashSet<SymbolId>>,
+}
+
+pub(super) struct Runner<'a> {
+    root: &'a Body,
+    program: &'a Program,
+    grid: [u32; 3],
+    block: [u32; 3],
+    launch: KernelLaunch,
+    pub trace: Trace<'a>,
+    names: Names,
+    exposed: FxHashMap<u32, Arc<FxHashSet<SymbolId>>>,
+    frames: Vec<Frame<'a>>,
+    steps: u64,
+    depth: u32,
+    may: bool,
+    passed: Passed,
+    soft: bool,
+    warp_soft: bool,
+    at: (u32, u32),
+    indices: ([u32; 3], [u32; 3]),
+}
+
+enum Place {
+    Local(SymbolId),
+    Own,
+    In(u32, Option<i64>),
+    Nowhere,
+}
+
+impl<'a> Runner<'a> {
+    pub fn new(
+        root: &'a Body,
+        program: &'a Program,
+        grid: [u32; 3],
+        block: [u32; 3],
+        launch: &KernelLaunch,
+        exposed: &FxHashSet<SymbolId>,
+    ) -> Runner<'a> {
+        let mut trace = Trace::default();
+        trace.functions.push(root);
+        let exposed = [(0, Arc::new(exposed.clone()))].into_iter().collect();
+        Runner {
+            root,
+            program,
+            grid,
+            block,
+            launch: launch.clone(),
+            trace,
+            names: Names::default(),
+            exposed,
+            frames: Vec::new(),
+            steps: 0,
+            depth: 0,
+            may: false,
+            passed: Passed::default(),
+            soft: false,
+            warp_soft: false,
+            at: (0, 0),
+            indices: ([0; 3], [0; 3]),
+        }
+    }
+
+    pub fn thread(&mut self, block: u32, thread: u32) -> Run<Passed> {
+        self.at = (block, thread);
+        self.indices = (coordinates(block, self.grid), coordinates(thread, self.block));
+        self.may = false;
+        (self.soft, self.warp_soft) = (false, false);
+        let mut arguments = Vec::new();
+        for &p in self.root.args(self.root.args(self.root.root)[0]) {
+            let Op::Declare(s) = self.root.op(p) else { return Err(KernelObstacle::Structure(p)) };
+            arguments.push(self.parameter(*s));
+        }
+        self.enter(self.root, 0, arguments)?;
+        Ok(std::mem::take(&mut self.passed))
+    }
+
+    /// All threads of a block must have passed the same barriers, and all lanes of a warp.
+    pub fn compare(&mut self, block: u32, passed: Vec<Passed>) {
+        let Some(first) = passed.first() else { return };
+        for (t, p) in passed.iter().enumerate().skip(1) {
+            let differs =
+                (0..p.blocks.len().max(first.blocks.len())).find(|&k| p.blocks.get(k) != first.blocks.get(k));
+            if let (Some(k), None) = (differs, &self.trace.missed) {
+                let (site, comes, stays_away) = match (first.blocks.get(k), p.blocks.get(k)) {
+                    (Some(&s), _) => (s, 0, t as u32),
+                    (None, Some(&s)) => (s, t as u32, 0),
+                    (None, None) => continue,
+                };
+                self.trace.missed = Some(Missed { site, block, comes, stays_away });
+            }
+        }
+        for warp in passed.chunks(32) {
+            self.trace.uneven_warps |= warp.iter().any(|p| p.warps != warp[0].warps);
+        }
+        let barriers = first.blocks.clone();
+        self.trace.barriers.push(barriers);
+    }
+
+    fn parameter(&mut self, s: SymbolId) -> Val {
+        let (symbol, types) = (&self.root.symbols[s], &self.root.types);
+        if let Some(to) = types.element(symbol.ty) {
+            let element = types.size_align(to).map_or(1, |x| x.0);
+            let object = Object {
+                name: symbol.name.clone(),
+                kind: ObjectKind::Parameter,
+                bytes: self
+                    .launch
+                    .elements
+                    .iter()
+                    .find(|(n, _)| *n == symbol.name)
+                    .and_then(|x| x.1.checked_mul(element)),
+                element,
+                restrict: types.quals(symbol.ty).is_restrict,
+                dynamic: false,
+            };
+            return Val::Into(self.object(object), Some(0));
+        }
+        let value = self.launch.values.iter().find(|(n, _)| *n == symbol.name).map(|x| x.1);
+        match (types.as_int(symbol.ty), value) {
+            (Some(kind), Some(v)) if v >= kind.min() && v <= kind.max() => Val::Int(v),
+            _ => Val::Unknown,
+        }
+    }
+
+    fn object(&mut self, o: Object) -> u32 {
+        self.keyed(o.name.clone(), o)
+    }
+
+    fn keyed(&mut self, name: Arc<str>, o: Object) -> u32 {
+        let key = (o.kind, name);
+        if let Some(&n) = self.names.known.get(&key) {
+            return n;
+        }
+        let n = self.trace.objects.len() as u32;
+        self.trace.objects.push(o);
+        self.names.known.insert(key, n);
+        n
+    }
+
+    fn frame(&mut self) -> &mut Frame<'a> {
+        self.frames.last_mut().expect("a call is running")
+    }
+    fn body(&self) -> &'a Body {
+        self.frames.last().expect("a call is running").body
+    }
+    fn site(&self, term: TermId) -> Site {
+        Site { function: self.frames.last().map_or(0, |f| f.function), term }
+    }
+
+    fn enter(&mut self, body: &'a Body, function: u32, arguments: Vec<Val>) -> Run<Val> {
+        if self.frames.len() >= MAX_CALLS || body.rejects().next().is_some() {
+            return Err(KernelObstacle::Structure(body.root));
+        }
+        let &[parameters, statements] = body.args(body.root) else {
+            return Err(KernelObstacle::Structure(body.root));
+        };
+        let exposed = self.exposed.entry(function).or_insert_with(|| {
+            let taken = body.symbols.iter_ids().filter(|(_, s)| s.address_taken);
+            Arc::new(taken.map(|(id, _)| id).collect())
+        });
+        let exposed = exposed.clone();
+        let mut locals = Locals::default();
+        for (&p, v) in body.args(parameters).iter().zip(arguments) {
+            let Op::Declare(s) = body.op(p) else { return Err(KernelObstacle::Structure(p)) };
+            let v = match body.types.as_int(body.symbols[*s].ty) {
+                Some(kind) => v.converted(kind),
+                None => v,
+            };
+            locals.set(*s, if exposed.contains(s) { Val::Unknown } else { v });
+        }
+        let (may, depth) = (self.may, self.depth);
+        self.frames.push(Frame { body, function, locals, around: Vec::new(), results: Vec::new(), exposed });
+        self.list(body.args(statements))?;
+        let frame = self.frames.pop();
+        (self.may, self.depth) = (may, depth);
+        let results = frame.map(|f| f.results).unwrap_or_default();
+        Ok(results.into_iter().reduce(Val::join).unwrap_or(Val::Unknown))
+    }
+
+    fn step(&mut self, t: TermId) -> Run<()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || self.trace.events.len() > MAX_EVENTS {
+            return Err(KernelObstacle::TooLarge);
+        }
+        if self.depth > MAX_DEPTH {
+            return Err(KernelObstacle::Structure(t));
+        }
+        Ok(())
+    }
+
+    // ---- statements
+
+    fn list(&mut self, items: &[TermId]) -> Run<Flow> {
+        let mut flow = ON;
+        for &t in items {
+            let one = self.statement(t)?;
+            flow.jumped |= one.jumped;
+            flow.returned |= one.returned;
+            flow.falls = one.falls;
+            if !one.falls {
+                break;
+            }
+            // some way has left: whether this thread is still here is not known
+            self.may |= one.jumped;
+        }
+        Ok(flow)
+    }
+
+    fn statement(&mut self, t: TermId) -> Run<Flow> {
+        self.step(t)?;
+        self.depth += 1;
+        let flow = self.statement_at(t);
+        self.depth -= 1;
+        flow
+    }
+
+    fn statement_at(&mut self, t: TermId) -> Run<Flow> {
+        let body = self.body();
+        let args = body.args(t);
+        match (body.op(t), args) {
+            (Op::List, items) => return self.list(items),
+            (Op::If, &[c, then, ref rest @ ..]) => {
+                let c = self.eval(c)?.truth();
+                return self.either(
+                    c,
+                    |r| r.statement(then),
+                    |r| match rest.first() {
+                        Some(&other) => r.statement(other),
+                        None => Ok(ON),
+                    },
+                );
+            }
+            (Op::For, &[init, c, step, inner, ..]) => {
+                self.init(init)?;
+                return self.repeat(t, Some(c), step, inner, true);
+            }
+            (Op::While, &[c, inner, ..]) => return self.repeat(t, Some(c), TermId(u32::MAX), inner, true),
+            (Op::DoWhile, &[inner, c, ..]) => {
+                return self.repeat(t, Some(c), TermId(u32::MAX), inner, false);
+            }
+            (Op::Switch, &[value, inner]) => return self.switch(value, inner),
+            (Op::Return, values) => {
+                let v = match values.first() {
+                    Some(&v) => self.eval(v)?,
+                    None => Val::Unknown,
+                };
+                self.frame().results.push(v);
+                return Ok(Flow { falls: false, jumped: true, returned: true });
+            }
+            (Op::Break, _) => {
+                let frame = self.frame();
+                let locals = frame.locals.clone();
+                let Some(to) = frame.around.last_mut() else { return Err(KernelObstacle::Structure(t)) };
+                to.breaks.push(locals);
+                return Ok(Flow { falls: false, jumped: true, returned: false });
+            }
+            (Op::Continue, _) => {
+                let frame = self.frame();
+                let locals = frame.locals.clone();
+                let to = frame.around.iter_mut().rev().find(|a| !a.is_switch);
+                let Some(to) = to else { return Err(KernelObstacle::Structure(t)) };
+                to.continues.push(locals);
+                return Ok(Flow { falls: false, jumped: true, returned: false });
+            }
+            (Op::Goto(_) | Op::Label(_) | Op::Reject(_) | Op::Launch, _) => {
+                return Err(KernelObstacle::Structure(t));
+            }
+            (Op::Declare(s), init) => {
+                let v = match init.first() {
+                    Some(&v) => self.eval(v)?,
+                    None => Val::Unknown,
+                };
+                let symbol = &body.symbols[*s];
+                match symbol.storage {
+                    Storage::Local => self.assign_local(*s, v),
+                    Storage::Shared if init.is_empty() => {}
+                    _ if init.is_empty() => {}
+                    _ => return Err(KernelObstacle::Structure(t)),
+                }
+            }
+            (Op::Empty | Op::Case | Op::Default | Op::Mark(_), _) => {}
+            _ => {
+                self.eval(t)?;
+            }
+        }
+        Ok(ON)
+    }
+
+    fn init(&mut self, t: TermId) -> Run<()> {
+        match self.body().op(t) {
+            Op::List => {
+                for &i in self.body().args(t) {
+                    self.init(i)?;
+                }
+                Ok(())
+            }
+            _ => self.statement(t).map(|_| ()),
+        }
+    }
+
+    /// One way or the other, or both.
+    fn either(
+        &mut self,
+        c: Option<bool>,
+        yes: impl FnOnce(&mut Self) -> Run<Flow>,
+        no: impl FnOnce(&mut Self) -> Run<Flow>,
+    ) -> Run<Flow> {
+        match c {
+            Some(true) => return yes(self),
+            Some(false) => return no(self),
+            None => {}
+        }
+        let may = std::mem::replace(&mut self.may, true);
+        let before = self.frame().locals.clone();
+        let a = yes(self)?;
+        let after = std::mem::replace(&mut self.frame().locals, before);
+        self.may = true;
+        let b = no(self)?;
+        match (a.falls, b.falls) {
+            (true, true) => self.frame().locals.join(&after),
+            (true, false) => self.frame().locals = after,
+            _ => {}
+        }
+        self.may = may;
+        Ok(Flow {
+            falls: a.falls || b.falls,
+            jumped: a.jumped || b.jumped,
+            returned: a.returned || b.returned,
+        })
+    }
+
+    fn repeat(
+        &mut self,
+        t: TermId,
+        c: Option<TermId>,
+        step: TermId,
+        inner: TermId,
+        before: bool,
+    ) -> Run<Flow> {
+        let body = self.body();
+        let may = self.may;
+        let c = c.filter(|&c| !matches!(body.op(c), Op::Empty));
+        let has_step = step != TermId(u32::MAX) && !matches!(body.op(step), Op::Empty);
+        self.frame().around.push(Around::default());
+        let mut returned = false;
+        let mut ended: Option<Locals> = None;
+        let mut first = !before;
+        loop {
+            self.step(t)?;
+            if !std::mem::take(&mut first) {
+                let go = match c {
+                    Some(c) => self.eval(c)?.truth(),
+                    None => Some(true),
+                };
+                match go {
+                    Some(true) => {}
+                    Some(false) => {
+                        ended = Some(self.frame().locals.clone());
+                        break;
+                    }
+                    None => {
+                        // any number of further rounds
+                        self.forget(t);
+                        self.may = true;
+                        let flow = self.statement(inner)?;
+                        returned |= flow.returned;
+                        self.forget(t);
+                        if has_step {
+                            self.eval(step)?;
+                        }
+                        if let Some(c) = c {
+                            self.eval(c)?;
+                        }
+                        self.forget(t);
+                        ended = Some(self.frame().locals.clone());
+                        break;
+                    }
+                }
+            }
+            let here = self.may;
+            let flow = self.statement(inner)?;
+            returned |= flow.returned;
+            let around = self.frame().around.last_mut().expect("pushed above");
+            let mut next: Vec<Locals> = std::mem::take(&mut around.continues);
+            let broke = !around.breaks.is_empty();
+            if flow.falls {
+                next.push(self.frame().locals.clone());
+            }
+            let Some(joined) = next.into_iter().reduce(|mut a, b| {
+                a.join(&b);
+                a
+            }) else {
+                break;
+            };
+            self.frame().locals = joined;
+            self.may = here || broke || flow.returned;
+            if has_step {
+                self.eval(step)?;
+            }
+        }
+        let around = self.frame().around.pop().unwrap_or_default();
+        let ends = around.breaks.into_iter().chain(ended);
+        let end = ends.reduce(|mut a, b| {
+            a.join(&b);
+            a
+        });
+        self.may = may;
+        let falls = end.is_some();
+        if let Some(end) = end {
+            self.frame().locals = end;
+        }
+        Ok(Flow { falls, jumped: returned, returned })
+    }
+
+    /// What the term sets is not known any more; pointers that are only moved stay in their objects.
+    fn forget(&mut self, t: TermId) {
+        let body = self.body();
+        let mut plain: FxHashSet<SymbolId> = FxHashSet::default();
+        let mut all: Vec<SymbolId> = Vec::new();
+        for x in body.walk(t) {
+            let s = match (body.op(x), body.args(x)) {
+                (Op::Declare(s), _) => *s,
+                (Op::Assign, &[p, _]) => match base(body, p) {
+                    Some(s) => s,
+                    None => continue,
+                },
+                (Op::Compound(_) | Op::Step { .. }, &[p, ..]) => {
+                    if let Some(s) = base(body, p) {
+                        all.push(s);
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            plain.insert(s);
+            all.push(s);
+        }
+        for s in all {
+            let v = match self.frame().locals.get(s) {
+                Val::Into(o, _) if !plain.contains(&s) => Val::Into(o, None),
+                _ => Val::Unknown,
+            };
+            self.frame().locals.set(s, v);
+        }
+    }
+
+    fn switch(&mut self, value: TermId, inner: TermId) -> Run<Flow> {
+        let body = self.body();
+        let v = self.eval(value)?;
+        let items = body.args(inner);
+        let nested = |&t: &TermId| !matches!(body.op(t), Op::Case | Op::Default);
+        if items.iter().filter(|t| nested(t)).any(|&t| {
+            body.walk(t).any(|x| x != t && matches!(body.op(x), Op::Case | Op::Default))
+                && !body.walk(t).any(|x| matches!(body.op(x), Op::Switch))
+        }) {
+            return Err(KernelObstacle::Structure(inner));
+        }
+        let mut entries: Vec<usize> = Vec::new();
+        let mut fallback = None;
+        let mut exact = v.int().is_some();
+        for (k, &t) in items.iter().enumerate() {
+            match (body.op(t), body.args(t)) {
+                (Op::Case, &[label]) => match (v.int(), self.eval(label)?.int()) {
+                    (Some(v), Some(l)) => {
+                        if v == l {
+                            entries.push(k);
+                        }
+                    }
+                    _ => {
+                        exact = false;
+                        entries.push(k);
+                    }
+                },
+                (Op::Default, _) => fallback = Some(k),
+                _ => {}
+            }
+        }
+        let mut ways: Vec<Option<usize>> = entries.into_iter().map(Some).collect();
+        if !exact || ways.is_empty() {
+            ways.push(fallback);
+        }
+        let may = self.may;
+        let before = self.frame().locals.clone();
+        self.frame().around.push(Around { is_switch: true, ..Around::default() });
+        let mut ends: Vec<Locals> = Vec::new();
+        let (mut jumped, mut returned, mut left) = (false, false, 0);
+        let several = ways.len() > 1;
+        for way in ways {
+            self.frame().locals = before.clone();
+            self.may = may || several;
+            let flow = match way {
+                Some(k) => self.list(&items[k..])?,
+                None => ON,
+            };
+            if flow.falls {
+                ends.push(self.frame().locals.clone());
+            }
+            let around = self.frame().around.last_mut().expect("pushed above");
+            let broke = !around.breaks.is_empty();
+            ends.append(&mut around.breaks);
+            // a jump that is no `break` of this switch leaves it
+            returned |= flow.returned;
+            jumped |= flow.returned || flow.jumped && !broke || self.has_continue(inner);
+            left += (flow.falls || broke) as usize;
+        }
+        self.frame().around.pop();
+        self.may = may;
+        let end = ends.into_iter().reduce(|mut a, b| {
+            a.join(&b);
+            a
+        });
+        if let Some(end) = end {
+            self.frame().locals = end;
+        }
+        Ok(Flow { falls: left > 0, jumped, returned })
+    }
+
+    fn has_continue(&self, t: TermId) -> bool {
+        let body = self.body();
+        body.walk(t).any(|x| matches!(body.op(x), Op::Continue))
+    }
+}
+
+/// The variable a place is a part of, not through pointers.
+fn base(body: &Body, t: TermId) -> Option<SymbolId> {
+    let mut at = t;
+    loop {
+        match (body.op(at), body.args(at)) {
+            (Op::Sym(s), _) => return Some(*s),
+            (Op::Index, &[b, _]) => at = b,
+            (Op::Member { arrow: false, .. }, &[b]) => at = b,
+            _ => return None,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Races and accesses out of range in words.
+
+use analysis::{KernelFacts, KernelLaunch, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
+use base::Span;
+
+use super::thread_words;
+use crate::Doc;
+
+/// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
+pub(crate) fn place(doc: &Doc, kernel: &front::Item, function: &str, term: term::TermId) -> Span {
+    let item = match &*kernel.body.name == function {
+        true => Some(kernel),
+        false => doc.unit().items.iter().find(|i| *i.body.name == *function),
+    };
+    match item {
+        Some(i) => i.body.span(term).shifted(i.span.start),
+        None => Span { start: kernel.span.start, end: kernel.span.start },
+    }
+}
+
+/// 1-based.
+pub(crate) fn line(doc: &Doc, span: Span) -> u32 {
+    doc.range_of(span, text::PositionEncoding::Utf8).start.line + 1
+}
+
+/// What would order the two, by the contract's names.
+pub(crate) fn missing(w: &RaceWitness) -> Option<&'static str> {
+    match (w.update, w.reach) {
+        (true, _) => Some("atomic"),
+        (_, Reach::Warp) => Some("syncwarp"),
+        (_, Reach::Block) => Some("barrier"),
+        (_, Reach::Grid) => None,
+    }
+}
+
+/// `s[3]: thread 0 of block 0 writes it on line 4, thread 1 of block 0 reads it on line 5`
+pub(crate) fn witness(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> String {
+    let one = |s: &RaceSide| {
+        let line = line(doc, place(doc, kernel, &s.function, s.term));
+        format!("{} {} on line {line}", thread_words(s.thread, s.block), touches(w, s))
+    };
+    format!("{}[{}]: {}, {}", w.object, w.index, one(&w.first), one(&w.second))
+}
+
+pub(crate) fn touches(w: &RaceWitness, s: &RaceSide) -> &'static str {
+    match s.touch {
+        _ if w.update => "reads and writes it",
+        Touch::Read => "reads it",
+        Touch::Write => "writes it",
+        Touch::Atomic => "updates it atomically",
+    }
+}
+
+/// ` (2 blocks of 64 threads, n = 100)`
+pub(crate) fn launch_words(launch: &KernelLaunch) -> String {
+    let (Some(grid), Some(block)) = (launch.grid, launch.block) else { return String::new() };
+    let product = |e: [u32; 3]| match e {
+        [x, 1, 1] => x.to_string(),
+        [x, y, 1] => format!("{x} by {y}"),
+        [x, y, z] => format!("{x} by {y} by {z}"),
+    };
+    let values: Vec<String> = launch.values.iter().map(|(n, v)| format!(", `{n}` = {v}")).collect();
+    let blocks = if grid == [1, 1, 1] { "block" } else { "blocks" };
+    format!("{} {blocks} of {} threads{}", product(grid), product(block), values.concat())
+}
+
+/// The verdict by the contract's name, and what stands against a better one.
+pub(crate) fn verdict(
+    doc: &Doc,
+    kernel: &front::Item,
+    facts: &KernelFacts,
+) -> (&'static str, Option<String>) {
+    let at = |function: &str, term| line(doc, place(doc, kernel, function, term));
+    let own = |term| at(&kernel.body.name, term);
+    match &facts.races {
+        RaceVerdict::Free { .. } => ("race-free", None),
+        RaceVerdict::Race(_) => ("race", None),
+        RaceVerdict::Unknown(why) => {
+            let why = match why {
+                RaceObstacle::Kernel(k) => obstacle(k, own),
+                RaceObstacle::OutOfRange(f, t) => {
+                    format!("the access on line {} falls outside of its array", at(f, *t))
+                }
+                RaceObstacle::Barrier(t) => {
+                    format!(
+                        "whether all threads of a block reach the barrier on line {} is not known",
+                        own(*t)
+                    )
+                }
+                RaceObstacle::MayMeet { object, first, second } => {
+                    let (a, b) = (at(&first.0, first.1), at(&second.0, second.1));
+                    let lines = if a == b { format!("line {a}") } else { format!("lines {a} and {b}") };
+                    format!("whether two threads meet in `{object}` on {lines} depends on what is not known")
+                }
+                RaceObstacle::SameValue { object, term } => {
+                    format!("threads write one value to one place of `{object}` on line {}", own(*term))
+                }
+            };
+            ("unknown", Some(why))
+        }
+    }
+}
+
+fn obstacle(k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) -> String {
+    use analysis::KernelObstacle::*;
+    match k {
+        Value(t) => format!("what line {} touches is not known", line(*t)),
+        Structure(t) => format!("what stands on line {} is not followed", line(*t)),
+        NotFound => "no two threads were found".to_owned(),
+        NoLaunch => "nothing says how the kernel is launched".to_owned(),
+        TooLarge => "the launch is too large to look at thread by thread".to_owned(),
+    }
+}
+
+/// A race as a finding: where, the words, and the two places.
+pub(crate) fn race(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, crate::lints::Said) {
+    let (a, b) = (
+        place(doc, kernel, &w.first.function, w.first.term),
+        place(doc, kernel, &w.second.function, w.second.term),
+    );
+    let ((first, a), (second, b)) =
+        if a.start <= b.start { ((&w.first, a), (&w.second, b)) } else { ((&w.second, b), (&w.first, a)) };
+    let who = |s: &RaceSide| thread_words(s.thread, s.block);
+    let name = format!("`{}[{}]`", w.object, w.index);
+    let (one, two) = (who(first), who(second));
+    let what = if w.update {
+        format!(
+            "{one} and {two} both read and write {name} here, and nothing orders them: one of the two updates can be lost."
+        )
+    } else if a == b {
+        format!(
+            "{one} {} and {two} {}, the same {name}, and nothing orders them: what is there afterwards depends on who comes last.",
+            touches(w, first),
+            touches(w, second)
+        )
+    } else {
+        format!(
+            "{two} {}, {one} {} on line {}: the same {name}, and nothing orders the two.",
+            touches(w, second),
+            touches(w, first),
+            line(doc, a)
+        )
+    };
+    let launch = launch_words(&w.launch);
+    let now = match (missing(w), w.shared) {
+        (Some("atomic"), _) => "Use an atomic operation, such as `atomicAdd`.",
+        (Some("syncwarp"), _) => {
+            "Lanes of a warp do not run in step: put `__syncwarp()` between the two (every lane of the warp must come to it)."
+        }
+        (Some("barrier"), _) if a == b => {
+            "Let every thread write a place of its own, or put `__syncthreads()` between the rounds."
+        }
+        (Some("barrier"), _) => "Put `__syncthreads()` between the two, where all threads of the block come.",
+        _ => {
+            "There is no barrier between blocks inside a launch: let every block write places of its own, use atomic operations, or \
+             make two launches."
+        }
+    };
+    let mut message = what;
+    if let Some(first) = message.get(..1).map(str::to_uppercase) {
+        message.replace_range(..1, &first);
+    }
+    let related = |s: &RaceSide, span| crate::Related {
+        span,
+        message: format!("{} {} here", who(s), touches(w, s)).into(),
+    };
+    let mut places = vec![related(first, a)];
+    if a != b {
+        places.push(related(second, b));
+    }
+    let said = crate::lints::Said {
+        message: format!("{message} Seen with {launch}. {now}"),
+        related: places,
+        ..Default::default()
+    };
+    (b, said)
+}
+
+/// The races of all kernels of a document, in shared or in global memory, one a place.
+pub(crate) fn races(doc: &Doc, shared: bool) -> Vec<(Span, crate::lints::Said)> {
+    let mut found: Vec<(Span, crate::lints::Said)> = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, _) = super::remembered_facts(doc, item);
+        let RaceVerdict::Race(list) = &facts.races else { continue };
+        for w in list.iter().filter(|w| w.shared == shared) {
+            // guarding an atomic by a plain look at the same cell is common, and at worst does it once too often
+            let look = |s: &RaceSide, o: &RaceSide| s.touch == Touch::Read && o.touch == Touch::Atomic;
+            if look(&w.first, &w.second) || look(&w.second, &w.first) {
+                continue;
+            }
+            let (span, said) = race(doc, item, w);
+            if !found.iter().any(|(s, _)| *s == span) {
+                found.push((span, said));
+            }
+        }
+    }
+    found
+}

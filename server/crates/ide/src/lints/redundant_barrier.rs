@@ -1,0 +1,32 @@
+//! `redundant-barrier`: a barrier that orders nothing, with the launch that is known.
+
+use base::Span;
+
+use super::{Find, Lint, Said};
+use crate::kernels::{launch_words, remembered_facts};
+use crate::{Doc, Severity, Tag};
+
+pub(super) const LINT: Lint = Lint {
+    code: "redundant-barrier",
+    severity: Severity::Hint,
+    summary: "A barrier without which no two threads meet.",
+    page: include_str!("../../../../../docs/codes/redundant-barrier.md"),
+    find: Find::Document(redundant_barrier),
+};
+
+fn redundant_barrier(doc: &Doc) -> Vec<(Span, Said)> {
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, launch) = remembered_facts(doc, item);
+        for b in facts.barriers.iter().filter(|b| b.redundant == Some(true)) {
+            let span = item.body.span(b.term).shifted(item.span.start);
+            let message = format!(
+                "This barrier orders nothing: without it no two threads of a block touch one place that they did not before, in {}. \
+                 All threads of the block wait here for the slowest. Remove it if no other launch needs it.",
+                launch_words(&launch)
+            );
+            found.push((span, Said { message, tags: vec![Tag::Unnecessary], ..Said::default() }));
+        }
+    }
+    found
+}

@@ -1,0 +1,133 @@
+//! What is said of kernels: words, and silence where nothing is wrong.
+
+use expect_test::{expect, Expect};
+
+use super::{full, open_cuda};
+
+/// Findings with their related places.
+pub(super) fn say(code: &str) -> String {
+    let doc = open_cuda(code);
+    let mut out = String::new();
+    for d in full(&doc).diagnostics {
+        let at = crate::place::line_column(&doc, d.span.start);
+        out.push_str(&format!("{}:{} {}[{}] {}\n", at.line, at.column, d.severity.name(), d.code, d.message));
+        for r in d.related {
+            let at = crate::place::line_column(&doc, r.span.start);
+            out.push_str(&format!("  {}:{} {}\n", at.line, at.column, r.message));
+        }
+    }
+    out
+}
+
+fn check(code: &str, expected: Expect) {
+    expected.assert_eq(&say(code));
+}
+
+fn silent(code: &str) {
+    assert_eq!(say(code), "", "{code}");
+}
+
+const REVERSE: &str = "// warpwright: launch(2, 64)\n__global__ void k(int *a) {\n    __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = a[t + 64 * blockIdx.x];\n    BARRIER\n    a[t + 64 * blockIdx.x] = s[63 - t];\n}\n";
+
+#[test]
+fn a_missing_barrier_is_told_with_two_threads() {
+    check(
+        &REVERSE.replace("BARRIER", ""),
+        expect![[r#"
+        7:30 error[shared-race] Thread 63 of block 0 reads it, thread 0 of block 0 writes it on line 5: the same `s[0]`, and nothing orders the two. Seen with 2 blocks of 64 threads. Put `__syncthreads()` between the two, where all threads of the block come.
+          5:5 thread 0 of block 0 writes it here
+          7:30 thread 63 of block 0 reads it here
+    "#]],
+    );
+    silent(&REVERSE.replace("BARRIER", "__syncthreads();"));
+    // nobody says how it is launched: every block size tried shows it
+    let unknown = REVERSE.replace("// warpwright: launch(2, 64)\n", "\n");
+    assert!(say(&unknown.replace("BARRIER", "")).contains("shared-race"));
+    silent(&unknown.replace("BARRIER", "__syncthreads();"));
+    // a barrier in a function that is called
+    let called =
+        format!("__device__ void wait() {{ __syncthreads(); }}\n{}", REVERSE.replace("BARRIER", "wait();"));
+    silent(&called);
+}
+
+#[test]
+fn lanes_of_a_warp_are_not_in_step() {
+    let k = "// warpwright: launch(1, 32)\n__global__ void k(int *a) {\n    volatile __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = a[t]; s[t + 32] = 0;\n    WAIT\n    a[t] = s[t] + s[t + 16];\n}\n";
+    check(
+        &k.replace("WAIT", ""),
+        expect![[r#"
+        7:19 error[shared-race] Thread 0 of block 0 reads it, thread 16 of block 0 writes it on line 5: the same `s[16]`, and nothing orders the two. Seen with 1 block of 32 threads. Lanes of a warp do not run in step: put `__syncwarp()` between the two (every lane of the warp must come to it).
+          5:5 thread 16 of block 0 writes it here
+          7:19 thread 0 of block 0 reads it here
+    "#]],
+    );
+    silent(&k.replace("WAIT", "__syncwarp();"));
+}
+
+#[test]
+fn an_update_by_many_threads_wants_an_atomic() {
+    let k = "// warpwright: launch(4, 64, n = 256)\n__global__ void k(const int *a, int *total, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        UPDATE\n}\n";
+    check(
+        &k.replace("UPDATE", "total[0] += a[i];"),
+        expect![[r#"
+        5:9 error[global-race] Thread 0 of block 0 and thread 0 of block 1 both read and write `total[0]` here, and nothing orders them: one of the two updates can be lost. Seen with 4 blocks of 64 threads, `n` = 256. Use an atomic operation, such as `atomicAdd`.
+          5:9 thread 0 of block 0 reads and writes it here
+    "#]],
+    );
+    silent(&k.replace("UPDATE", "atomicAdd(&total[0], a[i]);"));
+    // a lock, a flag that all set alike, and blocks that fences order are not called races
+    silent(
+        &k.replace("UPDATE", "{ while (atomicCAS(total, 0, 1)) ; total[1] += a[i]; atomicExch(total, 0); }"),
+    );
+    silent(&k.replace("UPDATE", "total[0] = 1;"));
+}
+
+#[test]
+fn neighbours_of_other_blocks_may_not_be_there_yet() {
+    let k = "// warpwright: launch(2, 64)\n__global__ void k(int *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    a[i] = i;\n    __syncthreads();\n    OUT = a[(i + 1) % 128];\n}\n";
+    check(
+        &k.replace("OUT", "int x"),
+        expect![[r#"
+        6:13 error[global-race] Thread 63 of block 1 reads it, thread 0 of block 0 writes it on line 4: the same `a[0]`, and nothing orders the two. Seen with 2 blocks of 64 threads. There is no barrier between blocks inside a launch: let every block write places of its own, use atomic operations, or make two launches.
+          4:5 thread 0 of block 0 writes it here
+          6:13 thread 63 of block 1 reads it here
+    "#]],
+    );
+    silent(&k.replace("(i + 1) % 128", "64 * blockIdx.x + (threadIdx.x + 1) % 64").replace("OUT", "int x"));
+}
+
+#[test]
+fn accesses_outside_are_told() {
+    let k = "// warpwright: launch(2, 64, n = 100, a[100])\n__global__ void k(int *a, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i GUARD n) a[i] = 1;\n}\n";
+    check(
+        &k.replace("GUARD", "<="),
+        expect![[r#"
+        4:17 error[out-of-range] Thread 36 of block 1 touches `a[100]`, which has 100 elements, in 2 blocks of 64 threads, `n` = 100. What is read there is undefined, and what is written may be anything's. Guard the access, or make the array larger.
+    "#]],
+    );
+    silent(&k.replace("GUARD", "<"));
+    let k = "// warpwright: launch(1, 64, SHARED)\n__global__ void k(const int *a, int *b) {\n    extern __shared__ int s[];\n    s[threadIdx.x] = a[threadIdx.x];\n    __syncthreads();\n    b[threadIdx.x] = s[63 - threadIdx.x];\n}\n";
+    check(
+        &k.replace("SHARED", "128"),
+        expect![[r#"
+            4:5 error[out-of-range] Thread 32 of block 0 touches `s[32]`, which has 32 elements, and 31 more accesses like it, in 1 block of 64 threads. What is read there is undefined, and what is written may be anything's. Give the launch more bytes of shared memory (its third argument), or touch less.
+            6:22 error[out-of-range] Thread 0 of block 0 touches `s[63]`, which has 32 elements, and 31 more accesses like it, in 1 block of 64 threads. What is read there is undefined, and what is written may be anything's. Give the launch more bytes of shared memory (its third argument), or touch less.
+        "#]],
+    );
+    silent(&k.replace("SHARED", "256"));
+}
+
+#[test]
+fn a_barrier_that_orders_nothing_is_a_hint() {
+    let k = "// warpwright: launch(2, 64)\n__global__ void k(const int *__restrict__ a, int *__restrict__ b) {\n    __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = a[t + 64 * blockIdx.x];\n    __syncthreads();\n    b[t + 64 * blockIdx.x] = s[OTHER];\n}\n";
+    check(
+        &k.replace("OTHER", "t"),
+        expect![[r#"
+        6:5 hint[redundant-barrier] This barrier orders nothing: without it no two threads of a block touch one place that they did not before, in 2 blocks of 64 threads. All threads of the block wait here for the slowest. Remove it if no other launch needs it.
+    "#]],
+    );
+    silent(&k.replace("OTHER", "t ^ 1"));
+    // the two pointers may be one array, whose neighbours are read before they are written
+    let overlapping = "// warpwright: launch(1, 64)\n__global__ void k(int *a, int *b) {\n    int t = threadIdx.x;\n    int x = a[63 - t];\n    __syncthreads();\n    b[t] = x;\n}\n";
+    silent(overlapping);
+}
