@@ -135,7 +135,8 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
             // A local that no `&` reaches; an array's name may still have been copied into a local pointer.
             let named = if x == p && x != (Reach::Named { hidden: true }) { b } else { a };
             let is_array = matches!(body.types.kind(body.symbols[named].ty), TypeKind::Array { .. });
-            if is_array && !matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh) {
+            let given = matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh);
+            if is_array && !given && !effects.stays_home(named) {
                 May
             } else {
                 Distinct

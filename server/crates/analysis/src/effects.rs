@@ -20,6 +20,8 @@ pub(crate) struct Effects<'a> {
     by_calls: FxHashMap<TermId, Vec<SymbolId>>,
     memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
     parents: OnceCell<Vec<Option<TermId>>>,
+    /// Local arrays that a pointer may be made of.
+    abroad: OnceCell<FxHashSet<SymbolId>>,
     /// How many terms write each variable in the whole body (its declaration's initialiser counts as one).
     pub writes: FxHashMap<SymbolId, Vec<TermId>>,
 }
@@ -39,12 +41,47 @@ impl<'a> Effects<'a> {
                 by_calls.insert(t, list);
             }
         }
-        Effects { body, program, by_calls, memo: RefCell::default(), parents: OnceCell::new(), writes }
+        let (memo, parents, abroad) = (RefCell::default(), OnceCell::new(), OnceCell::new());
+        Effects { body, program, by_calls, memo, parents, abroad, writes }
     }
 
     /// The term around another.
     pub(crate) fn parent(&self, t: TermId) -> Option<TermId> {
         self.parents.get_or_init(|| self.body.parents()).get(t.0 as usize).copied().flatten()
+    }
+
+    /// Whether a local array of numbers or pointers is only ever subscripted down to an element: its name becomes no pointer
+    /// (C11 6.3.2.1p3), so that no pointer has its address.
+    pub(crate) fn stays_home(&self, s: SymbolId) -> bool {
+        let body = self.body;
+        let symbol = &body.symbols[s];
+        let known =
+            symbol.storage == Storage::Local && !symbol.address_taken && body.rejects().next().is_none();
+        known && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
+    }
+
+    fn made_pointers(&self) -> FxHashSet<SymbolId> {
+        let body = self.body;
+        let is_array = |t| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
+        let mut abroad = FxHashSet::default();
+        for t in body.walk(body.root) {
+            let Some(s) = body.as_symbol(t).filter(|_| is_array(t)) else { continue };
+            let mut whole = t;
+            while let Some(p) = self
+                .parent(whole)
+                .filter(|&p| *body.op(p) == Op::Index && body.args(p).first() == Some(&whole))
+            {
+                whole = p;
+            }
+            let element = matches!(
+                body.types.kind(body.ty(whole)),
+                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
+            );
+            if !element {
+                abroad.insert(s);
+            }
+        }
+        abroad
     }
 
     /// Variables that a term under `root` writes directly (declared ones included), and those that a call there may
