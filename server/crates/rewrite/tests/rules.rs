@@ -120,6 +120,30 @@ fn statements_come_and_go() {
     );
 }
 
+/// What stands between a header and its statement stays inside the block that the statement becomes.
+#[test]
+fn comments_before_a_lone_statement_stay() {
+    check(
+        "c`$x += $y;` [fresh($t)] -> c`int $t = $y; $x = $x + $t;`",
+        "int f(int x, int t) {\n    if (x)\n        // why\n        x += t;\n    else /* not */ x += 1;\n    return x;\n}\n",
+        expect![[r#"
+            int f(int x, int t) {
+                if (x) {
+                    // why
+                    int t_1 = t;
+                    x = x + t_1;
+                }
+                else {
+                    /* not */
+                    int t_2 = 1;
+                    x = x + t_2;
+                }
+                return x;
+            }
+        "#]],
+    );
+}
+
 #[test]
 fn conditions_are_turned_and_become_expressions() {
     let text = "int f(int x, int *p) {\n    if (x > 2) { // big\n        p[0] = x;\n    } else\n        p[0] = -x; // small\n    if (x)\n        for (int i = 0; i < 3; i++) p[i] = x;\n    else\n        p[1] = 2;\n    return p[0];\n}\n";

@@ -335,14 +335,21 @@ impl<'a> Writer<'a> {
             }
             let owner = old.from.and_then(|t| self.parents.get(t.0 as usize).copied().flatten());
             let at = owner.map_or(span.start, |p| self.absolute(p).start);
-            // the brace goes behind the header, where nothing but white space is between
-            let before = self.text.get(..span.start as usize).unwrap_or("");
-            let gap = (before.len() - before.trim_end().len()) as u32;
+            // the brace goes behind the header, and comments that stand between into the block
+            let header = Span { start: at.min(span.start), end: span.start };
+            let end = crate::transform::text::tokens(self.text, header).last().map_or(at, |t| t.span.end);
+            let between = self.slice(Span { start: end, end: span.start });
             let indent = self.indent_at(at);
-            let block = ctext::block(self, new, indent)?;
-            let line = before[before.len() - gap as usize..].contains('\n') && self.brace_below;
+            let mut block = ctext::block(self, new, indent)?;
+            let said = between.trim();
+            if let Some(rest) = block.strip_prefix("{").filter(|_| !said.is_empty()) {
+                let inner = format!("{}{indent}{}", self.eol, self.unit);
+                let by = if rest.starts_with(self.eol) { "" } else { &inner };
+                block = format!("{{{inner}{said}{by}{rest}");
+            }
+            let line = between.contains('\n') && self.brace_below;
             let by = if line { format!("{}{indent}", self.eol) } else { " ".to_owned() };
-            let whole = Span { start: span.start - gap, end: span.end };
+            let whole = Span { start: end, end: span.end };
             out.push(Edit::replace(whole, format!("{by}{block}")));
             return Ok(());
         }
