@@ -43,8 +43,8 @@ pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use kernel::{
     kernel, kernel_barriers, kernel_races, AccessFact, Across, BarrierFact, BarrierVerdict, BranchFact,
-    KernelFacts, KernelLaunch, KernelObstacle, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness,
-    Reach, Requests, Split, Touch, Uniformity,
+    KernelFacts, KernelLaunch, KernelObstacle, LostUpdate, MissingFence, OutOfRange, RaceObstacle, RaceSide,
+    RaceVerdict, RaceWitness, Reach, Requests, Split, Touch, Uniformity,
 };
 pub use program::Program;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};

@@ -48,6 +48,10 @@ pub struct Requests {
     pub worst_ideal: u64,
     /// Most distinct words in one bank.
     pub ways: u64,
+    /// Two lanes of one request that ask for different words of a bank, and the bank, where there are most.
+    pub collide: Option<(u32, u32, u32)>,
+    /// Bytes between what the first two lanes of the worst request ask for.
+    pub stride: Option<i64>,
 }
 
 pub(super) fn accesses(body: &Body, seen: &Seen, launch: &KernelLaunch) -> Vec<AccessFact> {
@@ -55,10 +59,10 @@ pub(super) fn accesses(body: &Body, seen: &Seen, launch: &KernelLaunch) -> Vec<A
 }
 
 /// A place's object, and what its byte offset is made of: subscripts with their scales, and a constant.
-struct Place {
-    object: Arc<str>,
-    shared: bool,
-    parts: Vec<(TermId, u64)>,
+pub(super) struct Place {
+    pub object: Arc<str>,
+    pub shared: bool,
+    pub parts: Vec<(TermId, u64)>,
     offset: u64,
 }
 
@@ -77,7 +81,7 @@ fn one(body: &Body, seen: &Seen, a: &Access, launch: &KernelLaunch) -> Option<Ac
     })
 }
 
-fn place(body: &Body, t: TermId) -> Option<Place> {
+pub(super) fn place(body: &Body, t: TermId) -> Option<Place> {
     let mut out = Place { object: "".into(), shared: false, parts: Vec::new(), offset: 0 };
     let mut at = t;
     loop {
@@ -159,7 +163,7 @@ fn requests(
     let mut worst = None;
     for block in m.blocks() {
         // byte offsets of each warp's lanes
-        let mut warps: BTreeMap<u32, Vec<i128>> = BTreeMap::new();
+        let mut warps: BTreeMap<u32, Vec<(u32, i128)>> = BTreeMap::new();
         for thread in m.threads() {
             let at = Indices { block, thread };
             if m.reaches(&a.at, at)? {
@@ -167,15 +171,21 @@ fn requests(
                 for &(index, scale) in &place.parts {
                     offset += m.eval(index, at, 0)? * scale as i128;
                 }
-                warps.entry(m.number(thread) / 32).or_default().push(offset);
+                let number = m.number(thread);
+                warps.entry(number / 32).or_default().push((number % 32, offset));
             }
         }
-        for lanes in warps.values() {
+        for numbered in warps.values() {
             let size = bytes as i128;
+            let lanes: Vec<i128> = numbered.iter().map(|l| l.1).collect();
+            let stride = lanes.get(1).and_then(|b| i64::try_from(b - lanes[0]).ok());
             out.count += 1;
             out.lanes += lanes.len() as u64;
             if place.shared {
-                out.ways = out.ways.max(ways(lanes, size));
+                let ways = ways(&lanes, size);
+                if ways > out.ways {
+                    (out.ways, out.stride, out.collide) = (ways, stride, collide(numbered));
+                }
                 continue;
             }
             let sectors: BTreeSet<i128> = lanes
@@ -191,6 +201,7 @@ fn requests(
                 worst = Some(badness);
                 out.worst_sectors = sectors;
                 out.worst_ideal = ideal;
+                out.stride = stride;
             }
         }
     }
@@ -205,6 +216,16 @@ fn ways(lanes: &[i128], size: i128) -> u64 {
         *banks.entry(w.rem_euclid(BANKS)).or_default() += 1;
     }
     banks.into_values().max().unwrap_or(0)
+}
+
+/// Two lanes with different words in one bank.
+fn collide(lanes: &[(u32, i128)]) -> Option<(u32, u32, u32)> {
+    lanes.iter().enumerate().find_map(|(k, &(a, x))| {
+        let other = lanes[k + 1..].iter().find(|&&(_, y)| {
+            x.div_euclid(4) != y.div_euclid(4) && (x.div_euclid(4) - y.div_euclid(4)) % BANKS == 0
+        })?;
+        Some((a, other.0, x.div_euclid(4).rem_euclid(BANKS) as u32))
+    })
 }
 
 /// Whether a row's length is not a constant.

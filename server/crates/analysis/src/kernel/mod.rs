@@ -12,6 +12,7 @@ mod access;
 mod collect;
 mod eval;
 mod level;
+mod patterns;
 mod races;
 mod replay;
 
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use term::{Body, Op, TermId};
 
 pub use access::{AccessFact, Requests};
+pub use patterns::{LostUpdate, MissingFence};
 pub use races::{kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
 
 use crate::Program;
@@ -138,6 +140,8 @@ pub struct KernelFacts {
     pub races: RaceVerdict,
     /// Accesses that are sure to fall outside of their array, one a place. `None`: not looked at.
     pub out_of_range: Option<Vec<OutOfRange>>,
+    pub lost_updates: Vec<LostUpdate>,
+    pub missing_fences: Vec<MissingFence>,
 }
 
 /// Judges a kernel. `program` knows the functions it calls.
@@ -169,6 +173,8 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
     }
     facts.barriers = barriers(body, &seen, &levels, launch);
     facts.accesses = access::accesses(body, &seen, launch);
+    facts.lost_updates = patterns::lost_updates(body, &seen);
+    facts.missing_fences = patterns::missing_fences(body, program, &seen);
     races::examine(body, program, &seen, launch, &mut facts);
     facts
 }

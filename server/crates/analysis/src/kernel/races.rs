@@ -259,8 +259,13 @@ fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -
         super::eval::parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();
     let most = launch.most_threads.unwrap_or(1024);
     let mut common: Option<Vec<RaceWitness>> = None;
-    for threads in BLOCKS.into_iter().filter(|b| *b <= most) {
-        let block = if flat { [threads, 1, 1] } else { [16, threads / 16, 1] };
+    let blocks = BLOCKS.into_iter().filter(|b| *b <= most);
+    let blocks: Vec<[u32; 3]> = match launch.block {
+        Some(b) => vec![b],
+        None => blocks.map(|t| if flat { [t, 1, 1] } else { [16, t / 16, 1] }).collect(),
+    };
+    for block in blocks {
+        let threads: u32 = block.iter().product();
         let (mut sized, mut outside) = (false, false);
         let mut found: Option<Vec<RaceWitness>> = None;
         for value in [threads as i128, 1000] {

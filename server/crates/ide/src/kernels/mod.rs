@@ -24,7 +24,7 @@ pub use facts::{
     RangeReport,
 };
 pub(crate) use remembered::facts as remembered_facts;
-pub(crate) use said::{launch_words, place, races};
+pub(crate) use said::{launch_words, line, place, races};
 pub use shape::{parse as parse_shape, Origin, Shape};
 
 use crate::Doc;

@@ -4,18 +4,22 @@
 //! outermost loop, and others only on inner loops where the parallelism is or which the user marked.
 
 mod bad_mark;
+mod bank_conflict;
 mod carried_dependence;
 mod divergent_barrier;
 mod global_race;
 mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
+mod missing_atomic;
+mod missing_fence;
 mod not_understood;
 mod out_of_range;
 mod parallel_loop;
 mod reduction_loop;
 mod redundant_barrier;
 mod shared_race;
+mod strided_access;
 mod unknown_loop;
 mod unused_ignore;
 
@@ -84,18 +88,22 @@ pub(crate) struct Saying {
 /// All lints, sorted by code.
 pub(crate) const LINTS: &[Lint] = &[
     bad_mark::LINT,
+    bank_conflict::LINT,
     carried_dependence::LINT,
     divergent_barrier::LINT,
     global_race::LINT,
     marked_refused::LINT,
     marked_sequential::LINT,
     marked_unknown::LINT,
+    missing_atomic::LINT,
+    missing_fence::LINT,
     not_understood::LINT,
     out_of_range::LINT,
     parallel_loop::LINT,
     reduction_loop::LINT,
     redundant_barrier::LINT,
     shared_race::LINT,
+    strided_access::LINT,
     unknown_loop::LINT,
     unused_ignore::LINT,
 ];

@@ -8,7 +8,8 @@ use super::{full, open_cuda};
 pub(super) fn say(code: &str) -> String {
     let doc = open_cuda(code);
     let mut out = String::new();
-    for d in full(&doc).diagnostics {
+    // loops of a thread are another matter
+    for d in full(&doc).diagnostics.into_iter().filter(|d| !d.code.ends_with("-loop")) {
         let at = crate::place::line_column(&doc, d.span.start);
         out.push_str(&format!("{}:{} {}[{}] {}\n", at.line, at.column, d.severity.name(), d.code, d.message));
         for r in d.related {
@@ -130,4 +131,44 @@ fn a_barrier_that_orders_nothing_is_a_hint() {
     // the two pointers may be one array, whose neighbours are read before they are written
     let overlapping = "// warpwright: launch(1, 64)\n__global__ void k(int *a, int *b) {\n    int t = threadIdx.x;\n    int x = a[63 - t];\n    __syncthreads();\n    b[t] = x;\n}\n";
     silent(overlapping);
+}
+
+/// One finding of this code at this line, and none once `from` is replaced by `to`.
+fn pair(code: &str, line: u32, wrong: &str, from: &str, to: &str) {
+    let said = say(wrong);
+    let own: Vec<&str> = said.lines().filter(|l| !l.starts_with(' ')).collect();
+    assert!(own.len() == 1, "{code}: {said}");
+    assert!(own[0].starts_with(&format!("{line}:")) && own[0].contains(&format!("[{code}]")), "{said}");
+    let mended = wrong.replace(from, to);
+    assert_ne!(mended, wrong);
+    silent(&mended);
+}
+
+#[test]
+fn memory_and_patterns_in_pairs() {
+    let histogram = "__global__ void k(const int *d, int *h, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        h[d[i] & 63] += 1;\n}\n";
+    pair("missing-atomic", 4, histogram, "h[d[i] & 63] += 1", "atomicAdd(&h[d[i] & 63], 1)");
+    // through a variable, and spelled out
+    let spelled = histogram.replace("h[d[i] & 63] += 1;", "{ int b = d[i] & 63; h[b] = h[b] + 1; }");
+    pair("missing-atomic", 4, &spelled, "h[b] = h[b] + 1", "atomicAdd(h + b, 1)");
+    // a copy for each thread, and one thread alone
+    silent(&histogram.replace("h[d[i] & 63]", "h[i * 64 + (d[i] & 63)]"));
+    silent(&histogram.replace("i < n", "i == 0"));
+
+    let last = "__device__ unsigned int done = 0;\n__global__ void k(const int *a, int *p, int *total) {\n    __shared__ bool last;\n    if (threadIdx.x == 0) {\n        p[blockIdx.x] = a[blockIdx.x];\n        FENCE\n        last = atomicInc(&done, gridDim.x - 1) == gridDim.x - 1;\n    }\n    __syncthreads();\n    if (last && threadIdx.x == 0) {\n        int sum = 0;\n        for (int b = 0; b < gridDim.x; b++) sum += p[b];\n        *total = sum;\n    }\n}\n";
+    pair("missing-fence", 6 + 1, &last.replace("FENCE", ";;"), ";;", "__threadfence();");
+    // a fence for the block alone is not enough
+    assert!(say(&last.replace("FENCE", "__threadfence_block();")).contains("missing-fence"));
+
+    let columns = "// warpwright: launch((2, 8), (32, 8), n = 64)\n__global__ void k(const float *a, float *b, int n) {\n    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;\n    b[y * n + x] = 2.0f * a[x * n + y];\n}\n";
+    pair("strided-access", 4, columns, "a[x * n + y]", "a[y * n + x]");
+    // a row that begins one element late costs a sector and no word
+    silent(&columns.replace("a[x * n + y]", "a[y * n + x + 1]"));
+
+    let tile = "// warpwright: launch(1, (32, 32))\n__global__ void k(const float *__restrict__ a, float *__restrict__ b) {\n    __shared__ float s[32][32];\n    int x = threadIdx.x, y = threadIdx.y;\n    s[y][x] = a[y * 32 + x];\n    __syncthreads();\n    b[y * 32 + x] = s[x][y];\n}\n";
+    pair("bank-conflict", 7, tile, "[32][32]", "[32][33]");
+    // one word for all lanes, and doubles, which need two passes anyway
+    silent(&tile.replace("s[x][y]", "s[y][0]"));
+    let doubles = "// warpwright: launch(1, 64)\n__global__ void k(const double *__restrict__ a, double *__restrict__ b) {\n    __shared__ double s[64];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    __syncthreads();\n    b[t] = s[63 - t];\n}\n";
+    silent(doubles);
 }

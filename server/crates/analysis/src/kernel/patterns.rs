@@ -1,0 +1,182 @@
+//! Faults that have a shape: updates through subscripts out of memory, and results of other blocks read without a fence.
+//!
+//! These are no proofs: two threads need not find one subscript, and what a fence lacks shows on some machines only. They are
+//! told apart from races for that.
+
+use rustc_hash::FxHashSet;
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use super::access;
+use super::collect::{AccessKind, Seen};
+use super::{callee, is_barrier};
+use crate::Program;
+
+/// An update `x[i] += …` that two threads make if they find the same subscript in memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostUpdate {
+    /// The whole statement.
+    pub term: TermId,
+    pub place: TermId,
+    /// The subscript that memory decides.
+    pub subscript: TermId,
+    pub shared: bool,
+}
+
+/// The last block reads what others wrote, and no fence stands between their writes and the counter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissingFence {
+    /// The atomic operation on the counter.
+    pub counter: TermId,
+    pub write: TermId,
+    pub read: TermId,
+}
+
+pub(super) fn lost_updates(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
+    let mut out = Vec::new();
+    for t in body.walk(body.root) {
+        let &[place, ..] = body.args(t) else { continue };
+        let updates = match body.op(t) {
+            Op::Compound(_) | Op::Step { .. } => true,
+            Op::Assign => body.args(t).get(1).is_some_and(|&v| body.walk(v).any(|x| body.same(x, place))),
+            _ => false,
+        };
+        if !updates || !matches!(body.op(place), Op::Index) {
+            continue;
+        }
+        let Some(p) = access::place(body, place) else { continue };
+        let mut open = FxHashSet::default();
+        let kinds: Vec<From> = p.parts.iter().map(|&(i, _)| from(body, seen, i, &mut open)).collect();
+        // a row of the thread's own is nobody else's
+        if kinds.contains(&From::Thread) || kinds.contains(&From::Block) && !p.shared {
+            continue;
+        }
+        let Some(k) = kinds.iter().position(|k| *k == From::Memory) else { continue };
+        // one thread alone loses nothing
+        let alone = seen.accesses.iter().filter(|a| a.place == place).any(|a| {
+            a.at.guards.iter().any(|&(c, holds)| {
+                holds
+                    && body.walk(c).any(|x| {
+                        matches!(body.op(x), Op::Binary(term::BinOp::Eq) | Op::Unary(term::UnOp::Not))
+                    })
+            })
+        });
+        if !alone {
+            out.push(LostUpdate { term: t, place, subscript: p.parts[k].0, shared: p.shared });
+        }
+    }
+    out
+}
+
+/// What a subscript is made of, the strongest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum From {
+    Nothing,
+    /// Loaded from memory, and no thread index beside it.
+    Memory,
+    Block,
+    Thread,
+}
+
+fn from(body: &Body, seen: &Seen, t: TermId, open: &mut FxHashSet<SymbolId>) -> From {
+    let args = body.args(t);
+    match body.op(t) {
+        Op::Index | Op::Deref => From::Memory,
+        Op::Member { .. } => match body.as_symbol(args[0]).map(|s| &body.symbols[s]) {
+            Some(s) if s.storage == Storage::Builtin => match &*s.name {
+                "threadIdx" => From::Thread,
+                "blockIdx" => From::Block,
+                _ => From::Nothing,
+            },
+            _ => From::Memory,
+        },
+        Op::Call => match callee(body, t) {
+            Some("min" | "max" | "__ldg" | "abs") => {
+                args[1..].iter().map(|&a| from(body, seen, a, open)).max().unwrap_or(From::Nothing)
+            }
+            // what a call gives may be a place of the thread's own
+            _ => From::Thread,
+        },
+        Op::Sym(s) => {
+            let symbol = &body.symbols[*s];
+            match symbol.storage {
+                Storage::Param(_) | Storage::Local if !open.insert(*s) => From::Nothing,
+                Storage::Param(_) | Storage::Local => {
+                    if matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
+                        return From::Nothing;
+                    }
+                    let list = seen.definitions.get(s).into_iter().flatten();
+                    list.flat_map(|d| d.from.iter())
+                        .map(|&x| from(body, seen, x, open))
+                        .max()
+                        .unwrap_or(From::Nothing)
+                }
+                Storage::Shared | Storage::Global { .. } => From::Memory,
+                _ => From::Nothing,
+            }
+        }
+        _ => args.iter().map(|&a| from(body, seen, a, open)).max().unwrap_or(From::Nothing),
+    }
+}
+
+pub(super) fn missing_fences(body: &Body, program: &Program, seen: &Seen) -> Vec<MissingFence> {
+    let order: Vec<TermId> = body.walk(body.root).collect();
+    let at = |t: TermId| order.iter().position(|x| *x == t).unwrap_or(usize::MAX);
+    let mut out = Vec::new();
+    let fence = |t: TermId| match callee(body, t) {
+        Some("__threadfence" | "__threadfence_system") => true,
+        // functions of the program may have one
+        Some(n) => !is_barrier(n) && program.function(n).is_some(),
+        None => true,
+    };
+    for a in seen.accesses.iter().filter(|a| a.kind == AccessKind::Atomic) {
+        let Some(counter) = access::place(body, a.place).filter(|p| !p.shared) else { continue };
+        let tainted = tainted(body, a.term);
+        let decides = |c: &TermId| {
+            body.walk(*c).any(|x| x == a.term || body.as_symbol(x).is_some_and(|s| tainted.contains(&s)))
+        };
+        let here = at(a.term);
+        let reads = seen.accesses.iter().filter(|r| {
+            r.kind == AccessKind::Read && at(r.term) > here && r.at.conditions.iter().any(decides)
+        });
+        for r in reads {
+            let Some(p) = access::place(body, r.place).filter(|p| !p.shared && p.object != counter.object)
+            else {
+                continue;
+            };
+            let write = seen.accesses.iter().find(|w| {
+                w.kind == AccessKind::Write
+                    && at(w.term) < here
+                    && access::place(body, w.place).is_some_and(|q| !q.shared && q.object == p.object)
+            });
+            let Some(w) = write else { continue };
+            let fenced = order[at(w.term)..here].iter().any(|&t| matches!(body.op(t), Op::Call) && fence(t));
+            if !fenced {
+                out.push(MissingFence { counter: a.term, write: w.term, read: r.term });
+                break;
+            }
+        }
+    }
+    out
+}
+
+/// Variables whose values the term's value may decide.
+fn tainted(body: &Body, t: TermId) -> FxHashSet<SymbolId> {
+    let mut out: FxHashSet<SymbolId> = FxHashSet::default();
+    loop {
+        let before = out.len();
+        for x in body.walk(body.root) {
+            let (s, value) = match (body.op(x), body.args(x)) {
+                (Op::Declare(s), &[v]) => (Some(*s), v),
+                (Op::Assign | Op::Compound(_), &[p, v]) => (body.as_symbol(p), v),
+                _ => continue,
+            };
+            let Some(s) = s else { continue };
+            if body.walk(value).any(|y| y == t || body.as_symbol(y).is_some_and(|z| out.contains(&z))) {
+                out.insert(s);
+            }
+        }
+        if out.len() == before {
+            return out;
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `missing-atomic`: an update at a subscript out of memory, which two threads may find alike.
+
+use base::Span;
+
+use super::{Find, Lint, Said};
+use crate::kernels::remembered_facts;
+use crate::{Doc, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "missing-atomic",
+    severity: Severity::Warning,
+    summary: "An update that threads may make at one place at once.",
+    page: include_str!("../../../../../docs/codes/missing-atomic.md"),
+    find: Find::Document(missing_atomic),
+};
+
+fn missing_atomic(doc: &Doc) -> Vec<(Span, Said)> {
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, _) = remembered_facts(doc, item);
+        let text = |t| doc.slice(item.body.span(t).shifted(item.span.start));
+        for u in &facts.lost_updates {
+            let span = item.body.span(u.term).shifted(item.span.start);
+            let (place, subscript) = (text(u.place), text(u.subscript));
+            let message = format!(
+                "Two threads that find the same `{subscript}` both read and write `{place}`, and one of the two updates is lost. Use an \
+                 atomic operation, such as `atomicAdd(&{place}, …)`, unless no two threads ever find the same."
+            );
+            found.push((span, Said { message, ..Said::default() }));
+        }
+    }
+    found
+}

@@ -1,0 +1,39 @@
+//! `missing-fence`: what other blocks wrote is read after an atomic counter, without a fence.
+
+use base::Span;
+
+use super::{Find, Lint, Said};
+use crate::kernels::{line, remembered_facts};
+use crate::{Doc, Related, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "missing-fence",
+    severity: Severity::Warning,
+    summary: "Results of other blocks are read without a fence.",
+    page: include_str!("../../../../../docs/codes/missing-fence.md"),
+    find: Find::Document(missing_fence),
+};
+
+fn missing_fence(doc: &Doc) -> Vec<(Span, Said)> {
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, _) = remembered_facts(doc, item);
+        let at = |t| item.body.span(t).shifted(item.span.start);
+        for m in &facts.missing_fences {
+            let (write, read) = (at(m.write), at(m.read));
+            let text = doc.slice(write);
+            let message = format!(
+                "The block that this counter lets on reads on line {} what others wrote to `{text}` on line {}, and no fence stands between \
+                 that write and the counter: it may see the count before the data. Put `__threadfence();` before the atomic operation.",
+                line(doc, read),
+                line(doc, write)
+            );
+            let related = vec![
+                Related { span: write, message: "written here".into() },
+                Related { span: read, message: "read here by the block that goes on".into() },
+            ];
+            found.push((at(m.counter), Said { message, related, ..Said::default() }));
+        }
+    }
+    found
+}

@@ -1,0 +1,65 @@
+//! `strided-access`: a warp asks for more sectors of global memory than its data would fill.
+
+use base::Span;
+
+use super::{Find, Lint, Said};
+use crate::kernels::{launch_words, remembered_facts};
+use crate::{Doc, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "strided-access",
+    severity: Severity::Warning,
+    summary: "Neighbouring threads read or write places far apart.",
+    page: include_str!("../../../../../docs/codes/strided-access.md"),
+    find: Find::Document(strided_access),
+};
+
+fn strided_access(doc: &Doc) -> Vec<(Span, Said)> {
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, launch) = remembered_facts(doc, item);
+        let mut told: Vec<Span> = Vec::new();
+        for a in facts.accesses.iter().filter(|a| !a.shared && !a.atomic) {
+            let Some(r) = &a.requests else { continue };
+            let span = item.body.span(a.term).shifted(item.span.start);
+            // an offset costs one sector more and needs no word
+            let wasted = r.worst_sectors >= 2 * r.worst_ideal && r.worst_sectors >= r.worst_ideal + 4;
+            if !wasted || r.sectors < 2 * r.ideal || told.contains(&span) {
+                continue;
+            }
+            // the other half of the sectors is asked for beside it
+            let partner = facts.accesses.iter().any(|b| {
+                b.term != a.term
+                    && b.object == a.object
+                    && b.reads == a.reads
+                    && b.requests.as_ref().is_some_and(|q| q.stride == r.stride && q.count == r.count)
+            });
+            if partner && r.worst_sectors <= 2 * r.worst_ideal + 1 {
+                continue;
+            }
+            told.push(span);
+            let apart = match r.stride {
+                Some(b) => format!("Neighbouring threads touch places {} bytes apart", b.abs()),
+                None => "Neighbouring threads touch places far apart".to_owned(),
+            };
+            let how = match (a.reads, a.writes) {
+                (true, false) => "reading",
+                (false, true) => "writing",
+                _ => "updating",
+            };
+            let rounds = if r.exact { "" } else { " in the first round of its loop" };
+            let message = format!(
+                "{apart}: {how} `{}`, a warp asks for {} sectors of 32 bytes where {} would hold its data ({} against {}{rounds} over {}). \
+                 Nsight Compute: uncoalesced global access. Let `threadIdx.x` move along the last subscript, or stage a tile in shared memory.",
+                a.object,
+                r.worst_sectors,
+                r.worst_ideal,
+                r.sectors,
+                r.ideal,
+                launch_words(&launch)
+            );
+            found.push((span, Said { message, ..Said::default() }));
+        }
+    }
+    found
+}
