@@ -17,6 +17,8 @@ interface Told {
   derivation: string[];
   /** The whole file afterwards. */
   text: string;
+  /** The files that come with it. */
+  files: { name: string; text: string }[];
 }
 
 type Scope = "loop" | "function" | "file";
@@ -83,6 +85,10 @@ async function applyRules(previews: Previews): Promise<void> {
   const told = await vscode.commands.executeCommand<Told>("warpwright.applyRules", { ...request, preview: true });
   const preview = previews.add(document.uri.path.split("/").pop() ?? "file", told.text);
   await vscode.commands.executeCommand("vscode.diff", document.uri, preview, `${told.title} (preview)`, { preview: true });
+  for (const file of told.files) {
+    const shown = previews.add(file.name, file.text);
+    await vscode.commands.executeCommand("vscode.open", shown, { viewColumn: vscode.ViewColumn.Beside, preview: false });
+  }
   for (;;) {
     const answer = await vscode.window.showInformationMessage(`${told.title}. ${told.checked}`, "Apply", "Explain This Rewrite");
     if (answer === "Apply") {

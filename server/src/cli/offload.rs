@@ -70,11 +70,25 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
             host.display()
         );
     }
-    // kernels first: a host file without its kernels would not link
-    for file in &done.edit.create {
+    // kernels first: a host file without its kernels would not link; beside the original stand the user's own files
+    put_new(&folder, &done.edit.create, !args.in_place)?;
+    files::write(&host, &format!("{mark}{}", done.host), Existing::Replace)
+        .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", host.display()))?;
+    print(&format!("wrote {}\n", host.display()))?;
+    for text in &done.notes {
+        print(&format!("note: {text}\n"))?;
+    }
+    if !done.build_flags.is_empty() {
+        print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
+    }
+    Ok(Done::Ok)
+}
+
+/// Writes new files into a folder. One that is there with another text is replaced only if that was asked for.
+pub fn put_new(folder: &Path, new: &[ide::NewFile], replace: bool) -> anyhow::Result<()> {
+    let existing = if replace { Existing::Replace } else { Existing::Keep };
+    for file in new {
         let path = folder.join(&file.name);
-        // beside the original stand the user's own files
-        let existing = if args.in_place { Existing::Keep } else { Existing::Replace };
         let same = std::fs::read_to_string(&path).is_ok_and(|text| text == file.text);
         if !same {
             files::write(&path, &file.text, existing).map_err(|e| match e.kind() {
@@ -87,16 +101,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
         }
         print(&format!("wrote {}\n", path.display()))?;
     }
-    files::write(&host, &format!("{mark}{}", done.host), Existing::Replace)
-        .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", host.display()))?;
-    print(&format!("wrote {}\n", host.display()))?;
-    for text in &done.notes {
-        print(&format!("note: {text}\n"))?;
-    }
-    if !done.build_flags.is_empty() {
-        print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
-    }
-    Ok(Done::Ok)
+    Ok(())
 }
 
 pub fn same_file(a: &Path, b: &Path) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use base::CancelToken;
 use clap::{Args, Subcommand};
 
-use super::{analyze, note, print, Done, SourceArgs};
+use super::{analyze, note, offload, print, Done, SourceArgs};
 use crate::files;
 use crate::lsp::{
     self,
@@ -56,12 +56,18 @@ struct ApplyArgs {
     /// Print each application: rule, bindings, proofs
     #[arg(long)]
     explain: bool,
+    /// Write the same as a comment into the files that the rules make
+    #[arg(long)]
+    explain_in_kernel: bool,
     /// Write the result into this folder instead of printing it
     #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
     out: Option<PathBuf>,
-    /// Rewrite the file itself
+    /// Rewrite the file itself; files that the rules make are put beside it
     #[arg(long)]
     in_place: bool,
+    /// Replace files of the names that the rules make
+    #[arg(long)]
+    replace: bool,
     /// The system; `rules list` names them
     #[arg(value_name = "SYSTEM")]
     system: String,
@@ -187,7 +193,8 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<Done> {
         (None, None) => ide::RuleTarget::File,
     };
     let cancel = CancelToken::new();
-    let done = match ide::apply_rules(&report.doc, &report.findings, &set, &args.system, &target, &cancel) {
+    let mut done = match ide::apply_rules(&report.doc, &report.findings, &set, &args.system, &target, &cancel)
+    {
         Ok(done) => done,
         Err(ide::Refused::Because(why)) => {
             note(&format!("{}: {why}", file.display()));
@@ -195,8 +202,29 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<Done> {
         }
         Err(_) => anyhow::bail!("the file changed while it was read"),
     };
+    if args.explain_in_kernel {
+        done.explain_in_kernels();
+    }
     let text = format!("{mark}{}", done.text);
-    super::put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
+    match (&args.out, args.in_place) {
+        (None, false) => {
+            let files = done.edit.create.iter().map(|f| format!("# {}\n{}", f.name, f.text));
+            print(&(text + &files.collect::<String>()))?;
+        }
+        _ => {
+            // kernels first: a host file without its kernels would not link
+            let folder = match args.in_place {
+                true => file.parent().map(Path::to_owned).unwrap_or_default(),
+                false => args.out.clone().unwrap_or_default(),
+            };
+            if !args.in_place && !done.edit.create.is_empty() {
+                std::fs::create_dir_all(&folder)
+                    .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
+            }
+            offload::put_new(&folder, &done.edit.create, args.replace)?;
+            super::put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
+        }
+    }
     if args.explain {
         for line in &done.derivation {
             note(line);

@@ -65,7 +65,9 @@ fn by_rules(context: &Context, offer: ide::RuleOffer) -> Option<lsp::CodeActionO
     let (caps, view) = (&context.caps, &context.view);
     let id = format!("{RULES_ID}{}:{}", offer.system, offer.target.text());
     let data = ActionData { uri: view.uri.clone(), version: view.version, id };
-    if caps.action_literals && caps.action_resolve {
+    // files are written by the server where the client cannot create any
+    let by_client = !offer.makes_files || edits::client_creates(caps);
+    if caps.action_literals && caps.action_resolve && by_client {
         let action = lsp::CodeAction {
             title: offer.title,
             kind: Some(RULES_KIND.into()),

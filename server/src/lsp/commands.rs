@@ -155,12 +155,16 @@ async fn rewrite(backend: &Backend, uri: lsp::Uri, target: Target) -> Result<Opt
         apply_rules(context, analyzed, &system, &scope)
     };
     let (applied, plan) = backend.ask(uri, Need::ThisText, make).await?;
+    let files: Vec<Value> =
+        applied.edit.create.iter().map(|f| json!({"name": f.name, "text": f.text})).collect();
     let mut told = json!({
         "title": applied.title, "checked": applied.checked, "derivation": applied.derivation, "text": applied.text,
+        "files": files,
     });
     if !preview {
-        apply(backend, plan).await?;
+        let done = apply(backend, plan).await?;
         told["applied"] = json!(true);
+        told["created"] = done["created"].clone();
     }
     Ok(Some(told))
 }

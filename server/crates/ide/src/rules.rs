@@ -22,7 +22,7 @@ use analysis::Facts;
 use base::{Budget, CancelToken};
 use front::ItemKind;
 use rewrite::rules::{
-    apply, Application, Limits, NoApplication, NoResult, RuleSystem, Site, Systems, Together, Trust,
+    apply, Application, Limits, NoApplication, NoResult, Preamble, RuleSystem, Site, Systems, Together, Trust,
 };
 use term::{Op, TermId};
 use text::{Edit, EditSet};
@@ -32,7 +32,7 @@ use crate::offload::{first_reject, rejects};
 use crate::place::Place;
 use crate::verify::{same_but, How, Sameness, VerifyOptions};
 use crate::words::plural;
-use crate::{Doc, FileEdit, Language, Refused, WorkspaceEdit};
+use crate::{Doc, FileEdit, Language, NewFile, Refused, WorkspaceEdit};
 
 /// What a system is applied to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,10 +59,13 @@ pub struct RulesApplied {
     pub checked: String,
     /// One line for each application: rule, bindings, proofs.
     pub derivation: Vec<String>,
+    /// Of each file that is created its head, and the comment that says how it was made.
+    explanations: Vec<(String, String)>,
 }
 
-/// Steps of each run in the simulator.
+/// Steps of each run in the simulator, and of one that launches emitted kernels.
 const STEPS: u64 = 3_000_000;
+const KERNEL_STEPS: u64 = 20_000_000;
 /// Inputs tried before an edit is handed out.
 const CASES: u32 = 16;
 
@@ -106,18 +109,92 @@ pub fn apply_rules(
         Verified::Cancelled => return Err(Refused::Cancelled),
     };
     let left: Vec<String> = done.left.iter().map(|l| format!(" Left as it is: {}.", l.because)).collect();
-    let checked = checked + &left.concat();
+    let checked = checked + &left.concat() + &unmoved(doc, &done).concat();
     let title = title(page, system, &trust, done.steps());
+    let heads: Vec<String> = done.files.iter().map(|f| head(doc, system, f)).collect();
+    let explained = done.files.iter().map(|f| explanation(doc, &done, f));
+    let create = done.files.iter().zip(&heads);
+    let create = create.map(|(f, head)| NewFile { name: f.name.clone(), text: format!("{head}{}", f.text) });
     Ok(RulesApplied {
         title,
+        explanations: heads.iter().cloned().zip(explained).collect(),
         derivation: done.derivation(),
         edit: WorkspaceEdit {
-            create: Vec::new(),
+            create: create.collect(),
             edits: vec![FileEdit { file: None, edits: done.edits.clone() }],
         },
         text: done.text,
         checked,
     })
+}
+
+/// Marked loops of changed functions that no rule took, with the reason.
+fn unmoved(doc: &Doc, done: &Done) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for (item, a) in &done.applications {
+        let Some(item) = doc.unit().items.get(*item) else { continue };
+        let mut told: Vec<TermId> = Vec::new();
+        for r in &a.derivation.refused {
+            let Some(place) = r.place.filter(|t| !told.contains(t)) else { continue };
+            let marked = a.subject.original(place).is_some_and(|n| n.op == Op::For && n.args.len() == 5);
+            let gone = a.derivation.steps.iter().any(|s| s.place == Some(place) && s.after.op != Op::For);
+            if marked && !gone {
+                told.push(place);
+                let line = doc.text().line_of(item.body.span(place).shifted(item.span.start).start) + 1;
+                out.push(format!(" The loop on line {line} is left as it is: {}.", r.because));
+            }
+        }
+    }
+    out
+}
+
+/// What a file says at its head: where it comes from, and how to compile it.
+fn head(doc: &Doc, system: &RuleSystem, file: &NewFile) -> String {
+    let eol = end_of_line(doc);
+    let mut head =
+        format!("// Written by Warpwright from {} with the rules {}.{eol}", doc.name(), system.name);
+    if ["float", "double"].iter().any(|w| file.text.contains(w)) {
+        head += &format!(
+            "// Compile with nvcc -fmad=false -c {}: fused multiply-adds would round differently.{eol}",
+            file.name
+        );
+    }
+    head
+}
+
+/// How a file was made, as a comment: a line for each application, with its place, bindings and proofs.
+fn explanation(doc: &Doc, done: &Done, file: &NewFile) -> String {
+    let made = done.applications.iter().find(|(_, a)| a.files.iter().any(|f| *f.name == *file.name));
+    let Some((item, a)) = made.and_then(|(k, a)| Some((doc.unit().items.get(*k)?, a))) else {
+        return String::new();
+    };
+    let steps = a.derivation.steps.iter().zip(a.derivation.lines(&a.subject));
+    let said = steps.map(|(s, text)| {
+        let line = s.place.map(|t| doc.text().line_of(item.body.span(t).shifted(item.span.start).start) + 1);
+        let line = line.map_or(String::new(), |l| format!("line {l}, "));
+        // a backslash at a line's end would take the next line into the comment
+        let text = text.replace('\n', " ");
+        format!("//   {line}{}{}", text.trim_end_matches(['\\', ' ']), end_of_line(doc))
+    });
+    said.collect()
+}
+
+fn end_of_line(doc: &Doc) -> &'static str {
+    if doc.source().contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    }
+}
+
+impl RulesApplied {
+    /// Has the files that were made say how, each application with its rule, place, bindings and proofs.
+    pub fn explain_in_kernels(&mut self) {
+        for (file, (head, said)) in self.edit.create.iter_mut().zip(self.explanations.drain(..)) {
+            let at = head.len().min(file.text.len());
+            file.text.insert_str(at, &said);
+        }
+    }
 }
 
 fn title(page: &RulePage, system: &RuleSystem, trust: &Trust, steps: usize) -> String {
@@ -139,6 +216,8 @@ fn capital(text: &str) -> String {
 struct Done {
     edits: EditSet,
     text: String,
+    /// Without the comments at their heads.
+    files: Vec<NewFile>,
     /// With the items they are of.
     applications: Vec<(usize, Application)>,
     /// Functions for which the result was not right, with the reason: they are left as they are.
@@ -227,25 +306,24 @@ fn rewritten_by(
             together: &together,
         };
         match apply(&site, system, systems, trust, term, Limits::default()) {
-            Ok(a) => match a.emitted.first() {
-                None => {
-                    if doc.unit().items[item].is_kernel {
-                        let kernel = &doc.unit().items[item].name;
-                        let by = a.derivation.steps.iter().map(|s| (s.system.clone(), kernel.clone()));
-                        together.kernels.extend(by);
-                    }
-                    applications.push((item, a));
-                }
-                // an edit without the file it speaks of would be half a result
-                Some(file) => left.push(NotDone {
-                    kind: NoResult::NotText,
-                    because: format!(
-                        "the rules make the file `{}`, and files are not written yet",
+            Ok(a) => {
+                let known = applications.iter().flat_map(|(_, a): &(usize, Application)| &a.files);
+                let mut twice = a.files.iter().filter(|f| known.clone().any(|k| k.name == f.name));
+                if let Some(file) = twice.next() {
+                    let because = format!(
+                        "another function makes the same file `{}`; give the marks of the loops different names",
                         file.name
-                    ),
-                    reasons: Vec::new(),
-                }),
-            },
+                    );
+                    left.push(NotDone { kind: NoResult::NotText, because, reasons: Vec::new() });
+                    continue;
+                }
+                if doc.unit().items[item].is_kernel {
+                    let kernel = &doc.unit().items[item].name;
+                    let by = a.derivation.steps.iter().map(|s| (s.system.clone(), kernel.clone()));
+                    together.kernels.extend(by);
+                }
+                applications.push((item, a));
+            }
             Err(no) => {
                 let NoApplication { kind, because, derivation, .. } = *no;
                 reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));
@@ -274,7 +352,9 @@ fn rewritten_by(
         let because = best.unwrap_or_else(|| "there is no function in the document".to_owned());
         return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
     }
-    let edits: Vec<Edit> = applications.iter().flat_map(|(_, a)| a.edits.edits().iter().cloned()).collect();
+    let mut edits: Vec<Edit> =
+        applications.iter().flat_map(|(_, a)| a.edits.edits().iter().cloned()).collect();
+    edits.extend(preamble(doc, &applications));
     let not_text = |because: String| NotDone { kind: NoResult::NotText, because, reasons: Vec::new() };
     let edits = EditSet::new(edits).map_err(|e| not_text(format!("the edits do not fit together: {e}")))?;
     let text =
@@ -284,7 +364,26 @@ fn rewritten_by(
         let because = format!("the result was not understood when read again (line {line}: {reason})");
         return Err(NotDone { kind: NoResult::Wrong, because, reasons });
     }
-    Ok(Done { edits, text, applications, left, reasons })
+    let files = applications.iter().flat_map(|(_, a)| &a.files);
+    let files = files.map(|f| NewFile { name: f.name.to_string(), text: f.text.clone() }).collect();
+    Ok(Done { edits, text, files, applications, left, reasons })
+}
+
+/// What stands before the first function that needs it, each line once.
+fn preamble(doc: &Doc, applications: &[(usize, Application)]) -> Option<Edit> {
+    let all = applications.iter().map(|(_, a)| &a.preamble).filter(|p| !p.lines.is_empty());
+    let at = all.clone().map(|p| p.at).min()?;
+    let mut lines: Vec<String> = Vec::new();
+    // includes first, a blank line last
+    let said = all.flat_map(|p| &p.lines).filter(|l| !l.is_empty());
+    let (includes, others): (Vec<&String>, Vec<&String>) = said.partition(|l| l.starts_with('#'));
+    for l in includes.into_iter().chain(others) {
+        if !lines.contains(l) {
+            lines.push(l.clone());
+        }
+    }
+    lines.push(String::new());
+    Some(Edit::insert(at, Preamble { at, lines }.text(end_of_line(doc))))
 }
 
 fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {
@@ -362,7 +461,9 @@ fn functions_verified(
     trust: &Trust,
     cancel: &CancelToken,
 ) -> Verified {
-    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
+    let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
+    let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps };
     let regrouped = *trust == Trust::Reassociates;
     let (mut runs, mut functions) = (0, 0);
     let mut not_tried: Option<String> = None;
@@ -386,7 +487,7 @@ fn functions_verified(
     }
     for item in items {
         let place = Place::new(doc, &doc.unit().items[item], facts_of(findings, item));
-        let how = How { regrouped, launches: launches(item), wild: true };
+        let how = How { kernels: &kernels, regrouped, launches: launches(item), wild: true };
         match same_but(doc, &place, &done.text, how, &options, cancel) {
             Sameness::Same(n) => {
                 runs += n;

@@ -104,7 +104,7 @@ fn kernel_code<'k>(
         Entry::Vacant(e) => {
             let name = host.funcs.get(f as usize).map(|f| f.name.clone());
             let name = name.ok_or_else(|| Fault::bad_call("no such kernel"))?;
-            Ok(e.insert(compile(program, &name, &options)?))
+            Ok(e.insert(compile(&program.for_kernels(), &name, &options)?))
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct RuleOffer {
     pub target: RuleTarget,
     /// What it does, its name, what its result is worth, how often it applies.
     pub title: String,
+    /// Whether files come into being with it.
+    pub makes_files: bool,
 }
 
 impl RuleTarget {
@@ -104,7 +106,8 @@ pub fn rule_offers(
         let times = plural(done.steps(), "place");
         let purpose = if whole { "Optimize this kernel, all steps: " } else { "" };
         let title = format!("{purpose}{} (rules {}, {}): {times}", page.title, system.name, trust.text());
-        offers.push(RuleOffer { system: system.name.to_string(), target, title });
+        let (system, makes_files) = (system.name.to_string(), !done.files.is_empty());
+        offers.push(RuleOffer { system, target, title, makes_files });
     }
     // The next step of each ladder is its first that applies; later ones are reached over it.
     for (_, steps) in &ladders {

@@ -118,10 +118,12 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
     }
     match (done, &e.expected) {
         (Ok(done), Expected::Result(want)) => {
-            if done.text != *want {
+            let files = done.files.iter().map(|f| format!("# {}\n{}", f.name, f.text));
+            let got = done.text.clone() + &files.collect::<String>();
+            if got != *want {
                 return wrong(
                     e.result_place,
-                    format!("The program becomes something else than this:\n{}", done.text.trim_end()),
+                    format!("The program becomes something else than this:\n{}", got.trim_end()),
                 );
             }
             match verified(&doc, &findings, &done, &trust, cancel) {

@@ -65,6 +65,6 @@ fn one(doc: &Doc, p: &Piece, regrouped: bool, options: &VerifyOptions, cancel: &
     let budget = Budget::with_cancel(u64::MAX, cancel.clone());
     let facts = analysis::analyze(&item.body, before.program(), STEPS, &budget);
     let place = Place::new(&before, item, Arc::new(facts));
-    let how = How { regrouped, launches: false, wild: true };
+    let how = How { regrouped, wild: true, ..How::default() };
     same_but(&before, &place, &with(&p.after), how, options, cancel)
 }

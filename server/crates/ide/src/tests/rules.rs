@@ -339,12 +339,12 @@ fn kernels_and_their_launches_change_together() {
 
 /// A result that is more than the text of the document is not given in part.
 #[test]
-fn results_with_files_are_refused() {
+fn results_with_other_files_are_refused() {
     check(
         "c`$x = 1;` -> c`$x = 2;` [EmitFile(notes, two)]",
         "```c example\nvoid f(int *p) { *p = 1; }\n```\n```c result\nvoid f(int *p) { *p = 2; }\n```\n```c refused\nvoid f(int *p) { *p = 3; }\n```\n",
         expect![[r#"
-            10:1 Error Rule t, example 1: There is no result, because the rules make the file `notes`, and files are not written yet.
+            10:1 Error Rule t, example 1: There is no result, because in `f` the rules make the file `notes`, and only files of CUDA (`NAME.cu`) are written.
         "#]],
     );
 }

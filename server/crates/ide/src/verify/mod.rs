@@ -173,7 +173,9 @@ pub(crate) fn same(
 
 /// What may differ, and how the original is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct How {
+pub(crate) struct How<'a> {
+    /// Texts of the kernels that the new text launches; then it is C over CUDA's run time.
+    pub kernels: &'a [String],
     /// Last bits of floating-point results may differ.
     pub regrouped: bool,
     /// The original launches kernels, too.
@@ -187,20 +189,30 @@ pub(crate) fn same_but(
     doc: &Doc,
     place: &Place,
     text: &str,
-    how: How,
+    how: How<'_>,
     options: &VerifyOptions,
     cancel: &CancelToken,
 ) -> Sameness {
     let body = place.body();
-    let parsed = front::Parsed::parse(doc.language(), text);
-    let unit = front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new());
+    let read = |language: Language, before: &str, text: &str| {
+        let parsed = front::Parsed::parse(language, format!("{before}{text}"));
+        front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
+    };
+    let before = if how.kernels.is_empty() { "" } else { runtime::HOST };
+    let host = read(doc.language(), before, text);
+    let kernels: Vec<front::Unit> =
+        how.kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect();
     let signature = match inputs::signature(body) {
         Ok(s) => s,
         Err(why) => return Sameness::NotTried(format!("{why}.")),
     };
+    let mut offloaded = Program::of(host.items.iter().map(|i| &*i.body));
+    for u in &kernels {
+        offloaded.add_kernels(u.items.iter().map(|i| &*i.body));
+    }
     let sides = Sides {
         original: Program::of(doc.unit().items.iter().map(|i| &*i.body)),
-        offloaded: Program::of(unit.items.iter().map(|i| &*i.body)),
+        offloaded,
         function: &body.name,
         signature: &signature,
         regrouped: how.regrouped,
@@ -208,7 +220,7 @@ pub(crate) fn same_but(
         options,
         cancel,
     };
-    let mut ran = 0;
+    let (mut ran, mut kernels_ran) = (0, 0);
     let mut failed: Option<String> = None;
     for case in 0..options.cases.max(1) {
         if cancel.is_cancelled() {
@@ -226,12 +238,15 @@ pub(crate) fn same_but(
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
-            Ok(input) => match sides.compare(&input, case).0 {
-                Ok(None) => ran += 1,
-                Ok(Some(what)) => {
+            Ok(input) => match sides.compare(&input, case) {
+                (Ok(None), launches) => {
+                    ran += 1;
+                    kernels_ran += launches;
+                }
+                (Ok(Some(what)), _) => {
                     return Sameness::Different(format!("for {}: {what}", or_nothing(&input.text)))
                 }
-                Err(Skip) => {}
+                (Err(Skip), _) => {}
             },
             Err(fault) => {
                 failed.get_or_insert(fault.to_string());
@@ -247,6 +262,9 @@ pub(crate) fn same_but(
                 .to_owned(),
         ),
         (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
+        (_, _) if kernels_ran == 0 && !how.kernels.is_empty() => {
+            Sameness::NotTried("no kernel ran on any input made up.".to_owned())
+        }
         (n, _) => Sameness::Same(n),
     }
 }

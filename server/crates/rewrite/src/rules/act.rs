@@ -5,9 +5,10 @@ use std::sync::Arc;
 use term::{Op, Quals, Storage, SymbolId, Type, TypeKind};
 
 use super::action::Action;
+use super::device;
 use super::matching::{build, fill, Bindings};
 use super::pattern::Pattern;
-use super::run::{Emitted, Run};
+use super::run::{Before, Emitted, Run};
 use super::tree::{Node, Tree};
 
 /// The system that kernels are made by.
@@ -16,9 +17,10 @@ pub const KERNEL_SYSTEM: &str = "cuda-kernel";
 /// Does it. `Err`: why not, words that continue "because".
 pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Result<(), String> {
     match action {
-        Action::GetExtraParams { body, params, index } => {
-            let (body, index) = (filled(run, body, b)?, filled(run, index, b)?);
-            let list = extra_params(run, &body, &index)?;
+        Action::GetExtraParams { body, params, indices } => {
+            let body = filled(run, body, b)?;
+            let indices: Result<Vec<Tree>, String> = indices.iter().map(|i| filled(run, i, b)).collect();
+            let list = extra_params(run, &body, &indices?)?;
             b.bind(params, list);
         }
         Action::GenerateKernel { dimensions, name, params, body, indices } => {
@@ -34,11 +36,14 @@ pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Resul
                 return Err(format!("there is no system `{KERNEL_SYSTEM}` that makes kernels"));
             };
             let start = Node::apply(&format!("_CudaKernel{dimensions}D"), args);
+            if run.ground.is_some_and(|g| g.program.body(&word).is_some()) {
+                return Err(format!(
+                    "the kernel would be called `{word}`, as a function of the program is. Give the loop's mark \
+                     another name"
+                ));
+            }
             let (content, _) = run.system(&system, start);
-            let file: Arc<str> = format!("{word}.cu").into();
-            // one marked loop, one kernel: rules that are tried again make it again
-            run.emitted.retain(|e| e.name != file);
-            run.emitted.push(Emitted { name: file, content });
+            emit(run, format!("{word}.cu").into(), content)?;
         }
         Action::Rename { of, old, new, result } => {
             let (of, old, new) = (filled(run, of, b)?, filled(run, old, b)?, filled(run, new, b)?);
@@ -76,10 +81,59 @@ pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Resul
             if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
                 return Err(format!("`{name}` is not the name of a file beside the document"));
             }
-            run.emitted.push(Emitted { name, content });
+            emit(run, name, content)?;
+        }
+        Action::GetFunctions { body, functions } => {
+            let body = filled(run, body, b)?;
+            let found = device::functions(run, &body)?;
+            b.bind(functions, Node::list(found));
+        }
+        Action::Include { header } => {
+            let header = filled(run, header, b)?;
+            let word = match (&header.op, run.subject.word(&header)) {
+                (Op::Str(s), _) => s.to_string(),
+                (_, Some(w)) => w.to_owned(),
+                _ => String::new(),
+            };
+            if word.is_empty() || word.contains(|c: char| !(c.is_alphanumeric() || "_-./".contains(c))) {
+                return Err(format!("`{word}` is no header"));
+            }
+            say_before(run, Before::Include(word.into()));
+        }
+        Action::Prototype { name, ty, params } => {
+            let (name, ty, params) = (filled(run, name, b)?, filled(run, ty, b)?, filled(run, params, b)?);
+            let params = run.joined(&params);
+            let parts = vec![Node::list(Vec::new()), ty, name, params, Node::list(Vec::new())];
+            say_before(run, Before::Prototype(Node::apply("Function", parts)));
         }
     }
     Ok(())
+}
+
+/// One file a name: rules that are tried again make it again, two places must not make two of one name.
+fn emit(run: &mut Run<'_>, name: Arc<str>, content: Tree) -> Result<(), String> {
+    let content = run.joined(&content);
+    match run.emitted.iter().find(|e| e.name == name) {
+        Some(e) if run.subject.same(&e.content, &content) => {}
+        Some(_) => {
+            return Err(format!(
+                "another place makes the same file `{name}`. Give the marks of the loops different names"
+            ))
+        }
+        None => run.emitted.push(Emitted { name, content }),
+    }
+    Ok(())
+}
+
+fn say_before(run: &mut Run<'_>, said: Before) {
+    let known = |b: &Before| match (b, &said) {
+        (Before::Include(a), Before::Include(b)) => a == b,
+        (Before::Prototype(a), Before::Prototype(b)) => run.subject.same(a, b),
+        _ => false,
+    };
+    if !run.before.iter().any(known) {
+        run.before.push(said);
+    }
 }
 
 fn filled(run: &mut Run<'_>, p: &Pattern, b: &Bindings) -> Result<Tree, String> {
@@ -142,7 +196,7 @@ fn qualified(run: &mut Run<'_>, params: &Tree, name: &Tree) -> Result<Tree, Stri
 }
 
 /// What a body uses and does not declare (F1.6): arrays first, then the rest, each in the order of first use.
-fn extra_params(run: &mut Run<'_>, body: &Tree, index: &Tree) -> Result<Tree, String> {
+fn extra_params(run: &mut Run<'_>, body: &Tree, indices: &[Tree]) -> Result<Tree, String> {
     let declared: Vec<SymbolId> = body
         .walk()
         .filter(|n| n.is("Declaration") || n.is("DeclarationAssignment") || n.is("ArrayDeclaration"))
@@ -151,7 +205,7 @@ fn extra_params(run: &mut Run<'_>, body: &Tree, index: &Tree) -> Result<Tree, St
     let mut used: Vec<SymbolId> = Vec::new();
     for n in body.walk() {
         let Some(s) = n.as_symbol().filter(|s| !declared.contains(s) && !used.contains(s)) else { continue };
-        if index.as_symbol() == Some(s) {
+        if indices.iter().any(|i| i.as_symbol() == Some(s)) {
             continue;
         }
         let Some(known) = run.subject.symbol(s) else { continue };
@@ -178,7 +232,7 @@ fn extra_params(run: &mut Run<'_>, body: &Tree, index: &Tree) -> Result<Tree, St
         let text = term::notation::type_text(&run.types, ty);
         // a pointer read from notation is known by its text alone
         let is_array = is_array || text.ends_with('*');
-        if text.contains('[') || text.contains('?') {
+        if text.contains("[]") || text.contains('?') {
             return Err(format!("`{name}` has a type that cannot be a kernel's parameter"));
         }
         let of = Node::new(Op::Name(text.into()), Vec::new(), Some(ty), None);

@@ -12,9 +12,9 @@ use super::pattern::{Literal, Pattern};
 /// A procedure between brackets behind a rule.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
-    /// Binds the second to the list of what the first uses and does not declare, the third left out: arrays, then
+    /// Binds the second to the list of what the first uses and does not declare, those behind left out: arrays, then
     /// scalars, each as a declaration.
-    GetExtraParams { body: Pattern, params: Arc<str>, index: Pattern },
+    GetExtraParams { body: Pattern, params: Arc<str>, indices: Vec<Pattern> },
     /// Emits the file `name.cu` with `_CudaKernel1D(name,params,body,index)` (2D, 3D: with as many indices), rewritten by
     /// the system `cuda-kernel`.
     GenerateKernel { dimensions: u8, name: Pattern, params: Pattern, body: Pattern, indices: Vec<Pattern> },
@@ -31,10 +31,17 @@ pub enum Action {
     Replace { of: Pattern, old: Pattern, new: Pattern, result: Arc<str> },
     /// Emits a file with this content.
     EmitFile { name: Pattern, content: Pattern },
+    /// Binds the second to the functions of the program that the first calls, directly or not, as functions for the
+    /// device; callees come first.
+    GetFunctions { body: Pattern, functions: Arc<str> },
+    /// Has the document include a header.
+    Include { header: Pattern },
+    /// Has the document declare a function that another file defines.
+    Prototype { name: Pattern, ty: Pattern, params: Pattern },
 }
 
 /// Name, use, meaning.
-pub const ACTIONS: [(&str, &str, &str); 10] = [
+pub const ACTIONS: [(&str, &str, &str); 13] = [
     (
         "AddParameter",
         "AddParameter($x,int)",
@@ -52,7 +59,18 @@ pub const ACTIONS: [(&str, &str, &str); 10] = [
     (
         "GetExtraParams",
         "GetExtraParams($body,$params,$i)",
-        "binds `$params` to what `$body` uses and does not declare, without `$i`",
+        "binds `$params` to what `$body` uses and does not declare, without `$i` (and further indices)",
+    ),
+    (
+        "GetFunctions",
+        "GetFunctions($body,$functions)",
+        "binds `$functions` to the program's functions that `$body` calls, as `__device__` functions",
+    ),
+    ("Include", "Include(`stdlib.h`)", "has the document include the header"),
+    (
+        "Prototype",
+        "Prototype($name,int,$params)",
+        "has the document declare the function, which an emitted file defines",
     ),
     (
         "Qualify",
@@ -98,11 +116,13 @@ impl Action {
             _ => Err(takes()),
         };
         match (&**name, args.as_slice()) {
-            ("GetExtraParams", [body, params, index]) => Ok(Action::GetExtraParams {
-                body: body.clone(),
-                params: variable(params)?,
-                index: index.clone(),
-            }),
+            ("GetExtraParams", [body, params, indices @ ..]) if !indices.is_empty() => {
+                Ok(Action::GetExtraParams {
+                    body: body.clone(),
+                    params: variable(params)?,
+                    indices: indices.to_vec(),
+                })
+            }
             (
                 "GenerateKernel1D" | "GenerateKernel2D" | "GenerateKernel3D",
                 [name, params, body, indices @ ..],
@@ -144,6 +164,13 @@ impl Action {
             ("EmitFile", [name, content]) => {
                 Ok(Action::EmitFile { name: name.clone(), content: content.clone() })
             }
+            ("GetFunctions", [body, functions]) => {
+                Ok(Action::GetFunctions { body: body.clone(), functions: variable(functions)? })
+            }
+            ("Include", [header]) => Ok(Action::Include { header: header.clone() }),
+            ("Prototype", [name, ty, params]) => {
+                Ok(Action::Prototype { name: name.clone(), ty: ty.clone(), params: params.clone() })
+            }
             _ => Err(takes()),
         }
     }
@@ -151,9 +178,8 @@ impl Action {
     /// The variables it needs bound.
     pub fn needs<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
         match self {
-            Action::GetExtraParams { body, index, .. } => {
-                body.variables(out);
-                index.variables(out);
+            Action::GetExtraParams { body, indices, .. } => {
+                [body].into_iter().chain(indices).for_each(|p| p.variables(out));
             }
             Action::GenerateKernel { name, params, body, indices, .. } => {
                 [name, params, body].into_iter().chain(indices).for_each(|p| p.variables(out));
@@ -173,6 +199,11 @@ impl Action {
                 name.variables(out);
                 content.variables(out);
             }
+            Action::GetFunctions { body, .. } => body.variables(out),
+            Action::Include { header } => header.variables(out),
+            Action::Prototype { name, ty, params } => {
+                [name, ty, params].into_iter().for_each(|p| p.variables(out));
+            }
         }
     }
     /// The variable it binds.
@@ -182,6 +213,7 @@ impl Action {
             Action::Rename { result, .. }
             | Action::Qualify { result, .. }
             | Action::Replace { result, .. } => Some(result),
+            Action::GetFunctions { functions, .. } => Some(functions),
             _ => None,
         }
     }

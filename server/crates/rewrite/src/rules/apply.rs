@@ -13,11 +13,12 @@ use term::{Op, TermId, Types};
 use text::{Edit, EditSet};
 
 use super::derivation::Derivation;
+use super::emit::{self, EmittedFile, Preamble};
 use super::page::{RuleSystem, Trust};
 use super::pieces::{self, Piece};
 use super::prove::Ground;
-use super::run::{run, Emitted, Ended, Limits, Outcome, Systems};
-use super::tree::{Subject, Tree};
+use super::run::{run, Before, Emitted, Ended, Limits, Outcome, Systems};
+use super::tree::{Node, Subject, Tree};
 use super::write::Writer;
 use super::{schedule, scope};
 
@@ -46,12 +47,14 @@ pub struct Together {
 /// A result that may be offered once it has run beside the original.
 #[derive(Clone, Debug)]
 pub struct Application {
+    /// Of the function; what stands before it is in the preamble.
     pub edits: EditSet,
+    pub preamble: Preamble,
+    pub files: Vec<EmittedFile>,
     /// The whole file afterwards.
     pub text: String,
     pub subject: Subject,
     pub derivation: Derivation,
-    pub emitted: Vec<Emitted>,
     /// Whether loops or statements were added, removed or moved.
     pub moved: bool,
     /// What changed, if it was expressions in their places alone, as functions of their own.
@@ -111,7 +114,7 @@ pub fn apply(
         together: site.together,
     };
     let out = run(system, systems, &subject, &root, Some(ground), limits);
-    let Outcome { tree, types, derivation, emitted, ended } = out;
+    let Outcome { tree, types, derivation, emitted, before, ended } = out;
     if ended != Ended::Done {
         return fail(NoResult::Limits, words(ended, derivation.steps.len()), derivation, Some(subject));
     }
@@ -125,12 +128,13 @@ pub fn apply(
     let mut types = types;
     let new_root =
         if Arc::ptr_eq(&root, &subject.root) { tree } else { put(&mut types, &subject.root, &root, &tree) };
-    match finished(site, &subject, &types, &new_root, trust, &ground) {
-        Ok((edits, text, moved)) => {
+    let made = Made { types: &types, root: &new_root, emitted: &emitted, before: &before };
+    match finished(site, &subject, &made, trust, &ground) {
+        Ok(Finished { edits, preamble, files, text, moved }) => {
             let is_cuda = site.language == Language::Cuda;
             let writer = Writer::new(&subject, body, &types, site.text, item.span.start, is_cuda);
             let pieces = pieces::of(&subject, &types, &writer, &derivation, site.text);
-            Ok(Application { edits, text, subject, derivation, emitted, moved, pieces })
+            Ok(Application { edits, preamble, files, text, subject, derivation, moved, pieces })
         }
         Err((kind, because)) => fail(kind, because, derivation, Some(subject)),
     }
@@ -147,34 +151,56 @@ pub fn words(ended: Ended, applied: usize) -> String {
     }
 }
 
-type Finished = Result<(EditSet, String, bool), (NoResult, String)>;
+/// What rules made.
+struct Made<'a> {
+    types: &'a Types,
+    root: &'a Tree,
+    emitted: &'a [Emitted],
+    before: &'a [Before],
+}
+
+struct Finished {
+    edits: EditSet,
+    preamble: Preamble,
+    files: Vec<EmittedFile>,
+    text: String,
+    moved: bool,
+}
 
 fn finished(
     site: &Site<'_>,
     subject: &Subject,
-    types: &Types,
-    new: &Tree,
+    made: &Made<'_>,
     trust: &Trust,
     ground: &Ground<'_>,
-) -> Finished {
+) -> Result<Finished, (NoResult, String)> {
+    let (types, new) = (made.types, made.root);
     let wrong = |why: String| (NoResult::Wrong, why);
     let Some(item) = site.unit.items.get(site.item) else {
         return Err(wrong("there is no such function".into()));
     };
     scope::check(subject, new).map_err(wrong)?;
     let moved = schedule::moves(subject, new);
-    let writer =
-        Writer::new(subject, &item.body, types, site.text, item.span.start, site.language == Language::Cuda);
-    let edits: Vec<Edit> = writer.edits(&subject.root, new).map_err(|why| (NoResult::NotText, why))?;
-    let edits = EditSet::new(edits)
-        .map_err(|e| (NoResult::NotText, format!("the edits do not fit together: {e}")))?;
-    let file = text::Text::new(site.text)
-        .map_err(|e| (NoResult::NotText, format!("the file cannot be edited: {e}")))?;
-    let text = edits
-        .apply(&file)
-        .map_err(|e| (NoResult::NotText, format!("the edits do not fit: {e}")))?
+    let not_text = |why: String| (NoResult::NotText, why);
+    let is_cuda = site.language == Language::Cuda;
+    let mut writer = Writer::new(subject, &item.body, types, site.text, item.span.start, is_cuda);
+    writer.gone = marks_gone(site, subject, new, &writer);
+    let mut all: Vec<Edit> = writer.edits(&subject.root, new).map_err(not_text)?;
+    let together = |e: text::EditError| not_text(format!("the edits do not fit together: {e}"));
+    let edits = EditSet::new(all.clone()).map_err(together)?;
+    let preamble = emit::preamble(&writer, made.before, item.span.start).map_err(not_text)?;
+    if !preamble.lines.is_empty() {
+        all.push(Edit::insert(preamble.at, preamble.text(writer.eol)));
+    }
+    let file = text::Text::new(site.text).map_err(|e| not_text(format!("the file cannot be edited: {e}")))?;
+    let text = EditSet::new(all)
+        .and_then(|all| all.apply(&file))
+        .map_err(|e| not_text(format!("the edits do not fit: {e}")))?
         .to_string();
-    reads_as(site, subject, new, &text).map_err(wrong)?;
+    writer.is_cuda = true;
+    let files: Vec<EmittedFile> =
+        made.emitted.iter().map(|e| emit::file(&writer, e)).collect::<Result<_, _>>().map_err(not_text)?;
+    reads_as(site, subject, types, new, &text).map_err(wrong)?;
     if moved {
         match schedule::check(ground, subject, new) {
             Ok(()) => {}
@@ -183,11 +209,11 @@ fn finished(
             Err(schedule::Fault::NotKnown(why) | schedule::Fault::Broken(why)) => return Err(wrong(why)),
         }
     }
-    Ok((edits, text, moved))
+    Ok(Finished { edits, preamble, files, text, moved })
 }
 
 /// That the new text, read, is the new tree, with types and without gaps.
-fn reads_as(site: &Site<'_>, subject: &Subject, new: &Tree, text: &str) -> Result<(), String> {
+fn reads_as(site: &Site<'_>, subject: &Subject, types: &Types, new: &Tree, text: &str) -> Result<(), String> {
     let parsed = Parsed::parse(site.language, text);
     let unit = front::lower(&parsed, site.options, &mut front::Memo::new());
     let gaps = |u: &Unit| u.rejects.len() + u.items.iter().map(|i| i.body.rejects().count()).sum::<usize>();
@@ -196,7 +222,17 @@ fn reads_as(site: &Site<'_>, subject: &Subject, new: &Tree, text: &str) -> Resul
         let reason = all.last().map_or("", |r| &r.reason).to_owned();
         return Err(format!("the result is not understood when read again: {reason}"));
     }
-    let item = unit.items.get(site.item).filter(|_| unit.items.len() == site.unit.items.len());
+    // declarations may stand before it now
+    let functions = |u: &Unit| -> Vec<usize> {
+        let all = u.items.iter().enumerate().filter(|(_, i)| i.kind == front::ItemKind::Function);
+        all.map(|(k, _)| k).collect()
+    };
+    let (before, after) = (functions(site.unit), functions(&unit));
+    let mine = before.iter().position(|&k| k == site.item).filter(|_| before.len() == after.len());
+    let item = match mine {
+        Some(k) => after.get(k).and_then(|&k| unit.items.get(k)),
+        None => unit.items.get(site.item).filter(|_| unit.items.len() == site.unit.items.len()),
+    };
     let Some(item) = item else {
         return Err("the result has other functions than the file".to_owned());
     };
@@ -206,11 +242,14 @@ fn reads_as(site: &Site<'_>, subject: &Subject, new: &Tree, text: &str) -> Resul
         all.map(|k| k.name.clone()).collect()
     };
     let before = undeclared(subject);
-    if let Some(stranger) = undeclared(&again).into_iter().find(|n| !before.contains(n)) {
+    // what the run time's header declares, where that header is not found
+    let run_time = |n: &Arc<str>| n.starts_with("cuda") && text.contains("#include <cuda_runtime.h>");
+    let strange = |n: &Arc<str>| !before.contains(n) && !run_time(n);
+    if let Some(stranger) = undeclared(&again).into_iter().find(strange) {
         return Err(format!("`{stranger}` is declared nowhere"));
     }
     // names in a rule's words and variables are the same in print
-    let (wanted, found) = (plain(new), plain(&again.root));
+    let (wanted, found) = (sized(types, &plain(new)), plain(&again.root));
     let (wanted, found) = (subject.print(&wanted), again.print(&found));
     if wanted != found {
         if let Some(gap) = site.unit.items[site.item].body.rejects().next() {
@@ -234,8 +273,37 @@ fn reads_as(site: &Site<'_>, subject: &Subject, new: &Tree, text: &str) -> Resul
     Ok(())
 }
 
+/// The marks of loops that stand there no more: left in place they would stand before no loop.
+fn marks_gone(site: &Site<'_>, subject: &Subject, new: &Tree, writer: &Writer<'_>) -> Vec<base::Span> {
+    let marked = |root: &Tree| -> Vec<TermId> {
+        let loops = root.walk().filter(|n| n.op == Op::For && n.args.len() == 5);
+        loops.filter_map(|n| n.from).collect()
+    };
+    let kept = marked(new);
+    let Some(item) = site.unit.items.get(site.item) else { return Vec::new() };
+    let gone = marked(&subject.root).into_iter().filter(|t| !kept.contains(t));
+    let starts: Vec<u32> = gone.map(|t| item.body.span(t).shifted(item.span.start).start).collect();
+    let marks = site.unit.directives.iter().filter(|d| {
+        matches!(d.kind, front::DirectiveKind::Mark { attached: true, .. }) && starts.contains(&d.before)
+    });
+    marks.map(|d| writer.whole_lines(d.span)).collect()
+}
+
+/// With the numbers that sizes of types are read as.
+fn sized(types: &Types, n: &Tree) -> Tree {
+    let size = |t: &Tree| types.size_align(t.ty?).map(|s| i128::from(s.0));
+    if let Some(bytes) = n.args.first().filter(|_| n.is("SizeOfType")).and_then(size) {
+        return Node::int(bytes);
+    }
+    let args: Vec<Tree> = n.args.iter().map(|a| sized(types, a)).collect();
+    match args.iter().zip(n.args.iter()).all(|(a, b)| Arc::ptr_eq(a, b)) {
+        true => n.clone(),
+        false => n.with_args(args, n.ty),
+    }
+}
+
 /// Without what text does not show: the empty statements.
-fn plain(n: &Tree) -> Tree {
+pub(super) fn plain(n: &Tree) -> Tree {
     let is_list = n.op == Op::List;
     let args: Vec<Tree> = n.args.iter().filter(|a| !(is_list && a.op == Op::Empty)).map(plain).collect();
     match args.len() == n.args.len() && args.iter().zip(n.args.iter()).all(|(a, b)| Arc::ptr_eq(a, b)) {

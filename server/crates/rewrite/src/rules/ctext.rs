@@ -171,6 +171,9 @@ pub(super) fn expression(w: &Writer<'_>, n: &Tree, min: u8) -> Result<String, Un
 /// A type with the name it declares, or alone.
 pub(super) fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, Unwritable> {
     let text = w.subject.word(ty).unwrap_or("?");
+    // the word that C++ writes otherwise
+    let cuda = w.is_cuda.then(|| text.replace("_Bool", "bool"));
+    let text = cuda.as_deref().unwrap_or(text);
     let base_len = text.find(['*', '[', '(']).unwrap_or(text.len());
     let base = text[..base_len].trim();
     let plain = vector_type(base).filter(|_| w.is_cuda);
@@ -324,6 +327,9 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         }
         Op::For => Err("a marked loop that a rule changed has no text".to_owned()),
         Op::While => with_block(w, &format!("while ({})", part(0)?), &n.args[1], indent),
+        Op::Switch if n.args.len() == 2 => {
+            with_block(w, &format!("switch ({})", part(0)?), &n.args[1], indent)
+        }
         Op::DoWhile => {
             let body = with_block(w, "do", &n.args[0], indent)?;
             let by = if body.ends_with('}') { " ".to_owned() } else { format!("{}{indent}", w.eol) };
@@ -345,4 +351,33 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         }
         _ => Ok(format!("{};", w.expression(n, 0)?)),
     }
+}
+
+/// The words before a function's type.
+pub(super) fn modifiers<'w>(w: &'w Writer<'_>, f: &'w Tree) -> Vec<&'w str> {
+    let mods = f.args.first().map_or(&[][..], |m| &*m.args);
+    mods.iter().filter_map(|m| w.subject.word(m)).collect()
+}
+
+/// A function's text up to its parameters.
+pub(super) fn signature(w: &Writer<'_>, f: &Tree) -> Result<String, Unwritable> {
+    let [_, ret, name, params, _] = &*f.args else { return no_text(w, f) };
+    let mods: String = modifiers(w, f)
+        .iter()
+        .map(|m| if *m == "ExternC" { "extern \"C\" ".to_owned() } else { format!("{m} ") })
+        .collect();
+    let Some(name) = w.subject.word(name) else { return no_text(w, f) };
+    let params: Result<Vec<String>, _> = params.args.iter().map(|p| declaration(w, p)).collect();
+    let mut params = params?;
+    if params.is_empty() {
+        params.push("void".to_owned());
+    }
+    Ok(format!("{mods}{}", declared(w, ret, &format!("{name}({})", params.join(", ")))?))
+}
+
+/// A function at the beginning of a line.
+pub(super) fn function(w: &Writer<'_>, f: &Tree, brace_below: bool) -> Result<String, Unwritable> {
+    let head = signature(w, f)?;
+    let by = if brace_below { w.eol } else { " " };
+    Ok(format!("{head}{by}{}", block(w, &f.args[4], "")?))
 }

@@ -46,18 +46,29 @@ pub enum Guard {
     Type(Pattern, TypeTest),
     /// `head($x,For)`: the term begins with this word.
     Head(Pattern, Arc<str>),
-    /// Binds the variable to a name that nothing in the file has, like the one wished for.
-    Fresh(Arc<str>, Arc<str>),
+    /// Binds the variable to a name that nothing in the file has, like the one wished for: words and what variables
+    /// stand for, joined by `_`.
+    Fresh(Arc<str>, Vec<Pattern>),
+    /// All the memory that the loop over this index uses is known exactly: binds the arrays with their parts, and the
+    /// variables that each iteration has for itself.
+    Extents(Pattern, Arc<str>, Arc<str>),
+    /// Control leaves the statement at its end and nowhere else.
+    Straight(Pattern),
     Not(Box<Guard>),
     And(Vec<Guard>),
     Or(Vec<Guard>),
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 17] = [
+pub const GUARDS: [(&str, &str, &str); 19] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
     ("const", "const($e)", "an integer constant"),
+    (
+        "extents",
+        "extents($i,$arrays,$own)",
+        "of all memory that the loop over `$i` uses it is known exactly which part",
+    ),
     ("fresh", "fresh($x)", "binds `$x` to a name that nothing in the file has"),
     ("head", "head($t,For)", "the term `$t` begins with this word"),
     (
@@ -88,6 +99,7 @@ pub const GUARDS: [(&str, &str, &str); 17] = [
         "readonly($e)",
         "evaluating it writes nothing and always ends; it may read memory, so it is the same where nothing writes that",
     ),
+    ("straight", "straight($s)", "no jump leads into the statement `$s` or out of it"),
     ("type", "type($e,int)", "it has the type: a type, `integer`, `floating`, `arithmetic` or `pointer`"),
     ("uniform", "uniform($e)", "all threads of a block compute the same value"),
     ("unused", "unused($a,$s)", "the statement `$s` neither reads nor writes `$a`"),
@@ -167,10 +179,17 @@ impl Guard {
                 (a, Pattern::Literal(Literal::Word(w))) => Guard::Head(a, w),
                 _ => return Err(takes),
             },
+            "straight" => Guard::Straight(one()?),
+            "extents" => match args {
+                [i, Pattern::Variable { name: arrays, .. }, Pattern::Variable { name: own, .. }] => {
+                    Guard::Extents(i.clone(), arrays.clone(), own.clone())
+                }
+                _ => return Err(takes),
+            },
             _ => match args {
-                [Pattern::Variable { name, .. }] => Guard::Fresh(name.clone(), name.clone()),
-                [Pattern::Variable { name, .. }, Pattern::Literal(Literal::Word(like))] => {
-                    Guard::Fresh(name.clone(), like.clone())
+                [Pattern::Variable { name, .. }] => Guard::Fresh(name.clone(), vec![Pattern::word(name)]),
+                [Pattern::Variable { name, .. }, like @ ..] if like.iter().all(is_word) => {
+                    Guard::Fresh(name.clone(), like.to_vec())
                 }
                 _ => return Err(takes),
             },
@@ -198,6 +217,8 @@ impl Guard {
             | Guard::Affine(a)
             | Guard::Const(a)
             | Guard::Inside(a)
+            | Guard::Straight(a)
+            | Guard::Extents(a, ..)
             | Guard::Head(a, _)
             | Guard::Type(a, _) => a.variables(out),
             Guard::NoAlias(a, b)
@@ -209,7 +230,7 @@ impl Guard {
                 a.variables(out);
                 b.variables(out);
             }
-            Guard::Fresh(..) => {}
+            Guard::Fresh(_, like) => like.iter().for_each(|p| p.variables(out)),
             Guard::In(_, list) => list.variables(out),
             Guard::Not(g) => g.needs(out),
             Guard::And(gs) | Guard::Or(gs) => gs.iter().for_each(|g| g.needs(out)),
@@ -220,6 +241,7 @@ impl Guard {
         match self {
             Guard::Fresh(name, _) => out.push(name),
             Guard::In(item, _) => item.variables(out),
+            Guard::Extents(_, arrays, own) => out.extend([arrays, own]),
             Guard::And(gs) => gs.iter().for_each(|g| g.binds(out)),
             _ => {}
         }
@@ -245,11 +267,19 @@ impl Guard {
             Guard::Compare(op, a, b) => format!("{} {} {}", a.text(), op.symbol(), b.text()),
             Guard::Type(a, t) => format!("type({},{})", a.text(), t.word()),
             Guard::Head(a, w) => format!("head({},{w})", a.text()),
-            Guard::Fresh(n, like) if n == like => format!("fresh(${n})"),
-            Guard::Fresh(n, like) => format!("fresh(${n},{like})"),
+            Guard::Fresh(n, like) if *like == [Pattern::word(n)] => format!("fresh(${n})"),
+            Guard::Fresh(n, like) => {
+                format!("fresh(${n},{})", like.iter().map(Pattern::text).collect::<Vec<_>>().join(","))
+            }
+            Guard::Extents(i, arrays, own) => format!("extents({},${arrays},${own})", i.text()),
+            Guard::Straight(a) => format!("straight({})", a.text()),
             Guard::Not(g) => format!("!({})", g.text()),
             Guard::And(gs) => joined(gs, " && "),
             Guard::Or(gs) => format!("({})", joined(gs, " || ")),
         }
     }
+}
+
+fn is_word(p: &Pattern) -> bool {
+    matches!(p, Pattern::Variable { .. } | Pattern::Literal(Literal::Word(_)))
 }

@@ -73,7 +73,10 @@ fn fits(subject: &Subject, types: &Types, p: &Pattern, n: &Tree, b: &mut Binding
             }
             _ => false,
         },
-        Pattern::Literal(Literal::Word(w)) => n.args.is_empty() && subject.word(n) == Some(w),
+        Pattern::Literal(Literal::Word(w)) => {
+            let head = matches!(&n.op, Op::Apply(h) if h == w);
+            n.args.is_empty() && (head || subject.word(n) == Some(w))
+        }
         Pattern::Literal(Literal::Int(v, kind)) => {
             n.as_int() == Some(*v)
                 && n.ty.is_none_or(|t| match (types.kind(t), kind) {
@@ -180,6 +183,11 @@ pub fn build(types: &mut Types, op: Op, mut args: Vec<Tree>, of: Option<&Node>) 
             let lone = args[k].clone();
             args[k] = Node::list(vec![lone]);
         }
+    }
+    // no argument of a call is a list: one that a rule made is its items
+    if op == Op::Call && args.iter().any(|a| a.op == Op::List) {
+        args =
+            args.into_iter().flat_map(|a| if a.op == Op::List { a.args.to_vec() } else { vec![a] }).collect();
     }
     if op == Op::Cons && args.len() == 2 && args[1].op == Op::List {
         let tail = args.pop();

@@ -126,61 +126,8 @@ impl Asking<'_> {
             .any(|n| n.op.is_write() && n.args.first().is_some_and(|a| a.as_symbol() == Some(s)))
     }
 
-    /// That a statement does not write (or, `reads` too, not even read) a variable or what it points to.
-    pub(super) fn left_alone(&self, x: &Tree, s: &Tree, reads: bool) -> Result<String, String> {
-        let Some(sym) = x.as_symbol() else {
-            return Err(format!("`{}` is no variable", self.subject.print(x)));
-        };
-        let reached = self.subject.symbol(sym).is_some_and(|k| {
-            k.address_taken
-                || !matches!(k.storage, Storage::Local | Storage::Param(_) | Storage::Shared)
-                || matches!(self.types.kind(k.ty), TypeKind::Pointer { .. })
-        });
-        // at a barrier other threads go on, with any statement of the function: all of them are looked at, or none waits
-        let whole = self.subject.root.args.last().is_some_and(|body| std::sync::Arc::ptr_eq(body, s));
-        for n in s.walk() {
-            let shown = || self.subject.print(&n);
-            let mentions = |t: &Tree| t.walk().any(|m| m.as_symbol() == Some(sym));
-            match &n.op {
-                Op::Call | Op::Launch | Op::Reject(_) => {
-                    let known = n.args.first().and_then(|c| c.as_symbol()).is_some_and(|f| {
-                        let name = self.subject.name(f);
-                        self.subject.library.contains(&f)
-                            && (term::intrinsic(name).is_some() || (whole && BARRIERS.contains(&name)))
-                    });
-                    if !known && (reached || mentions(&n)) {
-                        return Err(format!("`{}` may use it", shown()));
-                    }
-                }
-                // what is no C may do anything to what it names
-                Op::Apply(h) if !KNOWN.contains(&&**h) && mentions(&n) => {
-                    return Err(format!("`{}` may use it", shown()));
-                }
-                op if op.is_write() => {
-                    let place = n.args.first().ok_or_else(shown)?;
-                    let base = self.base_of(place);
-                    if base.is_none_or(|b| b == sym || (reached && place.as_symbol().is_none())) {
-                        let fine = base
-                            .is_some_and(|b| b != sym && (self.apart(b, sym) || self.written_alone(b, sym)));
-                        if !fine {
-                            return Err(format!("`{}` may write it", shown()));
-                        }
-                    }
-                }
-                Op::Sym(v) if reads && *v == sym => return Err("it is read there".to_owned()),
-                Op::Index | Op::Deref if reads && reached => {
-                    let base = self.base_of(&n);
-                    if !base.is_some_and(|b| b != sym && self.apart(b, sym)) {
-                        return Err(format!("`{}` may read it", shown()));
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(format!("nothing in it {} it", if reads { "uses" } else { "writes" }))
-    }
     /// The variable that a place is part of, or that points to it: not what a pointer in memory points to.
-    fn base_of(&self, place: &Tree) -> Option<SymbolId> {
+    pub(super) fn base_of(&self, place: &Tree) -> Option<SymbolId> {
         let mut at = place;
         loop {
             at = match &at.op {
@@ -196,31 +143,19 @@ impl Asking<'_> {
     }
     /// Whether what is written through the first is read through it alone (C11 6.7.3.1): a `restrict` parameter of which
     /// the second is no copy.
-    fn written_alone(&self, written: SymbolId, read: SymbolId) -> bool {
+    pub(super) fn written_alone(&self, written: SymbolId, read: SymbolId) -> bool {
         let known = |s| self.subject.symbol(s).filter(|k| !self.is_assigned(s) && !k.address_taken);
         let (Some(w), Some(r)) = (known(written), known(read)) else { return false };
         let param = |k: &super::tree::Known| matches!(k.storage, Storage::Param(_));
         let other = param(r) || matches!(self.types.kind(r.ty), TypeKind::Array { .. });
         param(w) && other && self.types.get(w.ty).quals.is_restrict
     }
-    fn apart(&self, a: SymbolId, b: SymbolId) -> bool {
+    pub(super) fn apart(&self, a: SymbolId, b: SymbolId) -> bool {
         let node = |s| Node::new(Op::Sym(s), Vec::new(), None, None);
         self.no_alias(&node(a), &node(b)).is_ok()
     }
 }
 
 /// Functions that only wait for other threads or say in which order they see things.
-const BARRIERS: [&str; 4] = ["__syncthreads", "__syncwarp", "__threadfence", "__threadfence_block"];
-
-/// Heads that do what their parts do.
-const KNOWN: [&str; 9] = [
-    "Declaration",
-    "DeclarationAssignment",
-    "ArrayDeclaration",
-    "Dot",
-    "Arrow",
-    "Cast",
-    "SizeOfType",
-    "Goto",
-    "Label",
-];
+pub(super) const BARRIERS: [&str; 4] =
+    ["__syncthreads", "__syncwarp", "__threadfence", "__threadfence_block"];

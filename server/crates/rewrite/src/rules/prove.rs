@@ -92,7 +92,15 @@ impl Asking<'_> {
             }
             Guard::Fresh(name, like) => {
                 if b.get(name).is_none() {
-                    let made = self.fresh(like);
+                    let mut parts: Vec<String> = Vec::new();
+                    for p in like {
+                        let part = self.filled(p, b)?;
+                        let word = self.subject.word(&part).map(str::to_owned);
+                        parts.push(word.ok_or_else(|| {
+                            format!("`{}` is no word to make a name of", self.subject.print(&part))
+                        })?);
+                    }
+                    let made = self.fresh(&parts.join("_"));
                     b.bind(name, Node::name(&made));
                 }
                 "nothing else in the file has this name".to_owned()
@@ -157,6 +165,17 @@ impl Asking<'_> {
             }
             // on its own it holds for the first item that is alike
             Guard::In(..) => return self.all(std::slice::from_ref(g), b),
+            Guard::Straight(x) => {
+                let x = self.filled(x, b)?;
+                self.straight(&x)?
+            }
+            Guard::Extents(x, arrays, own) => {
+                let x = self.filled(x, b)?;
+                let known = self.extents(&x)?;
+                b.bind(arrays, known.arrays);
+                b.bind(own, known.own);
+                known.because
+            }
             Guard::Independent(x) => {
                 let x = self.filled(x, b)?;
                 self.independent(&x)?
@@ -219,7 +238,7 @@ impl Asking<'_> {
     fn filled(&mut self, p: &Pattern, b: &Bindings) -> Result<Tree, String> {
         fill(self.types, p, b).map_err(|v| format!("`${v}` is not bound"))
     }
-    fn ground(&self) -> Result<Ground<'_>, String> {
+    pub(super) fn ground(&self) -> Result<Ground<'_>, String> {
         self.ground.ok_or_else(|| "there is no program of which it could be proved, only a term".to_owned())
     }
 
@@ -287,7 +306,7 @@ impl Asking<'_> {
 
     /// Reads variables and constants only, calls only what is known to be a function of its arguments.
     /// `memory`: whether it may read what stands in memory.
-    fn pure(&self, x: &Tree, memory: bool) -> Result<(), String> {
+    pub(super) fn pure(&self, x: &Tree, memory: bool) -> Result<(), String> {
         for n in x.walk() {
             let shown = || self.subject.print(&n);
             match &n.op {
@@ -367,7 +386,7 @@ impl Asking<'_> {
     }
 
     /// The loop over an index in what was matched, or the loop itself.
-    fn loop_of(&self, x: &Tree) -> Result<(LoopId, Tree), String> {
+    pub(super) fn loop_of(&self, x: &Tree) -> Result<(LoopId, Tree), String> {
         let g = self.ground()?;
         let find = |n: &Tree| {
             let t = n.from.filter(|_| n.op.is_loop())?;
@@ -385,7 +404,13 @@ impl Asking<'_> {
         };
         let shown = self.subject.print(x);
         let (id, n) = found.ok_or_else(|| format!("no counted loop over `{shown}` stands there"))?;
-        if !self.subject.untouched(&n) {
+        // a mark says nothing of what the loop does
+        let marked_anew = |o: &Tree| {
+            o.op == Op::For && n.args.len() == 5 && (0..4).all(|k| Arc::ptr_eq(&o.args[k], &n.args[k]))
+        };
+        let same = self.subject.untouched(&n)
+            || n.from.and_then(|t| self.subject.original(t)).is_some_and(marked_anew);
+        if !same {
             return Err(format!(
                 "the loop over `{shown}` was changed by an earlier rule; apply the system again to the result"
             ));

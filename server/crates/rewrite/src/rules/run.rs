@@ -56,6 +56,15 @@ pub struct Emitted {
     pub content: Tree,
 }
 
+/// What a rule wants to stand before the function.
+#[derive(Clone, Debug)]
+pub enum Before {
+    /// A header, without brackets.
+    Include(Arc<str>),
+    /// A `Function` without a body.
+    Prototype(Tree),
+}
+
 /// What a run came to.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -64,6 +73,7 @@ pub struct Outcome {
     pub types: Types,
     pub derivation: Derivation,
     pub emitted: Vec<Emitted>,
+    pub before: Vec<Before>,
     pub ended: Ended,
 }
 
@@ -87,6 +97,7 @@ pub fn run(
         types: subject.types.clone(),
         derivation: Derivation::default(),
         emitted: Vec::new(),
+        before: Vec::new(),
         declared: Vec::new(),
         parameters: Vec::new(),
         made: Vec::new(),
@@ -101,17 +112,25 @@ pub fn run(
     };
     let tree = run.system(system, root.clone()).0;
     let tree = run.finish(tree);
-    Outcome { tree, types: run.types, derivation: run.derivation, emitted: run.emitted, ended: run.ended }
+    Outcome {
+        tree,
+        types: run.types,
+        derivation: run.derivation,
+        emitted: run.emitted,
+        before: run.before,
+        ended: run.ended,
+    }
 }
 
 pub(super) struct Run<'a> {
     systems: &'a Systems,
     pub(super) subject: &'a Subject,
-    ground: Option<Ground<'a>>,
+    pub(super) ground: Option<Ground<'a>>,
     limits: Limits,
     pub(super) types: Types,
     derivation: Derivation,
     pub(super) emitted: Vec<Emitted>,
+    pub(super) before: Vec<Before>,
     /// Declarations for the beginning of the function.
     pub(super) declared: Vec<Tree>,
     /// Declarations of parameters that the function gets.
@@ -213,7 +232,8 @@ impl Run<'_> {
             Strategy::Then(all) => {
                 let (before, steps, emitted) =
                     (tree.clone(), self.derivation.steps.len(), self.emitted.len());
-                let (declared, parameters) = (self.declared.len(), self.parameters.len());
+                let (declared, parameters, said) =
+                    (self.declared.len(), self.parameters.len(), self.before.len());
                 let mut tree = tree;
                 for s in all {
                     let (next, some) = self.strategy(s, system, tree);
@@ -222,6 +242,7 @@ impl Run<'_> {
                         self.emitted.truncate(emitted);
                         self.declared.truncate(declared);
                         self.parameters.truncate(parameters);
+                        self.before.truncate(said);
                         return (before, false);
                     }
                     tree = next;
@@ -510,6 +531,10 @@ impl Run<'_> {
                 return None;
             }
         };
+        // a loop that has another mark is the loop it was
+        let marked = |n: &Tree| n.op == Op::For && n.args.len() == 5;
+        let same_loop = marked(&new) && marked(n) && (0..4).all(|k| Arc::ptr_eq(&new.args[k], &n.args[k]));
+        let new = if same_loop { n.with_args(new.args.to_vec(), n.ty) } else { new };
         if self.subject.same(&new, n) {
             return None;
         }
@@ -561,8 +586,7 @@ impl Run<'_> {
 
     /// Tails that never became lists are last items; declarations go to the beginning of the function.
     fn finish(&mut self, tree: Tree) -> Tree {
-        let has_cons = tree.walk().any(|n| n.op == Op::Cons);
-        let mut tree = if has_cons { self.joined(&tree) } else { tree };
+        let mut tree = self.joined(&tree);
         let (declared, parameters) =
             (std::mem::take(&mut self.declared), std::mem::take(&mut self.parameters));
         if !declared.is_empty() || !parameters.is_empty() {
@@ -570,8 +594,15 @@ impl Run<'_> {
         }
         tree
     }
-    fn joined(&mut self, n: &Tree) -> Tree {
-        let args: Vec<Tree> = n.args.iter().map(|a| self.joined(a)).collect();
+    /// Without tails that are no lists.
+    pub(super) fn joined(&mut self, n: &Tree) -> Tree {
+        match n.walk().any(|x| x.op == Op::Cons) {
+            true => self.join(n),
+            false => n.clone(),
+        }
+    }
+    fn join(&mut self, n: &Tree) -> Tree {
+        let args: Vec<Tree> = n.args.iter().map(|a| self.join(a)).collect();
         match (&n.op, args.as_slice()) {
             (Op::Cons, [h, t]) if t.op == Op::List => super::matching::cons(h.clone(), t.clone()),
             (Op::Cons, [h, t]) => Node::list(vec![h.clone(), t.clone()]),

@@ -35,8 +35,10 @@ pub(super) struct Writer<'a> {
     pub eol: &'static str,
     /// Whether opening braces stand on lines of their own.
     pub brace_below: bool,
-    /// Whether the file is CUDA: some words are written otherwise there.
+    /// Whether the text is CUDA: some words are written otherwise there.
     pub is_cuda: bool,
+    /// What goes wherever it stands, such as the marks of loops that are calls now.
+    pub gone: Vec<Span>,
     depth: Cell<u32>,
 }
 
@@ -87,6 +89,7 @@ impl<'a> Writer<'a> {
             eol: if text.contains("\r\n") { "\r\n" } else { "\n" },
             brace_below: below > beside,
             is_cuda,
+            gone: Vec::new(),
             depth: Cell::new(0),
         }
     }
@@ -95,8 +98,17 @@ impl<'a> Writer<'a> {
     pub fn edits(&self, old: &Tree, new: &Tree) -> Result<Vec<Edit>, Unwritable> {
         let mut out = Vec::new();
         self.change(old, new, Stands::Statement, &mut out)?;
+        self.without_gone(Span::new(0, self.text.len()), &mut out);
         out.sort_by_key(|e| (e.span.start, e.span.end));
         Ok(out)
+    }
+    /// Takes away what goes, where no other edit does.
+    fn without_gone(&self, inside: Span, out: Out<'_>) {
+        for &g in self.gone.iter().filter(|g| inside.start <= g.start && g.end <= inside.end) {
+            if !out.iter().any(|e| e.span.start < g.end && g.start < e.span.end) {
+                out.push(Edit::delete(g));
+            }
+        }
     }
 
     pub fn slice(&self, span: Span) -> &'a str {
@@ -106,6 +118,9 @@ impl<'a> Writer<'a> {
         self.body.span(t).shifted(self.start)
     }
     /// Where the text of a tree as it was read stands, if it has text of its own.
+    pub fn place(&self, n: &Tree) -> Option<Span> {
+        self.span(n)
+    }
     fn span(&self, n: &Tree) -> Option<Span> {
         let t = n.from?;
         if self.body.origin(t) == Origin::Macro {
@@ -210,7 +225,11 @@ impl<'a> Writer<'a> {
         for t in crate::transform::text::tokens(self.text, span) {
             let (start, end) = ((t.span.start - span.start) as usize, (t.span.end - span.start) as usize);
             let gap = text.get(at..start).unwrap_or("");
+            let from = span.start + at as u32;
             at = end;
+            if self.gone.iter().any(|g| from <= g.start && g.end <= t.span.start) {
+                continue;
+            }
             for line in gap.lines().map(str::trim).filter(|l| l.starts_with("//") || l.starts_with("/*")) {
                 let whole = line.starts_with("//") || line.ends_with("*/");
                 if whole && !new.contains(line) {
@@ -341,7 +360,14 @@ impl<'a> Writer<'a> {
             let between = self.slice(Span { start: end, end: span.start });
             let indent = self.indent_at(at);
             let mut block = ctext::block(self, new, indent)?;
-            let said = between.trim();
+            let mut kept = String::new();
+            let mut at = end;
+            for g in self.gone.iter().filter(|g| end <= g.start && g.end <= span.start) {
+                kept += self.slice(Span { start: at, end: g.start });
+                at = g.end;
+            }
+            kept += self.slice(Span { start: at, end: span.start });
+            let said = kept.trim();
             if let Some(rest) = block.strip_prefix("{").filter(|_| !said.is_empty()) {
                 let inner = format!("{}{indent}{}", self.eol, self.unit);
                 let by = if rest.starts_with(self.eol) { "" } else { &inner };
@@ -417,7 +443,7 @@ impl<'a> Writer<'a> {
         }
         Ok(())
     }
-    fn is_first_on_line(&self, at: u32) -> bool {
+    pub fn is_first_on_line(&self, at: u32) -> bool {
         let start = line_start(self.text, at as usize);
         self.text.get(start..at as usize).is_some_and(|s| s.trim().is_empty())
     }
@@ -435,7 +461,7 @@ impl<'a> Writer<'a> {
         }
     }
     /// A statement's extent, with its lines if it has them for itself.
-    fn whole_lines(&self, span: Span) -> Span {
+    pub fn whole_lines(&self, span: Span) -> Span {
         let end = line_end(self.text, span.end as usize);
         let behind = self.text.get(span.end as usize..end).unwrap_or("").trim();
         if !self.is_first_on_line(span.start) || !behind.is_empty() {
@@ -537,6 +563,7 @@ impl<'a> Writer<'a> {
                 None => return Err("its parts changed".to_owned()),
             }
         }
+        self.without_gone(span, &mut edits);
         edits.sort_by_key(|e| (e.span.start, e.span.end));
         let mut out = String::new();
         let mut at = span.start;

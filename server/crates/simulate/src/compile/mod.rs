@@ -31,6 +31,8 @@ pub struct Program<'a> {
     declarations: Vec<&'a Body>,
     /// Names that several functions have.
     several: FxHashSet<Arc<str>>,
+    /// Functions of files of kernels: there they are meant, whatever else has their names.
+    device: FxHashMap<Arc<str>, &'a Body>,
 }
 
 impl<'a> Program<'a> {
@@ -53,6 +55,27 @@ impl<'a> Program<'a> {
         for name in &p.several {
             p.functions.remove(name);
         }
+        p
+    }
+    /// Adds a file of kernels beside the host's: each of the two has its own functions of a name.
+    pub fn add_kernels(&mut self, bodies: impl IntoIterator<Item = &'a Body>) {
+        for b in bodies {
+            match b.op(b.root) {
+                Op::Function(_) => {
+                    self.device.insert(b.name.clone(), b);
+                    if !self.several.contains(&b.name) {
+                        self.functions.entry(b.name.clone()).or_insert(b);
+                    }
+                }
+                _ => self.declarations.push(b),
+            }
+        }
+    }
+    /// As kernels see it.
+    pub(crate) fn for_kernels(&self) -> Program<'a> {
+        let mut p = self.clone();
+        p.several.retain(|name| !self.device.contains_key(name));
+        p.functions.extend(self.device.iter().map(|(name, b)| (name.clone(), *b)));
         p
     }
     /// Adds a function or file-level declarations; a later function of the same name takes the place of the earlier.
