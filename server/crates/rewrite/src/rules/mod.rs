@@ -14,6 +14,7 @@ mod derivation;
 mod device;
 mod emit;
 mod extents;
+mod finish;
 mod guard;
 mod index;
 mod leave;
