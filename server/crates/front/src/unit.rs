@@ -497,8 +497,11 @@ impl Walk<'_, '_> {
             let view = self.s.env.before(job.number);
             c::lower_item(&source, self.s.language, &job.macros, view, self.marks, false, parser)
         };
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let threads = threads.min(MAX_THREADS).min(jobs.len() / JOBS_PER_THREAD);
+        // asking for the number of cores opens files: only where there is work for several
+        let threads = match jobs.len() / JOBS_PER_THREAD {
+            0 | 1 => 1,
+            most => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS).min(most),
+        };
         let mut results: Vec<Option<Lowered>> = Vec::new();
         results.resize_with(jobs.len(), || None);
         if threads > 1 {
