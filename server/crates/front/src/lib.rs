@@ -25,5 +25,6 @@ pub use api::{
     detect, item_at, loop_header_span, term_at, Choice, Directive, DirectiveKind, Edit, Included, Item,
     ItemKind, Language, Options, Parsed, Taken, Unit,
 };
+pub use cuda::LIBRARY_CALLS;
 pub use headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use unit::{lower, Memo};

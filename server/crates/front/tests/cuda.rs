@@ -106,3 +106,23 @@ fn cpp_is_no_syntax_error() {
     }
     assert!(unit.rejects.is_empty(), "{:?}", unit.rejects);
 }
+
+/// A reduction of CUB is a call whose second argument is a reference; in other forms it is a gap.
+#[test]
+fn reductions_of_cub_are_calls() {
+    check(
+        "void f(void *t, size_t b, int *in, int *out, int n) {\n  cub::DeviceReduce::Sum(t, b, in + 1, out, n);\n  cub::DeviceReduce::Max((void *)0, b, in, &out[1], n - 1);\n}",
+        "f [Declaration(t,`void*`),Declaration(b,`unsigned long`),Declaration(in,`int*`),Declaration(out,`int*`),Declaration(n,int)]
+  MethodCall(cub__DeviceReduce__Sum,t,AddressOf(b),in+1,out,n)
+  MethodCall(cub__DeviceReduce__Max,Cast(`void*`,0),AddressOf(b),in,AddressOf(ArrayElement(out,1)),n-1)",
+    );
+    for call in
+        ["Sum(t, b, in, out, n, stream)", "Sum(t, *b, in, out, n)", "ArgMin(t, b, in, out, n)", "Sum(t)"]
+    {
+        let text =
+            format!("void f(void *t, size_t *b, int *in, int *out, int n) {{ cub::DeviceReduce::{call}; }}");
+        let unit = cuda(&text);
+        let f = unit.items.iter().find(|i| &*i.name == "f").unwrap();
+        assert_eq!(f.body.rejects().count(), 1, "{call}: {}", show(&text, &unit));
+    }
+}

@@ -224,6 +224,8 @@ struct Done {
     left: Vec<NotDone>,
     /// All reasons for which rules did not apply.
     reasons: Vec<String>,
+    /// System and rule of what is to stay as it is in kernels.
+    recognized: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Done {
@@ -285,7 +287,7 @@ fn rewritten_by(
     let mut targets = targets(doc, findings, target).map_err(nothing)?;
     // kernels first: those who launch them are told which were rewritten
     targets.sort_by_key(|(item, _)| !doc.unit().items[*item].is_kernel);
-    let mut together = Together::default();
+    let (mut together, mut recognized) = (Together::default(), Vec::new());
     let budget = Budget::with_cancel(u64::MAX, cancel.clone());
     let options = doc.options().to_front();
     let mut applications = Vec::new();
@@ -319,13 +321,22 @@ fn rewritten_by(
                 }
                 if doc.unit().items[item].is_kernel {
                     let kernel = &doc.unit().items[item].name;
-                    let by = a.derivation.steps.iter().map(|s| (s.system.clone(), kernel.clone()));
-                    together.kernels.extend(by);
+                    let by = a.derivation.steps.iter().map(|s| &s.system);
+                    let by = by.chain(a.derivation.recognized.iter().map(|(s, _)| s));
+                    together.kernels.extend(by.map(|s| (s.clone(), kernel.clone())));
+                    recognized.extend(a.derivation.recognized.iter().cloned());
                 }
                 applications.push((item, a));
             }
             Err(no) => {
                 let NoApplication { kind, because, derivation, .. } = *no;
+                if doc.unit().items[item].is_kernel && kind == NoResult::NothingApplies {
+                    let kernel = &doc.unit().items[item].name;
+                    together
+                        .kernels
+                        .extend(derivation.recognized.iter().map(|(s, _)| (s.clone(), kernel.clone())));
+                    recognized.extend(derivation.recognized);
+                }
                 reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));
                 if kind != NoResult::NothingApplies {
                     let name = &doc.unit().items[item].name;
@@ -366,7 +377,7 @@ fn rewritten_by(
     }
     let files = applications.iter().flat_map(|(_, a)| &a.files);
     let files = files.map(|f| NewFile { name: f.name.to_string(), text: f.text.clone() }).collect();
-    Ok(Done { edits, text, files, applications, left, reasons })
+    Ok(Done { edits, text, files, applications, left, reasons, recognized })
 }
 
 /// What stands before the first function that needs it, each line once.

@@ -187,3 +187,24 @@ fn warp_synchronous_code_needs_its_barriers() {
     let r = run("");
     assert!(matches!(r.findings.first(), Some(Finding::Race(r)) if r.shared), "{:?}", r.findings);
 }
+
+/// A function of a library is the one for the type of numbers, which whoever wants it gives.
+#[test]
+fn library_templates_are_chosen_by_their_numbers() {
+    let run = |element: &str, given: &str| {
+        let text = format!(
+            "int cub__DeviceReduce__Sum__{given}(void *t, unsigned long *b, const {given} *in, {given} *out, int n) {{\n\
+               if (t == 0) {{ *b = 7; return 0; }}\n  *out = 0; for (int i = 0; i < n; i++) *out += in[i]; return 0; }}\n\
+             int f(void) {{ {element} in[3] = {{1, 2, 4}}, out[1]; size_t bytes = 0; char temp[8];\n\
+               cub::DeviceReduce::Sum(0, bytes, in, out, 3); cub::DeviceReduce::Sum(temp, bytes, in, out, 3);\n\
+               return (int)(100 * bytes) + (int)out[0]; }}\n"
+        );
+        let bodies = bodies(&text);
+        let program = Program::of(&bodies);
+        let budget = Budget::new(100_000);
+        run(&program, "f", &[], &mut Heap::new(), &Options::default(), &budget).map(|o| o.value)
+    };
+    assert_eq!(run("int", "int").unwrap(), Some(Value::Int(707)));
+    assert_eq!(run("float", "float").unwrap(), Some(Value::Int(707)));
+    assert!(run("double", "float").is_err());
+}

@@ -214,6 +214,8 @@ fn cuda_function(name: &str) -> Option<KnownResult> {
         "__syncthreads" | "__syncwarp" | "__threadfence" | "__threadfence_block" | "__threadfence_system" => {
             Void
         }
+        // `cudaError_t`
+        "cub__DeviceReduce__Sum" | "cub__DeviceReduce__Min" | "cub__DeviceReduce__Max" => Int(IntKind::Int),
         "__syncthreads_count"
         | "__syncthreads_and"
         | "__syncthreads_or"

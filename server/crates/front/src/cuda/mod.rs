@@ -12,6 +12,8 @@ mod items;
 pub(crate) mod plain;
 mod statements;
 
+pub use plain::LIBRARY_CALLS;
+
 /// Whether a name is one that `std::` has and C (or CUDA) has too, with the same meaning.
 fn is_std_of_c(name: &str) -> bool {
     crate::c::known::type_name(name, crate::Language::Cuda).is_some()

@@ -15,6 +15,14 @@ use crate::pp::{Expander, PToken};
 /// The call that stands for a statement of C++: the gap, then the names it declares.
 pub(crate) const OPAQUE: &str = "__ww_opaque";
 
+/// Functions of C++ libraries that are known, by the word that stands for each in a body and as they are written. Their
+/// second argument is a reference: in a body it is the variable's address.
+pub const LIBRARY_CALLS: [(&str, &str); 3] = [
+    ("cub__DeviceReduce__Sum", "cub::DeviceReduce::Sum"),
+    ("cub__DeviceReduce__Min", "cub::DeviceReduce::Min"),
+    ("cub__DeviceReduce__Max", "cub::DeviceReduce::Max"),
+];
+
 const CASTS: [&str; 3] = ["static_cast", "reinterpret_cast", "const_cast"];
 pub(super) const TYPE_WORDS: [&str; 10] =
     ["int", "char", "float", "double", "unsigned", "signed", "long", "short", "bool", "size_t"];
@@ -359,6 +367,9 @@ impl<'a> Plain<'a, '_> {
         if last == k + 2 && self.text(k) == "std" && super::is_std_of_c(name) {
             return last;
         }
+        if let Some(next) = self.library_call(k, last) {
+            return next;
+        }
         if matches!(name, "sync") && self.text(last + 1) == "(" && self.text(last + 3) == ")" {
             match self.groups.get(self.text(last + 2)) {
                 Some(Group::Block) => {
@@ -381,6 +392,34 @@ impl<'a> Plain<'a, '_> {
             end = e;
         }
         self.gap(k, end, "names with `::` are not followed")
+    }
+
+    /// `cub::DeviceReduce::Sum(temp, bytes, …)`, a call of a function of [`LIBRARY_CALLS`] whose second argument is a reference.
+    fn library_call(&mut self, k: usize, last: usize) -> Option<usize> {
+        let written: String = (k..=last).map(|j| self.text(j)).collect();
+        let (word, _) = LIBRARY_CALLS.iter().find(|l| l.1 == written)?;
+        let end = self.group(last + 1);
+        let mut commas = Vec::new();
+        let mut j = last + 2;
+        while j + 1 < end {
+            if self.text(j) == "," {
+                commas.push(j);
+            }
+            j = self.group(j).max(j + 1);
+        }
+        // with a stream, or with a reference to something that is no variable, it stays a gap
+        let [first, second, _, _] = commas.as_slice() else { return None };
+        let (first, second) = (*first, *second);
+        if second != first + 2 || !self.is_name(first + 1) {
+            return None;
+        }
+        self.put(k, word);
+        let mut j = last + 1;
+        while j <= first {
+            j = self.token(j).max(j + 1);
+        }
+        self.put(first + 1, "&");
+        Some(first + 1)
     }
 
     /// `block.sync()`.

@@ -40,7 +40,8 @@ pub(super) fn torn(doc: &Doc, systems: &Systems, done: &Done) -> Option<(Arc<str
                 a.derivation.steps.iter().filter(|s| s.system == *name).map(move |s| (*k, s))
             })
         };
-        let missing = system.rules.iter().find(|r| steps().all(|(_, s)| s.rule != r.name));
+        let stays = |rule: &Arc<str>| done.recognized.iter().any(|(s, r)| s == name && r == rule);
+        let missing = system.rules.iter().find(|r| steps().all(|(_, s)| s.rule != r.name) && !stays(&r.name));
         if let Some(rule) = missing {
             let why = format!(
                 "rule {} of `{name}` applies nowhere, and its rules apply together or not at all",

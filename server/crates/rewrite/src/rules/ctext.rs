@@ -15,6 +15,12 @@ pub(super) const UNARY: u8 = 15;
 pub(super) const POSTFIX: u8 = 16;
 const ATOM: u8 = 17;
 
+/// How the C++ function that a call calls is written, if that is one of those with a word of their own.
+fn library_call(w: &Writer<'_>, n: &Tree) -> Option<&'static str> {
+    let word = n.args.first().and_then(|f| w.subject.word(f)).filter(|_| w.is_cuda && n.args.len() == 6)?;
+    front::LIBRARY_CALLS.iter().find(|l| l.0 == word).map(|l| l.1)
+}
+
 /// How tightly a head binds in C; higher binds tighter.
 pub(super) fn strength(op: &Op) -> u8 {
     match op {
@@ -144,6 +150,18 @@ pub(super) fn expression(w: &Writer<'_>, n: &Tree, min: u8) -> Result<String, Un
         Op::Deref => format!("*{}", sub(0)?),
         Op::AddrOf => format!("&{}", sub(0)?),
         Op::SizeOf => format!("sizeof({})", w.expression(&n.args[0], 0)?),
+        Op::Call if library_call(w, n).is_some() => {
+            // the second parameter is a reference
+            let (name, by_reference) = (library_call(w, n).unwrap_or(""), n.args.get(2));
+            let args: Result<Vec<String>, _> = n.args[1..]
+                .iter()
+                .map(|a| match (&a.op, by_reference) {
+                    (Op::AddrOf, Some(r)) if std::sync::Arc::ptr_eq(a, r) => w.expression(&a.args[0], ASSIGN),
+                    _ => w.expression(a, ASSIGN),
+                })
+                .collect();
+            format!("{name}({})", args?.join(", "))
+        }
         Op::Call if !n.args.is_empty() => format!("{}({})", sub(0)?, listed(&n.args[1..])?),
         Op::InitList => format!("{{{}}}", listed(&n.args)?),
         Op::Apply(head) => match (&**head, &*n.args) {

@@ -13,6 +13,9 @@ pub struct Derivation {
     pub steps: Vec<Applied>,
     /// Rules that matched and whose condition was not proved: the first few, each with its reason.
     pub refused: Vec<NotApplied>,
+    /// System and rule of what was found and is to stay as it is: a rule whose rules belong together may leave what it
+    /// matches, as that on which the others rest.
+    pub recognized: Vec<(Arc<str>, Arc<str>)>,
 }
 
 /// One application of one rule.

@@ -536,6 +536,12 @@ impl Run<'_> {
         let same_loop = marked(&new) && marked(n) && (0..4).all(|k| Arc::ptr_eq(&new.args[k], &n.args[k]));
         let new = if same_loop { n.with_args(new.args.to_vec(), n.ty) } else { new };
         if self.subject.same(&new, n) {
+            let found = (system.name.clone(), rule.name.clone());
+            if matches!(system.strategy, Strategy::Together(_))
+                && !self.derivation.recognized.contains(&found)
+            {
+                self.derivation.recognized.push(found);
+            }
             return None;
         }
         if self.derivation.steps.len() as u32 >= self.limits.applications {

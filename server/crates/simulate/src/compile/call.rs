@@ -1,6 +1,6 @@
 //! Calls: functions with a body, pure functions, what C's and CUDA's run time provide.
 
-use term::{BinOp, FloatKind, IntKind, Op, Storage, TermId, TypeId};
+use term::{BinOp, FloatKind, IntKind, Op, Storage, TermId, TypeId, TypeKind};
 
 use super::types::Class;
 use super::{Cx, R, V};
@@ -27,6 +27,9 @@ impl Cx<'_, '_, '_> {
         if let Some(f) = self.unit.function(&name) {
             return self.call_body(f, args, body.ty(t), wanted);
         }
+        if let Some(f) = self.of_element(&name, args)? {
+            return self.call_body(f, args, body.ty(t), wanted);
+        }
         if self.unit.options.overloads {
             if let Some(v) = self.overloaded(&name, args)? {
                 return Ok(Some(v));
@@ -46,6 +49,26 @@ impl Cx<'_, '_, '_> {
             return Ok(v);
         }
         self.library(&name, args)
+    }
+
+    /// A function template of a library by the type of the numbers that its third and fourth arguments point to:
+    /// `cub__DeviceReduce__Sum` of `int` is `cub__DeviceReduce__Sum__int`, if the program has that.
+    fn of_element(&mut self, name: &str, args: &[TermId]) -> R<Option<u32>> {
+        let (true, [_, _, from, to, ..]) = (name.starts_with("cub__"), args) else { return Ok(None) };
+        let element = |t: TermId| {
+            let ty = self.types.element(self.body.ty(t))?;
+            let plain = match self.types.kind(ty) {
+                TypeKind::Int(k) => k.c_name().replace(' ', "_"),
+                TypeKind::Float(FloatKind::F32) => "float".to_owned(),
+                TypeKind::Float(FloatKind::F64) => "double".to_owned(),
+                _ => return None,
+            };
+            Some(plain)
+        };
+        match (element(*from), element(*to)) {
+            (Some(a), Some(b)) if a == b => Ok(self.unit.function(&format!("{name}__{a}"))),
+            _ => Err(self.err("a reduction of a library into numbers of another type")),
+        }
     }
 
     fn call_body(&mut self, f: u32, args: &[TermId], ty: TypeId, wanted: bool) -> R<Option<V>> {
