@@ -214,7 +214,10 @@ fn cuda_function(name: &str) -> Option<KnownResult> {
         "__syncthreads" | "__syncwarp" | "__threadfence" | "__threadfence_block" | "__threadfence_system" => {
             Void
         }
-        // `cudaError_t`
+        // `cudaError_t`; nvcc declares them by itself
+        "cudaMalloc" | "cudaFree" | "cudaMemcpy" | "cudaMemset" | "cudaDeviceSynchronize" | "cudaGetLastError" => {
+            Int(IntKind::Int)
+        }
         "cub__DeviceReduce__Sum" | "cub__DeviceReduce__Min" | "cub__DeviceReduce__Max" => Int(IntKind::Int),
         "__syncthreads_count"
         | "__syncthreads_and"
