@@ -88,14 +88,14 @@ pub fn apply_rules(
     let checked = match verified(doc, findings, &done, &trust, cancel) {
         Verified::Same(said) => said,
         Verified::Different(what) => {
-            let mend = match &trust {
-                Trust::Assumes(what) => {
+            let mend = match trust.assumed() {
+                Some(what) => {
                     format!(
                         "The page `{}` assumes {what}: that does not hold here, or the page is to be mended",
                         page.name
                     )
                 }
-                _ => format!("The page `{}` is to be mended", page.name),
+                None => format!("The page `{}` is to be mended", page.name),
             };
             return Err(Refused::Because(format!(
                 "The result of `{}` computes something else than the program ({what}), so it is not offered. {mend}.",
@@ -202,6 +202,7 @@ fn title(page: &RulePage, system: &RuleSystem, trust: &Trust, steps: usize) -> S
         Trust::Exact => String::new(),
         Trust::Reassociates => " (reassociates: last bits may differ)".to_owned(),
         Trust::Assumes(what) => format!(" (assumes {what})"),
+        Trust::ReassociatesAssuming(what) => format!(" (reassociates: last bits may differ; assumes {what})"),
     };
     let which = if page.name == system.name { String::new() } else { format!(" [{}]", system.name) };
     format!("{}{which}{worth}: {}", page.title, plural(steps, "application"))
@@ -456,10 +457,10 @@ fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: 
     };
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
     let all: Vec<&Application> = done.applications.iter().map(|(_, a)| a).collect();
-    match pieces::run(doc, &all, *trust == Trust::Reassociates, &options, cancel) {
+    match pieces::run(doc, &all, trust.regroups(), &options, cancel) {
         pieces::Pieces::Same => Verified::Pieces(why),
         // what a page assumes may make it right where it stands
-        pieces::Pieces::Different(what) if !matches!(trust, Trust::Assumes(_)) => Verified::Different(what),
+        pieces::Pieces::Different(what) if trust.assumed().is_none() => Verified::Different(what),
         _ => Verified::NotTried(why),
     }
 }
@@ -475,7 +476,7 @@ fn functions_verified(
     let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
     let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
     let options = VerifyOptions { cases: CASES, seed: 1, steps };
-    let regrouped = *trust == Trust::Reassociates;
+    let regrouped = trust.regroups();
     let (mut runs, mut functions) = (0, 0);
     let mut not_tried: Option<String> = None;
     let launches = |item: usize| {

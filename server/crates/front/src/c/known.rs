@@ -215,9 +215,12 @@ fn cuda_function(name: &str) -> Option<KnownResult> {
             Void
         }
         // `cudaError_t`; nvcc declares them by itself
-        "cudaMalloc" | "cudaFree" | "cudaMemcpy" | "cudaMemset" | "cudaDeviceSynchronize" | "cudaGetLastError" => {
-            Int(IntKind::Int)
-        }
+        "cudaMalloc"
+        | "cudaFree"
+        | "cudaMemcpy"
+        | "cudaMemset"
+        | "cudaDeviceSynchronize"
+        | "cudaGetLastError" => Int(IntKind::Int),
         "cub__DeviceReduce__Sum" | "cub__DeviceReduce__Min" | "cub__DeviceReduce__Max" => Int(IntKind::Int),
         "__syncthreads_count"
         | "__syncthreads_and"

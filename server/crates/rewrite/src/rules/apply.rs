@@ -205,7 +205,7 @@ fn finished(
         match schedule::check(ground, subject, new) {
             Ok(()) => {}
             // what the author assumes is told with the result, and it still runs beside the original
-            Err(schedule::Fault::NotKnown(_)) if matches!(trust, Trust::Assumes(_)) => {}
+            Err(schedule::Fault::NotKnown(_)) if trust.assumed().is_some() => {}
             Err(schedule::Fault::NotKnown(why) | schedule::Fault::Broken(why)) => return Err(wrong(why)),
         }
     }

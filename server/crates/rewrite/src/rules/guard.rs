@@ -42,6 +42,8 @@ pub enum Guard {
     In(Pattern, Pattern),
     /// Numbers compared; other terms with `==` and `!=`, by how they are written.
     Compare(BinOp, Pattern, Pattern),
+    /// Binds the variable to the arithmetic type of the expression.
+    TypeOf(Pattern, Arc<str>),
     /// `type($x,int)`
     Type(Pattern, TypeTest),
     /// `head($x,For)`: the term begins with this word.
@@ -60,7 +62,7 @@ pub enum Guard {
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 19] = [
+pub const GUARDS: [(&str, &str, &str); 20] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
     ("const", "const($e)", "an integer constant"),
@@ -101,6 +103,7 @@ pub const GUARDS: [(&str, &str, &str); 19] = [
     ),
     ("straight", "straight($s)", "no jump leads into the statement `$s` or out of it"),
     ("type", "type($e,int)", "it has the type: a type, `integer`, `floating`, `arithmetic` or `pointer`"),
+    ("typeof", "typeof($e,$T)", "the type of `$e` is arithmetic; binds `$T` to it"),
     ("uniform", "uniform($e)", "all threads of a block compute the same value"),
     ("unused", "unused($a,$s)", "the statement `$s` neither reads nor writes `$a`"),
     ("unwritten", "unwritten($a,$s)", "the statement `$s` does not write `$a`"),
@@ -170,6 +173,10 @@ impl Guard {
             "unused" => two().map(|(a, b)| Guard::Unused(a, b))?,
             "onlyread" => two().map(|(a, b)| Guard::OnlyRead(a, b))?,
             "inside" => Guard::Inside(one()?),
+            "typeof" => match two()? {
+                (a, Pattern::Variable { name, .. }) => Guard::TypeOf(a, name),
+                _ => return Err(takes),
+            },
             "in" => two().map(|(a, b)| Guard::In(a, b))?,
             "type" => match two()? {
                 (a, Pattern::Literal(Literal::Word(w))) => Guard::Type(a, TypeTest::of(&w)),
@@ -219,6 +226,7 @@ impl Guard {
             | Guard::Inside(a)
             | Guard::Straight(a)
             | Guard::Extents(a, ..)
+            | Guard::TypeOf(a, _)
             | Guard::Head(a, _)
             | Guard::Type(a, _) => a.variables(out),
             Guard::NoAlias(a, b)
@@ -239,7 +247,7 @@ impl Guard {
     /// The variables it binds wherever it holds.
     pub fn binds<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
         match self {
-            Guard::Fresh(name, _) => out.push(name),
+            Guard::Fresh(name, _) | Guard::TypeOf(_, name) => out.push(name),
             Guard::In(item, _) => item.variables(out),
             Guard::Extents(_, arrays, own) => out.extend([arrays, own]),
             Guard::And(gs) => gs.iter().for_each(|g| g.binds(out)),
@@ -262,6 +270,7 @@ impl Guard {
             Guard::Unwritten(a, b) => format!("unwritten({},{})", a.text(), b.text()),
             Guard::Unused(a, b) => format!("unused({},{})", a.text(), b.text()),
             Guard::OnlyRead(a, b) => format!("onlyread({},{})", a.text(), b.text()),
+            Guard::TypeOf(a, t) => format!("typeof({},${t})", a.text()),
             Guard::Inside(a) => format!("inside({})", a.text()),
             Guard::In(a, b) => format!("in({},{})", a.text(), b.text()),
             Guard::Compare(op, a, b) => format!("{} {} {}", a.text(), op.symbol(), b.text()),

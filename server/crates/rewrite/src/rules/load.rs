@@ -170,6 +170,10 @@ fn trust(said: &str, place: Span, page: &mut RulePage, findings: &mut Vec<Findin
         ("exact", "") => Some(Trust::Exact),
         ("reassociates", "") => Some(Trust::Reassociates),
         ("assumes", what) if !what.is_empty() => Some(Trust::Assumes(what.to_owned())),
+        ("reassociates,", rest) if rest.strip_prefix("assumes ").is_some_and(|w| !w.trim().is_empty()) => {
+            let what = rest.strip_prefix("assumes ").unwrap_or("").trim();
+            Some(Trust::ReassociatesAssuming(what.to_owned()))
+        }
         _ => {
             findings.push(Finding {
                 severity: Severity::Error,

@@ -37,6 +37,8 @@ pub enum Trust {
     Reassociates,
     /// Right if this holds, which nobody proves.
     Assumes(String),
+    /// Both: floating-point operations are regrouped, and it is right if this holds.
+    ReassociatesAssuming(String),
 }
 
 /// Ordered rules and how they are applied.
@@ -159,6 +161,18 @@ impl Trust {
             Trust::Exact => "exact".into(),
             Trust::Reassociates => "reassociates".into(),
             Trust::Assumes(what) => format!("assumes {what}"),
+            Trust::ReassociatesAssuming(what) => format!("reassociates, assumes {what}"),
+        }
+    }
+    /// Whether last bits of floating-point results may differ.
+    pub fn regroups(&self) -> bool {
+        matches!(self, Trust::Reassociates | Trust::ReassociatesAssuming(_))
+    }
+    /// What is taken for granted.
+    pub fn assumed(&self) -> Option<&str> {
+        match self {
+            Trust::Assumes(what) | Trust::ReassociatesAssuming(what) => Some(what),
+            Trust::Exact | Trust::Reassociates => None,
         }
     }
 }

@@ -159,6 +159,24 @@ impl Asking<'_> {
                 let (x, s) = (self.filled(x, b)?, self.filled(s, b)?);
                 self.only_read(&x, &s)?
             }
+            Guard::TypeOf(x, name) => {
+                let x = self.filled(x, b)?;
+                let kind = x.ty.map(|t| self.types.kind(t).clone());
+                let Some(kind @ (TypeKind::Int(_) | TypeKind::Float(_))) = kind else {
+                    return Err(format!("`{}` is not known to be a number", self.subject.print(&x)));
+                };
+                let ty = self.types.plain(kind);
+                let text = term::notation::type_text(self.types, ty);
+                let word = Node::new(Op::Name(text.as_str().into()), Vec::new(), Some(ty), None);
+                match b.get(name) {
+                    Some(known) if !self.subject.same(known, &word) => {
+                        return Err(format!("`{}` has the type `{text}`", self.subject.print(&x)));
+                    }
+                    Some(_) => {}
+                    None => b.bind(name, word),
+                }
+                format!("its type is {text}")
+            }
             Guard::Inside(x) => {
                 let x = self.filled(x, b)?;
                 self.inside(&x)?
@@ -255,7 +273,12 @@ impl Asking<'_> {
     fn compare(&mut self, op: BinOp, x: &Pattern, y: &Pattern, b: &Bindings) -> Result<String, String> {
         let (x, y) = (self.filled(x, b)?, self.filled(y, b)?);
         let shown = |s: &Self, t: &Tree| s.subject.print(t);
-        if let (Ok(l), Ok(r)) = (self.number(&x), self.number(&y)) {
+        // of floating-point numbers zero alone is compared
+        let value = |t: &Tree| match t.op {
+            Op::Float(v) if v.get() == 0.0 => Ok(0),
+            _ => self.number(t),
+        };
+        if let (Ok(l), Ok(r)) = (value(&x), value(&y)) {
             let holds = match op {
                 BinOp::Lt => l < r,
                 BinOp::Le => l <= r,

@@ -18,6 +18,9 @@ const HOLE: &str = "ww_hole_";
 /// Begins the calls that stand for statements.
 pub(super) const STATEMENT: &str = "ww_statement_";
 
+/// Begins the words that stand for types.
+const TYPE: &str = "ww_type_";
+
 /// What a quoted text is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Quoted {
@@ -45,7 +48,13 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, Quoted), S
     let statements = is_statement(&holed);
     // Both are read in a function of their own, so that all the machinery of functions is there.
     // CUDA's `name < other` may begin a template's arguments unless the name is a variable's.
-    let declared = if language == Language::Cuda { plain_numbers(&holed, &names) } else { String::new() };
+    let mut declared = String::new();
+    for word in names.keys().filter(|w| w.starts_with(TYPE)) {
+        declared += &format!("typedef struct {word} {{ int x; }} {word};\n");
+    }
+    if language == Language::Cuda {
+        declared += &plain_numbers(&holed, &names);
+    }
     let program = if statements {
         format!("{declared}void ww_pattern(void) {{ {holed} }}\n")
     } else {
@@ -68,7 +77,7 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, Quoted), S
     };
     let subject = Subject::of(&item.body, &program, item.span.start, false, false);
     let body = subject.root.args.last().cloned().unwrap_or_else(|| Node::list(Vec::new()));
-    let hole = |word: &str| names.get(word).cloned();
+    let hole = |word: &str| names.get(word.strip_prefix("struct ").unwrap_or(word)).cloned();
     if !statements {
         let value = body.args.first().filter(|a| a.op == Op::Assign).and_then(|a| a.args.get(1));
         return match value {
@@ -149,8 +158,14 @@ fn holes(text: &str) -> Result<(String, FxHashMap<String, Arc<str>>), String> {
         let next = rest.trim_start();
         let word_follows = next.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$' || c == '}');
         let ends = next.is_empty() || word_follows;
-        let statement = begins && ends;
-        let word = format!("{}{name}", if statement { STATEMENT } else { HOLE });
+        let is_type = name.starts_with(char::is_uppercase) && declares(next);
+        let statement = begins && ends && !is_type;
+        let kind = match (is_type, statement) {
+            (true, _) => TYPE,
+            (_, true) => STATEMENT,
+            _ => HOLE,
+        };
+        let word = format!("{kind}{name}");
         out.push_str(&word);
         if statement {
             out.push_str("();");
@@ -159,6 +174,14 @@ fn holes(text: &str) -> Result<(String, FxHashMap<String, Arc<str>>), String> {
     }
     out.push_str(rest);
     Ok((out, names))
+}
+
+/// Whether what follows a type is a declaration: a name, and behind it its value, its length or its end.
+fn declares(text: &str) -> bool {
+    let name = text.strip_prefix('$').unwrap_or(text);
+    let len = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
+    let behind = name[len..].trim_start();
+    len > 0 && (behind.starts_with(['[', ';']) || (behind.starts_with('=') && !behind.starts_with("==")))
 }
 
 /// Whether the text ends with the `)` of `for (…)`, `while (…)`, `if (…)` or `switch (…)`.

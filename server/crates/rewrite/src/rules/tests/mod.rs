@@ -233,6 +233,26 @@ fn rules_that_grow_end_early() {
     }
 }
 
+/// Types are found and written like anything else, and what is declared with them has them.
+#[test]
+fn variables_stand_for_types() {
+    let set = |rule: &str| {
+        let (page, findings) = load("t", &format!("# T\n\nTrust: exact\n\n```rules t\n{rule}\n```\n"));
+        let errors: Vec<_> = findings.iter().filter(|f| f.message.contains("understood")).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        page.systems[0].rules[0].clone()
+    };
+    let rule = set("cuda`__shared__ $T $a[32]; $T $x = $a[0]; $x = 1;` -> cuda`static $T $x = $a[1];`");
+    assert_eq!(
+        rule.source.text(),
+        "[ArrayDeclaration($a,$T,32,__shared__),DeclarationAssignment($x,$T,ArrayElement($a,0)),Assignment($x,1)]"
+    );
+    assert_eq!(rule.destination.text(), "DeclarationAssignment($x,$T,ArrayElement($a,1),static)");
+    // a statement stays one
+    let rule = set("c`for (;;) { $body $x = 1; }` -> c`for (;;) { $x = 1; $body }`");
+    assert!(rule.source.text().contains("[$body,Assignment($x,1)]"), "{}", rule.source.text());
+}
+
 /// Whoever writes a page finds every guard, action and strategy in docs/rules.md.
 #[test]
 fn documents_name_everything() {
