@@ -6,6 +6,7 @@
 mod explain;
 mod ignore;
 mod mark;
+mod mend;
 mod offload;
 mod offload_threads;
 mod transform;
@@ -190,6 +191,7 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
         offered.extend(explain::offer(&at));
     }
     for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
+        offered.extend(mend::offer(doc, k, d));
         offered.extend(ignore::offer(k, d));
         offered.extend(unmark::offer_unattached(doc, k, d));
     }
@@ -216,9 +218,10 @@ pub fn resolve(
     cancel: &CancelToken,
 ) -> Result<Resolved, ResolveError> {
     let (name, argument) = id.parts().ok_or(ResolveError::Stale)?;
-    if let "ignore" | "remove" = name {
+    if let "ignore" | "remove" | "mend" = name {
         return match name {
             "ignore" => ignore::edit(doc, findings, argument),
+            "mend" => mend::edit(doc, findings, argument),
             _ => unmark::remove(doc, argument),
         };
     }

@@ -7,6 +7,7 @@
 
 mod facts;
 mod inputs;
+mod mends;
 mod remembered;
 mod said;
 mod shape;
@@ -23,6 +24,7 @@ pub use facts::{
     kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
     RangeReport,
 };
+pub(crate) use mends::mend;
 pub(crate) use remembered::facts as remembered_facts;
 pub(crate) use said::{launch_words, line, place, races};
 pub use shape::{parse as parse_shape, Origin, Shape};

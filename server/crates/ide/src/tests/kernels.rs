@@ -172,3 +172,66 @@ fn memory_and_patterns_in_pairs() {
     let doubles = "// warpwright: launch(1, 64)\n__global__ void k(const double *__restrict__ a, double *__restrict__ b) {\n    __shared__ double s[64];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    __syncthreads();\n    b[t] = s[63 - t];\n}\n";
     silent(doubles);
 }
+
+/// The text after the repair of the first finding of a code, and the repair's title.
+fn mended(text: &str, code: &str) -> Option<(String, String)> {
+    let doc = open_cuda(text);
+    let findings = full(&doc);
+    let d = findings.diagnostics.iter().find(|d| d.code == code).expect("the finding");
+    let mend =
+        crate::actions(&doc, &findings, d.span).into_iter().find(|a| a.id.as_str().starts_with("mend:"))?;
+    assert_eq!(mend.kind, crate::ActionKind::QuickFix);
+    let done = crate::resolve(&doc, &findings, &crate::Memo::new(), &mend.id, &base::CancelToken::new());
+    let Ok(crate::Resolved::Edit(edit)) = done else { panic!("{done:?}") };
+    let text = edit.edits[0].edits.apply(doc.text()).expect("it applies").to_string();
+    Some((mend.title, text))
+}
+
+#[test]
+fn repairs_leave_nothing_to_say() {
+    let check = |text: &str, code: &str, title: &str, line: &str| {
+        let (said, new) = mended(text, code).unwrap_or_else(|| panic!("no repair: {text}"));
+        assert_eq!(said, title, "{new}");
+        assert!(new.lines().any(|l| l == line), "{new}");
+        silent(&new);
+    };
+    let reverse = REVERSE.replace("    BARRIER\n", "");
+    check(&reverse, "shared-race", "Put `__syncthreads()` between the two", "    __syncthreads();");
+    // under a condition of the thread it stands before the condition
+    let guarded = reverse
+        .replace("    a[t + 64 * blockIdx.x] =", "    if (t < 40) {\n        a[t + 64 * blockIdx.x] =")
+        .replace("s[63 - t];", "s[63 - t];\n    }");
+    check(&guarded, "shared-race", "Put `__syncthreads()` between the two", "    __syncthreads();");
+    let warp = "// warpwright: launch(1, 32)\n__global__ void k(int *a) {\n    volatile __shared__ int s[32];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    a[t] = s[t ^ 1];\n}\n";
+    check(warp, "shared-race", "Put `__syncwarp()` between the two", "    __syncwarp();");
+    let sum = "// warpwright: launch(4, 64, n = 200)\n__global__ void k(const int *a, int *total, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        UPDATE;\n}\n";
+    let atomic = |update: &str, line: &str, name: &str| {
+        check(
+            &sum.replace("UPDATE", update),
+            "global-race",
+            &format!("Replace by `{name}`"),
+            &format!("        {line}"),
+        );
+    };
+    atomic("total[0] += a[i]", "atomicAdd(&total[0], a[i]);", "atomicAdd");
+    atomic("*total -= a[i] + 1", "atomicSub(&*total, a[i] + 1);", "atomicSub");
+    atomic("total[0]++", "atomicAdd(&total[0], 1);", "atomicAdd");
+    // there is no atomic product
+    assert_eq!(mended(&sum.replace("UPDATE", "total[0] *= a[i]"), "global-race"), None);
+    let histogram = "__global__ void k(const int *d, int *h, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        h[d[i] & 63] = h[d[i] & 63] + 2;\n}\n";
+    check(histogram, "missing-atomic", "Replace by `atomicAdd`", "        atomicAdd(&h[d[i] & 63], 2);");
+    let redundant = "// warpwright: launch(2, 64)\n__global__ void k(int *a) {\n    int i = threadIdx.x + 64 * blockIdx.x;\n    a[i] = i;\n    __syncthreads();\n    a[i] += 1;\n}\n";
+    check(redundant, "redundant-barrier", "Remove the barrier", "    a[i] += 1;");
+    let tile = "// warpwright: launch(1, (32, 32))\n__global__ void k(const float *__restrict__ a, float *__restrict__ b) {\n    __shared__ float s[32][32];\n    int x = threadIdx.x, y = threadIdx.y;\n    s[y][x] = a[y * 32 + x];\n    __syncthreads();\n    b[y * 32 + x] = s[x][y];\n}\n";
+    check(
+        tile,
+        "bank-conflict",
+        "Make the rows of `s` one element longer",
+        "    __shared__ float s[32][32 + 1];",
+    );
+    let last = "__device__ unsigned int done = 0;\n__global__ void k(const int *a, int *p, int *total) {\n    if (threadIdx.x == 0) {\n        p[blockIdx.x] = a[blockIdx.x];\n        if (atomicInc(&done, gridDim.x - 1) == gridDim.x - 1)\n            *total = p[0] + p[1];\n    }\n}\n";
+    check(last, "missing-fence", "Put `__threadfence()` before the counter", "        __threadfence();");
+    // neighbours in other blocks: no barrier helps
+    let across = "// warpwright: launch(2, 64)\n__global__ void k(int *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    a[i] = i;\n    __syncthreads();\n    int x = a[(i + 1) % 128];\n}\n";
+    assert_eq!(mended(across, "global-race"), None);
+}

@@ -1,0 +1,322 @@
+//! Repairs of kernels: small edits, each analysed again and run in the simulator before it is offered.
+//!
+//! A repair is tried, not trusted: of the places where a barrier could stand, the first is taken with which the finding is gone,
+//! no other is new, every thread reaches every barrier, and a run shows less than before. Deliberately absent: repairs that
+//! change what threads compute, and places in functions that the kernel calls.
+
+use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, RaceWitness};
+use base::{CancelToken, IndexId, Span};
+use term::{BinOp, Body, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
+use text::{Edit, EditSet};
+
+use super::{place, said, simulate_kernels, Shape, SimulateOptions};
+use crate::{Diagnostic, Doc};
+
+/// A repair that was checked.
+pub(crate) struct Mend {
+    pub title: String,
+    pub edits: EditSet,
+}
+
+/// Steps of a run.
+const STEPS: u64 = 4_000_000;
+/// Places tried for a barrier.
+const TRIED: usize = 8;
+
+/// The repair of a finding in a kernel, if there is one that holds.
+pub(crate) fn mend(doc: &Doc, d: &Diagnostic) -> Option<Mend> {
+    let item = doc
+        .unit()
+        .items
+        .iter()
+        .find(|i| i.is_kernel && i.span.start <= d.span.start && d.span.end <= i.span.end)?;
+    let (facts, _) = super::remembered_facts(doc, item);
+    let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
+    let at = |t: TermId| item.body.span(t).shifted(item.span.start) == d.span;
+    match d.code {
+        "shared-race" | "global-race" => {
+            let RaceVerdict::Race(list) = &facts.races else { return None };
+            let w = list.iter().find(|w| {
+                let sides = side(doc, item, &w.first).zip(side(doc, item, &w.second));
+                sides.is_some_and(|(a, b)| if a.start <= b.start { b == d.span } else { a == d.span })
+            })?;
+            race(&k, &facts, w)
+        }
+        "missing-atomic" => {
+            let u = facts.lost_updates.iter().find(|u| at(u.term))?;
+            let (title, edit) = k.atomic(u.term)?;
+            k.checked(&facts, title, vec![edit], None)
+        }
+        "missing-fence" => {
+            let m = facts.missing_fences.iter().find(|m| at(m.counter))?;
+            let s = *k.statements(m.counter).first()?;
+            k.checked(
+                &facts,
+                "Put `__threadfence()` before the counter".into(),
+                vec![k.before(s, "__threadfence();")],
+                None,
+            )
+        }
+        "redundant-barrier" => {
+            let b = facts.barriers.iter().find(|b| at(b.term))?;
+            let edit = k.removed(b.term)?;
+            k.checked(&facts, "Remove the barrier".into(), vec![edit], None)
+        }
+        "bank-conflict" => {
+            let a = facts.accesses.iter().find(|a| a.shared && at(a.term))?;
+            let (title, edit) = k.padded(&a.object)?;
+            k.checked(&facts, title, vec![edit], None)
+        }
+        _ => None,
+    }
+}
+
+fn side(doc: &Doc, item: &front::Item, s: &analysis::RaceSide) -> Option<Span> {
+    (*s.function == *item.body.name).then(|| place(doc, item, &s.function, s.term))
+}
+
+fn race(k: &Kernel<'_>, facts: &KernelFacts, w: &RaceWitness) -> Option<Mend> {
+    match said::missing(w)? {
+        "atomic" => {
+            let t = k.updating(w.first.term)?;
+            let (title, edit) = k.atomic(t)?;
+            k.checked(facts, title, vec![edit], Some(w))
+        }
+        missing => {
+            let call = if missing == "barrier" { "__syncthreads();" } else { "__syncwarp();" };
+            let own = |s: &analysis::RaceSide| *s.function == *k.body.name;
+            if !own(&w.first) || !own(&w.second) {
+                return None;
+            }
+            let (first, second) = match k.span(w.first.term).start <= k.span(w.second.term).start {
+                true => (w.first.term, w.second.term),
+                false => (w.second.term, w.first.term),
+            };
+            let before = k.statements(second).into_iter().map(|s| k.before(s, call));
+            let after = k.statements(first).into_iter().map(|s| k.after(s, call));
+            let title = format!("Put `{}` between the two", call.trim_end_matches(';'));
+            before.chain(after).take(TRIED).find_map(|e| k.checked(facts, title.clone(), vec![e], Some(w)))
+        }
+    }
+}
+
+struct Kernel<'d> {
+    doc: &'d Doc,
+    item: &'d front::Item,
+    body: &'d Body,
+    parents: Vec<Option<TermId>>,
+}
+
+impl Kernel<'_> {
+    fn span(&self, t: TermId) -> Span {
+        self.body.span(t).shifted(self.item.span.start)
+    }
+
+    fn parent(&self, t: TermId) -> Option<TermId> {
+        self.parents.get(t.index()).copied().flatten()
+    }
+
+    /// The statements around a term that stand in braces, innermost first.
+    fn statements(&self, t: TermId) -> Vec<TermId> {
+        let mut out = Vec::new();
+        let mut at = t;
+        while let Some(p) = self.parent(at) {
+            let braced = matches!(self.body.op(p), Op::List) && self.doc.slice(self.span(p)).starts_with('{');
+            if braced && !matches!(self.body.op(at), Op::List) {
+                out.push(at);
+            }
+            at = p;
+        }
+        out
+    }
+
+    /// Whether nothing but blanks stands before the place on its line, and the blanks.
+    fn indentation(&self, offset: u32) -> Option<String> {
+        let line = self.doc.text().line_of(offset);
+        let start = self.doc.text().line_span(line)?.start;
+        let before = self.doc.slice(Span { start, end: offset });
+        before.trim().is_empty().then(|| before.to_owned())
+    }
+
+    fn before(&self, statement: TermId, call: &str) -> Edit {
+        let start = self.span(statement).start;
+        match self.indentation(start) {
+            Some(blanks) => {
+                let end = self.doc.text().line_ending().as_str();
+                Edit::insert(start, format!("{call}{end}{blanks}"))
+            }
+            None => Edit::insert(start, format!("{call} ")),
+        }
+    }
+
+    fn after(&self, statement: TermId, call: &str) -> Edit {
+        let span = self.with_semicolon(statement);
+        match self.indentation(span.start) {
+            Some(blanks) => {
+                let end = self.doc.text().line_ending().as_str();
+                Edit::insert(span.end, format!("{end}{blanks}{call}"))
+            }
+            None => Edit::insert(span.end, format!(" {call}")),
+        }
+    }
+
+    fn with_semicolon(&self, statement: TermId) -> Span {
+        let span = self.span(statement);
+        let rest = self.doc.slice(Span { start: span.end, end: self.item.span.end });
+        let blanks = rest.len() - rest.trim_start().len();
+        match rest.trim_start().starts_with(';') {
+            true => Span { start: span.start, end: span.end + blanks as u32 + 1 },
+            false => span,
+        }
+    }
+
+    /// Without the statement, and without its line if it stands alone there.
+    fn removed(&self, statement: TermId) -> Option<Edit> {
+        self.statements(statement).first().filter(|s| **s == statement)?;
+        let span = self.with_semicolon(statement);
+        let line = self.doc.text().line_of(span.start);
+        let whole = self.doc.text().line_span_with_terminator(line)?;
+        let alone = self.doc.slice(whole).trim() == self.doc.slice(span);
+        Some(Edit::delete(if alone { whole } else { span }))
+    }
+
+    /// The statement that reads and writes a place.
+    fn updating(&self, place: TermId) -> Option<TermId> {
+        let updates = |t: &TermId| {
+            matches!(self.body.op(*t), Op::Compound(_) | Op::Step { .. })
+                && self.body.args(*t).first() == Some(&place)
+        };
+        self.body.walk(self.body.root).find(updates)
+    }
+
+    /// The atomic operation of the same meaning.
+    fn atomic(&self, update: TermId) -> Option<(String, Edit)> {
+        let parent = self.parent(update)?;
+        if !matches!(self.body.op(parent), Op::List) {
+            return None;
+        }
+        let text = |t: TermId| self.doc.slice(self.span(t)).to_owned();
+        let (place, op, value) = match (self.body.op(update), self.body.args(update)) {
+            (Op::Step { delta, .. }, &[p]) => {
+                (p, if *delta > 0 { BinOp::Add } else { BinOp::Sub }, "1".to_owned())
+            }
+            (Op::Compound(op), &[p, v]) => (p, *op, text(v)),
+            (Op::Assign, &[p, v]) => match (self.body.op(v), self.body.args(v)) {
+                (Op::Binary(op), &[a, b]) if self.body.same(a, p) => (p, *op, text(b)),
+                (Op::Binary(op @ (BinOp::Add | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor)), &[a, b])
+                    if self.body.same(b, p) =>
+                {
+                    (p, *op, text(a))
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        use IntKind::{Int, UInt, ULongLong};
+        let kind = self.body.types.kind(self.body.ty(place));
+        let whole = matches!(kind, TypeKind::Int(Int | UInt));
+        let wide = matches!(kind, TypeKind::Int(ULongLong));
+        let real = matches!(kind, TypeKind::Float(FloatKind::F32 | FloatKind::F64));
+        let (name, value) = match op {
+            BinOp::Add if whole || wide || real => ("atomicAdd", value),
+            BinOp::Sub if whole => ("atomicSub", value),
+            BinOp::Sub if real => ("atomicAdd", format!("-({value})")),
+            BinOp::BitAnd if whole || wide => ("atomicAnd", value),
+            BinOp::BitOr if whole || wide => ("atomicOr", value),
+            BinOp::BitXor if whole || wide => ("atomicXor", value),
+            _ => return None,
+        };
+        let new = format!("{name}(&{}, {value})", text(place));
+        Some((format!("Replace by `{name}`"), Edit::replace(self.span(update), new)))
+    }
+
+    /// Rows of a shared array one element longer.
+    fn padded(&self, name: &str) -> Option<(String, Edit)> {
+        let of_name = |(_, s): &(SymbolId, &term::Symbol)| s.storage == Storage::Shared && *s.name == *name;
+        let (_, symbol) = self.body.symbols.iter_ids().find(of_name)?;
+        let TypeKind::Array { of, .. } = self.body.types.kind(symbol.ty) else { return None };
+        if !matches!(self.body.types.kind(*of), TypeKind::Array { .. }) || symbol.address_taken {
+            return None;
+        }
+        let start = symbol.span?.shifted(self.item.span.start).end;
+        let rest = self.doc.slice(Span { start, end: self.item.span.end });
+        let declarator = &rest[..rest.find([';', ',', '='])?];
+        let close = declarator.rfind(']')? as u32;
+        let title = format!("Make the rows of `{name}` one element longer");
+        Some((title, Edit::insert(start + close, " + 1")))
+    }
+
+    /// The repair, if the kernel is better with it in every respect that was bad, and worse in none.
+    fn checked(
+        &self,
+        facts: &KernelFacts,
+        title: String,
+        edits: Vec<Edit>,
+        w: Option<&RaceWitness>,
+    ) -> Option<Mend> {
+        let edits = EditSet::new(edits).ok()?;
+        let text = edits.apply(self.doc.text()).ok()?;
+        let again = Doc::open(self.doc.language(), self.doc.name(), text, self.doc.options().clone());
+        let item = again.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name)?;
+        let (new, _) = super::remembered_facts(&again, item);
+        let (old, now) = (Score::of(facts), Score::of(&new));
+        if !now.is_better(&old) {
+            return None;
+        }
+        // and a run shows no more than before
+        let mut options =
+            SimulateOptions { kernel: Some(self.item.name.to_string()), steps: STEPS, ..Default::default() };
+        if super::shape::of_file(self.doc, self.item).ok().flatten().is_none() {
+            let launch = w.map(|w| w.launch.clone()).unwrap_or_default();
+            let shape = Shape {
+                grid: launch.grid.unwrap_or([2, 1, 1]),
+                block: launch.block.unwrap_or([64, 1, 1]),
+                values: launch.values.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
+                ..Shape::default()
+            };
+            options.launches.push((self.item.name.to_string(), shape));
+        }
+        let run = |doc: &Doc| simulate_kernels(doc, &options, &CancelToken::new()).into_iter().next();
+        let (before, after) = (run(self.doc)?, run(&again)?);
+        let fine = after.refused.is_none()
+            && after.races.len() <= before.races.len()
+            && after.problems.len() <= before.problems.len()
+            && (after.completed || !before.completed);
+        let told = w.is_some() && !before.races.is_empty() && after.races.len() >= before.races.len();
+        (fine && !told).then_some(Mend { title, edits })
+    }
+}
+
+/// How many of each fault.
+struct Score([u64; 8]);
+
+impl Score {
+    fn of(f: &KernelFacts) -> Score {
+        let races = match &f.races {
+            RaceVerdict::Race(list) => list.len() as u64,
+            _ => 0,
+        };
+        let barriers = |wanted: fn(&BarrierVerdict) -> bool| {
+            f.barriers.iter().filter(|b| wanted(&b.verdict)).count() as u64
+        };
+        let excess = f
+            .accesses
+            .iter()
+            .filter(|a| a.shared)
+            .filter_map(|a| Some(a.requests.as_ref()?.ways.saturating_sub((a.bytes / 4).max(1))));
+        Score([
+            races,
+            barriers(|v| matches!(v, BarrierVerdict::Divergent(_))),
+            barriers(|v| matches!(v, BarrierVerdict::Unknown(_))),
+            f.out_of_range.iter().flatten().count() as u64,
+            f.lost_updates.len() as u64,
+            f.missing_fences.len() as u64,
+            f.barriers.iter().filter(|b| b.redundant == Some(true)).count() as u64,
+            excess.sum(),
+        ])
+    }
+    fn is_better(&self, old: &Score) -> bool {
+        let pairs = || self.0.iter().zip(&old.0);
+        pairs().all(|(n, o)| n <= o) && pairs().any(|(n, o)| n < o)
+    }
+}
