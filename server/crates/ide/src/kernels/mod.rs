@@ -6,6 +6,7 @@
 //! verdicts over all launches; what is said here was seen, for one launch and one input.
 
 mod facts;
+mod host;
 mod inputs;
 mod mends;
 mod remembered;
@@ -24,6 +25,7 @@ pub use facts::{
     kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
     RangeReport,
 };
+pub(crate) use host::{faults, HostFault};
 pub(crate) use mends::mend;
 pub(crate) use remembered::facts as remembered_facts;
 pub(crate) use said::{launch_words, line, place, races};

@@ -148,7 +148,7 @@ fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
 }
 
 /// An integer, `dim3(…)`, or a variable that holds one of them for good.
-fn dimensions(body: &Body, t: TermId) -> Option<[u32; 3]> {
+pub(super) fn dimensions(body: &Body, t: TermId) -> Option<[u32; 3]> {
     let mut t = t;
     if let Op::Sym(s) = body.op(t) {
         if let Some(init) = only_value(body, *s) {
@@ -173,7 +173,7 @@ fn dimensions(body: &Body, t: TermId) -> Option<[u32; 3]> {
 }
 
 /// What a local variable was initialised with, if nothing else is ever stored in it.
-fn only_value(body: &Body, s: SymbolId) -> Option<TermId> {
+pub(super) fn only_value(body: &Body, s: SymbolId) -> Option<TermId> {
     if body.symbols[s].storage != Storage::Local || body.symbols[s].address_taken {
         return None;
     }
@@ -198,7 +198,7 @@ fn only_value(body: &Body, s: SymbolId) -> Option<TermId> {
 }
 
 /// An integer that the text fixes.
-fn value(body: &Body, t: TermId, depth: u32) -> Option<i64> {
+pub(super) fn value(body: &Body, t: TermId, depth: u32) -> Option<i64> {
     if depth > 32 {
         return None;
     }

@@ -5,7 +5,11 @@
 
 mod bad_mark;
 mod bank_conflict;
+mod block_size;
+mod bytes_not_elements;
 mod carried_dependence;
+mod copy_direction;
+mod device_pointer_on_host;
 mod divergent_barrier;
 mod global_race;
 mod marked_refused;
@@ -13,15 +17,19 @@ mod marked_sequential;
 mod marked_unknown;
 mod missing_atomic;
 mod missing_fence;
+mod missing_synchronisation;
 mod not_understood;
 mod out_of_range;
 mod parallel_loop;
 mod reduction_loop;
 mod redundant_barrier;
 mod shared_race;
+mod short_grid;
 mod strided_access;
+mod unchecked_launch;
 mod unknown_loop;
 mod unused_ignore;
+mod use_after_free;
 
 use std::sync::Arc;
 
@@ -89,7 +97,11 @@ pub(crate) struct Saying {
 pub(crate) const LINTS: &[Lint] = &[
     bad_mark::LINT,
     bank_conflict::LINT,
+    block_size::LINT,
+    bytes_not_elements::LINT,
     carried_dependence::LINT,
+    copy_direction::LINT,
+    device_pointer_on_host::LINT,
     divergent_barrier::LINT,
     global_race::LINT,
     marked_refused::LINT,
@@ -97,16 +109,39 @@ pub(crate) const LINTS: &[Lint] = &[
     marked_unknown::LINT,
     missing_atomic::LINT,
     missing_fence::LINT,
+    missing_synchronisation::LINT,
     not_understood::LINT,
     out_of_range::LINT,
     parallel_loop::LINT,
     reduction_loop::LINT,
     redundant_barrier::LINT,
     shared_race::LINT,
+    short_grid::LINT,
     strided_access::LINT,
+    unchecked_launch::LINT,
     unknown_loop::LINT,
     unused_ignore::LINT,
+    use_after_free::LINT,
 ];
+
+/// What one lint says of the faults of host code.
+fn host(
+    doc: &Doc,
+    words: fn(&Doc, &term::Body, u32, &crate::kernels::HostFault) -> Option<String>,
+) -> Vec<(Span, Said)> {
+    let mut found = Vec::new();
+    if doc.language() != crate::Language::Cuda {
+        return found;
+    }
+    for item in doc.unit().items.iter().filter(|i| !i.is_kernel) {
+        for (t, fault) in crate::kernels::faults(doc, item) {
+            if let Some(message) = words(doc, &item.body, item.span.start, &fault) {
+                found.push((item.body.span(t).shifted(item.span.start), Said { message, ..Said::default() }));
+            }
+        }
+    }
+    found
+}
 
 /// The lint of this code.
 pub(crate) fn lint(code: &str) -> Option<&'static Lint> {

@@ -235,3 +235,60 @@ fn repairs_leave_nothing_to_say() {
     let across = "// warpwright: launch(2, 64)\n__global__ void k(int *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    a[i] = i;\n    __syncthreads();\n    int x = a[(i + 1) % 128];\n}\n";
     assert_eq!(mended(across, "global-race"), None);
 }
+
+#[test]
+fn host_code_in_pairs() {
+    let k = "__global__ void k(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = i; }\n";
+    let host = |inside: &str| {
+        format!("{k}void host(int n) {{\n    float *h = (float *)malloc(n * sizeof(float)), *d, *m;\n    {inside}\n}}\n")
+    };
+    let pairs = [
+        ("block-size", "k<<<(n + 99) / 100, 100>>>(h, n); cudaGetLastError();", "100", "128"),
+        ("block-size", "k<<<1, dim3(64, 32)>>>(h, n); cudaGetLastError();", "32", "16"),
+        ("short-grid", "k<<<n / 256, 256>>>(h, n); cudaGetLastError();", "n / 256", "(n + 255) / 256"),
+        ("short-grid", "int b = 64; k<<<n / b, b>>>(h, n); cudaGetLastError();", "n / b", "(n + b - 1) / b"),
+        ("unchecked-launch", "k<<<1, 64>>>(h, n);", "(h, n);", "(h, n); cudaGetLastError();"),
+        ("bytes-not-elements", "cudaMalloc(&d, n);", "&d, n", "&d, n * sizeof(float)"),
+        ("bytes-not-elements", "cudaMemset(h, 0, n);", "0, n", "0, sizeof(float) * n"),
+        (
+            "copy-direction",
+            "cudaMalloc((void **)&d, n * sizeof *d); cudaMemcpy(h, d, n * sizeof *d, cudaMemcpyHostToDevice);",
+            "cudaMemcpyHostToDevice",
+            "cudaMemcpyDeviceToHost",
+        ),
+        (
+            "missing-synchronisation",
+            "cudaMallocManaged(&m, n * sizeof *m); k<<<1, 64>>>(m, n); cudaGetLastError(); m[0] += 1;",
+            "m[0]",
+            "cudaDeviceSynchronize(); m[0]",
+        ),
+        (
+            "use-after-free",
+            "cudaMalloc(&d, n * sizeof *d); cudaFree(d); k<<<1, 64>>>(d, n); cudaGetLastError();",
+            "cudaFree(d); k<<<1, 64>>>(d, n); cudaGetLastError();",
+            "k<<<1, 64>>>(d, n); cudaGetLastError(); cudaFree(d);",
+        ),
+        ("device-pointer-on-host", "cudaMalloc(&d, n * sizeof *d); d[3] = 1;", "d[3]", "h[3]"),
+    ];
+    for (code, inside, from, to) in pairs {
+        let wrong = host(inside);
+        let at = wrong.find(inside).expect("it stands there");
+        let mended = format!("{}{}", &wrong[..at], wrong[at..].replace(from, to));
+        let said = say(&wrong);
+        assert!(said.starts_with("4:") && said.contains(&format!("[{code}]")), "{code}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        silent(&mended);
+    }
+    // what is set otherwise, or goes another way, is not judged
+    for fine in [
+        "cudaMalloc(&d, n * sizeof *d); d = h; d[0] = 1;",
+        "cudaMalloc(&d, n * sizeof *d); cudaFree(d); cudaMalloc(&d, 4); k<<<1, 64>>>(d, n); cudaGetLastError();",
+        "cudaMalloc(&d, n * sizeof *d); if (n < 0) { cudaFree(d); return; } k<<<1, 64>>>(d, n); cudaGetLastError();",
+        "size_t bytes = n * sizeof *h; cudaMalloc(&d, bytes); cudaMemcpy(d, h, bytes, cudaMemcpyHostToDevice);",
+        "cudaMalloc(&d, n * sizeof *d); cudaMemcpy(&d[1], &h[1], 4, cudaMemcpyHostToDevice);",
+        "cudaMallocManaged(&m, n * sizeof *m); m[0] = 1; k<<<1, 64>>>(m, n); cudaGetLastError();",
+        "int whole = 1024; k<<<whole / 256, 256>>>(h, whole); cudaGetLastError();",
+    ] {
+        silent(&host(fine));
+    }
+}

@@ -1,0 +1,22 @@
+//! `copy-direction`: a copy in another direction than its pointers have.
+
+use super::{Find, Lint};
+use crate::kernels::HostFault;
+use crate::Severity;
+
+pub(super) const LINT: Lint = Lint {
+    code: "copy-direction",
+    severity: Severity::Error,
+    summary: "A copy names another direction than its pointers have.",
+    page: include_str!("../../../../../docs/codes/copy-direction.md"),
+    find: Find::Document(|doc| super::host(doc, words)),
+};
+
+fn words(_: &crate::Doc, _: &term::Body, _: u32, fault: &HostFault) -> Option<String> {
+    Some(match fault {
+        HostFault::Direction(said, is) => format!(
+            "The copy says `{said}`, and its pointers are those of `{is}`, as they were allocated: it fails, and the data stays where it is. Write `{is}`."
+        ),
+        _ => return None,
+    })
+}
