@@ -286,8 +286,11 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
     });
     let barriers = k.barriers.iter().map(|b| {
         let [line, column, ..] = place(b.span);
+        let count = b.count.as_ref();
         json!({
             "line": line, "column": column, "verdict": b.verdict, "redundant": b.redundant, "witness": b.witness,
+            "opened": count.map(|c| c.opened), "threads": count.map(|c| c.threads),
+            "idle": count.and_then(|c| c.idle),
         })
     });
     let accesses = k.accesses.iter().map(|a| {
@@ -307,6 +310,7 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
             "ways": asked.filter(|_| f.shared).map(|r| r.ways), "exact": asked.is_some_and(|r| r.exact),
             "requests": asked.map(|r| r.count), "lanes": asked.map(|r| r.lanes),
             "all_sectors": global(|r| r.sectors), "all_ideal": global(|r| r.ideal),
+            "conflicts": asked.filter(|_| f.shared).map(|r| r.conflicts),
         })
     });
     let r = &k.races;

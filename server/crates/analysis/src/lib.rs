@@ -42,9 +42,9 @@ use term::{Body, SymbolId, TermId};
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use kernel::{
-    kernel, kernel_barriers, kernel_races, AccessFact, Across, BarrierFact, BarrierVerdict, BranchFact,
-    KernelFacts, KernelLaunch, KernelObstacle, LostUpdate, MissingFence, OutOfRange, RaceObstacle, RaceSide,
-    RaceVerdict, RaceWitness, Reach, Requests, Split, Touch, Uniformity,
+    kernel, kernel_barriers, kernel_races, AccessFact, Across, BarrierCount, BarrierFact, BarrierVerdict,
+    BranchFact, KernelFacts, KernelLaunch, KernelObstacle, LostUpdate, MissingFence, OutOfRange,
+    RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Requests, Split, Touch, Uniformity,
 };
 pub use program::Program;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};

@@ -199,7 +199,8 @@ impl Counter {
                     entry.wavefronts += waves as u64;
                     entry.conflicts += (waves - parts) as u64;
                     entry.same_cell = entry.same_cell.max(same);
-                    let badness = |r: &Request| (r.ways, r.sectors - r.ideal.min(r.sectors), r.active);
+                    let badness =
+                        |r: &Request| (r.ways, r.sectors - r.ideal.min(r.sectors), r.active, r.sectors);
                     if entry.requests == 1 || badness(&request) > badness(&entry.worst) {
                         entry.worst = request;
                     }

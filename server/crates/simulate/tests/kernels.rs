@@ -228,3 +228,172 @@ fn scans_and_sorts_are_right() {
         }
     }
 }
+
+/// Whole numbers from 0 on.
+fn below(n: usize, limit: u32, seed: u64) -> Vec<i32> {
+    let mut rng = Rng(seed);
+    (0..n).map(|_| rng.below(limit as usize) as i32).collect()
+}
+fn whole(v: Vec<i32>) -> Arg {
+    Arg::Array(Data::Ints(v))
+}
+fn bytes(n: usize, seed: u64) -> Arg {
+    Arg::Array(Data::Bytes(below(n, 256, seed).into_iter().map(|v| v as u8).collect()))
+}
+fn zeros(n: usize) -> Arg {
+    whole(vec![0; n])
+}
+
+#[test]
+fn matrices_times_vectors_are_right() {
+    let file = File::open("vectors.cu");
+    for (n, m) in [(1usize, 1usize), (100, 48), (33, 100)] {
+        for kernel in ["matvec_rows", "matvec_warps"] {
+            let args = [floats(n * m, 1), floats(m, 2), floats(n, 3), size(n), size(m)];
+            let launch = match kernel {
+                "matvec_rows" => Launch::linear(n.div_ceil(64) as u32, 64),
+                _ => Launch::linear(n.div_ceil(4) as u32, 128),
+            };
+            let counts = check(&file, kernel, "reference_matvec", launch, &args, 1e-4);
+            if (n, m) == (100, 48) {
+                let a = counts.accesses.iter().find(|c| &*c.object == "array 0").expect("the matrix");
+                // a sector a lane, against rows of neighbours: 32 lanes are four sectors
+                let worst = if kernel == "matvec_rows" { 32 } else { 4 };
+                assert_eq!(a.worst.sectors, worst, "{kernel}");
+            }
+        }
+    }
+    for n in [1usize, 40, 70] {
+        let lengths = below(n, 9, 5);
+        let mut start = vec![0];
+        for l in &lengths {
+            start.push(start[start.len() - 1] + l);
+        }
+        let all = (start[n] as usize).max(1);
+        for kernel in ["sparse_rows", "sparse_warps"] {
+            let launch = match kernel {
+                "sparse_rows" => Launch::linear(n.div_ceil(32) as u32, 32),
+                _ => Launch::linear(n.div_ceil(4) as u32, 128),
+            };
+            let args = [
+                whole(start.clone()),
+                whole(below(all, 30, 6)),
+                floats(all, 7),
+                floats(30, 8),
+                floats(n, 9),
+                size(n),
+            ];
+            check(&file, kernel, "reference_sparse", launch, &args, 1e-4);
+        }
+    }
+    for n in [0usize, 1, 191, 1000] {
+        let args = [floats(n.max(1), 1), floats(n.max(1), 2), Arg::Value(Value::F32(0.5)), size(n)];
+        check(&file, "update_strided", "reference_update", Launch::linear(3, 64), &args, 1e-6);
+        let args = [floats(n.max(1), 1), floats(n.max(1), 2), floats(3, 3), size(n), size(3), size(128)];
+        check(&file, "dot_blocks", "reference_dot", Launch::linear(3, 128), &args, 1e-4);
+    }
+}
+
+#[test]
+fn neighbourhoods_are_right() {
+    let file = File::open("stencil.cu");
+    for n in [1usize, 64, 65, 250] {
+        for kernel in ["convolve_direct", "convolve_tiled"] {
+            let args = [floats(n, 1), floats(n, 2), size(n)];
+            let launch = Launch::linear(n.div_ceil(64) as u32, 64);
+            check(&file, kernel, "reference_convolution", launch, &args, 1e-5);
+        }
+    }
+    for (nx, ny, nz) in [(3usize, 3usize, 3usize), (20, 14, 6), (18, 6, 4)] {
+        let args = [floats(nx * ny * nz, 1), floats(nx * ny * nz, 2), size(nx), size(ny), size(nz)];
+        let launch = grid([(nx - 2).div_ceil(16), (ny - 2).div_ceil(4)], [16, 4]);
+        check(&file, "cross_layers", "reference_cross", launch, &args, 1e-5);
+    }
+    for (n, m) in [(3usize, 3usize), (40, 30), (16, 16)] {
+        let args = [bytes(n * m, 1), bytes(n * m, 2), size(n), size(m)];
+        check(
+            &file,
+            "life_step",
+            "reference_life",
+            grid([m.div_ceil(16), n.div_ceil(16)], [16, 16]),
+            &args,
+            0.0,
+        );
+    }
+    for n in [3usize, 18, 19, 44] {
+        let args = [floats(n * n, 1), floats(n * n, 2), floats(n * n, 3), size(n)];
+        let blocks = (n - 2).div_ceil(16);
+        check(&file, "jacobi_halo", "reference_jacobi", grid([blocks, blocks], [16, 16]), &args, 1e-5);
+    }
+}
+
+#[test]
+fn counts_choices_merges_and_ranks_are_right() {
+    let file = File::open("order.cu");
+    for (n, blocks) in [(0usize, 1usize), (1, 1), (128, 1), (300, 3)] {
+        for kernel in ["digits_block", "digits_votes"] {
+            let data = whole(below(n.max(1), 1 << 20, 3));
+            let args = [data, zeros(16 * blocks), size(n), size(2), size(blocks)];
+            let launch = Launch::linear(blocks as u32, 128);
+            check(&file, kernel, "reference_digits", launch, &args, 0.0);
+        }
+        let data = whole(below(n.max(1), 1000, 4));
+        let args = [data, zeros(128 * blocks), zeros(blocks), size(n), size(blocks)];
+        check(&file, "odd_ballot", "reference_odd", Launch::linear(blocks as u32, 128), &args, 0.0);
+    }
+    for (n, m) in [(0usize, 5usize), (1, 1), (90, 110), (7, 200)] {
+        let sorted = |n: usize, seed| {
+            let mut v = below(n.max(1), 50, seed);
+            v.sort();
+            whole(v)
+        };
+        let args = [sorted(n, 1), sorted(m, 2), zeros(n + m), size(n), size(m)];
+        let launch = Launch::linear((n + m).div_ceil(4 * 32) as u32, 32);
+        check(&file, "merge_paths", "reference_merge", launch, &args, 0.0);
+    }
+    for n in [1usize, 128, 200] {
+        let args = [whole(below(n, 40, 1)), zeros(n), size(n)];
+        let launch = Launch::linear(n.div_ceil(128) as u32, 128);
+        check(&file, "ranks_tiled", "reference_ranks", launch, &args, 0.0);
+    }
+}
+
+#[test]
+fn tables_are_right() {
+    let file = File::open("dense.cu");
+    for n in [32usize] {
+        let args = [floats(n * n, 1), floats(n * n, 2), floats(n * n, 3), size(n)];
+        let launch = grid([n / 32, n / 32], [16, 16]);
+        let counts = check(&file, "product_registers", "reference_square", launch, &args, 1e-4);
+        // a tile of 32 rows serves 32 columns
+        assert_eq!(counts.global_elements(), (2 * n * n * n / 32 + n * n) as u64);
+        let args = [floats(n * n, 1), floats(n * n, 2), size(n)];
+        let launch = grid([n / 32, n / 32], [32, 8]);
+        let counts = check(&file, "transpose_swizzled", "reference_swizzled", launch, &args, 0.0);
+        assert_eq!(counts.bank_conflicts(), 0);
+    }
+    let args = [whole(below(256, 1000, 1))];
+    check(&file, "ways_tile", "reference_ways", grid([1, 1], [16, 16]), &args, 0.0);
+    for m in [1usize, 64, 100] {
+        let args = [floats(3 * m, 1), floats(3 * m, 2), size(3), size(m)];
+        check(&file, "softmax_rows", "reference_softmax", Launch::linear(3, 64), &args, 1e-4);
+    }
+    let args = [ints(256, 1), size(2)];
+    let launch = Launch { shared_bytes: 512, ..Launch::linear(2, 64) };
+    check(&file, "walsh_shared", "reference_walsh", launch, &args, 0.0);
+    for (n, m) in [(1usize, 1usize), (20, 40)] {
+        let args = [zeros(n * m), size(n), size(m), size(30)];
+        check(
+            &file,
+            "fractal",
+            "reference_fractal",
+            grid([m.div_ceil(16), n.div_ceil(8)], [16, 8]),
+            &args,
+            0.0,
+        );
+    }
+    for seed in 1..4 {
+        let args = [bytes(32, seed), bytes(32, seed + 9), zeros(1)];
+        check(&file, "edits_front", "reference_edits", Launch::linear(1, 32), &args, 0.0);
+    }
+}

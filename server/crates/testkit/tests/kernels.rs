@@ -62,6 +62,7 @@ struct Tally {
     unknown: usize,
     exact: usize,
     requests: usize,
+    openings: usize,
     safe: usize,
     missed: usize,
     undecided: usize,
@@ -99,6 +100,7 @@ fn check(case: &Case, launch: &KernelLaunch, tally: &mut Tally, seed: u64) {
         }
         if report.completed {
             requests(case, &facts, counts, tally);
+            openings(case, &facts, counts, tally);
         }
         for b in &facts.branches {
             let counted = counts.branches.iter().filter(|c| c.term == b.term);
@@ -170,12 +172,34 @@ fn requests(case: &Case, facts: &KernelFacts, counts: &Counts, tally: &mut Tally
             Some(c) => {
                 assert_eq!((asked.count, asked.lanes), (c.requests, c.lanes), "{}\n{c:?}", at());
                 if f.shared {
-                    assert_eq!(asked.ways, c.worst.ways as u64, "{}\n{c:?}", at());
+                    assert_eq!(
+                        (asked.ways, asked.conflicts),
+                        (c.worst.ways as u64, c.conflicts),
+                        "{}\n{c:?}",
+                        at()
+                    );
                 } else {
                     assert_eq!((asked.sectors, asked.ideal), (c.sectors, c.ideal), "{}\n{c:?}", at());
+                    let worst = (c.worst.sectors as u64, c.worst.ideal as u64);
+                    assert_eq!((asked.worst_sectors, asked.worst_ideal), worst, "{}\n{c:?}", at());
                 }
                 tally.requests += 1;
             }
+        }
+    }
+}
+
+/// So are openings of barriers.
+fn openings(case: &Case, facts: &KernelFacts, counts: &Counts, tally: &mut Tally) {
+    for b in &facts.barriers {
+        let Some(said) = &b.count else { continue };
+        let seen = counts.barriers.iter().find(|c| c.term == b.term);
+        let (opened, threads, idle) = seen.map_or((0, 0, 0), |c| (c.opened, c.threads, c.idle));
+        let at = || format!("{}\nline {}: {b:?}\n{seen:?}", case.text, case.line(b.term));
+        assert_eq!((said.opened, said.threads), (opened, threads), "{}", at());
+        if let Some(n) = said.idle {
+            assert_eq!(n, idle, "{}", at());
+            tally.openings += 1;
         }
     }
 }
@@ -212,7 +236,8 @@ fn what_is_said_of_random_kernels_holds_in_runs() {
         );
     }
     // all that can be said is said of some
-    let said = [tally.uniform, tally.divergent, tally.exact, tally.requests, tally.safe];
+    eprintln!("{tally:?}");
+    let said = [tally.uniform, tally.divergent, tally.exact, tally.requests, tally.safe, tally.openings];
     assert!(said.iter().all(|&n| n as u64 > cases / 4) && tally.missed > 0, "{tally:?}");
 }
 

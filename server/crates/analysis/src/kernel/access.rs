@@ -1,22 +1,17 @@
-//! What the warps of a known launch ask of memory with each access, where its subscripts are made of indices, parameters
-//! and constants.
-//!
-//! The rules are those of the simulator's counters, found another way: from the subscripts, not from a run. A request is
-//! one instruction for the active lanes of a warp; sectors have 32 bytes, arrays begin at one; the ideal is the fewest sectors
-//! for the distinct bytes; ways are the most distinct 4-byte words in one of 32 banks (CUDA C++ Programming Guide, Device Memory
-//! Accesses and Shared Memory).
+//! The accesses of a kernel to memory that threads share, with what the warps of a known launch ask of it: all of it from the
+//! trace where that knows it, else the requests of the first way to it, where its subscripts are made of indices,
+//! parameters and constants.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use term::{Body, Len, Op, Storage, TermId, TypeId, TypeKind};
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::collect::{Access, AccessKind, Seen};
 use super::eval::{Indices, Machine};
+use super::requests::Requests;
+use super::trace::Traced;
 use super::KernelLaunch;
-
-const SECTOR: i128 = 32;
-const BANKS: i128 = 32;
 
 /// An access of a kernel to global or shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,28 +29,13 @@ pub struct AccessFact {
     pub requests: Option<Requests>,
 }
 
-/// All requests of an access.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Requests {
-    /// Whether these are all: the access stands in no loop. Else they are those of the first iteration.
-    pub exact: bool,
-    pub count: u64,
-    pub lanes: u64,
-    pub sectors: u64,
-    pub ideal: u64,
-    /// Of the request with the most sectors beyond its ideal, then the most lanes.
-    pub worst_sectors: u64,
-    pub worst_ideal: u64,
-    /// Most distinct words in one bank.
-    pub ways: u64,
-    /// Two lanes of one request that ask for different words of a bank, and the bank, where there are most.
-    pub collide: Option<(u32, u32, u32)>,
-    /// Bytes between what the first two lanes of the worst request ask for.
-    pub stride: Option<i64>,
-}
-
-pub(super) fn accesses(body: &Body, seen: &Seen, launch: &KernelLaunch) -> Vec<AccessFact> {
-    seen.accesses.iter().filter_map(|a| one(body, seen, a, launch)).collect()
+pub(super) fn accesses(
+    body: &Body,
+    seen: &Seen,
+    launch: &KernelLaunch,
+    traced: Option<&Traced>,
+) -> Vec<AccessFact> {
+    seen.accesses.iter().filter_map(|a| one(body, seen, a, launch, traced)).collect()
 }
 
 /// A place's object, and what its byte offset is made of: subscripts with their scales, and a constant.
@@ -64,25 +44,50 @@ pub(super) struct Place {
     pub shared: bool,
     pub parts: Vec<(TermId, u64)>,
     offset: u64,
+    /// The pointer it is found through.
+    pointer: Option<SymbolId>,
 }
 
-fn one(body: &Body, seen: &Seen, a: &Access, launch: &KernelLaunch) -> Option<AccessFact> {
-    let place = place(body, a.place)?;
+impl Place {
+    /// Whether the pointer may be another one than the kernel was given.
+    fn moved(&self, seen: &Seen) -> bool {
+        self.pointer.is_some_and(|p| seen.definitions.contains_key(&p) || seen.exposed.contains(&p))
+    }
+}
+
+fn one(
+    body: &Body,
+    seen: &Seen,
+    a: &Access,
+    launch: &KernelLaunch,
+    traced: Option<&Traced>,
+) -> Option<AccessFact> {
+    let written = place(body, a.place);
+    let (object, shared) = match &written {
+        Some(p) => (p.object.clone(), p.shared),
+        // through a pointer that was seen to lead there
+        None => {
+            let symbol = &body.symbols[(*traced?.objects.get(&a.place)?)?];
+            (symbol.name.clone(), symbol.storage == Storage::Shared)
+        }
+    };
     let (bytes, _) = body.types.size_align(body.ty(a.place))?;
+    let exact = traced.and_then(|t| t.requests(a.place, a.kind));
+    let first = || requests(body, seen, a, written.as_ref()?, bytes, launch, traced.is_none());
     Some(AccessFact {
         term: a.term,
-        object: place.object.clone(),
-        shared: place.shared,
+        object,
+        shared,
         reads: a.kind != AccessKind::Write,
         writes: a.kind != AccessKind::Read,
         atomic: a.kind == AccessKind::Atomic,
         bytes,
-        requests: requests(body, seen, a, &place, bytes, launch),
+        requests: exact.or_else(first),
     })
 }
 
 pub(super) fn place(body: &Body, t: TermId) -> Option<Place> {
-    let mut out = Place { object: "".into(), shared: false, parts: Vec::new(), offset: 0 };
+    let mut out = Place { object: "".into(), shared: false, parts: Vec::new(), offset: 0, pointer: None };
     let mut at = t;
     loop {
         match (body.op(at), body.args(at)) {
@@ -117,6 +122,7 @@ fn pointer(body: &Body, t: TermId, mut out: Place) -> Option<Place> {
         (Op::Sym(s), _) => {
             let symbol = &body.symbols[*s];
             out.object = symbol.name.clone();
+            out.pointer = Some(*s);
             matches!(symbol.storage, Storage::Param(_)).then_some(out)
         }
         (Op::Binary(term::BinOp::Add), &[a, b]) => {
@@ -147,6 +153,7 @@ pub(super) fn field_offset(body: &Body, ty: TypeId, name: &str) -> Option<u64> {
     None
 }
 
+/// The requests of the first way to an access. `alone`: nothing else has looked at the launch.
 fn requests(
     body: &Body,
     seen: &Seen,
@@ -154,13 +161,13 @@ fn requests(
     place: &Place,
     bytes: u64,
     launch: &KernelLaunch,
+    alone: bool,
 ) -> Option<Requests> {
-    if a.at.murky || seen.unstructured.is_some() || has_open_length(body, a.place) {
+    if a.at.murky || seen.unstructured.is_some() || has_open_length(body, a.place) || place.moved(seen) {
         return None;
     }
     let m = Machine::whole(body, seen, launch)?;
-    let mut out = Requests { exact: a.at.loops.is_empty(), ..Requests::default() };
-    let mut worst = None;
+    let mut out = Requests { exact: alone && a.at.loops.is_empty(), ..Requests::default() };
     for block in m.blocks() {
         // byte offsets of each warp's lanes
         let mut warps: BTreeMap<u32, Vec<(u32, i128)>> = BTreeMap::new();
@@ -175,57 +182,11 @@ fn requests(
                 warps.entry(number / 32).or_default().push((number % 32, offset));
             }
         }
-        for numbered in warps.values() {
-            let size = bytes as i128;
-            let lanes: Vec<i128> = numbered.iter().map(|l| l.1).collect();
-            let stride = lanes.get(1).and_then(|b| i64::try_from(b - lanes[0]).ok());
-            out.count += 1;
-            out.lanes += lanes.len() as u64;
-            if place.shared {
-                let ways = ways(&lanes, size);
-                if ways > out.ways {
-                    (out.ways, out.stride, out.collide) = (ways, stride, collide(numbered));
-                }
-                continue;
-            }
-            let sectors: BTreeSet<i128> = lanes
-                .iter()
-                .flat_map(|&o| o.div_euclid(SECTOR)..=(o + size - 1).div_euclid(SECTOR))
-                .collect();
-            let touched: BTreeSet<i128> = lanes.iter().flat_map(|&o| o..o + size).collect();
-            let (sectors, ideal) = (sectors.len() as u64, (touched.len() as u64).div_ceil(SECTOR as u64));
-            out.sectors += sectors;
-            out.ideal += ideal;
-            let badness = (sectors - ideal.min(sectors), lanes.len());
-            if worst.is_none_or(|w| badness > w) {
-                worst = Some(badness);
-                out.worst_sectors = sectors;
-                out.worst_ideal = ideal;
-                out.stride = stride;
-            }
+        for lanes in warps.values() {
+            out.add(place.shared, lanes, bytes as i128);
         }
     }
     Some(out)
-}
-
-fn ways(lanes: &[i128], size: i128) -> u64 {
-    let words: BTreeSet<i128> =
-        lanes.iter().flat_map(|&o| o.div_euclid(4)..=(o + size - 1).div_euclid(4)).collect();
-    let mut banks: BTreeMap<i128, u64> = BTreeMap::new();
-    for w in words {
-        *banks.entry(w.rem_euclid(BANKS)).or_default() += 1;
-    }
-    banks.into_values().max().unwrap_or(0)
-}
-
-/// Two lanes with different words in one bank.
-fn collide(lanes: &[(u32, i128)]) -> Option<(u32, u32, u32)> {
-    lanes.iter().enumerate().find_map(|(k, &(a, x))| {
-        let other = lanes[k + 1..].iter().find(|&&(_, y)| {
-            x.div_euclid(4) != y.div_euclid(4) && (x.div_euclid(4) - y.div_euclid(4)) % BANKS == 0
-        })?;
-        Some((a, other.0, x.div_euclid(4).rem_euclid(BANKS) as u32))
-    })
 }
 
 /// Whether a row's length is not a constant.

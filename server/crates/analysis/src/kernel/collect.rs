@@ -59,7 +59,7 @@ pub(super) enum DefinitionKind {
 }
 
 /// How memory is touched.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum AccessKind {
     Read,
     Write,
@@ -495,7 +495,7 @@ impl Collect<'_> {
             self.seen.stores = true;
             return;
         };
-        if name.starts_with("atomic") {
+        if name.starts_with("atomic") && self.program.function(name).is_none() {
             if let Some(&p) = self.body.args(t).get(1) {
                 if let (Op::AddrOf, &[place]) = (self.body.op(p), self.body.args(p)) {
                     self.touch_at(t, place, AccessKind::Atomic, at);

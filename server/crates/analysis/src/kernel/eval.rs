@@ -4,7 +4,6 @@
 //! Only integers that are made of indices, parameters, constants and variables set once are evaluated, with C's
 //! conversions; anything else ends the attempt. A loop is looked at in its first iteration.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
@@ -77,41 +76,6 @@ pub(super) fn barrier(
         }
         Some(yes.zip(no))
     })
-}
-
-/// How each warp decides a branch that no loop repeats, if everything about it is known.
-pub(super) fn lanes(
-    body: &Body,
-    seen: &Seen,
-    b: &Branch,
-    launch: &KernelLaunch,
-) -> Option<BTreeMap<(u32, u32), u64>> {
-    if !b.truth
-        || !b.at.loops.is_empty()
-        || matches!(body.op(b.term), Op::For | Op::While | Op::DoWhile)
-        || b.at.murky
-        || seen.unstructured.is_some()
-    {
-        return None;
-    }
-    let m = Machine::whole(body, seen, launch)?;
-    let mut out: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    for block in m.blocks() {
-        let mut warps: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
-        for thread in m.threads() {
-            let at = Indices { block, thread };
-            if m.reaches(&b.at, at)? {
-                let holds = m.eval(b.condition, at, 0)? != 0;
-                let w = warps.entry(m.number(thread) / 32).or_default();
-                w.0 += 1;
-                w.1 += holds as u32;
-            }
-        }
-        for w in warps.into_values() {
-            *out.entry(w).or_default() += 1;
-        }
-    }
-    Some(out)
 }
 
 /// Tries launches and values until `look` finds two threads. `None` from it: something is not evaluated.
@@ -251,10 +215,7 @@ impl<'a> Machine<'a> {
             (Op::Cast, &[a]) => {
                 self.kind(a)?;
                 let v = sub(a)?;
-                match self.kind(t)? {
-                    IntKind::Bool => Some((v != 0) as i128),
-                    k => Some(k.wrap(v)),
-                }
+                Some(in_type(self.kind(t)?, v))
             }
             (Op::Unary(op), &[a]) => {
                 let kind = self.kind(a)?;
@@ -320,13 +281,18 @@ impl<'a> Machine<'a> {
                 let &[init] = first.from.as_slice() else { return None };
                 self.kind(init)?;
                 let v = self.eval(init, i, depth + 1)?;
-                match kind {
-                    IntKind::Bool => Some((v != 0) as i128),
-                    k => Some(k.wrap(v)),
-                }
+                Some(in_type(kind, v))
             }
             _ => None,
         }
+    }
+}
+
+/// A value converted to a type.
+pub(super) fn in_type(kind: IntKind, v: i128) -> i128 {
+    match kind {
+        IntKind::Bool => (v != 0) as i128,
+        k => k.wrap(v),
     }
 }
 

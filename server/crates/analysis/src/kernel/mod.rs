@@ -12,17 +12,23 @@ mod access;
 mod collect;
 mod eval;
 mod level;
+mod nums;
 mod patterns;
 mod races;
 mod replay;
+mod requests;
+mod steps;
+mod trace;
 
 use std::sync::Arc;
 
 use term::{Body, Op, TermId};
 
-pub use access::{AccessFact, Requests};
+pub use access::AccessFact;
 pub use patterns::{LostUpdate, MissingFence};
 pub use races::{kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
+pub use requests::Requests;
+pub use trace::BarrierCount;
 
 use crate::Program;
 
@@ -106,8 +112,8 @@ impl Uniformity {
 pub struct BranchFact {
     pub term: TermId,
     pub uniformity: Uniformity,
-    /// (active lanes, lanes for which the condition holds) and how many warps have it so: exact, where launch and
-    /// parameters are known and the branch is decided at most once a thread.
+    /// (active lanes, lanes for which the condition holds) and how often a warp decides it so: exact, where the trace of
+    /// a known launch knows it.
     pub lanes: Option<std::collections::BTreeMap<(u32, u32), u64>>,
 }
 
@@ -127,6 +133,8 @@ pub struct BarrierFact {
     pub verdict: BarrierVerdict,
     /// Whether it orders nothing in the launch that is known.
     pub redundant: Option<bool>,
+    /// How often it opens with a known launch, for how many threads, and how many of them had nothing to do before it.
+    pub count: Option<BarrierCount>,
 }
 
 /// What is known of a kernel.
@@ -151,10 +159,12 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
     }
     let seen = collect::collect(body, program);
     let levels = level::levels(body, program, &seen, launch);
+    let traced = trace::trace(body, program, &seen, launch);
+    let parted = |t: TermId| traced.as_ref().and_then(|x| x.parted.get(&t)).cloned();
     let mut facts = KernelFacts::default();
     for b in &seen.branches {
         let across = levels.of(b.condition);
-        let lanes = eval::lanes(body, &seen, b, launch);
+        let lanes = traced.as_ref().filter(|_| b.truth).and_then(|x| x.lanes(b.term));
         let whole = |l: &std::collections::BTreeMap<(u32, u32), u64>| {
             l.keys().all(|&(active, holds)| holds == 0 || holds == active)
         };
@@ -162,17 +172,23 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
             Across::Grid => Uniformity::Grid,
             Across::Block => Uniformity::Block,
             Across::Warp => Uniformity::Warp,
-            Across::Nothing => match eval::branch(body, &seen, b, launch) {
-                Ok(split) => Uniformity::Divergent(Box::new(split)),
+            Across::Nothing => match (parted(b.term), eval::branch(body, &seen, b, launch)) {
+                (Some(split), _) | (None, Ok(split)) => Uniformity::Divergent(Box::new(split)),
                 // every warp of the one launch there is was looked at
-                Err(_) if lanes.as_ref().is_some_and(whole) => Uniformity::Warp,
-                Err(why) => Uniformity::Unknown(why),
+                (None, Err(_)) if lanes.as_ref().is_some_and(whole) => Uniformity::Warp,
+                (None, Err(why)) => Uniformity::Unknown(why),
             },
         };
         facts.branches.push(BranchFact { term: b.term, uniformity, lanes });
     }
     facts.barriers = barriers(body, &seen, &levels, launch);
-    facts.accesses = access::accesses(body, &seen, launch);
+    for (b, seen) in facts.barriers.iter_mut().zip(&seen.barriers) {
+        b.count = traced.as_ref().filter(|_| !seen.in_callee).and_then(|x| x.barrier(b.term));
+        if let (BarrierVerdict::Unknown(_), Some(split)) = (&b.verdict, parted(b.term)) {
+            b.verdict = BarrierVerdict::Divergent(Box::new(split));
+        }
+    }
+    facts.accesses = access::accesses(body, &seen, launch, traced.as_ref());
     facts.lost_updates = patterns::lost_updates(body, &seen);
     facts.missing_fences = patterns::missing_fences(body, program, &seen);
     races::examine(body, program, &seen, launch, &mut facts);
@@ -209,7 +225,7 @@ fn barriers(
                 Err(why) => BarrierVerdict::Unknown(why),
             }
         };
-        out.push(BarrierFact { term: b.term, verdict, redundant: None });
+        out.push(BarrierFact { term: b.term, verdict, redundant: None, count: None });
     }
     out
 }

@@ -85,6 +85,8 @@ pub struct BarrierReport {
     pub witness: Option<String>,
     /// Whether it orders nothing, where that is known.
     pub redundant: Option<bool>,
+    /// With a known launch.
+    pub count: Option<analysis::BarrierCount>,
 }
 
 /// What is proved of the kernels of a document. `launches` asked for come before what the document says.
@@ -127,7 +129,7 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
             BarrierVerdict::Divergent(s) => ("divergent", Some(words(s, "reaches it", "does not"))),
             BarrierVerdict::Unknown(_) => ("unknown", None),
         };
-        BarrierReport { span: span(b.term), verdict, witness, redundant: b.redundant }
+        BarrierReport { span: span(b.term), verdict, witness, redundant: b.redundant, count: b.count.clone() }
     });
     KernelReport {
         name: item.name.to_string(),

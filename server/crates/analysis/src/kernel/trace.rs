@@ -1,0 +1,676 @@
+//! A known launch, warp by warp: lanes step together through what indices, constants and arguments decide, and what each
+//! access, branch and barrier sees is counted.
+//!
+//! Loops are followed iteration by iteration and variables keep their values, so a count is exact whatever shape the program has.
+//! What depends on memory is not guessed: a statement under a condition that is not known is *spoiled*. Nothing in it is
+//! counted, the variables it sets are unknown afterwards, and what its jumps may skip is spoiled too. Lanes part and join
+//! as in the simulator: after an `if`, at the end of a loop's body, after a loop or `switch`.
+//!
+//! Deliberately absent: what memory holds, values exchanged between lanes, elements of local arrays.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, SymbolId, TermId};
+
+use super::collect::{AccessKind, Seen};
+use super::nums::{lanes, Nums, Val, WARP};
+use super::requests::Requests;
+use super::{KernelLaunch, Split};
+use crate::Program;
+
+/// Operations of warps followed at most.
+const FUEL: u64 = 600_000;
+/// Threads of a launch followed at most.
+const MAX_THREADS: u64 = 1 << 16;
+/// Deepest nesting of statements and expressions followed.
+pub(super) const MAX_DEPTH: u32 = 200;
+
+/// Where a warp passes a barrier.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BarrierCount {
+    /// Times it opens, all blocks together.
+    pub opened: u64,
+    /// Threads that wait, and those of them that touched no memory since the barrier before.
+    pub threads: u64,
+    /// `None`: whether threads touched memory is not always known.
+    pub idle: Option<u64>,
+}
+
+/// What is exactly known.
+#[derive(Default)]
+pub(super) struct Traced {
+    accesses: FxHashMap<(TermId, AccessKind), Requests>,
+    branches: FxHashMap<TermId, BTreeMap<(u32, u32), u64>>,
+    barriers: FxHashMap<TermId, BarrierCount>,
+    /// Two threads that decide differently, or of which one does not come to the barrier.
+    pub(super) parted: FxHashMap<TermId, Split>,
+    /// The object that an access through a pointer reaches; `None`: several.
+    pub(super) objects: FxHashMap<TermId, Option<SymbolId>>,
+    /// Terms of which nothing is known.
+    spoiled: FxHashSet<TermId>,
+    /// Accesses with an offset that is not known.
+    open: FxHashSet<(TermId, AccessKind)>,
+}
+
+impl Traced {
+    /// All requests of an access; `None`: they are not known.
+    pub(super) fn requests(&self, place: TermId, kind: AccessKind) -> Option<Requests> {
+        if self.spoiled.contains(&place) || self.open.contains(&(place, kind)) {
+            return None;
+        }
+        let seen = self.accesses.get(&(place, kind)).cloned().unwrap_or_default();
+        Some(Requests { exact: true, ..seen })
+    }
+    pub(super) fn lanes(&self, branch: TermId) -> Option<BTreeMap<(u32, u32), u64>> {
+        let known = !self.spoiled.contains(&branch);
+        known.then(|| self.branches.get(&branch).cloned().unwrap_or_default())
+    }
+    pub(super) fn barrier(&self, barrier: TermId) -> Option<BarrierCount> {
+        let known = !self.spoiled.contains(&barrier);
+        let none = BarrierCount { idle: Some(0), ..BarrierCount::default() };
+        known.then(|| self.barriers.get(&barrier).cloned().unwrap_or(none))
+    }
+}
+
+/// Follows the launch. `None`: it is not known, too large, or the kernel has parts that are not understood.
+pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> Option<Traced> {
+    let (grid, block) = (launch.grid?, launch.block?);
+    let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
+    let size = count(block);
+    if seen.unstructured.is_some() || count(grid).saturating_mul(size) > MAX_THREADS || size == 0 {
+        return None;
+    }
+    let mut w = Walk {
+        body,
+        program,
+        launch,
+        grid,
+        block,
+        at: Warp::default(),
+        vars: FxHashMap::default(),
+        nest: Vec::new(),
+        gone: 0,
+        live: 0,
+        calls: 0,
+        depth: 0,
+        result: Val::UNKNOWN,
+        lost: false,
+        touched: 0,
+        untold: false,
+        fuel: FUEL,
+        opened: FxHashMap::default(),
+        effects: FxHashMap::default(),
+        out: Traced::default(),
+    };
+    let statements = *body.args(body.root).get(1)?;
+    for z in 0..grid[2] {
+        for y in 0..grid[1] {
+            for x in 0..grid[0] {
+                for number in 0..size.div_ceil(WARP as u64) as u32 {
+                    w.warp([x, y, z], number, size as u32, statements);
+                    if w.fuel == 0 {
+                        return None;
+                    }
+                }
+                w.block_ends();
+            }
+        }
+    }
+    Some(w.out)
+}
+
+/// The warp at hand.
+#[derive(Default)]
+pub(super) struct Warp {
+    pub(super) block: [u32; 3],
+    number: u32,
+    pub(super) lanes: u32,
+}
+
+/// A loop or `switch` around the statement at hand.
+#[derive(Default)]
+struct Nest {
+    is_switch: bool,
+    broken: u32,
+    continued: u32,
+    /// Some lanes may have left it, nobody knows which.
+    murky: bool,
+}
+
+/// What a statement may do to those around it.
+struct Effects {
+    sets: Vec<SymbolId>,
+    returns: bool,
+    breaks: bool,
+    continues: bool,
+    memory: bool,
+}
+
+pub(super) struct Walk<'a> {
+    /// Of the kernel, or of the function that is called.
+    pub(super) body: &'a Body,
+    pub(super) program: &'a Program,
+    launch: &'a KernelLaunch,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) at: Warp,
+    vars: FxHashMap<SymbolId, Val>,
+    nest: Vec<Nest>,
+    /// Lanes that have returned from this body.
+    pub(super) gone: u32,
+    /// Lanes that have not returned from the kernel.
+    pub(super) live: u32,
+    /// Calls around; 0: the kernel itself.
+    pub(super) calls: u32,
+    pub(super) depth: u32,
+    result: Val,
+    /// From here on nothing is known.
+    pub(super) lost: bool,
+    /// Lanes that touched memory since the last barrier, and whether that is not all.
+    touched: u32,
+    pub(super) untold: bool,
+    fuel: u64,
+    /// Openings of barriers in this block, as each warp sees them.
+    opened: FxHashMap<TermId, BTreeMap<u32, u64>>,
+    effects: FxHashMap<(usize, TermId), Rc<Effects>>,
+    out: Traced,
+}
+
+impl<'a> Walk<'a> {
+    fn warp(&mut self, block: [u32; 3], number: u32, size: u32, statements: TermId) {
+        let here = (size - number * WARP).min(WARP);
+        let mask = if here == WARP { u32::MAX } else { (1 << here) - 1 };
+        self.at = Warp { block, number, lanes: mask };
+        (self.live, self.gone, self.lost, self.touched, self.untold) = (mask, 0, false, 0, false);
+        self.nest.clear();
+        self.vars.clear();
+        let body = self.body;
+        let parameters = body.args(body.root).first().map_or(&[][..], |&l| body.args(l));
+        for &p in parameters {
+            let Op::Declare(s) = body.op(p) else { continue };
+            let symbol = &body.symbols[*s];
+            let value = match body.types.as_int(symbol.ty) {
+                Some(kind) => {
+                    let given = self.launch.values.iter().find(|(n, _)| *n == symbol.name);
+                    match given.filter(|(_, v)| (kind.min()..=kind.max()).contains(v)) {
+                        Some((_, v)) => Val::same(*v),
+                        None => continue,
+                    }
+                }
+                None if body.types.element(symbol.ty).is_some() => Val { object: Some(*s), n: Nums::Same(0) },
+                None => continue,
+            };
+            self.vars.insert(*s, value);
+        }
+        self.statement(statements, mask);
+    }
+
+    fn block_ends(&mut self) {
+        for (t, warps) in self.opened.drain() {
+            let times = warps.values().copied().max().unwrap_or(0);
+            self.out.barriers.entry(t).or_default().opened += times;
+        }
+    }
+
+    /// The index of a lane's thread in its block.
+    pub(super) fn thread(&self, lane: u32) -> [u32; 3] {
+        let n = self.at.number * WARP + lane;
+        let [x, y, _] = self.block;
+        [n % x, n / x % y, n / (x * y)]
+    }
+
+    /// Counts an operation; whether there is fuel left.
+    pub(super) fn burn(&mut self) -> bool {
+        self.fuel = self.fuel.saturating_sub(1);
+        self.lost |= self.fuel == 0;
+        self.fuel > 0
+    }
+
+    /// Runs a statement for some lanes; those that go on after it.
+    fn statement(&mut self, t: TermId, mask: u32) -> u32 {
+        if mask == 0 {
+            return 0;
+        }
+        if !self.burn() || self.depth > MAX_DEPTH {
+            self.lost = true;
+            return mask;
+        }
+        if self.lost || self.nest.iter().any(|n| n.murky) {
+            self.spoil(t);
+            return mask;
+        }
+        self.depth += 1;
+        let on = self.statement_at(t, mask);
+        self.depth -= 1;
+        on
+    }
+
+    fn statement_at(&mut self, t: TermId, mask: u32) -> u32 {
+        let body = self.body;
+        match (body.op(t), body.args(t)) {
+            (Op::List, items) => items.iter().fold(mask, |on, &i| self.statement(i, on)),
+            (Op::If, &[condition, then, ref rest @ ..]) => {
+                let Some(holds) = self.decide(t, condition, mask) else {
+                    self.spoil(then);
+                    rest.iter().for_each(|&r| self.spoil(r));
+                    return mask;
+                };
+                let yes = self.statement(then, holds);
+                let no = mask & !holds;
+                yes | rest.first().map_or(no, |&other| self.statement(other, no))
+            }
+            (Op::For, &[init, condition, step, inner, ..]) => {
+                self.statement(init, mask);
+                let condition = (!matches!(body.op(condition), Op::Empty)).then_some(condition);
+                self.repeat(t, condition, inner, Some(step), false, mask)
+            }
+            (Op::While, &[condition, inner, ..]) => self.repeat(t, Some(condition), inner, None, false, mask),
+            (Op::DoWhile, &[inner, condition, ..]) => {
+                self.repeat(t, Some(condition), inner, None, true, mask)
+            }
+            (Op::Switch, &[value, inner]) => self.switch(t, value, inner, mask),
+            (Op::Break, _) => {
+                match self.nest.last_mut() {
+                    Some(n) => n.broken |= mask,
+                    None => self.lost = true,
+                }
+                0
+            }
+            (Op::Continue, _) => {
+                match self.nest.iter_mut().rev().find(|n| !n.is_switch) {
+                    Some(n) => n.continued |= mask,
+                    None => self.lost = true,
+                }
+                0
+            }
+            (Op::Return, values) => {
+                if let Some(&v) = values.first() {
+                    let v = self.eval(v, mask);
+                    let before = std::mem::replace(&mut self.result, Val::UNKNOWN);
+                    self.result = merge(v, &before, mask, self.gone);
+                }
+                self.gone |= mask;
+                if self.calls == 0 {
+                    self.live &= !mask;
+                }
+                0
+            }
+            (&Op::Declare(s), init) => {
+                let value = init.first().map_or(Val::UNKNOWN, |&i| self.eval(i, mask));
+                let value = self.converted(s, value, mask);
+                self.vars.insert(s, value);
+                mask
+            }
+            (Op::Empty | Op::Mark(_) | Op::Case | Op::Default, _) => mask,
+            (Op::Goto(_) | Op::Label(_) | Op::Reject(_), _) => {
+                self.lost = true;
+                mask
+            }
+            _ => {
+                self.eval(t, mask);
+                mask
+            }
+        }
+    }
+
+    fn repeat(
+        &mut self,
+        t: TermId,
+        condition: Option<TermId>,
+        inner: TermId,
+        step: Option<TermId>,
+        late: bool,
+        mask: u32,
+    ) -> u32 {
+        let (mut going, mut out) = (mask, 0);
+        let decide = |w: &mut Self, going: u32| match condition {
+            Some(c) => w.decide(t, c, going),
+            None => Some(going),
+        };
+        while going != 0 {
+            if !late {
+                let Some(holds) = decide(self, going) else { return self.stray(t, mask) };
+                out |= going & !holds;
+                going = holds;
+                if going == 0 {
+                    break;
+                }
+            }
+            self.nest.push(Nest::default());
+            let on = self.statement(inner, going);
+            let n = self.nest.pop().unwrap_or_default();
+            if n.murky || self.lost {
+                return self.stray(t, mask);
+            }
+            out |= n.broken;
+            going = on | n.continued;
+            if late && going != 0 {
+                let Some(holds) = decide(self, going) else { return self.stray(t, mask) };
+                out |= going & !holds;
+                going = holds;
+            }
+            if let Some(step) = step.filter(|_| going != 0) {
+                self.eval(step, going);
+            }
+            if !self.burn() {
+                return mask;
+            }
+        }
+        out
+    }
+
+    /// A loop whose end is not known any more.
+    fn stray(&mut self, t: TermId, mask: u32) -> u32 {
+        self.spoil(t);
+        mask & !self.gone
+    }
+
+    fn switch(&mut self, t: TermId, value: TermId, inner: TermId, mask: u32) -> u32 {
+        let body = self.body;
+        let v = self.eval(value, mask).int();
+        let items = body.args(inner);
+        let is_label = |t: TermId| matches!(body.op(t), Op::Case | Op::Default);
+        // labels deeper inside are not followed
+        let deep = items.iter().any(|&i| !is_label(i) && has_own_label(body, i));
+        let kind = body.types.as_int(body.ty(value)).map(|k| k.promoted());
+        let known = v.known_on(mask) && !deep && matches!(body.op(inner), Op::List);
+        let Some(kind) = kind.filter(|_| known) else {
+            self.spoil(inner);
+            return mask & !self.gone;
+        };
+        let mut left = mask;
+        let mut starts: Vec<(usize, u32)> = Vec::new();
+        let mut default = None;
+        for (k, &i) in items.iter().enumerate() {
+            match (body.op(i), body.args(i)) {
+                (Op::Case, &[c]) => {
+                    let case = self.eval(c, mask).int();
+                    let Some(c) = case.get(0).filter(|_| matches!(case, Nums::Same(_))) else {
+                        self.spoil(inner);
+                        return mask & !self.gone;
+                    };
+                    let mine = v.map(left, |x| Some((kind.wrap(x) == kind.wrap(c)) as i128));
+                    let mine = mine.truth(left).unwrap_or(0);
+                    starts.push((k, mine));
+                    left &= !mine;
+                }
+                (Op::Default, _) => default = Some(k),
+                _ => {}
+            }
+        }
+        starts.extend(default.map(|k| (k, left)));
+        let skipped = if default.is_some() { 0 } else { left };
+        self.nest.push(Nest { is_switch: true, ..Nest::default() });
+        let mut on = 0;
+        for (k, &i) in items.iter().enumerate() {
+            on |= starts.iter().filter(|s| s.0 == k).fold(0, |m, s| m | s.1);
+            if !is_label(i) {
+                on = self.statement(i, on);
+            }
+        }
+        let n = self.nest.pop().unwrap_or_default();
+        if n.murky || self.lost {
+            self.spoil(t);
+            return mask & !self.gone;
+        }
+        on | n.broken | skipped
+    }
+
+    /// Decides a branch: the lanes for which its condition holds. `None`: not known.
+    pub(super) fn decide(&mut self, t: TermId, condition: TermId, mask: u32) -> Option<u32> {
+        let holds = self.eval(condition, mask).int().truth(mask);
+        let Some(holds) = holds.filter(|_| !self.lost) else {
+            if self.calls == 0 {
+                self.out.spoiled.insert(t);
+            }
+            return None;
+        };
+        if self.calls == 0 {
+            let key = (mask.count_ones(), holds.count_ones());
+            *self.out.branches.entry(t).or_default().entry(key).or_default() += 1;
+            if holds != 0 && holds != mask && !self.out.parted.contains_key(&t) {
+                self.part(t, holds, mask & !holds);
+            }
+        }
+        Some(holds)
+    }
+
+    fn part(&mut self, t: TermId, yes: u32, no: u32) {
+        let split = Split {
+            grid: self.grid,
+            block: self.block,
+            values: self.launch.values.clone(),
+            block_index: self.at.block,
+            yes: self.thread(yes.trailing_zeros()),
+            no: self.thread(no.trailing_zeros()),
+        };
+        self.out.parted.insert(t, split);
+    }
+
+    /// Gives up a statement or expression.
+    pub(super) fn spoil(&mut self, t: TermId) {
+        let body = self.body;
+        let key = (body as *const Body as usize, t);
+        let e = match self.effects.get(&key) {
+            Some(e) => e.clone(),
+            None => {
+                let e = Rc::new(effects(body, t));
+                self.effects.insert(key, e.clone());
+                if self.calls == 0 {
+                    self.out.spoiled.extend(body.walk(t));
+                }
+                e
+            }
+        };
+        for &s in &e.sets {
+            self.vars.insert(s, Val::UNKNOWN);
+        }
+        self.lost |= e.returns;
+        self.untold |= e.memory;
+        if e.breaks {
+            if let Some(n) = self.nest.last_mut() {
+                n.murky = true;
+            }
+        }
+        if e.continues {
+            for n in self.nest.iter_mut().rev() {
+                n.murky = true;
+                if !n.is_switch {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// A barrier of the block.
+    pub(super) fn barrier(&mut self, t: TermId, mask: u32) {
+        let missing = self.live & !mask;
+        if missing != 0 {
+            if self.calls == 0 && !self.out.parted.contains_key(&t) {
+                self.part(t, mask, missing);
+            }
+            self.lost = true;
+        } else if self.calls == 0 {
+            *self.opened.entry(t).or_default().entry(self.at.number).or_default() += 1;
+            let b = self.out.barriers.entry(t);
+            let b = b.or_insert_with(|| BarrierCount { idle: Some(0), ..BarrierCount::default() });
+            b.threads += mask.count_ones() as u64;
+            let idle = (mask & !self.touched).count_ones() as u64;
+            b.idle = b.idle.filter(|_| !self.untold).map(|n| n + idle);
+        }
+        (self.touched, self.untold) = (0, false);
+        if self.lost && self.calls == 0 {
+            self.out.spoiled.insert(t);
+        }
+    }
+
+    /// An access of some lanes. An offset that is not known is none.
+    pub(super) fn access(&mut self, t: TermId, kind: AccessKind, at: &super::steps::Spot, mask: u32) {
+        let Some(object) = at.val.object else {
+            self.untold |= !at.private;
+            if self.calls == 0 {
+                self.out.objects.insert(t, None);
+                self.out.open.insert((t, kind));
+            }
+            return;
+        };
+        self.touched |= mask;
+        if self.calls > 0 {
+            return;
+        }
+        let known = self.out.objects.entry(t).or_insert(Some(object));
+        if *known != Some(object) {
+            *known = None;
+        }
+        let size = self.body.types.size_align(self.body.ty(t)).map(|s| s.0);
+        let Some(size) = size.filter(|_| at.val.n.known_on(mask) && !self.lost) else {
+            self.out.open.insert((t, kind));
+            return;
+        };
+        let shared = self.body.symbols[object].storage == term::Storage::Shared;
+        let asked: Vec<(u32, i128)> = lanes(mask).filter_map(|l| Some((l, at.val.n.get(l)?))).collect();
+        self.out.accesses.entry((t, kind)).or_default().add(shared, &asked, size as i128);
+    }
+
+    /// Runs a function that is called.
+    pub(super) fn inline(&mut self, f: &'a Body, args: Vec<Val>, mask: u32) -> Val {
+        let Some(&[parameters, statements]) = f.args(f.root).get(..2).and_then(|a| a.first_chunk::<2>())
+        else {
+            self.lost = true;
+            return Val::UNKNOWN;
+        };
+        let around = (self.body, std::mem::take(&mut self.vars), std::mem::take(&mut self.nest));
+        let (gone, result) = (self.gone, std::mem::replace(&mut self.result, Val::UNKNOWN));
+        (self.body, self.gone) = (f, 0);
+        self.calls += 1;
+        for (&p, v) in f.args(parameters).iter().zip(args) {
+            if let Op::Declare(s) = *f.op(p) {
+                let v = self.converted(s, v, mask);
+                self.vars.insert(s, v);
+            }
+        }
+        let lost = self.lost;
+        self.statement(statements, mask);
+        self.calls -= 1;
+        (self.body, self.vars, self.nest) = around;
+        self.gone = gone;
+        let value = std::mem::replace(&mut self.result, result);
+        if self.lost && !lost && self.fuel > 0 && is_quiet(f, self.program, 0) {
+            // it comes back, whatever it does
+            self.lost = false;
+            self.untold = true;
+            return Val::UNKNOWN;
+        }
+        value
+    }
+
+    pub(super) fn variable(&self, s: SymbolId) -> Val {
+        if self.body.symbols[s].address_taken {
+            return Val::UNKNOWN;
+        }
+        self.vars.get(&s).cloned().unwrap_or(Val::UNKNOWN)
+    }
+
+    /// Sets a variable for some lanes.
+    pub(super) fn set(&mut self, s: SymbolId, v: Val, mask: u32) -> Val {
+        let v = self.converted(s, v, mask);
+        let all = self.at.lanes & !self.gone;
+        let before = self.vars.get(&s).unwrap_or(&Val::UNKNOWN);
+        let value = merge(v.clone(), before, mask, all & !mask);
+        self.vars.insert(s, value);
+        v
+    }
+
+    /// A value in the type of a variable.
+    fn converted(&self, s: SymbolId, v: Val, mask: u32) -> Val {
+        let ty = self.body.symbols[s].ty;
+        match self.body.types.as_int(ty) {
+            Some(kind) => Val::number(v.int().map(mask, |x| Some(super::eval::in_type(kind, x)))),
+            None if self.body.types.element(ty).is_some() && v.object.is_some() => v,
+            None => Val::UNKNOWN,
+        }
+    }
+}
+
+/// One value for some lanes and another for some others.
+pub(super) fn merge(v: Val, other: &Val, mask: u32, others: u32) -> Val {
+    if others == 0 {
+        return v;
+    }
+    if v.object != other.object {
+        return Val::UNKNOWN;
+    }
+    Val { object: v.object, n: v.n.over(&other.n, mask) }
+}
+
+/// Whether a function asks nothing of other threads, and comes back.
+fn is_quiet(f: &Body, program: &Program, depth: u32) -> bool {
+    depth < 8
+        && f.rejects().next().is_none()
+        && f.walk(f.root).filter(|&t| matches!(f.op(t), Op::Call)).all(|t| match super::callee(f, t) {
+            Some(name) => match program.function(name) {
+                Some(g) => is_quiet(&g.body, program, depth + 1),
+                None => super::level::is_harmless(name) && !super::steps::is_of_threads(name),
+            },
+            None => false,
+        })
+}
+
+fn has_own_label(body: &Body, t: TermId) -> bool {
+    let mut walk = body.walk(t);
+    while let Some(x) = walk.next() {
+        match body.op(x) {
+            Op::Switch => walk.skip_children_of(x),
+            Op::Case | Op::Default => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn effects(body: &Body, t: TermId) -> Effects {
+    let mut e = Effects { sets: Vec::new(), returns: false, breaks: false, continues: false, memory: false };
+    gather(body, t, false, false, &mut e, 0);
+    e
+}
+
+fn gather(body: &Body, t: TermId, in_loop: bool, in_switch: bool, e: &mut Effects, depth: u32) {
+    if depth > 2 * MAX_DEPTH {
+        // too deep to look at: anything may happen
+        e.returns = true;
+        return;
+    }
+    let (mut inner_loop, mut inner_switch) = (in_loop, in_switch);
+    match body.op(t) {
+        Op::Assign | Op::Compound(_) | Op::Step { .. } => {
+            let mut place = body.args(t).first().copied();
+            while let Some(p) = place {
+                match (body.op(p), body.args(p)) {
+                    (Op::Index | Op::Member { arrow: false, .. }, &[base, ..]) => place = Some(base),
+                    (Op::Sym(s), _) => {
+                        e.sets.push(*s);
+                        place = None;
+                    }
+                    _ => place = None,
+                }
+            }
+        }
+        Op::Declare(s) => e.sets.push(*s),
+        Op::Return | Op::Goto(_) | Op::Reject(_) => e.returns = true,
+        Op::Break => e.breaks |= !in_loop && !in_switch,
+        Op::Continue => e.continues |= !in_loop,
+        Op::For | Op::While | Op::DoWhile => inner_loop = true,
+        Op::Switch => inner_switch = true,
+        Op::Index | Op::Deref | Op::Call | Op::Member { arrow: true, .. } => e.memory = true,
+        Op::Sym(s) => {
+            let storage = &body.symbols[*s].storage;
+            e.memory |= matches!(storage, term::Storage::Shared | term::Storage::Global { .. });
+        }
+        _ => {}
+    }
+    for &a in body.args(t) {
+        gather(body, a, inner_loop, inner_switch, e, depth + 1);
+    }
+}
