@@ -71,6 +71,11 @@ pub enum MathId {
     MaxS,
     MinU,
     MaxU,
+    /// `__popc`, `__clz`, `__ffs`, `__brev` on unsigned integers.
+    Popc,
+    Clz,
+    Ffs,
+    Brev,
     /// `__fadd_rn` and its kin: one operation, never contracted.
     AddRn,
     SubRn,
@@ -182,6 +187,22 @@ pub fn find_rounded(name: &str) -> Option<MathFn> {
     Some(MathFn { id, kind, int: IntKind::Int, arity })
 }
 
+/// CUDA's functions of an integer's bits: `int` is the type of the parameter, and of the result of `__brev` alone.
+pub fn find_bits(name: &str) -> Option<MathFn> {
+    let (stem, int) = match name.strip_suffix("ll") {
+        Some(stem) => (stem, IntKind::ULongLong),
+        None => (name, IntKind::UInt),
+    };
+    let id = match stem {
+        "__popc" => MathId::Popc,
+        "__clz" => MathId::Clz,
+        "__ffs" => MathId::Ffs,
+        "__brev" => MathId::Brev,
+        _ => return None,
+    };
+    Some(MathFn { id, kind: FloatKind::F64, int, arity: 1 })
+}
+
 /// Computes it; `None` where the result does not fit (`abs(INT_MIN)`, `lround(1e30)`).
 pub fn eval(f: MathFn, args: &[u64]) -> Option<u64> {
     let at = |i: usize| args.get(i).copied().unwrap_or(0);
@@ -195,6 +216,10 @@ pub fn eval(f: MathFn, args: &[u64]) -> Option<u64> {
         MathId::MaxS => return Some((a as i64).max(b as i64) as u64),
         MathId::MinU => return Some(a.min(b)),
         MathId::MaxU => return Some(a.max(b)),
+        MathId::Popc => return Some(a.count_ones() as u64),
+        MathId::Clz => return Some((a.leading_zeros() + f.int.bits() - 64) as u64),
+        MathId::Ffs => return Some(if a == 0 { 0 } else { a.trailing_zeros() as u64 + 1 }),
+        MathId::Brev => return Some(a.reverse_bits() >> (64 - f.int.bits())),
         _ => {}
     }
     let wide = |r: u64| match f.kind {

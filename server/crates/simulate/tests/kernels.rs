@@ -361,17 +361,16 @@ fn counts_choices_merges_and_ranks_are_right() {
 #[test]
 fn tables_are_right() {
     let file = File::open("dense.cu");
-    for n in [32usize] {
-        let args = [floats(n * n, 1), floats(n * n, 2), floats(n * n, 3), size(n)];
-        let launch = grid([n / 32, n / 32], [16, 16]);
-        let counts = check(&file, "product_registers", "reference_square", launch, &args, 1e-4);
-        // a tile of 32 rows serves 32 columns
-        assert_eq!(counts.global_elements(), (2 * n * n * n / 32 + n * n) as u64);
-        let args = [floats(n * n, 1), floats(n * n, 2), size(n)];
-        let launch = grid([n / 32, n / 32], [32, 8]);
-        let counts = check(&file, "transpose_swizzled", "reference_swizzled", launch, &args, 0.0);
-        assert_eq!(counts.bank_conflicts(), 0);
-    }
+    let n = 32usize;
+    let args = [floats(n * n, 1), floats(n * n, 2), floats(n * n, 3), size(n)];
+    let launch = grid([n / 32, n / 32], [16, 16]);
+    let counts = check(&file, "product_registers", "reference_square", launch, &args, 1e-4);
+    // a tile of 32 rows serves 32 columns
+    assert_eq!(counts.global_elements(), (2 * n * n * n / 32 + n * n) as u64);
+    let args = [floats(n * n, 1), floats(n * n, 2), size(n)];
+    let launch = grid([n / 32, n / 32], [32, 8]);
+    let counts = check(&file, "transpose_swizzled", "reference_swizzled", launch, &args, 0.0);
+    assert_eq!(counts.bank_conflicts(), 0);
     let args = [whole(below(256, 1000, 1))];
     check(&file, "ways_tile", "reference_ways", grid([1, 1], [16, 16]), &args, 0.0);
     for m in [1usize, 64, 100] {

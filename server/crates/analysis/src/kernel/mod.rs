@@ -10,6 +10,7 @@
 
 mod access;
 mod collect;
+mod effects;
 mod eval;
 mod level;
 mod nums;

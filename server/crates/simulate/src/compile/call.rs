@@ -41,6 +41,16 @@ impl Cx<'_, '_, '_> {
         if let Some(f) = math::find_rounded(&name) {
             return self.math(f, Shape::Float, args).map(Some);
         }
+        if let (Some(f), &[a]) = (math::find_bits(&name), args) {
+            let from = self.types.int(f.int);
+            let v = self.rvalue(a)?;
+            let v = self.convert(v, from)?;
+            let args = self.together(&[v]);
+            let ty = if f.id == MathId::Brev { from } else { self.int() };
+            let (f, d) = (self.math_fn(f), self.temp());
+            self.emit(Ins::Math { f, d, args });
+            return Ok(Some(V { reg: d, ty }));
+        }
         let built_in = matches!(body.op(callee), Op::Sym(s) if body.symbols[*s].storage == Storage::Builtin);
         if built_in && self.class(body.ty(t)) == Class::Record {
             return self.vector(t, &name, args).map(Some);
