@@ -273,3 +273,21 @@ fn analysis_takes_a_launch_and_says_what_it_does_not_know() {
     let a = k["accesses"].as_array().expect("accesses").iter().find(|a| a["array"] == "a").expect("the read");
     assert_eq!((&a["sectors"], &a["ideal"], &a["exact"]), (&32.into(), &4.into(), &true.into()));
 }
+
+/// A launch without blocks or threads starts nothing: the kernel is judged as if nobody had said how it is launched.
+#[test]
+fn a_launch_of_nothing_says_nothing() {
+    for shape in ["0, 64", "2, 0", "dim3(4, 0), 32"] {
+        let text = format!(
+            "__global__ void k(int *a, int n) {{\n    if (threadIdx.x < 7) {{\n        a[blockIdx.x] = n;\n        __syncthreads();\n    }}\n}}\nvoid run(int *a) {{ k<<<{shape}>>>(a, 3); }}\n"
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("k.cu");
+        std::fs::write(&file, text).expect("written");
+        let out = warpwright(&["analyze", "--format", "json", &file.to_string_lossy()]);
+        let said = String::from_utf8_lossy(&out.stdout);
+        let json: Value = serde_json::from_str(&said).unwrap_or_else(|e| panic!("{shape}: {e}: {out:?}"));
+        let kernel = &json["files"][0]["kernels"][0];
+        assert_eq!(kernel["barriers"][0]["verdict"], "divergent", "{shape}: {kernel:#}");
+    }
+}

@@ -48,6 +48,14 @@ pub struct KernelLaunch {
     pub shared_bytes: Option<u64>,
 }
 
+impl KernelLaunch {
+    /// Without extents of which one is 0: such a launch starts no thread (CUDA refuses it), so nothing is known by it.
+    pub(crate) fn with_threads(&self) -> KernelLaunch {
+        let some = |e: Option<[u32; 3]>| e.filter(|e| !e.contains(&0));
+        KernelLaunch { grid: some(self.grid), block: some(self.block), ..self.clone() }
+    }
+}
+
 /// Across which threads a value is the same, whenever they get to it together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Across {
@@ -155,6 +163,7 @@ pub struct KernelFacts {
 
 /// Judges a kernel. `program` knows the functions it calls.
 pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFacts {
+    let launch = &launch.with_threads();
     if !matches!(body.op(body.root), Op::Function(_)) {
         return KernelFacts::default();
     }
@@ -198,6 +207,7 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
 
 /// The barriers alone: cheap enough for every change of a document.
 pub fn kernel_barriers(body: &Body, program: &Program, launch: &KernelLaunch) -> Vec<BarrierFact> {
+    let launch = &launch.with_threads();
     if !matches!(body.op(body.root), Op::Function(_)) {
         return Vec::new();
     }

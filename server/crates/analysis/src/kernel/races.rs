@@ -120,6 +120,7 @@ pub struct OutOfRange {
 
 /// The races alone.
 pub fn kernel_races(body: &Body, program: &Program, launch: &KernelLaunch) -> RaceVerdict {
+    let launch = &launch.with_threads();
     super::kernel(body, program, launch).races
 }
 
