@@ -15,6 +15,7 @@ mod facts;
 mod graph;
 mod inline;
 mod kernel;
+mod launches;
 mod liveness;
 mod loops;
 mod marks;
@@ -46,6 +47,7 @@ pub use kernel::{
     BranchFact, KernelFacts, KernelLaunch, KernelObstacle, LostUpdate, MissingFence, OutOfRange,
     RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Requests, Split, Touch, Uniformity,
 };
+pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use program::Program;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{

@@ -294,7 +294,7 @@ fn rewritten_by(
     let mut applications = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
     let mut left: Vec<NotDone> = Vec::new();
-    let mut best: Option<String> = None;
+    let mut best: Option<(String, bool)> = None;
     for (item, term) in targets {
         let facts = facts_of(findings, item);
         let site = Site {
@@ -348,8 +348,9 @@ fn rewritten_by(
                     left.push(NotDone { kind, because, reasons: Vec::new() });
                     continue;
                 }
-                if !derivation.refused.is_empty() || best.is_none() {
-                    best = Some(because);
+                // what is missing in a kernel comes first
+                if best.as_ref().is_none_or(|(_, known)| !known && !derivation.refused.is_empty()) {
+                    best = Some((because, !derivation.refused.is_empty()));
                 }
             }
         }
@@ -361,7 +362,8 @@ fn rewritten_by(
         return Err(NotDone { kind, because, reasons });
     }
     if applications.is_empty() {
-        let because = best.unwrap_or_else(|| "there is no function in the document".to_owned());
+        let because =
+            best.map_or_else(|| "there is no function in the document".to_owned(), |(because, _)| because);
         return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
     }
     let mut edits: Vec<Edit> =

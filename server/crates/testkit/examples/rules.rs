@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use front::{Language, Memo, Options, Parsed};
-use rewrite::rules::{apply, load, run, Ground, Limits, RuleSet, RuleSystem, Site, Subject, Trust};
+use rewrite::rules::{apply, load, run, Ground, Limits, Others, RuleSet, RuleSystem, Site, Subject, Trust};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -97,6 +97,7 @@ fn main() -> Result<(), String> {
         text: &text,
         start,
         together: &together,
+        others: Others::default(),
     };
     let mut applied = 0;
     let rewriting = best(|| {

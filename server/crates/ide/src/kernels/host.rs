@@ -3,10 +3,10 @@
 //! Straight-line reading: what stands earlier in the text of one function counts as done before, within one list of statements
 //! and the lists inside it. Deliberately absent: pointers that are stored away or passed on, other functions, streams.
 
+use analysis::{launch_extents, launch_only_value, launch_value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 
-use super::shape;
 use crate::Doc;
 
 /// A fault in host code.
@@ -204,7 +204,7 @@ impl Reader<'_> {
     fn launch(&mut self, t: TermId) {
         let body = self.body;
         let &[callee, grid, block, _, _, ref args @ ..] = body.args(t) else { return };
-        if let Some(d) = shape::dimensions(body, block) {
+        if let Some(d) = launch_extents(body, block) {
             let threads: u64 = d.iter().map(|&x| x as u64).product();
             if !threads.is_multiple_of(32) || threads > 1024 || d[2] > 64 {
                 self.found.push((t, HostFault::BlockSize(threads)));
@@ -212,7 +212,7 @@ impl Reader<'_> {
         }
         // n / b blocks of b threads for n elements
         let mut g = grid;
-        if let Some(v) = body.as_symbol(grid).and_then(|s| shape::only_value(body, s)) {
+        if let Some(v) = body.as_symbol(grid).and_then(|s| launch_only_value(body, s)) {
             g = v;
         }
         if let (Op::Call, &[_, x, ..]) = (body.op(g), body.args(g)) {
@@ -220,10 +220,8 @@ impl Reader<'_> {
         }
         let (Op::Binary(BinOp::Div), &[n, by]) = (body.op(g), body.args(g)) else { return };
         let same_block = body.same(by, block)
-            || shape::value(body, by, 0)
-                .zip(shape::dimensions(body, block))
-                .is_some_and(|(v, d)| v == d[0] as i64);
-        let exact = shape::value(body, n, 0).zip(shape::value(body, by, 0));
+            || launch_value(body, by).zip(launch_extents(body, block)).is_some_and(|(v, d)| v == d[0] as i64);
+        let exact = launch_value(body, n).zip(launch_value(body, by));
         let exact = exact.is_some_and(|(n, b)| b > 0 && n % b == 0);
         let Some(s) = body.as_symbol(n) else { return };
         let given = args.iter().any(|&a| body.as_symbol(a) == Some(s));
@@ -292,7 +290,7 @@ impl Reader<'_> {
         }
         // a `sizeof` is read as its value
         let is_size = |x: TermId| self.doc.slice(body.span(x).shifted(self.start)).contains("sizeof");
-        if body.as_symbol(size).and_then(|s| shape::only_value(body, s)).is_some_and(is_size) {
+        if body.as_symbol(size).and_then(|s| launch_only_value(body, s)).is_some_and(is_size) {
             return;
         }
         let scaled = self.order.iter().any(|&t| match (body.op(t), body.args(t)) {

@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
+use analysis::{launch_extents, launch_value};
 use base::Span;
-use term::{BinOp, Body, Op, Storage, SymbolId, TermId, UnOp};
+use term::{Body, Op};
 
 use crate::Doc;
 
@@ -121,14 +122,14 @@ pub(super) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Or
             let known = || {
                 let shared_bytes = match body.op(*shared) {
                     Op::Empty => 0,
-                    _ => u64::try_from(value(body, *shared, 0)?).ok()?,
+                    _ => u64::try_from(launch_value(body, *shared)?).ok()?,
                 };
-                Some((dimensions(body, *grid)?, dimensions(body, *block)?, shared_bytes))
+                Some((launch_extents(body, *grid)?, launch_extents(body, *block)?, shared_bytes))
             };
             if let (true, Some((grid, block, shared_bytes))) = (named, known()) {
                 let mut shape = Shape { grid, block, shared_bytes, ..Shape::default() };
                 for (name, &a) in parameters(&item.body).zip(args) {
-                    if let Some(v) = value(body, a, 0) {
+                    if let Some(v) = launch_value(body, a) {
                         shape.values.push((name.to_string(), v.to_string()));
                     }
                 }
@@ -145,94 +146,6 @@ fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
         Op::Declare(s) => Some(body.symbols[*s].name.clone()),
         _ => None,
     })
-}
-
-/// An integer, `dim3(…)`, or a variable that holds one of them for good.
-pub(super) fn dimensions(body: &Body, t: TermId) -> Option<[u32; 3]> {
-    let mut t = t;
-    if let Op::Sym(s) = body.op(t) {
-        if let Some(init) = only_value(body, *s) {
-            t = init;
-        }
-    }
-    let mut out = [1u32; 3];
-    let parts = match (body.op(t), body.args(t)) {
-        (Op::Call, [callee, parts @ ..]) => {
-            let dim3 = matches!(body.op(*callee), Op::Sym(s) if &*body.symbols[*s].name == "dim3");
-            (dim3 && parts.len() <= 3).then_some(parts)?
-        }
-        _ => {
-            out[0] = u32::try_from(value(body, t, 0)?).ok()?;
-            return Some(out);
-        }
-    };
-    for (d, &p) in out.iter_mut().zip(parts) {
-        *d = u32::try_from(value(body, p, 0)?).ok()?;
-    }
-    Some(out)
-}
-
-/// What a local variable was initialised with, if nothing else is ever stored in it.
-pub(super) fn only_value(body: &Body, s: SymbolId) -> Option<TermId> {
-    if body.symbols[s].storage != Storage::Local || body.symbols[s].address_taken {
-        return None;
-    }
-    let mut init = None;
-    for t in body.walk(body.root) {
-        let args = body.args(t);
-        match body.op(t) {
-            Op::Declare(d) if *d == s => init = Some(*args.first()?),
-            Op::Assign | Op::Compound(_) | Op::Step { .. } => {
-                let mut place = *args.first()?;
-                while let (Op::Member { .. }, &[base]) = (body.op(place), body.args(place)) {
-                    place = base;
-                }
-                if body.as_symbol(place) == Some(s) {
-                    return None;
-                }
-            }
-            _ => {}
-        }
-    }
-    init
-}
-
-/// An integer that the text fixes.
-pub(super) fn value(body: &Body, t: TermId, depth: u32) -> Option<i64> {
-    if depth > 32 {
-        return None;
-    }
-    let of = |t: TermId| value(body, t, depth + 1);
-    match (body.op(t), body.args(t)) {
-        (Op::Int(v), _) => i64::try_from(*v).ok(),
-        (Op::Cast, &[a]) if body.types.as_int(body.ty(t)).is_some() => of(a),
-        (Op::Unary(UnOp::Neg), &[a]) => of(a)?.checked_neg(),
-        (Op::Binary(op), &[a, b]) => {
-            let (a, b) = (of(a)?, of(b)?);
-            match op {
-                BinOp::Add => a.checked_add(b),
-                BinOp::Sub => a.checked_sub(b),
-                BinOp::Mul => a.checked_mul(b),
-                BinOp::Div => a.checked_div(b),
-                BinOp::Rem => a.checked_rem(b),
-                BinOp::Shl => a.checked_mul(1i64.checked_shl(u32::try_from(b).ok()?)?),
-                BinOp::Shr => a.checked_shr(u32::try_from(b).ok()?),
-                _ => None,
-            }
-        }
-        (Op::Member { field, .. }, &[base]) => {
-            let axis = ["x", "y", "z"].iter().position(|f| **f == **field)?;
-            match body.op(base) {
-                Op::Sym(_) => dimensions(body, base).map(|d| d[axis] as i64),
-                _ => None,
-            }
-        }
-        (Op::Sym(s), _) => match body.symbols[*s].storage {
-            Storage::Constant(v) => i64::try_from(v).ok(),
-            _ => of(only_value(body, *s)?),
-        },
-        _ => None,
-    }
 }
 
 #[cfg(test)]

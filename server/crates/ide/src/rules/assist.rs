@@ -32,13 +32,14 @@ pub struct PageCompletion {
 }
 
 /// Strategies and combinators: name, use, meaning.
-const STRATEGIES: [(&str, &str, &str); 8] = [
+const STRATEGIES: [(&str, &str, &str); 9] = [
     ("TopDown", "TopDown", "a term before its parts, again and again until nothing applies anywhere"),
     ("BottomUp", "BottomUp", "the parts of a term before the term"),
     ("FirstTop", "FirstTop", "the first place from the top, then from the top again"),
     ("once", "once(TopDown)", "at most one rule, once"),
     ("repeat", "repeat(TopDown)", "until it changes nothing"),
     ("try", "try(TopDown)", "that nothing applies is no failure"),
+    ("or", "or(first, second)", "the first of them that changes something"),
     ("then", "then(first, second)", "one after the other; if one applies nowhere, none counts"),
     (
         "together",

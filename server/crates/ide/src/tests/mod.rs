@@ -13,6 +13,7 @@ mod reports;
 mod robust;
 mod rules;
 mod threads;
+mod tiling;
 mod transforming;
 mod verifying;
 mod views;

@@ -6,7 +6,8 @@ use term::{Op, Quals, Storage, SymbolId, Type, TypeKind};
 
 use super::action::Action;
 use super::device;
-use super::matching::{build, fill, Bindings};
+use super::guard::Guard;
+use super::matching::{build, fill, matches, Bindings};
 use super::pattern::Pattern;
 use super::run::{Before, Emitted, Run};
 use super::tree::{Node, Tree};
@@ -52,6 +53,15 @@ pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Resul
             }
             let renamed = renamed(run, &of, &old, &new);
             b.bind(result, renamed);
+        }
+        Action::ReplaceReads { of, source, destination, result, guards } => {
+            let of = filled(run, of, b)?;
+            let each = Each { source, destination, guards, b: &b.clone() };
+            let new = each.replaced(run, &of, false)?;
+            if Arc::ptr_eq(&new, &of) {
+                return Err(format!("nothing there is `{}`", source.text()));
+            }
+            b.bind(result, new);
         }
         Action::Declare { name, ty } => {
             let (name, ty) = (filled(run, name, b)?, filled(run, ty, b)?);
@@ -138,6 +148,44 @@ fn say_before(run: &mut Run<'_>, said: Before) {
 
 fn filled(run: &mut Run<'_>, p: &Pattern, b: &Bindings) -> Result<Tree, String> {
     fill(&mut run.types, p, b).map_err(|v| format!("`${v}` is not bound"))
+}
+
+/// One form for all that match another.
+struct Each<'a> {
+    source: &'a Pattern,
+    destination: &'a Pattern,
+    guards: &'a [Guard],
+    b: &'a Bindings,
+}
+
+impl Each<'_> {
+    /// `written`: the place is stored to, or its address is taken.
+    fn replaced(&self, run: &mut Run<'_>, n: &Tree, written: bool) -> Result<Tree, String> {
+        let mut b = self.b.clone();
+        if matches(run.subject, &run.types, self.source, n, &mut b) {
+            if written {
+                return Err(format!("`{}` is written", run.subject.print(n)));
+            }
+            for g in self.guards {
+                run.prove(g, n, &mut b)?;
+            }
+            return fill(&mut run.types, self.destination, &b).map_err(|v| format!("`${v}` is not bound"));
+        }
+        let mut args = Vec::with_capacity(n.args.len());
+        for (k, a) in n.args.iter().enumerate() {
+            // a field's name and a type are no values
+            let is_word = match &n.op {
+                Op::Apply(h) => matches!((&**h, k), ("Dot" | "Arrow", 1) | ("Cast" | "SizeOfType", 0)),
+                _ => false,
+            };
+            let written = k == 0 && (n.op.is_write() || n.op == Op::AddrOf);
+            args.push(if is_word { a.clone() } else { self.replaced(run, a, written)? });
+        }
+        match args.iter().zip(n.args.iter()).all(|(a, b)| Arc::ptr_eq(a, b)) {
+            true => Ok(n.clone()),
+            false => Ok(build(&mut run.types, n.op.clone(), args, Some(n))),
+        }
+    }
 }
 
 fn renamed(run: &Run<'_>, n: &Tree, old: &Tree, new: &Tree) -> Tree {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use term::Op;
 
+use super::guard::{needs_of, Guard};
 use super::pattern::{Literal, Pattern};
 
 /// A procedure between brackets behind a rule.
@@ -20,6 +21,9 @@ pub enum Action {
     GenerateKernel { dimensions: u8, name: Pattern, params: Pattern, body: Pattern, indices: Vec<Pattern> },
     /// Binds the last to the first with the variable named by the second called as the third says.
     Rename { of: Pattern, old: Pattern, new: Pattern, result: Arc<str> },
+    /// Binds the last to the first with every part that matches written otherwise. All that match are read, and the
+    /// guards hold of each.
+    ReplaceReads { of: Pattern, source: Pattern, destination: Pattern, result: Arc<str>, guards: Vec<Guard> },
     /// Declares a variable at the beginning of the function.
     Declare { name: Pattern, ty: Pattern },
     /// Adds a parameter to the function, behind the others.
@@ -41,7 +45,7 @@ pub enum Action {
 }
 
 /// Name, use, meaning.
-pub const ACTIONS: [(&str, &str, &str); 13] = [
+pub const ACTIONS: [(&str, &str, &str); 14] = [
     (
         "AddParameter",
         "AddParameter($x,int)",
@@ -82,6 +86,11 @@ pub const ACTIONS: [(&str, &str, &str); 13] = [
         "Replace",
         "Replace($e,$x,$y,$result)",
         "binds `$result` to `$e` with `$y` wherever the expression `$x` stands in it",
+    ),
+    (
+        "ReplaceReads",
+        "ReplaceReads($body,source,destination,$result,guard…)",
+        "binds `$result` to `$body` with the destination for all that matches, if each is only read and the guards hold",
     ),
 ];
 
@@ -145,6 +154,19 @@ impl Action {
                 new: new.clone(),
                 result: variable(result)?,
             }),
+            ("Replace", [of, old, new, result]) => Ok(Action::Replace {
+                of: of.clone(),
+                old: old.clone(),
+                new: new.clone(),
+                result: variable(result)?,
+            }),
+            ("ReplaceReads", [of, source, destination, result, guards @ ..]) => Ok(Action::ReplaceReads {
+                of: of.clone(),
+                source: source.clone(),
+                destination: destination.clone(),
+                result: variable(result)?,
+                guards: guards.iter().map(Guard::of).collect::<Result<_, _>>()?,
+            }),
             ("Declare", [name, ty @ (Pattern::Literal(Literal::Word(_)) | Pattern::Variable { .. })]) => {
                 Ok(Action::Declare { name: name.clone(), ty: ty.clone() })
             }
@@ -155,12 +177,6 @@ impl Action {
             ("Qualify", [params, name, result]) => {
                 Ok(Action::Qualify { params: params.clone(), name: name.clone(), result: variable(result)? })
             }
-            ("Replace", [of, old, new, result]) => Ok(Action::Replace {
-                of: of.clone(),
-                old: old.clone(),
-                new: new.clone(),
-                result: variable(result)?,
-            }),
             ("EmitFile", [name, content]) => {
                 Ok(Action::EmitFile { name: name.clone(), content: content.clone() })
             }
@@ -191,6 +207,16 @@ impl Action {
                 params.variables(out);
                 name.variables(out);
             }
+            Action::ReplaceReads { of, source, destination, guards, .. } => {
+                of.variables(out);
+                let mut bound = Vec::new();
+                source.variables(&mut bound);
+                needs_of(guards, bound.clone(), out);
+                guards.iter().for_each(|g| g.binds(&mut bound));
+                let mut needs = Vec::new();
+                destination.variables(&mut needs);
+                out.extend(needs.into_iter().filter(|n| !bound.contains(n)));
+            }
             Action::Declare { name, ty } | Action::AddParameter { name, ty } => {
                 name.variables(out);
                 ty.variables(out);
@@ -212,7 +238,8 @@ impl Action {
             Action::GetExtraParams { params, .. } => Some(params),
             Action::Rename { result, .. }
             | Action::Qualify { result, .. }
-            | Action::Replace { result, .. } => Some(result),
+            | Action::Replace { result, .. }
+            | Action::ReplaceReads { result, .. } => Some(result),
             Action::GetFunctions { functions, .. } => Some(functions),
             _ => None,
         }

@@ -16,7 +16,7 @@ use super::derivation::Derivation;
 use super::emit::{self, EmittedFile, Preamble};
 use super::page::{RuleSystem, Trust};
 use super::pieces::{self, Piece};
-use super::prove::Ground;
+use super::prove::{Ground, Others};
 use super::run::{run, Before, Emitted, Ended, Limits, Outcome, Systems};
 use super::tree::{Node, Subject, Tree};
 use super::write::Writer;
@@ -112,6 +112,7 @@ pub fn apply(
         text: site.text,
         start: item.span.start,
         together: site.together,
+        others: Others { items: &site.unit.items, item: site.item },
     };
     let out = run(system, systems, &subject, &root, Some(ground), limits);
     let Outcome { tree, types, derivation, emitted, before, ended } = out;
@@ -119,7 +120,20 @@ pub fn apply(
         return fail(NoResult::Limits, words(ended, derivation.steps.len()), derivation, Some(subject));
     }
     if derivation.steps.is_empty() || subject.same(&tree, &root) {
-        let because = match derivation.refused.first() {
+        // what is only tried tells less of what is missing
+        let mut tried = system.strategy.tried();
+        let mut at = 0;
+        while let Some(s) = tried.get(at).and_then(|name| systems.get(*name)) {
+            let mut named = Vec::new();
+            s.strategy.systems(&mut named);
+            tried.extend(named.into_iter().filter(|n| !tried.contains(n)).collect::<Vec<_>>());
+            at += 1;
+        }
+        let told = derivation.refused.iter().find(|r| !tried.contains(&&r.system));
+        // of systems that were all tried, the last came furthest
+        let last = derivation.refused.last().map(|r| &r.system);
+        let last = derivation.refused.iter().find(|r| Some(&r.system) == last);
+        let because = match told.or(last) {
             Some(r) => format!("the condition of rule {} is not proved: {}", r.rule, r.because),
             None => "no rule matches anything here".to_owned(),
         };

@@ -63,7 +63,8 @@ fn tidy(op: &Op, k: usize, part: &Tree) -> u8 {
         (Op::Binary(b), Op::Binary(inner)) if b != inner => {
             let bits = matches!(b, BitAnd | BitOr | BitXor | Shl | Shr)
                 || matches!(inner, BitAnd | BitOr | BitXor | Shl | Shr);
-            if bits && !b.is_logical() {
+            let mixed = b.is_logical() && inner.is_logical();
+            if (bits && !b.is_logical()) || mixed {
                 UNARY
             } else {
                 exact
@@ -194,6 +195,8 @@ pub(super) fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, 
     let text = cuda.as_deref().unwrap_or(text);
     let base_len = text.find(['*', '[', '(']).unwrap_or(text.len());
     let base = text[..base_len].trim();
+    // C++ has no other word for it
+    let base = if base == "_Bool" && w.is_cuda { "bool" } else { base };
     let plain = vector_type(base).filter(|_| w.is_cuda);
     let base = plain.as_deref().unwrap_or(base);
     if base.is_empty() || text.contains(['?', '(']) {
@@ -257,7 +260,10 @@ fn declaration(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {
             stored(w, space, &text)
         }
         [_, ty, len, space @ ..] if n.is("ArrayDeclaration") => {
-            let array = format!("{name}[{}]", w.expression(len, 0)?);
+            let mut array = name.clone();
+            for extent in if len.op == Op::List { &*len.args } else { std::slice::from_ref(len) } {
+                array += &format!("[{}]", w.expression(extent, 0)?);
+            }
             stored(w, space, &declared(w, ty, &array)?)
         }
         _ => no_text(w, n),

@@ -56,22 +56,61 @@ pub enum Guard {
     Extents(Pattern, Arc<str>, Arc<str>),
     /// Control leaves the statement at its end and nowhere else.
     Straight(Pattern),
+    /// Both are the same sum of products; what is not bound in the second is bound to what makes it so.
+    Equals(Pattern, Pattern),
+    /// The condition holds exactly where each index is from the low bound to below the high one, which are bound.
+    Box(Pattern, Vec<Side>),
+    /// The first part of the term that matches and of which the guards hold.
+    Has(Pattern, Pattern, Vec<Guard>),
+    /// Every launch in the file gives blocks of this shape; the variables are bound to it.
+    Blocks(Vec<Arc<str>>),
+    /// This run has rewritten the kernel.
+    Applied(Pattern),
     Not(Box<Guard>),
     And(Vec<Guard>),
     Or(Vec<Guard>),
 }
 
+/// An index with the variables its bounds are bound to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Side {
+    pub index: Pattern,
+    pub low: Arc<str>,
+    pub high: Arc<str>,
+}
+
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 20] = [
+pub const GUARDS: [(&str, &str, &str); 25] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
+    ("applied", "applied($f)", "this run has rewritten the kernel `$f` of the file"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
+    (
+        "blocks",
+        "blocks($x,$y)",
+        "every launch in the file gives blocks of `$x` by `$y` threads: binds them",
+    ),
+    (
+        "box",
+        "box($p,$i,$low,$high)",
+        "`$p` holds exactly where `$low <= $i && $i < $high`: binds the bounds; more indices may follow",
+    ),
     ("const", "const($e)", "an integer constant"),
+    (
+        "equals",
+        "equals($e,$f)",
+        "the same sum of products of integers; variables in `$f` that nothing has bound become what makes it so",
+    ),
     (
         "extents",
         "extents($i,$arrays,$own)",
         "of all memory that the loop over `$i` uses it is known exactly which part",
     ),
     ("fresh", "fresh($x)", "binds `$x` to a name that nothing in the file has"),
+    (
+        "has",
+        "has($t,place,guard…)",
+        "some part of `$t` matches the place, and the guards hold of it: binds what is in it",
+    ),
     ("head", "head($t,For)", "the term `$t` begins with this word"),
     (
         "in",
@@ -193,6 +232,27 @@ impl Guard {
                 }
                 _ => return Err(takes),
             },
+            "equals" => two().map(|(a, b)| Guard::Equals(a, b))?,
+            "applied" => Guard::Applied(one()?),
+            "blocks" if (1..=3).contains(&args.len()) => {
+                Guard::Blocks(args.iter().map(|a| a.as_variable().ok_or(&takes)).collect::<Result<_, _>>()?)
+            }
+            "box" if args.len() > 3 && args.len() % 3 == 1 => {
+                let side = |s: &[Pattern]| {
+                    let name = |p: &Pattern| p.as_variable().ok_or(&takes);
+                    Ok::<_, &String>(Side { index: s[0].clone(), low: name(&s[1])?, high: name(&s[2])? })
+                };
+                Guard::Box(args[0].clone(), args[1..].chunks(3).map(side).collect::<Result<_, _>>()?)
+            }
+            "has" => match args {
+                [of, place, guards @ ..] => Guard::Has(
+                    of.clone(),
+                    place.clone(),
+                    guards.iter().map(Guard::of).collect::<Result<_, _>>()?,
+                ),
+                _ => return Err(takes),
+            },
+            "box" | "blocks" => return Err(takes),
             _ => match args {
                 [Pattern::Variable { name, .. }] => Guard::Fresh(name.clone(), vec![Pattern::word(name)]),
                 [Pattern::Variable { name, .. }, like @ ..] if like.iter().all(is_word) => {
@@ -207,6 +267,7 @@ impl Guard {
     fn is_decided(&self) -> bool {
         match self {
             Guard::Compare(..) | Guard::Type(..) | Guard::Const(_) | Guard::Head(..) => true,
+            Guard::Has(_, _, gs) => gs.iter().all(Guard::is_decided),
             Guard::Not(g) => g.is_decided(),
             Guard::And(gs) | Guard::Or(gs) => gs.iter().all(Guard::is_decided),
             _ => false,
@@ -239,9 +300,23 @@ impl Guard {
                 b.variables(out);
             }
             Guard::Fresh(_, like) => like.iter().for_each(|p| p.variables(out)),
+            Guard::Blocks(_) => {}
             Guard::In(_, list) => list.variables(out),
+            Guard::Applied(a) | Guard::Equals(a, _) => a.variables(out),
+            Guard::Box(p, sides) => {
+                p.variables(out);
+                sides.iter().for_each(|s| s.index.variables(out));
+            }
+            // what its guards need, the place may bind
+            Guard::Has(a, place, gs) => {
+                a.variables(out);
+                let mut bound = Vec::new();
+                place.variables(&mut bound);
+                needs_of(gs, bound, out);
+            }
             Guard::Not(g) => g.needs(out),
-            Guard::And(gs) | Guard::Or(gs) => gs.iter().for_each(|g| g.needs(out)),
+            Guard::And(gs) => needs_of(gs, Vec::new(), out),
+            Guard::Or(gs) => gs.iter().for_each(|g| g.needs(out)),
         }
     }
     /// The variables it binds wherever it holds.
@@ -250,7 +325,26 @@ impl Guard {
             Guard::Fresh(name, _) | Guard::TypeOf(_, name) => out.push(name),
             Guard::In(item, _) => item.variables(out),
             Guard::Extents(_, arrays, own) => out.extend([arrays, own]),
+            Guard::Equals(_, b) => b.variables(out),
+            Guard::Box(_, sides) => sides.iter().for_each(|s| out.extend([&s.low, &s.high])),
+            Guard::Has(_, place, gs) => {
+                place.variables(out);
+                gs.iter().for_each(|g| g.binds(out));
+            }
+            Guard::Blocks(names) => out.extend(names),
             Guard::And(gs) => gs.iter().for_each(|g| g.binds(out)),
+            // what all of them bind, whichever holds
+            Guard::Or(gs) => {
+                let each: Vec<Vec<&Arc<str>>> = (gs.iter())
+                    .map(|g| {
+                        let mut bound = Vec::new();
+                        g.binds(&mut bound);
+                        bound
+                    })
+                    .collect();
+                let first = each.first().into_iter().flatten();
+                out.extend(first.filter(|v| each.iter().all(|bound| bound.contains(v))));
+            }
             _ => {}
         }
     }
@@ -282,10 +376,34 @@ impl Guard {
             }
             Guard::Extents(i, arrays, own) => format!("extents({},${arrays},${own})", i.text()),
             Guard::Straight(a) => format!("straight({})", a.text()),
+            Guard::Equals(a, b) => format!("equals({},{})", a.text(), b.text()),
+            Guard::Box(p, sides) => {
+                let sides: String =
+                    (sides.iter()).map(|s| format!(",{},${},${}", s.index.text(), s.low, s.high)).collect();
+                format!("box({}{sides})", p.text())
+            }
+            Guard::Has(a, place, gs) => {
+                let gs: String = gs.iter().map(|g| format!(",{}", g.text())).collect();
+                format!("has({},{}{gs})", a.text(), place.text())
+            }
+            Guard::Blocks(names) => {
+                format!("blocks({})", names.iter().map(|n| format!("${n}")).collect::<Vec<_>>().join(","))
+            }
+            Guard::Applied(f) => format!("applied({})", f.text()),
             Guard::Not(g) => format!("!({})", g.text()),
             Guard::And(gs) => joined(gs, " && "),
             Guard::Or(gs) => format!("({})", joined(gs, " || ")),
         }
+    }
+}
+
+/// What guards one after the other need that neither `bound` nor one of them before binds.
+pub(super) fn needs_of<'a>(gs: &'a [Guard], mut bound: Vec<&'a Arc<str>>, out: &mut Vec<&'a Arc<str>>) {
+    for g in gs {
+        let mut needs = Vec::new();
+        g.needs(&mut needs);
+        out.extend(needs.into_iter().filter(|n| !bound.contains(n)));
+        g.binds(&mut bound);
     }
 }
 

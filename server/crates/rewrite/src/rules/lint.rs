@@ -106,7 +106,7 @@ fn endless(rule: &Rule, findings: &mut Vec<Finding>) {
 /// Whether a guard can stop a recursion.
 fn limits(g: &Guard) -> bool {
     match g {
-        Guard::Compare(..) | Guard::Head(..) => true,
+        Guard::Compare(..) | Guard::Head(..) | Guard::Has(..) | Guard::Equals(..) | Guard::Box(..) => true,
         Guard::Not(g) => limits(g),
         Guard::And(gs) | Guard::Or(gs) => gs.iter().any(limits),
         _ => false,

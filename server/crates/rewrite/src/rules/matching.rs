@@ -117,10 +117,41 @@ pub fn fill(types: &mut Types, p: &Pattern, b: &Bindings) -> Result<Tree, Arc<st
             Ok(Node::new(op, Vec::new(), ty, None))
         }
         Pattern::Term(op, args) => {
-            let args: Result<Vec<Tree>, _> = args.iter().map(|a| fill(types, a, b)).collect();
-            Ok(build(types, op.clone(), args?, None))
+            let filled: Result<Vec<Tree>, _> = args.iter().map(|a| fill(types, a, b)).collect();
+            let filled = filled?;
+            if let Some(plain) = with_number(types, op, args, &filled) {
+                return Ok(plain);
+            }
+            Ok(build(types, op.clone(), filled, None))
         }
     }
+}
+
+/// `x + $n` and `x - $n`, where a number was found for `$n` or `x` was found to be a sum that ends in one: as people
+/// write it, `x` or with one positive number.
+fn with_number(types: &mut Types, op: &Op, args: &[Pattern], filled: &[Tree]) -> Option<Tree> {
+    let (Op::Binary(op @ (BinOp::Add | BinOp::Sub)), [_, q], [x, n]) = (op, args, filled) else {
+        return None;
+    };
+    let variable = |p: &Pattern| matches!(p, Pattern::Variable { .. });
+    let made = |n: &Tree| n.as_int().filter(|_| n.from.is_none() && n.alias.is_none());
+    let signed = |op: BinOp, v: i128| if op == BinOp::Sub { v.checked_neg() } else { Some(v) };
+    let v = signed(*op, made(n)?)?;
+    let (x, v) = match (&x.op, &*x.args) {
+        (Op::Binary(inner @ (BinOp::Add | BinOp::Sub)), [y, m])
+            if x.from.is_none() && y.as_int().is_none() && made(m).is_some() =>
+        {
+            (y, signed(*inner, made(m)?)?.checked_add(v)?)
+        }
+        _ if variable(q) && x.as_int().is_none() => (x, v),
+        _ => return None,
+    };
+    if v == 0 {
+        return Some(x.clone());
+    }
+    let number = Node::new(Op::Int(v.checked_abs()?), Vec::new(), n.ty, None);
+    let op = if v < 0 { BinOp::Sub } else { BinOp::Add };
+    Some(build(types, Op::Binary(op), vec![x.clone(), number], None))
 }
 
 /// Gives names that a destination declares the types it declares them with, so that what it makes of them has types.
@@ -142,7 +173,11 @@ pub fn declare_types(types: &mut Types, p: &Pattern, b: &mut Bindings) {
         };
         let made = b.get(name).filter(|n| n.ty.is_none()).map(|n| n.op.clone());
         if let (Some(op @ Op::Name(_)), Some(ty)) = (made, ty) {
-            let ty = if array { types.pointer(ty) } else { ty };
+            let dimensions = match args.get(2) {
+                Some(Pattern::Term(Op::List, extents)) if array => extents.len(),
+                _ => usize::from(array),
+            };
+            let ty = (0..dimensions).fold(ty, |ty, _| types.pointer(ty));
             b.rebind(name, Node::new(op, Vec::new(), Some(ty), None));
         }
     }

@@ -8,6 +8,7 @@
 
 mod act;
 mod action;
+mod algebra;
 mod apply;
 mod ctext;
 mod derivation;
@@ -33,6 +34,7 @@ mod schedule;
 mod scope;
 mod set;
 mod show;
+mod solve;
 mod syntax;
 mod tree;
 mod uniform;
@@ -54,7 +56,7 @@ pub use page::{
 };
 pub use pattern::{Literal, Pattern, TypeTest};
 pub use pieces::Piece;
-pub use prove::Ground;
+pub use prove::{Ground, Others};
 pub use run::{run, Before, Emitted, Ended, Limits, Outcome, Systems};
 pub use set::RuleSet;
 pub use tree::{Known, Node, Subject, Tree};

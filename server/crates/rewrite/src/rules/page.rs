@@ -87,6 +87,8 @@ pub enum Strategy {
     /// Every rule of the system applies somewhere in the file and every launch of what it rewrites is rewritten, or none
     /// counts: a kernel with those who start it. Rules of one name count as one. Decided by who applies it to a file.
     Together(Box<Strategy>),
+    /// The first of them that applies.
+    Or(Vec<Strategy>),
     /// Another system, with its own strategy.
     System(Arc<str>),
 }
@@ -196,19 +198,31 @@ impl Strategy {
             Strategy::Repeat(s) => format!("repeat({})", s.text()),
             Strategy::Try(s) => format!("try({})", s.text()),
             Strategy::Together(s) => format!("together({})", s.text()),
-            Strategy::Then(all) => {
-                format!("then({})", all.iter().map(Strategy::text).collect::<Vec<_>>().join(", "))
+            Strategy::Then(all) | Strategy::Or(all) => {
+                let word = if matches!(self, Strategy::Or(_)) { "or" } else { "then" };
+                format!("{word}({})", all.iter().map(Strategy::text).collect::<Vec<_>>().join(", "))
             }
             Strategy::System(n) => n.to_string(),
         }
     }
     /// The systems it names.
+    /// The systems that need not apply.
+    pub fn tried(&self) -> Vec<&Arc<str>> {
+        let mut out = Vec::new();
+        match self {
+            Strategy::Try(inner) => inner.systems(&mut out),
+            Strategy::Then(all) | Strategy::Or(all) => out.extend(all.iter().flat_map(Strategy::tried)),
+            Strategy::Once(inner) | Strategy::Repeat(inner) => out = inner.tried(),
+            _ => {}
+        }
+        out
+    }
     pub fn systems<'a>(&'a self, out: &mut Vec<&'a Arc<str>>) {
         match self {
             Strategy::Once(s) | Strategy::Repeat(s) | Strategy::Try(s) | Strategy::Together(s) => {
                 s.systems(out)
             }
-            Strategy::Then(all) => all.iter().for_each(|s| s.systems(out)),
+            Strategy::Then(all) | Strategy::Or(all) => all.iter().for_each(|s| s.systems(out)),
             Strategy::System(n) => out.push(n),
             _ => {}
         }
@@ -254,11 +268,12 @@ fn strategy(text: &str, at: &mut usize, depth: u32) -> Result<Strategy, String> 
         ("try", true) => Ok(Strategy::Try(one(parts)?)),
         ("together", true) => Ok(Strategy::Together(one(parts)?)),
         ("then", true) => Ok(Strategy::Then(parts)),
+        ("or", true) => Ok(Strategy::Or(parts)),
         ("", _) => Err("a strategy is expected: TopDown, BottomUp, FirstTop, once(…), repeat(…), try(…), \
-                        then(…, …), together(…) or the name of a system"
+                        then(…, …), or(…, …), together(…) or the name of a system"
             .into()),
         (_, true) => Err(format!(
-            "there is no way `{word}` of combining strategies. There are: once, repeat, try, then, together"
+            "there is no way `{word}` of combining strategies. There are: once, repeat, try, then, or, together"
         )),
         (name, false) => Ok(Strategy::System(name.into())),
     }

@@ -120,6 +120,12 @@ impl Pattern {
     pub fn word(text: &str) -> Pattern {
         Pattern::Literal(Literal::Word(text.into()))
     }
+    pub fn as_variable(&self) -> Option<Arc<str>> {
+        match self {
+            Pattern::Variable { name, .. } => Some(name.clone()),
+            _ => None,
+        }
+    }
     pub fn nil() -> Pattern {
         Pattern::Term(Op::List, Vec::new())
     }

@@ -29,6 +29,15 @@ pub struct Ground<'a> {
     /// Where the body begins in it.
     pub start: u32,
     pub together: &'a Together,
+    pub others: Others<'a>,
+}
+
+/// The other functions of the file.
+#[derive(Clone, Copy, Default)]
+pub struct Others<'a> {
+    pub items: &'a [front::Item],
+    /// The body's own among them.
+    pub item: usize,
 }
 
 /// What guards look at.
@@ -194,6 +203,11 @@ impl Asking<'_> {
                 b.bind(own, known.own);
                 known.because
             }
+            Guard::Equals(x, y) => self.equals(x, y, b)?,
+            Guard::Box(p, sides) => self.in_box(p, sides, b)?,
+            Guard::Has(x, place, guards) => self.has(x, place, guards, b)?,
+            Guard::Blocks(names) => self.blocks(names, b)?,
+            Guard::Applied(f) => self.applied(f, b)?,
             Guard::Independent(x) => {
                 let x = self.filled(x, b)?;
                 self.independent(&x)?
@@ -253,7 +267,7 @@ impl Asking<'_> {
         }
         text
     }
-    fn filled(&mut self, p: &Pattern, b: &Bindings) -> Result<Tree, String> {
+    pub(super) fn filled(&mut self, p: &Pattern, b: &Bindings) -> Result<Tree, String> {
         fill(self.types, p, b).map_err(|v| format!("`${v}` is not bound"))
     }
     pub(super) fn ground(&self) -> Result<Ground<'_>, String> {
@@ -263,6 +277,17 @@ impl Asking<'_> {
     fn number(&self, x: &Tree) -> Result<i128, String> {
         if let Some(v) = x.as_int() {
             return Ok(v);
+        }
+        if let (Op::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul)), [a, b], None) =
+            (&x.op, &*x.args, x.from)
+        {
+            let (a, b) = (self.number(a)?, self.number(b)?);
+            let value = match op {
+                BinOp::Add => a.checked_add(b),
+                BinOp::Sub => a.checked_sub(b),
+                _ => a.checked_mul(b),
+            };
+            return value.ok_or_else(|| format!("`{}` is too large", self.subject.print(x)));
         }
         let known = match (self.ground, x.from) {
             (Some(g), Some(t)) if self.subject.untouched(x) => analysis::constant(g.body, t),
@@ -348,6 +373,8 @@ impl Asking<'_> {
                     }
                 }
                 Op::Index | Op::Deref => self.reads(&n, memory)?,
+                // where a thread is never changes
+                Op::Apply(h) if &**h == "Dot" && uniform::is_position(self.subject, &n) => {}
                 Op::Apply(h) if matches!(&**h, "Dot" | "Arrow") => self.reads(&n, memory)?,
                 Op::Sym(s) => {
                     let known = self.subject.symbol(*s);

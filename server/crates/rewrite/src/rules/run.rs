@@ -10,7 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Op, Types};
 
 use super::act;
-use super::derivation::{Applied, Derivation, NotApplied};
+use super::derivation::{Applied, Derivation, NotApplied, Proof};
+use super::guard::Guard;
 use super::index::{self, Index};
 use super::matching::{build, declare_types, fill, matches, Bindings};
 use super::page::{Rule, RuleSystem, Strategy};
@@ -249,6 +250,15 @@ impl Run<'_> {
                 }
                 (tree, true)
             }
+            Strategy::Or(all) => {
+                for s in all {
+                    let (next, some) = self.strategy(s, system, tree.clone());
+                    if some {
+                        return (next, true);
+                    }
+                }
+                (tree, false)
+            }
             Strategy::System(name) => match self.named(name) {
                 Some(other) => self.system(&other, tree),
                 None => (tree, false),
@@ -483,6 +493,15 @@ impl Run<'_> {
     }
 
     fn rule(&mut self, system: &Arc<RuleSystem>, rule: &Rule, n: &Tree) -> Option<Tree> {
+        let made = self.made.len();
+        let new = self.apply_rule(system, rule, n);
+        if new.is_none() {
+            // names for what is not made are free again
+            self.made.truncate(made);
+        }
+        new
+    }
+    fn apply_rule(&mut self, system: &Arc<RuleSystem>, rule: &Rule, n: &Tree) -> Option<Tree> {
         if self.is_over() {
             return None;
         }
@@ -501,15 +520,7 @@ impl Run<'_> {
         }
         let mut proofs = Vec::new();
         if let Some(guard) = &rule.guard {
-            let mut asking = Asking {
-                subject: self.subject,
-                ground: self.ground,
-                matched: n,
-                changed: !self.derivation.steps.is_empty(),
-                made: &mut self.made,
-                types: &mut self.types,
-            };
-            match asking.prove(guard, &mut b) {
+            match self.prove(guard, n, &mut b) {
                 Ok(p) => proofs = p,
                 Err(why) => {
                     self.refuse(system, rule, place, why);
@@ -581,6 +592,18 @@ impl Run<'_> {
             let word = self.subject.word(&k).unwrap_or("?");
             (!own.contains(&word)).then(|| word.to_owned())
         })
+    }
+    /// Proves a guard of what a source matched.
+    pub(super) fn prove(&mut self, guard: &Guard, n: &Tree, b: &mut Bindings) -> Result<Vec<Proof>, String> {
+        let mut asking = Asking {
+            subject: self.subject,
+            ground: self.ground,
+            matched: n,
+            changed: !self.derivation.steps.is_empty(),
+            made: &mut self.made,
+            types: &mut self.types,
+        };
+        asking.prove(guard, b)
     }
     fn refuse(&mut self, system: &RuleSystem, rule: &Rule, place: Option<term::TermId>, because: String) {
         let known = |r: &NotApplied| r.rule == rule.name && r.place == place && r.because == because;

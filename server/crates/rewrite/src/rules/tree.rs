@@ -42,7 +42,7 @@ impl Node {
     pub fn new(op: Op, args: Vec<Tree>, ty: Option<TypeId>, from: Option<TermId>) -> Tree {
         Node::with_alias(op, args, ty, from, None)
     }
-    fn with_alias(
+    pub(super) fn with_alias(
         op: Op,
         args: Vec<Tree>,
         ty: Option<TypeId>,
@@ -246,22 +246,39 @@ impl Reading<'_> {
         let args = self.body.args(t);
         args.iter().map(|&a| self.arg(a)).collect()
     }
-    /// The word that a macro's value was written with.
-    fn macro_word(&self, t: TermId) -> Option<Arc<str>> {
-        if self.body.origin(t) != Origin::Macro {
+    /// The extents of an array and what its cells are. A constant is as it is written: `[BLOCK + 2]`.
+    fn extents(&self, s: SymbolId) -> Option<(Tree, TypeId)> {
+        let declared = self.body.symbols.get(s)?;
+        let name = declared.span.map(|s| s.shifted(self.start));
+        let mut rest = name.and_then(|n| self.text.get(n.end as usize..)).unwrap_or("");
+        let (mut extents, mut ty) = (Vec::new(), declared.ty);
+        while let TypeKind::Array { of, len } = self.body.types.kind(ty) {
+            let inside = rest.trim_start().strip_prefix('[').and_then(|r| r.split_once(']'));
+            rest = inside.map_or("", |i| i.1);
+            extents.push(match len {
+                Len::Const(n) => {
+                    let plain = Node::new(Op::Int(i128::from(*n)), vec![], None, None);
+                    inside.and_then(|i| self.written_length(i.0.trim(), &plain)).unwrap_or(plain)
+                }
+                Len::Term(t) => self.apart(*t),
+                Len::Unknown => return None,
+            });
+            ty = *of;
+        }
+        let all = if extents.len() == 1 { extents.remove(0) } else { Node::list(extents) };
+        Some((all, ty))
+    }
+    /// A constant length with the words it is written with.
+    fn written_length(&self, text: &str, value: &Tree) -> Option<Tree> {
+        if let Some(word) = plain_word(text) {
+            return Some(Node::with_alias(value.op.clone(), vec![], None, None, Some(word)));
+        }
+        let (body, end) = term::notation::read_prefix(text, 0).ok()?;
+        if !text.get(end..)?.trim().is_empty() {
             return None;
         }
-        let word = self.text.get(self.body.span(t).shifted(self.start).range())?;
-        let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-        (plain && !word.starts_with(|c: char| c.is_ascii_digit())).then(|| word.into())
-    }
-    /// The word between the brackets of `x[WORD]`, where a constant length is written so.
-    fn length_word(&self, s: SymbolId) -> Option<Arc<str>> {
-        let name = self.body.symbols.get(s)?.span?.shifted(self.start);
-        let rest = self.text.get(name.end as usize..)?.trim_start().strip_prefix('[')?;
-        let word = rest.split_once(']')?.0.trim();
-        let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-        (plain && !word.starts_with(|c: char| c.is_ascii_digit())).then(|| word.into())
+        let subject = Subject::of(&body, "", 0, false, false);
+        arithmetic(&subject, &subject.root).filter(|n| !n.args.is_empty())
     }
     /// A term that stands outside the tree: an array's length.
     fn apart(&self, t: TermId) -> Tree {
@@ -285,18 +302,10 @@ impl Reading<'_> {
             Op::Declare(s) => {
                 let s = *s;
                 let declared = self.body.symbols.get(s);
-                let kind = declared.map(|d| self.body.types.kind(d.ty));
-                if let (Some(TypeKind::Array { of, len }), Some(d), []) = (kind, declared, &*term.args) {
-                    let of = *of;
-                    let len = match len {
-                        Len::Const(n) => {
-                            let word = self.length_word(s);
-                            Some(Node::with_alias(Op::Int(i128::from(*n)), vec![], None, None, word))
-                        }
-                        Len::Term(t) => Some(self.apart(*t)),
-                        Len::Unknown => None,
-                    };
-                    if let Some(len) = len {
+                let is_array =
+                    declared.is_some_and(|d| matches!(self.body.types.kind(d.ty), TypeKind::Array { .. }));
+                if let (true, Some(d), []) = (is_array, declared, &*term.args) {
+                    if let Some((len, of)) = self.extents(s) {
                         let mut args = vec![self.symbol(s), self.ty(of), len];
                         args.extend(storage_word(d.storage).map(Node::name));
                         return apply("ArrayDeclaration", args, None);
@@ -367,9 +376,34 @@ impl Reading<'_> {
                     TypeKind::Opaque(q) if &**q == "?" => None,
                     _ => Some(term.ty),
                 };
-                let alias = self.macro_word(t);
+                let alias = macro_word(self.body, self.text, self.start, t);
                 Node::with_alias(op, args, ty, from, alias)
             }
         }
+    }
+}
+
+/// The word that a macro's value was written with; `start`: where the body begins in the text.
+pub(super) fn macro_word(body: &Body, text: &str, start: u32, t: TermId) -> Option<Arc<str>> {
+    if body.origin(t) != Origin::Macro {
+        return None;
+    }
+    plain_word(text.get(body.span(t).shifted(start).range())?)
+}
+
+fn plain_word(text: &str) -> Option<Arc<str>> {
+    let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (plain && !text.starts_with(|c: char| c.is_ascii_digit())).then(|| text.into())
+}
+
+/// Sums, differences, products and quotients of words and numbers, with names for what is declared nowhere.
+fn arithmetic(subject: &Subject, n: &Tree) -> Option<Tree> {
+    let args: Option<Vec<Tree>> = n.args.iter().map(|a| arithmetic(subject, a)).collect();
+    let args = args?;
+    match (&n.op, args.len()) {
+        (Op::Int(v), 0) => Some(Node::int(*v)),
+        (Op::Sym(_) | Op::Name(_), 0) => Some(Node::name(&plain_word(subject.word(n)?)?)),
+        (Op::Binary(_), 2) => Some(Node::new(n.op.clone(), args, None, None)),
+        _ => None,
     }
 }

@@ -25,6 +25,15 @@ pub(super) fn uniform(subject: &Subject, x: &Tree) -> Result<String, String> {
     }
 }
 
+/// Whether it is a part of `threadIdx`, `blockIdx`, `blockDim` or `gridDim`.
+pub(super) fn is_position(subject: &Subject, n: &Tree) -> bool {
+    let of = n.args.first().filter(|_| n.is("Dot")).and_then(|a| a.as_symbol());
+    of.and_then(|s| subject.symbol(s)).is_some_and(|k| {
+        matches!(k.storage, Storage::Builtin)
+            && matches!(&*k.name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim")
+    })
+}
+
 /// Takes variables away that some assignment makes differ; `under`: control differs here.
 fn mark(subject: &Subject, n: &Tree, under: bool, varying: &mut FxHashSet<SymbolId>) {
     let mut under = under;

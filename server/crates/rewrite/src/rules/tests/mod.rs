@@ -262,9 +262,17 @@ fn documents_name_everything() {
     for (name, _, _) in GUARDS.iter().chain(&ACTIONS).filter(|a| told(a.0)) {
         assert!(docs.contains(&format!("`{name}(")), "docs/rules.md lacks {name}");
     }
-    for name in
-        ["TopDown", "BottomUp", "FirstTop", "once(S)", "repeat(S)", "try(S)", "then(S, T, …)", "together(S)"]
-    {
+    for name in [
+        "TopDown",
+        "BottomUp",
+        "FirstTop",
+        "once(S)",
+        "repeat(S)",
+        "try(S)",
+        "then(S, T, …)",
+        "or(S, T, …)",
+        "together(S)",
+    ] {
         assert!(docs.contains(&format!("| `{name}` |")), "docs/rules.md lacks {name}");
     }
 }

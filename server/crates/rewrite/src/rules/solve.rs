@@ -1,0 +1,330 @@
+//! Guards that find something out: they bind variables to what makes them hold.
+//!
+//! Deliberately absent: dependences (`prove`), and what only a run can tell.
+
+use std::sync::Arc;
+
+use analysis::{launch_extent_terms, launch_extents, launch_value};
+use front::Item;
+use term::{BinOp, Body, Op, TermId, UnOp};
+
+use super::algebra::{written_out, Algebra, Sum};
+use super::guard::{Guard, Side};
+use super::matching::{fill, matches, Bindings};
+use super::pattern::Pattern;
+use super::prove::Asking;
+use super::tree::{macro_word, Node, Tree};
+
+/// A variable of the rule that nothing has bound yet.
+fn open(name: &Arc<str>) -> Tree {
+    Node::new(Op::Var(name.clone()), Vec::new(), None, None)
+}
+
+impl Asking<'_> {
+    /// The pattern with what is bound, and the variables that are not.
+    fn partly(&mut self, p: &Pattern, b: &Bindings) -> Result<(Tree, Vec<Arc<str>>), String> {
+        let mut all = Vec::new();
+        p.variables(&mut all);
+        let (mut with, mut unbound) = (b.clone(), Vec::new());
+        for v in all {
+            if with.get(v).is_none() {
+                with.bind(v, open(v));
+                unbound.push(v.clone());
+            }
+        }
+        let tree = fill(self.types, p, &with).map_err(|v| format!("`${v}` is not bound"))?;
+        Ok((tree, unbound))
+    }
+
+    /// `equals($e,$f)`: the same sum of products; what is not bound in `$f` becomes what makes it so.
+    pub(super) fn equals(&mut self, x: &Pattern, y: &Pattern, b: &mut Bindings) -> Result<String, String> {
+        let x = self.filled(x, b)?;
+        let (y, unbound) = self.partly(y, b)?;
+        // variables that the rule names are meant as they are
+        let kept = y.walk().filter_map(|n| n.as_symbol()).collect();
+        let block = self.block().map(|b| b.extents);
+        let mut algebra = Algebra::new(self.subject, self.types, block, kept);
+        let shown = |t: &Tree| self.subject.print(t);
+        let not = |t: Tree| format!("`{}` is no sum of products of integers", shown(&t));
+        let (l, r) = (algebra.sum(&x).map_err(not)?, algebra.sum(&y).map_err(not)?);
+        let apart = || match unbound.is_empty() {
+            true => format!("`{}` is not `{}`", shown(&x), shown(&y)),
+            false => format!("`{}` is not `{}` for any numbers", shown(&x), shown(&y)),
+        };
+        let zero = l.plus(&r, -1).ok_or_else(apart)?;
+        if unbound.is_empty() {
+            return match zero.is_zero() {
+                true => Ok("they are the same sum".to_owned()),
+                false => Err(apart()),
+            };
+        }
+        let unknown: Vec<usize> = unbound.iter().map(|v| algebra.atom(&open(v))).collect();
+        let found = algebra.solved(&zero, &unknown).ok_or_else(apart)?;
+        let atoms = algebra.atoms;
+        for (v, sum) in unbound.iter().zip(&found) {
+            let tree = written_out(self.types, &atoms, sum);
+            b.bind(v, tree);
+        }
+        Ok("both are the same sum then".to_owned())
+    }
+
+    /// `box($p,$i,$low,$high,…)`: `$p` holds exactly where each `$i` is in `$low <= $i && $i < $high`.
+    pub(super) fn in_box(&mut self, p: &Pattern, sides: &[Side], b: &mut Bindings) -> Result<String, String> {
+        let p = self.filled(p, b)?;
+        let mut indices = Vec::new();
+        for side in sides {
+            indices.push(self.filled(&side.index, b)?);
+        }
+        let kept = indices.iter().filter_map(|i| i.as_symbol()).collect();
+        let block = self.block().map(|b| b.extents);
+        let mut algebra = Algebra::new(self.subject, self.types, block, kept);
+        let atoms: Vec<usize> = indices.iter().map(|i| algebra.atom(i)).collect();
+        let shown = |t: &Tree| self.subject.print(t);
+
+        let mut parts = Vec::new();
+        conjuncts(&p, false, &mut parts).map_err(|t| format!("`{}` is no comparison", shown(&t)))?;
+        // each at least zero; or never zero
+        let (mut bounds, mut holes) = (Vec::new(), Vec::new());
+        for (op, x, y) in &parts {
+            let no = |t: Tree| format!("`{}` is no sum of products of integers", shown(&t));
+            if !algebra.compares_signed(x, y) {
+                return Err(format!("`{}` and `{}` are not compared as signed numbers", shown(x), shown(y)));
+            }
+            let (x, y) = (algebra.sum(x).map_err(no)?, algebra.sum(y).map_err(no)?);
+            let less = |a: &Sum, b: &Sum, k: i128| b.plus(a, -1)?.plus(&Sum::constant(k), 1);
+            match op {
+                BinOp::Lt => bounds.push(less(&x, &y, -1)),
+                BinOp::Le => bounds.push(less(&x, &y, 0)),
+                BinOp::Gt => bounds.push(less(&y, &x, -1)),
+                BinOp::Ge => bounds.push(less(&y, &x, 0)),
+                BinOp::Eq => bounds.extend([less(&x, &y, 0), less(&y, &x, 0)]),
+                _ => holes.push(less(&x, &y, 0)),
+            }
+        }
+        let (mut lows, mut highs): (Vec<Option<Sum>>, Vec<Option<Sum>>) = (Vec::new(), Vec::new());
+        for i in &indices {
+            let least = i.as_symbol().and_then(|s| algebra.least(s));
+            lows.push(least.map(Sum::constant));
+            highs.push(None);
+        }
+        let too_much =
+            || "a comparison is of more than one of the indices with what stays the same".to_owned();
+        for bound in bounds {
+            let bound = bound.ok_or_else(too_much)?;
+            let (k, c, rest) = one_of(&bound, &atoms).ok_or_else(too_much)?;
+            if !algebra.stays(&rest) {
+                return Err("a bound may change".to_owned());
+            }
+            // k * index + rest >= 0
+            if c == 1 {
+                let low = Sum::default().plus(&rest, -1).ok_or_else(too_much)?;
+                let new = match lows[k].as_ref().map(|known| (known.number(), low.number())) {
+                    None => low,
+                    Some((Some(a), Some(b))) => Sum::constant(a.max(b)),
+                    Some(_) => {
+                        return Err(format!(
+                            "it is not known which of two lower bounds of `{}` is larger",
+                            shown(&indices[k])
+                        ))
+                    }
+                };
+                lows[k] = Some(new);
+            } else {
+                let high = rest.plus(&Sum::constant(1), 1).ok_or_else(too_much)?;
+                let new = match highs[k].as_ref().map(|known: &Sum| (known.number(), high.number())) {
+                    None => high,
+                    Some((Some(a), Some(b))) => Sum::constant(a.min(b)),
+                    Some(_) if highs[k].as_ref() == Some(&high) => high,
+                    Some(_) => {
+                        return Err(format!(
+                            "it is not known which of two upper bounds of `{}` is smaller",
+                            shown(&indices[k])
+                        ))
+                    }
+                };
+                highs[k] = Some(new);
+            }
+        }
+        for hole in holes {
+            let hole = hole.ok_or_else(too_much)?;
+            let (k, c, rest) = one_of(&hole, &atoms).ok_or_else(too_much)?;
+            // the index is not `-rest / c`
+            let at = Sum::default().plus(&rest, -c).ok_or_else(too_much)?;
+            let above = at.plus(&Sum::constant(1), 1);
+            if lows[k].as_ref() == Some(&at) {
+                lows[k] = above;
+            } else if highs[k].is_some() && highs[k] == above {
+                highs[k] = Some(at);
+            } else {
+                return Err(format!("`{}` may not be a value inside its range", shown(&indices[k])));
+            }
+        }
+        let mut out = Vec::new();
+        for (k, side) in sides.iter().enumerate() {
+            let (Some(low), Some(high)) = (&lows[k], &highs[k]) else {
+                return Err(format!("nothing keeps `{}` in a range", shown(&indices[k])));
+            };
+            out.push((side.low.clone(), low.clone()));
+            out.push((side.high.clone(), high.clone()));
+        }
+        let atoms = algebra.atoms;
+        for (name, sum) in out {
+            let tree = written_out(self.types, &atoms, &sum);
+            b.bind(&name, tree);
+        }
+        Ok("its comparisons are these bounds, one by one".to_owned())
+    }
+
+    /// `has($t,place,guard…)`: the first place in `$t` that matches and of which the guards hold.
+    pub(super) fn has(
+        &mut self,
+        x: &Pattern,
+        place: &Pattern,
+        guards: &[Guard],
+        b: &mut Bindings,
+    ) -> Result<String, String> {
+        let x = self.filled(x, b)?;
+        let mut missing = None;
+        for n in x.walk() {
+            let mut trial = b.clone();
+            if !matches(self.subject, self.types, place, &n, &mut trial) {
+                continue;
+            }
+            match guards.iter().try_for_each(|g| self.prove(g, &mut trial).map(|_| ())) {
+                Ok(()) => {
+                    *b = trial;
+                    return Ok(format!("`{}` is one", self.subject.print(&n)));
+                }
+                Err(why) => missing = Some(why),
+            }
+        }
+        Err(missing.unwrap_or_else(|| format!("nothing there is `{}`", place.text())))
+    }
+
+    /// `blocks($x,$y)`: every launch in the file gives blocks of this shape.
+    pub(super) fn blocks(&mut self, names: &[Arc<str>], b: &mut Bindings) -> Result<String, String> {
+        let Some(block) = self.block() else {
+            return Err("no launch in the file says how many threads a block has, or they differ".to_owned());
+        };
+        if block.extents[names.len()..].iter().any(|&n| n != 1) {
+            return Err(format!("blocks are of {:?} threads", block.extents));
+        }
+        for (k, name) in names.iter().enumerate() {
+            let value = block.extents[k];
+            let ty = Some(self.types.int(term::IntKind::Int));
+            let tree = Node::with_alias(Op::Int(value.into()), Vec::new(), ty, None, block.words[k].clone());
+            match b.get(name).map(|t| t.as_int()) {
+                None => b.bind(name, tree),
+                Some(Some(v)) if v == i128::from(value) => {}
+                Some(_) => return Err(format!("blocks are of {:?} threads", block.extents)),
+            }
+        }
+        Ok("every launch in the file says so".to_owned())
+    }
+
+    /// `applied($f)`: this run has rewritten the kernel.
+    pub(super) fn applied(&mut self, f: &Pattern, b: &Bindings) -> Result<String, String> {
+        let f = self.filled(f, b)?;
+        let name = self.subject.word(&f).unwrap_or("");
+        match self.ground.is_some_and(|g| g.together.kernels.iter().any(|(_, k)| **k == *name)) {
+            true => Ok("it is rewritten together with this".to_owned()),
+            false => Err(format!("`{name}` is not rewritten")),
+        }
+    }
+
+    /// How the file launches the function that is rewritten.
+    fn block(&self) -> Option<Block> {
+        let others = self.ground?.others;
+        let own = others.items.get(others.item).filter(|i| i.is_kernel)?;
+        let mut found: Option<Block> = None;
+        for host in others.items {
+            let body = &*host.body;
+            for t in body.walk(body.root).filter(|&t| *body.op(t) == Op::Launch) {
+                let [callee, _, block, ..] = body.args(t) else { return None };
+                let name = match body.op(*callee) {
+                    Op::Sym(s) => &body.symbols[*s].name,
+                    Op::Name(n) => n,
+                    // a launch of nobody knows which kernel
+                    _ => return None,
+                };
+                if *name != own.name {
+                    continue;
+                }
+                let one = self.one_launch(host, body, *block, own.span.start)?;
+                match &mut found {
+                    None => found = Some(one),
+                    Some(known) if known.extents == one.extents => {
+                        for (a, b) in known.words.iter_mut().zip(one.words) {
+                            if *a != b {
+                                *a = None;
+                            }
+                        }
+                    }
+                    Some(_) => return None,
+                }
+            }
+        }
+        found
+    }
+    fn one_launch(&self, host: &Item, body: &Body, block: TermId, before: u32) -> Option<Block> {
+        let text = self.ground?.text;
+        let mut out = Block { extents: launch_extents(body, block)?, words: [None, None, None] };
+        for (k, t) in launch_extent_terms(body, block)?.into_iter().enumerate() {
+            launch_value(body, t)?;
+            let word = macro_word(body, text, host.span.start, t);
+            // it can be used in the kernel if it is known there
+            let known = |w: &Arc<str>| {
+                text.get(..before as usize)
+                    .is_some_and(|t| t.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|x| *x == **w))
+            };
+            out.words[k] = word.filter(known);
+        }
+        Some(out)
+    }
+}
+
+/// The shape of a kernel's blocks.
+struct Block {
+    extents: [u32; 3],
+    /// The macros they are written with.
+    words: [Option<Arc<str>>; 3],
+}
+
+type Comparison = (BinOp, Tree, Tree);
+
+/// The comparisons that all hold where a condition (or its contrary) does. `Err`: what is none.
+fn conjuncts(p: &Tree, negated: bool, out: &mut Vec<Comparison>) -> Result<(), Tree> {
+    match (&p.op, &*p.args) {
+        (Op::Unary(UnOp::Not), [inner]) => conjuncts(inner, !negated, out),
+        (Op::Binary(op), [a, b]) if (*op == BinOp::And && !negated) || (*op == BinOp::Or && negated) => {
+            conjuncts(a, negated, out)?;
+            conjuncts(b, negated, out)
+        }
+        (Op::Binary(op), [a, b]) if op.is_comparison() => {
+            let op = match (op, negated) {
+                (op, false) => *op,
+                (BinOp::Lt, true) => BinOp::Ge,
+                (BinOp::Le, true) => BinOp::Gt,
+                (BinOp::Gt, true) => BinOp::Le,
+                (BinOp::Ge, true) => BinOp::Lt,
+                (BinOp::Eq, true) => BinOp::Ne,
+                (_, true) => BinOp::Eq,
+            };
+            out.push((op, a.clone(), b.clone()));
+            Ok(())
+        }
+        _ => Err(p.clone()),
+    }
+}
+
+/// Which of the indices a sum holds, one time forwards or backwards, and the rest, which holds none.
+fn one_of(sum: &Sum, atoms: &[usize]) -> Option<(usize, i128, Sum)> {
+    let mut found = None;
+    for (k, &a) in atoms.iter().enumerate() {
+        let (c, rest) = sum.split(a)?;
+        if c != 0 && found.replace((k, c, rest)).is_some() {
+            return None;
+        }
+    }
+    found.filter(|(_, c, _)| c.abs() == 1)
+}
