@@ -112,7 +112,7 @@ fn encoding(params: &InitializeParams) -> PositionEncoding {
 pub const COMPLETION_TRIGGERS: [&str; 2] = ["$", "["];
 
 /// The commands of `workspace/executeCommand`.
-pub const COMMANDS: [&str; 12] = [
+pub const COMMANDS: [&str; 13] = [
     "warpwright.applyRules",
     "warpwright.explain",
     "warpwright.listRules",
@@ -122,6 +122,7 @@ pub const COMMANDS: [&str; 12] = [
     "warpwright.showCallGraph",
     "warpwright.showDependences",
     "warpwright.showTerms",
+    "warpwright.simulate",
     "warpwright.transform",
     "warpwright.unmark",
     "warpwright.verify",

@@ -44,6 +44,7 @@ pub fn command_of_id(id: &str) -> &'static str {
         Some("offload") => "warpwright.offload",
         Some("mark") => "warpwright.mark",
         Some("explain") => "warpwright.explain",
+        Some("simulate") => "warpwright.simulate",
         Some(name) if name == "enable" || name.starts_with("transform") => "warpwright.transform",
         _ => "warpwright.unmark",
     }
@@ -71,7 +72,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
     match verb {
         "applyRules" => rewrite(backend, uri, target).await,
         "listRules" => backend.ask(uri, Need::Newest, |context| Ok(Some(rules_value(context)))).await,
-        "offload" | "mark" | "unmark" | "explain" | "transform" => {
+        "offload" | "mark" | "unmark" | "explain" | "simulate" | "transform" => {
             let verb = verb.to_owned();
             let made = backend
                 .ask(uri, Need::ThisText, move |context| find_and_make(context, &verb, &target))

@@ -22,7 +22,7 @@ pub struct InlayHint {
 /// A line above a loop, with what a click does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lens {
-    /// The loop's header.
+    /// The loop's or kernel's header.
     pub span: Span,
     pub title: String,
     /// The action a click takes.
@@ -46,7 +46,7 @@ pub fn inlay_hints(doc: &Doc, findings: &Findings, range: Span) -> Vec<InlayHint
     hints
 }
 
-/// The lenses: what can run on the GPU, and why marked loops cannot.
+/// The lenses: what can run on the GPU, why marked loops cannot, and kernels that can be simulated.
 pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
     let mut lenses = Vec::new();
     for l in &findings.loops {
@@ -69,6 +69,11 @@ pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
             false => continue,
         };
         lenses.push(Lens { span: l.header, title, action });
+    }
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel && crate::kernels::is_launched(doc, i)) {
+        let (span, action) =
+            (crate::actions::kernel_header(doc, item), crate::actions::simulation(&item.name));
+        lenses.push(Lens { span, title: "Simulate this kernel".to_owned(), action });
     }
     lenses
 }

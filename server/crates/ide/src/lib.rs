@@ -49,9 +49,9 @@ pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Source as 
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use kernels::{
-    kernel_reports, parse_shape, simulate_kernels, Access, AccessReport, Barrier, BarrierReport, Branch,
-    BranchReport, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport, RangeReport,
-    Shape, SimulateOptions, WarpOperation,
+    kernel_reports, kernel_text, parse_shape, simulate_kernels, Access, AccessReport, Barrier, BarrierReport,
+    Branch, BranchReport, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport,
+    RangeReport, Shape, SimulateOptions, WarpOperation,
 };
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};

@@ -9,9 +9,11 @@ mod mark;
 mod mend;
 mod offload;
 mod offload_threads;
+mod simulate;
 mod transform;
 mod unmark;
 
+pub(crate) use simulate::{header as kernel_header, id as simulation};
 pub(crate) use unmark::mark_removal;
 
 use base::{CancelToken, Span};
@@ -190,6 +192,7 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
         offered.extend(transform::offer_enabling(&at));
         offered.extend(explain::offer(&at));
     }
+    offered.extend(simulate::offer(doc, span));
     for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
         offered.extend(mend::offer(doc, k, d));
         offered.extend(ignore::offer(k, d));
@@ -218,8 +221,9 @@ pub fn resolve(
     cancel: &CancelToken,
 ) -> Result<Resolved, ResolveError> {
     let (name, argument) = id.parts().ok_or(ResolveError::Stale)?;
-    if let "ignore" | "remove" | "mend" = name {
+    if let "ignore" | "remove" | "mend" | "simulate" = name {
         return match name {
+            "simulate" => simulate::show(doc, argument, cancel),
             "ignore" => ignore::edit(doc, findings, argument),
             "mend" => mend::edit(doc, findings, argument),
             _ => unmark::remove(doc, argument),

@@ -9,6 +9,7 @@ mod facts;
 mod host;
 mod inputs;
 mod mends;
+mod printed;
 mod remembered;
 mod said;
 mod shape;
@@ -27,6 +28,7 @@ pub use facts::{
 };
 pub(crate) use host::{faults, HostFault};
 pub(crate) use mends::mend;
+pub use printed::kernel_text;
 pub(crate) use remembered::facts as remembered_facts;
 pub(crate) use said::{launch_words, line, place, races};
 pub use shape::{parse as parse_shape, Origin, Shape};
@@ -453,6 +455,11 @@ fn words_of_argument(a: &inputs::Argument) -> String {
             format!("{name}[{elements}]{}", if *said { "" } else { " (made up)" })
         }
     }
+}
+
+/// Whether the document says how the kernel is launched.
+pub(crate) fn is_launched(doc: &Doc, item: &front::Item) -> bool {
+    matches!(shape::of_file(doc, item), Ok(Some(_)))
 }
 
 /// What the document says of a kernel's launch, for the analysis.

@@ -292,3 +292,34 @@ fn host_code_in_pairs() {
         silent(&host(fine));
     }
 }
+
+#[test]
+fn a_kernel_is_simulated_from_its_lens() {
+    let text = REVERSE.replace("BARRIER", ";");
+    let doc = open_cuda(&text);
+    let findings = full(&doc);
+    let lenses = crate::lenses(&doc, &findings);
+    let lens = lenses.iter().find(|l| l.title == "Simulate this kernel").expect("a lens");
+    let action = crate::actions(&doc, &findings, lens.span).into_iter().find(|a| a.id == lens.action);
+    assert_eq!(action.expect("the action").title, "Simulate `k`");
+    let show = |doc: &crate::Doc| {
+        let findings = full(doc);
+        let shown =
+            crate::resolve(doc, &findings, &crate::Memo::new(), &lens.action, &base::CancelToken::new());
+        let Ok(crate::Resolved::Show { markdown, .. }) = shown else { panic!("{shown:?}") };
+        markdown
+    };
+    let seen = show(&doc);
+    assert!(seen.contains("a race;") && seen.contains("race in shared memory on lines 5 and 7"), "{seen}");
+    assert!(seen.contains("<<<2, 64>>> from its comment"), "{seen}");
+    let mended = open_cuda(&REVERSE.replace("BARRIER", "__syncthreads();"));
+    let seen = show(&mended);
+    assert!(
+        seen.contains("no race") && seen.contains("1 of 1 barriers") && !seen.contains("race in"),
+        "{seen}"
+    );
+    // nobody says how it is launched: no lens, and the action says what to write
+    let unknown = open_cuda(&text.replace("// warpwright: launch(2, 64)\n", ""));
+    assert!(crate::lenses(&unknown, &full(&unknown)).iter().all(|l| l.title != "Simulate this kernel"));
+    assert!(show(&unknown).contains("// warpwright: launch(grid, block)"));
+}

@@ -1,0 +1,59 @@
+//! "Simulate this kernel": what `warpwright simulate` prints of it, beside what is proved.
+
+use base::{CancelToken, Span};
+
+use super::{touch, Action, ActionId, ActionKind, ResolveError, Resolved};
+use crate::kernels::{kernel_reports, kernel_text, simulate_kernels, SimulateOptions};
+use crate::Doc;
+
+/// From the kernel's first word to its name and parameters.
+pub(crate) fn header(doc: &Doc, item: &front::Item) -> Span {
+    let text = doc.slice(item.span);
+    let end = text.find('{').map_or(text.len(), |k| text[..k].trim_end().len());
+    Span { start: item.span.start, end: item.span.start + end as u32 }
+}
+
+/// Kernels whose header the span touches.
+pub(super) fn offer<'a>(doc: &'a Doc, span: Span) -> impl Iterator<Item = Action> + 'a {
+    let kernels = doc.unit().items.iter().filter(move |i| i.is_kernel && touch(header(doc, i), span));
+    kernels.map(|i| Action {
+        id: id(&i.name),
+        title: format!("Simulate `{}`", i.name),
+        kind: ActionKind::Explain,
+        diagnostics: Vec::new(),
+        disabled: None,
+        preferred: false,
+    })
+}
+
+/// Names the action for a kernel.
+pub(crate) fn id(kernel: &str) -> ActionId {
+    ActionId(format!("simulate:{kernel}"))
+}
+
+pub(super) fn show(doc: &Doc, kernel: &str, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+    let options = SimulateOptions { kernel: Some(kernel.to_owned()), ..SimulateOptions::default() };
+    let runs = simulate_kernels(doc, &options, cancel);
+    if cancel.is_cancelled() {
+        return Err(ResolveError::Cancelled);
+    }
+    let run = runs.first().ok_or(ResolveError::Stale)?;
+    let proved = kernel_reports(doc, &[]).into_iter().find(|k| k.name == kernel);
+    let proved = proved.map(|k| {
+        let races = match (k.races.verdict, &k.races.reason) {
+            ("race-free", _) => "no race, whatever memory holds".to_owned(),
+            ("race", _) => "a race".to_owned(),
+            (_, Some(why)) => format!("of races nothing ({why})"),
+            _ => "of races nothing".to_owned(),
+        };
+        let safe = k.barriers.iter().filter(|b| b.verdict == "safe").count();
+        format!(
+            "Proved without running: {races}; {safe} of {} barriers are reached by all threads.\n\n",
+            k.barriers.len()
+        )
+    });
+    Ok(Resolved::Show {
+        title: format!("{kernel} in the simulator"),
+        markdown: format!("{}```text\n{}```\n", proved.unwrap_or_default(), kernel_text(doc, run)),
+    })
+}
