@@ -232,3 +232,28 @@ void step(void) { heat<<<dim3(2, 2), dim3(32, 16)>>>(a, b, 66, 34, 0.1f); }
     // the second way has idle threads, the third divided warps (F2.7)
     assert!(halo.3 > 0 && tile.3 == 0 && tile.2 > halo.2, "{all}");
 }
+
+/// Each element of a factor is asked for once a block of the result, and not once for each element of it.
+#[test]
+fn tiles_of_products_are_loaded_once_a_block() {
+    let text = "double a[13 * 19], b[19 * 21], c[13 * 21];
+__global__ void product(const double *x, const double *y, double *z, int m, int n, int depth) {
+    int r = threadIdx.y + blockIdx.y * blockDim.y, q = threadIdx.x + blockIdx.x * blockDim.x;
+    if (r >= m || q >= n)
+        return;
+    z[n * r + q] = 0;
+    for (int k = 0; k < depth; k++)
+        z[n * r + q] += x[r * depth + k] * y[q + n * k];
+}
+void multiply(void) { product<<<dim3(3, 2), dim3(8, 8)>>>(a, b, c, 13, 21, 19); }
+";
+    let set = RuleSet::shipped();
+    let sum = stepped(&set, text, "sum-in-register").expect("it applies");
+    let tiled = stepped(&set, &sum, "product-tile").expect("it applies");
+    assert_eq!(tiled, stepped(&set, text, "product").expect("it applies"));
+    let (m, n, depth) = (13, 21, 19);
+    assert_eq!(costs(text).0, m * n * (1 + 4 * depth));
+    assert_eq!(costs(&sum).0, m * n * (1 + 2 * depth));
+    // three columns and two rows of blocks
+    assert_eq!(costs(&tiled).0, m * n + 3 * m * depth + 2 * depth * n);
+}
