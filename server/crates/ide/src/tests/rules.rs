@@ -241,6 +241,70 @@ fn the_last_steps_of_the_tree_sum_mend_what_they_are_for() {
     assert!(!texts[7].contains("sum += out[b]") && texts[7].contains("int sum = out[0];"), "{}", texts[7]);
 }
 
+/// What is offered on the line of `parallelAdd`, by its titles.
+fn offered(set: &RuleSet, text: &str) -> Vec<String> {
+    let at = text.find("void parallelAdd").expect("the kernel") as u32;
+    let text = text::Text::new(text).expect("a short text");
+    let doc = Doc::open(Language::Cuda, "sum.cu", text, Options::default());
+    let (memo, cancel) = (Memo::new(), CancelToken::new());
+    let findings = check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
+    let span = base::Span { start: at, end: at };
+    crate::rule_offers(&doc, &findings, set, |_| false, span, &cancel).into_iter().map(|o| o.title).collect()
+}
+
+/// The library's call is the step after the last of those that make the kernel faster, and not taken with them.
+#[test]
+fn the_library_is_the_last_step() {
+    let set = RuleSet::shipped();
+    let done = stepped(&set, &shipped("reduction"), "reduction");
+    assert!(done.contains("atomicInc") && !done.contains("cub::"), "{done}");
+    let offers = offered(&set, &done);
+    let next =
+        offers.iter().find(|o| o.starts_with("Optimize this kernel, next step: ")).expect("a next step");
+    assert!(next.contains("(rules reduction-library, reassociates, assumes "), "{next}");
+    let library = stepped(&set, &done, "reduction-library");
+    assert!(library.contains("cub::DeviceReduce::Sum(temp, bytes, in, out, N);"), "{library}");
+    assert!(library.contains("#include <cub/cub.cuh>\n"), "{library}");
+    assert_eq!(offered(&set, &library), Vec::<String>::new());
+    // of numbers of another type as well, and whatever the host does with the run time
+    let float = done
+        .replace("int in[N]", "float in[N]")
+        .replace("int *inData, int *outData", "float *inData, float *outData");
+    let float = float
+        .replace("int data[", "float data[")
+        .replace("int own", "float own")
+        .replace("int part", "float part");
+    let float = float
+        .replace("int all", "float all")
+        .replace("int out[N]", "float out[N]")
+        .replace("int sum", "float sum");
+    assert!(stepped(&set, &float, "reduction-library").contains("float sum = out[0];"));
+}
+
+/// Host code that calls the run time is run; where no kernel runs, that is no comparison.
+#[test]
+fn host_code_over_the_run_time_is_run() {
+    let set = RuleSet::shipped();
+    let text = shipped("vector-loads").replace(
+        "        scale<<<(n + 127) / 128, 128>>>(in, out, n);\n",
+        "    {\n        float *a, *b;\n        cudaMalloc(&a, n * sizeof(float));\n        cudaMalloc((void **)&b, n * sizeof(float));\n        cudaMemcpy(a, in, n * sizeof(float), cudaMemcpyHostToDevice);\n        scale<<<(n + 127) / 128, 128>>>(a, b, n);\n        cudaMemcpy(out, b, n * sizeof(float), cudaMemcpyDeviceToHost);\n        cudaFree(a);\n        cudaFree(b);\n    }\n",
+    );
+    let checked = |text: &str| {
+        let text = text::Text::new(text).expect("a short text");
+        let doc = Doc::open(Language::Cuda, "scale.cu", text, Options::default());
+        let (memo, cancel) = (Memo::new(), CancelToken::new());
+        let findings =
+            check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
+        apply_rules(&doc, &findings, &set, "vector-loads", &RuleTarget::File, &cancel)
+            .expect("it applies")
+            .checked
+    };
+    expect!["Same results as before on 16 random inputs of 1 function in the simulator."]
+        .assert_eq(&checked(&text));
+    expect!["Not run beside the original: no kernel ran on any input made up."]
+        .assert_eq(&checked(&text.replace("if (n > 0)", "if (n > 1000000000)")));
+}
+
 /// Four at a time, for every number of numbers and wherever arrays begin: what lies behind them stays.
 #[test]
 fn vector_loads_are_right_for_every_count_and_place() {

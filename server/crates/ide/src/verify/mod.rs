@@ -198,8 +198,17 @@ pub(crate) fn same_but(
         let parsed = front::Parsed::parse(language, format!("{before}{text}"));
         front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
     };
-    let before = if how.kernels.is_empty() { "" } else { runtime::HOST };
+    // a CUDA document's own host code calls the run time, too
+    let runs = doc.language() == Language::Cuda && [doc.source(), text].iter().any(|t| runtime::is_called(t));
+    let runtime_text = format!("{}{}", runtime::HOST, runtime::cub());
+    let before = match (runs, how.kernels.is_empty()) {
+        (true, _) => runtime_text.as_str(),
+        (_, false) => runtime::HOST,
+        _ => "",
+    };
     let host = read(doc.language(), before, text);
+    let given = runs.then(|| read(doc.language(), before, doc.source()));
+    let given = given.as_ref().unwrap_or(doc.unit());
     let kernels: Vec<front::Unit> =
         how.kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect();
     let signature = match inputs::signature(body) {
@@ -211,7 +220,7 @@ pub(crate) fn same_but(
         offloaded.add_kernels(u.items.iter().map(|i| &*i.body));
     }
     let sides = Sides {
-        original: Program::of(doc.unit().items.iter().map(|i| &*i.body)),
+        original: Program::of(given.items.iter().map(|i| &*i.body)),
         offloaded,
         function: &body.name,
         signature: &signature,
@@ -262,7 +271,7 @@ pub(crate) fn same_but(
                 .to_owned(),
         ),
         (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
-        (_, _) if kernels_ran == 0 && !how.kernels.is_empty() => {
+        (_, _) if kernels_ran == 0 && (how.launches || !how.kernels.is_empty()) => {
             Sameness::NotTried("no kernel ran on any input made up.".to_owned())
         }
         (n, _) => Sameness::Same(n),
@@ -379,11 +388,15 @@ impl Sides<'_> {
         };
         let plain = simulate::Options::default();
         let schedule = Schedule::seeded(options.seed.wrapping_add(u64::from(case)));
+        let mut launched = 0;
         let want = match launches {
             false => simulate::run(original, function, &a.1, &mut a.0, &plain, &budget()).ok(),
             true => match simulate::run_hosted(original, function, &a.1, &mut a.0, &schedule, &budget()) {
                 // an original with races has no result to compare with
-                Ok((o, all)) if all.iter().all(|l| l.report.completed && l.report.findings.is_empty()) => o,
+                Ok((o, all)) if all.iter().all(|l| l.report.completed && l.report.findings.is_empty()) => {
+                    launched = all.len() as u32;
+                    o
+                }
                 _ => None,
             },
         };
@@ -394,7 +407,7 @@ impl Sides<'_> {
             Err(f) if spent(&f) => return (Err(Skip), 0),
             Err(f) => return (Ok(Some(format!("the rewritten code fails: {f}"))), 0),
         };
-        let ran = launches.len() as u32;
+        let ran = launched.max(launches.len() as u32);
         for l in &launches {
             if let Some(finding) = l.report.findings.first() {
                 if let Finding::Fault(f) = finding {

@@ -30,3 +30,43 @@ enum {
 };
 extern \"C\" int cudaGetLastError(void);
 ";
+
+/// Types of numbers that CUB is asked for, with their least and their greatest.
+const NUMBERS: [(&str, &str, &str); 5] = [
+    ("int", "-2147483647 - 1", "2147483647"),
+    ("unsigned int", "0", "4294967295u"),
+    ("long long", "-9223372036854775807ll - 1", "9223372036854775807ll"),
+    ("float", "-3.402823466e+38f", "3.402823466e+38f"),
+    ("double", "-1.7976931348623157e+308", "1.7976931348623157e+308"),
+];
+
+/// Reductions of CUB, a loop each: called without memory, they say that they need some.
+pub(super) fn cub() -> String {
+    let mut out = String::new();
+    for (number, least, most) in NUMBERS {
+        let steps = [
+            ("Sum", "0", "result += in[i]"),
+            ("Min", most, "if (in[i] < result) result = in[i]"),
+            ("Max", least, "if (in[i] > result) result = in[i]"),
+        ];
+        for (name, from, step) in steps {
+            let of = number.replace(' ', "_");
+            out += &format!(
+                "int cub__DeviceReduce__{name}__{of}(void *temp, unsigned long *bytes, const {number} *in, {number} *out, int n) {{
+    if (temp == 0) {{ *bytes = 1; return 0; }}
+    {number} result = {from};
+    for (int i = 0; i < n; i++) {{ {step}; }}
+    *out = result;
+    return 0;
+}}
+"
+            );
+        }
+    }
+    out
+}
+
+/// Whether a text may call the run time or CUB.
+pub(super) fn is_called(text: &str) -> bool {
+    text.contains("cuda") || text.contains("cub::")
+}

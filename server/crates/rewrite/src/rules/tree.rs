@@ -176,6 +176,9 @@ impl Subject {
             let heads = match (&a.op, &b.op) {
                 (Op::Sym(x), Op::Sym(y)) => x == y,
                 (Op::Name(x), Op::Sym(y)) | (Op::Sym(y), Op::Name(x)) => **x == *self.name(*y),
+                // a macro's word, and the number it stands for
+                (Op::Name(x), Op::Int(_)) => b.alias.as_deref() == Some(&**x),
+                (Op::Int(_), Op::Name(y)) => a.alias.as_deref() == Some(&**y),
                 (Op::Int(x), Op::Int(y)) => x == y && self.compatible(a.ty, b.ty),
                 (Op::Float(x), Op::Float(y)) => x == y && self.compatible(a.ty, b.ty),
                 (x, y) => x == y,
