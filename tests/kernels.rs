@@ -133,6 +133,56 @@ fn races_of_the_shipped_kernels_are_proved_or_told() {
     assert!(free >= 36 && told >= 10, "{free} {told}");
 }
 
+/// What is said of the shipped kernels as one types: each defect that is no matter of values has a finding, its repair and
+/// the kernels beside it have no error and nothing said of races, ranges, atomics or fences.
+#[test]
+fn findings_stand_on_wrong_kernels_and_on_no_others() {
+    let grave = [
+        "shared-race",
+        "global-race",
+        "out-of-range",
+        "missing-atomic",
+        "missing-fence",
+        "divergent-barrier",
+    ];
+    let (mut silent, mut told) = (0, 0);
+    for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("the file");
+        let out = warpwright(&["analyze", "--format", "json", "--fail-on", "never", &path.to_string_lossy()]);
+        let json: Value = serde_json::from_slice(&out.stdout).expect("a report");
+        let said: Vec<(usize, String)> = json["files"][0]["diagnostics"]
+            .as_array()
+            .expect("diagnostics")
+            .iter()
+            .map(|d| {
+                (d["line"].as_u64().expect("a line") as usize, d["code"].as_str().expect("a code").to_owned())
+            })
+            .filter(|(_, code)| grave.contains(&code.as_str()))
+            .collect();
+        let lines: Vec<&str> = text.lines().collect();
+        let starts: Vec<usize> =
+            (0..lines.len()).filter(|&n| lines[n].contains("__global__ void ")).map(|n| n + 1).collect();
+        for (k, &from) in starts.iter().enumerate() {
+            let to = starts.get(k + 1).copied().unwrap_or(usize::MAX);
+            let name = lines[from - 1].split("__global__ void ").nth(1).and_then(|r| r.split('(').next());
+            let here: Vec<_> = said.iter().filter(|(l, _)| (from..to).contains(l)).collect();
+            let above = lines[..from - 1].iter().rev().take_while(|l| l.starts_with("//"));
+            let wrong =
+                above.clone().any(|l| l.starts_with("// wrong: ")) || name == Some("tree_last_warp_printed");
+            // what a shuffle reads and what memory holds are matters of a run
+            let of_values = ["// wrong: shuffle", "// wrong: uninitialised"];
+            if above.clone().any(|l| of_values.contains(l)) {
+                continue;
+            }
+            assert_eq!(!here.is_empty(), wrong, "{name:?}: {here:?}");
+            told += wrong as usize;
+            silent += !wrong as usize;
+        }
+    }
+    assert!(told >= 10 && silent >= 36, "{told} {silent}");
+}
+
 /// A barrier called redundant can go: without it a run shows no race.
 #[test]
 fn redundant_barriers_can_go() {
