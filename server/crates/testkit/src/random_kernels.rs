@@ -359,3 +359,169 @@ impl Generator<'_> {
         self.indent -= 1;
     }
 }
+
+/// Text of a kernel of the same header in which indices, parameters and loops over them decide nearly everything: values
+/// through variables, functions and pointers, `while`, `switch`, jumps, and now and then a value out of memory.
+pub fn stepping_kernel(rng: &mut Rng) -> String {
+    let mut g = Generator {
+        rng,
+        careful: true,
+        divided: 0,
+        out: String::new(),
+        loops: 0,
+        names: 0,
+        indent: 1,
+        depth: 0,
+    };
+    g.line("int t = threadIdx.x + blockDim.x * threadIdx.y;");
+    g.line("int g = blockIdx.x * blockDim.x + threadIdx.x;");
+    g.line("int u = t, v = g & 7, w = 3;");
+    g.line("if (t < 64) s[t] = t;");
+    g.line("__syncthreads();");
+    for _ in 0..3 + g.rng.below(5) {
+        g.stepping(&[]);
+    }
+    let end = if g.rng.below(4) == 0 { "    if (u > 40) return;\n" } else { "" };
+    format!(
+        "__device__ int row(int i, int k) {{\n    if (k > i) return k - i;\n    for (int j = 0; j < 3; j++) i += j & k;\n    return i;\n}}\n\
+         extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n{}{end}    a[u & 63] = v;\n}}\n",
+        g.out
+    )
+}
+
+impl Generator<'_> {
+    fn index(&mut self, loops: &[String]) -> String {
+        let one = |g: &mut Self| match loops.last() {
+            Some(i) if g.rng.below(2) == 0 => i.clone(),
+            _ => g.pick(&["t", "t", "g", "u", "w", "n", "m", "5", "(int)blockIdx.x"]).to_owned(),
+        };
+        let (a, b) = (one(self), one(self));
+        match self.rng.below(8) {
+            0 | 1 => a,
+            2 => format!("{a} + {b}"),
+            3 => format!("{a} * {}", 1 + self.rng.below(9)),
+            4 => format!("({a} ^ {b})"),
+            5 => format!("(({a} & 63) << {})", self.rng.below(4)),
+            6 => format!("({a} & 63) % {}", 2 + self.rng.below(30)),
+            _ => format!("({a} > {b} ? {b} : {a} / 2)"),
+        }
+    }
+
+    fn decision(&mut self, loops: &[String]) -> String {
+        let (a, b) = (self.index(loops), self.index(loops));
+        match self.rng.below(9) {
+            0 => format!("v > {}", self.rng.below(20)),
+            1 => format!("(t & {}) == 0", (2 << self.rng.below(5)) - 1),
+            2 => format!("t < {}", self.rng.below(70)),
+            3 => format!("u != 7 && {a} < ({b})"),
+            4 => format!("t % 3 == 1 || {a} == ({b})"),
+            5 => "g < n".to_owned(),
+            _ => format!("({a}) < ({b})"),
+        }
+    }
+
+    fn steps(&mut self, loops: &[String]) {
+        self.indent += 1;
+        self.depth += 1;
+        self.divided += 1;
+        for _ in 0..1 + self.rng.below(3) {
+            self.stepping(loops);
+        }
+        self.divided -= 1;
+        self.depth -= 1;
+        self.indent -= 1;
+    }
+
+    fn stepping(&mut self, loops: &[String]) {
+        let choice = if self.depth > 2 { self.rng.below(10) } else { self.rng.below(18) };
+        let e = self.index(loops);
+        match choice {
+            0 => self.line(&format!("u = ({e}) & 63;")),
+            1 | 2 => {
+                let array = self.pick(&["s", "a"]);
+                self.line(&format!("{array}[({e}) & 63] = w;"));
+            }
+            3 => {
+                let array = self.pick(&["s", "a", "b"]);
+                self.line(&format!("v = (v + {array}[({e}) & 63]) & 31;"));
+            }
+            4 => {
+                let by = self.rng.below(16);
+                self.line(&format!(
+                    "{{ const int *p = b + (({e}) & 31); p += {by}; v = p[1] & 31; w = *p++ & 7; v += p[-1]; }}"
+                ));
+            }
+            5 => self.line(&format!("u = row(u, ({e}) & 63) & 63;")),
+            6 => self.line(&format!("atomicAdd(&s[({e}) & 63], 1);")),
+            7 => self.line(&format!(
+                "{{ unsigned int h = (unsigned int)({e}) * 2654435761u; w = (h >> 24) + (signed char)u; }}"
+            )),
+            8 => self.line(&format!("s[({e}) & 63] += u;")),
+            9 if self.divided == 0 => self.line("__syncthreads();"),
+            9 => self.line("w ^= u & 15;"),
+            10..=12 => {
+                let c = self.decision(loops);
+                self.line(&format!("if ({c}) {{"));
+                self.steps(loops);
+                if self.rng.below(2) == 0 {
+                    self.line("} else {");
+                    self.steps(loops);
+                }
+                self.line("}");
+            }
+            13 | 14 => {
+                self.names += 1;
+                let i = format!("i{}", self.names);
+                let header = match self.rng.below(5) {
+                    0 => format!("int {i} = 1; {i} < 64; {i} *= 2"),
+                    1 => format!("int {i} = 32; {i} > 0; {i} >>= 1"),
+                    2 => format!("int {i} = t; {i} < 60; {i} += 17"),
+                    3 => format!("int {i} = 0; {i} < ({e} & 3); ++{i}"),
+                    _ => format!("int {i} = 0, c{i} = n & 7; {i} < c{i}; {i}++, c{i}--"),
+                };
+                self.line(&format!("for ({header}) {{"));
+                self.in_loop(loops, &i);
+                self.line("}");
+            }
+            15 => {
+                self.names += 1;
+                let i = format!("i{}", self.names);
+                self.line(&format!("int {i} = ({e}) & 7;"));
+                self.line(&format!("while ({i} > 0) {{ {i}--;"));
+                self.in_loop(loops, &i);
+                self.line("}");
+            }
+            16 => {
+                self.names += 1;
+                let i = format!("i{}", self.names);
+                let c = self.decision(loops);
+                self.line(&format!("int {i} = 0;"));
+                self.line(&format!("do {{ {i}++;"));
+                self.in_loop(loops, &i);
+                self.line(&format!("}} while ({i} < 4 && ({c}));"));
+            }
+            _ => {
+                self.line(&format!("switch (({e}) & 3) {{"));
+                for label in ["case 2:", "case 0:", "default:"] {
+                    self.line(label);
+                    self.steps(loops);
+                    if self.rng.below(2) == 0 {
+                        self.line("break;");
+                    }
+                }
+                self.line("}");
+            }
+        }
+    }
+
+    fn in_loop(&mut self, loops: &[String], i: &str) {
+        let mut inner = loops.to_vec();
+        inner.push(i.to_owned());
+        self.steps(&inner);
+        if self.rng.below(3) == 0 {
+            let (c, jump) = (self.decision(&inner), self.pick(&["break", "continue"]));
+            self.line(&format!("    if ({c}) {jump};"));
+            self.steps(&inner);
+        }
+    }
+}

@@ -10,7 +10,7 @@ use base::Budget;
 use front::{Language, Memo, Options, Parsed, Unit};
 use simulate::{AccessKind, Counts, Finding, GridReport, Heap, Launch, Schedule, Value};
 use term::{Body, Op, TermId};
-use testkit::random_kernels::{kernel, ELEMENTS};
+use testkit::random_kernels::{kernel, racing_kernel, stepping_kernel, ELEMENTS};
 use testkit::rng::Rng;
 
 struct Case {
@@ -28,7 +28,8 @@ impl Case {
     }
     fn body(&self) -> &Body {
         let k = self.unit.items.iter().find(|i| i.is_kernel).expect("a kernel");
-        assert_eq!(k.body.rejects().count(), 0, "{}", self.text);
+        let gaps: Vec<_> = k.body.rejects().map(|r| format!("{r:?}")).collect();
+        assert_eq!(gaps, [""; 0], "{}", self.text);
         &k.body
     }
     fn facts(&self, launch: &KernelLaunch) -> KernelFacts {
@@ -239,6 +240,29 @@ fn what_is_said_of_random_kernels_holds_in_runs() {
     eprintln!("{tally:?}");
     let said = [tally.uniform, tally.divergent, tally.exact, tally.requests, tally.safe, tally.openings];
     assert!(said.iter().all(|&n| n as u64 > cases / 4) && tally.missed > 0, "{tally:?}");
+}
+
+/// Where indices decide nearly everything, nearly all is said exactly, and a run counts it so.
+#[test]
+fn what_indices_decide_is_followed_through_loops() {
+    let number =
+        |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+    let (cases, first) = (number("WARPWRIGHT_KERNELS", 60), number("WARPWRIGHT_KERNEL_SEED", 1));
+    let (mut tally, mut listed, mut exact) = (Tally::default(), 0, 0);
+    for seed in first..first + cases {
+        let mut rng = Rng::new(seed ^ 0x5eed);
+        let text = if seed % 4 == 0 { racing_kernel(&mut rng) } else { stepping_kernel(&mut rng) };
+        let case = Case::new(text);
+        let block = *rng.pick(&[[64, 1, 1], [40, 1, 1], [16, 4, 1], [32, 2, 1], [31, 1, 1]]);
+        let values = vec![("n".into(), rng.below(70) as i128), ("m".into(), rng.below(70) as i128)];
+        let launch = KernelLaunch { grid: Some([2, 1, 1]), block: Some(block), values, ..Default::default() };
+        check(&case, &launch, &mut tally, seed);
+        let facts = case.facts(&launch);
+        listed += facts.accesses.len();
+        exact += facts.accesses.iter().filter(|a| a.requests.as_ref().is_some_and(|r| r.exact)).count();
+    }
+    eprintln!("{exact} of {listed} accesses are exact; {tally:?}");
+    assert!(2 * exact > listed && tally.exact as u64 > cases, "{exact} of {listed}, {tally:?}");
 }
 
 /// The verdicts on the barriers and branches of a kernel, as `line: word`.
