@@ -126,18 +126,16 @@ fn pages_of_a_folder_that_is_not_trusted_are_not_read() {
     assert_eq!(client.finish(), Some(0));
 }
 
-/// A kernel is optimized step by step, or all at once.
-#[test]
-fn a_kernel_has_a_next_step() {
-    let text = include_str!("../fixtures/cuda/reduction.cu");
-    let program_uri = "file:///project/reduction.cu";
+/// Takes the next step of the kernel on a line as long as there is one: the systems, and the text afterwards.
+fn next_steps(name: &str, text: &str, kernel: &str) -> (Vec<String>, String) {
+    let program_uri = format!("file:///project/{name}");
     let mut client = Client::start(&full_caps());
-    let mut texts = HashMap::from([(program_uri.to_owned(), text.to_owned())]);
-    client.open_as(program_uri, "cuda", text);
-    let line = text.lines().position(|l| l.contains("void tree_global(")).expect("the kernel") as u32;
+    let mut texts = HashMap::from([(program_uri.clone(), text.to_owned())]);
+    client.open_as(&program_uri, "cuda", text);
+    let line = text.lines().position(|l| l.contains(kernel)).expect("the kernel") as u32;
     let mut done = Vec::new();
     for version in 2.. {
-        let actions = client.actions(program_uri, line + 1, 8);
+        let actions = client.actions(&program_uri, line + 1, 8);
         let titled =
             |words: &str| actions.iter().find(|a| a["title"].as_str().is_some_and(|t| t.starts_with(words)));
         let Some(next) = titled("Optimize this kernel, next step: ") else { break };
@@ -146,9 +144,18 @@ fn a_kernel_has_a_next_step() {
         done.push(title.split("(rules ").nth(1).unwrap_or("").split(',').next().unwrap_or("").to_owned());
         let action = client.request("codeAction/resolve", next.clone());
         apply(&action["edit"], &mut texts);
-        client.change(program_uri, version, None, &texts[program_uri]);
+        client.change(&program_uri, version, None, &texts[&program_uri]);
         assert!(done.len() < 12, "{done:?}");
     }
+    assert_eq!(client.finish(), Some(0));
+    (done, texts.remove(&program_uri).unwrap_or_default())
+}
+
+/// A kernel is optimized step by step, or all at once.
+#[test]
+fn a_kernel_has_a_next_step() {
+    let text = include_str!("../fixtures/cuda/reduction.cu");
+    let (done, after) = next_steps("reduction.cu", text, "void tree_global(");
     assert_eq!(
         done,
         [
@@ -162,6 +169,23 @@ fn a_kernel_has_a_next_step() {
         ]
     );
     let shuffles = |t: &str| t.matches("__shfl_down_sync(0xffffffff, ").count();
-    assert_eq!(shuffles(&texts[program_uri]), shuffles(text) + 1);
-    assert_eq!(client.finish(), Some(0));
+    assert_eq!(shuffles(&after), shuffles(text) + 1);
+}
+
+/// The first example of a page that ships.
+fn example(page: &str) -> &str {
+    let first = page.split("```cuda example\n").nth(1).and_then(|t| t.split("```").next());
+    first.expect("an example")
+}
+
+/// Stencils and products have steps of their own; launches are rewritten with their kernels.
+#[test]
+fn stencils_and_products_have_next_steps() {
+    let (done, after) = next_steps("heat.cu", example(include_str!("../rules/stencil.md")), "void heat(");
+    assert_eq!(done, ["stencil-halo", "stencil-tile", "stencil-strip"]);
+    assert!(after.contains("dim3(1, (NY + TY - 1) / TY), block>>>"), "{after}");
+    let (done, after) =
+        next_steps("product.cu", example(include_str!("../rules/product.md")), "void product(");
+    assert_eq!(done, ["sum-in-register", "product-tile", "product-registers"]);
+    assert!(after.contains("((M + TILE - 1) / TILE + 3) / 4), block>>>"), "{after}");
 }

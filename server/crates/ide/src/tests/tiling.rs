@@ -250,10 +250,13 @@ void multiply(void) { product<<<dim3(3, 2), dim3(8, 8)>>>(a, b, c, 13, 21, 19); 
     let set = RuleSet::shipped();
     let sum = stepped(&set, text, "sum-in-register").expect("it applies");
     let tiled = stepped(&set, &sum, "product-tile").expect("it applies");
-    assert_eq!(tiled, stepped(&set, text, "product").expect("it applies"));
+    let registers = stepped(&set, &tiled, "product-registers").expect("it applies");
+    assert_eq!(registers, stepped(&set, text, "product").expect("it applies"));
     let (m, n, depth) = (13, 21, 19);
     assert_eq!(costs(text).0, m * n * (1 + 4 * depth));
     assert_eq!(costs(&sum).0, m * n * (1 + 2 * depth));
     // three columns and two rows of blocks
     assert_eq!(costs(&tiled).0, m * n + 3 * m * depth + 2 * depth * n);
+    // four times as many rows a block: one row of blocks
+    assert_eq!(costs(&registers).0, m * n + 3 * m * depth + depth * n);
 }
