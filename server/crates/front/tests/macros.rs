@@ -15,6 +15,19 @@ fn check(text: &str, expect: Expect) {
     check_with(text, &[], expect);
 }
 
+/// GNU's `&&label` is no operand of what stands in parentheses, unless that is a type.
+#[test]
+fn a_bound_in_parentheses_before_and_is_no_cast() {
+    check(
+        "#define N (n)\ntypedef int word;\nint f(int n, int *a, int i) { while (i < N && a[i]) i++; return (word) i + (N && (i)); }",
+        expect![[r#"
+            f [Declaration(n,int),Declaration(a,`int*`),Declaration(i,int)]
+              While(And(i<n,ArrayElement(a,i)),[Increment(i)])
+              Return(Cast(int,i)+And(n,i))
+        "#]],
+    );
+}
+
 #[test]
 fn macros_mean_what_a_compiler_takes_them_to_mean() {
     check(

@@ -250,7 +250,7 @@ impl<'a> Render<'a, '_> {
         }
         let end = self.group(k);
         self.text(end - 2) != "*"
-            && matches!(self.text(end), "+" | "-" | "*" | "&")
+            && matches!(self.text(end), "+" | "-" | "*" | "&" | "&&")
             && !called
             && !matches!(before, ")" | "]" | "")
     }
