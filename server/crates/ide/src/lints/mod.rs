@@ -197,12 +197,14 @@ pub(crate) fn run(
             });
         }
     }
-    for lint in LINTS {
+    // what is off is found all the same where there are suppressions, so that they count as used
+    let asked = |l: &Lint| settings.level(l.code, l.severity) != Level::Off;
+    let suppressed = !settings.levels.is_empty() && unused_ignore::any(doc);
+    for lint in LINTS.iter().filter(|l| suppressed || asked(l)) {
         if let Find::Document(find) = lint.find {
             found.extend(find(doc).into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
         }
     }
-    // what is off is found all the same, so that its suppressions count as used
     let mut kept = unused_ignore::suppress(doc, settings, found);
     if extent == Extent::Part {
         kept.retain(|d| d.code != unused_ignore::LINT.code);

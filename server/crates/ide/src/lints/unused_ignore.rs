@@ -77,6 +77,11 @@ pub(super) fn suppress(doc: &Doc, settings: &Settings, found: Vec<Diagnostic>) -
     kept
 }
 
+/// Whether anything is suppressed in the document.
+pub(super) fn any(doc: &Doc) -> bool {
+    !ignores(doc).is_empty()
+}
+
 fn ignores(doc: &Doc) -> Vec<Ignore<'_>> {
     let directives = &doc.unit().directives;
     let mut ignores = Vec::new();
