@@ -87,3 +87,42 @@ fn systems_are_listed_and_applied() {
     let now = std::fs::read_to_string(folder.path().join("half.c")).expect("a file");
     assert_eq!(now, PROGRAM.replace("a / 2", "(a >> 1)"));
 }
+
+const MARKED: &str = "void twice(int n, int *a)\n{\n    // warpwright: offload(twice_kernel)\n    for (int i = 0; i < n; i++)\n        a[i] *= 2;\n}\n";
+
+/// Kernels that rules make are printed behind the result, or written beside it; what is there is not touched unasked.
+#[test]
+fn kernels_are_written_beside_their_program() {
+    let folder = folder(&[("twice.c", MARKED), ("there/twice_kernel.cu", "mine\n")]);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let (code, said, note) = run(&folder, &["apply", "offload", "twice.c"]);
+    assert_eq!(code, Some(0), "{note}");
+    let (host, kernel) = said.split_once("# twice_kernel.cu\n").expect("a file behind the result");
+    assert!(host.contains("if (twice_kernel_launch(n, gpu_a, n) != cudaSuccess)"), "{host}");
+    assert!(!host.contains("warpwright: offload"), "{host}");
+    assert!(kernel.contains("extern \"C\" __global__ void twice_kernel(int *a, int n)"), "{kernel}");
+    assert!(note.contains("Same results as before on 16 random inputs"), "{note}");
+
+    let (code, said, _) =
+        run(&folder, &["apply", "offload", "--explain-in-kernel", "--out", "out", "twice.c"]);
+    assert_eq!((code, said.as_str()), (Some(0), "wrote out/twice_kernel.cu\nwrote out/twice.c\n"));
+    assert_eq!(read("out/twice.c"), host);
+    let explained = read("out/twice_kernel.cu");
+    assert!(explained.contains("\n//   line 4, offload-loops rule header: "), "{explained}");
+    assert!(explained.contains("independent(i) because no two iterations use one cell"), "{explained}");
+    assert!(explained.ends_with(kernel.split_once("extern \"C\"").expect("a kernel").1), "{explained}");
+
+    // a file of this name is somebody's: neither it nor the program is touched
+    let args = ["apply", "offload", "--out", "there", "twice.c"];
+    let (code, said, why) = run(&folder, &args);
+    assert_eq!((code, said.as_str()), (Some(2), ""));
+    assert!(why.contains("exists and is not replaced"), "{why}");
+    assert_eq!((read("there/twice_kernel.cu").as_str(), read("there/twice.c").as_str()), ("mine\n", ""));
+    let (code, _, why) = run(&folder, &[&args[..], &["--replace"]].concat());
+    assert_eq!(code, Some(0), "{why}");
+    assert_eq!((read("there/twice_kernel.cu"), read("there/twice.c")), (kernel.to_owned(), host.to_owned()));
+
+    let (code, said, _) = run(&folder, &["apply", "offload", "--in-place", "twice.c"]);
+    assert_eq!((code, said.as_str()), (Some(0), "wrote twice_kernel.cu\nwrote twice.c\n"));
+    assert_eq!((read("twice_kernel.cu"), read("twice.c")), (kernel.to_owned(), host.to_owned()));
+}

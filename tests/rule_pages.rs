@@ -189,3 +189,43 @@ fn stencils_and_products_have_next_steps() {
     assert_eq!(done, ["sum-in-register", "product-tile", "product-registers"]);
     assert!(after.contains("((M + TILE - 1) / TILE + 3) / 4), block>>>"), "{after}");
 }
+
+const MARKED: &str = "void twice(int n, int *a)\n{\n    // warpwright: offload(twice_kernel)\n    for (int i = 0; i < n; i++)\n        a[i] *= 2;\n}\n";
+
+/// The kernel comes with the edit where the editor creates files; else the server writes it.
+#[test]
+fn kernels_that_rules_make_come_with_the_edit() {
+    for creates in [true, false] {
+        let root = tempfile::tempdir().expect("a folder");
+        let program = root.path().join("twice.c");
+        std::fs::write(&program, MARKED).expect("written");
+        let (program_uri, kernel) = (uri(&program), root.path().join("twice_kernel.cu"));
+        let mut caps = full_caps();
+        if !creates {
+            caps["workspace"]["workspaceEdit"] = json!({"documentChanges": true});
+        }
+        let mut client = Client::start(&caps);
+        client.open(&program_uri, MARKED);
+        let mut argument = json!({"uri": program_uri, "system": "offload", "scope": "file", "preview": true});
+        let ask = |client: &mut Client, argument: &Value| {
+            let command = json!({"command": "warpwright.applyRules", "arguments": [argument]});
+            client.request("workspace/executeCommand", command)
+        };
+        let told = ask(&mut client, &argument);
+        let (host, file) = (told["text"].as_str().expect("a text"), &told["files"][0]);
+        assert!(host.contains("twice_kernel_launch"), "{told:#}");
+        assert_eq!(file["name"], "twice_kernel.cu", "{told:#}");
+        assert!(client.applied.is_empty() && !kernel.exists());
+
+        argument["preview"] = json!(false);
+        let done = ask(&mut client, &argument);
+        assert_eq!((&done["applied"], &done["created"]), (&json!(true), &json!([uri(&kernel)])));
+        let mut texts = HashMap::from([(program_uri.clone(), MARKED.to_owned())]);
+        apply(&client.applied[0], &mut texts);
+        assert_eq!(texts[&program_uri], host);
+        let written = std::fs::read_to_string(&kernel).ok();
+        let found = if creates { texts.get(&uri(&kernel)).cloned() } else { written.clone() };
+        assert_eq!((found.as_deref(), written.is_some()), (file["text"].as_str(), !creates));
+        assert_eq!(client.finish(), Some(0));
+    }
+}

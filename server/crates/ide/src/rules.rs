@@ -102,6 +102,13 @@ pub fn apply_rules(
                 system.name
             )));
         }
+        // kernels are given out only after they ran
+        Verified::NotTried(why) if !done.files.is_empty() => {
+            return Err(Refused::Because(format!(
+                "The kernels that `{}` makes were not run beside the original, so they are not offered: {why}",
+                system.name
+            )))
+        }
         Verified::NotTried(why) => format!("Not run beside the original: {why}"),
         Verified::Pieces(why) => format!(
             "Not run beside the original: {why} Each changed expression by itself gives the same on random values."

@@ -11,6 +11,7 @@ mod offloading;
 mod pages;
 mod reports;
 mod robust;
+mod rule_files;
 mod rules;
 mod threads;
 mod tiling;

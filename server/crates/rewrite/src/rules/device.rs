@@ -61,6 +61,10 @@ fn add(
             return Err(format!("`{name}` uses the structure `{}`", s.name));
         }
     }
+    let long = |n: &Tree| n.ty.is_some_and(|t| callee.types.as_float(t) == Some(FloatKind::Long));
+    if let Some(n) = callee.root.walk().find(long) {
+        return Err(format!("in `{name}` `{}` is a `long double`, which CUDA has not", callee.print(&n)));
+    }
     let inner = calls(&callee, &callee.types, &callee.root)?;
     open.push(name.clone());
     for c in &inner {

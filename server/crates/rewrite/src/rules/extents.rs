@@ -82,9 +82,16 @@ impl Asking<'_> {
             .filter(|d| matches!(&d.op, Op::Apply(h) if h.contains("Declaration")))
             .filter_map(|d| d.args.first()?.as_symbol())
             .collect();
-        for s in n.walk().filter_map(|t| t.as_symbol()).filter(|s| !declared.contains(s)) {
+        let long = |t: &Tree| t.ty.is_some_and(|t| self.types.as_float(t) == Some(FloatKind::Long));
+        if let Some(x) = n.walk().find(long) {
+            return Err(format!("`{}` is a `long double`, which CUDA has not", self.subject.print(&x)));
+        }
+        for s in n.walk().filter_map(|t| t.as_symbol()) {
             let Some(known) = self.subject.symbol(s) else { continue };
             let name = &known.name;
+            if declared.contains(&s) {
+                continue;
+            }
             let is_buffer = plan.buffers.iter().any(|b| b.symbol == s);
             match self.types.kind(known.ty) {
                 TypeKind::Pointer { .. } | TypeKind::Array { .. } if !is_buffer => {

@@ -10,7 +10,7 @@ use super::prove::Asking;
 use super::tree::Tree;
 
 /// Heads that do what their parts do.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 11] = [
     "Declaration",
     "DeclarationAssignment",
     "ArrayDeclaration",
@@ -20,6 +20,9 @@ const KNOWN: [&str; 9] = [
     "SizeOfType",
     "Goto",
     "Label",
+    // parts of arrays
+    "_Part",
+    "_PartIf",
 ];
 
 /// Kernel calls: numbers go by value.

@@ -1,0 +1,118 @@
+//! The offload of bitonic sort by its pages, system by system, on the C program: what F1.5 to F1.7 say of each is there.
+
+use base::Budget;
+use expect_test::{expect, Expect};
+use front::{Language, Memo, Options, Parsed};
+use rewrite::rules::{run, Ended, Ground, Limits, Outcome, RuleSet, Subject, Together};
+
+const SORT: &str = "#define ARR_SIZE 64
+int toSort[ARR_SIZE];
+void sort(void)
+{
+    int k, j, i;
+    for (k = 2; k <= ARR_SIZE; k <<= 1)
+        for (j = k >> 1; j > 0; j >>= 1)
+            #pragma warpwright offload(bitonic_kernel)
+            for (i = 0; i < ARR_SIZE; i++) {
+                int ixj = i ^ j;
+                if (ixj > i && (((i & k) == 0) == (toSort[i] > toSort[ixj]))) {
+                    int t = toSort[i];
+                    toSort[i] = toSort[ixj];
+                    toSort[ixj] = t;
+                }
+            }
+}
+";
+
+/// The terms after each of the systems, one after the other.
+fn after(systems: &[&str]) -> Vec<String> {
+    let parsed = Parsed::parse(Language::C, SORT);
+    let unit = front::lower(&parsed, &Options::default(), &mut Memo::new());
+    let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
+    let item = unit.items.iter().find(|i| &*i.name == "sort").expect("a function");
+    let budget = Budget::with_cancel(u64::MAX, base::CancelToken::new());
+    let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &budget);
+    let (start, together) = (item.span.start, Together::default());
+    let ground = Ground {
+        body: &item.body,
+        program: &program,
+        facts: &facts,
+        budget: &budget,
+        text: SORT,
+        start,
+        together: &together,
+    };
+    let set = RuleSet::shipped();
+    let subject = Subject::of(&item.body, SORT, start, false, false);
+    let mut tree = subject.root.clone();
+    let mut out = Vec::new();
+    for name in systems {
+        let (_, system) = set.find(name).expect("a system");
+        let done = run(system, &set.systems, &subject, &tree, Some(ground), Limits::default());
+        let Outcome { tree: next, emitted, ended, .. } = done;
+        assert_eq!(ended, Ended::Done);
+        tree = next;
+        let files = emitted.iter().map(|e| format!("\n# {}\n{}", e.name, subject.print(&e.content)));
+        out.push(subject.print(&tree) + &files.collect::<String>());
+    }
+    out
+}
+
+fn check(said: &str, expected: Expect) {
+    // one statement a line is read more easily
+    let lines = said.replace("),_", "),\n_").replace("),For(", "),\nFor(").replace("[For(", "[\nFor(");
+    expected.assert_eq(&format!("{lines}\n"));
+}
+
+#[test]
+fn bitonic_sort_is_offloaded_step_by_step() {
+    let steps = after(&["offload-loops", "offload-starts", "copies-split", "copies-grow", "copies-open"]);
+    let [calls, starts, split, grown, open] = steps.as_slice() else { panic!("{steps:?}") };
+    check(
+        calls,
+        expect![[r#"
+        Function(NIL,void,sort,NIL,[Declaration(k,int),Declaration(j,int),Declaration(i,int),
+        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_InitCuda,_InitCudaKernel(bitonic_kernel),
+        _CallCudaKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[_Array(toSort,_Part(`int*`,int,0,64),inout)])])])])
+        # bitonic_kernel.cu
+        [Function([ExternC,__global__],void,bitonic_kernel,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[DeclarationAssignment(i,int,Dot(blockIdx,x)*Dot(blockDim,x)+Dot(threadIdx,x)),If(i<ARR_SIZE,[DeclarationAssignment(ixj,int,bit_xor(i,j)),If(And(ixj>i,Equals(Equals(i&k,0),ArrayElement(toSort,i)>ArrayElement(toSort,ixj))),[DeclarationAssignment(t,int,ArrayElement(toSort,i)),Assignment(ArrayElement(toSort,i),ArrayElement(toSort,ixj)),Assignment(ArrayElement(toSort,ixj),t)])])]),Function([ExternC],int,bitonic_kernel_launch,[Declaration(size,int),Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[If(size>0,[CallKernel(Shape((size-1)/256+1,256),bitonic_kernel,[toSort,j,k])]),Return(MethodCall(cudaGetLastError))])]
+    "#]],
+    );
+    check(
+        starts,
+        expect![[r#"
+        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_CallCudaKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[_Array(toSort,_Part(`int*`,int,0,64),inout)])])])])
+    "#]],
+    );
+    check(
+        split,
+        expect![[r#"
+        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_OnDevice(toSort,_Part(`int*`,int,0,64),inout,NIL,[_ExecuteKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)])],NIL)])])])
+    "#]],
+    );
+    check(
+        grown,
+        expect![[r#"
+        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+        _OnDevice(toSort,_Part(`int*`,int,0,64),inout,NIL,[
+        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_ExecuteKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)])])])],NIL)])
+    "#]],
+    );
+    check(
+        open,
+        expect![[r#"
+        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+        _CopyHostToDevice(toSort,gpu_toSort,_Part(`int*`,int,0,64)),
+        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_ExecuteKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(gpu_toSort,`int*`),Declaration(j,int),Declaration(k,int)])])]),
+        _CopyDeviceToHost(toSort,gpu_toSort,_Part(`int*`,int,0,64)),
+        _FreeCuda(gpu_toSort)])
+    "#]],
+    );
+}
