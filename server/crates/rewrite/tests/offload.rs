@@ -3,7 +3,7 @@
 use base::Budget;
 use expect_test::{expect, Expect};
 use front::{Language, Memo, Options, Parsed};
-use rewrite::rules::{run, Ended, Ground, Limits, Outcome, RuleSet, Subject, Together};
+use rewrite::rules::{run, Ended, Ground, Limits, Others, Outcome, RuleSet, Subject, Together};
 
 const SORT: &str = "#define ARR_SIZE 64
 int toSort[ARR_SIZE];
@@ -29,7 +29,8 @@ fn after(systems: &[&str]) -> Vec<String> {
     let parsed = Parsed::parse(Language::C, SORT);
     let unit = front::lower(&parsed, &Options::default(), &mut Memo::new());
     let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
-    let item = unit.items.iter().find(|i| &*i.name == "sort").expect("a function");
+    let position = unit.items.iter().position(|i| &*i.name == "sort").expect("a function");
+    let item = &unit.items[position];
     let budget = Budget::with_cancel(u64::MAX, base::CancelToken::new());
     let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &budget);
     let (start, together) = (item.span.start, Together::default());
@@ -41,6 +42,7 @@ fn after(systems: &[&str]) -> Vec<String> {
         text: SORT,
         start,
         together: &together,
+        others: Others { items: &unit.items, item: position },
     };
     let set = RuleSet::shipped();
     let subject = Subject::of(&item.body, SORT, start, false, false);
