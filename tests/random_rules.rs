@@ -3,7 +3,8 @@
 //! programs are random functions of C, half are the examples of the pages, C and CUDA, with random changes: what nearly
 //! matches, and what matches with another meaning.
 //! 200 programs, or as many as `WARPWRIGHT_RULES` says, from the seed `WARPWRIGHT_RULES_FROM` on; every system, or those that
-//! `WARPWRIGHT_RULES_SYSTEMS` names, with blanks between.
+//! `WARPWRIGHT_RULES_SYSTEMS` names, with blanks between; `WARPWRIGHT_RULES_KIND` is `nests` or `examples` where only functions of
+//! C or only changed examples are wanted.
 
 use base::CancelToken;
 use ide::{
@@ -87,8 +88,17 @@ fn examples(set: &RuleSet) -> Vec<Program> {
 
 /// The program of a seed.
 fn program(examples: &[Program], seed: u64) -> Program {
-    if seed.is_multiple_of(2) {
-        let text = generate(seed / 2, SIZE).text();
+    let nest = match std::env::var("WARPWRIGHT_RULES_KIND").as_deref() {
+        Ok("nests") => true,
+        Ok("examples") => false,
+        _ => seed.is_multiple_of(2),
+    };
+    if nest {
+        let mut text = generate(seed, SIZE).text();
+        let mut rng = Rng::new(seed);
+        if rng.chance(50) {
+            text = marked(&text, &mut rng);
+        }
         return Program { name: format!("seed {seed}, nest"), language: ide::Language::C, text };
     }
     let mut rng = Rng::new(seed);
@@ -96,6 +106,23 @@ fn program(examples: &[Program], seed: u64) -> Program {
     let steps = rng.below(4);
     let text = mutant(&e.text, steps, &mut rng);
     Program { name: format!("seed {seed}, {steps} changes of {}", e.name), language: e.language, text }
+}
+
+/// The text with a mark before one of its loops.
+fn marked(text: &str, rng: &mut Rng) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let loops: Vec<usize> =
+        (0..lines.len()).filter(|&k| lines[k].trim_start().starts_with("for (")).collect();
+    let Some(&at) = loops.get(rng.below(loops.len())) else { return text.to_owned() };
+    let mut out = String::new();
+    for (k, line) in lines.iter().enumerate() {
+        if k == at {
+            out += "// warpwright: offload(device)\n";
+        }
+        out += line;
+        out.push('\n');
+    }
+    out
 }
 
 fn open(p: &Program, text: &str) -> Doc {
@@ -137,7 +164,8 @@ fn judge(set: &RuleSet, p: &Program) -> Judged {
                 let ours = ["the text reads otherwise", "not understood when read again", "do not fit"];
                 // a page that assumes something is held to it by the run, and its result is not shown
                 let trust = set.find(system).and_then(|(page, _)| page.trust.as_ref());
-                let assumed = trust.is_some_and(|t| t.text().contains("assumes"));
+                // no call of CUDA fails here
+                let assumed = **system != *"offload" && trust.is_some_and(|t| t.text().contains("assumes"));
                 // whoever moves or adds is told where that is not proved; everything else must come out
                 let limits = ["come to an end", "undo one another", "beyond all bounds"];
                 let ours = ours.iter().any(|w| why.contains(w)) && is_understood(p.language, &p.text);
