@@ -245,7 +245,7 @@ mod tests {
             "void f(int n, float *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = a[i] + 1.0f;\n}\n";
         let mut rng = Rng::new(1);
         let all: std::collections::BTreeSet<String> = (0..400).map(|_| mutant(text, 1, &mut rng)).collect();
-        assert!(all.len() > 200, "{}", all.len());
+        assert!(all.len() > 100, "{}", all.len());
         assert_eq!(mutant(text, 3, &mut Rng::new(9)), mutant(text, 3, &mut Rng::new(9)));
     }
 }
