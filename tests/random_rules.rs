@@ -150,10 +150,6 @@ fn judge(set: &RuleSet, p: &Program) -> Judged {
     let chosen = std::env::var("WARPWRIGHT_RULES_SYSTEMS").ok();
     let is_chosen = |s: &str| chosen.as_ref().is_none_or(|c| c.split_whitespace().any(|w| w == s));
     for system in set.systems.keys().filter(|s| is_chosen(s)) {
-        // a block that is written anew loses the marks in it: that is refused, and here it would only be in the way
-        if system.starts_with("stir") && p.text.contains("// warpwright: offload") {
-            continue;
-        }
         match apply_rules(&doc, &findings, set, system, &RuleTarget::File, &cancel) {
             Ok(done) => {
                 out.applied += 1;

@@ -46,6 +46,13 @@ pub fn quietly(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// How many bytes are free where the repository lies, if `df` knows.
+pub fn free_space() -> Option<u64> {
+    let shown = output(Command::new("df").args(["-Pk", "."]).current_dir(root())).ok()?;
+    let line = String::from_utf8_lossy(&shown.stdout).lines().nth(1)?.to_owned();
+    Some(line.split_whitespace().nth(3)?.parse::<u64>().ok()? * 1024)
+}
+
 /// Runs one step of a chore under a heading with its time.
 pub fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("\n== {name}");

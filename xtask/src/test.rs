@@ -12,7 +12,18 @@ use crate::codegen::{self, Mode};
 use crate::tools::Missing;
 use crate::{sh, tools};
 
+/// What the tools and the build take on an empty machine, in bytes.
+const NEEDED: u64 = 9 << 30;
+
 pub fn run() -> Result<()> {
+    if let Some(free) = sh::free_space().filter(|&f| f < NEEDED) {
+        let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+        println!(
+            "NOTE: {:.1} GiB are free on this disk; on an empty machine tools and build take about {:.0} GiB.",
+            gib(free),
+            gib(NEEDED)
+        );
+    }
     let missing = install()?;
     let has_npm = !missing.iter().any(|m| m.tool == "packages of the extension");
     sh::step("formatting", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])))?;

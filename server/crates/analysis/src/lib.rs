@@ -28,6 +28,7 @@ mod program;
 mod prove;
 mod recurrences;
 mod reductions;
+mod reserved;
 mod scalars;
 mod settle;
 mod summaries;
@@ -49,6 +50,7 @@ pub use kernel::{
 };
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use program::Program;
+pub use reserved::is_reserved;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{
     Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadMaps, ThreadValue,

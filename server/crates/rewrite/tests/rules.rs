@@ -144,6 +144,51 @@ fn comments_before_a_lone_statement_stay() {
     );
 }
 
+/// A block that is written anew, because a part of it changed too, keeps what was said above its statements, marks included.
+#[test]
+fn comments_and_marks_in_a_block_go_with_it() {
+    let swap = "c`if ($c) $t else $e` [!head($c, Not)] -> c`if (!$c) $e else $t`\nc`$x * 2` -> c`$x + $x`";
+    let text = "void f(int n, int x, int *a) {
+    if (x > 2) {
+        // why
+        a[5] = x; // here
+        /* the rest */
+        if (a[0] > x) {
+            // one
+            a[0] = a[0] - x * 2;
+        }
+    } else { // small
+        // two
+        a[2] = 3;
+    }
+}
+";
+    check(
+        swap,
+        text,
+        expect![[r#"
+            void f(int n, int x, int *a) {
+                if (!(x > 2)) {
+                    // two
+                    a[2] = 3;
+                } else { // small
+                    // why
+                    a[5] = x; // here
+                    /* the rest */
+                    if (a[0] > x) {
+                        // one
+                        a[0] = a[0] - (x + x);
+                    }
+                }
+            }
+        "#]],
+    );
+    let mark = "// warpwright: offload(device)\n        for (int i = 0; i < n; i++)\n            a[i] = x;";
+    let marked =
+        applied(Language::C, "TopDown", swap, &text.replace("// why\n        a[5] = x; // here", mark));
+    assert!(marked.contains(&format!("}} else {{ // small\n        {mark}")), "{marked}");
+}
+
 #[test]
 fn conditions_are_turned_and_become_expressions() {
     let text = "int f(int x, int *p) {\n    if (x > 2) { // big\n        p[0] = x;\n    } else\n        p[0] = -x; // small\n    if (x)\n        for (int i = 0; i < 3; i++) p[i] = x;\n    else\n        p[1] = 2;\n    return p[0];\n}\n";

@@ -63,7 +63,7 @@ pub(crate) fn print(plan: &Plan<'_>) -> Output {
 
 /// A member's name in CUDA C++.
 pub(crate) fn field_name(name: &str) -> String {
-    if crate::plan::is_reserved(name) && term::intrinsic(name).is_none() {
+    if analysis::is_reserved(name) && term::intrinsic(name).is_none() {
         format!("{name}_")
     } else {
         name.to_string()

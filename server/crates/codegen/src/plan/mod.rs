@@ -29,7 +29,7 @@ use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};
-pub(crate) use names::{has_word, is_reserved};
+pub(crate) use names::has_word;
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;

@@ -285,6 +285,9 @@ pub(super) fn block(w: &Writer<'_>, list: &Tree, indent: &str) -> Result<String,
     let deeper = format!("{indent}{}", w.unit);
     let mut out = String::from("{");
     for (k, item) in list.args.iter().enumerate() {
+        for said in w.said_above(list, item) {
+            out += &format!("{}{deeper}{said}", w.eol);
+        }
         out += &format!("{}{deeper}{}", w.eol, w.statement(item, &deeper)?);
         let label = matches!(item.op, Op::Case | Op::Default);
         let next = list.args.get(k + 1);
@@ -312,7 +315,8 @@ fn with_block(w: &Writer<'_>, head: &str, list: &Tree, indent: &str) -> Result<S
         return no_text(w, list);
     }
     if let [one] = &*list.args {
-        if stands_alone(one) && !matches!(one.op, Op::If) && !one.op.is_loop() {
+        let plain = stands_alone(one) && !matches!(one.op, Op::If) && !one.op.is_loop();
+        if plain && w.said_above(list, one).is_empty() {
             let deeper = format!("{indent}{}", w.unit);
             return Ok(format!("{head}{}{deeper}{}", w.eol, w.statement(one, &deeper)?));
         }

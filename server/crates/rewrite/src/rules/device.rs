@@ -141,98 +141,11 @@ fn declares(n: &Tree) -> bool {
     n.is("Declaration") || n.is("DeclarationAssignment") || n.is("ArrayDeclaration")
 }
 
-/// Words that C++ or CUDA keep for themselves and C does not (ISO C++17 [lex.key]; CUDA C++ Programming Guide).
-const RESERVED: [&str; 70] = [
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "bitand",
-    "bitor",
-    "blockDim",
-    "blockIdx",
-    "bool",
-    "catch",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "clock",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "decltype",
-    "delete",
-    "dim3",
-    "dynamic_cast",
-    "explicit",
-    "export",
-    "false",
-    "friend",
-    "gridDim",
-    "linux",
-    "max",
-    "min",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "private",
-    "protected",
-    "public",
-    "reinterpret_cast",
-    "requires",
-    "static_cast",
-    "std",
-    "template",
-    "this",
-    "threadIdx",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typeid",
-    "typename",
-    "unix",
-    "using",
-    "virtual",
-    "warpSize",
-    "wchar_t",
-    "xor",
-    "xor_eq",
-];
-
 /// Whether a word may name something in CUDA text.
 pub(super) fn usable(name: &str) -> Result<(), String> {
-    let reserved = RESERVED.binary_search(&name).is_ok()
-        || name.starts_with("__")
-        || name.starts_with("cuda")
-        || intrinsic(name).is_some();
+    let reserved = analysis::is_reserved(name) || name.starts_with("cuda");
     match reserved {
         true => Err(format!("`{name}` means something else in CUDA. Rename it")),
         false => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_list_is_sorted() {
-        assert!(RESERVED.windows(2).all(|w| w[0] < w[1]), "{RESERVED:?}");
     }
 }

@@ -10,6 +10,7 @@ mod act;
 mod action;
 mod algebra;
 mod apply;
+mod blocks;
 mod ctext;
 mod derivation;
 mod device;

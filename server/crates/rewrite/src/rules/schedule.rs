@@ -86,7 +86,10 @@ fn moved(s: &Subject, old: &Tree, new: &Tree) -> bool {
         };
     }
     // `if (c) a else b` as `if (!c) b else a`: of the two one runs, whichever stands first
-    let swapped = |k: usize, l: usize| s.same(&old.args[k], &new.args[l]);
+    let swapped = |k: usize, l: usize| {
+        let (a, b) = (&old.args[k], &new.args[l]);
+        s.same(a, b) || (a.from.is_some() && a.from == b.from && !moved(s, a, b))
+    };
     if old.op == Op::If && old.args.len() == 3 && swapped(1, 2) && swapped(2, 1) {
         return false;
     }

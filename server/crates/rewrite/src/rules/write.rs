@@ -29,7 +29,7 @@ pub(super) struct Writer<'a> {
     pub text: &'a str,
     /// Where the body begins in it.
     pub start: u32,
-    parents: Vec<Option<TermId>>,
+    pub(super) parents: Vec<Option<TermId>>,
     /// One level of indentation.
     pub unit: String,
     pub eol: &'static str,
@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
     pub fn place(&self, n: &Tree) -> Option<Span> {
         self.span(n)
     }
-    fn span(&self, n: &Tree) -> Option<Span> {
+    pub(super) fn span(&self, n: &Tree) -> Option<Span> {
         let t = n.from?;
         if self.body.origin(t) == Origin::Macro {
             let parent = self.parents.get(t.0 as usize).copied().flatten()?;
@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
         Some(self.absolute(t))
     }
     /// A statement's text with the semicolon that ends it.
-    fn extent(&self, n: &Tree) -> Result<Span, Unwritable> {
+    pub(super) fn extent(&self, n: &Tree) -> Result<Span, Unwritable> {
         let shown = || self.subject.print(n);
         let span = self.span(n).ok_or_else(|| format!("`{}` comes out of a macro", shown()))?;
         if matches!(n.op, Op::Case | Op::Default) || n.is("Label") {
@@ -348,6 +348,7 @@ impl<'a> Writer<'a> {
         if !text.starts_with('{') {
             if let ([a], [b]) = (&*old.args, &*new.args) {
                 let fits = ctext::stands_alone(b) && (b.op != Op::If || a.op == Op::If);
+                let fits = fits && self.said_above(new, b).is_empty();
                 if fits {
                     return self.change(a, b, Stands::Statement, out);
                 }
@@ -368,7 +369,8 @@ impl<'a> Writer<'a> {
             }
             kept += self.slice(Span { start: at, end: span.start });
             let said = kept.trim();
-            if let Some(rest) = block.strip_prefix("{").filter(|_| !said.is_empty()) {
+            let lost = !said.is_empty() && !block.contains(said);
+            if let Some(rest) = block.strip_prefix("{").filter(|_| lost) {
                 let inner = format!("{}{indent}{}", self.eol, self.unit);
                 let by = if rest.starts_with(self.eol) { "" } else { &inner };
                 block = format!("{{{inner}{said}{by}{rest}");
@@ -377,6 +379,10 @@ impl<'a> Writer<'a> {
             let by = if line { format!("{}{indent}", self.eol) } else { " ".to_owned() };
             let whole = Span { start: end, end: span.end };
             out.push(Edit::replace(whole, format!("{by}{block}")));
+            return Ok(());
+        }
+        if new.from.is_some() && new.from != old.from {
+            out.push(self.other_block(old, span, new)?);
             return Ok(());
         }
         let mut i = 0;
@@ -525,22 +531,8 @@ impl<'a> Writer<'a> {
             ctext::statement(self, n, indent)
         })
     }
-    /// A block as it stood in the text: its braces or its one statement, and the indentation it had.
-    pub fn own_block(&self, n: &Tree) -> Option<(String, &'a str)> {
-        self.original_of(n)?;
-        let span = self.span(n)?;
-        let text = self.patched(n, span).ok()?;
-        let last = line_start(self.text, span.end.saturating_sub(1) as usize);
-        let closes_line = self.text.get(last..).is_some_and(|l| l.trim_start().starts_with('}'));
-        let own = if text.starts_with('{') && closes_line {
-            self.indent_at(span.end.saturating_sub(1))
-        } else {
-            self.indent_at(span.start)
-        };
-        Some((text, own))
-    }
     /// What a tree is a changed form of: the node that was read there, with the same head.
-    fn original_of(&self, n: &Tree) -> Option<&Tree> {
+    pub(super) fn original_of(&self, n: &Tree) -> Option<&Tree> {
         let old = self.subject.original(n.from?)?;
         (old.op == n.op && self.span(old).is_some()).then_some(old)
     }
@@ -553,7 +545,7 @@ impl<'a> Writer<'a> {
         }
     }
     /// The text of a place with its changed parts written anew.
-    fn patched(&self, n: &Tree, span: Span) -> Result<String, Unwritable> {
+    pub(super) fn patched(&self, n: &Tree, span: Span) -> Result<String, Unwritable> {
         let old = self.original_of(n).ok_or("it was not read from the text")?;
         let mut edits = Vec::new();
         if !Arc::ptr_eq(old, n) {
