@@ -74,7 +74,11 @@ fn shown(
             None => anyhow::bail!("{} has no kernel that is understood", args.file.display()),
         }
     }
-    if let Some((stray, _)) = wanted.launches.iter().find(|(n, _)| !runs.iter().any(|r| r.name == *n)) {
+    if let Some((stray, _)) = wanted
+        .launches
+        .iter()
+        .find(|(n, _)| !runs.iter().any(|r| r.name == *n || r.name.starts_with(&format!("{n}<"))))
+    {
         anyhow::bail!("--launch names `{stray}`, which is no kernel of {}", args.file.display());
     }
     let shown = Shown { doc };

@@ -204,6 +204,17 @@ pub struct Item {
     pub launch_bounds: Option<u32>,
 }
 
+impl Item {
+    /// The template of which this is an instance (`reduce` of `reduce<256>`).
+    pub fn template(&self) -> Option<&str> {
+        Some(self.name.split_once('<')?.0)
+    }
+    /// Whether it has this name, or is an instance of a template of this name.
+    pub fn is_called(&self, name: &str) -> bool {
+        *self.name == *name || self.template() == Some(name)
+    }
+}
+
 /// Something written for us (or for another tool) in a pragma or comment.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Directive {

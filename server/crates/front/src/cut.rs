@@ -27,6 +27,8 @@ pub(crate) struct Found {
     pub(crate) body: Option<usize>,
     /// The macros at its start, if it changes them.
     pub(crate) macros: Option<Arc<Macros>>,
+    /// Which instance of a template it is.
+    pub(crate) instance: Option<Arc<str>>,
 }
 
 impl Found {

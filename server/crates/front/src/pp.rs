@@ -52,6 +52,14 @@ impl Macro {
     pub(crate) fn is_mere_mark(&self) -> bool {
         self.is_empty() || (self.params.is_none() && matches!(self.body.as_slice(), [t] if &*t.text == "1"))
     }
+    /// One without parameters.
+    pub(crate) fn object(text: &str) -> Macro {
+        Macro { params: None, variadic: false, body: macro_tokens(text) }
+    }
+    /// What replaces one without parameters.
+    pub(crate) fn object_words(&self) -> Option<Vec<Arc<str>>> {
+        self.params.is_none().then(|| self.body.iter().map(|t| t.text.clone()).collect())
+    }
     pub(crate) fn is_function_like(&self) -> bool {
         self.params.is_some()
     }
@@ -139,6 +147,11 @@ fn macro_tokens(text: &str) -> Vec<MacroToken> {
             spaced: t.spaced,
         })
         .collect()
+}
+
+/// The tokens of a text.
+pub(crate) fn words(text: &str) -> Vec<Arc<str>> {
+    macro_tokens(text).into_iter().map(|t| t.text).collect()
 }
 
 /// Reads a directive line, `#` included.

@@ -18,6 +18,7 @@ use term::{Body, Reject, RejectKind};
 use crate::arms::{arms, Arm};
 use crate::c::env::{Env, Export, Exported};
 use crate::c::{self, Lowered, Source};
+use crate::cuda::templates::Templates;
 use crate::cut::Found;
 use crate::headers::Header;
 use crate::include::Including;
@@ -122,11 +123,15 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         })
         .collect();
     let macros = Macros::new(parsed.language(), options);
+    let templates = match parsed.language() {
+        Language::Cuda => Templates::find(text, &lexed.tokens, &options.defines),
+        _ => Templates::default(),
+    };
     let mut shared = Shared {
         language: parsed.language(),
         macros: Arc::new(macros),
-        env: Env::default(),
-        chain: hash((parsed.language(), &options.defines, &options.undefines)),
+        chain: hash((parsed.language(), &options.defines, &options.undefines, templates.key())),
+        env: Env::with(templates),
         conditional: None,
         nested: 0,
         number: 0,
@@ -412,7 +417,8 @@ impl Walk<'_, '_> {
         let text = self.text.get(span.range()).unwrap_or("");
         let text_hash = hash(text);
         // The chain runs on through the item's own directives while it is found; `found_in` stands for all of that.
-        let found_in = hash((self.s.chain, self.s.conditional.is_some(), f.missing, f.broken.is_some()));
+        let found_in =
+            hash((self.s.chain, self.s.conditional.is_some(), f.missing, f.broken.is_some(), &f.instance));
         let key = (found_in, text_hash);
         let number = self.s.number;
         // What those after it can see of it.
@@ -471,6 +477,14 @@ impl Walk<'_, '_> {
             self.s.env.define(functions.map(|e| e.name.clone()).collect::<Vec<_>>());
         }
         self.s.env.add(number, &left.body, &left.exports, self.s.conditional.as_ref());
+    }
+
+    /// What an item makes unknown, without the item.
+    pub(crate) fn poison(&mut self, f: Found) {
+        self.s.number = self.s.number.saturating_add(1);
+        let macros = self.s.macros.clone();
+        let l = self.lower(&f, &macros, self.s.number, false);
+        self.s.env.add(self.s.number, &Arc::new(l.body), &l.exports, self.s.conditional.as_ref());
     }
 
     /// Lowers an item, or a function's header only.

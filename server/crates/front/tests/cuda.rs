@@ -90,7 +90,10 @@ fn kernels_in_namespaces_and_between_classes_are_kernels() {
     let unit = cuda(text);
     let kernels: Vec<&str> =
         unit.items.iter().filter(|i| i.is_kernel && i.kind == ItemKind::Function).map(|i| &*i.name).collect();
-    assert_eq!(kernels, ["inside", "outside", "over", "tile", "after", "plain", "coop", "vec"]);
+    assert_eq!(
+        kernels,
+        ["inside", "outside", "over", "tile", "after", "tmpl<128>", "scale<float>", "plain", "coop", "vec"]
+    );
 }
 
 /// Nothing that a CUDA compiler takes is called a syntax error.

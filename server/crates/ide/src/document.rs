@@ -231,6 +231,10 @@ fn keys(
         .unwrap_or_default();
     let new = |item: &front::Item| {
         item.body.loops(item.body.root).next()?;
+        // a loop in a template's text is one of each instance: nothing is offered there
+        if item.template().is_some() {
+            return None;
+        }
         let (meaning, text) = (item.body.hash, text.hash_of(item.span));
         Some(Key { language: unit.language, meaning, text, around: 0 })
     };

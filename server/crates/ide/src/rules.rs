@@ -414,7 +414,9 @@ fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {
 type Targets = Vec<(usize, Option<TermId>)>;
 
 fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Targets, String> {
-    let items = doc.unit().items.iter().enumerate().filter(|(_, i)| i.kind == ItemKind::Function);
+    let items = doc.unit().items.iter().enumerate();
+    // the text of a template is that of all its instances
+    let items = items.filter(|(_, i)| i.kind == ItemKind::Function && i.template().is_none());
     match target {
         RuleTarget::File => Ok(items.map(|(k, _)| (k, None)).collect()),
         RuleTarget::Function(name) => {

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, IntKind, RecordId, RejectKind, TypeId};
 
 use crate::c::known::{self, KnownType};
+use crate::cuda::templates::Templates;
 use crate::Language;
 
 /// A name that an item leaves to those after it; types are of the item's own body.
@@ -64,6 +65,8 @@ pub(crate) struct Env {
     base: Arc<Layer>,
     /// Since then.
     local: Layer,
+    /// Function templates of the document.
+    pub(crate) templates: Arc<Templates>,
 }
 
 /// The names as an item sees them: those of the items before it.
@@ -86,6 +89,9 @@ impl<'a> View<'a> {
     pub(crate) fn defines_function(self, name: &str) -> bool {
         self.env.local.defined.contains(name) || self.env.base.defined.contains(name)
     }
+    pub(crate) fn templates(self) -> &'a Templates {
+        &self.env.templates
+    }
     pub(crate) fn tag(self, name: &str) -> Option<&'a EnvName> {
         self.find(&self.env.local.tags, name).or_else(|| self.find(&self.env.base.tags, name))
     }
@@ -103,6 +109,11 @@ impl<'a> View<'a> {
 }
 
 impl Env {
+    /// Without names, in a document with these templates.
+    pub(crate) fn with(templates: Templates) -> Env {
+        Env { templates: Arc::new(templates), ..Env::default() }
+    }
+
     /// The names that the item of this number sees.
     pub(crate) fn before(&self, item: u32) -> View<'_> {
         View { env: self, item }

@@ -148,6 +148,7 @@ pub(crate) fn lower_item(
     let mut tokens = expander.item(source.tokens, source.pieces);
     let is_type = |name: &str| env.is_type(name, language);
     if language == Language::Cuda && source.broken.is_none() {
+        tokens = env.templates().named(tokens, source.text);
         tokens = crate::cuda::plain::plain(tokens, source.text, &is_type, &mut expander);
     }
     let (text, count) = if source.header { (";", 1) } else { ("}", source.missing) };

@@ -21,6 +21,8 @@ const TYPE: &str = "max_align_t";
 const SPACE: &str = "_Nonnull";
 /// `dim3(…)` as a call.
 pub(crate) const VECTOR_CALL: &str = "__ww_construct";
+/// Stands for the name of a template's instance.
+const INSTANCE: &str = "__ww_instance";
 /// `k<<<…>>>` as a call that gives the function to be called.
 pub(crate) const LAUNCH: &str = "__ww_launch";
 /// Initialisers of more tokens than this are not looked into.
@@ -293,6 +295,10 @@ impl<'a> Render<'a, '_> {
 
     fn word(&mut self, k: usize, text: &'a str) -> usize {
         let Some(token) = self.tokens.get(k) else { return k + 1 };
+        // a template's instance
+        if text.contains('<') {
+            return self.put(k, Some(INSTANCE), Some(text.into()));
+        }
         match text {
             "__attribute__" | "__attribute" => {
                 let end = self.group(k + 1);

@@ -13,7 +13,7 @@ use crate::pp::Piece;
 use crate::unit::{Open, Walk};
 
 /// What an item's first words make of it.
-struct Foreign {
+pub(super) struct Foreign {
     reason: String,
     /// Names it declares.
     names: Vec<Arc<str>>,
@@ -35,6 +35,11 @@ impl Walk<'_, '_> {
         // Nothing that C++ finds through it has a meaning here.
         if first == "using" && self.token(k + 1) == "namespace" {
             return Some(self.extent(k, end));
+        }
+        if first == "template" && self.token(k + 1) == "<" {
+            if let Some(next) = self.instances(k, end) {
+                return Some(next);
+            }
         }
         let foreign = self.foreign(k, end)?;
         let next = self.extent(k, end).max(k + 1);
@@ -68,7 +73,7 @@ impl Walk<'_, '_> {
     }
 
     /// What is C++ about the item at `k`.
-    fn foreign(&self, k: usize, end: usize) -> Option<Foreign> {
+    pub(super) fn foreign(&self, k: usize, end: usize) -> Option<Foreign> {
         let tag_at = match self.token(k) {
             "typedef" | "static" | "inline" | "constexpr" => k + 1,
             _ => k,
@@ -211,7 +216,7 @@ impl Walk<'_, '_> {
     }
 
     /// Index after an item of C++.
-    fn extent(&self, k: usize, end: usize) -> usize {
+    pub(super) fn extent(&self, k: usize, end: usize) -> usize {
         let mut j = k;
         // `class` in a template's parameters says nothing of what follows
         if self.token(j) == "template" && self.token(j + 1) == "<" {
@@ -255,7 +260,7 @@ impl Walk<'_, '_> {
         end
     }
 
-    fn after_angles(&self, k: usize, end: usize) -> usize {
+    pub(super) fn after_angles(&self, k: usize, end: usize) -> usize {
         let (mut angles, mut parens) = (0usize, 0usize);
         for j in k..end {
             match self.token(j) {
@@ -275,7 +280,7 @@ impl Walk<'_, '_> {
     }
 
     /// The names an item of C++ may declare, as far as they could be taken for others.
-    fn declared(&self, k: usize, end: usize) -> Vec<Arc<str>> {
+    pub(super) fn declared(&self, k: usize, end: usize) -> Vec<Arc<str>> {
         let mut j = k;
         if self.token(j) == "template" && self.token(j + 1) == "<" {
             j = self.after_angles(j + 1, end);

@@ -5,12 +5,15 @@
 //! becomes gaps with a reason, as small as can be cut out safely, and every name that a gap may declare is unknown
 //! from there on. So C++ is never a syntax error, and never taken for something it is not.
 //!
-//! Deliberately absent: templates, classes, overloads, name lookup. A kernel that is a template is a gap.
+//! Function templates whose arguments the file says are read once for each set of them ([`templates`]).
+//!
+//! Deliberately absent: other templates, classes, overloads, name lookup.
 
 mod group;
 mod items;
 pub(crate) mod plain;
 mod statements;
+pub(crate) mod templates;
 
 pub use plain::LIBRARY_CALLS;
 

@@ -234,6 +234,8 @@ impl<'a> Plain<'a, '_> {
                 }
                 return self.gap(k, self.group(end).max(end), "functions without a name are not followed");
             }
+            // what is discarded is not run either
+            "constexpr" if before == "if" => return k + 1,
             "new" if self.depth > 0 => return self.new_expression(k),
             _ => {}
         }

@@ -109,7 +109,6 @@ impl<'a> Plain<'a, '_> {
             "delete" => Some("`delete` of C++ is not followed"),
             "template" | "class" => Some("local classes of C++ are not followed"),
             "for" if self.is_range_for(k) => Some("a loop over a range of C++ is not followed"),
-            "if" if self.text(k + 1) == "constexpr" => Some("`if constexpr` is not followed"),
             _ => None,
         };
         let launch = || {

@@ -97,7 +97,7 @@ pub fn kernel_reports(doc: &Doc, launches: &[(String, Shape)]) -> Vec<KernelRepo
 }
 
 fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelReport {
-    let asked = launches.iter().rev().find(|(n, _)| **n == *item.name).map(|(_, s)| s.clone());
+    let asked = launches.iter().rev().find(|(n, _)| item.is_called(n)).map(|(_, s)| s.clone());
     let shape = match asked {
         Some(s) => Some((s, Origin::Asked)),
         None => shape::of_file(doc, item).ok().flatten(),

@@ -25,11 +25,16 @@ const TRIED: usize = 8;
 
 /// The repair of a finding in a kernel, if there is one that holds.
 pub(crate) fn mend(doc: &Doc, d: &Diagnostic) -> Option<Mend> {
-    let item = doc
+    // of a template each instance may be the one that it was said of
+    let mut items = doc
         .unit()
         .items
         .iter()
-        .find(|i| i.is_kernel && i.span.start <= d.span.start && d.span.end <= i.span.end)?;
+        .filter(|i| i.is_kernel && i.span.start <= d.span.start && d.span.end <= i.span.end);
+    items.find_map(|item| mend_in(doc, d, item))
+}
+
+fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
     let (facts, _) = super::remembered_facts(doc, item);
     let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
     let at = |t: TermId| item.body.span(t).shifted(item.span.start) == d.span;
@@ -263,6 +268,16 @@ impl Kernel<'_> {
         if !now.is_better(&old) {
             return None;
         }
+        let others = self.doc.unit().items.iter().filter(|i| {
+            i.is_kernel && i.template().is_some() && i.span == self.item.span && i.name != self.item.name
+        });
+        for other in others {
+            let there = again.unit().items.iter().find(|i| i.is_kernel && i.name == other.name)?;
+            let score = |doc: &Doc, i: &front::Item| Score::of(&super::remembered_facts(doc, i).0);
+            if !score(&again, there).is_no_worse(&score(self.doc, other)) {
+                return None;
+            }
+        }
         // and a run shows no more than before
         let mut options =
             SimulateOptions { kernel: Some(self.item.name.to_string()), steps: STEPS, ..Default::default() };
@@ -314,6 +329,9 @@ impl Score {
             f.barriers.iter().filter(|b| b.redundant == Some(true)).count() as u64,
             excess.sum(),
         ])
+    }
+    fn is_no_worse(&self, old: &Score) -> bool {
+        self.0.iter().zip(&old.0).all(|(n, o)| n <= o)
     }
     fn is_better(&self, old: &Score) -> bool {
         let pairs = || self.0.iter().zip(&old.0);

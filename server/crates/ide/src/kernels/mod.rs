@@ -145,7 +145,7 @@ pub fn simulate_kernels(doc: &Doc, options: &SimulateOptions, cancel: &CancelTok
     let kernels = doc.unit().items.iter().filter(|i| {
         i.is_kernel
             && matches!(i.body.op(i.body.root), Op::Function(_))
-            && options.kernel.as_ref().is_none_or(|k| **k == *i.name)
+            && options.kernel.as_ref().is_none_or(|k| i.is_called(k))
     });
     kernels.map(|item| one(doc, item, options, cancel)).collect()
 }
@@ -166,7 +166,7 @@ fn one(doc: &Doc, item: &front::Item, options: &SimulateOptions, cancel: &Cancel
         races: Vec::new(),
         problems: Vec::new(),
     };
-    let asked = options.launches.iter().rev().find(|(n, _)| **n == *item.name);
+    let asked = options.launches.iter().rev().find(|(n, _)| item.is_called(n));
     let found = match asked {
         Some((_, s)) => Ok(Some((s.clone(), Origin::Asked))),
         None => shape::of_file(doc, item),

@@ -171,7 +171,7 @@ pub(crate) fn race(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, c
     let said = crate::lints::Said {
         message: format!("{message} Seen with {launch}. {now}"),
         related: places,
-        ..Default::default()
+        ..crate::lints::Said::of(kernel)
     };
     (b, said)
 }
@@ -189,7 +189,7 @@ pub(crate) fn races(doc: &Doc, shared: bool) -> Vec<(Span, crate::lints::Said)> 
                 continue;
             }
             let (span, said) = race(doc, item, w);
-            if !found.iter().any(|(s, _)| *s == span) {
+            if !found.iter().any(|(s, o)| *s == span && o.instance == said.instance) {
                 found.push((span, said));
             }
         }

@@ -41,7 +41,7 @@ fn bank_conflict(doc: &Doc) -> Vec<(Span, Said)> {
                 r.ways,
                 launch_words(&launch)
             );
-            found.push((span, Said { message, ..Said::default() }));
+            found.push((span, Said { message, ..Said::of(item) }));
         }
     }
     found

@@ -23,7 +23,7 @@ fn divergent_barrier(doc: &Doc) -> Vec<(Span, Said)> {
         for b in &facts.barriers {
             if let BarrierVerdict::Divergent(split) = &b.verdict {
                 let span = item.body.span(b.term).shifted(item.span.start);
-                found.push((span, Said { message: words(split), ..Said::default() }));
+                found.push((span, Said { message: words(split), ..Said::of(item) }));
             }
         }
     }

@@ -26,7 +26,7 @@ fn missing_atomic(doc: &Doc) -> Vec<(Span, Said)> {
                 "Two threads that find the same `{subscript}` both read and write `{place}`, and one of the two updates is lost. Use an \
                  atomic operation, such as `atomicAdd(&{place}, …)`, unless no two threads ever find the same."
             );
-            found.push((span, Said { message, ..Said::default() }));
+            found.push((span, Said { message, ..Said::of(item) }));
         }
     }
     found

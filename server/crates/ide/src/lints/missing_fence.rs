@@ -32,7 +32,7 @@ fn missing_fence(doc: &Doc) -> Vec<(Span, Said)> {
                 Related { span: write, message: "written here".into() },
                 Related { span: read, message: "read here by the block that goes on".into() },
             ];
-            found.push((at(m.counter), Said { message, related, ..Said::default() }));
+            found.push((at(m.counter), Said { message, related, ..Said::of(item) }));
         }
     }
     found

@@ -80,6 +80,15 @@ pub(crate) struct Said {
     pub message: String,
     pub related: Vec<Related>,
     pub tags: Vec<Tag>,
+    /// Of which instance of a template it is said: those of one place are told once.
+    pub instance: Option<Arc<str>>,
+}
+
+impl Said {
+    /// Of this function, still without words.
+    pub(crate) fn of(item: &front::Item) -> Said {
+        Said { instance: item.template().map(|_| item.name.clone()), ..Said::default() }
+    }
 }
 
 /// What is said of a loop, ready to be shown wherever its function stands.
@@ -163,7 +172,7 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
             if alone && matches!(lint.code, "unknown-loop" | "carried-dependence") {
                 continue;
             }
-            if let Some(Said { message, mut related, tags }) = find(&at) {
+            if let Some(Said { message, mut related, tags, .. }) = find(&at) {
                 for r in &mut related {
                     r.span = place.relative(r.span);
                 }
@@ -202,7 +211,8 @@ pub(crate) fn run(
     let suppressed = !settings.levels.is_empty() && unused_ignore::any(doc);
     for lint in LINTS.iter().filter(|l| suppressed || asked(l)) {
         if let Find::Document(find) = lint.find {
-            found.extend(find(doc).into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
+            let said = instances_merged(doc, lint, find(doc));
+            found.extend(said.into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
         }
     }
     let mut kept = unused_ignore::suppress(doc, settings, found);
@@ -214,6 +224,42 @@ pub(crate) fn run(
     }
     kept.sort_by_key(|d| (d.span, d.code));
     kept
+}
+
+/// What is said of a template's instances, once a place: with the instance's name where others say something else or nothing.
+fn instances_merged(doc: &Doc, lint: &Lint, said: Vec<(Span, Said)>) -> Vec<(Span, Said)> {
+    if said.iter().all(|(_, s)| s.instance.is_none()) {
+        return said;
+    }
+    let siblings = |span: Span| {
+        doc.unit()
+            .items
+            .iter()
+            .filter(move |i| i.template().is_some() && i.span.start <= span.start && span.end <= i.span.end)
+    };
+    let mut out: Vec<(Span, Said)> = Vec::new();
+    for (k, (span, one)) in said.iter().enumerate() {
+        let Some(name) = &one.instance else {
+            out.push((*span, one.clone()));
+            continue;
+        };
+        let same: Vec<&Said> =
+            said.iter().filter(|(s, o)| s == span && o.instance.is_some()).map(|(_, o)| o).collect();
+        if said[..k].iter().any(|(s, o)| s == span && o.instance.is_some()) {
+            continue;
+        }
+        let all = siblings(*span).all(|i| same.iter().any(|o| o.instance.as_ref() == Some(&i.name)));
+        // what is needless in one instance only is needed
+        if !all && one.tags.contains(&Tag::Unnecessary) && lint.severity == Severity::Hint {
+            continue;
+        }
+        let mut kept = one.clone();
+        if !all || same.iter().any(|o| o.message != one.message) {
+            kept.message.push_str(&format!(" So in the instance `{name}` of the template."));
+        }
+        out.push((*span, kept));
+    }
+    out
 }
 
 fn diagnostic(lint: &Lint, settings: &Settings, span: Span, said: Said) -> Diagnostic {

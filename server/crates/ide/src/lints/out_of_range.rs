@@ -41,7 +41,7 @@ fn out_of_range(doc: &Doc) -> Vec<(Span, Said)> {
                 o.length,
                 launch_words(&launch)
             );
-            found.push((span, Said { message, ..Said::default() }));
+            found.push((span, Said { message, ..Said::of(item) }));
         }
     }
     found

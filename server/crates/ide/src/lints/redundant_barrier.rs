@@ -25,7 +25,7 @@ fn redundant_barrier(doc: &Doc) -> Vec<(Span, Said)> {
                  All threads of the block wait here for the slowest. Remove it if no other launch needs it.",
                 launch_words(&launch)
             );
-            found.push((span, Said { message, tags: vec![Tag::Unnecessary], ..Said::default() }));
+            found.push((span, Said { message, tags: vec![Tag::Unnecessary], ..Said::of(item) }));
         }
     }
     found

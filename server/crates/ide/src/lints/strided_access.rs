@@ -58,7 +58,7 @@ fn strided_access(doc: &Doc) -> Vec<(Span, Said)> {
                 r.ideal,
                 launch_words(&launch)
             );
-            found.push((span, Said { message, ..Said::default() }));
+            found.push((span, Said { message, ..Said::of(item) }));
         }
     }
     found

@@ -323,3 +323,30 @@ fn a_kernel_is_simulated_from_its_lens() {
     assert!(crate::lenses(&unknown, &full(&unknown)).iter().all(|l| l.title != "Simulate this kernel"));
     assert!(show(&unknown).contains("// warpwright: launch(grid, block)"));
 }
+
+const TEMPLATE: &str = "template <int N>\n__global__ void k(int *a) {\n    __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    BARRIER\n    a[t] = s[t ^ N];\n}\nvoid run(int *a) {\n    k<0><<<1, 64>>>(a);\n    k<1><<<1, 64>>>(a);\n    cudaGetLastError();\n}\n";
+
+#[test]
+fn findings_of_a_templates_instances_are_told_once() {
+    let said = |barrier: &str| {
+        let text = say(&TEMPLATE.replace("BARRIER", barrier));
+        text.lines().filter(|l| !l.starts_with(' ')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // needless in one instance, needed in the other
+    assert_eq!(said("__syncthreads();"), Vec::<String>::new());
+    let one = said("");
+    assert_eq!(one.len(), 1, "{one:?}");
+    assert!(
+        one[0].contains("shared-race") && one[0].ends_with("in the instance `k<1>` of the template."),
+        "{one:?}"
+    );
+    // both instances say the same
+    let both = TEMPLATE
+        .replace("BARRIER", "")
+        .replace("k<0>", "k<1>")
+        .replace("k<1><<<1, 64>>>(a);\n    k<1>", "k<1><<<1, 64>>>(a);\n    k<1 + 0>");
+    assert!(!say(&both).contains("instance"), "{}", say(&both));
+    let (title, new) = mended(&TEMPLATE.replace("BARRIER", ""), "shared-race").expect("a repair");
+    assert_eq!(title, "Put `__syncwarp()` between the two");
+    silent(&new);
+}
