@@ -61,13 +61,15 @@ struct Shares {
 fn what_is_exact_is_what_the_simulator_counts() {
     let mut clean = Shares::default();
     for file in fixtures() {
-        let defects = file.file_name().is_some_and(|n| n == "defects.cu");
+        let defects = file.file_name().is_some_and(|n| n.to_string_lossy().starts_with("defects"));
         let run = report(&["simulate", "--format", "json"], &file);
         let mut mine = Shares::default();
         for (p, r) in analysed(&file).iter().zip(&run) {
             assert_eq!(p["name"], r["name"]);
             assert!(r["completed"] == true || defects, "{r:#}");
-            if r["completed"] == true {
+            // behind a barrier that not all reach, warps are no more in step
+            let parted = list(r, "problems").iter().any(|x| x["kind"] == "barrier-divergence");
+            if r["completed"] == true && !parted {
                 compare(p, r, if defects { &mut mine } else { &mut clean });
             }
             verdicts(p, r);

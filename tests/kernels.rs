@@ -38,7 +38,7 @@ fn every_shipped_kernel_runs_and_only_the_printed_last_warp_is_wrong() {
     let mut kernels = 0;
     for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
         let path = entry.expect("an entry").path();
-        if path.file_name().is_some_and(|n| n == "defects.cu") {
+        if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("defects")) {
             continue;
         }
         let (list, _) = report(&["simulate", "--format", "json", &path.to_string_lossy()]);
@@ -55,13 +55,23 @@ fn every_shipped_kernel_runs_and_only_the_printed_last_warp_is_wrong() {
     assert!(kernels >= 27, "{kernels}");
 }
 
-/// `defects.cu`: each wrong kernel shows what its comment says, each mended one nothing.
+/// `defects*.cu`: each wrong kernel shows what its comment says, each mended one nothing.
 #[test]
 fn defects_are_seen_and_their_repairs_are_clean() {
-    let path = fixtures().join("defects.cu");
-    let text = std::fs::read_to_string(&path).expect("the file");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
+        let path = entry.expect("an entry").path();
+        if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("defects")) {
+            seen += defects_of(&path);
+        }
+    }
+    assert!(seen >= 100, "{seen}");
+}
+
+fn defects_of(path: &Path) -> usize {
+    let text = std::fs::read_to_string(path).expect("the file");
     let (kernels, code) = report(&["simulate", "--format", "json", &path.to_string_lossy()]);
-    assert_eq!(code, 1);
+    assert_eq!(code, text.contains("// wrong: ") as i32);
     // the comment before each kernel
     let mut expected = Vec::new();
     let mut wrong: Option<&str> = None;
@@ -73,7 +83,6 @@ fn defects_are_seen_and_their_repairs_are_clean() {
         }
     }
     assert_eq!(kernels.len(), expected.len());
-    assert!(kernels.len() >= 22);
     for (k, (name, wrong)) in kernels.iter().zip(&expected) {
         assert_eq!(k["name"], **name);
         assert_eq!(k["refused"], Value::Null, "{k:#}");
@@ -88,6 +97,7 @@ fn defects_are_seen_and_their_repairs_are_clean() {
             },
         }
     }
+    kernels.len()
 }
 
 /// What is proved of races, beside what runs show: nothing called free shows one, what is told is seen at those lines, and of
@@ -113,9 +123,21 @@ fn races_of_the_shipped_kernels_are_proved_or_told() {
                 "race" => {
                     for x in p["races"].as_array().expect("races") {
                         let same = |y: &&Value| {
-                            ["line", "other_line", "space", "missing"].iter().all(|k| x[k] == y[k])
+                            // the widest reach is told; a run may have met threads that are nearer first
+                            let reach = |v: &Value| match v["missing"].as_str() {
+                                Some("syncwarp") => 0,
+                                Some("barrier") => 1,
+                                None => 2,
+                                _ => 3,
+                            };
+                            let fits = reach(y) == reach(x) || reach(x) < 3 && reach(y) < reach(x);
+                            fits && ["line", "other_line", "space"].iter().all(|k| x[k] == y[k])
                         };
-                        assert!(seen.iter().any(|y| same(&y)), "{name} {x:#} {seen:#?}");
+                        // a run ends where memory is read that nobody wrote in this order
+                        let ended = r["problems"].as_array().is_some_and(|p| {
+                            p.iter().any(|x| x["kind"] == "uninitialised") && r["completed"] == false
+                        });
+                        assert!(ended || seen.iter().any(|y| same(&y)), "{name} {x:#} {seen:#?}");
                         told += 1;
                     }
                 }

@@ -13,6 +13,7 @@ mod extent;
 mod extremes;
 mod facts;
 mod graph;
+mod host;
 mod inline;
 mod kernel;
 mod launches;
@@ -43,10 +44,12 @@ use term::{Body, SymbolId, TermId};
 
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
+pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
     kernel, kernel_barriers, kernel_races, AccessFact, Across, BarrierCount, BarrierFact, BarrierVerdict,
-    BranchFact, KernelFacts, KernelLaunch, KernelObstacle, LostUpdate, MissingFence, OutOfRange,
-    RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Requests, Split, Touch, Uniformity,
+    BranchFact, DividedBranch, KernelFacts, KernelLaunch, KernelObstacle, LostUpdate, MissingFence,
+    OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests, Split, Touch,
+    Uniformity,
 };
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use program::Program;

@@ -38,6 +38,8 @@ pub(super) struct Barrier {
     pub term: TermId,
     pub at: Where,
     pub in_callee: bool,
+    /// Whoever comes here waits: not where the function that is called decides whether to.
+    pub always: bool,
 }
 
 /// A value given to a variable.
@@ -504,7 +506,7 @@ impl Collect<'_> {
         }
         if is_barrier(name) {
             let at = self.place(at);
-            self.seen.barriers.push(Barrier { term: t, at, in_callee: false });
+            self.seen.barriers.push(Barrier { term: t, at, in_callee: false, always: true });
             return;
         }
         match self.program.function(name) {
@@ -512,13 +514,42 @@ impl Collect<'_> {
                 let mut names = Vec::new();
                 if reaches_barrier(&f.body, self.program, &mut names) {
                     let at = self.place(at);
-                    self.seen.barriers.push(Barrier { term: t, at, in_callee: true });
+                    let always = always_waits(&f.body, self.program, 0);
+                    self.seen.barriers.push(Barrier { term: t, at, in_callee: true, always });
                 }
                 self.seen.stores |= !super::level::is_pure(&f.body, self.program, 0);
             }
             None => self.seen.stores |= !super::level::is_harmless(name),
         }
     }
+}
+
+/// Whether every barrier of a function stands in its outermost list of statements, and none behind a way out.
+fn always_waits(f: &Body, program: &Program, depth: u32) -> bool {
+    let waits = |t: TermId| {
+        matches!(f.op(t), Op::Call)
+            && callee(f, t).is_none_or(|n| {
+                let mut names = Vec::new();
+                is_barrier(n)
+                    || program.function(n).is_some_and(|g| reaches_barrier(&g.body, program, &mut names))
+            })
+    };
+    let Some(&statements) = f.args(f.root).get(1) else { return false };
+    let mut left = false;
+    depth < 8
+        && f.rejects().next().is_none()
+        && f.args(statements).iter().all(|&t| {
+            if !f.walk(t).any(waits) {
+                left |= f.walk(t).any(|x| matches!(f.op(x), Op::Return | Op::Goto(_) | Op::Label(_)));
+                return true;
+            }
+            let plain = match callee(f, t).filter(|_| waits(t)) {
+                Some(n) if is_barrier(n) => true,
+                Some(n) => program.function(n).is_some_and(|g| always_waits(&g.body, program, depth + 1)),
+                None => false,
+            };
+            plain && !left
+        })
 }
 
 /// Whether a function or what it calls has a barrier.

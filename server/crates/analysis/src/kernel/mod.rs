@@ -10,6 +10,7 @@
 
 mod access;
 mod collect;
+mod cost;
 mod effects;
 mod eval;
 mod level;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use term::{Body, Op, TermId};
 
 pub use access::AccessFact;
+pub use cost::{DividedBranch, Reload};
 pub use patterns::{LostUpdate, MissingFence};
 pub use races::{kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
 pub use requests::Requests;
@@ -159,6 +161,8 @@ pub struct KernelFacts {
     pub out_of_range: Option<Vec<OutOfRange>>,
     pub lost_updates: Vec<LostUpdate>,
     pub missing_fences: Vec<MissingFence>,
+    pub divided: Vec<DividedBranch>,
+    pub reloads: Vec<Reload>,
 }
 
 /// Judges a kernel. `program` knows the functions it calls.
@@ -197,10 +201,17 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
         if let (BarrierVerdict::Unknown(_), Some(split)) = (&b.verdict, parted(b.term)) {
             b.verdict = BarrierVerdict::Divergent(Box::new(split));
         }
+        // when it opens for those that come depends on the device
+        if matches!(b.verdict, BarrierVerdict::Divergent(_)) {
+            b.count = None;
+        }
     }
     facts.accesses = access::accesses(body, &seen, launch, traced.as_ref());
     facts.lost_updates = patterns::lost_updates(body, &seen);
+    facts.lost_updates.extend(patterns::lost_extremes(body, &seen));
     facts.missing_fences = patterns::missing_fences(body, program, &seen);
+    facts.divided = cost::divided(body, &seen, &facts.branches, launch);
+    facts.reloads = cost::reloads(body, &seen);
     races::examine(body, program, &seen, launch, &mut facts);
     facts
 }
@@ -226,9 +237,9 @@ fn barriers(
     for b in &seen.barriers {
         let verdict = if let Some(t) = seen.unstructured {
             BarrierVerdict::Unknown(KernelObstacle::Structure(t))
-        } else if !b.in_callee && levels.barrier(seen, b) <= Across::Block {
+        } else if b.always && levels.barrier(seen, b) <= Across::Block {
             BarrierVerdict::Safe
-        } else if b.in_callee {
+        } else if !b.always {
             BarrierVerdict::Unknown(KernelObstacle::Value(b.term))
         } else {
             match eval::barrier(body, seen, b, launch) {

@@ -17,9 +17,11 @@ pub struct LostUpdate {
     /// The whole statement.
     pub term: TermId,
     pub place: TermId,
-    /// The subscript that memory decides.
-    pub subscript: TermId,
+    /// The subscript that memory decides; `None`: all threads mean one place.
+    pub subscript: Option<TermId>,
     pub shared: bool,
+    /// `if (v > x[i]) x[i] = v`: the value, and whether the larger one is kept.
+    pub extreme: Option<(TermId, bool)>,
 }
 
 /// The last block reads what others wrote, and no fence stands between their writes and the counter.
@@ -61,10 +63,72 @@ pub(super) fn lost_updates(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
             })
         });
         if !alone {
-            out.push(LostUpdate { term: t, place, subscript: p.parts[k].0, shared: p.shared });
+            out.push(LostUpdate {
+                term: t,
+                place,
+                subscript: Some(p.parts[k].0),
+                shared: p.shared,
+                extreme: None,
+            });
         }
     }
     out
+}
+
+/// `if (v > x[i]) x[i] = v;` where threads may mean one place: between the look and the store others come.
+pub(super) fn lost_extremes(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
+    let mut out = Vec::new();
+    for b in seen.branches.iter().filter(|b| matches!(body.op(b.term), Op::If)) {
+        let (Op::Binary(op), &[l, r]) = (body.op(b.condition), body.args(b.condition)) else { continue };
+        let greater = match op {
+            term::BinOp::Gt | term::BinOp::Ge => true,
+            term::BinOp::Lt | term::BinOp::Le => false,
+            _ => continue,
+        };
+        let &[_, then, ref rest @ ..] = body.args(b.term) else { continue };
+        let inside = match (body.op(then), body.args(then)) {
+            (Op::List, &[one]) => one,
+            (Op::List, _) => continue,
+            _ => then,
+        };
+        let (Op::Assign, &[place, v]) = (body.op(inside), body.args(inside)) else { continue };
+        // `v > x` and `x < v` keep the larger
+        let largest = match (body.same(place, r) && body.same(v, l), body.same(place, l) && body.same(v, r)) {
+            (true, _) => greater,
+            (_, true) => !greater,
+            _ => continue,
+        };
+        let Some(p) = access::place(body, place).filter(|_| rest.is_empty()) else { continue };
+        let mut open = FxHashSet::default();
+        let kinds: Vec<From> = p.parts.iter().map(|&(i, _)| from(body, seen, i, &mut open)).collect();
+        if kinds.contains(&From::Thread) || kinds.contains(&From::Block) && !p.shared {
+            continue;
+        }
+        // a round's own element, or a guard that lets one thread through, is no shared place for sure
+        let guarded = b.at.guards.iter().any(|&(c, holds)| holds && narrows(body, c));
+        let moves = p.parts.iter().any(|&(i, _)| {
+            body.walk(i).any(|x| body.as_symbol(x).is_some_and(|s| seen.definitions.contains_key(&s)))
+        });
+        let by_memory = kinds.iter().position(|k| *k == From::Memory);
+        if guarded || moves && by_memory.is_none() {
+            continue;
+        }
+        let subscript = by_memory.map(|k| p.parts[k].0);
+        out.push(LostUpdate {
+            term: b.term,
+            place,
+            subscript,
+            shared: p.shared,
+            extreme: Some((v, largest)),
+        });
+    }
+    out
+}
+
+/// Whether a condition may let one thread through alone.
+fn narrows(body: &Body, c: TermId) -> bool {
+    body.walk(c)
+        .any(|x| matches!(body.op(x), Op::Binary(term::BinOp::Eq) | Op::Unary(term::UnOp::Not) | Op::Call))
 }
 
 /// What a subscript is made of, the strongest first.

@@ -49,7 +49,10 @@ fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
         }
         "missing-atomic" => {
             let u = facts.lost_updates.iter().find(|u| at(u.term))?;
-            let (title, edit) = k.atomic(u.term)?;
+            let (title, edit) = match u.extreme {
+                Some((v, largest)) => k.extreme(u.term, u.place, v, largest)?,
+                None => k.atomic(u.term)?,
+            };
             k.checked(&facts, title, vec![edit], None)
         }
         "missing-fence" => {
@@ -233,6 +236,20 @@ impl Kernel<'_> {
         };
         let new = format!("{name}(&{}, {value})", text(place));
         Some((format!("Replace by `{name}`"), Edit::replace(self.span(update), new)))
+    }
+
+    /// The atomic operation for `if (v > place) place = v;`.
+    fn extreme(&self, t: TermId, place: TermId, v: TermId, largest: bool) -> Option<(String, Edit)> {
+        use IntKind::{Int, LongLong, UInt, ULongLong};
+        let kind = |t: TermId| self.body.types.kind(self.body.ty(t));
+        let whole = matches!(kind(place), TypeKind::Int(Int | UInt | LongLong | ULongLong));
+        if !whole || kind(place) != kind(v) {
+            return None;
+        }
+        let text = |t: TermId| self.doc.slice(self.span(t));
+        let name = if largest { "atomicMax" } else { "atomicMin" };
+        let new = format!("{name}(&{}, {});", text(place), text(v));
+        Some((format!("Replace by `{name}`"), Edit::replace(self.with_semicolon(t), new)))
     }
 
     /// Rows of a shared array one element longer.

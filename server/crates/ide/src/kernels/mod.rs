@@ -6,7 +6,6 @@
 //! verdicts over all launches; what is said here was seen, for one launch and one input.
 
 mod facts;
-mod host;
 mod inputs;
 mod mends;
 mod printed;
@@ -26,7 +25,6 @@ pub use facts::{
     kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
     RangeReport,
 };
-pub(crate) use host::{faults, HostFault};
 pub(crate) use mends::mend;
 pub use printed::kernel_text;
 pub(crate) use remembered::facts as remembered_facts;
@@ -455,6 +453,14 @@ fn words_of_argument(a: &inputs::Argument) -> String {
             format!("{name}[{elements}]{}", if *said { "" } else { " (made up)" })
         }
     }
+}
+
+/// The faults of a function of the host.
+pub(crate) fn host_faults(doc: &Doc, item: &front::Item) -> Vec<(TermId, analysis::HostFault)> {
+    let bounds = |name: &str| doc.unit().items.iter().find(|i| *i.name == *name)?.launch_bounds;
+    let is_size = |t| doc.slice(item.body.span(t).shifted(item.span.start)).contains("sizeof");
+    let context = analysis::HostContext { program: doc.program(), bounds: &bounds, is_size: &is_size };
+    analysis::host_faults(&item.body, context)
 }
 
 /// Whether the document says how the kernel is launched.

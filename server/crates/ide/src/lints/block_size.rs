@@ -1,7 +1,8 @@
 //! `block-size`: a block that does not fill whole warps, or that no device takes.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::HostFault;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {
@@ -24,6 +25,10 @@ fn words(_: &crate::Doc, _: &term::Body, _: u32, fault: &HostFault) -> Option<St
             n.next_multiple_of(32) - n,
             n.next_multiple_of(32),
             if *n <= 32 { "warp".to_owned() } else { format!("{} warps", n.div_ceil(32)) }
+        ),
+        HostFault::OverBounds(n, bound) => format!(
+            "A block of {n} threads, and the kernel is compiled for {bound} at most (`__launch_bounds__({bound})`): the launch fails and the kernel \
+             does not run. Launch {bound} threads a block, or raise the bound."
         ),
         _ => return None,
     })

@@ -1,7 +1,8 @@
 //! `bytes-not-elements`: a size in elements where bytes are asked for.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::HostFault;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {

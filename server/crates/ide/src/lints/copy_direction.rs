@@ -1,7 +1,8 @@
 //! `copy-direction`: a copy in another direction than its pointers have.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::HostFault;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {

@@ -1,7 +1,9 @@
 //! `device-pointer-on-host`: memory of the device that the host touches.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::{line, HostFault};
+use crate::kernels::line;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {

@@ -21,11 +21,24 @@ fn missing_atomic(doc: &Doc) -> Vec<(Span, Said)> {
         let text = |t| doc.slice(item.body.span(t).shifted(item.span.start));
         for u in &facts.lost_updates {
             let span = item.body.span(u.term).shifted(item.span.start);
-            let (place, subscript) = (text(u.place), text(u.subscript));
-            let message = format!(
-                "Two threads that find the same `{subscript}` both read and write `{place}`, and one of the two updates is lost. Use an \
-                 atomic operation, such as `atomicAdd(&{place}, …)`, unless no two threads ever find the same."
-            );
+            let place = text(u.place);
+            let who = match u.subscript {
+                Some(s) => format!("Two threads that find the same `{}`", text(s)),
+                None => "Two threads that come here at once".to_owned(),
+            };
+            let message = match u.extreme {
+                None => format!(
+                    "{who} both read and write `{place}`, and one of the two updates is lost. Use an atomic operation, such as \
+                     `atomicAdd(&{place}, …)`, unless no two threads ever find the same."
+                ),
+                Some((_, largest)) => {
+                    let (kept, name) = if largest { ("larger", "atomicMax") } else { ("smaller", "atomicMin") };
+                    format!(
+                        "{who} both look at `{place}` before one of them writes, and the {kept} value can be lost. Use `{name}(&{place}, …)`, or \
+                         let each block find its own first."
+                    )
+                }
+            };
             found.push((span, Said { message, ..Said::of(item) }));
         }
     }

@@ -1,7 +1,9 @@
 //! `missing-synchronisation`: managed memory that a launch may still be writing.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::{line, HostFault};
+use crate::kernels::line;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {

@@ -11,12 +11,16 @@ mod carried_dependence;
 mod copy_direction;
 mod device_pointer_on_host;
 mod divergent_barrier;
+mod divergent_branch;
 mod global_race;
+mod invariant_copy;
 mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
 mod missing_atomic;
 mod missing_fence;
+mod missing_restrict;
+mod missing_swap;
 mod missing_synchronisation;
 mod not_understood;
 mod out_of_range;
@@ -25,8 +29,10 @@ mod reduction_loop;
 mod redundant_barrier;
 mod shared_race;
 mod short_grid;
+mod short_shared;
 mod strided_access;
 mod unchecked_launch;
+mod unguarded_grid;
 mod unknown_loop;
 mod unused_ignore;
 mod use_after_free;
@@ -82,6 +88,8 @@ pub(crate) struct Said {
     pub tags: Vec<Tag>,
     /// Of which instance of a template it is said: those of one place are told once.
     pub instance: Option<Arc<str>>,
+    /// Where it weighs less than the lint's default.
+    pub severity: Option<Severity>,
 }
 
 impl Said {
@@ -112,12 +120,16 @@ pub(crate) const LINTS: &[Lint] = &[
     copy_direction::LINT,
     device_pointer_on_host::LINT,
     divergent_barrier::LINT,
+    divergent_branch::LINT,
     global_race::LINT,
+    invariant_copy::LINT,
     marked_refused::LINT,
     marked_sequential::LINT,
     marked_unknown::LINT,
     missing_atomic::LINT,
     missing_fence::LINT,
+    missing_restrict::LINT,
+    missing_swap::LINT,
     missing_synchronisation::LINT,
     not_understood::LINT,
     out_of_range::LINT,
@@ -126,8 +138,10 @@ pub(crate) const LINTS: &[Lint] = &[
     redundant_barrier::LINT,
     shared_race::LINT,
     short_grid::LINT,
+    short_shared::LINT,
     strided_access::LINT,
     unchecked_launch::LINT,
+    unguarded_grid::LINT,
     unknown_loop::LINT,
     unused_ignore::LINT,
     use_after_free::LINT,
@@ -136,14 +150,14 @@ pub(crate) const LINTS: &[Lint] = &[
 /// What one lint says of the faults of host code.
 fn host(
     doc: &Doc,
-    words: fn(&Doc, &term::Body, u32, &crate::kernels::HostFault) -> Option<String>,
+    words: fn(&Doc, &term::Body, u32, &analysis::HostFault) -> Option<String>,
 ) -> Vec<(Span, Said)> {
     let mut found = Vec::new();
     if doc.language() != crate::Language::Cuda {
         return found;
     }
     for item in doc.unit().items.iter().filter(|i| !i.is_kernel) {
-        for (t, fault) in crate::kernels::faults(doc, item) {
+        for (t, fault) in crate::kernels::host_faults(doc, item) {
             if let Some(message) = words(doc, &item.body, item.span.start, &fault) {
                 found.push((item.body.span(t).shifted(item.span.start), Said { message, ..Said::default() }));
             }
@@ -165,11 +179,14 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
             continue;
         }
         let at = At { place, id, facts: place.of(id) };
+        // nor is it of a loop that drives the device
+        let body = &place.item.body;
+        let drives = body.walk(at.facts.term).any(|t| matches!(body.op(t), term::Op::Launch));
         for lint in LINTS {
             let Find::Loop(find) = lint.find else { continue };
             // a thread of a kernel runs its loops alone: that one could not be spread over threads is no news
             let alone = place.item.is_kernel || (place.item.is_device && !place.item.is_host);
-            if alone && matches!(lint.code, "unknown-loop" | "carried-dependence") {
+            if (alone || drives) && matches!(lint.code, "unknown-loop" | "carried-dependence") {
                 continue;
             }
             if let Some(Said { message, mut related, tags, .. }) = find(&at) {
@@ -263,9 +280,13 @@ fn instances_merged(doc: &Doc, lint: &Lint, said: Vec<(Span, Said)>) -> Vec<(Spa
 }
 
 fn diagnostic(lint: &Lint, settings: &Settings, span: Span, said: Said) -> Diagnostic {
+    let severity = match settings.levels.contains_key(lint.code) {
+        false => said.severity.unwrap_or(lint.severity),
+        true => severity(lint, settings),
+    };
     Diagnostic {
         code: lint.code,
-        severity: severity(lint, settings),
+        severity,
         span,
         message: said.message.into(),
         related: said.related,

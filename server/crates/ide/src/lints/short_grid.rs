@@ -1,7 +1,8 @@
 //! `short-grid`: a grid rounded down.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::HostFault;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {

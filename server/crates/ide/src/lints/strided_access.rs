@@ -58,7 +58,9 @@ fn strided_access(doc: &Doc) -> Vec<(Span, Said)> {
                 r.ideal,
                 launch_words(&launch)
             );
-            found.push((span, Said { message, ..Said::of(item) }));
+            let mild = r.worst_sectors < 4 * r.worst_ideal;
+            let severity = mild.then_some(Severity::Hint);
+            found.push((span, Said { message, severity, ..Said::of(item) }));
         }
     }
     found

@@ -1,7 +1,8 @@
 //! `unchecked-launch`: launches of which nobody asks whether they failed.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::HostFault;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {

@@ -1,7 +1,9 @@
 //! `use-after-free`: memory that is used after it was freed.
 
+use analysis::HostFault;
+
 use super::{Find, Lint};
-use crate::kernels::{line, HostFault};
+use crate::kernels::line;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {

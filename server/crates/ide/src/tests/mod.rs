@@ -9,6 +9,7 @@ mod lints;
 mod messages;
 mod offloading;
 mod pages;
+mod pairs;
 mod reports;
 mod robust;
 mod rule_files;
