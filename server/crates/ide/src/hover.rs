@@ -24,10 +24,15 @@ pub struct Hover {
 /// Dependences, conditions and obstacles listed at most, each.
 const LISTED: usize = 6;
 
-/// The hover at an offset: on a loop's header, or on what a diagnostic underlines.
+/// The hover at an offset: on a loop's header, on what a kernel does there, or on what a diagnostic underlines.
 pub fn hover(doc: &Doc, findings: &Findings, offset: u32) -> Option<Hover> {
     // headers do not nest save in macros, where the outermost speaks for all
     let on_header = findings.loops.iter().find(|l| l.header.touches(offset));
+    if let Some(h) = crate::kernels::hover(doc, offset) {
+        let said = findings.diagnostics.iter().filter(|d| d.span.touches(offset));
+        let said = said.map(|d| format!("\n\n{}\n\n`{}`", escape(&d.message), d.code));
+        return Some(Hover { markdown: h.markdown + &said.collect::<String>(), span: h.span });
+    }
     if let Some(l) = on_header {
         let place = findings.place(doc, l.item)?;
         return Some(Hover { markdown: loop_markdown(&place, l), span: l.header });

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::collect::{Access, AccessKind, Seen};
 use super::eval::{Indices, Machine};
-use super::requests::Requests;
+use super::requests::{Places, Requests};
 use super::trace::Traced;
 use super::KernelLaunch;
 
@@ -34,8 +35,59 @@ pub(super) fn accesses(
     seen: &Seen,
     launch: &KernelLaunch,
     traced: Option<&Traced>,
-) -> Vec<AccessFact> {
-    seen.accesses.iter().filter_map(|a| one(body, seen, a, launch, traced)).collect()
+) -> (Vec<AccessFact>, Option<Vec<Traffic>>) {
+    let mut list: Vec<AccessFact> =
+        seen.accesses.iter().filter_map(|a| one(body, seen, a, launch, traced)).collect();
+    let traffic = traffic(&list);
+    for r in list.iter_mut().filter_map(|a| a.requests.as_mut()) {
+        r.distinct = r.places.count();
+        r.places = Places::default();
+    }
+    (list, traffic)
+}
+
+/// What one array of global memory moves, over all accesses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Traffic {
+    pub object: Arc<str>,
+    /// Elements that lanes read and write.
+    pub read: u64,
+    pub written: u64,
+    /// Different ones among them.
+    pub places_read: u64,
+    pub places_written: u64,
+}
+
+/// `None`: not every access is known.
+fn traffic(list: &[AccessFact]) -> Option<Vec<Traffic>> {
+    let mut out: Vec<(Traffic, FxHashSet<i64>, FxHashSet<i64>)> = Vec::new();
+    for a in list.iter().filter(|a| !a.shared) {
+        let r = a.requests.as_ref().filter(|r| r.exact && !r.places.too_many)?;
+        let at = match out.iter().position(|(t, ..)| t.object == a.object) {
+            Some(k) => k,
+            None => {
+                let object = a.object.clone();
+                let none = Traffic { object, read: 0, written: 0, places_read: 0, places_written: 0 };
+                out.push((none, FxHashSet::default(), FxHashSet::default()));
+                out.len() - 1
+            }
+        };
+        let (t, read, written) = &mut out[at];
+        if a.reads {
+            t.read += r.lanes;
+            read.extend(&r.places.seen);
+        }
+        if a.writes {
+            t.written += r.lanes;
+            written.extend(&r.places.seen);
+        }
+    }
+    let counted = out.into_iter().map(|(t, read, written)| Traffic {
+        places_read: read.len() as u64,
+        places_written: written.len() as u64,
+        ..t
+    });
+    Some(counted.collect())
 }
 
 /// A place's object, and what its byte offset is made of: subscripts with their scales, and a constant.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use term::{Body, Op, TermId};
 
-pub use access::AccessFact;
+pub use access::{AccessFact, Traffic};
 pub use cost::{DividedBranch, Reload};
 pub use patterns::{LostUpdate, MissingFence};
 pub use races::{kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
@@ -156,6 +156,8 @@ pub struct KernelFacts {
     pub barriers: Vec<BarrierFact>,
     /// Accesses to what parameters point to, to shared and to file-scope variables. Through other pointers: not listed.
     pub accesses: Vec<AccessFact>,
+    /// What each array of global memory moves, where all accesses are exactly known.
+    pub traffic: Option<Vec<Traffic>>,
     pub races: RaceVerdict,
     /// Accesses that are sure to fall outside of their array, one a place. `None`: not looked at.
     pub out_of_range: Option<Vec<OutOfRange>>,
@@ -206,7 +208,8 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
             b.count = None;
         }
     }
-    facts.accesses = access::accesses(body, &seen, launch, traced.as_ref());
+    (facts.accesses, facts.traffic) = access::accesses(body, &seen, launch, traced.as_ref());
+    facts.traffic = facts.traffic.take().filter(|_| launch.grid.is_some() && launch.block.is_some());
     facts.lost_updates = patterns::lost_updates(body, &seen);
     facts.lost_updates.extend(patterns::lost_extremes(body, &seen));
     facts.missing_fences = patterns::missing_fences(body, program, &seen);

@@ -29,7 +29,34 @@ pub struct Requests {
     pub stride: Option<i64>,
     /// Passes of shared memory that bank conflicts cost.
     pub conflicts: u64,
+    /// Different places of global memory that all requests together ask for; `None`: too many to count.
+    pub distinct: Option<u64>,
     pub(super) worst: Option<(u64, u64, u64)>,
+    pub(super) places: Places,
+}
+
+/// Places in global memory, by their offsets.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Places {
+    pub seen: rustc_hash::FxHashSet<i64>,
+    pub too_many: bool,
+}
+
+/// Places kept of an access.
+const MAX_PLACES: usize = 1 << 18;
+
+impl Places {
+    fn add(&mut self, offset: i128) {
+        match i64::try_from(offset) {
+            Ok(o) if self.seen.len() < MAX_PLACES => {
+                self.seen.insert(o);
+            }
+            _ => self.too_many = true,
+        }
+    }
+    pub(super) fn count(&self) -> Option<u64> {
+        (!self.too_many).then_some(self.seen.len() as u64)
+    }
 }
 
 impl Requests {
@@ -50,6 +77,7 @@ impl Requests {
             self.conflicts += conflicts(lanes, size);
             return;
         }
+        lanes.iter().for_each(|l| self.places.add(l.1));
         let (sectors, ideal) = sectors(lanes, size);
         self.sectors += sectors;
         self.ideal += ideal;

@@ -187,7 +187,7 @@ fn races(doc: &Doc, item: &front::Item, facts: &KernelFacts) -> RacesReport {
     out
 }
 
-fn words(s: &Split, yes: &str, no: &str) -> String {
+pub(super) fn words(s: &Split, yes: &str, no: &str) -> String {
     let values: Vec<String> = s.values.iter().map(|(n, v)| format!(", {n} = {v}")).collect();
     let [x, y, z] = s.block;
     format!(

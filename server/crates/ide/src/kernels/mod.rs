@@ -6,6 +6,7 @@
 //! verdicts over all launches; what is said here was seen, for one launch and one input.
 
 mod facts;
+mod hover;
 mod inputs;
 mod mends;
 mod printed;
@@ -25,6 +26,7 @@ pub use facts::{
     kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
     RangeReport,
 };
+pub(crate) use hover::hover;
 pub(crate) use mends::mend;
 pub use printed::kernel_text;
 pub(crate) use remembered::facts as remembered_facts;

@@ -4,6 +4,7 @@
 mod actions;
 mod hover;
 mod incremental;
+mod kernel_hovers;
 mod kernels;
 mod lints;
 mod messages;

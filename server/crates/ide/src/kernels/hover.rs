@@ -1,0 +1,426 @@
+//! What is known at a place of a kernel, in the words of the profiler: of an access, a branch, a barrier, a fence, and of the whole
+//! kernel on its header.
+//!
+//! Numbers are those of the launch that the document says; what a barrier or fence is there for is found by taking it away
+//! and looking again.
+
+use std::fmt::Write;
+
+use analysis::{
+    AccessFact, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch, RaceVerdict, Uniformity,
+};
+use base::Span;
+use term::{Op, TermId};
+use text::{Edit, EditSet};
+
+use super::facts::words;
+use super::{launch_words, line, remembered_facts, said};
+use crate::hover::{escape, Hover};
+use crate::Doc;
+
+/// The hover at an offset of a kernel.
+pub(crate) fn hover(doc: &Doc, offset: u32) -> Option<Hover> {
+    let item = doc.unit().items.iter().find(|i| {
+        i.is_kernel && i.span.touches(offset) && matches!(i.body.op(i.body.root), Op::Function(_))
+    })?;
+    let (facts, launch) = remembered_facts(doc, item);
+    let s = Shown { doc, item, facts: &facts, launch: &launch };
+    let header = crate::actions::kernel_header(doc, item);
+    if header.touches(offset) {
+        return Some(Hover { markdown: s.kernel(), span: header });
+    }
+    s.operation(offset).or_else(|| s.access(offset)).or_else(|| s.branch(offset))
+}
+
+struct Shown<'d> {
+    doc: &'d Doc,
+    item: &'d front::Item,
+    facts: &'d KernelFacts,
+    launch: &'d KernelLaunch,
+}
+
+impl Shown<'_> {
+    fn span(&self, t: TermId) -> Span {
+        self.item.body.span(t).shifted(self.item.span.start)
+    }
+
+    fn text(&self, t: TermId) -> &str {
+        self.doc.slice(self.span(t))
+    }
+
+    fn known(&self) -> Option<String> {
+        let words = launch_words(self.launch);
+        (!words.is_empty()).then_some(words)
+    }
+
+    // ---- accesses
+
+    fn access(&self, offset: u32) -> Option<Hover> {
+        let here = self.facts.accesses.iter().filter(|a| self.span(a.term).touches(offset));
+        // what stands in a subscript is nearer
+        let width = |a: &&AccessFact| self.span(a.term).end - self.span(a.term).start;
+        let nearest = here.min_by_key(width)?;
+        let all: Vec<&AccessFact> =
+            self.facts.accesses.iter().filter(|a| self.span(a.term) == self.span(nearest.term)).collect();
+        let mut out = String::new();
+        for a in all {
+            if !out.is_empty() {
+                out.push_str("\n\n");
+            }
+            out.push_str(&self.access_words(a));
+        }
+        Some(Hover { markdown: out, span: self.span(nearest.term) })
+    }
+
+    fn access_words(&self, a: &AccessFact) -> String {
+        let how = match (a.atomic, a.reads, a.writes) {
+            (true, ..) => "Atomic update",
+            (_, true, false) => "Read",
+            (_, false, true) => "Write",
+            _ => "Update",
+        };
+        let space = if a.shared { "shared" } else { "global" };
+        let mut out = format!("**{how} of `{}`**: {space} memory, {} bytes a lane\n", a.object, a.bytes);
+        let Some(r) = &a.requests else {
+            let why = match self.known() {
+                None => "nothing says how the kernel is launched (`// warpwright: launch(grid, block)`)",
+                Some(_) => "its subscripts depend on what memory holds",
+            };
+            let _ = write!(out, "\n- what its warps ask for is not known: {why}");
+            return out;
+        };
+        if r.count == 0 {
+            out.push_str("\n- no warp comes here");
+            return out;
+        }
+        let rounds = if r.exact { "" } else { ", in the first round of its loop" };
+        let _ = write!(
+            out,
+            "\n- {} requests of warps, {} active threads each on average{rounds}",
+            r.count,
+            mean(r.lanes, r.count)
+        );
+        if let Some(stride) = r.stride {
+            let _ = match stride.unsigned_abs() {
+                0 => write!(out, "\n- neighbouring threads ask for the same place"),
+                d if d == a.bytes => write!(out, "\n- neighbouring threads ask for neighbouring places"),
+                d => write!(out, "\n- neighbouring threads ask for places {d} bytes apart"),
+            };
+        }
+        match a.shared {
+            true => self.banks(a, r, &mut out),
+            false => self.sectors(a, r, &mut out),
+        }
+        out
+    }
+
+    fn banks(&self, a: &AccessFact, r: &analysis::Requests, out: &mut String) {
+        let needed = (a.bytes / 4).max(1);
+        if r.ways <= needed {
+            out.push_str("\n- no bank conflict");
+        } else {
+            let lanes = match r.collide {
+                Some((x, y, bank)) => format!(": lanes {x} and {y} both ask bank {bank}"),
+                None => String::new(),
+            };
+            let _ = write!(
+                out,
+                "\n- {}-way bank conflict at worst{}{lanes}\n- {} more passes than needed in all",
+                r.ways,
+                if needed > 1 { format!(" ({needed} passes are needed)") } else { String::new() },
+                r.conflicts
+            );
+        }
+        out.push_str(" (Nsight Compute: `l1tex__data_bank_conflicts_pipe_lsu_mem_shared`)");
+    }
+
+    fn sectors(&self, a: &AccessFact, r: &analysis::Requests, out: &mut String) {
+        let coalesced = r.sectors <= r.ideal;
+        let share = 100 * r.ideal / r.sectors.max(1);
+        let _ = write!(
+            out,
+            "\n- {} sectors of 32 bytes where {} would hold the data{} (Nsight Compute: `memory_l2_theoretical_sectors_global`, `…_ideal`)",
+            r.sectors,
+            r.ideal,
+            if coalesced { ": coalesced".to_owned() } else { format!(": {share} % of the traffic is of use") }
+        );
+        let _ = write!(out, "\n- worst request: {} sectors, {} ideal", r.worst_sectors, r.worst_ideal);
+        if !coalesced
+            && r.worst_sectors == r.worst_ideal + 1
+            && r.stride.map(i64::unsigned_abs) == Some(a.bytes)
+        {
+            out.push_str(" (it does not begin at a sector)");
+        }
+        if let Some(d) = r.distinct.filter(|&d| d > 0) {
+            let _ = match r.lanes > d {
+                true => write!(
+                    out,
+                    "\n- reuse: {} different elements, each asked for {} times",
+                    d,
+                    mean(r.lanes, d)
+                ),
+                false => write!(out, "\n- no reuse: every element is asked for once"),
+            };
+        }
+    }
+
+    // ---- branches
+
+    fn branch(&self, offset: u32) -> Option<Hover> {
+        let body = &self.item.body;
+        let part = |b: &BranchFact| {
+            let args = body.args(b.term);
+            let condition = match body.op(b.term) {
+                Op::If | Op::Select | Op::While | Op::Switch => args.first(),
+                Op::For => args.get(1),
+                Op::DoWhile => args.get(1),
+                _ => None,
+            };
+            condition.map(|&c| self.span(c))
+        };
+        let here = self.facts.branches.iter().filter_map(|b| Some((b, part(b)?)));
+        let (b, span) = here.filter(|(_, s)| s.touches(offset)).min_by_key(|(_, s)| s.end - s.start)?;
+        let what = match body.op(b.term) {
+            Op::For | Op::While | Op::DoWhile => "Loop condition",
+            Op::Switch => "Switch",
+            _ => "Condition",
+        };
+        let of = match &b.uniformity {
+            Uniformity::Grid => "the same for all threads of the launch",
+            Uniformity::Block => "the same for all threads of a block",
+            Uniformity::Warp => "the same for all threads of a warp: no warp is divided",
+            Uniformity::Divergent(_) => "divergent: threads of a warp go both ways",
+            Uniformity::Unknown(_) => {
+                "whether it divides warps is not known: it depends on what memory holds or a call gives"
+            }
+        };
+        let mut out = format!("**{what}**: {of}\n");
+        if let Uniformity::Divergent(s) = &b.uniformity {
+            let _ = write!(out, "\n- {}", escape(&words(s, "decides yes", "decides no")));
+        }
+        if let Some(lanes) = &b.lanes {
+            let decisions: u64 = lanes.values().sum();
+            let divided: u64 = lanes.iter().filter(|((a, h), _)| *h > 0 && h < a).map(|(_, n)| n).sum();
+            let (warps, active) = lanes
+                .iter()
+                .filter(|((_, h), _)| *h > 0)
+                .fold((0, 0), |(w, s), ((_, h), n)| (w + n, s + *h as u64 * n));
+            let _ = write!(
+                out,
+                "\n- {divided} of {decisions} decisions of warps are divergent (Nsight Compute: `smsp__sass_branch_targets_threads_divergent`)"
+            );
+            if warps > 0 {
+                let _ = write!(
+                    out,
+                    "\n- behind it {} of 32 threads of a warp are active on average",
+                    mean(active, warps)
+                );
+            }
+            for ((a, h), n) in lanes.iter().rev().take(6) {
+                let _ = write!(out, "\n- {h} of {a} active lanes: {n} times");
+            }
+            if lanes.len() > 6 {
+                let _ = write!(out, "\n- and {} more", lanes.len() - 6);
+            }
+        }
+        Some(Hover { markdown: out, span })
+    }
+
+    // ---- barriers and fences
+
+    fn operation(&self, offset: u32) -> Option<Hover> {
+        let body = &self.item.body;
+        if let Some(b) = self.facts.barriers.iter().find(|b| self.span(b.term).touches(offset)) {
+            return Some(Hover { markdown: self.barrier(b), span: self.span(b.term) });
+        }
+        let named = |&t: &TermId| {
+            let &callee = body.args(t).first()?;
+            let name = match (body.op(t), body.op(callee)) {
+                (Op::Call, Op::Sym(s)) => &*body.symbols[*s].name,
+                (Op::Call, Op::Name(n)) => n,
+                _ => return None,
+            };
+            (self.span(t).touches(offset)).then_some((t, name))
+        };
+        let (t, name) = body.walk(body.root).filter_map(|t| named(&t)).last()?;
+        let words = match name {
+            "__threadfence_block" => {
+                "what this thread wrote before it is seen by the other threads of its block before what it writes after it"
+            }
+            "__threadfence" => {
+                "what this thread wrote before it is seen by all threads of the device before what it writes after it"
+            }
+            "__threadfence_system" => {
+                "what this thread wrote before it is seen by all threads of all devices and by the host before what it writes after it"
+            }
+            "__syncwarp" => {
+                let out = "**`__syncwarp()`**: the lanes of the warp that are named (all without a mask) wait for one another, and see what the others wrote \
+                     to shared and global memory before.\n\n- orders nothing between warps";
+                let needed = self.without(t);
+                return Some(Hover { markdown: format!("{out}{needed}"), span: self.span(t) });
+            }
+            _ => return None,
+        };
+        let mut out = format!(
+            "**`{name}()`**: {words}.\n\n- waits for nobody, and orders nothing for threads that read before they have seen the later write"
+        );
+        out.push_str(&self.fence_is_for(t));
+        Some(Hover { markdown: out, span: self.span(t) })
+    }
+
+    fn barrier(&self, b: &BarrierFact) -> String {
+        let call = self.text(b.term);
+        let mut out = format!(
+            "**`{}`**: all threads of the block wait for one another, and see what the others wrote to shared and global memory before.\n\n\
+             - orders nothing between blocks",
+            call.split('(').next().unwrap_or(call).to_owned() + "()"
+        );
+        let reached = match &b.verdict {
+            BarrierVerdict::Safe => "all threads of the block reach it, equally often".to_owned(),
+            BarrierVerdict::Divergent(s) => {
+                format!("not all threads reach it: {}", escape(&words(s, "reaches it", "does not")))
+            }
+            BarrierVerdict::Unknown(_) => "whether all threads reach it is not known".to_owned(),
+        };
+        let _ = write!(out, "\n- {reached}");
+        if let Some(c) = &b.count {
+            let _ = write!(out, "\n- opens {} times for {} threads in all", c.opened, c.threads);
+            if let Some(idle) = c.idle {
+                let _ =
+                    write!(out, "; {idle} of them touched no memory since the barrier before (idle threads)");
+            }
+        }
+        match b.redundant {
+            Some(true) => out.push_str("\n- not needed: it orders nothing with this launch"),
+            _ if matches!(b.verdict, BarrierVerdict::Safe) => out.push_str(&self.without(b.term)),
+            _ => {}
+        }
+        out
+    }
+
+    /// The facts with a statement taken out, if it stands alone.
+    fn again(&self, t: TermId) -> Option<(Doc, std::sync::Arc<KernelFacts>)> {
+        let span = self.span(t);
+        let blank = EditSet::new(vec![Edit::replace(span, "")]).ok()?;
+        let text = blank.apply(self.doc.text()).ok()?;
+        let doc = Doc::open(self.doc.language(), self.doc.name(), text, self.doc.options().clone());
+        let item = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name)?;
+        let (facts, _) = remembered_facts(&doc, item);
+        Some((doc, facts))
+    }
+
+    /// `- needed: without it …`
+    fn without(&self, t: TermId) -> String {
+        if matches!(self.facts.races, RaceVerdict::Race(_)) {
+            return String::new();
+        }
+        let Some((doc, facts)) = self.again(t) else { return String::new() };
+        let Some(item) = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name) else {
+            return String::new();
+        };
+        match &facts.races {
+            RaceVerdict::Race(list) => match list.first() {
+                Some(w) => format!("\n- needed: without it {}", escape(&said::witness(&doc, item, w))),
+                None => String::new(),
+            },
+            RaceVerdict::Free { .. } => match self.facts.races {
+                RaceVerdict::Free { .. } => "\n- no two threads would meet without it".to_owned(),
+                _ => String::new(),
+            },
+            RaceVerdict::Unknown(_) => String::new(),
+        }
+    }
+
+    fn fence_is_for(&self, t: TermId) -> String {
+        let Some((doc, facts)) = self.again(t) else { return String::new() };
+        let item = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name);
+        let at = |t| item.map_or(0, |i| line(&doc, i.body.span(t).shifted(i.span.start)));
+        let new = facts.missing_fences.len() > self.facts.missing_fences.len();
+        match facts.missing_fences.first().filter(|_| new) {
+            Some(m) => format!(
+                "\n- needed: the block that the counter on line {} lets on reads on line {} what others wrote on line {}",
+                at(m.counter),
+                at(m.read),
+                at(m.write)
+            ),
+            None => "\n- no reader in this kernel is found that depends on it".to_owned(),
+        }
+    }
+
+    // ---- the kernel
+
+    fn kernel(&self) -> String {
+        let mut out = format!("**Kernel `{}`**", self.item.name);
+        let Some(launch) = self.known() else {
+            out.push_str("\n\n- nothing says how it is launched: `// warpwright: launch(grid, block)` before it gives the numbers");
+            return out;
+        };
+        let _ = write!(out, " with {launch}\n");
+        if let Some(traffic) = &self.facts.traffic {
+            let moved: u64 = traffic.iter().map(|t| t.read + t.written).sum();
+            let least: u64 = traffic.iter().map(|t| t.places_read + t.places_written).sum();
+            let _ = write!(out, "\n- global memory: {moved} elements moved, {least} if each were moved once");
+            if least > 0 && moved > least {
+                let _ = write!(out, ": tiling can save at most {}×", mean(moved, least));
+            }
+            for t in traffic {
+                let mut parts = Vec::new();
+                if t.read > 0 {
+                    parts.push(format!("{} read, {} different", t.read, t.places_read));
+                }
+                if t.written > 0 {
+                    parts.push(format!("{} written, {} different", t.written, t.places_written));
+                }
+                let _ = write!(out, "\n  - `{}`: {}", t.object, parts.join("; "));
+            }
+        }
+        let exact = |shared: bool| {
+            let list = self.facts.accesses.iter().filter(move |a| a.shared == shared);
+            list.map(|a| a.requests.as_ref().filter(|r| r.exact)).collect::<Option<Vec<_>>>()
+        };
+        if let Some(list) = exact(false).filter(|l| !l.is_empty()) {
+            let (sectors, ideal): (u64, u64) =
+                list.iter().fold((0, 0), |s, r| (s.0 + r.sectors, s.1 + r.ideal));
+            let _ = write!(out, "\n- {sectors} sectors, {ideal} ideal");
+        }
+        if let Some(list) = exact(true).filter(|l| !l.is_empty()) {
+            let conflicts: u64 = list.iter().map(|r| r.conflicts).sum();
+            let _ = write!(out, "\n- shared memory: {conflicts} bank conflicts");
+        }
+        let statements =
+            self.facts.branches.iter().filter(|b| !matches!(self.item.body.op(b.term), Op::Select));
+        if let Some(lanes) = statements.map(|b| b.lanes.as_ref()).collect::<Option<Vec<_>>>() {
+            let all: u64 = lanes.iter().flat_map(|l| l.values()).sum();
+            let divided: u64 = lanes
+                .iter()
+                .flat_map(|l| l.iter())
+                .filter(|((a, h), _)| *h > 0 && h < a)
+                .map(|(_, n)| n)
+                .sum();
+            let _ = write!(out, "\n- {divided} of {all} decisions of warps are divergent");
+        }
+        let idle =
+            self.facts.barriers.iter().map(|b| b.count.as_ref()?.idle.zip(Some(b.count.as_ref()?.threads)));
+        if let Some(list) = idle.collect::<Option<Vec<_>>>().filter(|l| !l.is_empty()) {
+            let (idle, threads) = list.iter().fold((0, 0), |s, x| (s.0 + x.0, s.1 + x.1));
+            let _ = write!(out, "\n- barriers: {idle} of {threads} waiting threads were idle");
+        }
+        let (verdict, reason) = said::verdict(self.doc, self.item, self.facts);
+        let races = match (verdict, reason) {
+            ("race-free", _) => "no race, whatever memory holds".to_owned(),
+            ("race", _) => "a race".to_owned(),
+            (_, Some(why)) => format!("whether it has races is not known: {why}"),
+            _ => return out,
+        };
+        let _ = write!(out, "\n- {}", escape(&races));
+        out
+    }
+}
+
+/// `5.5`, or `32` where it is whole.
+fn mean(sum: u64, count: u64) -> String {
+    match sum.is_multiple_of(count.max(1)) {
+        true => (sum / count.max(1)).to_string(),
+        false => format!("{:.1}", sum as f64 / count as f64),
+    }
+}
