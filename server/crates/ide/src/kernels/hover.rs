@@ -355,7 +355,7 @@ impl Shown<'_> {
             out.push_str("\n\n- nothing says how it is launched: `// warpwright: launch(grid, block)` before it gives the numbers");
             return out;
         };
-        let _ = write!(out, " with {launch}\n");
+        let _ = writeln!(out, " with {launch}");
         if let Some(traffic) = &self.facts.traffic {
             let moved: u64 = traffic.iter().map(|t| t.read + t.written).sum();
             let least: u64 = traffic.iter().map(|t| t.places_read + t.places_written).sum();

@@ -14,6 +14,8 @@ mod remembered;
 mod said;
 mod shape;
 
+use std::hash::{Hash, Hasher};
+
 use base::{Budget, CancelToken, Span};
 use rustc_hash::FxHashSet;
 use simulate::{
@@ -27,7 +29,7 @@ pub use facts::{
     RangeReport,
 };
 pub(crate) use hover::hover;
-pub(crate) use mends::mend;
+pub(crate) use mends::{mends, Mend};
 pub use printed::kernel_text;
 pub(crate) use remembered::facts as remembered_facts;
 pub(crate) use said::{launch_words, line, place, races};
@@ -70,6 +72,8 @@ pub struct KernelRun {
     /// Counts of a run that did not end are those up to where it stopped.
     pub completed: bool,
     pub counts: Counts,
+    /// A number for all that the arrays hold after the counted run.
+    pub left: Option<u64>,
     pub accesses: Vec<Access>,
     pub branches: Vec<Branch>,
     pub barriers: Vec<Barrier>,
@@ -159,6 +163,7 @@ fn one(doc: &Doc, item: &front::Item, options: &SimulateOptions, cancel: &Cancel
         refused: None,
         completed: false,
         counts: Counts::default(),
+        left: None,
         accesses: Vec::new(),
         branches: Vec::new(),
         barriers: Vec::new(),
@@ -207,8 +212,9 @@ fn execute(
     let launch = Launch { grid: shape.grid, block: shape.block, shared_bytes: shape.shared_bytes };
     let mut arguments = inputs::arguments(&item.body, shape)?;
     // a size that nobody said is found by running until it is large enough
-    let (report, found) = loop {
-        let report = grid(&code, &arguments, &launch, Schedule::counted(options.seed), options, cancel)?;
+    let (report, left, found) = loop {
+        let (report, left) =
+            grid(&code, &arguments, &launch, Schedule::counted(options.seed), options, cancel)?;
         let short =
             report.findings.iter().find_map(|f| match f {
                 Finding::Fault(Fault {
@@ -218,16 +224,17 @@ fn execute(
             });
         match short {
             Some((object, end)) if inputs::grow(&mut arguments, &object, end) => {}
-            _ => break (report, arguments),
+            _ => break (report, left, arguments),
         }
     };
     run.inputs = found.iter().map(words_of_argument).collect();
     run.completed = report.completed;
+    run.left = Some(left);
     let mut findings = report.findings.clone();
     if report.completed {
         for k in 0..options.interleavings {
             let schedule = Schedule::seeded(options.seed.wrapping_add(k as u64));
-            findings.extend(grid(&code, &found, &launch, schedule, options, cancel)?.findings);
+            findings.extend(grid(&code, &found, &launch, schedule, options, cancel)?.0.findings);
         }
     }
     let places = Places { doc };
@@ -247,15 +254,19 @@ fn grid(
     schedule: Schedule,
     options: &SimulateOptions,
     cancel: &CancelToken,
-) -> Result<GridReport, String> {
-    let (mut heap, values, _) = inputs::make(arguments, options.seed)?;
+) -> Result<(GridReport, u64), String> {
+    let (mut heap, values, objects) = inputs::make(arguments, options.seed)?;
     let budget = Budget::with_cancel(options.steps, cancel.clone());
-    simulate::run_grid_code(code, &values, &mut heap, launch, &schedule, &budget).map_err(|f| match f.kind {
+    let done = simulate::run_grid_code(code, &values, &mut heap, launch, &schedule, &budget);
+    let report = done.map_err(|f| match f.kind {
         FaultKind::OutOfFuel => {
             "it takes more steps than are allowed here: give it a smaller launch".to_owned()
         }
         _ => f.to_string(),
-    })
+    })?;
+    let mut hash = rustc_hash::FxHasher::default();
+    objects.iter().for_each(|&o| heap.read_raw::<u8>(o).hash(&mut hash));
+    Ok((report, hash.finish()))
 }
 
 /// Where the terms of a run stand in the document.

@@ -5,6 +5,7 @@ mod actions;
 mod hover;
 mod incremental;
 mod kernel_hovers;
+mod kernel_mends;
 mod kernels;
 mod lints;
 mod messages;

@@ -4,6 +4,9 @@
 //! no other is new, every thread reaches every barrier, and a run shows less than before. Deliberately absent: repairs that
 //! change what threads compute, and places in functions that the kernel calls.
 
+mod guards;
+mod layout;
+
 use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, RaceWitness};
 use base::{CancelToken, IndexId, Span};
 use term::{BinOp, Body, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
@@ -23,19 +26,23 @@ const STEPS: u64 = 4_000_000;
 /// Places tried for a barrier.
 const TRIED: usize = 8;
 
-/// The repair of a finding in a kernel, if there is one that holds.
-pub(crate) fn mend(doc: &Doc, d: &Diagnostic) -> Option<Mend> {
+/// The repairs of a finding in a kernel that hold, the simplest first.
+pub(crate) fn mends(doc: &Doc, d: &Diagnostic) -> Vec<Mend> {
     // of a template each instance may be the one that it was said of
-    let mut items = doc
+    let items = doc
         .unit()
         .items
         .iter()
         .filter(|i| i.is_kernel && i.span.start <= d.span.start && d.span.end <= i.span.end);
-    items.find_map(|item| mend_in(doc, d, item))
+    let all = items.map(|item| {
+        let more = layout::more(doc, d, item);
+        mend_in(doc, d, item).into_iter().chain(more).collect::<Vec<_>>()
+    });
+    all.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
 }
 
 fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
-    let (facts, _) = super::remembered_facts(doc, item);
+    let (facts, launch) = super::remembered_facts(doc, item);
     let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
     let at = |t: TermId| item.body.span(t).shifted(item.span.start) == d.span;
     match d.code {
@@ -73,7 +80,17 @@ fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
         "bank-conflict" => {
             let a = facts.accesses.iter().find(|a| a.shared && at(a.term))?;
             let (title, edit) = k.padded(&a.object)?;
-            k.checked(&facts, title, vec![edit], None)
+            k.same(&facts, title, vec![edit])
+        }
+        "out-of-range" => guards::guard(&k, &facts, &launch, d.span),
+        "divergent-barrier" => {
+            let b = facts.barriers.iter().find(|b| at(b.term))?;
+            guards::move_out(&k, &facts, b.term)
+        }
+        "strided-access" => layout::exchange(&k, &facts),
+        "missing-restrict" => {
+            let r = facts.reloads.iter().find(|r| at(r.read))?;
+            layout::qualify(&k, &facts, r.pointer)
         }
         _ => None,
     }
@@ -268,6 +285,11 @@ impl Kernel<'_> {
         Some((title, Edit::insert(start + close, " + 1")))
     }
 
+    /// The repair, if besides the kernel leaves in memory what it left before, in a run with the same inputs.
+    fn same(&self, facts: &KernelFacts, title: String, edits: Vec<Edit>) -> Option<Mend> {
+        self.tried(facts, title, edits, None, true)
+    }
+
     /// The repair, if the kernel is better with it in every respect that was bad, and worse in none.
     fn checked(
         &self,
@@ -275,6 +297,17 @@ impl Kernel<'_> {
         title: String,
         edits: Vec<Edit>,
         w: Option<&RaceWitness>,
+    ) -> Option<Mend> {
+        self.tried(facts, title, edits, w, false)
+    }
+
+    fn tried(
+        &self,
+        facts: &KernelFacts,
+        title: String,
+        edits: Vec<Edit>,
+        w: Option<&RaceWitness>,
+        same: bool,
     ) -> Option<Mend> {
         let edits = EditSet::new(edits).ok()?;
         let text = edits.apply(self.doc.text()).ok()?;
@@ -314,13 +347,18 @@ impl Kernel<'_> {
             && after.races.len() <= before.races.len()
             && after.problems.len() <= before.problems.len()
             && (after.completed || !before.completed);
+        let left = |r: &super::KernelRun| r.left.filter(|_| r.completed);
+        if same && (left(&before).is_none() || left(&before) != left(&after) || before.inputs != after.inputs)
+        {
+            return None;
+        }
         let told = w.is_some() && !before.races.is_empty() && after.races.len() >= before.races.len();
         (fine && !told).then_some(Mend { title, edits })
     }
 }
 
 /// How many of each fault.
-struct Score([u64; 8]);
+struct Score([u64; 11]);
 
 impl Score {
     fn of(f: &KernelFacts) -> Score {
@@ -345,6 +383,14 @@ impl Score {
             f.missing_fences.len() as u64,
             f.barriers.iter().filter(|b| b.redundant == Some(true)).count() as u64,
             excess.sum(),
+            f.accesses
+                .iter()
+                .filter(|a| !a.shared)
+                .filter_map(|a| a.requests.as_ref())
+                .map(|r| r.sectors.saturating_sub(r.ideal))
+                .sum(),
+            f.reloads.len() as u64,
+            f.divided.len() as u64,
         ])
     }
     fn is_no_worse(&self, old: &Score) -> bool {

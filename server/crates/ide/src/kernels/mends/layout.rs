@@ -1,0 +1,127 @@
+//! Repairs that change where data lie or which thread takes what: a swizzled tile, exchanged axes, `const … *__restrict__`. Each must leave
+//! in memory what the kernel left before.
+
+use analysis::KernelFacts;
+use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
+use text::Edit;
+
+use super::{Kernel, Mend};
+use crate::{Diagnostic, Doc};
+
+/// Repairs besides the first.
+pub(super) fn more(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
+    if d.code != "bank-conflict" {
+        return None;
+    }
+    let (facts, _) = super::super::remembered_facts(doc, item);
+    let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
+    let a = facts.accesses.iter().find(|a| a.shared && k.span(a.term) == d.span)?;
+    swizzle(&k, &facts, &a.object)
+}
+
+/// `s[r][c]` everywhere becomes `s[r][c ^ r]`, for rows of a power of two.
+fn swizzle(k: &Kernel<'_>, facts: &KernelFacts, name: &str) -> Option<Mend> {
+    let body = k.body;
+    let (s, symbol) =
+        body.symbols.iter_ids().find(|(_, s)| s.storage == Storage::Shared && *s.name == *name)?;
+    let TypeKind::Array { of: row, len: Len::Const(rows) } = body.types.kind(symbol.ty) else { return None };
+    let TypeKind::Array { of: element, len: Len::Const(width) } = body.types.kind(*row) else { return None };
+    let scalar = matches!(body.types.kind(*element), TypeKind::Int(_) | TypeKind::Float(_));
+    if !scalar || !width.is_power_of_two() || *width < 2 || symbol.address_taken {
+        return None;
+    }
+    let mut edits = Vec::new();
+    for t in body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s)) {
+        let first = k.parent(t)?;
+        let second = k.parent(first)?;
+        let (Op::Index, &[_, r]) = (body.op(first), body.args(first)) else { return None };
+        let (Op::Index, &[base, c]) = (body.op(second), body.args(second)) else { return None };
+        if base != first || !is_plain(k, r) || !is_plain(k, c) {
+            return None;
+        }
+        let (row, column) = (in_parentheses(k, r), in_parentheses(k, c));
+        let row = if rows > width { format!("({row} & {})", width - 1) } else { row };
+        edits.push(Edit::replace(k.span(c), format!("{column} ^ {row}")));
+    }
+    // an expression that a macro gives several times has one place
+    edits.sort_by_key(|e| e.span.start);
+    edits.dedup_by_key(|e| e.span);
+    k.same(facts, format!("Swizzle the columns of `{name}`: `c ^ r`"), edits)
+}
+
+/// Made of variables and numbers alone.
+fn is_plain(k: &Kernel<'_>, t: TermId) -> bool {
+    k.body.walk(t).all(|x| {
+        matches!(
+            k.body.op(x),
+            Op::Sym(_) | Op::Int(_) | Op::Binary(_) | Op::Cast | Op::Member { arrow: false, .. }
+        )
+    })
+}
+
+fn in_parentheses(k: &Kernel<'_>, t: TermId) -> String {
+    let text = k.doc.slice(k.span(t));
+    match k.body.op(t) {
+        Op::Sym(_) | Op::Int(_) | Op::Member { .. } => text.to_owned(),
+        _ => format!("({text})"),
+    }
+}
+
+/// Exchanges `x` and `y` of all indices, so that neighbouring threads move along the other subscript.
+pub(super) fn exchange(k: &Kernel<'_>, facts: &KernelFacts) -> Option<Mend> {
+    let body = k.body;
+    let mut edits = Vec::new();
+    let (mut xs, mut ys) = (0, 0);
+    for t in body.walk(body.root) {
+        let (Op::Member { field, .. }, &[base]) = (body.op(t), body.args(t)) else { continue };
+        let Some(s) = body.as_symbol(base).map(|s| &body.symbols[s]) else { continue };
+        if s.storage != Storage::Builtin
+            || !matches!(&*s.name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim")
+        {
+            continue;
+        }
+        let (to, count) = match &**field {
+            "x" => ("y", &mut xs),
+            "y" => ("x", &mut ys),
+            _ => return None,
+        };
+        *count += 1;
+        let span = k.span(t);
+        let text = k.doc.slice(span);
+        if !text.ends_with(&**field) {
+            // written by a macro
+            return None;
+        }
+        let last = base::Span { start: span.end - 1, end: span.end };
+        edits.push(Edit::replace(last, to));
+    }
+    edits.sort_by_key(|e| e.span.start);
+    edits.dedup_by_key(|e| e.span);
+    if xs == 0 || ys == 0 {
+        return None;
+    }
+    k.same(facts, "Exchange the axes: `threadIdx.x` along the last subscript".into(), edits)
+}
+
+/// `const T *__restrict__ p`.
+pub(super) fn qualify(k: &Kernel<'_>, facts: &KernelFacts, pointer: SymbolId) -> Option<Mend> {
+    let symbol = &k.body.symbols[pointer];
+    let name = symbol.span?.shifted(k.item.span.start);
+    let before = k.doc.slice(base::Span { start: k.item.span.start, end: name.start });
+    let open = before.rfind(['(', ','])?;
+    let declared = &before[open + 1..];
+    // `T *p`, and nothing more involved
+    if declared.matches('*').count() != 1 || declared.contains(['(', '[']) || declared.contains("restrict") {
+        return None;
+    }
+    let mut edits = vec![Edit::insert(name.start, "__restrict__ ")];
+    if !declared.contains("const") {
+        let first = open + 1 + (declared.len() - declared.trim_start().len());
+        edits.push(Edit::insert(k.item.span.start + first as u32, "const "));
+    }
+    let title = format!(
+        "Declare `const … *__restrict__ {}` (assumes that nothing the kernel writes overlaps it)",
+        symbol.name
+    );
+    k.same(facts, title, edits)
+}
