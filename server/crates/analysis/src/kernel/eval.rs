@@ -20,11 +20,11 @@ const VARIED: usize = 2;
 const MAX_THREADS: u64 = 1 << 16;
 
 pub(super) struct Machine<'a> {
-    body: &'a Body,
-    seen: &'a Seen,
-    grid: [u32; 3],
-    block: [u32; 3],
-    values: Vec<(Arc<str>, i128)>,
+    pub(super) body: &'a Body,
+    pub(super) seen: &'a Seen,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) values: Vec<(Arc<str>, i128)>,
 }
 
 /// A thread, by the indices it finds.

@@ -15,6 +15,7 @@ mod effects;
 mod eval;
 mod level;
 mod nums;
+mod overflow;
 mod patterns;
 mod races;
 mod replay;
@@ -28,6 +29,7 @@ use term::{Body, Op, TermId};
 
 pub use access::{AccessFact, Traffic};
 pub use cost::{DividedBranch, Reload};
+pub use overflow::IndexOverflow;
 pub use patterns::{LostUpdate, MissingFence};
 pub use races::{kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
 pub use requests::Requests;
@@ -165,6 +167,7 @@ pub struct KernelFacts {
     pub missing_fences: Vec<MissingFence>,
     pub divided: Vec<DividedBranch>,
     pub reloads: Vec<Reload>,
+    pub overflows: Vec<IndexOverflow>,
 }
 
 /// Judges a kernel. `program` knows the functions it calls.
@@ -215,6 +218,7 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
     facts.missing_fences = patterns::missing_fences(body, program, &seen);
     facts.divided = cost::divided(body, &seen, &facts.branches, launch);
     facts.reloads = cost::reloads(body, &seen);
+    facts.overflows = overflow::overflows(body, &seen, launch);
     races::examine(body, program, &seen, launch, &mut facts);
     facts
 }

@@ -13,6 +13,7 @@ mod device_pointer_on_host;
 mod divergent_barrier;
 mod divergent_branch;
 mod global_race;
+mod index_overflow;
 mod invariant_copy;
 mod marked_refused;
 mod marked_sequential;
@@ -122,6 +123,7 @@ pub(crate) const LINTS: &[Lint] = &[
     divergent_barrier::LINT,
     divergent_branch::LINT,
     global_race::LINT,
+    index_overflow::LINT,
     invariant_copy::LINT,
     marked_refused::LINT,
     marked_sequential::LINT,

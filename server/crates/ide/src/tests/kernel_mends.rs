@@ -126,3 +126,20 @@ fn the_largest_is_kept_atomically() {
     let k = k.replace("a[i] > *best", "best[0] > a[i]").replace("*best = a[i];", "{ best[0] = a[i]; }");
     mended(&k, "missing-atomic", "Replace by `atomicMin`", &["    atomicMin(&best[0], a[i]);"]);
 }
+
+#[test]
+fn subscripts_are_computed_in_64_bits() {
+    let k = "// warpwright: launch((3125, 50000), 16, n = 50000)\n__global__ void k(float *a, float s, int n) {\n    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;\n    if (x < n)\n        a[y * n + x] *= s;\n}\n";
+    mended(k, "index-overflow", "Compute the index in 64 bits", &["        a[(long long)y * n + x] *= s;"]);
+    // a variable on the way
+    let v = k.replace("a[y * n + x] *= s;", "{\n        int i = y * n + x;\n        a[i] *= s;\n    }");
+    mended(
+        &v,
+        "index-overflow",
+        "Compute the index in 64 bits",
+        &["        long long i = (long long)y * n + x;"],
+    );
+    // what wraps on purpose, and what the guard keeps small
+    assert_eq!(say(&k.replace("y * n + x]", "(unsigned)(y * 50000u * 3u + x) % 64u]")), "");
+    assert_eq!(say(&k.replace("x < n", "y < 100 && x < n")), "");
+}

@@ -125,3 +125,51 @@ pub(super) fn qualify(k: &Kernel<'_>, facts: &KernelFacts, pointer: SymbolId) ->
     );
     k.same(facts, title, edits)
 }
+
+/// Rounds of widening: an operation, then the variable that takes its value, and so on.
+const ROUNDS: usize = 8;
+
+/// Computes subscripts in 64 bits: casts first operands, and widens variables.
+pub(super) fn widen(k: &Kernel<'_>, facts: &KernelFacts) -> Option<Mend> {
+    let mut text = k.doc.text().clone();
+    for _ in 0..ROUNDS {
+        let doc = Doc::open(k.doc.language(), k.doc.name(), text.clone(), k.doc.options().clone());
+        let item = doc.unit().items.iter().find(|i| i.is_kernel && i.name == k.item.name)?;
+        let (now, _) = super::super::remembered_facts(&doc, item);
+        let here = Kernel { doc: &doc, item, body: &item.body, parents: item.body.parents() };
+        let Some(first) = now.overflows.first() else {
+            // all rounds as one edit
+            let new = doc.slice(item.span).to_owned();
+            let edits = vec![Edit::replace(k.item.span, new)];
+            return k.same(facts, "Compute the index in 64 bits".into(), edits);
+        };
+        let edit = match first.variable {
+            Some(s) => here.wider_type(s)?,
+            None => {
+                let span = here.span(first.term);
+                if span.is_empty() || here.doc.slice(span).starts_with("(long long)") {
+                    return None;
+                }
+                Edit::insert(span.start, "(long long)")
+            }
+        };
+        text = text::EditSet::new(vec![edit]).ok()?.apply(&text).ok()?;
+    }
+    None
+}
+
+impl Kernel<'_> {
+    /// `int i` becomes `long long i`.
+    fn wider_type(&self, s: SymbolId) -> Option<Edit> {
+        let name = self.body.symbols[s].span?.shifted(self.item.span.start);
+        let before = self.doc.slice(base::Span { start: self.item.span.start, end: name.start });
+        let from = before.rfind([';', '{', '(', '}'])? + 1;
+        let declared = &before[from..];
+        let word = ["unsigned int", "unsigned", "int"]
+            .into_iter()
+            .find_map(|w| declared.find(w).map(|at| (at, w)))?;
+        let start = self.item.span.start + (from + word.0) as u32;
+        let whole = base::Span { start, end: start + word.1.len() as u32 };
+        Some(Edit::replace(whole, "long long"))
+    }
+}

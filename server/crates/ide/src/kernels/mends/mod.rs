@@ -88,6 +88,7 @@ fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
             guards::move_out(&k, &facts, b.term)
         }
         "strided-access" => layout::exchange(&k, &facts),
+        "index-overflow" => layout::widen(&k, &facts),
         "missing-restrict" => {
             let r = facts.reloads.iter().find(|r| at(r.read))?;
             layout::qualify(&k, &facts, r.pointer)
@@ -331,7 +332,10 @@ impl Kernel<'_> {
         // and a run shows no more than before
         let mut options =
             SimulateOptions { kernel: Some(self.item.name.to_string()), steps: STEPS, ..Default::default() };
-        if super::shape::of_file(self.doc, self.item).ok().flatten().is_none() {
+        let known = super::shape::of_file(self.doc, self.item).ok().flatten().map(|x| x.0);
+        if let Some(small) = known.as_ref().and_then(smaller) {
+            options.launches.push((self.item.name.to_string(), small));
+        } else if known.is_none() {
             let launch = w.map(|w| w.launch.clone()).unwrap_or_default();
             let shape = Shape {
                 grid: launch.grid.unwrap_or([2, 1, 1]),
@@ -357,8 +361,24 @@ impl Kernel<'_> {
     }
 }
 
+/// Threads of a launch that is run.
+const MAX_THREADS: u64 = 1 << 20;
+
+/// A launch in place of one that is too large to run: two blocks an axis, and numbers that fit them.
+fn smaller(shape: &Shape) -> Option<Shape> {
+    let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
+    let large = count(shape.grid).saturating_mul(count(shape.block)) > MAX_THREADS;
+    let small = |v: &String| v.parse::<i128>().is_ok_and(|n| n <= 1024) || v.parse::<i128>().is_err();
+    large.then(|| Shape {
+        grid: shape.grid.map(|x| x.min(2)),
+        values: shape.values.iter().filter(|(_, v)| small(v)).cloned().collect(),
+        elements: Vec::new(),
+        ..shape.clone()
+    })
+}
+
 /// How many of each fault.
-struct Score([u64; 11]);
+struct Score([u64; 12]);
 
 impl Score {
     fn of(f: &KernelFacts) -> Score {
@@ -391,6 +411,7 @@ impl Score {
                 .sum(),
             f.reloads.len() as u64,
             f.divided.len() as u64,
+            f.overflows.len() as u64,
         ])
     }
     fn is_no_worse(&self, old: &Score) -> bool {

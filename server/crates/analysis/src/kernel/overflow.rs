@@ -1,0 +1,124 @@
+//! Subscripts that are computed in 32 bits and need more: with the launch that is known, a thread at the far end of the grid gets a
+//! sum, product or variable that does not hold its value.
+//!
+//! A finding is a witness: the thread reaches the access, and both operands are known. Only the last and first threads of the last
+//! block and the first one are asked, and loops are in their first round. What goes through a remainder, a mask or a shift may
+//! wrap on purpose (hashes) and is left alone.
+
+use rustc_hash::FxHashSet;
+use term::{BinOp, Body, IntKind, Op, SymbolId, TermId};
+
+use super::collect::{DefinitionKind, Seen};
+use super::eval::{Indices, Machine};
+use super::{access, KernelLaunch};
+
+/// An operation, or a variable's value, that 32 bits do not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexOverflow {
+    /// The operation, or the value that a variable is given.
+    pub term: TermId,
+    /// The variable that is too small.
+    pub variable: Option<SymbolId>,
+    /// The access whose subscript it is part of.
+    pub access: TermId,
+    pub value: i128,
+    /// The largest number of the type.
+    pub most: i128,
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+}
+
+pub(super) fn overflows(body: &Body, seen: &Seen, launch: &KernelLaunch) -> Vec<IndexOverflow> {
+    let (Some(grid), Some(block)) = (launch.grid, launch.block) else { return Vec::new() };
+    if seen.unstructured.is_some() {
+        return Vec::new();
+    }
+    let m = Machine { body, seen, grid, block, values: launch.values.clone() };
+    let last = |e: [u32; 3]| e.map(|x| x.saturating_sub(1));
+    let corners = [(last(grid), last(block)), (last(grid), [0; 3]), ([0; 3], last(block))];
+    let mut out: Vec<IndexOverflow> = Vec::new();
+    for a in seen.accesses.iter().filter(|a| !a.at.murky) {
+        let Some(place) = access::place(body, a.place) else { continue };
+        for (block, thread) in corners {
+            let at = Indices { block, thread };
+            if m.reaches(&a.at, at) != Some(true) {
+                continue;
+            }
+            for &(index, _) in &place.parts {
+                let mut look = Look { m: &m, at, found: Vec::new(), open: FxHashSet::default() };
+                look.term(index, 0);
+                for (term, variable, value, most) in look.found {
+                    if !out.iter().any(|o| o.term == term) {
+                        out.push(IndexOverflow {
+                            term,
+                            variable,
+                            access: a.term,
+                            value,
+                            most,
+                            block,
+                            thread,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+struct Look<'m, 'a> {
+    m: &'m Machine<'a>,
+    at: Indices,
+    found: Vec<(TermId, Option<SymbolId>, i128, i128)>,
+    open: FxHashSet<SymbolId>,
+}
+
+impl Look<'_, '_> {
+    fn term(&mut self, t: TermId, depth: u32) {
+        let body = self.m.body;
+        if depth > 60 {
+            return;
+        }
+        match (body.op(t), body.args(t)) {
+            (Op::Sym(s), _) => self.variable(*s, depth),
+            (Op::Cast, &[a]) => self.term(a, depth + 1),
+            (Op::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul)), &[a, b]) => {
+                self.term(a, depth + 1);
+                self.term(b, depth + 1);
+                let kind = |t: TermId| body.types.as_int(body.ty(t));
+                let (Some(ka), Some(kb)) = (kind(a), kind(b)) else { return };
+                let kind = ka.promoted().common(kb.promoted());
+                let value = |t: TermId| self.m.eval(t, self.at, 0);
+                let (Some(x), Some(y)) = (value(a), value(b)) else { return };
+                let (x, y) = (kind.wrap(x), kind.wrap(y));
+                let exact = match op {
+                    BinOp::Add => x + y,
+                    BinOp::Sub => x - y,
+                    _ => x.saturating_mul(y),
+                };
+                self.note(t, None, kind, exact);
+            }
+            _ => {}
+        }
+    }
+
+    fn variable(&mut self, s: SymbolId, depth: u32) {
+        let body = self.m.body;
+        let Some(kind) = body.types.as_int(body.symbols[s].ty) else { return };
+        let Some([first]) = self.m.seen.definitions.get(&s).map(Vec::as_slice) else { return };
+        let (DefinitionKind::Declared(_), &[init]) = (first.kind, first.from.as_slice()) else { return };
+        if !self.open.insert(s) {
+            return;
+        }
+        self.term(init, depth + 1);
+        if let Some(v) = self.m.eval(init, self.at, 0) {
+            self.note(init, Some(s), kind, v);
+        }
+    }
+
+    fn note(&mut self, t: TermId, variable: Option<SymbolId>, kind: IntKind, value: i128) {
+        if kind.bits() == 32 && value > kind.max() {
+            self.found.push((t, variable, value, kind.max()));
+        }
+    }
+}
