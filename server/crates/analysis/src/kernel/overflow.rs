@@ -82,36 +82,68 @@ impl Look<'_, '_> {
         match (body.op(t), body.args(t)) {
             (Op::Sym(s), _) => self.variable(*s, depth),
             (Op::Cast, &[a]) => self.term(a, depth + 1),
-            (Op::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul)), &[a, b]) => {
+            (Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul), &[a, b]) => {
+                let before = self.found.len();
                 self.term(a, depth + 1);
                 self.term(b, depth + 1);
+                // what is made of it follows
+                if self.found.len() > before {
+                    return;
+                }
                 let kind = |t: TermId| body.types.as_int(body.ty(t));
                 let (Some(ka), Some(kb)) = (kind(a), kind(b)) else { return };
                 let kind = ka.promoted().common(kb.promoted());
-                let value = |t: TermId| self.m.eval(t, self.at, 0);
-                let (Some(x), Some(y)) = (value(a), value(b)) else { return };
-                let (x, y) = (kind.wrap(x), kind.wrap(y));
-                let exact = match op {
-                    BinOp::Add => x + y,
-                    BinOp::Sub => x - y,
-                    _ => x.saturating_mul(y),
-                };
-                self.note(t, None, kind, exact);
+                if let Some(exact) = self.exact(t, 0) {
+                    self.note(t, None, kind, exact);
+                }
             }
             _ => {}
+        }
+    }
+
+    /// The value as a whole number without end: `0u - 4` is -4, and an `int` takes it as that.
+    fn exact(&self, t: TermId, depth: u32) -> Option<i128> {
+        let body = self.m.body;
+        if depth > 60 {
+            return None;
+        }
+        let of = |t: TermId| self.exact(t, depth + 1);
+        let wide = |t: TermId| body.types.as_int(body.ty(t)).is_some_and(|k| k.bits() >= 32);
+        match (body.op(t), body.args(t)) {
+            (Op::Cast, &[a]) if wide(a) && wide(t) => of(a),
+            (Op::Binary(BinOp::Add), &[a, b]) => of(a)?.checked_add(of(b)?),
+            (Op::Binary(BinOp::Sub), &[a, b]) => of(a)?.checked_sub(of(b)?),
+            (Op::Binary(BinOp::Mul), &[a, b]) => of(a)?.checked_mul(of(b)?),
+            (&Op::Sym(s), _) => match self.init(s) {
+                Some(init) => of(init),
+                None => self.m.eval(t, self.at, 0),
+            },
+            _ => self.m.eval(t, self.at, 0),
+        }
+    }
+
+    /// What a variable that is set once, or by its loop's header, begins with.
+    fn init(&self, s: SymbolId) -> Option<TermId> {
+        let [first] = self.m.seen.definitions.get(&s).map(Vec::as_slice)? else { return None };
+        match (first.kind, first.from.as_slice()) {
+            (DefinitionKind::Declared(_), &[init]) if !self.m.seen.exposed.contains(&s) => Some(init),
+            _ => None,
         }
     }
 
     fn variable(&mut self, s: SymbolId, depth: u32) {
         let body = self.m.body;
         let Some(kind) = body.types.as_int(body.symbols[s].ty) else { return };
-        let Some([first]) = self.m.seen.definitions.get(&s).map(Vec::as_slice) else { return };
-        let (DefinitionKind::Declared(_), &[init]) = (first.kind, first.from.as_slice()) else { return };
+        let Some(init) = self.init(s) else { return };
         if !self.open.insert(s) {
             return;
         }
+        let before = self.found.len();
         self.term(init, depth + 1);
-        if let Some(v) = self.m.eval(init, self.at, 0) {
+        if self.found.len() > before {
+            return;
+        }
+        if let Some(v) = self.exact(init, 0) {
             self.note(init, Some(s), kind, v);
         }
     }
