@@ -4,6 +4,8 @@
 //! "sequential", obstacles for "unknown", conditions with the way each is met for the rest. No sentence is made here;
 //! `ide` words them.
 
+use std::sync::Arc;
+
 use base::IdVec;
 use term::{BinOp, IntKind, SymbolId, TermId, TypeId};
 
@@ -20,7 +22,9 @@ pub struct Facts {
     /// Whether some answer is `unknown` only because the budget was spent: a larger one may say more.
     pub out_of_budget: bool,
     /// Thread maps found on demand (see [`crate::thread_map`]).
-    pub thread_maps: crate::ThreadMaps,
+    pub thread_maps: crate::Remembered<Result<Arc<crate::ThreadMap>, Vec<Obstacle>>>,
+    /// What nests are like along the lanes of warps, found on demand (see [`crate::lane_mapping`]).
+    pub lane_mappings: crate::Remembered<Option<Arc<crate::Mapping>>>,
     /// Which dependence test answered how often.
     pub tests: TestCounts,
 }
@@ -253,7 +257,7 @@ pub struct Object {
     /// The array, pointer or scalar variable.
     pub symbol: SymbolId,
     /// Field path after the last subscript (`p[i].x` → `["x"]`).
-    pub fields: Vec<std::sync::Arc<str>>,
+    pub fields: Vec<Arc<str>>,
 }
 
 /// Kind of dependence (Allen & Kennedy, ch. 2).
@@ -362,7 +366,7 @@ pub enum ObstacleKind {
     IndirectCall,
     /// A call to a function that we know, but that does what cannot be seen through. `name`: the function (or static
     /// variable) that does it, called from `function` or from what that calls; `function`'s own if it is empty.
-    Call { function: SymbolId, why: crate::TroubleKind, name: std::sync::Arc<str> },
+    Call { function: SymbolId, why: crate::TroubleKind, name: Arc<str> },
     /// A subscript that depends on memory (`a[idx[i]]`): injective(idx) would settle it.
     IndirectSubscript(TermId),
     /// A subscript that is not affine in the indices.
@@ -555,6 +559,8 @@ pub struct Offload {
     /// One to three loops, outermost first, each directly and alone inside the one before it, whose iterations all
     /// run at once. Their bounds may depend on outer ones.
     pub band: Vec<LoopId>,
+    /// Position in the band of the loop that runs along the lanes of warps.
+    pub lanes: usize,
     /// Per loop of the band its largest trip count over the outer ones (F3.4's n_max), and its trip count for given
     /// outer indices is computed in the kernel from `Control`.
     pub max_trips: Vec<Expr>,

@@ -19,6 +19,7 @@ mod kernel;
 mod launches;
 mod liveness;
 mod loops;
+mod mapping;
 mod marks;
 mod nest;
 mod offload;
@@ -29,6 +30,7 @@ mod program;
 mod prove;
 mod recurrences;
 mod reductions;
+mod remembered;
 mod reserved;
 mod scalars;
 mod settle;
@@ -38,6 +40,8 @@ mod terms;
 mod threadmap;
 mod value;
 mod witness;
+
+use std::sync::Arc;
 
 use base::Budget;
 use term::{Body, SymbolId, TermId};
@@ -52,11 +56,13 @@ pub use kernel::{
     Split, Touch, Traffic, Uniformity,
 };
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
+pub use mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};
 pub use program::Program;
+pub use remembered::Remembered;
 pub use reserved::is_reserved;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{
-    Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadMaps, ThreadValue,
+    Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadValue,
 };
 
 /// Counted steps given to each loop while typing.
@@ -125,6 +131,17 @@ pub fn difference(body: &Body, a: TermId, b: TermId) -> Option<i128> {
     terms::difference(body, a, b)
 }
 
+/// What the nest of a loop is like with the loop of `band` along the lanes of warps that asks for the fewest sectors.
+/// `band`: the loops that are spread over threads, outermost first. Remembered in the facts, by the outermost one.
+pub fn lane_mapping(body: &Body, program: &Program, facts: &Facts, band: &[LoopId]) -> Option<Arc<Mapping>> {
+    let &root = band.first()?;
+    facts.lane_mappings.get(root, &Budget::new(u64::MAX), || {
+        let mut all = mappings(body, program, facts, band, &|_| None)?;
+        let best = mapping::best(&all);
+        Some(Arc::new(all.swap_remove(best)))
+    })
+}
+
 /// How the instances of all statements of a nest can be spread over threads that never wait for one another, or why
 /// not; no obstacle at all means that every affine map puts all instances into one thread. Looks at memory alone, so a
 /// loop that is sequential may still have one. Remembered in the facts ([`Facts::thread_maps`]); every loop has steps
@@ -135,9 +152,9 @@ pub fn thread_map(
     facts: &Facts,
     target: LoopId,
     budget: &Budget,
-) -> Result<std::sync::Arc<ThreadMap>, Vec<Obstacle>> {
+) -> Result<Arc<ThreadMap>, Vec<Obstacle>> {
     facts.thread_maps.get(target, budget, || {
-        threadmap::thread_map(body, program, facts, target, &budget.part(THREAD_MAP_STEPS))
+        threadmap::thread_map(body, program, facts, target, &budget.part(THREAD_MAP_STEPS)).map(Arc::new)
     })
 }
 

@@ -213,8 +213,14 @@ pub(crate) fn offload(
         }
     }
     let (inputs, calls) = inputs_and_calls(&cx, root)?;
+    let lanes = match band.len() {
+        1 => 0,
+        _ => crate::mappings(body, program, facts, &band, &|_| None)
+            .map_or(band.len() - 1, |m| crate::mapping::best(&m)),
+    };
     Ok(Offload {
         band,
+        lanes,
         max_trips,
         buffers,
         views: model.views(),

@@ -85,19 +85,6 @@ pub(crate) fn mentions(body: &Body, term: TermId, symbol: SymbolId) -> bool {
     body.walk(term).any(|t| body.as_symbol(t) == Some(symbol))
 }
 
-/// Whether `term` is a sum in which the variable stands with coefficient +1 or -1.
-pub(crate) fn moves_by_one(body: &Body, term: TermId, symbol: SymbolId) -> bool {
-    let mut stack = vec![term];
-    while let Some(t) = stack.pop() {
-        match body.op(t) {
-            Op::Sym(s) if *s == symbol => return true,
-            Op::Binary(BinOp::Add | BinOp::Sub) | Op::Cast | Op::Unary(_) => stack.extend(body.args(t)),
-            _ => {}
-        }
-    }
-    false
-}
-
 /// The function a call names.
 pub(crate) fn callee(body: &Body, call: TermId) -> Option<SymbolId> {
     body.args(call).first().and_then(|&f| body.as_symbol(f))

@@ -13,7 +13,7 @@ use crate::{ActionId, Doc};
 pub struct InlayHint {
     /// Byte offset of the document before which the hint stands.
     pub offset: u32,
-    /// `parallel`, `reduction (+)`, `sequential: a`, `unknown: call of f`.
+    /// `parallel`, `reduction (+), 1 of 2 accesses strided`, `sequential: a`, `unknown: call of f`.
     pub label: String,
     /// The whole sentence.
     pub tooltip: String,
@@ -37,9 +37,14 @@ pub fn inlay_hints(doc: &Doc, findings: &Findings, range: Span) -> Vec<InlayHint
         let Some(place) = findings.place(doc, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
             continue;
         };
+        let mut words = vec![label(&place, l.id)];
+        let parallel = |l| crate::lints::is_parallel(place.of(l));
+        if parallel(l.id) && !place.of(l.id).parent.is_some_and(parallel) && place.can_offload() {
+            words.extend(words::caution(&place, l.id));
+        }
         hints.push(InlayHint {
             offset: l.header.end,
-            label: label(&place, l.id),
+            label: words.join(", "),
             tooltip: sentence(&place, l.id),
         });
     }

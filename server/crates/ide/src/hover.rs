@@ -95,8 +95,13 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     };
     let threads = words::thread_count(place, &band).map(|c| format!(", {} threads", code(&c)));
     let threads = threads.unwrap_or_default();
-    match with_plan(place, id, &CancelToken::new(), blocks) {
-        Ok(blocks) => lines.push(format!("- on the GPU: one thread per iteration{across}{threads}{blocks}")),
+    match with_plan(place, id, &CancelToken::new(), |p| (blocks(p), words::mappings(place, p))) {
+        Ok((blocks, mappings)) => {
+            lines.push(format!("- on the GPU: one thread per iteration{across}{threads}{blocks}"));
+            if let Some(m) = mappings {
+                lines.extend(words::prediction(place, &m).lines);
+            }
+        }
         Err(Refused::Because(why)) => {
             lines.push(format!("- could run with one thread per iteration{across}{threads}"));
             lines.push(format!("- not offloaded: {}", escape(&why)));

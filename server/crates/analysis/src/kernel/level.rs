@@ -1,7 +1,7 @@
 //! Uniformity by operands: a value is as uniform as the least uniform thing it is made of, a variable as its least uniform
 //! definition and the conditions that definition stands under.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 use super::collect::{Barrier, Escape, Seen, Where};
@@ -21,6 +21,16 @@ pub(super) struct Levels<'a> {
     /// How uniformly threads leave each loop by jumps.
     leaving: FxHashMap<TermId, Across>,
     unstructured: bool,
+    /// The loops of a host's function that are spread over threads; `None`: the body is a kernel.
+    spread: Option<Spread>,
+}
+
+/// Loops that are to be spread over threads.
+pub(super) struct Spread {
+    /// Their indices, and across which threads each is the same.
+    pub indices: FxHashMap<SymbolId, Across>,
+    /// The terms of the innermost one's body: what stands outside of it is the host's, one value for all threads.
+    pub inside: FxHashSet<TermId>,
 }
 
 pub(super) fn levels<'a>(
@@ -28,6 +38,7 @@ pub(super) fn levels<'a>(
     program: &'a Program,
     seen: &Seen,
     launch: &'a KernelLaunch,
+    spread: Option<Spread>,
 ) -> Levels<'a> {
     let mut l = Levels {
         body,
@@ -37,6 +48,7 @@ pub(super) fn levels<'a>(
         variables: seen.exposed.iter().map(|&s| (s, Across::Nothing)).collect(),
         leaving: FxHashMap::default(),
         unstructured: seen.unstructured.is_some(),
+        spread,
     };
     // from the most uniform downwards until nothing changes: at most three steps for each variable and loop
     loop {
@@ -51,6 +63,9 @@ pub(super) fn levels<'a>(
         }
         for (&s, list) in &seen.definitions {
             for d in list {
+                if !l.is_threads(s, &d.from) {
+                    continue;
+                }
                 let values = d.from.iter().map(|&t| l.of(t)).max().unwrap_or(Across::Grid);
                 let level = values.max(l.control(&d.at));
                 let before = l.variables.entry(s).or_insert(Across::Grid);
@@ -73,10 +88,23 @@ impl Levels<'_> {
         }
     }
 
+    /// Whether a thread itself does what is told of a term.
+    fn is_inside(&self, t: TermId) -> bool {
+        self.spread.as_ref().is_none_or(|s| s.inside.contains(&t))
+    }
+    /// Whether a definition of a variable, out of these values, is a thread's: not the host's, and not the header's of a
+    /// loop that is spread.
+    fn is_threads(&self, s: SymbolId, from: &[TermId]) -> bool {
+        self.spread.as_ref().is_none_or(|x| {
+            !x.indices.contains_key(&s) && (from.is_empty() || from.iter().any(|t| x.inside.contains(t)))
+        })
+    }
+
     /// How uniformly a place is reached.
     fn control(&self, at: &Where) -> Across {
-        let conditions = at.conditions.iter().map(|&c| self.of(c));
-        let loops = at.loops.iter().map(|l| self.leaving.get(l).copied().unwrap_or(Across::Grid));
+        let conditions = at.conditions.iter().filter(|&&c| self.is_inside(c)).map(|&c| self.of(c));
+        let left = at.loops.iter().filter(|&&l| self.is_inside(l));
+        let loops = left.map(|l| self.leaving.get(l).copied().unwrap_or(Across::Grid));
         let level = conditions.chain(loops).max().unwrap_or(Across::Grid);
         if self.unstructured {
             Across::Nothing
@@ -128,6 +156,9 @@ impl Levels<'_> {
     }
 
     fn symbol(&self, s: SymbolId) -> Across {
+        if let Some(&across) = self.spread.as_ref().and_then(|x| x.indices.get(&s)) {
+            return across;
+        }
         let symbol = &self.body.symbols[s];
         match symbol.storage {
             Storage::Constant(_) | Storage::Function => Across::Grid,

@@ -25,7 +25,8 @@ mod trace;
 
 use std::sync::Arc;
 
-use term::{Body, Op, TermId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, SymbolId, TermId};
 
 pub use access::{AccessFact, Traffic};
 pub use cost::{DividedBranch, Reload};
@@ -177,7 +178,7 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
         return KernelFacts::default();
     }
     let seen = collect::collect(body, program);
-    let levels = level::levels(body, program, &seen, launch);
+    let levels = level::levels(body, program, &seen, launch, None);
     let traced = trace::trace(body, program, &seen, launch);
     let parted = |t: TermId| traced.as_ref().and_then(|x| x.parted.get(&t)).cloned();
     let mut facts = KernelFacts::default();
@@ -223,6 +224,27 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
     facts
 }
 
+/// Across which threads the branches inside a loop of the host are decided alike if it is spread over threads, with the
+/// loops around it whose indices are given. Second: whether nothing but the indices makes lanes differ.
+pub(crate) fn loop_branches(
+    body: &Body,
+    program: &Program,
+    inside: TermId,
+    indices: &FxHashMap<SymbolId, Across>,
+) -> Vec<(TermId, Across, bool)> {
+    let seen = collect::collect(body, program);
+    let launch = KernelLaunch::default();
+    let Some(parts) = body.loop_parts(inside) else { return Vec::new() };
+    let terms: FxHashSet<TermId> = body.walk(parts.body).collect();
+    let spread = |indices: FxHashMap<SymbolId, Across>| {
+        level::levels(body, program, &seen, &launch, Some(level::Spread { indices, inside: terms.clone() }))
+    };
+    let levels = spread(indices.clone());
+    let alike = spread(indices.keys().map(|&s| (s, Across::Grid)).collect());
+    let mine = seen.branches.iter().filter(|b| terms.contains(&b.term));
+    mine.map(|b| (b.term, levels.of(b.condition), alike.of(b.condition) != Across::Nothing)).collect()
+}
+
 /// The barriers alone: cheap enough for every change of a document.
 pub fn kernel_barriers(body: &Body, program: &Program, launch: &KernelLaunch) -> Vec<BarrierFact> {
     let launch = &launch.with_threads();
@@ -230,7 +252,7 @@ pub fn kernel_barriers(body: &Body, program: &Program, launch: &KernelLaunch) ->
         return Vec::new();
     }
     let seen = collect::collect(body, program);
-    let levels = level::levels(body, program, &seen, launch);
+    let levels = level::levels(body, program, &seen, launch, None);
     barriers(body, &seen, &levels, launch)
 }
 

@@ -61,7 +61,7 @@ impl Places {
 
 impl Requests {
     /// Adds a request: lanes with the offsets they ask for, in bytes.
-    pub(super) fn add(&mut self, shared: bool, lanes: &[(u32, i128)], size: i128) {
+    pub(crate) fn add(&mut self, shared: bool, lanes: &[(u32, i128)], size: i128) {
         let size = size.max(1);
         self.count += 1;
         self.lanes += lanes.len() as u64;

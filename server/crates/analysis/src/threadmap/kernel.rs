@@ -97,6 +97,7 @@ pub(crate) fn offload(
     let (inputs, calls) = inputs_and_calls(&cx, root)?;
     Ok(Offload {
         band: vec![target],
+        lanes: 0,
         max_trips: map.extents,
         buffers,
         views: model.views(),

@@ -8,7 +8,6 @@
 
 mod algebra;
 mod kernel;
-mod memo;
 mod scan;
 mod sets;
 mod solve;
@@ -25,7 +24,6 @@ use crate::value::{Poly, Var};
 use crate::{Condition, Expr, Facts, LoopId, Obstacle, ObstacleKind, Param, Program};
 
 pub(crate) use self::kernel::offload;
-pub use self::memo::ThreadMaps;
 pub use self::scan::{Comparison, Remainder, Rounding, Scan, ThreadCode, ThreadValue};
 use self::sets::Frame;
 use self::solve::{Bound, Form, Last, Maps};

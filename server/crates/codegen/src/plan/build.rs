@@ -180,7 +180,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let first_values = self.first_values();
         let mut dims = match threads {
             Some(_) => self.thread_dims(),
-            None => self.dims(inner, &mut support),
+            None => self.dims(&mut support),
         };
         let mut strides = Vec::new();
         // Everything after the trip counts is only evaluated where they are positive.

@@ -6,12 +6,12 @@ use term::{BinOp, Body, Op, SymbolId, TermId};
 use super::build::Builder;
 use super::support::Support;
 use super::{simplify, Axis, Dim, RefusalKind};
-use crate::access::{arrow_chain, chain, mentions, moves_by_one};
+use crate::access::mentions;
 
 impl<'a> Builder<'_, 'a> {
-    pub(super) fn dims(&mut self, inner: TermId, support: &mut Support<'a>) -> Vec<Dim> {
+    pub(super) fn dims(&mut self, support: &mut Support<'a>) -> Vec<Dim> {
         let body = self.body;
-        let axes = self.axes(inner);
+        let axes = self.axes();
         let band = self.band.clone();
         let mut dims: Vec<Dim> = Vec::new();
         let privates = &self.input.offload.privates;
@@ -89,36 +89,12 @@ impl<'a> Builder<'_, 'a> {
         dims
     }
 
-    /// Which axis each loop of the band runs along: x is the one whose neighbouring iterations touch neighbouring
-    /// cells most often, so that a warp's accesses fall together; the innermost if none stands out.
-    pub(super) fn axes(&self, inner: TermId) -> Vec<Axis> {
-        let body = self.body;
-        let mut score = vec![0usize; self.band.len()];
-        for t in body.walk(inner) {
-            let found = match body.op(t) {
-                Op::Index | Op::Deref => chain(body, t),
-                Op::Member { arrow: true, .. } => body.args(t).first().and_then(|&b| arrow_chain(body, b)),
-                _ => None,
-            };
-            let Some((s, subs)) = found else { continue };
-            if !self
-                .input
-                .offload
-                .buffers
-                .iter()
-                .any(|b| b.symbol == s && b.inner_lengths.len() + 1 == subs.len())
-            {
-                continue;
-            }
-            let Some(Some(last)) = subs.last() else { continue };
-            for (k, (_, c)) in self.band.iter().enumerate() {
-                score[k] += moves_by_one(body, *last, c.index) as usize;
-            }
-        }
-        let x = (0..score.len()).max_by_key(|&k| (score[k], k)).unwrap_or(0);
+    /// Which axis each loop of the band runs along: x, whose neighbours are a warp's lanes, is the one that the facts name.
+    fn axes(&self) -> Vec<Axis> {
+        let x = self.input.offload.lanes.min(self.band.len().saturating_sub(1));
         let mut rest = [Axis::Y, Axis::Z].into_iter();
-        let mut axes = vec![Axis::X; score.len()];
-        for k in (0..score.len()).rev().filter(|&k| k != x) {
+        let mut axes = vec![Axis::X; self.band.len()];
+        for k in (0..axes.len()).rev().filter(|&k| k != x) {
             axes[k] = rest.next().unwrap_or(Axis::Z);
         }
         axes

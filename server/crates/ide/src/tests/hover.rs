@@ -23,6 +23,9 @@ fn on_a_parallel_nest() {
             **Loop iterations can be executed independently** (loop `i`)
 
             - on the GPU: one thread per iteration across 2 nested loops (`i` and `j`), `n * m` threads in blocks of 32 × 8 (x: j, y: i)
+            - in a warp, 32 neighboring iterations of `j`:
+              - coalesced: `a[i][j]` and `b[j]`, 8 to 9 sectors of 32 B a request (ideal 8)
+            - sectors of one request of every access: at most 17 with `j` along the lanes, at most 33 with `i`
             - because: no iteration writes a cell that another one reads or writes
             - condition `bounds(0<=j<m)`: `j` is never outside its dimension of length `m` (proved)
             - condition `no-alias(a,b)`: `a` and `b` do not overlap (checked before the launch, else the loop runs as it is)
@@ -39,6 +42,8 @@ fn on_a_reduction() {
             **Loop iterations can be executed independently, as a reduction** (loop `i`)
 
             - on the GPU: one thread per iteration, `n` threads in blocks of 256
+            - in a warp, 32 neighboring iterations of `i`:
+              - coalesced: `a[i]`, 4 sectors of 32 B a request (ideal 4)
             - reduction: `s` with `+`
             - condition `reassociate(float +)`: `+` on float is regrouped, so the last bits may differ (you accept it by offloading)
             => "for (int i = 0; i < n; i++)"

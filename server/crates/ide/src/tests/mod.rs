@@ -8,6 +8,7 @@ mod kernel_hovers;
 mod kernel_mends;
 mod kernels;
 mod lints;
+mod mapping;
 mod messages;
 mod offloading;
 mod pages;

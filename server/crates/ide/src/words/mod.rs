@@ -6,6 +6,7 @@
 mod conditions;
 mod configuration;
 mod dependences;
+mod mapping;
 mod obstacles;
 mod recurrences;
 mod refusals;
@@ -25,6 +26,7 @@ pub(crate) use dependences::example_sentence;
 pub(crate) use dependences::{
     access_words, dependence, kind_name, main as main_dependence, remedy, removal, witness,
 };
+pub(crate) use mapping::{caution, mappings, prediction};
 pub(crate) use obstacles::{obstacle, obstacle_label};
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::refusal;

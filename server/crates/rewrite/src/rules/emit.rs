@@ -58,6 +58,7 @@ pub(super) fn file(w: &Writer<'_>, emitted: &Emitted) -> Result<EmittedFile, Str
             return Err(wrong(format!("`{}` is no function", w.subject.print(item))));
         }
         let host = !ctext::modifiers(w, item).iter().any(|m| matches!(*m, "__global__" | "__device__"));
+        super::scope::check(w.subject, item).map_err(wrong)?;
         if !text.is_empty() {
             text += w.eol;
         }

@@ -1,0 +1,45 @@
+//! What is found of loops when somebody asks, beside the facts it belongs to.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use base::Budget;
+
+use crate::LoopId;
+
+/// Answers by loop, filled when they are asked for.
+#[derive(Debug)]
+pub struct Remembered<T>(Mutex<BTreeMap<LoopId, T>>);
+
+impl<T: Clone> Remembered<T> {
+    /// The answer for a loop, found now if it was not before. What a cancelled search left out is not remembered.
+    pub(crate) fn get(&self, target: LoopId, budget: &Budget, find: impl FnOnce() -> T) -> T {
+        if let Some(known) = self.lock().get(&target) {
+            return known.clone();
+        }
+        let answer = find();
+        if !budget.is_cancelled() {
+            self.lock().insert(target, answer.clone());
+        }
+        answer
+    }
+}
+
+impl<T> Remembered<T> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<LoopId, T>> {
+        // answers are inserted whole: after a panic elsewhere they are still right
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Remembered<T> {
+        Remembered(Mutex::default())
+    }
+}
+
+impl<T: Clone> Clone for Remembered<T> {
+    fn clone(&self) -> Remembered<T> {
+        Remembered(Mutex::new(self.lock().clone()))
+    }
+}

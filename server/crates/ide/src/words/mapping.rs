@@ -1,0 +1,206 @@
+//! What a parallel loop would be like as a kernel: how its accesses fall together in warps and which branches part them, in
+//! the words of Nsight Compute, for the mapping that would be chosen and beside what another one would give.
+
+use analysis::{Across, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping};
+use term::Op;
+
+use super::{list, plural, quoted};
+use crate::place::Place;
+
+/// Accesses named in one line at most.
+const NAMED: usize = 4;
+
+/// What is said of one mapping.
+#[derive(Default)]
+pub(crate) struct Prediction {
+    /// Markdown, one item each.
+    pub lines: Vec<String>,
+    /// What is worth a few words beside the loop; empty if all is as a GPU likes it.
+    pub short: Vec<String>,
+}
+
+/// The mappings of a plan's loops, and which of them it takes. `None`: its threads are no rows of iterations.
+pub(crate) struct Mappings {
+    /// Outermost first.
+    pub band: Vec<LoopId>,
+    /// What each of them along the lanes of warps gives.
+    pub all: Vec<Mapping>,
+    pub lanes: usize,
+}
+
+pub(crate) fn mappings(place: &Place, plan: &codegen::Plan) -> Option<Mappings> {
+    let kernel = plan.kernels.first().filter(|k| k.threads.is_none() && k.block[0] % 32 == 0)?;
+    let band: Option<Vec<LoopId>> = kernel.dims.iter().map(|d| place.facts.of_term(d.term)).collect();
+    let band = band?;
+    let lanes = kernel.dims.iter().position(|d| d.axis == codegen::Axis::X)?;
+    let first = |s| plan.device_buffers().find(|b| b.symbol == s)?.constant_first();
+    let all = analysis::mappings(place.body(), place.doc.program(), &place.facts, &band, &first)?;
+    Some(Mappings { band, all, lanes })
+}
+
+/// What is said of the mapping that a plan takes.
+pub(crate) fn prediction(place: &Place, m: &Mappings) -> Prediction {
+    let Mappings { band, all, lanes } = m;
+    let lanes = *lanes;
+    let mut out = Prediction::default();
+    let Some(mapping) = all.get(lanes) else { return out };
+    let name = |k: usize| band.get(k).and_then(|&l| place.index_name(l)).map(quoted).unwrap_or_default();
+    accesses(place, mapping, &mut out);
+    branches(place, mapping, &mut out);
+    if out.lines.is_empty() {
+        return out;
+    }
+    for l in &mut out.lines {
+        l.insert_str(0, "  ");
+    }
+    out.lines.insert(0, format!("- in a warp, 32 neighboring iterations of {}:", name(lanes)));
+    let others = all.iter().enumerate().filter(|(k, m)| *k != lanes && !m.accesses.is_empty());
+    let others: Vec<String> = others.map(|(k, m)| format!("{} with {}", total(m), name(k))).collect();
+    if !others.is_empty() {
+        let here = total(mapping);
+        out.lines.push(format!(
+            "- sectors of one request of every access: {here} with {} along the lanes, {}",
+            name(lanes),
+            list(&others)
+        ));
+    }
+    out
+}
+
+/// What is worth a few words beside a loop that can be offloaded, for the mapping that would be chosen.
+pub(crate) fn caution(place: &Place, id: LoopId) -> Vec<String> {
+    let mut out = Prediction::default();
+    let all = analysis::lane_mapping(place.body(), place.doc.program(), &place.facts, &place.band(id));
+    if let Some(m) = all {
+        accesses(place, &m, &mut out);
+        branches(place, &m, &mut out);
+    }
+    out.short
+}
+
+/// `17`, `at most 40`
+fn total(m: &Mapping) -> String {
+    let most: u64 = m.accesses.iter().map(|a| a.sectors.map_or(32, |(_, most)| most)).sum();
+    match m.accesses.iter().all(|a| a.sectors.is_some_and(|(a, b)| a == b)) {
+        true => most.to_string(),
+        false => format!("at most {most}"),
+    }
+}
+
+fn accesses(place: &Place, m: &Mapping, out: &mut Prediction) {
+    // what moves alike is said once
+    let mut groups: Vec<(&LaneAccess, Vec<&LaneAccess>)> = Vec::new();
+    for a in &m.accesses {
+        match groups.iter_mut().find(|(g, _)| g.stride == a.stride && g.bytes == a.bytes) {
+            Some((_, all)) => all.push(a),
+            None => groups.push((a, vec![a])),
+        }
+    }
+    let (mut strided, mut unknown) = (0, 0);
+    for (g, all) in groups {
+        let mut names: Vec<String> = Vec::new();
+        for a in &all {
+            let text = quoted(&place.text(a.term));
+            let name = match place.body().op(a.term) {
+                Op::Call => format!("{} in {text}", quoted(place.symbol(a.base))),
+                _ => text,
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let more = names.len().saturating_sub(NAMED);
+        names.truncate(NAMED);
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        let names = list(&names);
+        let sectors = match g.sectors {
+            Some((a, b)) if a == b => plural(a as usize, "sector"),
+            Some((a, b)) => format!("{a} to {b} sectors"),
+            None => "up to 32 sectors".to_owned(),
+        };
+        let cost = format!("{sectors} of 32 B a request (ideal {})", g.ideal);
+        out.lines.push(match &g.stride {
+            LaneStride::Bytes(0) => format!("- one address for all lanes: {names}, {sectors}"),
+            LaneStride::Bytes(s) if s.unsigned_abs() == u128::from(g.bytes) => {
+                format!("- coalesced: {names}, {cost}")
+            }
+            LaneStride::Bytes(s) => {
+                strided += all.len();
+                format!("- strided: {names}, lanes {} B apart, {cost}", s.unsigned_abs())
+            }
+            LaneStride::Times(e, bytes) => {
+                strided += all.len();
+                let value = super::threads::value(place, e);
+                format!("- strided: {names}, lanes {} × {bytes} B apart, {cost}", quoted(&value))
+            }
+            LaneStride::Unknown => {
+                unknown += all.len();
+                format!("- scattered, as far as is known: {names}, {cost}")
+            }
+        });
+    }
+    let of = match m.accesses.len() {
+        1 => "1 access".to_owned(),
+        n => format!("{n} accesses"),
+    };
+    for (n, how) in [(strided, "strided"), (unknown, "scattered")] {
+        if n > 0 {
+            out.short.push(format!("{n} of {of} {how}"));
+        }
+    }
+}
+
+fn branches(place: &Place, m: &Mapping, out: &mut Prediction) {
+    let mut diverge = 0;
+    let mut uniform = 0;
+    for b in &m.branches {
+        if b.across != Across::Nothing {
+            uniform += 1;
+            continue;
+        }
+        diverge += 1;
+        let why = match b.by_index {
+            true => "",
+            false => ", by what is in memory",
+        };
+        out.lines.push(match is_loop(place, b) {
+            true => {
+                format!(
+                    "- loop on line {}: lanes may run it for different numbers of iterations{why}",
+                    place.line(b.term)
+                )
+            }
+            false => format!("- {} on line {}: lanes may diverge{why}", what(place, b), place.line(b.term)),
+        });
+    }
+    if uniform > 0 {
+        let verb = if uniform == 1 { "is" } else { "are" };
+        out.lines.push(format!("- {} {verb} uniform across each warp", branch_count(uniform)));
+    }
+    if diverge > 0 {
+        let verb = if diverge == 1 { "diverges" } else { "diverge" };
+        out.short.push(format!("{} {verb}", branch_count(diverge)));
+    }
+}
+
+fn branch_count(n: usize) -> String {
+    if n == 1 {
+        "1 branch".to_owned()
+    } else {
+        format!("{n} branches")
+    }
+}
+
+fn is_loop(place: &Place, b: &LaneBranch) -> bool {
+    place.body().op(b.term).is_loop()
+}
+
+fn what(place: &Place, b: &LaneBranch) -> &'static str {
+    match place.body().op(b.term) {
+        Op::Switch => "`switch`",
+        Op::If => "`if`",
+        _ => "condition",
+    }
+}
