@@ -186,9 +186,14 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
         let drives = body.walk(at.facts.term).any(|t| matches!(body.op(t), term::Op::Launch));
         for lint in LINTS {
             let Find::Loop(find) = lint.find else { continue };
-            // a thread of a kernel runs its loops alone: that one could not be spread over threads is no news
+            // a thread of a kernel runs its loops alone: whether one could be spread over threads is no news
             let alone = place.item.is_kernel || (place.item.is_device && !place.item.is_host);
-            if (alone || drives) && matches!(lint.code, "unknown-loop" | "carried-dependence") {
+            let no_news = match lint.code {
+                "unknown-loop" | "carried-dependence" => alone || drives,
+                "parallel-loop" | "reduction-loop" => alone,
+                _ => false,
+            };
+            if no_news {
                 continue;
             }
             if let Some(Said { message, mut related, tags, .. }) = find(&at) {

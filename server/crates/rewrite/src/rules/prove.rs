@@ -471,6 +471,7 @@ impl Asking<'_> {
         let g = self.ground()?;
         let (id, _) = self.loop_of(x)?;
         let l = &g.facts.loops[id];
+        self.moved_by_its_header(l)?;
         match l.verdict {
             Verdict::Independent if l.conditions.iter().all(|c| c.met_by == MetBy::Proof) => {
                 Ok("no two iterations use one cell of which one writes it".to_owned())
@@ -483,6 +484,16 @@ impl Asking<'_> {
             }
         }
     }
+    /// What patterns of loops take for granted: nothing but the header moves the index.
+    fn moved_by_its_header(&self, l: &analysis::LoopFacts) -> Result<(), String> {
+        match &l.control {
+            Ok(c) if !c.header_only => {
+                let index = self.subject.symbol(c.index).map_or("?", |s| &*s.name);
+                Err(format!("`{index}` is moved by more than the header of its loop"))
+            }
+            _ => Ok(()),
+        }
+    }
     fn permutable(&self, x: &Tree, y: &Tree) -> Result<String, String> {
         let g = self.ground()?;
         let ((outer, _), (inner, _)) = (self.loop_of(x)?, self.loop_of(y)?);
@@ -492,6 +503,9 @@ impl Asking<'_> {
                 self.subject.print(y),
                 self.subject.print(x)
             ));
+        }
+        for id in [outer, inner] {
+            self.moved_by_its_header(&g.facts.loops[id])?;
         }
         let indices = [outer, inner].map(|id| g.facts.loops[id].control.as_ref().ok().map(|c| c.index));
         for (id, other) in [(outer, indices[1]), (inner, indices[0])] {
