@@ -294,7 +294,6 @@ fn loops_of_cuda_documents_are_judged_but_not_offered() {
     assert_eq!(verdicts, ["independent"; 3]);
     let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
     expect![[r#"
-        Parallel: the iterations of loop `i` can be executed independently.
         Marked for the GPU, and loop `i` is parallel. Offloading starts from C files at this stage.
         Parallel: the iterations of loop `i` can be executed independently. Offloading starts from C files at this stage."#]]
     .assert_eq(&said.join("\n"));
