@@ -343,7 +343,7 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
         "accesses": accesses.collect::<Vec<_>>(),
         // an empty list is a proof, `null` is none
         "races": (r.verdict != "unknown").then_some(races),
-        "race_verdict": {"verdict": r.verdict, "reason": r.reason, "apart": r.apart},
+        "race_verdict": {"verdict": r.verdict, "reason": r.reason, "apart": r.apart, "shapes": r.shapes},
         "out_of_range": out_of_range,
     })
 }

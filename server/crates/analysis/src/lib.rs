@@ -53,7 +53,7 @@ pub use kernel::{
     kernel, kernel_barriers, kernel_races, AccessFact, Across, BarrierCount, BarrierFact, BarrierVerdict,
     BranchFact, DividedBranch, IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle, LostUpdate,
     MissingFence, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests,
-    Split, Touch, Traffic, Uniformity,
+    Shapes, Split, Touch, Traffic, Uniformity,
 };
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};

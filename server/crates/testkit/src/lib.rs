@@ -16,5 +16,6 @@ pub mod pred;
 pub mod races;
 pub mod random_kernels;
 pub mod rng;
+pub mod shapeless;
 mod stats;
 pub mod threads;

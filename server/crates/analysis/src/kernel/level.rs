@@ -155,7 +155,7 @@ impl Levels<'_> {
         }
     }
 
-    fn symbol(&self, s: SymbolId) -> Across {
+    pub(super) fn symbol(&self, s: SymbolId) -> Across {
         if let Some(&across) = self.spread.as_ref().and_then(|x| x.indices.get(&s)) {
             return across;
         }

@@ -21,6 +21,7 @@ mod races;
 mod replay;
 mod requests;
 mod steps;
+mod symbolic;
 mod trace;
 
 use std::sync::Arc;
@@ -32,7 +33,9 @@ pub use access::{AccessFact, Traffic};
 pub use cost::{DividedBranch, Reload};
 pub use overflow::IndexOverflow;
 pub use patterns::{LostUpdate, MissingFence};
-pub use races::{kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
+pub use races::{
+    kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Shapes, Touch,
+};
 pub use requests::Requests;
 pub use trace::BarrierCount;
 

@@ -10,6 +10,7 @@ use term::{Body, Op, TermId};
 
 use super::collect::Seen;
 use super::replay::{self, Meeting, ObjectKind, Site, Trace};
+use super::symbolic;
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
 use crate::Program;
 
@@ -65,10 +66,21 @@ pub enum RaceVerdict {
     /// No two threads touch a place without order, if none of these pairs of parameters overlap.
     Free {
         apart: Vec<[Arc<str>; 2]>,
+        /// The launches for which it is proved; `None`: the one that is known.
+        shapes: Option<Shapes>,
     },
     /// Never empty.
     Race(Vec<RaceWitness>),
     Unknown(RaceObstacle),
+}
+
+/// Launches for which something is proved: any number of blocks and threads along the first `axes` axes and one along the
+/// others, fewer than 2^31 threads along each axis, and no counter of a loop that passes the end of its type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shapes {
+    pub axes: u32,
+    /// Only with blocks of this shape.
+    pub block: Option<[u32; 3]>,
 }
 
 impl Default for RaceVerdict {
@@ -133,18 +145,31 @@ pub(super) fn examine(
     facts: &mut KernelFacts,
 ) {
     if launch.grid.is_none() || launch.block.is_none() {
-        facts.races = guessed(body, program, seen, launch);
+        facts.races = match symbolic_verdict(body, program, seen, launch) {
+            Ok(free) => free,
+            Err(why) => match guessed(body, program, seen, launch) {
+                RaceVerdict::Unknown(_) => RaceVerdict::Unknown(why),
+                told => told,
+            },
+        };
         return;
     }
     let trace = match replay::replay(body, program, launch, &seen.exposed) {
         Ok(t) => t,
         Err(why) => {
-            facts.races = RaceVerdict::Unknown(RaceObstacle::Kernel(why));
+            let unknown = |_| RaceVerdict::Unknown(RaceObstacle::Kernel(why));
+            facts.races = symbolic_verdict(body, program, seen, launch).unwrap_or_else(unknown);
             return;
         }
     };
     barriers(&trace, launch, &mut facts.barriers);
-    facts.races = with_launch(&trace, &facts.barriers, launch);
+    facts.races = match with_launch(&trace, &facts.barriers, launch) {
+        // what memory or a parameter decides may be decided by a proof
+        RaceVerdict::Unknown(why) if !matches!(why, RaceObstacle::SameValue { .. }) => {
+            symbolic_verdict(body, program, seen, launch).unwrap_or(RaceVerdict::Unknown(why))
+        }
+        told => told,
+    };
     let outside = out_of_range(&trace, launch);
     if let (RaceVerdict::Free { .. }, Some(o)) = (&facts.races, outside.first()) {
         let side = &o.side;
@@ -160,6 +185,45 @@ pub(super) fn examine(
         }
     }
     facts.out_of_range = Some(outside);
+}
+
+/// The shape of the first shared array, as a block: rows along y.
+fn tile_of(body: &Body) -> Option<[u32; 3]> {
+    let of = |ty| match body.types.kind(ty) {
+        term::TypeKind::Array { of, len: term::Len::Const(n) } => Some((*of, u32::try_from(*n).ok()?)),
+        _ => None,
+    };
+    body.symbols.iter().filter(|s| s.storage == term::Storage::Shared).find_map(|s| {
+        let (row, n) = of(s.ty)?;
+        let block = of(row).map_or([n, 1, 1], |(_, m)| [m, n, 1]);
+        (block.iter().product::<u32>() <= 1024).then_some(block)
+    })
+}
+
+/// A proof for every launch, else for every one with these blocks, else for this one.
+fn symbolic_verdict(
+    body: &Body,
+    program: &Program,
+    seen: &Seen,
+    launch: &KernelLaunch,
+) -> Result<RaceVerdict, RaceObstacle> {
+    let any = KernelLaunch { most_threads: launch.most_threads, ..KernelLaunch::default() };
+    let blocks = KernelLaunch { block: launch.block, ..any.clone() };
+    let this = KernelLaunch { grid: launch.grid, ..blocks.clone() };
+    let prove = |l: &KernelLaunch| symbolic::prove(body, program, seen, l);
+    let free = |p: symbolic::Proof, l: &KernelLaunch| RaceVerdict::Free {
+        shapes: l.grid.is_none().then_some(Shapes { axes: p.axes, block: l.block }),
+        apart: p.apart,
+    };
+    // blocks as large as the tile they share
+    let tile = KernelLaunch { block: launch.block.or_else(|| tile_of(body)), ..any.clone() };
+    let mut out = prove(&any).map(|p| free(p, &any));
+    for wider in [&blocks, &this, &tile] {
+        if out.is_err() && *wider != any {
+            out = prove(wider).map(|p| free(p, wider)).or(out);
+        }
+    }
+    out
 }
 
 /// What the traces say of barriers of which nothing was known.
@@ -239,7 +303,7 @@ fn with_launch(trace: &Trace, barriers: &[BarrierFact], launch: &KernelLaunch) -
         };
         return match trace.soft_barriers.iter().find(|s| !safe(s)) {
             Some(s) => RaceVerdict::Unknown(RaceObstacle::Barrier(s.term)),
-            None => RaceVerdict::Free { apart: apart(trace) },
+            None => RaceVerdict::Free { apart: apart(trace), shapes: None },
         };
     };
     let object = trace.objects[m.first.object as usize].name.clone();

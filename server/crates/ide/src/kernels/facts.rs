@@ -31,6 +31,8 @@ pub struct RacesReport {
     pub reason: Option<String>,
     /// Pairs of parameters that must not overlap, where it is free.
     pub apart: Vec<[String; 2]>,
+    /// For which launches it is free, in words; `None`: for the one that is known.
+    pub shapes: Option<String>,
     pub list: Vec<RaceReport>,
 }
 
@@ -162,9 +164,10 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
 
 fn races(doc: &Doc, item: &front::Item, facts: &KernelFacts) -> RacesReport {
     let (verdict, reason) = said::verdict(doc, item, facts);
-    let mut out = RacesReport { verdict, reason, apart: Vec::new(), list: Vec::new() };
+    let mut out = RacesReport { verdict, reason, apart: Vec::new(), shapes: None, list: Vec::new() };
     match &facts.races {
-        RaceVerdict::Free { apart } => {
+        RaceVerdict::Free { apart, shapes } => {
+            out.shapes = shapes.as_ref().map(said::shapes);
             out.apart = apart.iter().map(|[a, b]| [a.to_string(), b.to_string()]).collect();
         }
         RaceVerdict::Race(list) => {

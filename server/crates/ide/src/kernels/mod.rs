@@ -485,7 +485,11 @@ pub(crate) fn is_launched(doc: &Doc, item: &front::Item) -> bool {
 pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch {
     match shape::of_file(doc, item) {
         Ok(Some((s, _))) => known_launch(&s),
-        _ => analysis::KernelLaunch { most_threads: item.launch_bounds, ..Default::default() },
+        _ => analysis::KernelLaunch {
+            block: shape::block_of(doc, item),
+            most_threads: item.launch_bounds,
+            ..Default::default()
+        },
     }
 }
 

@@ -64,6 +64,23 @@ pub(crate) fn launch_words(launch: &KernelLaunch) -> String {
     format!("{} {blocks} of {} threads{}", product(grid), product(block), values.concat())
 }
 
+/// For which launches something is proved.
+pub(crate) fn shapes(s: &analysis::Shapes) -> String {
+    let axes = match s.axes {
+        0 => "one block",
+        1 => "one dimension",
+        2 => "two dimensions",
+        _ => "three dimensions",
+    };
+    let size = |e: [u32; 3]| match e {
+        [x, 1, 1] => x.to_string(),
+        [x, y, 1] => format!("{x} by {y}"),
+        [x, y, z] => format!("{x} by {y} by {z}"),
+    };
+    let blocks = s.block.map(|b| format!(" with blocks of {} threads", size(b))).unwrap_or_default();
+    format!("every launch of {axes}{blocks}, as long as no index passes 2147483647")
+}
+
 /// The verdict by the contract's name, and what stands against a better one.
 pub(crate) fn verdict(
     doc: &Doc,

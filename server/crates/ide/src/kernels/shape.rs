@@ -107,37 +107,56 @@ pub(super) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Or
             }
         }
     }
-    for host in &doc.unit().items {
+    for (host, t) in launches(doc, item) {
         let body = &host.body;
-        for t in body.walk(body.root) {
-            if !matches!(body.op(t), Op::Launch) {
-                continue;
-            }
-            let [callee, grid, block, shared, _stream, args @ ..] = body.args(t) else { continue };
-            let named = match body.op(*callee) {
-                Op::Sym(s) => body.symbols[*s].name == item.name,
-                Op::Name(n) => *n == item.name,
-                _ => false,
+        let [_, grid, block, shared, _stream, args @ ..] = body.args(t) else { continue };
+        let known = || {
+            let shared_bytes = match body.op(*shared) {
+                Op::Empty => 0,
+                _ => u64::try_from(launch_value(body, *shared)?).ok()?,
             };
-            let known = || {
-                let shared_bytes = match body.op(*shared) {
-                    Op::Empty => 0,
-                    _ => u64::try_from(launch_value(body, *shared)?).ok()?,
-                };
-                Some((launch_extents(body, *grid)?, launch_extents(body, *block)?, shared_bytes))
-            };
-            if let (true, Some((grid, block, shared_bytes))) = (named, known()) {
-                let mut shape = Shape { grid, block, shared_bytes, ..Shape::default() };
-                for (name, &a) in parameters(&item.body).zip(args) {
-                    if let Some(v) = launch_value(body, a) {
-                        shape.values.push((name.to_string(), v.to_string()));
-                    }
+            Some((launch_extents(body, *grid)?, launch_extents(body, *block)?, shared_bytes))
+        };
+        if let Some((grid, block, shared_bytes)) = known() {
+            let mut shape = Shape { grid, block, shared_bytes, ..Shape::default() };
+            for (name, &a) in parameters(&item.body).zip(args) {
+                if let Some(v) = launch_value(body, a) {
+                    shape.values.push((name.to_string(), v.to_string()));
                 }
-                return Ok(Some((shape, Origin::Launch(body.span(t).shifted(host.span.start)))));
             }
+            return Ok(Some((shape, Origin::Launch(body.span(t).shifted(host.span.start)))));
         }
     }
     Ok(None)
+}
+
+/// The block with which the file launches the kernel everywhere, where the grid is not known.
+pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<[u32; 3]> {
+    let mut all = launches(doc, item).map(|(host, t)| {
+        let block = *host.body.args(t).get(2)?;
+        launch_extents(&host.body, block)
+    });
+    let first = all.next()??;
+    all.all(|b| b == Some(first)).then_some(first)
+}
+
+/// The launches of a kernel in the file, each with the function it stands in.
+fn launches<'d>(
+    doc: &'d Doc,
+    item: &'d front::Item,
+) -> impl Iterator<Item = (&'d front::Item, term::TermId)> + 'd {
+    doc.unit().items.iter().flat_map(move |host| {
+        let body = &host.body;
+        let of_kernel = move |t: &term::TermId| {
+            let (Op::Launch, [callee, ..]) = (body.op(*t), body.args(*t)) else { return false };
+            match body.op(*callee) {
+                Op::Sym(s) => body.symbols[*s].name == item.name,
+                Op::Name(n) => *n == item.name,
+                _ => false,
+            }
+        };
+        body.walk(body.root).filter(of_kernel).map(move |t| (host, t))
+    })
 }
 
 fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {

@@ -1,0 +1,479 @@
+//! Values of expressions, the accesses they make, and what conditions say.
+
+use std::rc::Rc;
+
+use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+
+use super::memory::Place;
+use super::{Cond, Model, Run, Share, Val};
+use crate::kernel::races::Touch;
+use crate::kernel::{Across, KernelObstacle};
+use crate::value::{Constraint, Poly};
+
+/// Deepest nesting of expressions and statements.
+const MAX_DEPTH: u32 = 180;
+
+impl Model<'_> {
+    pub(super) fn deeper<T>(&mut self, t: TermId, go: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
+        if self.depth > MAX_DEPTH {
+            return Err(KernelObstacle::Structure(t));
+        }
+        self.depth += 1;
+        let out = go(self);
+        self.depth -= 1;
+        out
+    }
+
+    pub(super) fn share(across: Across) -> Share {
+        match across {
+            Across::Grid => Share::Grid,
+            Across::Block => Share::Block,
+            Across::Warp | Across::Nothing => Share::Thread,
+        }
+    }
+
+    /// A number nobody knows, as uniform as the expression is proved to be.
+    pub(super) fn fresh(&mut self, t: TermId) -> Val {
+        let share = Self::share(self.levels.of(t));
+        match self.body.types.as_int(self.body.ty(t)) {
+            Some(kind) => Val::Int(self.number(share, kind)),
+            None => Val::Any,
+        }
+    }
+
+    /// A number of a type.
+    pub(super) fn number(&mut self, share: Share, kind: IntKind) -> Poly {
+        Poly::var(self.atom(share, Some(kind.min()), Some(kind.max())))
+    }
+
+    pub(super) fn kind(&self, t: TermId) -> Option<IntKind> {
+        self.body.types.as_int(self.body.ty(t))
+    }
+
+    pub(super) fn eval(&mut self, t: TermId) -> Run<Val> {
+        self.deeper(t, |m| m.eval_at(t))
+    }
+
+    fn eval_at(&mut self, t: TermId) -> Run<Val> {
+        let body = self.body;
+        let args = body.args(t);
+        Ok(match (body.op(t), args) {
+            (Op::Int(v), _) => Val::Int(Poly::constant(*v)),
+            (Op::Float(_), _) => Val::Any,
+            (Op::Str(_), _) => Val::Own,
+            (Op::SizeOf | Op::SizeOfType(_), _) => {
+                let ty = match (body.op(t), args) {
+                    (Op::SizeOfType(ty), _) => *ty,
+                    (_, &[a]) => body.ty(a),
+                    _ => return Ok(Val::Any),
+                };
+                match body.types.size_align(ty) {
+                    Some((n, _)) => Val::Int(Poly::constant(n as i128)),
+                    None => self.fresh(t),
+                }
+            }
+            (Op::Sym(s), _) => match body.symbols[*s].storage {
+                Storage::Constant(v) => Val::Int(Poly::constant(v)),
+                Storage::Builtin if &*body.symbols[*s].name == "warpSize" => Val::Int(Poly::constant(32)),
+                Storage::Builtin | Storage::Function => Val::Any,
+                _ => return self.read(t),
+            },
+            (Op::Member { field, .. }, &[b]) => match self.builtin(b, field) {
+                Some(v) => v,
+                None => return self.member(t, b),
+            },
+            (Op::Index | Op::Deref, _) => return self.read(t),
+            (Op::Cast, &[a]) => {
+                let v = self.eval(a)?;
+                match (body.types.kind(body.ty(t)), v) {
+                    (TypeKind::Int(kind), v @ (Val::Int(_) | Val::Truth(_))) => self.converted(a, v, *kind),
+                    (TypeKind::Pointer { .. }, v) => v,
+                    _ => self.fresh(t),
+                }
+            }
+            (Op::Unary(UnOp::Not), _) => Val::Truth(self.condition(t)?),
+            (Op::Binary(op), _) if op.is_logical() || op.is_comparison() => Val::Truth(self.condition(t)?),
+            (Op::Unary(op), &[a]) => match (op, self.eval(a)?) {
+                (UnOp::Neg, Val::Int(p)) if self.kind(t).is_some_and(IntKind::signed) => {
+                    p.scale(-1).map_or(Val::Any, Val::Int)
+                }
+                (UnOp::Plus, v @ Val::Int(_)) => v,
+                _ => self.fresh(t),
+            },
+            (Op::Binary(op), &[a, b]) => {
+                let (x, y) = (self.eval(a)?, self.eval(b)?);
+                self.binary(t, *op, (a, x), (b, y))
+            }
+            (Op::Select, &[c, a, b]) => {
+                let c = self.condition(c)?;
+                let (guards, before) = (self.guards.len(), self.locals.clone());
+                self.assume(&c, true);
+                let x = self.eval(a)?;
+                self.guards.truncate(guards);
+                let after = std::mem::replace(&mut self.locals, before);
+                self.assume(&c, false);
+                let y = self.eval(b)?;
+                self.guards.truncate(guards);
+                self.join(after);
+                match (x, y) {
+                    (Val::Int(p), Val::Int(q)) if p == q => Val::Int(p),
+                    (Val::Ptr(o, p), Val::Ptr(n, q)) if o == n => {
+                        Val::Ptr(o, p.filter(|p| q.as_ref() == Some(p)))
+                    }
+                    (Val::Own, Val::Own) => Val::Own,
+                    _ => self.fresh(t),
+                }
+            }
+            (Op::Comma, &[a, b]) => {
+                self.eval(a)?;
+                return self.eval(b);
+            }
+            (Op::Assign, &[p, v]) => {
+                let value = self.eval(v)?;
+                let place = self.place(p)?;
+                self.write(p, place, (v, value))?
+            }
+            (Op::Compound(op), &[p, v]) => {
+                let value = self.eval(v)?;
+                let (place, old) = self.old(p)?;
+                let kinds = self.kind(p).zip(self.kind(v)).map(|(a, b)| match op {
+                    BinOp::Shl | BinOp::Shr => a.promoted(),
+                    _ => a.promoted().common(b.promoted()),
+                });
+                let new = match (self.binary(t, *op, (p, old), (v, value)), kinds, self.kind(p)) {
+                    (Val::Int(q), Some(from), Some(to)) => {
+                        let inside = from.min() >= to.min() && from.max() <= to.max();
+                        match inside || self.within(&q, to.min(), to.max()) {
+                            true => Val::Int(q),
+                            false => self.fresh(t),
+                        }
+                    }
+                    (_, None, Some(_)) => self.fresh(t),
+                    (new, _, _) => new,
+                };
+                self.write(p, place, (p, new))?
+            }
+            (Op::Step { delta, prefix }, &[p]) => {
+                let (place, old) = self.old(p)?;
+                let new = match &old {
+                    // one beyond the largest is an overflow, or taken for granted not to be
+                    Val::Int(q) => {
+                        let up = q.add_constant(*delta as i128);
+                        match (up, self.kind(p).is_some_and(|k| k.signed() || *delta > 0)) {
+                            (Some(up), true) => Val::Int(up),
+                            _ => self.fresh(t),
+                        }
+                    }
+                    Val::Ptr(..) => self.pointer_plus(p, &old, Some(&Poly::constant(*delta as i128))),
+                    Val::Own => Val::Own,
+                    _ => self.fresh(t),
+                };
+                let narrow = self.kind(p).filter(|k| !k.signed() || k.rank() < IntKind::Int.rank());
+                let new = match (narrow, &new) {
+                    (Some(k), Val::Int(q)) if !self.within(q, k.min(), k.max()) => self.fresh(t),
+                    _ => new,
+                };
+                let after = self.write(p, place, (p, new))?;
+                if *prefix {
+                    after
+                } else {
+                    old
+                }
+            }
+            (Op::AddrOf, &[p]) => match self.place(p)? {
+                Place::In(o, at) => Val::Ptr(o, at),
+                Place::Own | Place::Local(_) => Val::Own,
+            },
+            (Op::Call, [_, rest @ ..]) => return self.call(t, rest),
+            (Op::InitList, items) => {
+                for &i in items {
+                    self.eval(i)?;
+                }
+                Val::Any
+            }
+            (Op::Empty | Op::Name(_), _) => Val::Any,
+            _ => return Err(KernelObstacle::Structure(t)),
+        })
+    }
+
+    fn old(&mut self, p: TermId) -> Run<(Place, Val)> {
+        let ty = self.body.ty(p);
+        let place = self.place(p)?;
+        let old = match &place {
+            Place::Local(s) => self.local(*s),
+            Place::In(o, at) => {
+                let (o, at) = (*o, at.clone());
+                self.touch(p, o, at, ty, Touch::Read);
+                self.fresh(p)
+            }
+            Place::Own => self.fresh(p),
+        };
+        Ok((place, old))
+    }
+
+    pub(super) fn local(&mut self, s: SymbolId) -> Val {
+        match self.locals.get(&s) {
+            Some(v) => v.clone(),
+            // set nowhere yet: whatever it is, nobody may use it
+            None => self.unknown(s),
+        }
+    }
+
+    /// What a variable holds after something that is not followed set it.
+    pub(super) fn unknown(&mut self, s: SymbolId) -> Val {
+        let share = Self::share(self.levels.symbol(s));
+        match self.body.types.as_int(self.body.symbols[s].ty) {
+            Some(kind) => Val::Int(self.number(share, kind)),
+            None => Val::Any,
+        }
+    }
+
+    fn builtin(&mut self, b: TermId, field: &str) -> Option<Val> {
+        let symbol = &self.body.symbols[self.body.as_symbol(b)?];
+        if symbol.storage != Storage::Builtin {
+            return None;
+        }
+        let axis = ["x", "y", "z"].iter().position(|f| *f == field)?;
+        let list = match &*symbol.name {
+            "threadIdx" => &self.thread,
+            "blockIdx" => &self.block,
+            "blockDim" => &self.extent,
+            "gridDim" => &self.blocks,
+            _ => return None,
+        };
+        Some(Val::Int(list[axis].clone()))
+    }
+
+    // ---- integers
+
+    /// A value as another integer type has it; `a`: its expression.
+    pub(super) fn converted(&mut self, a: TermId, v: Val, to: IntKind) -> Val {
+        let share = Self::share(self.levels.of(a));
+        match v {
+            Val::Truth(c) => Val::Truth(c),
+            Val::Int(p) => {
+                let from = self.kind(a);
+                let inside = from.is_some_and(|f| f.min() >= to.min() && f.max() <= to.max());
+                if inside && to != IntKind::Bool || self.within(&p, to.min(), to.max()) {
+                    Val::Int(p)
+                } else {
+                    Val::Int(self.number(share, to))
+                }
+            }
+            _ => Val::Int(self.number(share, to)),
+        }
+    }
+
+    fn binary(&mut self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {
+        match (&x, &y) {
+            (Val::Int(_), Val::Int(_)) => {}
+            (Val::Ptr(..), Val::Int(q)) if matches!(op, BinOp::Add | BinOp::Sub) => {
+                let by = if op == BinOp::Sub { q.scale(-1) } else { Some(q.clone()) };
+                return self.pointer_plus(a, &x, by.as_ref());
+            }
+            (Val::Int(q), Val::Ptr(..)) if op == BinOp::Add => return self.pointer_plus(b, &y, Some(q)),
+            (Val::Ptr(o, _), _) | (_, Val::Ptr(o, _)) if matches!(op, BinOp::Add | BinOp::Sub) => {
+                let both = matches!((&x, &y), (Val::Ptr(..), Val::Ptr(..)));
+                return if both { self.fresh(t) } else { Val::Ptr(*o, None) };
+            }
+            (Val::Own, _) | (_, Val::Own) if matches!(op, BinOp::Add | BinOp::Sub) => return Val::Own,
+            _ => return self.fresh(t),
+        }
+        let (Some(ka), Some(kb)) = (self.kind(a), self.kind(b)) else { return self.fresh(t) };
+        let kind = match op {
+            BinOp::Shl | BinOp::Shr => ka.promoted(),
+            _ => ka.promoted().common(kb.promoted()),
+        };
+        let x = self.converted(a, x, kind);
+        let y = if matches!(op, BinOp::Shl | BinOp::Shr) { y } else { self.converted(b, y, kind) };
+        let (Val::Int(p), Val::Int(q)) = (x, y) else { return self.fresh(t) };
+        let power = |n: i128| (0..31).contains(&n).then(|| 1i128 << n);
+        let result = match op {
+            BinOp::Add => p.add(&q),
+            BinOp::Sub => p.sub(&q),
+            BinOp::Mul => {
+                let product = p.mul(&q);
+                let open = product.as_ref().is_some_and(|r| !r.is_linear() && !self.within(r, 0, kind.max()));
+                match product {
+                    Some(r) if open && self.small_product(&p, &q, &r).is_some() => {
+                        return Val::Int(r);
+                    }
+                    r => r,
+                }
+            }
+            BinOp::Shl => q.as_constant().and_then(power).and_then(|k| p.scale(k)),
+            BinOp::Div => q.as_constant().and_then(|k| self.quotient(&p, k)).map(|x| x.0),
+            BinOp::Shr => q.as_constant().and_then(power).and_then(|k| self.quotient(&p, k)).map(|x| x.0),
+            BinOp::Rem => q.as_constant().and_then(|k| self.quotient(&p, k)).map(|x| x.1),
+            BinOp::BitAnd => {
+                let mask = q.as_constant().map(|k| (&p, k)).or_else(|| p.as_constant().map(|k| (&q, k)));
+                mask.filter(|(_, k)| *k > 0 && (k + 1).count_ones() == 1)
+                    .and_then(|(v, k)| self.quotient(v, k + 1))
+                    .map(|x| x.1)
+            }
+            _ => None,
+        };
+        match result {
+            // signed results fit, or the program is wrong
+            Some(r) if kind.signed() => Val::Int(r),
+            Some(r) if self.within(&r, kind.min(), kind.max()) => Val::Int(r),
+            Some(r) if self.is_index(&r) && self.within(&r, 0, i128::MAX) => Val::Int(r),
+            _ => {
+                let share = Self::share(self.levels.of(a).max(self.levels.of(b)));
+                Val::Int(self.number(share, kind))
+            }
+        }
+    }
+
+    /// Whether a number is made of indices and extents alone, a few times each: it is taken for granted that it fits.
+    fn is_index(&self, p: &Poly) -> bool {
+        p.terms().all(|(m, c)| m.len() <= 2 && c.abs() <= 4096 && m.iter().all(|v| *v < self.given))
+    }
+
+    /// Notes what the sizes of two small factors say of their product.
+    fn small_product(&mut self, p: &Poly, q: &Poly, product: &Poly) -> Option<()> {
+        let most = |m: &mut Self, p: &Poly| {
+            let sizes = [1, 3, 7, 31, 255, 1024, 1 << 15];
+            sizes.into_iter().find(|&size| m.within(p, 0, size))
+        };
+        let (low, high) = (most(self, p)?, most(self, q)?);
+        self.guards.push(Constraint::non_negative(product.clone()));
+        self.guards.push(Constraint::non_negative(q.scale(low)?.sub(product)?));
+        self.guards.push(Constraint::non_negative(p.scale(high)?.sub(product)?));
+        Some(())
+    }
+
+    /// Quotient and remainder of a value that is not negative.
+    fn quotient(&mut self, p: &Poly, k: i128) -> Option<(Poly, Poly)> {
+        if k <= 0 || !self.within(p, 0, i64::MAX as i128) {
+            return None;
+        }
+        if let Some(c) = p.as_constant() {
+            return Some((Poly::constant(c / k), Poly::constant(c % k)));
+        }
+        // what divides evenly keeps its form
+        if p.terms().all(|(_, c)| c % k == 0) {
+            let whole = Poly::from_terms(p.terms().map(|(m, c)| (m.to_vec(), c / k)))?;
+            return Some((whole, Poly::constant(0)));
+        }
+        let share = p.vars().map(|v| self.atoms[v as usize].share).fold(Share::Grid, |a, b| match (a, b) {
+            (Share::Thread, _) | (_, Share::Thread) => Share::Thread,
+            (Share::Block, _) | (_, Share::Block) => Share::Block,
+            _ => Share::Grid,
+        });
+        // what it rests on may hold only here: no fact of other places
+        let q = Poly::var(self.atom(share, None, None));
+        let rest = p.add_scaled(&q, -k)?;
+        self.guards.push(Constraint::non_negative(q.clone()));
+        self.guards.push(Constraint::non_negative(rest.clone()));
+        self.guards.push(Constraint::non_negative(Poly::constant(k - 1).sub(&rest)?));
+        Some((q, rest))
+    }
+
+    pub(super) fn pointer_plus(&mut self, p: TermId, at: &Val, by: Option<&Poly>) -> Val {
+        let body = self.body;
+        let Val::Ptr(o, at) = at else { return Val::Any };
+        let element = match body.types.kind(body.ty(p)) {
+            TypeKind::Array { of, .. } => Some(*of),
+            _ => body.types.element(body.ty(p)),
+        };
+        let size = element.and_then(|e| body.types.size_align(e)).map(|x| x.0);
+        let sum = || at.as_ref()?.add_scaled(by?, size? as i128);
+        Val::Ptr(*o, sum())
+    }
+
+    // ---- conditions
+
+    pub(super) fn condition(&mut self, t: TermId) -> Run<Rc<Cond>> {
+        self.deeper(t, |m| m.condition_at(t))
+    }
+
+    fn condition_at(&mut self, t: TermId) -> Run<Rc<Cond>> {
+        let body = self.body;
+        match (body.op(t), body.args(t)) {
+            (Op::Unary(UnOp::Not), &[a]) => Ok(Rc::new(Cond::Not(self.condition(a)?))),
+            (Op::Binary(op @ (BinOp::And | BinOp::Or)), &[a, b]) => {
+                let first = self.condition(a)?;
+                let (guards, before) = (self.guards.len(), self.locals.clone());
+                self.assume(&first, *op == BinOp::And);
+                let second = self.condition(b)?;
+                self.guards.truncate(guards);
+                self.join(before);
+                Ok(Rc::new(match op {
+                    BinOp::And => Cond::And(first, second),
+                    _ => Cond::Or(first, second),
+                }))
+            }
+            (Op::Binary(op), &[a, b]) if op.is_comparison() => {
+                let (x, y) = (self.eval(a)?, self.eval(b)?);
+                let (Some(ka), Some(kb)) = (self.kind(a), self.kind(b)) else {
+                    return Ok(Rc::new(Cond::Unknown));
+                };
+                let kind = ka.promoted().common(kb.promoted());
+                if let (Val::Int(_), Val::Int(_)) = (&x, &y) {
+                    let (x, y) = (self.converted(a, x, kind), self.converted(b, y, kind));
+                    if let (Val::Int(p), Val::Int(q)) = (x, y) {
+                        return Ok(Rc::new(compared(*op, &p, &q).unwrap_or(Cond::Unknown)));
+                    }
+                }
+                Ok(Rc::new(Cond::Unknown))
+            }
+            _ => Ok(match self.eval(t)? {
+                Val::Truth(c) => c,
+                Val::Int(p) => Rc::new(Cond::Not(Rc::new(Cond::Holds(Constraint::zero(p))))),
+                _ => Rc::new(Cond::Unknown),
+            }),
+        }
+    }
+
+    /// Notes what must hold if a condition does, or does not.
+    pub(super) fn assume(&mut self, c: &Cond, truth: bool) {
+        match (c, truth) {
+            (Cond::Holds(c), true) => self.guards.push(c.clone()),
+            (Cond::Holds(c), false) if !c.equality => {
+                if let Some(p) = c.poly.scale(-1).and_then(|p| p.add_constant(-1)) {
+                    self.guards.push(Constraint::non_negative(p));
+                }
+            }
+            (Cond::Never(p), false) => self.guards.push(Constraint::zero(p.clone())),
+            (Cond::And(a, b), true) | (Cond::Or(a, b), false) => {
+                self.assume(a, truth);
+                self.assume(b, truth);
+            }
+            (Cond::Not(c), _) => self.assume(c, !truth),
+            // an equation that does not hold: at an end of its range it is an order
+            (Cond::Holds(c), false) => self.apart_from(&c.poly.clone()),
+            (Cond::Never(p), true) => self.apart_from(&p.clone()),
+            _ => {}
+        }
+    }
+
+    /// `p` is not zero: where it cannot be negative it is positive, and the other way round.
+    fn apart_from(&mut self, p: &Poly) {
+        let most = i64::MAX as i128;
+        let side = if self.within(p, 0, most) {
+            p.add_constant(-1)
+        } else if self.within(p, -most, 0) {
+            p.scale(-1).and_then(|p| p.add_constant(-1))
+        } else {
+            None
+        };
+        if let Some(p) = side {
+            self.guards.push(Constraint::non_negative(p));
+        }
+    }
+}
+
+fn compared(op: BinOp, p: &Poly, q: &Poly) -> Option<Cond> {
+    let at_least =
+        |a: &Poly, b: &Poly, k: i128| Some(Cond::Holds(Constraint::non_negative(a.sub(b)?.add_constant(k)?)));
+    match op {
+        BinOp::Lt => at_least(q, p, -1),
+        BinOp::Le => at_least(q, p, 0),
+        BinOp::Gt => at_least(p, q, -1),
+        BinOp::Ge => at_least(p, q, 0),
+        BinOp::Eq => Some(Cond::Holds(Constraint::zero(p.sub(q)?))),
+        BinOp::Ne => Some(Cond::Never(p.sub(q)?)),
+        _ => None,
+    }
+}

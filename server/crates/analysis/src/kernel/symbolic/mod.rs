@@ -1,0 +1,282 @@
+//! Freedom from races for every launch: a kernel walked once with symbols for its indices, extents and parameters.
+//!
+//! Every access gets its offset as a polynomial over *atoms* (indices, extents, parameters, round numbers of loops, values that
+//! nobody knows), conditions that hold where it is reached, and its place among barriers and loops. Two accesses can meet
+//! only if two threads can reach them with equal offsets and no barrier in between; that no such threads exist is shown by
+//! integer programming over the monomials, where products of a number and a positive extent keep their order ([`pairs`]).
+//!
+//! A loop is walked once, for any round: what its rounds share and what orders them is said by the barriers in it. An atom
+//! that is the same for all threads of a block in one round is one unknown for two threads in that round, and two for others.
+//!
+//! Taken for granted, and told: extents of axes that the kernel does not name are 1; no axis has 2^31 threads or more; counters
+//! of loops do not pass the end of their type. Signed arithmetic does not overflow and subscripts stay in their arrays, as C
+//! demands. Deliberately absent: witnesses (launches are tried for them), fences, warp barriers, functions that touch memory.
+
+mod eval;
+mod memory;
+mod pairs;
+mod walk;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, SymbolId, TermId};
+
+use super::collect::Seen;
+use super::level::{self, Levels};
+use super::races::{RaceObstacle, Touch};
+use super::{Across, KernelLaunch, KernelObstacle};
+use crate::value::{Constraint, Poly, Var};
+use crate::Program;
+
+/// Questions asked of the solver at most.
+const MAX_QUESTIONS: u32 = 6000;
+
+/// Across which threads an atom is one number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Share {
+    Grid,
+    Block,
+    Thread,
+}
+
+/// A number nobody knows.
+#[derive(Clone, Debug)]
+struct Atom {
+    share: Share,
+    /// The loops around the place where it got its value.
+    loops: Vec<u32>,
+    low: Option<i128>,
+    high: Option<i128>,
+}
+
+/// Memory that threads share.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Object {
+    name: Arc<str>,
+    shared: bool,
+    parameter: bool,
+    restrict: bool,
+}
+
+/// One step on the way from the kernel to an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Step {
+    node: TermId,
+    slot: u32,
+}
+
+/// An access, for every thread and round that comes to it.
+struct Access {
+    term: TermId,
+    object: u32,
+    /// In bytes; `None`: anywhere.
+    offset: Option<Poly>,
+    size: u64,
+    touch: Touch,
+    guards: Vec<Constraint>,
+    path: Vec<Step>,
+}
+
+/// A loop, and what a round of it is.
+struct Round {
+    node: TermId,
+    /// Number of the round, from 0.
+    counter: Var,
+    /// Whether barriers stand in it: then all threads of a block are in the same round.
+    synced: bool,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+enum Val {
+    Int(Poly),
+    /// The truth of a condition.
+    Truth(Rc<Cond>),
+    Ptr(u32, Option<Poly>),
+    Own,
+    Any,
+}
+
+/// What a condition says.
+#[derive(Debug)]
+enum Cond {
+    /// Non-negative, or zero.
+    Holds(Constraint),
+    Never(Poly),
+    And(Rc<Cond>, Rc<Cond>),
+    Or(Rc<Cond>, Rc<Cond>),
+    Not(Rc<Cond>),
+    Unknown,
+}
+
+type Run<T> = Result<T, KernelObstacle>;
+type Locals = FxHashMap<SymbolId, Val>;
+
+/// The walk and all that it finds.
+struct Model<'a> {
+    body: &'a Body,
+    program: &'a Program,
+    levels: &'a Levels<'a>,
+    exposed: &'a FxHashSet<SymbolId>,
+    atoms: Vec<Atom>,
+    /// Hold of the atoms of every thread.
+    facts: Vec<Constraint>,
+    /// By axis; constants where they are known.
+    thread: [Poly; 3],
+    block: [Poly; 3],
+    extent: [Poly; 3],
+    blocks: [Poly; 3],
+    objects: Vec<Object>,
+    accesses: Vec<Access>,
+    rounds: Vec<Round>,
+    locals: Locals,
+    guards: Vec<Constraint>,
+    path: Vec<Step>,
+    /// Loops around, by number.
+    around: Vec<u32>,
+    barriers: FxHashSet<TermId>,
+    questions: u32,
+    depth: u32,
+    /// Atoms below this are indices and extents.
+    given: Var,
+}
+
+/// A kernel without races, for the launches that are named.
+pub(super) struct Proof {
+    pub apart: Vec<[Arc<str>; 2]>,
+    /// Axes (of 3) whose extents may be any.
+    pub axes: u32,
+}
+
+/// Proves a kernel free of races for every launch that fits what is known of it.
+pub(super) fn prove(
+    body: &Body,
+    program: &Program,
+    seen: &Seen,
+    launch: &KernelLaunch,
+) -> Result<Proof, RaceObstacle> {
+    let unknown = RaceObstacle::Kernel;
+    if let Some(t) = seen.unstructured {
+        return Err(unknown(KernelObstacle::Structure(t)));
+    }
+    let levels = level::levels(body, program, seen, launch, None);
+    if let Some(b) = seen.barriers.iter().find(|b| b.in_callee || levels.barrier(seen, b) > Across::Block) {
+        return Err(RaceObstacle::Barrier(b.term));
+    }
+    let mut m = Model::new(body, program, &levels, seen, launch).map_err(unknown)?;
+    m.kernel().map_err(unknown)?;
+    m.judge()?;
+    let axes = (0..3).filter(|&a| m.extent[a].as_constant().is_none() || m.blocks[a].as_constant().is_none());
+    Ok(Proof { axes: axes.count() as u32, apart: m.apart() })
+}
+
+impl<'a> Model<'a> {
+    fn new(
+        body: &'a Body,
+        program: &'a Program,
+        levels: &'a Levels<'a>,
+        seen: &'a Seen,
+        launch: &KernelLaunch,
+    ) -> Run<Model<'a>> {
+        let zero = || [Poly::constant(0), Poly::constant(0), Poly::constant(0)];
+        let mut m = Model {
+            body,
+            program,
+            levels,
+            exposed: &seen.exposed,
+            atoms: Vec::new(),
+            facts: Vec::new(),
+            thread: zero(),
+            block: zero(),
+            extent: zero(),
+            blocks: zero(),
+            objects: Vec::new(),
+            accesses: Vec::new(),
+            rounds: Vec::new(),
+            locals: Locals::default(),
+            guards: Vec::new(),
+            path: Vec::new(),
+            around: Vec::new(),
+            barriers: seen.barriers.iter().map(|b| b.term).collect(),
+            questions: 0,
+            depth: 0,
+            given: 0,
+        };
+        let most = launch.most_threads.unwrap_or(1024).min(1024) as i128;
+        let whole = KernelObstacle::TooLarge;
+        for (a, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let named = super::eval::uses_axis(body, name);
+            let one = || Poly::constant(1);
+            m.extent[a] = match launch.block {
+                Some(b) => Poly::constant(b[a] as i128),
+                None if named => {
+                    Poly::var(m.atom(Share::Grid, Some(1), Some(if a == 2 { most.min(64) } else { most })))
+                }
+                None => one(),
+            };
+            m.blocks[a] = match launch.grid {
+                Some(g) => Poly::constant(g[a] as i128),
+                None if named => Poly::var(m.atom(Share::Grid, Some(1), Some(i32::MAX as i128))),
+                None => one(),
+            };
+            if m.extent[a].as_constant() != Some(1) {
+                m.thread[a] = Poly::var(m.atom(Share::Thread, Some(0), Some(1023)));
+                m.below(&m.thread[a].clone(), &m.extent[a].clone()).ok_or(whole)?;
+            }
+            if m.blocks[a].as_constant() != Some(1) {
+                m.block[a] = Poly::var(m.atom(Share::Block, Some(0), Some(i32::MAX as i128)));
+                m.below(&m.block[a].clone(), &m.blocks[a].clone()).ok_or(whole)?;
+                // threads of the blocks before this one, and of all
+                let before = m.block[a].mul(&m.extent[a]).ok_or(whole)?;
+                let all = m.blocks[a].mul(&m.extent[a]).ok_or(whole)?;
+                m.below(&before.add(&m.extent[a]).and_then(|p| p.add_constant(-1)).ok_or(whole)?, &all)
+                    .ok_or(whole)?;
+                let limit = Poly::constant(1 << 31);
+                m.below(&all, &limit).ok_or(whole)?;
+                // the same number of blocks for each thread
+                let over = m.thread[a].mul(&m.blocks[a]).ok_or(whole)?;
+                m.facts.push(Constraint::non_negative(over.clone()));
+                m.below(&over.add(&m.blocks[a]).and_then(|p| p.add_constant(-1)).ok_or(whole)?, &all)
+                    .ok_or(whole)?;
+                m.facts.push(Constraint::non_negative(before.clone()));
+                m.facts.push(Constraint::non_negative(before.sub(&m.block[a]).ok_or(whole)?));
+                m.facts.push(Constraint::non_negative(all.sub(&m.extent[a]).ok_or(whole)?));
+                m.facts.push(Constraint::non_negative(all.sub(&m.blocks[a]).ok_or(whole)?));
+            }
+        }
+        m.given = m.atoms.len() as Var;
+        Ok(m)
+    }
+
+    /// Notes `a < b`.
+    fn below(&mut self, a: &Poly, b: &Poly) -> Option<()> {
+        let difference = b.sub(a)?.add_constant(-1)?;
+        self.facts.push(Constraint::non_negative(difference));
+        Some(())
+    }
+
+    fn atom(&mut self, share: Share, low: Option<i128>, high: Option<i128>) -> Var {
+        self.atoms.push(Atom { share, loops: self.around.clone(), low, high });
+        (self.atoms.len() - 1) as Var
+    }
+
+    /// Pairs of parameters that must not overlap.
+    fn apart(&self) -> Vec<[Arc<str>; 2]> {
+        let mut out = Vec::new();
+        let touched = |o: usize, written: bool| {
+            self.accesses.iter().any(|a| a.object as usize == o && (!written || a.touch != Touch::Read))
+        };
+        for (a, x) in self.objects.iter().enumerate() {
+            for (b, y) in self.objects.iter().enumerate().skip(a + 1) {
+                let may =
+                    !x.shared && !y.shared && (x.parameter || y.parameter) && !(x.restrict || y.restrict);
+                if may && touched(a, false) && touched(b, false) && (touched(a, true) || touched(b, true)) {
+                    out.push([x.name.clone(), y.name.clone()]);
+                }
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,380 @@
+//! The walk over statements: both ways of a branch, one round of a loop.
+
+use rustc_hash::FxHashSet;
+use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
+
+use super::{Cond, Locals, Model, Object, Round, Run, Share, Step, Val};
+use crate::kernel::KernelObstacle;
+use crate::value::{Constraint, Poly};
+
+/// A loop's parts.
+struct Loop {
+    node: TermId,
+    condition: Option<TermId>,
+    step: Option<TermId>,
+    inner: TermId,
+    /// Whether the condition is looked at before the first round.
+    before: bool,
+}
+
+impl<'a> Model<'a> {
+    pub(super) fn kernel(&mut self) -> Run<()> {
+        let body = self.body;
+        let &[parameters, statements] = body.args(body.root) else {
+            return Err(KernelObstacle::Structure(body.root));
+        };
+        for &p in body.args(parameters) {
+            let Op::Declare(s) = body.op(p) else { return Err(KernelObstacle::Structure(p)) };
+            let symbol = &body.symbols[*s];
+            let v = match body.types.kind(symbol.ty) {
+                TypeKind::Int(kind) => Val::Int(self.number(Share::Grid, *kind)),
+                TypeKind::Pointer { .. } => {
+                    let restrict = body.types.quals(symbol.ty).is_restrict;
+                    let name = symbol.name.clone();
+                    let o = self.object(Object { name, shared: false, parameter: true, restrict });
+                    Val::Ptr(o, Some(Poly::constant(0)))
+                }
+                _ => Val::Any,
+            };
+            self.locals.insert(*s, v);
+        }
+        self.list(statements)?;
+        Ok(())
+    }
+
+    /// Walks a list; whether what follows it can be reached.
+    fn list(&mut self, node: TermId) -> Run<bool> {
+        let body = self.body;
+        if !matches!(body.op(node), Op::List) {
+            return self.statement(node);
+        }
+        for (slot, &t) in body.args(node).iter().enumerate() {
+            self.path.push(Step { node, slot: slot as u32 });
+            let falls = self.statement(t);
+            self.path.pop();
+            if !falls? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn statement(&mut self, t: TermId) -> Run<bool> {
+        self.deeper(t, |m| m.statement_at(t))
+    }
+
+    fn statement_at(&mut self, t: TermId) -> Run<bool> {
+        let body = self.body;
+        let args = body.args(t);
+        match (body.op(t), args) {
+            (Op::List, _) => return self.list(t),
+            (Op::If, &[c, then, ref rest @ ..]) => {
+                let c = self.at(t, 0, |m| m.condition(c))?;
+                return self.both(t, &c, then, rest.first().copied());
+            }
+            (Op::For, &[init, c, step, inner, ..]) => {
+                self.init(init)?;
+                let some = |t: TermId| (!matches!(body.op(t), Op::Empty)).then_some(t);
+                return self.around(Loop {
+                    node: t,
+                    condition: some(c),
+                    step: some(step),
+                    inner,
+                    before: true,
+                });
+            }
+            (Op::While, &[c, inner, ..]) => {
+                return self.around(Loop { node: t, condition: Some(c), step: None, inner, before: true });
+            }
+            (Op::DoWhile, &[inner, c, ..]) => {
+                return self.around(Loop { node: t, condition: Some(c), step: None, inner, before: false });
+            }
+            (Op::Return, values) => {
+                for &v in values {
+                    self.eval(v)?;
+                }
+                return Ok(false);
+            }
+            (Op::Break | Op::Continue, _) => return Ok(false),
+            (Op::Switch | Op::Goto(_) | Op::Label(_) | Op::Reject(_) | Op::Launch, _) => {
+                return Err(KernelObstacle::Structure(t));
+            }
+            (Op::Declare(s), init) => self.declare(t, *s, init.first().copied())?,
+            (Op::Empty | Op::Case | Op::Default | Op::Mark(_), _) => {}
+            _ => {
+                self.eval(t)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn at<T>(&mut self, node: TermId, slot: u32, go: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
+        self.path.push(Step { node, slot });
+        let out = go(self);
+        self.path.pop();
+        out
+    }
+
+    fn declare(&mut self, t: TermId, s: SymbolId, init: Option<TermId>) -> Run<()> {
+        let body = self.body;
+        let symbol = &body.symbols[s];
+        match (symbol.storage, init) {
+            (Storage::Local, Some(init)) => {
+                let value = self.eval(init)?;
+                if self.exposed.contains(&s) {
+                    return Ok(());
+                }
+                let v = match body.types.kind(symbol.ty) {
+                    TypeKind::Int(kind) => match body.types.as_int(body.ty(init)) {
+                        Some(_) => self.converted(init, value, *kind),
+                        None => Val::Int(self.number(Share::Thread, *kind)),
+                    },
+                    TypeKind::Pointer { .. } => value,
+                    _ => return Ok(()),
+                };
+                self.locals.insert(s, v);
+            }
+            (Storage::Local, None) => {
+                let v = self.unknown(s);
+                self.locals.insert(s, v);
+            }
+            (_, None) => {}
+            _ => return Err(KernelObstacle::Structure(t)),
+        }
+        Ok(())
+    }
+
+    fn init(&mut self, t: TermId) -> Run<()> {
+        match self.body.op(t) {
+            Op::List => {
+                for &i in self.body.args(t) {
+                    self.init(i)?;
+                }
+                Ok(())
+            }
+            _ => self.statement(t).map(|_| ()),
+        }
+    }
+
+    fn both(&mut self, t: TermId, c: &Cond, then: TermId, other: Option<TermId>) -> Run<bool> {
+        let guards = self.guards.len();
+        let before = self.locals.clone();
+        self.assume(c, true);
+        let a = self.at(t, 1, |m| m.list(then))?;
+        self.guards.truncate(guards);
+        let after = std::mem::replace(&mut self.locals, before);
+        self.assume(c, false);
+        let b = match other {
+            Some(other) => self.at(t, 2, |m| m.list(other))?,
+            None => true,
+        };
+        match (a, b) {
+            (true, true) => {
+                self.guards.truncate(guards);
+                self.join(after);
+            }
+            // who is here went the other way
+            (false, true) => {}
+            (true, false) => {
+                self.guards.truncate(guards);
+                self.assume(c, true);
+                self.locals = after;
+            }
+            (false, false) => self.guards.truncate(guards),
+        }
+        Ok(a || b)
+    }
+
+    /// What holds of both.
+    pub(super) fn join(&mut self, other: Locals) {
+        let symbols: Vec<SymbolId> = self.locals.keys().copied().collect();
+        for s in symbols {
+            let same = match (&self.locals[&s], other.get(&s)) {
+                (Val::Int(p), Some(Val::Int(q))) => p == q,
+                (Val::Ptr(o, p), Some(Val::Ptr(n, q))) if o == n && p == q => true,
+                (Val::Own, Some(Val::Own)) | (Val::Any, Some(Val::Any)) => true,
+                (Val::Ptr(o, _), Some(Val::Ptr(n, _))) if o == n => {
+                    let o = *o;
+                    self.locals.insert(s, Val::Ptr(o, None));
+                    continue;
+                }
+                (Val::Truth(a), Some(Val::Truth(b))) => std::rc::Rc::ptr_eq(a, b),
+                _ => false,
+            };
+            if !same {
+                let v = self.unknown(s);
+                self.locals.insert(s, v);
+            }
+        }
+    }
+
+    // ---- loops
+
+    /// Variables that terms set.
+    fn set_in(&self, terms: &[TermId]) -> FxHashSet<SymbolId> {
+        let body = self.body;
+        let mut out = FxHashSet::default();
+        for t in terms.iter().flat_map(|&t| body.walk(t)) {
+            match body.op(t) {
+                Op::Assign | Op::Compound(_) | Op::Step { .. } => {
+                    // a part of a variable, not what a pointer leads to
+                    let mut at = body.args(t)[0];
+                    loop {
+                        at = match (body.op(at), body.args(at)) {
+                            (Op::Index, &[b, _])
+                                if matches!(body.types.kind(body.ty(b)), TypeKind::Array { .. }) =>
+                            {
+                                b
+                            }
+                            (Op::Member { arrow: false, .. }, &[b]) | (Op::Cast, &[b]) => b,
+                            _ => break,
+                        };
+                    }
+                    out.extend(body.as_symbol(at));
+                }
+                Op::Declare(s) => {
+                    out.insert(*s);
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+
+    fn forget(&mut self, set: &FxHashSet<SymbolId>) {
+        let known: Vec<SymbolId> = self.locals.keys().copied().filter(|s| set.contains(s)).collect();
+        for s in known {
+            let v = match &self.locals[&s] {
+                // a pointer stays in its object: the standard has no way out of it
+                Val::Ptr(o, _) if self.stays(s, *o) => Val::Ptr(*o, None),
+                _ => self.unknown(s),
+            };
+            self.locals.insert(s, v);
+        }
+    }
+
+    /// Whether a pointer is only ever moved, not set to another object.
+    fn stays(&self, s: SymbolId, _object: u32) -> bool {
+        let body = self.body;
+        body.walk(body.root).all(|t| match (body.op(t), body.args(t)) {
+            (Op::Assign, &[p, _]) => body.as_symbol(p) != Some(s),
+            _ => true,
+        })
+    }
+
+    /// What a variable grows by in every round, where that is one value all the while.
+    fn growth(&mut self, l: &Loop, set: &FxHashSet<SymbolId>, s: SymbolId) -> Option<Poly> {
+        let body = self.body;
+        let parts: Vec<TermId> = [l.condition, l.step, Some(l.inner)].into_iter().flatten().collect();
+        let writes = |t: &TermId| {
+            matches!(body.op(*t), Op::Assign | Op::Compound(_) | Op::Step { .. })
+                && body.as_symbol(body.args(*t)[0]) == Some(s)
+                || matches!(body.op(*t), Op::Declare(d) if *d == s)
+        };
+        let all: Vec<TermId> = parts.iter().flat_map(|&t| body.walk(t)).filter(writes).collect();
+        let [one] = all.as_slice() else { return None };
+        let in_step = l.step.is_some_and(|step| self.always(step).contains(one));
+        let continues = body.walk(l.inner).any(|t| matches!(body.op(t), Op::Continue));
+        let in_body = !continues && body.args(l.inner).contains(one);
+        if !in_step && !in_body {
+            return None;
+        }
+        body.types.as_int(body.symbols[s].ty).filter(|k| k.rank() >= term::IntKind::Int.rank())?;
+        let (by, down) = match (body.op(*one), body.args(*one)) {
+            (Op::Step { delta, .. }, _) => return Some(Poly::constant(*delta as i128)),
+            (Op::Compound(BinOp::Add), &[_, v]) => (v, false),
+            (Op::Compound(BinOp::Sub), &[_, v]) => (v, true),
+            (Op::Assign, &[p, v]) => match (body.op(v), body.args(v)) {
+                (Op::Binary(BinOp::Add), &[a, b]) if body.same(a, p) => (b, false),
+                (Op::Binary(BinOp::Add), &[a, b]) if body.same(b, p) => (a, false),
+                (Op::Binary(BinOp::Sub), &[a, b]) if body.same(a, p) => (b, true),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let fixed = body.walk(by).all(|t| match body.op(t) {
+            Op::Sym(x) => {
+                !set.contains(x)
+                    && !matches!(body.symbols[*x].storage, Storage::Shared | Storage::Global { .. })
+            }
+            Op::Int(_) | Op::Member { arrow: false, .. } | Op::Binary(_) | Op::Cast => true,
+            _ => false,
+        });
+        if !fixed {
+            return None;
+        }
+        match self.eval(by) {
+            Ok(Val::Int(p)) => {
+                if down {
+                    p.scale(-1)
+                } else {
+                    Some(p)
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The expressions that a step always evaluates.
+    fn always(&self, t: TermId) -> Vec<TermId> {
+        match (self.body.op(t), self.body.args(t)) {
+            (Op::Comma, &[a, b]) => [self.always(a), self.always(b)].concat(),
+            _ => vec![t],
+        }
+    }
+
+    fn around(&mut self, l: Loop) -> Run<bool> {
+        let body = self.body;
+        let parts: Vec<TermId> = [l.condition, l.step, Some(l.inner)].into_iter().flatten().collect();
+        let set = self.set_in(&parts);
+        let mut growing: Vec<(SymbolId, Poly, Poly)> = Vec::new();
+        let mut known: Vec<SymbolId> = set.iter().copied().filter(|s| self.locals.contains_key(s)).collect();
+        known.sort();
+        for s in known {
+            if let (Val::Int(from), Some(by)) = (self.locals[&s].clone(), self.growth(&l, &set, s)) {
+                growing.push((s, from, by));
+            }
+        }
+        let synced = parts.iter().any(|&p| body.walk(p).any(|t| self.barriers.contains(&t)));
+        let number = self.rounds.len() as u32;
+        self.around.push(number);
+        let counter = self.atom(if synced { Share::Block } else { Share::Thread }, Some(0), None);
+        self.facts.push(Constraint::non_negative(Poly::var(counter)));
+        self.rounds.push(Round { node: l.node, counter, synced });
+        self.forget(&set);
+        let guards = self.guards.len();
+        for (s, from, by) in growing {
+            let Some(grown) = by.mul(&Poly::var(counter)) else { continue };
+            let Some(v) = grown.add(&from) else { continue };
+            self.locals.insert(s, Val::Int(v));
+            let up = self.within(&by, 0, 1 << 40);
+            let sign = if up { Some(grown) } else { grown.scale(-1) };
+            if let Some(p) = sign.filter(|_| up || self.within(&by, -(1 << 40), 0)) {
+                self.guards.push(Constraint::non_negative(p));
+            }
+        }
+        let node = l.node;
+        if let (Some(c), true) = (l.condition, l.before) {
+            let c = self.at(node, 0, |m| m.condition(c))?;
+            self.assume(&c, true);
+        }
+        let falls = self.at(node, 1, |m| m.list(l.inner))?;
+        let continues = body.walk(l.inner).any(|t| matches!(body.op(t), Op::Continue));
+        if falls || continues {
+            if continues {
+                self.forget(&set);
+                self.guards.truncate(guards);
+            }
+            if let Some(step) = l.step {
+                self.at(node, 2, |m| m.eval(step))?;
+            }
+            if let (Some(c), false) = (l.condition, l.before) {
+                self.at(node, 2, |m| m.condition(c))?;
+            }
+        }
+        self.guards.truncate(guards);
+        self.around.pop();
+        self.forget(&set);
+        Ok(true)
+    }
+}

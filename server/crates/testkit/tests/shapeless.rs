@@ -1,0 +1,145 @@
+//! Races of kernels without a known launch: textbook kernels, proved or not, and random ones held against runs.
+//! `WARPWRIGHT_SHAPELESS=5000` judges more.
+
+use analysis::{KernelLaunch, Program, RaceVerdict};
+use front::{Language, Memo, Options, Parsed};
+use testkit::shapeless::{judge, Tally};
+
+fn verdict(text: &str, block: Option<[u32; 3]>) -> RaceVerdict {
+    let unit = front::lower(&Parsed::parse(Language::Cuda, text), &Options::default(), &mut Memo::new());
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
+    let item = unit.items.iter().find(|i| i.is_kernel).expect("a kernel");
+    analysis::kernel_races(&item.body, &program, &KernelLaunch { block, ..KernelLaunch::default() })
+}
+
+/// The axes for which it is proved, and the block.
+fn proved(text: &str) -> Option<(u32, Option<[u32; 3]>)> {
+    match verdict(text, None) {
+        RaceVerdict::Free { shapes: Some(s), .. } => Some((s.axes, s.block)),
+        _ => None,
+    }
+}
+
+const FLAT: &str = "int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;";
+const PLANE: &str =
+    "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;";
+
+fn flat(body: &str) -> String {
+    format!("__global__ void k(float *a, const float *b, int n, int m) {{ extern __shared__ float s[]; {FLAT} {body} }}")
+}
+
+fn plane(body: &str) -> String {
+    format!("__global__ void k(float *a, const float *b, int w, int h) {{ {PLANE} {body} }}")
+}
+
+#[test]
+fn one_element_a_thread() {
+    for body in [
+        "if (i < n) a[i] = b[i] + 1;",
+        "if (i >= n) return; a[i] += b[i];",
+        "if (i < n) { a[2 * i] = 1; a[2 * i + 1] = 2; }",
+        "if (i < n) { a[i] = a[i] + a[i + n]; a[2 * n + i] = 0; }",
+        "for (int j = i; j < n; j += blockDim.x * gridDim.x) a[j] = 2 * a[j];",
+        "unsigned j = i; while (j < n) { a[j] = b[j]; j += gridDim.x * blockDim.x; }",
+        "if (i < n) for (int j = 0; j < m; j++) a[j * n + i] = j;",
+        "if (i < n) a[i * n + i] = 1;",
+        "float *p = a + blockIdx.x * blockDim.x; p[t] = 1;",
+        "a[blockIdx.x * 2 * blockDim.x + t] = 1; a[blockIdx.x * 2 * blockDim.x + t + blockDim.x] = 1;",
+        "if (t == 0) a[blockIdx.x] = 1;",
+        "a[t * gridDim.x + blockIdx.x] = 1;",
+        "size_t j = (size_t)blockIdx.x * blockDim.x + threadIdx.x; if (j < n) a[j] = 1;",
+        "atomicAdd(&a[i / 2], 1.0f);",
+    ] {
+        assert_eq!(proved(&flat(body)), Some((1, None)), "{body}");
+    }
+    for body in [
+        "a[i / 2] = i;",
+        "a[t] = 1;",
+        "a[i] = a[i + 1];",
+        "if (i < n) a[i % m] = 1;",
+        "a[i * m] = 1;",
+        "a[(int)b[i]] = 1;",
+    ] {
+        assert_eq!(proved(&flat(body)), None, "{body}");
+    }
+}
+
+#[test]
+fn rows_and_columns() {
+    for body in [
+        "if (x < w && y < h) a[y * w + x] = b[x * h + y];",
+        "if (x < w && y < h) a[x * h + y] = b[y * w + x];",
+        "if (x >= w || y >= h) return; for (int z = 0; z < 10; z++) a[(z * h + y) * w + x] = 1;",
+    ] {
+        assert_eq!(proved(&plane(body)), Some((2, None)), "{body}");
+    }
+    // a column may be another row's
+    for body in [
+        "if (y < h) a[y * w + x] = 1;",
+        "if (x < w && y < h) a[y * w + x + 1] = a[y * w + x];",
+        "a[y + x] = 1;",
+    ] {
+        assert_eq!(proved(&plane(body)), None, "{body}");
+    }
+}
+
+#[test]
+fn barriers_between_phases_and_rounds() {
+    for body in [
+        "s[t] = b[i]; __syncthreads(); a[i] = s[blockDim.x - 1 - t];",
+        "s[t] = b[i]; __syncthreads(); for (int k = blockDim.x / 2; k > 0; k >>= 1) { if (t < k) s[t] += s[t + k]; __syncthreads(); } if (t == 0) a[blockIdx.x] = s[0];",
+        "for (int r = 0; r < n; r++) { s[t] = b[r]; __syncthreads(); a[i] += s[0]; __syncthreads(); }",
+        // the pages of a double buffer
+        "for (int r = 0; r < n; r++) { s[(r & 1) * blockDim.x + t] = b[r]; __syncthreads(); a[i] += s[(r & 1) * blockDim.x + blockDim.x - 1 - t]; }",
+        "do { s[t] = 1; __syncthreads(); a[i] = s[0]; __syncthreads(); n--; } while (n > 0);",
+        "for (int j = t; j < 256; j += blockDim.x) s[j] = 0; __syncthreads(); if (t < 256) a[i] = s[255 - t];",
+    ] {
+        assert!(proved(&flat(body)).is_some(), "{body}: {:?}", verdict(&flat(body), None));
+    }
+    for body in [
+        "s[t] = b[i]; a[i] = s[blockDim.x - 1 - t];",
+        "for (int r = 0; r < n; r++) { s[t] = b[r]; __syncthreads(); a[i] += s[0]; }",
+        "for (int r = 0; r < n; r++) { __syncthreads(); s[t] = b[r]; a[i] += s[t + 1]; }",
+        "for (int r = 0; r < n; r++) { s[t] = b[r]; if (r > m) continue; __syncthreads(); a[i] += s[t]; __syncthreads(); s[t + 1] = 0; }",
+        "s[t] = 1; if (m > 0) __syncthreads(); a[i] = s[t + 1];",
+        "if (t < 32) __syncthreads(); s[t] = 1;",
+    ] {
+        assert_eq!(proved(&flat(body)), None, "{body}");
+    }
+}
+
+#[test]
+fn blocks_as_large_as_their_tile() {
+    let text = "__global__ void k(const float *a, const float *b, float *c, int n) {
+        __shared__ float s[16][16], t[16][16];
+        int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+        float sum = 0;
+        for (int k = 0; k < n / 16; k++) {
+            s[threadIdx.y][threadIdx.x] = a[row * n + k * 16 + threadIdx.x];
+            t[threadIdx.y][threadIdx.x] = b[(k * 16 + threadIdx.y) * n + col];
+            __syncthreads();
+            for (int j = 0; j < 16; j++) sum += s[threadIdx.y][j] * t[j][threadIdx.x];
+            __syncthreads();
+        }
+        if (row < n && col < n) c[row * n + col] = sum;
+    }";
+    assert_eq!(proved(text), Some((2, Some([16, 16, 1]))));
+    let without = text.replacen("            __syncthreads();\n        }", "        }", 1);
+    assert_ne!(without, text);
+    assert_eq!(proved(&without), None);
+    assert!(!matches!(verdict(text, Some([32, 8, 1])), RaceVerdict::Free { .. }));
+}
+
+#[test]
+fn no_kernel_proved_for_every_launch_shows_a_race() {
+    let number =
+        |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+    let (cases, first) = (number("WARPWRIGHT_SHAPELESS", 12), number("WARPWRIGHT_SHAPELESS_SEED", 1));
+    let mut tally = Tally::default();
+    for seed in first..first + cases {
+        if let Err(what) = judge(seed, &mut tally) {
+            panic!("{what}");
+        }
+    }
+    assert!(tally.free + tally.block > 0 && tally.runs > cases as usize, "{tally:?}");
+}
