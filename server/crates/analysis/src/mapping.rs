@@ -139,12 +139,12 @@ pub fn mappings(
 /// Which loop of a band to run along the lanes: the one whose accesses need the fewest sectors, the innermost of several.
 pub(crate) fn best(mappings: &[Mapping]) -> usize {
     let all = mappings.iter().enumerate();
-    all.min_by_key(|(k, m)| (m.cost(), std::cmp::Reverse(*k))).map_or(0, |(k, _)| k)
+    all.min_by_key(|(k, m)| (m.most_sectors(), std::cmp::Reverse(*k))).map_or(0, |(k, _)| k)
 }
 
 impl Mapping {
     /// Sectors of one request of each access, at most.
-    fn cost(&self) -> u64 {
+    pub fn most_sectors(&self) -> u64 {
         self.accesses.iter().map(|a| a.sectors.map_or(32, |(_, most)| most)).sum()
     }
 }
@@ -157,6 +157,10 @@ impl LaneAccess {
         if self.stride != o.stride {
             (self.stride, self.sectors) = (LaneStride::Unknown, None);
         }
+        self.sectors = match (self.sectors, o.sectors) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            _ => None,
+        };
     }
 }
 
@@ -174,10 +178,12 @@ fn lane_access(
     lanes: usize,
     first: Option<i128>,
 ) -> Option<LaneAccess> {
-    let (bytes, _) = model.body.types.size_align(model.body.ty(a.term))?;
+    let (bytes, align) = model.body.types.size_align(model.body.ty(a.term))?;
     let stride = stride(model, a, lanes, bytes).unwrap_or(LaneStride::Unknown);
     let sectors = match stride {
-        LaneStride::Bytes(s) => sectors(s, bytes, first.and_then(|f| phase(model, a, lanes, f, bytes))),
+        LaneStride::Bytes(s) => {
+            sectors(s, bytes, align, first.and_then(|f| phase(model, a, lanes, f, bytes)))
+        }
         _ => None,
     };
     let ideal = (32 * bytes).div_ceil(32);
@@ -185,7 +191,7 @@ fn lane_access(
 }
 
 /// Sectors of 32 lanes, least and most over where in its sector the first may be; `phase`: where it is.
-fn sectors(stride: i128, bytes: u64, phase: Option<i128>) -> Option<(u64, u64)> {
+fn sectors(stride: i128, bytes: u64, align: u64, phase: Option<i128>) -> Option<(u64, u64)> {
     let count = |first: i128| {
         let lanes = (0..32).map(|k| Some((k, first + i128::from(k).checked_mul(stride)?)));
         let mut r = Requests::default();
@@ -195,7 +201,7 @@ fn sectors(stride: i128, bytes: u64, phase: Option<i128>) -> Option<(u64, u64)> 
     if let Some(phase) = phase {
         return count(phase).map(|n| (n, n));
     }
-    let all: Option<Vec<u64>> = (0..32).step_by(bytes.max(1) as usize).map(count).collect();
+    let all: Option<Vec<u64>> = (0..32).step_by(align.max(1) as usize).map(count).collect();
     let all = all?;
     Some((*all.iter().min()?, *all.iter().max()?))
 }

@@ -24,7 +24,8 @@ fn on_a_parallel_nest() {
 
             - on the GPU: one thread per iteration across 2 nested loops (`i` and `j`), `n * m` threads in blocks of 32 × 8 (x: j, y: i)
             - in a warp, 32 neighboring iterations of `j`:
-              - coalesced: `a[i][j]` and `b[j]`, 8 to 9 sectors of 32 B a request (ideal 8)
+              - coalesced: `a[i][j]`, 8 to 9 sectors of 32 B a request (ideal 8)
+              - coalesced: `b[j]`, 8 sectors of 32 B a request (ideal 8)
             - sectors of one request of every access: at most 17 with `j` along the lanes, at most 33 with `i`
             - because: no iteration writes a cell that another one reads or writes
             - condition `bounds(0<=j<m)`: `j` is never outside its dimension of length `m` (proved)

@@ -257,4 +257,12 @@ fn what_is_said_beside_the_loop_and_on_hover() {
           - 1 branch is uniform across each warp
     "#]]
     .assert_eq(&said(TABLE, "for (int i"));
+    // neighbours of one array begin elsewhere in their sectors
+    let shifted = "void s(int n, float *restrict y, const float *restrict x) {\n    for (int i = 0; i < n; i++)\n        y[i] = x[i] + x[i + 1];\n}\n";
+    expect![[r#"
+        parallel
+          - coalesced: `y[i]` and `x[i]`, 4 sectors of 32 B a request (ideal 4)
+          - coalesced: `x[i + 1]`, 5 sectors of 32 B a request (ideal 4)
+    "#]]
+    .assert_eq(&said(shifted, "for (int i"));
 }

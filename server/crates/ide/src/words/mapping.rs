@@ -80,7 +80,7 @@ pub(crate) fn caution(place: &Place, id: LoopId) -> Vec<String> {
 
 /// `17`, `at most 40`
 fn total(m: &Mapping) -> String {
-    let most: u64 = m.accesses.iter().map(|a| a.sectors.map_or(32, |(_, most)| most)).sum();
+    let most = m.most_sectors();
     match m.accesses.iter().all(|a| a.sectors.is_some_and(|(a, b)| a == b)) {
         true => most.to_string(),
         false => format!("at most {most}"),
@@ -88,10 +88,13 @@ fn total(m: &Mapping) -> String {
 }
 
 fn accesses(place: &Place, m: &Mapping, out: &mut Prediction) {
-    // what moves alike is said once
+    // what moves alike and costs the same is said once
     let mut groups: Vec<(&LaneAccess, Vec<&LaneAccess>)> = Vec::new();
     for a in &m.accesses {
-        match groups.iter_mut().find(|(g, _)| g.stride == a.stride && g.bytes == a.bytes) {
+        match groups
+            .iter_mut()
+            .find(|(g, _)| (&g.stride, g.bytes, g.sectors) == (&a.stride, a.bytes, a.sectors))
+        {
             Some((_, all)) => all.push(a),
             None => groups.push((a, vec![a])),
         }
