@@ -157,6 +157,25 @@ fn races_of_the_shipped_kernels_are_proved_or_told() {
     assert!(free >= 36 && told >= 10, "{free} {told}");
 }
 
+/// The store of a function that is given two arrays races in both, and both are told.
+#[test]
+fn one_store_races_in_every_array_it_is_given() {
+    let text = "\
+__device__ void put(int *p, int v) { p[0] = v; }
+// warpwright: launch(1, 64, a[64])
+__global__ void k(int *a) {
+    __shared__ int s[64];
+    put(s, threadIdx.x);
+    put(a, threadIdx.x);
+}
+";
+    let (kernels, _) = simulate(text, &[]);
+    let races = kernels[0]["races"].as_array().expect("races");
+    let mut arrays: Vec<&str> = races.iter().filter_map(|r| r["array"].as_str()).collect();
+    arrays.sort();
+    assert_eq!(arrays, ["a", "s"], "{races:#?}");
+}
+
 /// What is said of the shipped kernels as one types: each defect that is no matter of values has a finding, its repair and
 /// the kernels beside it have no error and nothing said of races, ranges, atomics or fences.
 #[test]

@@ -587,7 +587,7 @@ impl Grid<'_> {
             let reaches = self.watch.races.seen.iter();
             let mine = reaches
                 .filter(|((f, t, g, u), _)| same(&race.first, *f, *t) && same(&race.second, *g, *u))
-                .map(|(_, r)| *r);
+                .map(|(_, met)| met.reach);
             race.reach = mine.max().unwrap_or(Reach::Warp);
         }
         races

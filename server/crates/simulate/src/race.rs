@@ -12,6 +12,8 @@
 //!
 //! Deliberately absent: weak memory. Values are those of one interleaving; what is reported is independent of it.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use term::TermId;
 
@@ -121,6 +123,14 @@ pub enum Reach {
 /// Function and term of one side and of the other.
 pub(crate) type Pair = (u32, TermId, u32, TermId);
 
+/// What raced at a pair of places.
+pub(crate) struct Met {
+    /// How far apart the threads were at most.
+    pub reach: Reach,
+    /// The variables, by name: a function's places serve several, and shared memory is another object in every block.
+    names: Vec<Arc<str>>,
+}
+
 /// Two accesses without order.
 pub(crate) struct Found {
     pub object: ObjectId,
@@ -138,8 +148,8 @@ pub(crate) struct Races {
     free: Vec<u32>,
     /// What atomics on a cell have released.
     released: FxHashMap<(u32, u32), Known>,
-    /// Pairs of places that race, and how far apart the threads seen in them were at most.
-    pub seen: FxHashMap<Pair, Reach>,
+    /// Pairs of places that race.
+    pub seen: FxHashMap<Pair, Met>,
     pub found: Vec<Found>,
 }
 
@@ -203,11 +213,13 @@ impl Races {
                     s if s.warp() != now.warp() => Reach::Block,
                     _ => Reach::Warp,
                 };
-                let before = self.seen.insert(key, reach);
-                if let Some(b) = before.filter(|b| *b > reach) {
-                    self.seen.insert(key, b);
+                let met = self.seen.entry(key).or_insert_with(|| Met { reach, names: Vec::new() });
+                met.reach = met.reach.max(reach);
+                let new = !met.names.contains(&object.name);
+                if new {
+                    met.names.push(object.name.clone());
                 }
-                if self.found.len() < MAX_FOUND && before.is_none() {
+                if self.found.len() < MAX_FOUND && new {
                     self.found.push(Found {
                         object: a.object,
                         offset: i * grain,

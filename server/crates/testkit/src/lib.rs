@@ -16,6 +16,7 @@ pub mod pred;
 pub mod races;
 pub mod random_kernels;
 pub mod rng;
+pub mod seeds;
 pub mod shapeless;
 mod stats;
 pub mod threads;

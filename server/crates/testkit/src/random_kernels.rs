@@ -228,7 +228,13 @@ pub fn racing_kernel(rng: &mut Rng) -> String {
     g.line("int t = threadIdx.x;");
     g.line("int g = blockIdx.x * blockDim.x + threadIdx.x;");
     g.line("int x = 1, y = 2, z = 3;");
-    g.line("for (int i = t + blockDim.x * threadIdx.y; i < 64; i += blockDim.x * blockDim.y) s[i] = i;");
+    // a kernel that names one axis may be launched with two
+    match g.rng.below(4) {
+        0 => g.line("for (int i = t; i < 64; i += blockDim.x) s[i] = b[i];"),
+        _ => g.line(
+            "for (int i = t + blockDim.x * threadIdx.y; i < 64; i += blockDim.x * blockDim.y) s[i] = i;",
+        ),
+    }
     g.line("__syncthreads();");
     for _ in 0..2 + g.rng.below(4) {
         g.racing(&[]);

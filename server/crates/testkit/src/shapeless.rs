@@ -3,7 +3,7 @@
 //!
 //! Nothing is masked here: half of what is written races for some launch or other, and arrays are large enough for all tried.
 
-use analysis::{KernelLaunch, Program, RaceVerdict, Shapes};
+use analysis::{KernelLaunch, Program, RaceObstacle, RaceVerdict, Shapes};
 use base::Budget;
 use front::{Language, Memo, Options, Parsed};
 use simulate::{Finding, Heap, Launch, Schedule, Value};
@@ -348,11 +348,18 @@ pub fn judge_text(text: &str, seed: u64, tally: &mut Tally) -> Result<(), String
         _ => analysis::kernel_races(&item.body, &program, &block),
     };
     let verdicts = [first, second];
-    let shapes = |v: &RaceVerdict| match v {
-        RaceVerdict::Free { shapes, .. } => Some(shapes.clone()),
+    // what is proved, and for which blocks it was asked
+    let shapes = |(v, asked): (&RaceVerdict, Option<[u32; 3]>)| match v {
+        RaceVerdict::Free { shapes, .. } => Some((shapes.clone(), asked)),
+        RaceVerdict::Unknown(RaceObstacle::OtherBlocks(s)) => Some((Some(s.clone()), asked)),
         _ => None,
     };
-    let free: Vec<Option<Shapes>> = verdicts.iter().filter_map(shapes).collect();
+    let asked = match &verdicts[0] {
+        RaceVerdict::Free { .. } => None,
+        _ => Some(known),
+    };
+    let free: Vec<(Option<Shapes>, Option<[u32; 3]>)> =
+        verdicts.iter().zip([None, asked]).filter_map(shapes).collect();
     match &verdicts {
         [RaceVerdict::Free { .. }, _] => tally.free += 1,
         [_, RaceVerdict::Free { .. }] => tally.block += 1,
@@ -364,7 +371,7 @@ pub fn judge_text(text: &str, seed: u64, tally: &mut Tally) -> Result<(), String
     let code = simulate::compile(&bodies, &item.body.name, &options).map_err(|f| format!("{f}\n{text}"))?;
     let mut raced = false;
     for run in 0..4u64 {
-        let axes = free.iter().flatten().map(|s| s.axes).max().unwrap_or(2).max(1);
+        let axes = free.iter().filter_map(|(s, _)| s.as_ref()).map(|s| s.axes).max().unwrap_or(2);
         let fits = |b: &&[u32; 3]| axes > 1 || b[1] == 1;
         let few: Vec<[u32; 3]> = blocks.iter().filter(fits).copied().collect();
         let block = if run % 3 == 1 { known } else { *rng.pick(&few) };
@@ -393,10 +400,10 @@ pub fn judge_text(text: &str, seed: u64, tally: &mut Tally) -> Result<(), String
                 continue;
             }
             raced = true;
-            for s in &free {
+            for (s, asked) in &free {
                 let fits = s.as_ref().is_none_or(|s| {
-                    let flat = |e: [u32; 3]| e.iter().skip(s.axes.max(1) as usize).all(|&x| x == 1);
-                    flat(grid) && s.block.map_or(flat(block), |b| b == block)
+                    let flat = |e: [u32; 3]| e.iter().skip(s.axes as usize).all(|&x| x == 1);
+                    flat(grid) && s.block.map_or(flat(block) || *asked == Some(block), |b| b == block)
                 });
                 if fits {
                     return Err(format!(

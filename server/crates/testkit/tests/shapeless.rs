@@ -1,7 +1,7 @@
 //! Races of kernels without a known launch: textbook kernels, proved or not, and random ones held against runs.
 //! `WARPWRIGHT_SHAPELESS=5000` judges more.
 
-use analysis::{KernelLaunch, Program, RaceVerdict};
+use analysis::{KernelLaunch, Program, RaceObstacle, RaceVerdict};
 use front::{Language, Memo, Options, Parsed};
 use testkit::shapeless::{judge, Tally};
 
@@ -123,11 +123,58 @@ fn blocks_as_large_as_their_tile() {
         }
         if (row < n && col < n) c[row * n + col] = sum;
     }";
-    assert_eq!(proved(text), Some((2, Some([16, 16, 1]))));
+    let tiles = |v: RaceVerdict| match v {
+        RaceVerdict::Unknown(RaceObstacle::OtherBlocks(s)) => Some((s.axes, s.block)),
+        _ => None,
+    };
+    // nobody says that the blocks are the tile
+    assert_eq!(tiles(verdict(text, None)), Some((2, Some([16, 16, 1]))));
+    assert!(matches!(verdict(text, Some([16, 16, 1])), RaceVerdict::Free { .. }));
     let without = text.replacen("            __syncthreads();\n        }", "        }", 1);
     assert_ne!(without, text);
     assert_eq!(proved(&without), None);
+    assert_eq!(tiles(verdict(&without, None)), None);
     assert!(!matches!(verdict(text, Some([32, 8, 1])), RaceVerdict::Free { .. }));
+}
+
+/// An axis that a kernel does not name has threads all the same if the launch says so, and every launch has some along x.
+#[test]
+fn threads_along_axes_that_are_not_named() {
+    let one = "__global__ void k(float *a, const float *b) { for (int j = 0; j < 10; j++) a[j] = b[j]; }";
+    assert_eq!(proved(one), None);
+    let row = "__global__ void k(int *a, const int *b) { a[threadIdx.x] = b[threadIdx.x] % 7; }";
+    assert_eq!(proved(row), None);
+    let own = "__global__ void k(int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 3; }";
+    assert_eq!(proved(own), Some((1, None)));
+    assert!(matches!(verdict(own, Some([64, 1, 1])), RaceVerdict::Free { .. }));
+    assert!(!matches!(verdict(own, Some([16, 4, 1])), RaceVerdict::Free { .. }));
+    // a function of the program names it
+    let called = "__device__ int row() { return threadIdx.y; }
+        __global__ void k(int *a) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (row() >= 0) a[i] = 3; }";
+    assert_eq!(proved(called), None);
+}
+
+/// Without a launch a race is told only if blocks that fit the arrays have it too.
+#[test]
+fn races_of_blocks_that_nobody_means() {
+    let kernel = |body: &str| format!("__global__ void k(int *g) {{ int t = threadIdx.x; {body} }}");
+    for body in [
+        "__shared__ int s[8][8]; s[threadIdx.y][t] = g[t];",
+        "__shared__ int s[8][9]; s[threadIdx.y][t] = g[t];",
+        "__shared__ int s[64]; s[threadIdx.y * 8 + t] = g[t];",
+        "__shared__ int s[256]; s[t & 255] = g[t];",
+        "g[threadIdx.y * 8 + t] = 2 * t;",
+    ] {
+        assert!(matches!(verdict(&kernel(body), None), RaceVerdict::Unknown(_)), "{body}");
+    }
+    for body in [
+        "__shared__ int s[8][8]; s[threadIdx.y][t] = g[t]; g[t] = s[t][threadIdx.y];",
+        "__shared__ int s[256]; s[t] = g[t]; g[t] = s[255 - t];",
+        "__shared__ int s[32]; if (t < 64) s[t >> 1] = g[t];",
+        "__shared__ int s[256], w[32]; s[t] = g[t]; if (t < 128) s[t] += s[t + 128]; w[t & 31] = s[t ^ 32];",
+    ] {
+        assert!(matches!(verdict(&kernel(body), None), RaceVerdict::Race(_)), "{body}");
+    }
 }
 
 #[test]

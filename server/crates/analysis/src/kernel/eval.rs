@@ -10,6 +10,7 @@ use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
 use super::{callee, KernelLaunch, KernelObstacle, Split};
+use crate::Program;
 
 const MAX_DEPTH: u32 = 100;
 /// Values tried for parameters nobody gives.
@@ -138,6 +139,26 @@ pub(super) fn uses_axis(body: &Body, axis: &str) -> bool {
         }
         _ => false,
     })
+}
+
+/// Axes that a kernel or a function that it calls names.
+pub(super) fn axes(body: &Body, program: &Program) -> [bool; 3] {
+    let mut seen: Vec<Arc<str>> = Vec::new();
+    let mut open: Vec<&Body> = vec![body];
+    let mut out = [false; 3];
+    while let Some(b) = open.pop() {
+        for (named, axis) in out.iter_mut().zip(["x", "y", "z"]) {
+            *named |= uses_axis(b, axis);
+        }
+        for f in crate::program::called(b) {
+            let name = &b.symbols[f].name;
+            if let (Some(f), false) = (program.function(name), seen.contains(name)) {
+                seen.push(name.clone());
+                open.push(&f.body);
+            }
+        }
+    }
+    out
 }
 
 /// Integer parameters.

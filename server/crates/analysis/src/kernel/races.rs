@@ -101,6 +101,8 @@ pub enum RaceObstacle {
         first: (Arc<str>, TermId),
         second: (Arc<str>, TermId),
     },
+    /// Free with these blocks, which the shape of a shared array suggests; not shown for others.
+    OtherBlocks(Shapes),
     /// An access falls outside of its array: what it touches is anybody's guess.
     OutOfRange(Arc<str>, TermId),
     /// Threads write one value to one place.
@@ -114,6 +116,8 @@ pub enum RaceObstacle {
 const MAX_LISTED: usize = 8;
 /// Blocks tried where no launch is known.
 const BLOCKS: [u32; 6] = [1024, 512, 256, 128, 64, 32];
+/// Their extents along x where the kernel names more axes.
+const WIDTHS: [u32; 3] = [8, 16, 32];
 
 /// An access of one thread outside of its array.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -200,6 +204,14 @@ fn tile_of(body: &Body) -> Option<[u32; 3]> {
     })
 }
 
+/// How many axes a proof must be for: every launch has threads along x; along the others those have that name them, and the
+/// known one.
+fn axes_of(body: &Body, program: &Program, launch: &KernelLaunch) -> u32 {
+    let named = super::eval::axes(body, program);
+    let wide = |a: usize| launch.block.is_some_and(|b| b[a] > 1) || launch.grid.is_some_and(|g| g[a] > 1);
+    (1..3).rev().find(|&a| named[a] || wide(a)).map_or(1, |a| a as u32 + 1)
+}
+
 /// A proof for every launch, else for every one with these blocks, else for this one.
 fn symbolic_verdict(
     body: &Body,
@@ -210,17 +222,24 @@ fn symbolic_verdict(
     let any = KernelLaunch { most_threads: launch.most_threads, ..KernelLaunch::default() };
     let blocks = KernelLaunch { block: launch.block, ..any.clone() };
     let this = KernelLaunch { grid: launch.grid, ..blocks.clone() };
-    let prove = |l: &KernelLaunch| symbolic::prove(body, program, seen, l);
+    let axes = axes_of(body, program, launch);
+    let prove = |l: &KernelLaunch| symbolic::prove(body, program, seen, l, axes);
     let free = |p: symbolic::Proof, l: &KernelLaunch| RaceVerdict::Free {
-        shapes: l.grid.is_none().then_some(Shapes { axes: p.axes, block: l.block }),
+        shapes: l.grid.is_none().then_some(Shapes { axes, block: l.block }),
         apart: p.apart,
     };
-    // blocks as large as the tile they share
-    let tile = KernelLaunch { block: launch.block.or_else(|| tile_of(body)), ..any.clone() };
     let mut out = prove(&any).map(|p| free(p, &any));
-    for wider in [&blocks, &this, &tile] {
+    for wider in [&blocks, &this] {
         if out.is_err() && *wider != any {
             out = prove(wider).map(|p| free(p, wider)).or(out);
+        }
+    }
+    // blocks as large as the tile they share
+    let tile = tile_of(body).filter(|_| launch.block.is_none());
+    if let (Err(_), Some(tile)) = (&out, tile) {
+        let tiled = KernelLaunch { block: Some(tile), ..any };
+        if prove(&tiled).is_ok() {
+            return Err(RaceObstacle::OtherBlocks(Shapes { axes, block: Some(tile) }));
         }
     }
     out
@@ -315,51 +334,46 @@ fn with_launch(trace: &Trace, barriers: &[BarrierFact], launch: &KernelLaunch) -
     })
 }
 
-/// Within a block, for launches tried: where the text fixes the sizes of arrays, with the largest block that stays inside of
-/// them, else with all. A race that only some launches have may be none for those that are meant.
+/// Within a block, for launches tried: where the text fixes the sizes of arrays, with those blocks that stay inside of them, down
+/// to the first that has no more threads than elements, else with all. A race that only some launches have may be none for those that are meant.
 fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> RaceVerdict {
     let unknown = |why| RaceVerdict::Unknown(RaceObstacle::Kernel(why));
-    let flat = !super::eval::uses_axis(body, "y") && !super::eval::uses_axis(body, "z");
+    let named = super::eval::axes(body, program);
+    // written for one thread
+    if named == [false; 3] && launch.block.is_none() {
+        return unknown(KernelObstacle::NoLaunch);
+    }
+    let flat = !named[1] && !named[2];
     let open: Vec<Arc<str>> =
         super::eval::parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();
     let most = launch.most_threads.unwrap_or(1024);
     let mut common: Option<Vec<RaceWitness>> = None;
     let blocks = BLOCKS.into_iter().filter(|b| *b <= most);
-    let blocks: Vec<[u32; 3]> = match launch.block {
-        Some(b) => vec![b],
-        None => blocks.map(|t| if flat { [t, 1, 1] } else { [16, t / 16, 1] }).collect(),
+    // for each number of threads, its blocks
+    let blocks: Vec<Vec<[u32; 3]>> = match launch.block {
+        Some(b) => vec![vec![b]],
+        None if flat => blocks.map(|t| vec![[t, 1, 1]]).collect(),
+        None => blocks.map(|t| WIDTHS.map(|x| [x, t / x, 1]).to_vec()).collect(),
     };
-    for block in blocks {
-        let threads: u32 = block.iter().product();
-        let (mut sized, mut outside) = (false, false);
-        let mut found: Option<Vec<RaceWitness>> = None;
-        for value in [threads as i128, 1000] {
-            let mut tried = KernelLaunch { grid: Some([1, 1, 1]), block: Some(block), ..launch.clone() };
-            tried.values.extend(open.iter().map(|n| (n.clone(), value)));
-            let trace = match replay::replay(body, program, &tried, &seen.exposed) {
+    for alike in blocks {
+        let mut filled = false;
+        for block in alike {
+            let tried = match try_block(body, program, seen, launch, &open, block) {
                 Ok(t) => t,
                 Err(why) => return unknown(why),
             };
-            if trace.missed.is_some() {
+            if tried.outside {
+                continue;
+            }
+            // more threads than elements: subscripts that stay inside all the same may be meant for fewer
+            filled |= tried.room.is_some_and(|r| u64::from(block.iter().product::<u32>()) <= r);
+            let kept = in_both(common, tried.found);
+            if kept.is_empty() {
                 return unknown(KernelObstacle::NoLaunch);
             }
-            sized |= trace.objects.iter().any(|o| o.bytes.is_some_and(|b| b > o.element));
-            outside |= !out_of_range(&trace, &tried).is_empty();
-            let Ok(meetings) = replay::judge(&trace) else { return unknown(KernelObstacle::TooLarge) };
-            found = Some(in_both(found, witnesses(&trace, &meetings, &tried)));
-            if open.is_empty() {
-                break;
-            }
+            common = Some(kept);
         }
-        if outside {
-            continue;
-        }
-        let kept = in_both(common, found.unwrap_or_default());
-        if kept.is_empty() {
-            return unknown(KernelObstacle::NoLaunch);
-        }
-        common = Some(kept);
-        if sized {
+        if filled {
             break;
         }
     }
@@ -367,6 +381,46 @@ fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -
         Some(list) => RaceVerdict::Race(list),
         None => unknown(KernelObstacle::NoLaunch),
     }
+}
+
+/// What one block shows, with small and with large values of the parameters that nobody gives.
+struct Tried {
+    /// Elements of the largest array, shared if there are any, whose size the text fixes.
+    room: Option<u64>,
+    /// Threads leave an array, or a row of one.
+    outside: bool,
+    /// Races whatever the values.
+    found: Vec<RaceWitness>,
+}
+
+fn try_block(
+    body: &Body,
+    program: &Program,
+    seen: &Seen,
+    launch: &KernelLaunch,
+    open: &[Arc<str>],
+    block: [u32; 3],
+) -> Result<Tried, KernelObstacle> {
+    let threads: u32 = block.iter().product();
+    let (mut room, mut outside) = (None, false);
+    let mut found: Option<Vec<RaceWitness>> = None;
+    for value in [threads as i128, 1000] {
+        let mut tried = KernelLaunch { grid: Some([1, 1, 1]), block: Some(block), ..launch.clone() };
+        tried.values.extend(open.iter().map(|n| (n.clone(), value)));
+        let trace = replay::replay(body, program, &tried, &seen.exposed)?;
+        if trace.missed.is_some() {
+            return Err(KernelObstacle::NoLaunch);
+        }
+        let elements = |o: &replay::Object| o.bytes.map(|b| b / o.element.max(1)).filter(|&n| n > 1);
+        room = trace.objects.iter().filter_map(|o| Some((o.kind == ObjectKind::Shared, elements(o)?))).max();
+        outside |= trace.leaves_rows || !out_of_range(&trace, &tried).is_empty();
+        let meetings = replay::judge(&trace)?;
+        found = Some(in_both(found, witnesses(&trace, &meetings, &tried)));
+        if open.is_empty() {
+            break;
+        }
+    }
+    Ok(Tried { room: room.map(|r| r.1), outside, found: found.unwrap_or_default() })
 }
 
 /// Those of `found` that were there before.

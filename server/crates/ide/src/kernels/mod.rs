@@ -15,6 +15,7 @@ mod said;
 mod shape;
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use base::{Budget, CancelToken, Span};
 use rustc_hash::FxHashSet;
@@ -354,10 +355,10 @@ fn note(
     run: &mut KernelRun,
     places: &Places<'_>,
     arguments: &[inputs::Argument],
-    seen: &mut FxHashSet<(Span, Span, &'static str)>,
+    seen: &mut FxHashSet<(Span, Span, Arc<str>)>,
 ) {
     let mut problem = |span: Span, other: Span, kind: &'static str, text: String| {
-        if seen.insert((span, other, kind)) {
+        if seen.insert((span, other, kind.into())) {
             run.problems.push(Problem { span, kind, text });
         }
     };
@@ -366,7 +367,7 @@ fn note(
             let a = places.span(&r.first.function, r.first.term);
             let b = places.span(&r.second.function, r.second.term);
             let (span, other) = if a.start <= b.start { (a, b) } else { (b, a) };
-            if !seen.insert((span, other, "race")) {
+            if !seen.insert((span, other, r.name.clone())) {
                 return;
             }
             let update = |s: &simulate::Side| places.update(&s.function, s.term);

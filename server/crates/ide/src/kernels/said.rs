@@ -64,20 +64,22 @@ pub(crate) fn launch_words(launch: &KernelLaunch) -> String {
     format!("{} {blocks} of {} threads{}", product(grid), product(block), values.concat())
 }
 
+/// A block by its extents: `64 by 1` are not any 64 threads.
+fn extents(e: [u32; 3]) -> String {
+    match e {
+        [x, y, 1] => format!("{x} by {y}"),
+        [x, y, z] => format!("{x} by {y} by {z}"),
+    }
+}
+
 /// For which launches something is proved.
 pub(crate) fn shapes(s: &analysis::Shapes) -> String {
     let axes = match s.axes {
-        0 => "one block",
         1 => "one dimension",
         2 => "two dimensions",
         _ => "three dimensions",
     };
-    let size = |e: [u32; 3]| match e {
-        [x, 1, 1] => x.to_string(),
-        [x, y, 1] => format!("{x} by {y}"),
-        [x, y, z] => format!("{x} by {y} by {z}"),
-    };
-    let blocks = s.block.map(|b| format!(" with blocks of {} threads", size(b))).unwrap_or_default();
+    let blocks = s.block.map(|b| format!(" with blocks of {} threads", extents(b))).unwrap_or_default();
     format!("every launch of {axes}{blocks}, as long as no index passes 2147483647")
 }
 
@@ -95,6 +97,10 @@ pub(crate) fn verdict(
         RaceVerdict::Unknown(why) => {
             let why = match why {
                 RaceObstacle::Kernel(k) => obstacle(k, own),
+                RaceObstacle::OtherBlocks(s) => {
+                    let blocks = s.block.map(extents).unwrap_or_default();
+                    format!("proved for blocks of {blocks} threads, which a shared array suggests, and not for others")
+                }
                 RaceObstacle::OutOfRange(f, t) => {
                     format!("the access on line {} falls outside of its array", at(f, *t))
                 }

@@ -99,6 +99,8 @@ pub(super) struct Trace<'a> {
     pub missed: Option<Missed>,
     /// Warps whose lanes pass different warp barriers: nothing is said of them.
     pub uneven_warps: bool,
+    /// A subscript of an array of arrays that is known to be none of its elements, and stays in the object perhaps.
+    pub leaves_rows: bool,
     pub fences: bool,
     /// `atomicCAS` or `atomicExch`: what locks are made of.
     pub locks: bool,

@@ -8,7 +8,7 @@
 //! A loop is walked once, for any round: what its rounds share and what orders them is said by the barriers in it. An atom
 //! that is the same for all threads of a block in one round is one unknown for two threads in that round, and two for others.
 //!
-//! Taken for granted, and told: extents of axes that the kernel does not name are 1; no axis has 2^31 threads or more; counters
+//! Taken for granted, and told: extents of axes behind those asked for are 1; no axis has 2^31 threads or more; counters
 //! of loops do not pass the end of their type. Signed arithmetic does not overflow and subscripts stay in their arrays, as C
 //! demands. Deliberately absent: witnesses (launches are tried for them), fences, warp barriers, functions that touch memory.
 
@@ -146,16 +146,16 @@ struct Model<'a> {
 /// A kernel without races, for the launches that are named.
 pub(super) struct Proof {
     pub apart: Vec<[Arc<str>; 2]>,
-    /// Axes (of 3) whose extents may be any.
-    pub axes: u32,
 }
 
-/// Proves a kernel free of races for every launch that fits what is known of it.
+/// Proves a kernel free of races for every launch that fits what is known of it and has one thread and block along all but the
+/// first `axes` axes.
 pub(super) fn prove(
     body: &Body,
     program: &Program,
     seen: &Seen,
     launch: &KernelLaunch,
+    axes: u32,
 ) -> Result<Proof, RaceObstacle> {
     let unknown = RaceObstacle::Kernel;
     if let Some(t) = seen.unstructured {
@@ -165,11 +165,10 @@ pub(super) fn prove(
     if let Some(b) = seen.barriers.iter().find(|b| b.in_callee || levels.barrier(seen, b) > Across::Block) {
         return Err(RaceObstacle::Barrier(b.term));
     }
-    let mut m = Model::new(body, program, &levels, seen, launch).map_err(unknown)?;
+    let mut m = Model::new(body, program, &levels, seen, launch, axes).map_err(unknown)?;
     m.kernel().map_err(unknown)?;
     m.judge()?;
-    let axes = (0..3).filter(|&a| m.extent[a].as_constant().is_none() || m.blocks[a].as_constant().is_none());
-    Ok(Proof { axes: axes.count() as u32, apart: m.apart() })
+    Ok(Proof { apart: m.apart() })
 }
 
 impl<'a> Model<'a> {
@@ -179,6 +178,7 @@ impl<'a> Model<'a> {
         levels: &'a Levels<'a>,
         seen: &'a Seen,
         launch: &KernelLaunch,
+        axes: u32,
     ) -> Run<Model<'a>> {
         let zero = || [Poly::constant(0), Poly::constant(0), Poly::constant(0)];
         let mut m = Model {
@@ -206,8 +206,8 @@ impl<'a> Model<'a> {
         };
         let most = launch.most_threads.unwrap_or(1024).min(1024) as i128;
         let whole = KernelObstacle::TooLarge;
-        for (a, name) in ["x", "y", "z"].into_iter().enumerate() {
-            let named = super::eval::uses_axis(body, name);
+        for a in 0..3 {
+            let named = a < axes as usize;
             let one = || Poly::constant(1);
             m.extent[a] = match launch.block {
                 Some(b) => Poly::constant(b[a] as i128),

@@ -83,6 +83,11 @@ impl<'a> Runner<'a> {
                     _ => self.pointed(b)?,
                 };
                 let i = self.eval(i)?;
+                let length = match body.types.kind(body.ty(b)) {
+                    TypeKind::Array { len: Len::Const(n), .. } => Some(*n as i128),
+                    _ => None,
+                };
+                self.trace.leaves_rows |= length.zip(i.int()).is_some_and(|(n, i)| i < 0 || i >= n);
                 self.moved(from, i, size)
             }
             (Op::Deref, &[p]) => self.pointed(p)?,
