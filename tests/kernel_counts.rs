@@ -125,7 +125,7 @@ fn compare(p: &Value, r: &Value, shares: &mut Shares) {
             assert_eq!(a["requests"], 0, "{name} {a:#}");
             continue;
         };
-        let keys: &[&str] = match a["space"] == "shared" {
+        let keys: &[&str] = match a["space"] != "global" {
             true => &["space", "requests", "lanes", "ways", "conflicts"],
             false => &["space", "requests", "lanes", "all_sectors", "all_ideal", "sectors", "ideal"],
         };
@@ -189,9 +189,10 @@ fn totals(file: &str, kernel: &str) -> Totals {
     }
     for a in list(k, "accesses") {
         assert_eq!(a["exact"], true, "{kernel} {a:#}");
-        match a["space"] == "shared" {
-            true => out.conflicts += number(&a["conflicts"]),
-            false => out.moved += number(&a["lanes"]),
+        match a["space"].as_str() {
+            Some("shared") => out.conflicts += number(&a["conflicts"]),
+            Some("global") => out.moved += number(&a["lanes"]),
+            _ => {}
         }
     }
     out.idle = list(k, "barriers").iter().map(|b| number(&b["idle"])).sum();

@@ -300,17 +300,17 @@ fn kernel_json(report: &FileReport, k: &ide::KernelReport) -> Value {
             (true, false) => "r",
             _ => "w",
         };
-        let space = if f.shared { "shared" } else { "global" };
-        // sectors are a matter of global memory, ways of shared memory
-        let asked = f.requests.as_ref();
-        let global = |n: fn(&ide::Requests) -> u64| asked.filter(|_| !f.shared).map(n);
+        let space = f.space.name();
+        // sectors are a matter of global memory, ways of banks and of the addresses of constant memory
+        let (asked, sectors) = (f.requests.as_ref(), space == "global");
+        let global = |n: fn(&ide::Requests) -> u64| asked.filter(|_| sectors).map(n);
         json!({
             "line": line, "column": column, "array": f.object, "space": space, "rw": rw, "atomic": f.atomic,
             "bytes": f.bytes, "sectors": global(|r| r.worst_sectors), "ideal": global(|r| r.worst_ideal),
-            "ways": asked.filter(|_| f.shared).map(|r| r.ways), "exact": asked.is_some_and(|r| r.exact),
+            "ways": asked.filter(|_| !sectors).map(|r| r.ways), "exact": asked.is_some_and(|r| r.exact),
             "requests": asked.map(|r| r.count), "lanes": asked.map(|r| r.lanes),
             "all_sectors": global(|r| r.sectors), "all_ideal": global(|r| r.ideal),
-            "conflicts": asked.filter(|_| f.shared).map(|r| r.conflicts),
+            "conflicts": asked.filter(|_| !sectors).map(|r| r.conflicts),
         })
     });
     let r = &k.races;

@@ -113,7 +113,7 @@ impl Shown<'_> {
             let c = &a.count;
             json!({
                 "line": line, "column": column, "function": a.function, "array": c.object,
-                "space": if c.shared { "shared" } else { "global" }, "rw": a.rw, "atomic": a.atomic,
+                "space": c.space.name(), "rw": a.rw, "atomic": a.atomic,
                 "bytes": c.bytes, "sectors": c.worst.sectors, "ideal": c.worst.ideal, "ways": c.worst.ways,
                 "active": c.worst.active, "colliding_lanes": c.worst.lanes, "requests": c.requests,
                 "lanes": c.lanes, "all_sectors": c.sectors, "all_ideal": c.ideal,

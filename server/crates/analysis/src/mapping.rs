@@ -195,7 +195,7 @@ fn sectors(stride: i128, bytes: u64, align: u64, phase: Option<i128>) -> Option<
     let count = |first: i128| {
         let lanes = (0..32).map(|k| Some((k, first + i128::from(k).checked_mul(stride)?)));
         let mut r = Requests::default();
-        r.add(false, &lanes.collect::<Option<Vec<_>>>()?, i128::from(bytes));
+        r.add(term::Space::Global, &lanes.collect::<Option<Vec<_>>>()?, i128::from(bytes));
         Some(r.sectors)
     };
     if let Some(phase) = phase {

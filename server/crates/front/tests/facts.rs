@@ -112,11 +112,11 @@ fn symbols_and_their_scopes() {
             a: int Param(0)
             v: double* Param(1)
             x: int Local
-            g: int Global { defined_here: true, internal: false }
-            e: int Global { defined_here: false, internal: false }
+            g: int Global { defined_here: true, internal: false, constant: false }
+            e: int Global { defined_here: false, internal: false, constant: false }
             K: int Constant(3)
             x: int Local
-            s: double[3] Global { defined_here: true, internal: true }
+            s: double[3] Global { defined_here: true, internal: true, constant: false }
             y: int StaticLocal
             h: ? Undeclared
             w: ? Undeclared
@@ -286,7 +286,7 @@ fn cuda() {
         atomicAdd: double() Function
         q: float Local
         sq: float() Function
-        table: float[4] Global { defined_here: true, internal: false }
+        table: float[4] Global { defined_here: true, internal: false, constant: true }
         b: _Bool Local
         sq [Declaration(x,float)]
           Return(MethodCall(sqrt,x)*x)

@@ -430,6 +430,8 @@ pub struct Global {
     /// Initial bytes (zeros otherwise).
     pub bytes: Option<Arc<[u8]>>,
     pub read_only: bool,
+    /// `__constant__`: read-only while a grid runs.
+    pub constant: bool,
     /// Declared `extern` only: a caller must provide it.
     pub provided: bool,
     /// The function and symbol of a static local.

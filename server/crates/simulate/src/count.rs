@@ -13,6 +13,9 @@
 //! wavefronts and no conflict. *Conflicts* are the wavefronts beyond one for each such part
 //! (`l1tex__data_bank_conflicts_pipe_lsu_mem_shared`).
 //!
+//! *Constant memory* (`__constant__`) gives one address a pass: a request for k different addresses is split into k, one after the
+//! other (same guide, Constant Memory). Their number is told as *ways*, the passes beyond one as *conflicts*.
+//!
 //! A *branch* is an `if`, a loop's condition, a `?:` or a `case`, each time a warp decides it; it *diverges* where some
 //! active lanes go one way and some the other (`smsp__sass_branch_targets_threads_divergent`). A thread is *idle* between two barriers
 //! if it touches neither global nor shared memory there.
@@ -20,13 +23,13 @@
 //! What is counted is the program as written. A compiler may keep values in registers, join loads, or replace a short branch by
 //! predicated instructions: then the hardware does less.
 //!
-//! Deliberately absent: caches, time, local memory (its layout interleaves lanes), constant and texture paths.
+//! Deliberately absent: caches, time, local memory (its layout interleaves lanes), texture paths.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use term::TermId;
+use term::{Space, TermId};
 
 use crate::code::{BarrierKind, Code, WarpKind};
 use crate::exec::AccessKind;
@@ -42,10 +45,10 @@ const BANKS: u32 = 32;
 pub struct Request {
     /// Lanes that take part.
     pub active: u32,
-    /// Sectors touched and the fewest possible; 0 in shared memory.
+    /// Sectors touched and the fewest possible; 0 but in global memory.
     pub sectors: u32,
     pub ideal: u32,
-    /// Most distinct words in one bank; 0 in global memory.
+    /// Most distinct words in one bank; distinct addresses in constant memory; 0 in global memory.
     pub ways: u32,
     /// Lanes that ask that bank.
     pub lanes: Vec<u32>,
@@ -59,7 +62,7 @@ pub struct AccessCount {
     pub kind: AccessKind,
     /// The buffer or variable.
     pub object: Arc<str>,
-    pub shared: bool,
+    pub space: Space,
     /// Bytes a lane asks for.
     pub bytes: u32,
     pub requests: u64,
@@ -67,7 +70,7 @@ pub struct AccessCount {
     pub lanes: u64,
     pub sectors: u64,
     pub ideal: u64,
-    /// Passes that shared memory needed, and how many of them bank conflicts cost.
+    /// Passes that shared or constant memory needed, and how many of them bank conflicts or different addresses cost.
     pub wavefronts: u64,
     pub conflicts: u64,
     /// The request with the most sectors beyond the ideal, or the most ways.
@@ -133,11 +136,11 @@ pub struct Counts {
 impl Counts {
     /// Elements moved to and from global memory: the measure of a traffic model.
     pub fn global_elements(&self) -> u64 {
-        self.accesses.iter().filter(|a| !a.shared).map(|a| a.lanes).sum()
+        self.accesses.iter().filter(|a| a.space == Space::Global).map(|a| a.lanes).sum()
     }
     /// Wavefronts that bank conflicts cost.
     pub fn bank_conflicts(&self) -> u64 {
-        self.accesses.iter().map(|a| a.conflicts).sum()
+        self.accesses.iter().filter(|a| a.space == Space::Shared).map(|a| a.conflicts).sum()
     }
     /// Block barriers opened.
     pub fn barriers_opened(&self) -> u64 {
@@ -181,14 +184,15 @@ impl Counter {
         number: impl Fn(&Touched) -> Option<usize>,
     ) {
         for kind in [AccessKind::Read, AccessKind::Write, AccessKind::Atomic] {
-            for shared in [false, true] {
+            for space in [Space::Global, Space::Shared, Space::Constant] {
                 let list: Vec<&Touched> =
-                    touched.iter().filter(|t| t.access.kind == kind && t.shared == shared).collect();
+                    touched.iter().filter(|t| t.access.kind == kind && t.space == space).collect();
                 if let Some(first) = list.first() {
                     let base = |t: &Touched| number(t).and_then(|n| self.bases.get(n)).copied().unwrap_or(0);
-                    let (request, waves, parts) = match shared {
-                        false => (global(&list), 0, 0),
-                        true => banks(&list, base),
+                    let (request, waves, parts) = match space {
+                        Space::Shared => banks(&list, base),
+                        Space::Constant => addresses(&list),
+                        _ => (global(&list), 0, 0),
                     };
                     let same = if kind == AccessKind::Atomic { same_cell(&list) } else { 0 };
                     let entry = self.entry(code, at, first);
@@ -212,7 +216,7 @@ impl Counter {
     fn entry(&mut self, code: &Code, at: (u32, u32), t: &Touched) -> &mut AccessCount {
         let list = self.accesses.entry(at).or_default();
         let same = |a: &AccessCount| {
-            a.kind == t.access.kind && a.object == t.name && a.shared == t.shared && a.bytes == t.access.size
+            a.kind == t.access.kind && a.object == t.name && a.space == t.space && a.bytes == t.access.size
         };
         let k = list.iter().position(same).unwrap_or_else(|| {
             list.push(AccessCount {
@@ -220,7 +224,7 @@ impl Counter {
                 term: t.access.term,
                 kind: t.access.kind,
                 object: t.name.clone(),
-                shared: t.shared,
+                space: t.space,
                 bytes: t.access.size,
                 requests: 0,
                 lanes: 0,
@@ -331,6 +335,16 @@ fn global(list: &[&Touched]) -> Request {
     Request { active: list.len() as u32, sectors, ideal: bytes.div_ceil(SECTOR), ways: 0, lanes: Vec::new() }
 }
 
+/// The different addresses of a request to constant memory, each a pass.
+fn addresses(list: &[&Touched]) -> (Request, u32, u32) {
+    let mut all: Vec<(u32, u32)> = list.iter().map(|t| (t.access.object.0, t.access.offset)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let ways = all.len() as u32;
+    let request = Request { active: list.len() as u32, ways, ..Request::default() };
+    (request, ways, ways.min(1))
+}
+
 /// The request's ways over the whole warp, its wavefronts, and how many of them no layout could save.
 fn banks(list: &[&Touched], base: impl Fn(&Touched) -> u32) -> (Request, u32, u32) {
     let size = list.iter().map(|t| t.access.size).max().unwrap_or(4).max(4);
@@ -406,7 +420,7 @@ mod tests {
             func: 0,
             term: TermId(0),
         };
-        let one = |lane| Touched { lane, access: access(lane), name: "a".into(), shared: true };
+        let one = |lane| Touched { lane, access: access(lane), name: "a".into(), space: Space::Shared };
         (0..WARP).map(one).collect()
     }
 

@@ -19,7 +19,7 @@ use crate::count::Counts;
 use crate::exec::{AccessKind, Stop, Thread, World};
 use crate::fault::{Fault, FaultKind, ThreadId};
 use crate::lockstep::Lockstep;
-use crate::machine::{arguments, link, refuel, unlink, Heap, Value};
+use crate::machine::{arguments, guard, link, refuel, unlink, Heap, Value};
 use crate::memory::{Memory, ObjectId, Space};
 use crate::race::{learn, Known, Reach, Stamp};
 use crate::watch::Watch;
@@ -198,6 +198,7 @@ pub fn run_grid_code(
     }
     let regs = arguments(code, 0, args)?;
     let (globals, mut once) = link(code, heap, budget)?;
+    guard(code, &globals, heap, true);
     let counts = schedule.granularity == Granularity::Lockstep;
     let mut grid = Grid {
         code,
@@ -216,6 +217,7 @@ pub fn run_grid_code(
     let mut world = World { code, globals: &globals, once: &mut once };
     let r = grid.run(&mut world, &mut heap.mem, &regs);
     grid.clear(&mut heap.mem);
+    guard(code, &globals, heap, false);
     let completed = match r {
         Ok(()) => true,
         Err(f) if f.is_unknown() || matches!(f.kind, FaultKind::BadCall { .. }) => {

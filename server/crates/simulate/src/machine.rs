@@ -339,7 +339,8 @@ pub(crate) fn link(
                 return Err(Fault::bad_call(&format!("the external variable `{}` was not provided", g.name)));
             }
         }
-        let o = heap.mem.allocate(&g.name, g.size, g.grain, Space::Global).map_err(Fault::plain)?;
+        let space = if g.constant { Space::Constant } else { Space::Global };
+        let o = heap.mem.allocate(&g.name, g.size, g.grain, space).map_err(Fault::plain)?;
         if let Some(x) = heap.mem.get_mut(o) {
             x.data.fill(0);
             x.init.fill(1);
@@ -366,6 +367,15 @@ pub(crate) fn link(
         r?;
     }
     Ok((globals, once))
+}
+
+/// Whether `__constant__` variables are read-only: they are for the threads of a grid.
+pub(crate) fn guard(code: &Code, globals: &[ObjectId], heap: &mut Heap, on: bool) {
+    for (_, &o) in code.globals.iter().zip(globals).filter(|(g, _)| g.constant) {
+        if let Some(x) = heap.mem.get_mut(o) {
+            x.read_only = on;
+        }
+    }
 }
 
 /// Ends the lives of what only this run knew: strings and static locals.

@@ -19,6 +19,8 @@ pub struct ObjectId(pub u32);
 pub enum Space {
     /// Buffers given by the caller, globals, `malloc`: seen by all threads of a grid.
     Global,
+    /// `__constant__` variables: no thread of a grid may write them.
+    Constant,
     /// One block's `__shared__` memory.
     Shared { block: u32 },
     /// A variable of one call.

@@ -32,7 +32,7 @@ pub(crate) struct Watch {
 /// What the lanes of a warp did in one step.
 #[derive(Default)]
 pub(crate) struct Step {
-    /// Lane, access, the object's name and whether it is shared memory.
+    /// Lane, access, the object's name and its memory.
     pub(crate) touched: Vec<Touched>,
     /// Lanes whose jump was taken.
     pub(crate) taken: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Touched {
     pub(crate) lane: u32,
     pub(crate) access: Access,
     pub(crate) name: Arc<str>,
-    pub(crate) shared: bool,
+    pub(crate) space: term::Space,
 }
 
 impl Watch {
@@ -71,13 +71,18 @@ impl Hooks for Watch {
         let Some(object) = mem.get(a.object).filter(|o| o.space != Space::Local) else {
             return false;
         };
-        self.busy = true;
+        // what no thread of a grid can change is no work done for others
+        self.busy |= object.space != Space::Constant;
         if let Some(step) = &mut self.step {
             step.touched.push(Touched {
                 lane: self.stamp.thread % 32,
                 access: a,
                 name: object.name.clone(),
-                shared: matches!(object.space, Space::Shared { .. }),
+                space: match object.space {
+                    Space::Shared { .. } => term::Space::Shared,
+                    Space::Constant => term::Space::Constant,
+                    _ => term::Space::Global,
+                },
             });
         }
         let now = Stamp { func: a.func, term: a.term, ..self.stamp };

@@ -143,7 +143,7 @@ fn transposing_by_tiles_mends_sectors_and_padding_mends_banks() {
         if (n, m) == (64, 32) {
             let sectors = |c: &Counts, write: bool| {
                 let kind = if write { AccessKind::Write } else { AccessKind::Read };
-                let mine = c.accesses.iter().filter(|a| !a.shared && a.kind == kind);
+                let mine = c.accesses.iter().filter(|a| a.space == term::Space::Global && a.kind == kind);
                 mine.map(|a| a.sectors).sum::<u64>()
             };
             let ideal = (n * m * 4 / 32) as u64;
@@ -181,7 +181,10 @@ fn products_histograms_and_bodies_are_right() {
             let args = [Arg::Array(Data::Bytes(data)), ints(64, 9), size(n)];
             let launch = Launch::linear(3, 96);
             let counts = check(&file, kernel, "reference_histogram", launch, &args, 0.0);
-            let global = counts.accesses.iter().filter(|a| !a.shared && a.kind == AccessKind::Atomic);
+            let global = counts
+                .accesses
+                .iter()
+                .filter(|a| a.space == term::Space::Global && a.kind == AccessKind::Atomic);
             // one atomic a byte, or one a bin and block
             let expected = if kernel == "histogram_global" { n as u64 } else { 3 * 64 };
             assert_eq!(global.map(|a| a.lanes).sum::<u64>(), expected);

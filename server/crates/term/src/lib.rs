@@ -25,5 +25,5 @@ pub use body::{
 pub use intrinsics::{intrinsic, Intrinsic};
 pub use ops::{BinOp, Op, UnOp, F64};
 pub use paths::Path;
-pub use symbols::{Storage, Symbol, SymbolId};
+pub use symbols::{Space, Storage, Symbol, SymbolId};
 pub use types::{Field, FloatKind, IntKind, Len, Quals, Record, RecordId, Type, TypeId, TypeKind, Types};

@@ -26,6 +26,8 @@ pub enum Storage {
         defined_here: bool,
         /// `static` at file scope.
         internal: bool,
+        /// `__constant__`: a kernel only reads it, and the lanes of a warp get one address of it at a time.
+        constant: bool,
     },
     /// A function.
     Function,
@@ -39,6 +41,30 @@ pub enum Storage {
     Shared,
     /// No variable: what is loaded from memory at a path, named by the path's text (see [`crate::Path`]).
     Path,
+}
+
+/// A kind of memory of a device, as its programs name it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Space {
+    Global,
+    /// One block's.
+    Shared,
+    /// `__constant__`.
+    Constant,
+    /// One thread's, where registers will not do.
+    Local,
+}
+
+impl Space {
+    /// As reports and messages name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Space::Global => "global",
+            Space::Shared => "shared",
+            Space::Constant => "constant",
+            Space::Local => "local",
+        }
+    }
 }
 
 /// A variable or function.

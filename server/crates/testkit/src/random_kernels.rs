@@ -24,10 +24,13 @@ pub fn kernel(rng: &mut Rng, careful: bool) -> String {
         g.statement();
     }
     format!(
-        "extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n    if (threadIdx.x < {ELEMENTS}) s[threadIdx.x] = threadIdx.x;\n{}    a[g & 63] = x + y + z;\n}}\n",
+        "{TABLE}extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n    if (threadIdx.x < {ELEMENTS}) s[threadIdx.x] = threadIdx.x;\n{}    a[g & 63] = x + y + z;\n}}\n",
         g.out
     )
 }
+
+/// A table in constant memory that every kernel has.
+const TABLE: &str = "__constant__ int c[64] = {5, 9, 2, 30, 17, 4, 8, 1, 3, 31, 0, 6, 12, 24, 7, 19};\n";
 
 const VARIABLES: [&str; 3] = ["x", "y", "z"];
 
@@ -80,7 +83,7 @@ impl Generator<'_> {
             5 => format!("(({a} & 15) * {})", self.expression(0).replace('g', "t")) + " % 64",
             6 => format!("b[({a}) & 63] % 8"),
             7 => {
-                let array = self.pick(&["a", "s", "b"]);
+                let array = self.pick(&["a", "s", "b", "c"]);
                 format!("({array}[({a}) & 63] & 7)")
             }
             _ => {
@@ -241,7 +244,7 @@ pub fn racing_kernel(rng: &mut Rng) -> String {
     }
     format!(
         "__device__ void put(int *p, int at, int v) {{\n    p[at & 63] = v;\n}}\n\
-         extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n{}}}\n",
+         {TABLE}extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n{}}}\n",
         g.out
     )
 }
@@ -279,7 +282,7 @@ impl Generator<'_> {
             }
             2 | 3 => {
                 let i = self.subscript(loops);
-                let (v, with) = (self.pick(&VARIABLES), self.pick(&["s", "s", "a", "b"]));
+                let (v, with) = (self.pick(&VARIABLES), self.pick(&["s", "s", "a", "b", "c"]));
                 self.line(&format!("{v} = {with}[{i}];"));
             }
             4 => {
@@ -390,7 +393,7 @@ pub fn stepping_kernel(rng: &mut Rng) -> String {
     let end = if g.rng.below(4) == 0 { "    if (u > 40) return;\n" } else { "" };
     format!(
         "__device__ int row(int i, int k) {{\n    if (k > i) return k - i;\n    for (int j = 0; j < 3; j++) i += j & k;\n    return i;\n}}\n\
-         extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n{}{end}    a[u & 63] = v;\n}}\n",
+         {TABLE}extern \"C\" __global__ void k(int *a, const int *__restrict__ b, int n, int m) {{\n    __shared__ int s[{ELEMENTS}];\n{}{end}    a[u & 63] = v;\n}}\n",
         g.out
     )
 }
@@ -448,7 +451,7 @@ impl Generator<'_> {
                 self.line(&format!("{array}[({e}) & 63] = w;"));
             }
             3 => {
-                let array = self.pick(&["s", "a", "b"]);
+                let array = self.pick(&["s", "a", "b", "c"]);
                 self.line(&format!("v = (v + {array}[({e}) & 63]) & 31;"));
             }
             4 => {

@@ -172,7 +172,7 @@ fn requests(case: &Case, facts: &KernelFacts, counts: &Counts, tally: &mut Tally
             None => assert_eq!(asked.count, 0, "{}", at()),
             Some(c) => {
                 assert_eq!((asked.count, asked.lanes), (c.requests, c.lanes), "{}\n{c:?}", at());
-                if f.shared {
+                if f.space != term::Space::Global {
                     assert_eq!(
                         (asked.ways, asked.conflicts),
                         (c.worst.ways as u64, c.conflicts),

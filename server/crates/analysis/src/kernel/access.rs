@@ -6,21 +6,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Len, Op, Space, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::collect::{Access, AccessKind, Seen};
 use super::eval::{Indices, Machine};
 use super::requests::{Places, Requests};
 use super::trace::Traced;
-use super::KernelLaunch;
+use super::{KernelLaunch, LocalArray};
 
-/// An access of a kernel to global or shared memory.
+/// An access of a kernel to memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccessFact {
     pub term: TermId,
     /// The array or variable.
     pub object: Arc<str>,
-    pub shared: bool,
+    pub space: Space,
     pub reads: bool,
     pub writes: bool,
     pub atomic: bool,
@@ -35,15 +35,32 @@ pub(super) fn accesses(
     seen: &Seen,
     launch: &KernelLaunch,
     traced: Option<&Traced>,
+    locals: &[LocalArray],
 ) -> (Vec<AccessFact>, Option<Vec<Traffic>>) {
-    let mut list: Vec<AccessFact> =
-        seen.accesses.iter().filter_map(|a| one(body, seen, a, launch, traced)).collect();
+    let listed = |a: &Access| local(body, a, locals).or_else(|| one(body, seen, a, launch, traced));
+    let mut list: Vec<AccessFact> = seen.accesses.iter().filter_map(listed).collect();
     let traffic = traffic(&list);
     for r in list.iter_mut().filter_map(|a| a.requests.as_mut()) {
         r.distinct = r.places.count();
         r.places = Places::default();
     }
     (list, traffic)
+}
+
+/// An access of an array that goes to local memory. What its warps ask for is not said: the compiler lays it out.
+fn local(body: &Body, a: &Access, locals: &[LocalArray]) -> Option<AccessFact> {
+    let s = super::local::root(body, a.place)?;
+    locals.iter().find(|l| l.array == s)?;
+    Some(AccessFact {
+        term: a.term,
+        object: body.symbols[s].name.clone(),
+        space: Space::Local,
+        reads: a.kind != AccessKind::Write,
+        writes: a.kind != AccessKind::Read,
+        atomic: a.kind == AccessKind::Atomic,
+        bytes: body.types.size_align(body.ty(a.place))?.0,
+        requests: None,
+    })
 }
 
 /// What one array of global memory moves, over all accesses.
@@ -61,7 +78,7 @@ pub struct Traffic {
 /// `None`: not every access is known.
 fn traffic(list: &[AccessFact]) -> Option<Vec<Traffic>> {
     let mut out: Vec<(Traffic, FxHashSet<i64>, FxHashSet<i64>)> = Vec::new();
-    for a in list.iter().filter(|a| !a.shared) {
+    for a in list.iter().filter(|a| a.space == Space::Global) {
         let r = a.requests.as_ref().filter(|r| r.exact && !r.places.too_many)?;
         let at = match out.iter().position(|(t, ..)| t.object == a.object) {
             Some(k) => k,
@@ -93,7 +110,7 @@ fn traffic(list: &[AccessFact]) -> Option<Vec<Traffic>> {
 /// A place's object, and what its byte offset is made of: subscripts with their scales, and a constant.
 pub(super) struct Place {
     pub object: Arc<str>,
-    pub shared: bool,
+    pub space: Space,
     pub parts: Vec<(TermId, u64)>,
     offset: u64,
     /// The pointer it is found through.
@@ -115,12 +132,12 @@ fn one(
     traced: Option<&Traced>,
 ) -> Option<AccessFact> {
     let written = place(body, a.place);
-    let (object, shared) = match &written {
-        Some(p) => (p.object.clone(), p.shared),
+    let (object, space) = match &written {
+        Some(p) => (p.object.clone(), p.space),
         // through a pointer that was seen to lead there
         None => {
             let symbol = &body.symbols[(*traced?.objects.get(&a.place)?)?];
-            (symbol.name.clone(), symbol.storage == Storage::Shared)
+            (symbol.name.clone(), space(symbol.storage))
         }
     };
     let (bytes, _) = body.types.size_align(body.ty(a.place))?;
@@ -129,7 +146,7 @@ fn one(
     Some(AccessFact {
         term: a.term,
         object,
-        shared,
+        space,
         reads: a.kind != AccessKind::Write,
         writes: a.kind != AccessKind::Read,
         atomic: a.kind == AccessKind::Atomic,
@@ -139,7 +156,8 @@ fn one(
 }
 
 pub(super) fn place(body: &Body, t: TermId) -> Option<Place> {
-    let mut out = Place { object: "".into(), shared: false, parts: Vec::new(), offset: 0, pointer: None };
+    let mut out =
+        Place { object: "".into(), space: Space::Global, parts: Vec::new(), offset: 0, pointer: None };
     let mut at = t;
     loop {
         match (body.op(at), body.args(at)) {
@@ -158,13 +176,22 @@ pub(super) fn place(body: &Body, t: TermId) -> Option<Place> {
             (Op::Deref, &[p]) => return pointer(body, p, out),
             (Op::Sym(s), _) => {
                 let symbol = &body.symbols[*s];
-                out.shared = symbol.storage == Storage::Shared;
+                out.space = space(symbol.storage);
                 out.object = symbol.name.clone();
-                let reaches = out.shared || matches!(symbol.storage, Storage::Global { .. });
+                let reaches = matches!(symbol.storage, Storage::Shared | Storage::Global { .. });
                 return reaches.then_some(out);
             }
             _ => return None,
         }
+    }
+}
+
+/// The memory that variables of a storage lie in, for all threads of a block; parameters point to global memory.
+pub(super) fn space(storage: Storage) -> Space {
+    match storage {
+        Storage::Shared => Space::Shared,
+        Storage::Global { constant: true, .. } => Space::Constant,
+        _ => Space::Global,
     }
 }
 
@@ -235,7 +262,7 @@ fn requests(
             }
         }
         for lanes in warps.values() {
-            out.add(place.shared, lanes, bytes as i128);
+            out.add(place.space, lanes, bytes as i128);
         }
     }
     Some(out)

@@ -179,6 +179,7 @@ impl Levels<'_> {
             {
                 Across::Grid
             }
+            Storage::Global { constant: true, .. } => Across::Grid,
             Storage::Global { .. } if self.body.types.quals(symbol.ty).is_const => Across::Grid,
             _ => Across::Nothing,
         }
@@ -303,6 +304,7 @@ impl Levels<'_> {
                     Across::Nothing
                 }
             }
+            Storage::Global { constant: true, .. } if !through => level,
             Storage::Global { .. } if !through && (!self.stores || body.types.quals(symbol.ty).is_const) => {
                 level
             }

@@ -14,6 +14,7 @@ mod cost;
 mod effects;
 mod eval;
 mod level;
+mod local;
 mod nums;
 mod overflow;
 mod patterns;
@@ -31,6 +32,7 @@ use term::{Body, Op, SymbolId, TermId};
 
 pub use access::{AccessFact, Traffic};
 pub use cost::{DividedBranch, Reload};
+pub use local::{local_arrays, LocalArray};
 pub use overflow::IndexOverflow;
 pub use patterns::{LostUpdate, MissingFence};
 pub use races::{
@@ -172,6 +174,7 @@ pub struct KernelFacts {
     pub divided: Vec<DividedBranch>,
     pub reloads: Vec<Reload>,
     pub overflows: Vec<IndexOverflow>,
+    pub local_arrays: Vec<LocalArray>,
 }
 
 /// Judges a kernel. `program` knows the functions it calls.
@@ -215,7 +218,9 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
             b.count = None;
         }
     }
-    (facts.accesses, facts.traffic) = access::accesses(body, &seen, launch, traced.as_ref());
+    facts.local_arrays = local::of(body, &seen, true);
+    (facts.accesses, facts.traffic) =
+        access::accesses(body, &seen, launch, traced.as_ref(), &facts.local_arrays);
     facts.traffic = facts.traffic.take().filter(|_| launch.grid.is_some() && launch.block.is_some());
     facts.lost_updates = patterns::lost_updates(body, &seen);
     facts.lost_updates.extend(patterns::lost_extremes(body, &seen));

@@ -4,7 +4,7 @@
 //! told apart from races for that.
 
 use rustc_hash::FxHashSet;
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Space, Storage, SymbolId, TermId, TypeKind};
 
 use super::access;
 use super::collect::{AccessKind, Seen};
@@ -49,7 +49,7 @@ pub(super) fn lost_updates(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
         let mut open = FxHashSet::default();
         let kinds: Vec<From> = p.parts.iter().map(|&(i, _)| from(body, seen, i, &mut open)).collect();
         // a row of the thread's own is nobody else's
-        if kinds.contains(&From::Thread) || kinds.contains(&From::Block) && !p.shared {
+        if kinds.contains(&From::Thread) || kinds.contains(&From::Block) && p.space != Space::Shared {
             continue;
         }
         let Some(k) = kinds.iter().position(|k| *k == From::Memory) else { continue };
@@ -67,7 +67,7 @@ pub(super) fn lost_updates(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
                 term: t,
                 place,
                 subscript: Some(p.parts[k].0),
-                shared: p.shared,
+                shared: p.space == Space::Shared,
                 extreme: None,
             });
         }
@@ -101,7 +101,7 @@ pub(super) fn lost_extremes(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
         let Some(p) = access::place(body, place).filter(|_| rest.is_empty()) else { continue };
         let mut open = FxHashSet::default();
         let kinds: Vec<From> = p.parts.iter().map(|&(i, _)| from(body, seen, i, &mut open)).collect();
-        if kinds.contains(&From::Thread) || kinds.contains(&From::Block) && !p.shared {
+        if kinds.contains(&From::Thread) || kinds.contains(&From::Block) && p.space != Space::Shared {
             continue;
         }
         // a round's own element, or a guard that lets one thread through, is no shared place for sure
@@ -118,7 +118,7 @@ pub(super) fn lost_extremes(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
             term: b.term,
             place,
             subscript,
-            shared: p.shared,
+            shared: p.space == Space::Shared,
             extreme: Some((v, largest)),
         });
     }
@@ -193,7 +193,9 @@ pub(super) fn missing_fences(body: &Body, program: &Program, seen: &Seen) -> Vec
         None => true,
     };
     for a in seen.accesses.iter().filter(|a| a.kind == AccessKind::Atomic) {
-        let Some(counter) = access::place(body, a.place).filter(|p| !p.shared) else { continue };
+        let Some(counter) = access::place(body, a.place).filter(|p| p.space != Space::Shared) else {
+            continue;
+        };
         let tainted = tainted(body, a.term);
         let decides = |c: &TermId| {
             body.walk(*c).any(|x| x == a.term || body.as_symbol(x).is_some_and(|s| tainted.contains(&s)))
@@ -203,14 +205,16 @@ pub(super) fn missing_fences(body: &Body, program: &Program, seen: &Seen) -> Vec
             r.kind == AccessKind::Read && at(r.term) > here && r.at.conditions.iter().any(decides)
         });
         for r in reads {
-            let Some(p) = access::place(body, r.place).filter(|p| !p.shared && p.object != counter.object)
+            let Some(p) = access::place(body, r.place)
+                .filter(|p| p.space != Space::Shared && p.object != counter.object)
             else {
                 continue;
             };
             let write = seen.accesses.iter().find(|w| {
                 w.kind == AccessKind::Write
                     && at(w.term) < here
-                    && access::place(body, w.place).is_some_and(|q| !q.shared && q.object == p.object)
+                    && access::place(body, w.place)
+                        .is_some_and(|q| q.space != Space::Shared && q.object == p.object)
             });
             let Some(w) = write else { continue };
             let fenced = order[at(w.term)..here].iter().any(|&t| matches!(body.op(t), Op::Call) && fence(t));

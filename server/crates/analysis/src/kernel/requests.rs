@@ -4,7 +4,10 @@
 //! one instruction for the active lanes of a warp; sectors have 32 bytes, arrays begin at one; the ideal is the fewest sectors
 //! for the distinct bytes; ways are the most distinct 4-byte words in one of 32 banks (CUDA C++ Programming Guide, Device Memory
 //! Accesses and Shared Memory). Conflicts are the passes that shared memory makes beyond one for each part of the warp that
-//! is served at once: 128 bytes.
+//! is served at once: 128 bytes. Constant memory gives one address a pass (same guide, Constant Memory): its *ways* are the different
+//! addresses of a request, its conflicts the passes beyond one.
+
+use term::Space;
 
 const SECTOR: i128 = 32;
 const BANKS: usize = 32;
@@ -21,13 +24,14 @@ pub struct Requests {
     /// Of the request with the most sectors beyond its ideal, then the most lanes, then the most sectors.
     pub worst_sectors: u64,
     pub worst_ideal: u64,
-    /// Most distinct words in one bank.
+    /// Most distinct words in one bank; in constant memory, most distinct addresses of a request.
     pub ways: u64,
-    /// Two lanes of one request that ask for different words of a bank, and the bank, where there are most.
+    /// Two lanes of one request that ask for different words of a bank (different addresses of constant memory), and the bank,
+    /// where there are most.
     pub collide: Option<(u32, u32, u32)>,
     /// Bytes between what the first two lanes of the worst request ask for.
     pub stride: Option<i64>,
-    /// Passes of shared memory that bank conflicts cost.
+    /// Passes that bank conflicts of shared memory, or different addresses of constant memory, cost.
     pub conflicts: u64,
     /// Different places of global memory that all requests together ask for; `None`: too many to count.
     pub distinct: Option<u64>,
@@ -61,7 +65,7 @@ impl Places {
 
 impl Requests {
     /// Adds a request: lanes with the offsets they ask for, in bytes.
-    pub(crate) fn add(&mut self, shared: bool, lanes: &[(u32, i128)], size: i128) {
+    pub(crate) fn add(&mut self, space: Space, lanes: &[(u32, i128)], size: i128) {
         let size = size.max(1);
         self.count += 1;
         self.lanes += lanes.len() as u64;
@@ -69,7 +73,17 @@ impl Requests {
             [a, b, ..] => i64::try_from(b.1 - a.1).ok(),
             _ => None,
         };
-        if shared {
+        if space == Space::Constant {
+            let ways = distinct(lanes);
+            if ways > self.ways {
+                let other = lanes.iter().find(|l| l.1 != lanes[0].1);
+                self.collide = other.map(|o| (lanes[0].0, o.0, 0));
+                (self.ways, self.stride) = (ways, stride);
+            }
+            self.conflicts += ways.saturating_sub(1);
+            return;
+        }
+        if space == Space::Shared {
             let ways = fullest(&words(lanes, size));
             if ways > self.ways {
                 (self.ways, self.stride, self.collide) = (ways, stride, collide(lanes));
@@ -89,6 +103,13 @@ impl Requests {
             self.stride = stride;
         }
     }
+}
+
+fn distinct(lanes: &[(u32, i128)]) -> u64 {
+    let mut all: Vec<i128> = lanes.iter().map(|l| l.1).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.len() as u64
 }
 
 fn sectors(lanes: &[(u32, i128)], size: i128) -> (u64, u64) {

@@ -300,7 +300,7 @@ impl<'a> Walk<'a> {
                 Storage::Shared | Storage::Global { .. } if self.calls == 0 => {
                     Spot { val: Val { object: Some(s), n: Nums::Same(0) }, private: false }
                 }
-                Storage::Local | Storage::Param(_) => unknown(true),
+                Storage::Local | Storage::Param(_) | Storage::Global { constant: true, .. } => unknown(true),
                 _ => unknown(false),
             },
             // a value that has parts, such as a call's

@@ -84,6 +84,7 @@ pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &Kernel
         return None;
     }
     let mut w = Walk {
+        kernel: body,
         body,
         program,
         launch,
@@ -141,6 +142,8 @@ struct Nest {
 }
 
 pub(super) struct Walk<'a> {
+    /// Objects are its symbols.
+    kernel: &'a Body,
     /// Of the kernel, or of the function that is called.
     pub(super) body: &'a Body,
     pub(super) program: &'a Program,
@@ -508,7 +511,10 @@ impl<'a> Walk<'a> {
             }
             return;
         };
-        self.touched |= mask;
+        let space = super::access::space(self.kernel.symbols[object].storage);
+        if space != term::Space::Constant {
+            self.touched |= mask;
+        }
         if self.calls > 0 {
             return;
         }
@@ -521,9 +527,8 @@ impl<'a> Walk<'a> {
             self.out.open.insert((t, kind));
             return;
         };
-        let shared = self.body.symbols[object].storage == term::Storage::Shared;
         let asked: Vec<(u32, i128)> = lanes(mask).filter_map(|l| Some((l, at.val.n.get(l)?))).collect();
-        self.out.accesses.entry((t, kind)).or_default().add(shared, &asked, size as i128);
+        self.out.accesses.entry((t, kind)).or_default().add(space, &asked, size as i128);
     }
 
     /// Runs a function that is called.

@@ -26,6 +26,7 @@ pub(super) struct Specifiers {
     pub is_static: bool,
     pub is_extern: bool,
     pub is_shared: bool,
+    pub is_constant: bool,
     pub is_thread: bool,
     /// The type's name is that of a variable: this is no declaration.
     pub not_a_type: bool,
@@ -78,6 +79,7 @@ impl Lower<'_> {
             is_static: false,
             is_extern: false,
             is_shared: false,
+            is_constant: false,
             is_thread: false,
             not_a_type: false,
         };
@@ -92,6 +94,7 @@ impl Lower<'_> {
                 },
                 "type_qualifier" => match self.text(child) {
                     "__shared__" => spec.is_shared = true,
+                    "__constant__" => spec.is_constant = true,
                     word => qualify(&mut quals, word),
                 },
                 _ => {}
@@ -460,7 +463,11 @@ impl Lower<'_> {
         let storage = if spec.is_shared {
             Storage::Shared
         } else if file || spec.is_extern {
-            Storage::Global { defined_here: !spec.is_extern || init.is_some(), internal: spec.is_static }
+            Storage::Global {
+                defined_here: !spec.is_extern || init.is_some(),
+                internal: spec.is_static,
+                constant: spec.is_constant,
+            }
         } else if spec.is_static || spec.is_thread {
             Storage::StaticLocal
         } else {
@@ -493,6 +500,7 @@ impl Lower<'_> {
                     ty,
                     defined: !spec.is_extern || init.is_some(),
                     internal: spec.is_static,
+                    constant: spec.is_constant,
                     value: init.and_then(|t| self.fixed_value(ty, t)),
                 },
             });

@@ -19,11 +19,12 @@ pub(crate) struct Export {
 #[derive(Clone, Debug)]
 pub(crate) enum Exported {
     Typedef(TypeId),
-    /// `value`: what it holds for good, an integer that nothing may change (C11 6.7.3p6).
+    /// `value`: what it holds for good, an integer that nothing may change (C11 6.7.3p6). `constant`: `__constant__`.
     Variable {
         ty: TypeId,
         defined: bool,
         internal: bool,
+        constant: bool,
         value: Option<i128>,
     },
     /// `library`: declared by a header of the C library.
@@ -203,11 +204,12 @@ fn merged(e: &Export, body: &Body, old: &EnvName, conditional: Option<&Arc<str>>
         }
     }
     if let (
-        Exported::Variable { defined, ty, value, .. },
-        Exported::Variable { defined: before, ty: t, value: v, .. },
+        Exported::Variable { defined, ty, constant, value, .. },
+        Exported::Variable { defined: before, ty: t, constant: was, value: v, .. },
     ) = (&mut what, &old.what)
     {
         *defined |= *before;
+        *constant |= *was;
         *value = value.or(*v);
         // `extern int a[];` after `int a[10];` does not take the length away.
         let open = |b: &Body, t: TypeId| {

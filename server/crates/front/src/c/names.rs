@@ -86,9 +86,9 @@ impl Lower<'_> {
                 let ty = self.import(&body, ty);
                 Entity::Enumerator(v, self.rvalue(ty))
             }
-            Exported::Variable { ty, defined, internal, .. } => {
+            Exported::Variable { ty, defined, internal, constant, .. } => {
                 let ty = self.import(&body, ty);
-                let storage = Storage::Global { defined_here: defined, internal };
+                let storage = Storage::Global { defined_here: defined, internal, constant };
                 Entity::Symbol(self.outside_symbol(name, ty, storage))
             }
             // A prototype of `sqrt` only repeats the library's; a definition is another function of that name.
@@ -140,7 +140,7 @@ impl Lower<'_> {
         if matches!(&*name, "stdin" | "stdout" | "stderr") {
             let file = self.b.types.plain(TypeKind::Opaque("FILE".into()));
             let ty = self.b.types.pointer(file);
-            let storage = Storage::Global { defined_here: false, internal: false };
+            let storage = Storage::Global { defined_here: false, internal: false, constant: false };
             let s = self.outside_symbol(&name, ty, storage);
             return self.symbol_use(s, node);
         }

@@ -10,7 +10,7 @@ use analysis::{
     AccessFact, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch, RaceVerdict, Uniformity,
 };
 use base::Span;
-use term::{Op, TermId};
+use term::{Op, Space, TermId};
 use text::{Edit, EditSet};
 
 use super::facts::words;
@@ -79,8 +79,12 @@ impl Shown<'_> {
             (_, false, true) => "Write",
             _ => "Update",
         };
-        let space = if a.shared { "shared" } else { "global" };
+        let space = a.space.name();
         let mut out = format!("**{how} of `{}`**: {space} memory, {} bytes a lane\n", a.object, a.bytes);
+        if a.space == Space::Local {
+            out.push_str(&self.local(a));
+            return out;
+        }
         let Some(r) = &a.requests else {
             let why = match self.known() {
                 None => "nothing says how the kernel is launched (`// warpwright: launch(grid, block)`)",
@@ -107,10 +111,44 @@ impl Shown<'_> {
                 d => write!(out, "\n- neighbouring threads ask for places {d} bytes apart"),
             };
         }
-        match a.shared {
-            true => self.banks(a, r, &mut out),
-            false => self.sectors(a, r, &mut out),
+        match a.space {
+            Space::Shared => self.banks(a, r, &mut out),
+            Space::Constant => self.addresses(r, &mut out),
+            _ => self.sectors(a, r, &mut out),
         }
+        out
+    }
+
+    /// Why an array lies in local memory, and what that costs.
+    fn local(&self, a: &AccessFact) -> String {
+        let mut out = String::new();
+        let Some(l) = self.facts.local_arrays.iter().find(|l| l.accesses.contains(&a.term)) else {
+            return out;
+        };
+        let why = match (l.index, l.around) {
+            (Some(i), Some(around)) => format!(
+                "the subscript `{}` changes with the loop on line {}, which is not unrolled away, and registers have no addresses",
+                self.text(i),
+                line(self.doc, self.span(around))
+            ),
+            (Some(i), None) => {
+                format!("the subscript `{}` is known to a run alone, and registers have no addresses", self.text(i))
+            }
+            (None, _) => "it is larger than the 255 registers of a thread".to_owned(),
+        };
+        let _ = write!(out, "\n- {}", escape(&why));
+        if !l.certain {
+            out.push_str(
+                "\n- a compiler may choose among registers instead, with a selection for each element",
+            );
+        }
+        let _ = write!(
+            out,
+            "\n- {} bytes a thread, in memory of the device behind the caches; accesses of a warp are coalesced where all lanes use the same subscript \
+             (Nsight Compute: `l1tex__t_sectors_pipe_lsu_mem_local_op_{}`)",
+            l.bytes,
+            if a.writes { "st" } else { "ld" }
+        );
         out
     }
 
@@ -132,6 +170,22 @@ impl Shown<'_> {
             );
         }
         out.push_str(" (Nsight Compute: `l1tex__data_bank_conflicts_pipe_lsu_mem_shared`)");
+    }
+
+    fn addresses(&self, r: &analysis::Requests, out: &mut String) {
+        if r.ways <= 1 {
+            out.push_str("\n- the lanes of a warp ask for one address at a time: each request is one pass of the constant cache");
+            return;
+        }
+        let lanes = match r.collide {
+            Some((x, y, _)) => format!(" (lanes {x} and {y} ask for different ones)"),
+            None => String::new(),
+        };
+        let _ = write!(
+            out,
+            "\n- {} different addresses in the worst request{lanes}: it takes as many passes, one after the other\n- {} more passes than requests in all",
+            r.ways, r.conflicts
+        );
     }
 
     fn sectors(&self, a: &AccessFact, r: &analysis::Requests, out: &mut String) {
@@ -374,18 +428,25 @@ impl Shown<'_> {
                 let _ = write!(out, "\n  - `{}`: {}", t.object, parts.join("; "));
             }
         }
-        let exact = |shared: bool| {
-            let list = self.facts.accesses.iter().filter(move |a| a.shared == shared);
+        let exact = |space: Space| {
+            let list = self.facts.accesses.iter().filter(move |a| a.space == space);
             list.map(|a| a.requests.as_ref().filter(|r| r.exact)).collect::<Option<Vec<_>>>()
         };
-        if let Some(list) = exact(false).filter(|l| !l.is_empty()) {
+        if let Some(list) = exact(Space::Global).filter(|l| !l.is_empty()) {
             let (sectors, ideal): (u64, u64) =
                 list.iter().fold((0, 0), |s, r| (s.0 + r.sectors, s.1 + r.ideal));
             let _ = write!(out, "\n- {sectors} sectors, {ideal} ideal");
         }
-        if let Some(list) = exact(true).filter(|l| !l.is_empty()) {
+        if let Some(list) = exact(Space::Shared).filter(|l| !l.is_empty()) {
             let conflicts: u64 = list.iter().map(|r| r.conflicts).sum();
             let _ = write!(out, "\n- shared memory: {conflicts} bank conflicts");
+        }
+        if let Some(list) = exact(Space::Constant).filter(|l| !l.is_empty()) {
+            let (count, more) = list.iter().fold((0, 0), |s, r| (s.0 + r.count, s.1 + r.conflicts));
+            let _ = write!(
+                out,
+                "\n- constant memory: {count} requests, {more} more passes for different addresses"
+            );
         }
         let statements =
             self.facts.branches.iter().filter(|b| !matches!(self.item.body.op(b.term), Op::Select));

@@ -115,19 +115,20 @@ impl Shown<'_> {
         ]);
         for a in &run.accesses {
             let c = &a.count;
-            let space = if c.shared { "shared" } else { "global" };
+            let space = c.space.name();
             let dash = || "-".to_owned();
-            let (sectors, ideal, worst) = match c.shared {
-                true => (dash(), dash(), dash()),
-                false => (
+            let sectors = c.space == term::Space::Global;
+            let (ways, conflicts) = match sectors {
+                true => (dash(), dash()),
+                false => (c.worst.ways.to_string(), c.conflicts.to_string()),
+            };
+            let (sectors, ideal, worst) = match sectors {
+                false => (dash(), dash(), dash()),
+                true => (
                     c.sectors.to_string(),
                     c.ideal.to_string(),
                     format!("{}/{}", c.worst.sectors, c.worst.ideal),
                 ),
-            };
-            let (ways, conflicts) = match c.shared {
-                true => (c.worst.ways.to_string(), c.conflicts.to_string()),
-                false => (dash(), dash()),
             };
             let rw = if a.atomic { format!("atomic, {} to a cell", c.same_cell) } else { a.rw.to_owned() };
             table.row(&[

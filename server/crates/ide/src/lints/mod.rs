@@ -8,6 +8,8 @@ mod bank_conflict;
 mod block_size;
 mod bytes_not_elements;
 mod carried_dependence;
+mod constant_divergence;
+mod constant_write;
 mod copy_direction;
 mod device_pointer_on_host;
 mod divergent_barrier;
@@ -15,6 +17,7 @@ mod divergent_branch;
 mod global_race;
 mod index_overflow;
 mod invariant_copy;
+mod local_array;
 mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
@@ -118,6 +121,8 @@ pub(crate) const LINTS: &[Lint] = &[
     block_size::LINT,
     bytes_not_elements::LINT,
     carried_dependence::LINT,
+    constant_divergence::LINT,
+    constant_write::LINT,
     copy_direction::LINT,
     device_pointer_on_host::LINT,
     divergent_barrier::LINT,
@@ -125,6 +130,7 @@ pub(crate) const LINTS: &[Lint] = &[
     global_race::LINT,
     index_overflow::LINT,
     invariant_copy::LINT,
+    local_array::LINT,
     marked_refused::LINT,
     marked_sequential::LINT,
     marked_unknown::LINT,

@@ -19,7 +19,7 @@ fn strided_access(doc: &Doc) -> Vec<(Span, Said)> {
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         let (facts, launch) = remembered_facts(doc, item);
         let mut told: Vec<Span> = Vec::new();
-        for a in facts.accesses.iter().filter(|a| !a.shared && !a.atomic) {
+        for a in facts.accesses.iter().filter(|a| a.space == term::Space::Global && !a.atomic) {
             let Some(r) = &a.requests else { continue };
             let span = item.body.span(a.term).shifted(item.span.start);
             // an offset costs one sector more and needs no word

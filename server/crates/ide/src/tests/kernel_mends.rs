@@ -146,3 +146,120 @@ fn subscripts_are_computed_in_64_bits() {
     let below = "// warpwright: launch(2, 64)\n__global__ void k(float *a) {\n    int first = blockIdx.x * 64 - 4;\n    int i = first + threadIdx.x;\n    if (i >= 0)\n        a[i] = 1.0f;\n}\n";
     assert_eq!(say(below), "");
 }
+
+const HOST: &str = "#include <stdio.h>\n// warpwright: launch(8, 128, n = 1000, u[1000], v[1000])\n__global__ void heat(const float *__restrict__ u, float *__restrict__ v, float k, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i > 0 && i < n - 1)\n        v[i] = u[i] + k * (u[i - 1] - 2.0f * u[i] + u[i + 1]);\n}\n// warpwright: launch(2, 128, 512)\n__global__ void reversed(const float *__restrict__ in, float *__restrict__ out) {\n    extern __shared__ float s[];\n    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n    s[t] = in[i];\n    __syncthreads();\n    out[i] = s[blockDim.x - 1 - t];\n}\n// warpwright: launch(8, 128, n = 1000, a[1000])\n__global__ void scale(float *a, float s, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        a[i] *= s;\n}\n";
+
+fn host(function: &str) -> String {
+    format!("{HOST}{function}")
+}
+
+#[test]
+fn buffers_are_exchanged_after_each_step() {
+    let f = host("void f(float *h, int n) {\n    float *u, *v;\n    cudaMalloc(&u, n * sizeof(float));\n    cudaMalloc(&v, n * sizeof(float));\n    for (int t = 0; t < 100; t++)\n        heat<<<(n + 127) / 128, 128>>>(u, v, 0.1f, n);\n    cudaGetLastError();\n    cudaMemcpy(h, v, n * sizeof(float), cudaMemcpyDeviceToHost);\n    cudaFree(u);\n    cudaFree(v);\n}\n");
+    let title = "Exchange `u` and `v` after each step: the last one is in `u` then";
+    mended(
+        &f,
+        "missing-swap",
+        title,
+        &[
+            "    for (int t = 0; t < 100; t++) {",
+            "        auto last = u;",
+            "        u = v;",
+            "        v = last;",
+            "    }",
+            "    cudaMemcpy(h, u, n * sizeof(float), cudaMemcpyDeviceToHost);",
+        ],
+    );
+    let braces = f.replace("t++)\n", "t++) {\n").replace("0.1f, n);\n", "0.1f, n);\n    }\n");
+    mended(&braces, "missing-swap", title, &["        auto last = u;"]);
+    // what else looks at the buffers may mean the old ones
+    assert_eq!(mends(&f.replace("h, v,", "h, u,"), "missing-swap"), []);
+    let more = "heat<<<(n + 127) / 128, 128>>>(v, u, 0.1f, n);\n    cudaFree(u);";
+    assert_eq!(mends(&f.replace("cudaFree(u);", more), "missing-swap"), []);
+}
+
+#[test]
+fn copies_are_made_once_and_only_if_there_is_a_round() {
+    let f = host("void f(float *h, float *d, int n, int steps) {\n    for (int t = 0; t < steps; t++) {\n        cudaMemcpy(d, h, n * sizeof(float), cudaMemcpyHostToDevice);\n        scale<<<(n + 127) / 128, 128>>>(d, 0.99f, n);\n        cudaGetLastError();\n        cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyDeviceToHost);\n    }\n}\n");
+    let into = "    if (steps > 0) cudaMemcpy(d, h, n * sizeof(float), cudaMemcpyHostToDevice);";
+    let all = mends(&f, "invariant-copy");
+    assert_eq!(all.len(), 1, "{all:#?}");
+    assert_eq!(all[0].0, "Copy once before the loop");
+    assert!(all[0].1.lines().any(|l| l == into), "{}", all[0].1);
+    // then the other
+    mended(
+        &all[0].1,
+        "invariant-copy",
+        "Copy once behind the loop",
+        &[into, "    if (steps > 0) cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyDeviceToHost);"],
+    );
+    let ten = all[0].1.replace("t < steps", "t < 10").replace("if (steps > 0) ", "");
+    mended(
+        &ten,
+        "invariant-copy",
+        "Copy once behind the loop",
+        &["    cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyDeviceToHost);"],
+    );
+    // whether there is a round is not said by the header
+    let until = f.replace("for (int t = 0; t < steps; t++)", "while (steps--)");
+    assert_eq!(mends(&until, "invariant-copy"), []);
+}
+
+#[test]
+fn launches_get_room_for_an_element_a_thread() {
+    let f = "void f(const float *in, float *out, int blocks, int threads) {\n    reversed<<<blocks, threads>>>(in, out);\n    cudaGetLastError();\n}\n";
+    let title = "Give it an element of `s` for each thread, in bytes";
+    let right = "    reversed<<<blocks, threads, threads * sizeof(float)>>>(in, out);";
+    mended(&host(f), "short-shared", title, &[right]);
+    mended(&host(&f.replace("threads>>>", "threads, threads>>>")), "short-shared", title, &[right]);
+    mended(&host(&f.replace("threads>>>", "threads, 0>>>")), "short-shared", title, &[right]);
+    // more than an element a thread, or less
+    let wide = host(f).replace("s[t] = in[i];", "s[t] = in[i];\n    if (t == 0) s[blockDim.x] = 0.0f;");
+    assert_eq!(mends(&wide, "short-shared"), []);
+    let narrow = host(f)
+        .replace("s[t] = in[i];", "if (t < 32) s[t] = in[i];")
+        .replace("s[blockDim.x - 1 - t]", "s[t % 32]");
+    assert_eq!(mends(&narrow, "short-shared"), []);
+}
+
+#[test]
+fn sizes_and_directions_of_copies() {
+    let f = host("void f(int n) {\n    float *h = (float *)malloc(n * sizeof(float)), *d;\n    cudaMalloc(&d, n * sizeof(float));\n    cudaMemcpy(d, h, n * sizeof(float), cudaMemcpyHostToDevice);\n    cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyDeviceToHost);\n    cudaFree(d);\n    free(h);\n}\n");
+    let short = f.replace("(d, h, n * sizeof(float), ", "(d, h, n, ");
+    mended(
+        &short,
+        "bytes-not-elements",
+        "Write `n * sizeof(*d)`",
+        &["    cudaMemcpy(d, h, n * sizeof(*d), cudaMemcpyHostToDevice);"],
+    );
+    let back = f.replace("cudaMemcpyDeviceToHost", "cudaMemcpyHostToDevice");
+    mended(
+        &back,
+        "copy-direction",
+        "Write `cudaMemcpyDeviceToHost`",
+        &["    cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyDeviceToHost);"],
+    );
+}
+
+#[test]
+fn the_host_waits_and_looks() {
+    let f = host("float f(int n) {\n    float *a, s = 0.0f;\n    cudaMallocManaged(&a, n * sizeof(float));\n    scale<<<(n + 127) / 128, 128>>>(a, 2.0f, n);\n    cudaGetLastError();\n    for (int i = 0; i < n; i++)\n        s += a[i];\n    cudaFree(a);\n    return s;\n}\n");
+    mended(
+        &f,
+        "missing-synchronisation",
+        "Put `cudaDeviceSynchronize()` before it",
+        &["    cudaDeviceSynchronize();", "    for (int i = 0; i < n; i++)"],
+    );
+    let blind = host("void f(float *a, int n) {\n    int error = 0;\n    scale<<<(n + 127) / 128, 128>>>(a, 2.0f, n + error);\n    cudaDeviceSynchronize();\n}\n");
+    mended(
+        &blind,
+        "unchecked-launch",
+        "Look at `cudaGetLastError()` behind it",
+        &[
+            "    cudaError_t error2 = cudaGetLastError();",
+            "    if (error2 != cudaSuccess)",
+            "        fprintf(stderr, \"scale: %s\\n\", cudaGetErrorString(error2));",
+        ],
+    );
+    assert_eq!(mends(&blind.replace("#include <stdio.h>\n", ""), "unchecked-launch"), []);
+}

@@ -67,7 +67,7 @@ fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) 
         let line = crate::place::line_column(&cuda, span.start).line;
         target.line_map.iter().find(|(k, _)| *k == line).map(|&(_, s)| s)
     };
-    for a in run.accesses.iter().filter(|a| !a.count.shared) {
+    for a in run.accesses.iter().filter(|a| a.count.space == term::Space::Global) {
         let Some(line) = source(a.span) else { continue };
         let here = mapping
             .accesses

@@ -9,6 +9,7 @@ mod kernel_mends;
 mod kernels;
 mod lints;
 mod mapping;
+mod memory;
 mod messages;
 mod offloading;
 mod pages;

@@ -185,7 +185,7 @@ fn whole(text: &str) -> Whole {
     let warp_barriers = c.warp_operations.iter().filter(|w| w.kind == simulate::WarpKind::Sync);
     Whole {
         blocks: one.launch.grid[0],
-        shared: c.accesses.iter().filter(|a| a.shared).map(|a| a.requests).sum(),
+        shared: c.accesses.iter().filter(|a| a.space == term::Space::Shared).map(|a| a.requests).sum(),
         barriers: c.barriers_opened() + warp_barriers.map(|w| w.issued).sum::<u64>(),
         global: c.global_elements(),
         atomics: c.accesses.iter().filter(|a| a.kind == simulate::AccessKind::Atomic).map(|a| a.lanes).sum(),

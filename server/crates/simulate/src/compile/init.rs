@@ -230,6 +230,7 @@ impl Cx<'_, '_, '_> {
                     grain,
                     bytes: None,
                     read_only: false,
+                    constant: false,
                     provided: false,
                     variable: (symbol_number(s), self.index),
                 }))
@@ -283,12 +284,14 @@ impl Cx<'_, '_, '_> {
         if let Some(&g) = self.unit.globals.get(&name) {
             return Ok(g);
         }
+        let mut constant = is_constant(&self.body.symbols[s]);
         let mut found = None;
         for &b in &self.unit.program.declarations {
             for t in b.walk(b.root) {
                 let Op::Declare(d) = b.op(t) else { continue };
                 let symbol = &b.symbols[*d];
                 let defined = matches!(symbol.storage, Storage::Global { defined_here: true, .. });
+                constant |= symbol.name == name && is_constant(symbol);
                 if symbol.name != name || !defined {
                     continue;
                 }
@@ -330,6 +333,7 @@ impl Cx<'_, '_, '_> {
             grain,
             bytes: None,
             read_only: false,
+            constant,
             provided,
             variable: (u32::MAX, u32::MAX),
         });
@@ -350,6 +354,7 @@ impl Cx<'_, '_, '_> {
             grain: 1,
             bytes: Some(bytes.into()),
             read_only: true,
+            constant: false,
             provided: false,
             variable: (u32::MAX, u32::MAX),
         })
@@ -365,4 +370,8 @@ impl Cx<'_, '_, '_> {
         self.emit(Ins::Alloc { d, var });
         Ok(V { reg: d, ty })
     }
+}
+
+fn is_constant(symbol: &term::Symbol) -> bool {
+    matches!(symbol.storage, Storage::Global { constant: true, .. })
 }

@@ -15,7 +15,7 @@ pub(super) fn more(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend
     }
     let (facts, _) = super::super::remembered_facts(doc, item);
     let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
-    let a = facts.accesses.iter().find(|a| a.shared && k.span(a.term) == d.span)?;
+    let a = facts.accesses.iter().find(|a| a.space == term::Space::Shared && k.span(a.term) == d.span)?;
     swizzle(&k, &facts, &a.object)
 }
 

@@ -1,10 +1,11 @@
-//! Repairs of kernels: small edits, each analysed again and run in the simulator before it is offered.
+//! Repairs of kernels, and of the host code around launches: small edits, each analysed again and run in the simulator before it is offered.
 //!
 //! A repair is tried, not trusted: of the places where a barrier could stand, the first is taken with which the finding is gone,
 //! no other is new, every thread reaches every barrier, and a run shows less than before. Deliberately absent: repairs that
 //! change what threads compute, and places in functions that the kernel calls.
 
 mod guards;
+mod host;
 mod layout;
 
 use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, RaceWitness};
@@ -38,7 +39,12 @@ pub(crate) fn mends(doc: &Doc, d: &Diagnostic) -> Vec<Mend> {
         let more = layout::more(doc, d, item);
         mend_in(doc, d, item).into_iter().chain(more).collect::<Vec<_>>()
     });
-    all.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
+    let found = all.into_iter().find(|list| !list.is_empty()).unwrap_or_default();
+    if !found.is_empty() {
+        return found;
+    }
+    let around = |i: &&front::Item| !i.is_kernel && i.span.start <= d.span.start && d.span.end <= i.span.end;
+    doc.unit().items.iter().filter(around).find_map(|item| host::mend(doc, d, item)).into_iter().collect()
 }
 
 fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
@@ -78,7 +84,7 @@ fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
             k.checked(&facts, "Remove the barrier".into(), vec![edit], None)
         }
         "bank-conflict" => {
-            let a = facts.accesses.iter().find(|a| a.shared && at(a.term))?;
+            let a = facts.accesses.iter().find(|a| a.space == term::Space::Shared && at(a.term))?;
             let (title, edit) = k.padded(&a.object)?;
             k.same(&facts, title, vec![edit])
         }
@@ -378,7 +384,7 @@ fn smaller(shape: &Shape) -> Option<Shape> {
 }
 
 /// How many of each fault.
-struct Score([u64; 12]);
+struct Score([u64; 14]);
 
 impl Score {
     fn of(f: &KernelFacts) -> Score {
@@ -392,7 +398,7 @@ impl Score {
         let excess = f
             .accesses
             .iter()
-            .filter(|a| a.shared)
+            .filter(|a| a.space == term::Space::Shared)
             .filter_map(|a| Some(a.requests.as_ref()?.ways.saturating_sub((a.bytes / 4).max(1))));
         Score([
             races,
@@ -405,13 +411,19 @@ impl Score {
             excess.sum(),
             f.accesses
                 .iter()
-                .filter(|a| !a.shared)
+                .filter(|a| a.space == term::Space::Constant)
+                .filter_map(|a| Some(a.requests.as_ref()?.conflicts))
+                .sum(),
+            f.accesses
+                .iter()
+                .filter(|a| a.space == term::Space::Global)
                 .filter_map(|a| a.requests.as_ref())
                 .map(|r| r.sectors.saturating_sub(r.ideal))
                 .sum(),
             f.reloads.len() as u64,
             f.divided.len() as u64,
             f.overflows.len() as u64,
+            f.local_arrays.len() as u64,
         ])
     }
     fn is_no_worse(&self, old: &Score) -> bool {

@@ -1,0 +1,50 @@
+//! `constant-divergence`: lanes of a warp read different addresses of constant memory.
+
+use base::Span;
+use term::Space;
+
+use super::{Find, Lint, Said};
+use crate::kernels::{launch_words, remembered_facts};
+use crate::{Doc, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "constant-divergence",
+    severity: Severity::Warning,
+    summary: "Lanes of a warp read different addresses of constant memory.",
+    page: include_str!("../../../../../docs/codes/constant-divergence.md"),
+    find: Find::Document(constant_divergence),
+};
+
+fn constant_divergence(doc: &Doc) -> Vec<(Span, Said)> {
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, launch) = remembered_facts(doc, item);
+        let mut told: Vec<Span> = Vec::new();
+        for a in facts.accesses.iter().filter(|a| a.space == Space::Constant && a.reads) {
+            let Some(r) = a.requests.as_ref().filter(|r| r.ways > 1) else { continue };
+            let span = item.body.span(a.term).shifted(item.span.start);
+            if told.contains(&span) {
+                continue;
+            }
+            told.push(span);
+            let lanes = match r.collide {
+                Some((x, y, _)) => format!(" (lanes {x} and {y} for one)"),
+                None => String::new(),
+            };
+            let rounds = if r.exact { "" } else { " in the first round of its loop" };
+            let message = format!(
+                "Lanes of a warp read up to {} different addresses of `{}` in constant memory{rounds}{lanes}, and the constant cache gives one a pass: {} requests \
+                 take {} passes, with {}. Nsight Compute: `idc__requests`, stall IMC miss. Keep a table that each lane reads at its own place in global memory \
+                 (`const … *__restrict__`) or in shared memory.",
+                r.ways,
+                a.object,
+                r.count,
+                r.count + r.conflicts,
+                launch_words(&launch)
+            );
+            let severity = (r.ways <= 2).then_some(Severity::Hint);
+            found.push((span, Said { message, severity, ..Said::of(item) }));
+        }
+    }
+    found
+}
