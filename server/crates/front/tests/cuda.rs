@@ -55,6 +55,40 @@ fn groups_become_the_intrinsics_they_are() {
     assert!(printed.contains("__syncwarp") && printed.contains("__shfl_down_sync"), "{printed}");
 }
 
+/// Their names may stand without `cg::`, a group may be used where it is made, and the grid has numbers.
+#[test]
+fn groups_without_their_namespace() {
+    let text = "#include <cooperative_groups.h>\nusing namespace cooperative_groups;\n__global__ void k(int *a) {\n  thread_block t = this_thread_block();\n  thread_block_tile<32> w = tiled_partition<32>(t);\n  grid_group g = this_grid();\n  a[g.thread_rank()] = w.meta_group_rank() + t.thread_index().x + t.group_index().y;\n  t.sync();\n  sync(t);\n  synchronize(w);\n  this_thread_block().sync();\n  sync(this_thread_block());\n}";
+    whole(text);
+    let unit = cuda(text);
+    let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+    let printed = term::notation::print(&k.body, k.body.root);
+    assert_eq!(printed.matches("__syncthreads").count(), 4, "{printed}");
+    assert_eq!(printed.matches("__syncwarp").count(), 1, "{printed}");
+    // the grid's barrier is none of these
+    let grid = text.replace("  t.sync();", "  g.sync();");
+    let unit = cuda(&grid);
+    let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+    let printed = term::notation::print(&k.body, k.body.root);
+    assert_eq!(printed.matches("__syncthreads").count(), 3, "{printed}");
+    assert!(printed.contains("sync"), "{printed}");
+    // somebody's own names are left alone
+    whole("__device__ void sync(int x) {}\n__global__ void k(int *a) { int t = 1; sync(t); a[0] = t; }");
+    let own = "int this_grid(void);\nint f(void) { int g = this_grid(); return g; }";
+    whole(own);
+}
+
+/// `int n = 3` among parameters is a parameter.
+#[test]
+fn default_arguments_are_no_part_of_the_type() {
+    check(
+        "__global__ void k(int *a, int *b = NULL, float v = f(1, 2), int n = sizeof(int)) { a[n] = 1; }",
+        "k [Declaration(a,`int*`),Declaration(b,`int*`),Declaration(v,float),Declaration(n,int)]
+  Assignment(ArrayElement(a,n),1)",
+    );
+    whole("int h(int (*g)(int x, int y) = 0) { return g(1, 2); }");
+}
+
 #[test]
 fn statements_of_cpp_are_one_gap_each_and_their_names_are_unknown() {
     check(

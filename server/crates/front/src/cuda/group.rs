@@ -1,8 +1,8 @@
 //! Cooperative groups of a block and of a warp's tiles, as the intrinsics that they are made of.
 //!
 //! `b.sync()` is `__syncthreads()`, a tile of 32 lanes has `__syncwarp()`, shuffles and votes over the whole warp (CUDA C++ Programming
-//! Guide, Cooperative Groups). Deliberately absent: smaller tiles, grids, clusters, coalesced groups; their names are
-//! not taken for anything.
+//! Guide, Cooperative Groups). Of the grid its numbers are known. Deliberately absent: smaller tiles, barriers of the grid,
+//! clusters, coalesced groups; their names are not taken for anything.
 
 /// What a name stands for in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,44 +10,71 @@ pub(super) enum Group {
     Block,
     /// A tile as wide as a warp.
     Warp,
+    /// All threads of the launch.
+    Grid,
 }
 
-/// What a member's call becomes.
+impl Group {
+    /// What a function without arguments makes.
+    pub fn made_by(function: &str) -> Option<Group> {
+        match function {
+            "this_thread_block" => Some(Group::Block),
+            "this_grid" => Some(Group::Grid),
+            _ => None,
+        }
+    }
+}
+
+/// What a member's call becomes. Words stand apart by spaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Member {
-    /// Tokens in place of the whole call without arguments.
-    Whole(&'static [&'static str]),
+    /// Words in place of the whole call without arguments.
+    Whole(&'static str),
     /// A function's name and what its arguments begin with.
-    Call(&'static str, &'static [&'static str]),
+    Call(&'static str, &'static str),
 }
 
-/// The number of a thread in its block, between more words.
+/// The number of a thread in its block, of a block in the grid, and how many there are, as 64-bit numbers where C++ has them.
 macro_rules! rank {
-    ([$($before:literal,)*] [$($after:literal),*]) => {
-        &[
-            $($before,)*
-            "(", "threadIdx", ".", "x", "+", "blockDim", ".", "x", "*", "(", "threadIdx", ".", "y", "+", "blockDim", ".",
-            "y", "*", "threadIdx", ".", "z", ")", ")",
-            $($after),*
-        ]
+    (thread) => {
+        "( threadIdx . x + blockDim . x * ( threadIdx . y + blockDim . y * threadIdx . z ) )"
+    };
+    (block) => {
+        "( blockIdx . x + ( unsigned long long ) gridDim . x * ( blockIdx . y + gridDim . y * blockIdx . z ) )"
+    };
+    (threads) => {
+        "( blockDim . x * blockDim . y * blockDim . z )"
+    };
+    (blocks) => {
+        "( ( unsigned long long ) gridDim . x * gridDim . y * gridDim . z )"
     };
 }
 
 /// `group.name(…)`; `bare`: there are no arguments.
 pub(super) fn member(group: Group, name: &str, bare: bool) -> Option<Member> {
     use Member::*;
-    const MASK: &[&str] = &["0xffffffffu", ","];
-    const RANK: &[&str] = rank!([] []);
-    const SIZE: &[&str] =
-        &["(", "blockDim", ".", "x", "*", "blockDim", ".", "y", "*", "blockDim", ".", "z", ")"];
-    const LANE: &[&str] = rank!(["(",] ["%", "32", ")"]);
+    const MASK: &str = "0xffffffffu ,";
     Some(match (group, name, bare) {
-        (Group::Block, "sync", true) => Whole(&["__syncthreads", "(", ")"]),
-        (Group::Block, "thread_rank", true) => Whole(RANK),
-        (Group::Block, "size" | "num_threads", true) => Whole(SIZE),
-        (Group::Warp, "sync", true) => Whole(&["__syncwarp", "(", ")"]),
-        (Group::Warp, "thread_rank", true) => Whole(LANE),
-        (Group::Warp, "size" | "num_threads", true) => Whole(&["32"]),
+        (Group::Block, "sync", true) => Whole("__syncthreads ( )"),
+        (Group::Block, "thread_rank", true) => Whole(rank!(thread)),
+        (Group::Block, "size" | "num_threads", true) => Whole(rank!(threads)),
+        (Group::Block, "thread_index", true) => Whole("threadIdx"),
+        (Group::Block, "group_index", true) => Whole("blockIdx"),
+        (Group::Block, "dim_threads" | "group_dim", true) => Whole("blockDim"),
+        (Group::Grid, "thread_rank", true) => {
+            Whole(concat!("( ", rank!(block), " * ", rank!(threads), " + ", rank!(thread), " )"))
+        }
+        (Group::Grid, "size" | "num_threads", true) => {
+            Whole(concat!("( ", rank!(blocks), " * ", rank!(threads), " )"))
+        }
+        (Group::Grid, "block_rank", true) => Whole(rank!(block)),
+        (Group::Grid, "num_blocks", true) => Whole(rank!(blocks)),
+        (Group::Grid, "block_index", true) => Whole("blockIdx"),
+        (Group::Grid, "dim_blocks" | "group_dim", true) => Whole("gridDim"),
+        (Group::Warp, "sync", true) => Whole("__syncwarp ( )"),
+        (Group::Warp, "thread_rank", true) => Whole(concat!("( ", rank!(thread), " % 32 )")),
+        (Group::Warp, "meta_group_rank", true) => Whole(concat!("( ", rank!(thread), " / 32 )")),
+        (Group::Warp, "size" | "num_threads", true) => Whole("32"),
         (Group::Warp, "shfl", false) => Call("__shfl_sync", MASK),
         (Group::Warp, "shfl_down", false) => Call("__shfl_down_sync", MASK),
         (Group::Warp, "shfl_up", false) => Call("__shfl_up_sync", MASK),

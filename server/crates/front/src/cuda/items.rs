@@ -127,7 +127,6 @@ impl Walk<'_, '_> {
                 "&" | "&&" if parens > 0 || !seen_parens => {
                     why = Some("references of C++ are not followed in a function's header")
                 }
-                "=" if parens > 0 => why = Some("default arguments of C++ are not followed"),
                 "->" => why = Some("a return type after the parameters is not followed"),
                 "decltype" | "requires" | "virtual" | "friend" | "explicit" | "~" => {
                     why = Some("this declaration is C++, which is not followed")

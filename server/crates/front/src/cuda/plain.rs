@@ -107,6 +107,12 @@ impl<'a> Plain<'a, '_> {
         }
     }
 
+    fn put_words(&mut self, k: usize, words: &str) {
+        for t in words.split(' ') {
+            self.put(k, t);
+        }
+    }
+
     /// A gap in place of `from..to`; its span covers them.
     fn gap(&mut self, from: usize, to: usize, reason: &str) -> usize {
         let (Some(a), Some(b)) = (self.tokens.get(from), self.tokens.get(to.saturating_sub(1))) else {
@@ -214,6 +220,8 @@ impl<'a> Plain<'a, '_> {
             _ => {}
         }
         match text {
+            // an argument that a call may leave out: such calls do not fit the function
+            "=" if self.depth == 0 && self.parens > 0 => return self.argument_end(k),
             "noexcept" if self.depth == 0 => {
                 return if self.text(k + 1) == "(" { self.group(k + 1) } else { k + 1 }
             }
@@ -298,12 +306,16 @@ impl<'a> Plain<'a, '_> {
         if self.text(k + 1) == "::" || text == "::" {
             return self.qualified(k);
         }
+        if let Some(next) = self.group_call(k, k) {
+            return next;
+        }
         if matches!(self.text(k + 1), "." | "->")
             && self.text(k + 3) == "("
             && before != "."
             && before != "->"
         {
-            if let Some(next) = self.member(k) {
+            let group = self.groups.get(self.text(k)).copied();
+            if let Some(next) = group.and_then(|g| self.member(g, k, k + 2)) {
                 return next;
             }
         }
@@ -372,22 +384,8 @@ impl<'a> Plain<'a, '_> {
         if let Some(next) = self.library_call(k, last) {
             return next;
         }
-        if matches!(name, "sync") && self.text(last + 1) == "(" && self.text(last + 3) == ")" {
-            match self.groups.get(self.text(last + 2)) {
-                Some(Group::Block) => {
-                    for t in ["__syncthreads", "(", ")"] {
-                        self.put(k, t);
-                    }
-                    return last + 4;
-                }
-                Some(Group::Warp) => {
-                    for t in ["__syncwarp", "(", ")"] {
-                        self.put(k, t);
-                    }
-                    return last + 4;
-                }
-                None => {}
-            }
+        if let Some(next) = self.group_call(k, last) {
+            return next;
         }
         let mut end = (last + 1).min(self.tokens.len());
         if let Some(e) = self.angles(end).filter(|&e| self.text(e) == "(") {
@@ -424,25 +422,67 @@ impl<'a> Plain<'a, '_> {
         Some(first + 1)
     }
 
-    /// `block.sync()`.
-    fn member(&mut self, k: usize) -> Option<usize> {
-        let group = *self.groups.get(self.text(k))?;
-        let bare = self.text(k + 4) == ")";
-        match member(group, self.text(k + 2), bare)? {
+    /// Index of the `,` or `)` that ends what stands at `k` among parameters.
+    fn argument_end(&self, k: usize) -> usize {
+        let mut j = k + 1;
+        while j < self.tokens.len() && !matches!(self.text(j), "," | ")" | ";") {
+            j = self.angles(j).unwrap_or_else(|| self.group(j)).max(j + 1);
+        }
+        j
+    }
+
+    /// Whether the file knows cooperative groups, so that their names may stand without `cg::`.
+    pub(super) fn has_groups(&self) -> bool {
+        self.source.contains("cooperative_groups")
+    }
+
+    /// The group that stands at `k`, and the index after it: a name, or `cg::this_thread_block()`.
+    fn named_group(&self, k: usize) -> Option<(Group, usize)> {
+        let mut last = k;
+        while self.text(last + 1) == "::" {
+            last += 2;
+        }
+        if let (Some(g), true) = (self.groups.get(self.text(last)), last == k) {
+            return Some((*g, k + 1));
+        }
+        let qualified = last > k || self.has_groups();
+        let g = Group::made_by(self.text(last)).filter(|_| qualified)?;
+        (self.text(last + 1) == "(" && self.text(last + 2) == ")").then_some((g, last + 3))
+    }
+
+    /// `sync(block)`, `cg::synchronize(tile)` and `cg::this_thread_block().sync()`: from `k`, the last of its names at `last`.
+    fn group_call(&mut self, k: usize, last: usize) -> Option<usize> {
+        let member_of = matches!(self.text(k.wrapping_sub(1)), "." | "->");
+        if member_of || self.text(last + 1) != "(" || self.depth == 0 {
+            return None;
+        }
+        if matches!(self.text(last), "sync" | "synchronize") {
+            let (group, end) = self.named_group(last + 2)?;
+            let Member::Whole(list) = member(group, "sync", true).filter(|_| self.text(end) == ")")? else {
+                return None;
+            };
+            self.put_words(k, list);
+            return Some(end + 1);
+        }
+        let (group, end) = self.named_group(k)?;
+        (self.text(end) == "." && self.text(end + 2) == "(").then_some(())?;
+        self.member(group, k, end + 1)
+    }
+
+    /// `block.sync()`: a group at `k`, the member's name at `name`.
+    fn member(&mut self, group: Group, k: usize, name: usize) -> Option<usize> {
+        let bare = self.text(name + 2) == ")";
+        match member(group, self.text(name), bare)? {
             Member::Whole(list) => {
-                for t in list {
-                    self.put(k, t);
-                }
-                Some(k + 5)
+                self.put_words(k, list);
+                Some(name + 3)
             }
-            Member::Call(name, first) => {
-                self.put(k, name);
+            Member::Call(call, first) => {
+                self.put(k, call);
                 self.put(k, "(");
                 self.parens += 1;
-                for t in first {
-                    self.put(k, t);
-                }
-                Some(k + 4)
+                self.put_words(k, first);
+                Some(name + 2)
             }
         }
     }

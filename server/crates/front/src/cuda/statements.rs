@@ -263,22 +263,27 @@ impl<'a> Plain<'a, '_> {
         }
         let equals = (k..end).find(|&j| self.text(j) == "=")?;
         let name = equals.checked_sub(1).filter(|&n| n > k && self.is_name(n))?;
+        let known = self.has_groups();
         let call = (equals + 1..end).find(|&j| {
-            matches!(self.text(j), "this_thread_block" | "tiled_partition") && self.text(j - 1) == "::"
+            matches!(self.text(j), "this_thread_block" | "this_grid" | "tiled_partition")
+                && (self.text(j - 1) == "::" || known && j == equals + 1)
         })?;
-        let group = if self.text(call) == "this_thread_block" {
-            (self.text(call + 1) == "(" && self.text(call + 2) == ")" && self.text(call + 3) == ";")
-                .then_some(Group::Block)?
-        } else {
-            let of_block = self.groups.get(self.text(call + 5)) == Some(&Group::Block);
-            (self.text(call + 1) == "<"
-                && self.text(call + 2) == "32"
-                && self.text(call + 3) == ">"
-                && self.text(call + 4) == "("
-                && of_block
-                && self.text(call + 6) == ")"
-                && self.text(call + 7) == ";")
-                .then_some(Group::Warp)?
+        let group = match Group::made_by(self.text(call)) {
+            Some(g) => {
+                let whole = self.text(call + 1) == "(" && self.text(call + 2) == ")" && call + 4 == end;
+                whole.then_some(g)?
+            }
+            None => {
+                let of_block = self.groups.get(self.text(call + 5)) == Some(&Group::Block);
+                (self.text(call + 1) == "<"
+                    && self.text(call + 2) == "32"
+                    && self.text(call + 3) == ">"
+                    && self.text(call + 4) == "("
+                    && of_block
+                    && self.text(call + 6) == ")"
+                    && self.text(call + 7) == ";")
+                    .then_some(Group::Warp)?
+            }
         };
         self.groups.insert(self.text(name), group);
         self.put(end - 1, ";");
