@@ -154,6 +154,30 @@ fn threads_along_axes_that_are_not_named() {
     assert_eq!(proved(called), None);
 }
 
+/// `atomicAdd_block` is atomic within a block alone.
+#[test]
+fn atomics_of_a_block_are_none_for_others() {
+    let text = |array: &str, f: &str| {
+        format!("__global__ void k(int *a) {{ __shared__ int s[4]; {f}(&{array}[threadIdx.x & 3], 1); }}")
+    };
+    let launched = |text: &str, grid: u32| {
+        let unit = front::lower(&Parsed::parse(Language::Cuda, text), &Options::default(), &mut Memo::new());
+        let program = Program::of(unit.items.iter().map(|i| &i.body));
+        let launch =
+            KernelLaunch { grid: Some([grid, 1, 1]), block: Some([64, 1, 1]), ..KernelLaunch::default() };
+        analysis::kernel_races(&unit.items[0].body, &program, &launch)
+    };
+    let free = |v: RaceVerdict| matches!(v, RaceVerdict::Free { .. });
+    for f in ["atomicAdd", "atomicAdd_system", "atomicAdd_block"] {
+        assert!(free(verdict(&text("s", f), None)), "{f}");
+        assert!(free(launched(&text("s", f), 2)), "{f}");
+        let all = f != "atomicAdd_block";
+        assert_eq!(free(verdict(&text("a", f), None)), all, "{f}");
+        assert_eq!(free(launched(&text("a", f), 2)), all, "{f}");
+        assert!(free(launched(&text("a", f), 1)), "{f}");
+    }
+}
+
 /// Without a launch a race is told only if blocks that fit the arrays have it too.
 #[test]
 fn races_of_blocks_that_nobody_means() {

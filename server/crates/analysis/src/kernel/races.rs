@@ -115,7 +115,7 @@ pub enum RaceObstacle {
 /// Witnesses listed at most.
 const MAX_LISTED: usize = 8;
 /// Blocks tried where no launch is known.
-const BLOCKS: [u32; 6] = [1024, 512, 256, 128, 64, 32];
+const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 /// Their extents along x where the kernel names more axes.
 const WIDTHS: [u32; 3] = [8, 16, 32];
 
@@ -334,8 +334,8 @@ fn with_launch(trace: &Trace, barriers: &[BarrierFact], launch: &KernelLaunch) -
     })
 }
 
-/// Within a block, for launches tried: where the text fixes the sizes of arrays, with those blocks that stay inside of them, down
-/// to the first that has no more threads than elements, else with all. A race that only some launches have may be none for those that are meant.
+/// Within a block, for launches tried: where the text fixes the sizes of arrays, with the largest block that stays inside of them
+/// and has no more threads than elements, and with all larger ones that stay inside; else with all. A race that only some launches have may be none for those that are meant.
 fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> RaceVerdict {
     let unknown = |why| RaceVerdict::Unknown(RaceObstacle::Kernel(why));
     let named = super::eval::axes(body, program);
@@ -347,37 +347,45 @@ fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -
     let open: Vec<Arc<str>> =
         super::eval::parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();
     let most = launch.most_threads.unwrap_or(1024);
-    let mut common: Option<Vec<RaceWitness>> = None;
-    let blocks = BLOCKS.into_iter().filter(|b| *b <= most);
-    // for each number of threads, its blocks
-    let blocks: Vec<Vec<[u32; 3]>> = match launch.block {
-        Some(b) => vec![vec![b]],
-        None if flat => blocks.map(|t| vec![[t, 1, 1]]).collect(),
-        None => blocks.map(|t| WIDTHS.map(|x| [x, t / x, 1]).to_vec()).collect(),
+    // blocks of as many threads
+    let alike = |t: u32| match launch.block {
+        Some(b) => vec![b],
+        None if flat => vec![[t, 1, 1]],
+        None => WIDTHS.map(|x| [x, t / x, 1]).to_vec(),
     };
-    for alike in blocks {
-        let mut filled = false;
-        for block in alike {
-            let tried = match try_block(body, program, seen, launch, &open, block) {
+    let attempt = |b: [u32; 3]| try_block(body, program, seen, launch, &open, b);
+    let sizes: Vec<u32> = BLOCKS.into_iter().filter(|b| *b <= most && launch.block.is_none()).collect();
+    let (first, room) = match attempt(alike(32)[0]) {
+        Ok(t) => (t.found, t.room),
+        Err(why) => return unknown(why),
+    };
+    // more threads than elements: subscripts that stay inside all the same may be meant for fewer
+    let (small, large): (Vec<u32>, Vec<u32>) =
+        sizes.iter().partition(|&&t| room.is_some_and(|r| u64::from(t) <= r));
+    let mut common: Option<Vec<RaceWitness>> = launch.block.is_some().then_some(first);
+    let fitting = small.into_iter().rev().map(|t| (t, true)).chain(large.into_iter().map(|t| (t, false)));
+    let mut filled = false;
+    for (t, small) in fitting {
+        if small && filled {
+            continue;
+        }
+        for block in alike(t) {
+            let tried = match attempt(block) {
                 Ok(t) => t,
                 Err(why) => return unknown(why),
             };
             if tried.outside {
                 continue;
             }
-            // more threads than elements: subscripts that stay inside all the same may be meant for fewer
-            filled |= tried.room.is_some_and(|r| u64::from(block.iter().product::<u32>()) <= r);
+            filled = true;
             let kept = in_both(common, tried.found);
             if kept.is_empty() {
                 return unknown(KernelObstacle::NoLaunch);
             }
             common = Some(kept);
         }
-        if filled {
-            break;
-        }
     }
-    match common {
+    match common.filter(|c| !c.is_empty()) {
         Some(list) => RaceVerdict::Race(list),
         None => unknown(KernelObstacle::NoLaunch),
     }
@@ -415,8 +423,10 @@ fn try_block(
         room = trace.objects.iter().filter_map(|o| Some((o.kind == ObjectKind::Shared, elements(o)?))).max();
         outside |= trace.leaves_rows || !out_of_range(&trace, &tried).is_empty();
         let meetings = replay::judge(&trace)?;
-        found = Some(in_both(found, witnesses(&trace, &meetings, &tried)));
-        if open.is_empty() {
+        let here = in_both(found, witnesses(&trace, &meetings, &tried));
+        let none = here.is_empty();
+        found = Some(here);
+        if open.is_empty() || none {
             break;
         }
     }

@@ -152,7 +152,7 @@ pub(crate) fn race(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, c
         )
     } else if a == b {
         format!(
-            "{one} {} and {two} {}, the same {name}, and nothing orders them: what is there afterwards depends on who comes last.",
+            "{one} {} and {two} {}, the same {name}, and nothing orders them: unless they write one value, what is there afterwards depends on who comes last.",
             touches(w, first),
             touches(w, second)
         )

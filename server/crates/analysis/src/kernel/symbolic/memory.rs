@@ -210,7 +210,14 @@ impl Model<'_> {
                 TypeKind::Array { of, .. } => Some(*of),
                 _ => body.types.element(body.ty(p)),
             };
+            let one_block = self.blocks.iter().all(|b| b.as_constant() == Some(1));
             match (v, to) {
+                // not atomic to what other blocks do
+                (Val::Ptr(o, _), _)
+                    if name.ends_with("_block") && !one_block && !self.objects[*o as usize].shared =>
+                {
+                    return Err(KernelObstacle::Value(t));
+                }
                 (Val::Ptr(o, at), Some(to)) => self.touch(t, *o, at.clone(), to, Touch::Atomic),
                 (Val::Own, _) => {}
                 _ => return Err(KernelObstacle::Value(t)),

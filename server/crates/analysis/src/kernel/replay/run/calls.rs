@@ -3,7 +3,7 @@
 use term::{Body, TermId, TypeKind};
 
 use super::super::values::Val;
-use super::super::Touch;
+use super::super::{ObjectKind, Touch};
 use super::{Run, Runner};
 use crate::kernel::{callee, is_barrier, level, KernelObstacle};
 
@@ -74,7 +74,7 @@ impl<'a> Runner<'a> {
             _ => {}
         }
         if name.starts_with("atomic") {
-            self.trace.locks |= matches!(name, "atomicCAS" | "atomicExch");
+            self.trace.locks |= name.starts_with("atomicCAS") || name.starts_with("atomicExch");
             let Some((&p, &v)) = arguments.first().zip(values.first()) else {
                 return Err(KernelObstacle::Value(t));
             };
@@ -83,6 +83,14 @@ impl<'a> Runner<'a> {
                 _ => body.types.element(body.ty(p)),
             };
             match (v, to) {
+                // not atomic to what other blocks do
+                (Val::Into(o, _), _)
+                    if name.ends_with("_block")
+                        && self.grid != [1; 3]
+                        && self.trace.objects[o as usize].kind != ObjectKind::Shared =>
+                {
+                    return Err(KernelObstacle::Value(t));
+                }
                 (Val::Into(o, at), Some(to)) => self.touch(t, o, at, to, Touch::Atomic, Val::Unknown)?,
                 (Val::Own, _) => {}
                 _ => return Err(KernelObstacle::Value(t)),
