@@ -78,6 +78,36 @@ fn groups_without_their_namespace() {
     whole(own);
 }
 
+/// A group that is handed to a function is the function's group; another thing of its name is none.
+#[test]
+fn groups_as_parameters() {
+    let head = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n";
+    let made = "cg::thread_block b = cg::this_thread_block(); auto w = cg::tiled_partition<32>(b);";
+    whole(&format!("{head}__device__ void all(cg::thread_block b, int *a) {{ cg::sync(b); a[b.thread_rank()] = 1; }}\n__global__ void k(int *a) {{ {made} all(b, a); }}"));
+    whole(&format!("{head}__device__ float sum(const cg::thread_block_tile<32> &w, float v) {{ for (int i = w.size() / 2; i > 0; i /= 2) v += w.shfl_down(v, i); return v; }}\n__global__ void k(float *a) {{ {made} a[0] = sum(w, a[1]); }}"));
+    whole("__global__ void k(int *a) { namespace cg = cooperative_groups; auto b = cg::this_thread_block(); b.sync(); a[0] = 1; }");
+    let text = format!("{head}__device__ int f(int x);\n__global__ void k(int *a) {{ {made} {{ int b = 7; a[0] = f(b); }} {{ int *w = a; a[1] = f(*w); }} }}");
+    let unit = cuda(&text);
+    let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+    let printed = term::notation::print(&k.body, k.body.root);
+    assert!(printed.contains("MethodCall(f,b)") && !printed.contains("MethodCall(f,0)"), "{printed}");
+    // a tile of other sizes is no warp
+    let small = format!("{head}__device__ void f(cg::thread_block_tile<16> w) {{ w.sync(); }}");
+    assert!(
+        cuda(&small).rejects.len()
+            + cuda(&small).items.iter().map(|i| i.body.rejects().count()).sum::<usize>()
+            > 0
+    );
+}
+
+#[test]
+fn assembly_is_a_gap_in_a_kernel() {
+    let unit = cuda("__global__ void k(int *a) { asm volatile(\"st.global.u32 [%0], %1;\" :: \"l\"(a), \"r\"(threadIdx.x) : \"memory\"); a[0] = 1; }");
+    let k = unit.items.iter().find(|i| &*i.name == "k").expect("the kernel");
+    assert!(k.is_kernel);
+    assert_eq!(k.body.rejects().count(), 1);
+}
+
 /// `int n = 3` among parameters is a parameter.
 #[test]
 fn default_arguments_are_no_part_of_the_type() {

@@ -34,7 +34,8 @@ impl Reader<'_> {
                 name(body, t)
                     .is_some_and(|n| n.contains("EventRecord") || n.contains("clock") || n.contains("time"))
             };
-            if !inside.iter().all(plain) || self.order.iter().any(times) || !self.is_fixed(*launch, l) {
+            let measures = self.order.iter().any(times) || self.is_measured(l);
+            if !inside.iter().all(plain) || measures || !self.is_fixed(*launch, l) {
                 continue;
             }
             if let Some((from, to)) = self.step(*launch) {
@@ -46,6 +47,31 @@ impl Reader<'_> {
             }
         }
         self.found.extend(found);
+    }
+
+    /// Whether a loop repeats on purpose: the device was waited for right before it, or its header says so.
+    fn is_measured(&self, l: TermId) -> bool {
+        let body = self.body;
+        let waits = |&t: &TermId| {
+            matches!(
+                name(body, t),
+                Some("cudaDeviceSynchronize" | "cudaStreamSynchronize" | "cudaEventSynchronize")
+            )
+        };
+        let before = self.order.iter().filter(|&&t| matches!(body.op(t), Op::List)).find_map(|&t| {
+            let items = body.args(t);
+            let at = items.iter().position(|&i| i == l)?;
+            items[..at].iter().rev().find(|&&i| !matches!(body.op(i), Op::Declare(_)))
+        });
+        let waited = before.is_some_and(|&b| body.walk(b).any(|t| waits(&t)));
+        let header = &body.args(l)[..body.args(l).len().saturating_sub(1)];
+        let said = header.iter().flat_map(|&h| body.walk(h)).filter_map(|t| body.as_symbol(t)).any(|s| {
+            let name = body.symbols[s].name.to_lowercase();
+            ["repeat", "repetition", "warm", "trial", "nrep", "num_rep", "runs"]
+                .iter()
+                .any(|w| name.contains(w))
+        });
+        waited || said
     }
 
     /// The array that a launch reads at several places a thread, and the one of the same type that it writes.

@@ -25,6 +25,37 @@ impl Group {
     }
 }
 
+/// A parameter or variable that is a group: its type from `k` on (`const cg::thread_block_tile<32> &`), the index of its name.
+pub(super) fn declared<'a>(word: impl Fn(usize) -> &'a str, k: usize) -> Option<(Group, usize)> {
+    let mut j = k;
+    while word(j) == "const" || word(j + 1) == "::" {
+        j += if word(j) == "const" { 1 } else { 2 };
+    }
+    let group = match word(j) {
+        "thread_block" => Group::Block,
+        "grid_group" => Group::Grid,
+        "thread_block_tile" if word(j + 1) == "<" && word(j + 2) == "32" => {
+            j += 2;
+            // what the tile is cut from says nothing of its lanes
+            if word(j + 1) == "," {
+                j += 1;
+                while matches!(word(j + 1), "thread_block" | "::" | "cooperative_groups" | "cg") {
+                    j += 1;
+                }
+            }
+            j += 1;
+            (word(j) == ">").then_some(Group::Warp)?
+        }
+        _ => return None,
+    };
+    j += 1;
+    while matches!(word(j), "const" | "&" | "&&") {
+        j += 1;
+    }
+    let named = word(j).starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    named.then_some((group, j))
+}
+
 /// What a member's call becomes. Words stand apart by spaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Member {
@@ -74,6 +105,7 @@ pub(super) fn member(group: Group, name: &str, bare: bool) -> Option<Member> {
         (Group::Warp, "sync", true) => Whole("__syncwarp ( )"),
         (Group::Warp, "thread_rank", true) => Whole(concat!("( ", rank!(thread), " % 32 )")),
         (Group::Warp, "meta_group_rank", true) => Whole(concat!("( ", rank!(thread), " / 32 )")),
+        (Group::Warp, "meta_group_size", true) => Whole(concat!("( ( ", rank!(threads), " + 31 ) / 32 )")),
         (Group::Warp, "size" | "num_threads", true) => Whole("32"),
         (Group::Warp, "shfl", false) => Call("__shfl_sync", MASK),
         (Group::Warp, "shfl_down", false) => Call("__shfl_down_sync", MASK),

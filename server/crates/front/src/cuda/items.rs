@@ -33,7 +33,8 @@ impl Walk<'_, '_> {
             }
         }
         // Nothing that C++ finds through it has a meaning here.
-        if first == "using" && self.token(k + 1) == "namespace" {
+        let groups = self.token(k + 2) == "=" && self.token(k + 3) == "cooperative_groups";
+        if first == "using" && self.token(k + 1) == "namespace" || first == "namespace" && groups {
             return Some(self.extent(k, end));
         }
         if first == "template" && self.token(k + 1) == "<" {
@@ -112,7 +113,17 @@ impl Walk<'_, '_> {
         let mut parens = 0usize;
         let mut seen_parens = false;
         let mut why = None;
+        let mut after = k;
         for j in k..header {
+            // a group's type is known, however it is written
+            if parens > 0 && j >= after && matches!(self.token(j - 1), "(" | ",") {
+                if let Some((_, name)) = super::group::declared(|j| self.token(j), j) {
+                    after = name;
+                }
+            }
+            if j < after {
+                continue;
+            }
             let token = self.token(j);
             match token {
                 "(" => parens += 1,

@@ -220,6 +220,18 @@ impl<'a> Plain<'a, '_> {
             _ => {}
         }
         match text {
+            // a group among parameters says nothing but which threads it is
+            _ if self.depth == 0 && self.parens > 0 && matches!(before, "(" | ",") => {
+                let words = |j: usize| self.text(j);
+                if let Some((group, name)) = super::group::declared(words, k) {
+                    if matches!(self.text(name + 1), "," | ")") {
+                        self.groups.insert(self.text(name), group);
+                        self.put(k, "int");
+                        self.keep(name);
+                        return name + 1;
+                    }
+                }
+            }
             // an argument that a call may leave out: such calls do not fit the function
             "=" if self.depth == 0 && self.parens > 0 => return self.argument_end(k),
             "noexcept" if self.depth == 0 => {
@@ -308,6 +320,20 @@ impl<'a> Plain<'a, '_> {
         }
         if let Some(next) = self.group_call(k, k) {
             return next;
+        }
+        // something else by that name
+        let types = |k: usize| {
+            self.is_ident(k) && !matches!(self.text(k), "return" | "else" | "case" | "goto" | "sizeof" | "do")
+        };
+        let at = k.wrapping_sub(1);
+        if types(at) || before == "*" && types(at.wrapping_sub(1)) && !self.is_value(at.wrapping_sub(1)) {
+            self.groups.remove(text);
+        }
+        // handed on as an argument
+        let alone = matches!(before, "(" | ",") && matches!(self.text(k + 1), "," | ")");
+        if alone && self.depth > 0 && self.groups.contains_key(text) {
+            self.put(k, "0");
+            return k + 1;
         }
         if matches!(self.text(k + 1), "." | "->")
             && self.text(k + 3) == "("
@@ -434,6 +460,12 @@ impl<'a> Plain<'a, '_> {
     /// Whether the file knows cooperative groups, so that their names may stand without `cg::`.
     pub(super) fn has_groups(&self) -> bool {
         self.source.contains("cooperative_groups")
+    }
+
+    /// Whether an identifier cannot name a type.
+    fn is_value(&self, k: usize) -> bool {
+        let text = self.text(k);
+        !TYPE_WORDS.contains(&text) && text != "void" && !(self.is_type)(text) && !is_keyword(text)
     }
 
     /// The group that stands at `k`, and the index after it: a name, or `cg::this_thread_block()`.

@@ -103,7 +103,13 @@ impl<'a> Plain<'a, '_> {
         if let Some(next) = self.group_declaration(k) {
             return next;
         }
+        // another name of a namespace that is known without it
+        if self.text(k) == "namespace" && self.text(k + 2) == "=" && self.text(k + 3) == "cooperative_groups"
+        {
+            return self.statement_end(k);
+        }
         let why = match self.text(k) {
+            "asm" | "__asm__" | "__asm" => Some("assembly is not followed"),
             "using" | "namespace" => Some("`using` of C++ is not followed"),
             "try" | "throw" => Some("exceptions of C++ are not followed"),
             "delete" => Some("`delete` of C++ is not followed"),

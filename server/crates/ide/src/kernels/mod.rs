@@ -381,11 +381,11 @@ fn note(
             };
             let side = |s: &simulate::Side, span: Span| {
                 let what = match s.kind {
-                    AccessKind::Read => "reads",
-                    AccessKind::Write => "writes",
-                    AccessKind::Atomic => "updates atomically",
+                    AccessKind::Read => "reads it",
+                    AccessKind::Write => "writes it",
+                    AccessKind::Atomic => "updates it atomically",
                 };
-                format!("{} {what} it on line {}", thread(&s.thread), places.line(span))
+                format!("{} {what} on line {}", thread(&s.thread), places.line(span))
             };
             let cell = r.offset / r.size.max(1);
             let witness = format!("{}[{cell}]: {}, {}", r.name, side(&r.first, a), side(&r.second, b));

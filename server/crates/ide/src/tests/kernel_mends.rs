@@ -176,6 +176,14 @@ fn buffers_are_exchanged_after_each_step() {
     assert_eq!(mends(&f.replace("h, v,", "h, u,"), "missing-swap"), []);
     let more = "heat<<<(n + 127) / 128, 128>>>(v, u, 0.1f, n);\n    cudaFree(u);";
     assert_eq!(mends(&f.replace("cudaFree(u);", more), "missing-swap"), []);
+    // what repeats to be measured says so
+    assert!(say(&f).contains("missing-swap"));
+    for (from, to) in
+        [("    for (int t", "    cudaDeviceSynchronize();\n    for (int t"), ("t < 100", "t < repeats")]
+    {
+        let measured = f.replace("int n) {\n    float", "int n, int repeats) {\n    float").replace(from, to);
+        assert!(!say(&measured).contains("missing-swap"), "{measured}");
+    }
 }
 
 #[test]
