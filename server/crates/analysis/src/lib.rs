@@ -50,10 +50,10 @@ pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
-    kernel, kernel_barriers, kernel_races, local_arrays, AccessFact, Across, BarrierCount, BarrierFact,
-    BarrierVerdict, BranchFact, DividedBranch, IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle,
-    LocalArray, LostUpdate, MissingFence, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness,
-    Reach, Reload, Requests, Shapes, Split, Touch, Traffic, Uniformity,
+    kernel, kernel_barriers, kernel_overflows, kernel_races, local_arrays, AccessFact, Across, BarrierCount,
+    BarrierFact, BarrierVerdict, BranchFact, DividedBranch, IndexOverflow, KernelFacts, KernelLaunch,
+    KernelObstacle, LocalArray, LostUpdate, MissingFence, OutOfRange, RaceObstacle, RaceSide, RaceVerdict,
+    RaceWitness, Reach, Reload, Requests, Shapes, Split, Touch, Traffic, Uniformity,
 };
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};

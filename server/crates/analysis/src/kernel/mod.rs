@@ -253,6 +253,15 @@ pub(crate) fn loop_branches(
     mine.map(|b| (b.term, levels.of(b.condition), alike.of(b.condition) != Across::Nothing)).collect()
 }
 
+/// The overflows of subscripts alone.
+pub fn kernel_overflows(body: &Body, program: &Program, launch: &KernelLaunch) -> Vec<IndexOverflow> {
+    let launch = &launch.with_threads();
+    if !matches!(body.op(body.root), Op::Function(_)) {
+        return Vec::new();
+    }
+    overflow::overflows(body, &collect::collect(body, program), launch)
+}
+
 /// The barriers alone: cheap enough for every change of a document.
 pub fn kernel_barriers(body: &Body, program: &Program, launch: &KernelLaunch) -> Vec<BarrierFact> {
     let launch = &launch.with_threads();
