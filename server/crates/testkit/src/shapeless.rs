@@ -13,6 +13,19 @@ use crate::rng::Rng;
 /// Elements of `a` and `b`.
 const ELEMENTS: usize = 1 << 14;
 
+/// Functions that touch memory through what they are given, of which some seeds make use.
+const FUNCTIONS: &str = "\
+__device__ void put(int *p, int i, int v) { p[i] = v; }
+__device__ int get(const int *p, int i) { return p[i]; }
+__device__ int early(int *p, int i, int n) { if (i >= n) return 0; p[i] = i; return p[i]; }
+__device__ int swap(int *p, int i, int j) { int v = p[i]; p[i] = p[j]; p[j] = v; return v; }
+__device__ void more(int *p, int i, int v) { if (v > 3) p[i] += v; else put(p, i, 0); }
+__device__ void phase(int *p, int i, int v) { p[i] = v; __syncthreads(); }
+__device__ int sum(const int *p, int from, int to) { int v = 0; while (from < to) v += p[from++]; return v; }
+__device__ int *row(int *p, int i, int n) { return p + i * n; }
+__device__ void wait(int n) { if (n > 2) return; __syncthreads(); }
+";
+
 /// What was said how often.
 #[derive(Default, Clone, Copy, Debug)]
 pub struct Tally {
@@ -35,6 +48,8 @@ struct Generator<'r> {
     divided: u32,
     names: u32,
     two: bool,
+    /// Whether functions are called.
+    calls: bool,
     /// Loop variables in force: whether it is the same for all threads of a block.
     loops: Vec<(String, bool)>,
 }
@@ -52,6 +67,7 @@ pub fn text(seed: u64) -> String {
         divided: 0,
         names: 0,
         two,
+        calls: seed.is_multiple_of(3),
         loops: Vec::new(),
     };
     g.line("int t = threadIdx.x, B = blockDim.x, x = 1;");
@@ -73,12 +89,13 @@ pub fn text(seed: u64) -> String {
         g.line(&format!("a[{f}] = x;"));
     }
     let out = g.out;
+    let before = if seed.is_multiple_of(3) { FUNCTIONS } else { "" };
     match template {
         true => format!(
-            "template <int S>\n__global__ void k(int *a, int *b, int n, int m) {{\n    __shared__ int s[S];\n{out}}}\nvoid run(int *a, int *b, int n, int m, int blocks, int threads) {{\n    k<1024><<<blocks, threads>>>(a, b, n, m);\n}}\n"
+            "{before}template <int S>\n__global__ void k(int *a, int *b, int n, int m) {{\n    __shared__ int s[S];\n{out}}}\nvoid run(int *a, int *b, int n, int m, int blocks, int threads) {{\n    k<1024><<<blocks, threads>>>(a, b, n, m);\n}}\n"
         ),
         false => format!(
-            "__global__ void k(int *a, int *b, int n, int m) {{\n    __shared__ int s[1024];\n{out}}}\n"
+            "{before}__global__ void k(int *a, int *b, int n, int m) {{\n    __shared__ int s[1024];\n{out}}}\n"
         ),
     }
 }
@@ -225,7 +242,38 @@ impl Generator<'_> {
         }
     }
 
+    /// A call of one of [`FUNCTIONS`].
+    fn call(&mut self) {
+        let (f, g, s, r) = (self.global(), self.global(), self.shared(), self.shared());
+        let array = self.pick(&["a", "b"]);
+        let line = match self.rng.below(15) {
+            0 => format!("put(s, {s}, x);"),
+            1 => format!("put(a, {f}, x + {r});"),
+            2 => format!("x += get(s, {s});"),
+            3 => format!("x = get({array}, {f}) + s[{s}];"),
+            4 => format!("if (early(a, {f}, n) > 2) x++;"),
+            5 => format!("x += early(s, {s}, B);"),
+            6 => format!("swap(a, {f}, {g});"),
+            7 => format!("x = swap(s, {s}, {r}) + get(s, {r});"),
+            8 => format!("more(a, {f}, get({array}, {g}));"),
+            9 => format!("put(s, {s}, get(s, {r}));"),
+            10 if self.divided == 0 => format!("phase(s, {s}, get(s, {r}));"),
+            11 if self.divided == 0 => format!("phase(s, {s}, x);"),
+            12 if self.divided == 0 => format!("wait({});", self.pick(&["m", "n", "1", "t"])),
+            13 => format!("x += sum(s, {}, {s});", self.pick(&["0", "t", "B"])),
+            _ => format!(
+                "put(row(a, {}, {}), t, x);",
+                self.pick(&["blockIdx.x", "m", "t"]),
+                self.pick(&["B", "n", "m"])
+            ),
+        };
+        self.line(&line);
+    }
+
     fn statement(&mut self) {
+        if self.calls && self.rng.below(3) == 0 {
+            return self.call();
+        }
         let choice = if self.depth > 2 { self.rng.below(9) } else { self.rng.below(18) };
         match choice {
             0 | 1 => {

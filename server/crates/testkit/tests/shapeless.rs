@@ -202,6 +202,57 @@ fn races_of_blocks_that_nobody_means() {
 }
 
 #[test]
+fn functions_that_touch_memory() {
+    let functions = "
+        __device__ void put(float *p, int i, float v) { p[i] = v; }
+        __device__ float get(const float *p, int i) { return p[i]; }
+        __device__ void both(float *p, float *q, int i) { put(p, i, get(q, i)); __syncthreads(); }
+        __device__ float halves(float *s, int t, int n) {
+            for (int k = n / 2; k > 0; k >>= 1) { if (t < k) s[t] += s[t + k]; __syncthreads(); }
+            return s[0];
+        }
+        __device__ int guarded(float *p, int i, int n) { if (i >= n) return 0; p[i] = 1; return 1; }
+        __device__ void wait(float *p, int n) { if (n > 3) return; __syncthreads(); p[threadIdx.x] = 1; }
+        __device__ void phase(float *p, int i, float v) { __syncthreads(); p[i] = v; }
+        __device__ float again(float *p, int n) { return n > 0 ? p[n] + again(p, n - 1) : 0; }
+        __device__ void odd(float *p, int i) { if (i % 2) put(p, i, 1); else put(p, i + 1, 2); }";
+    let with = |body: &str| format!("{functions}\n{}", flat(body));
+    for body in [
+        "if (i < n) put(a, i, b[i]);",
+        "put(a, i, get(b, n));",
+        "if (i < n) a[i] = get(a, i) + get(b, i + 1);",
+        "if (guarded(a, i, n)) a[i] += 1;",
+        "put(a + blockIdx.x * blockDim.x, t, 2);",
+        "s[t] = b[i]; __syncthreads(); float v = halves(s, t, blockDim.x); if (t == 0) a[blockIdx.x] = v;",
+        "s[t] = b[i]; __syncthreads(); if (halves(s, t, blockDim.x) > 0) put(a, i, 1);",
+        // the argument is read before the barrier inside
+        "s[t] = b[i]; __syncthreads(); phase(s, t, get(s, blockDim.x - 1 - t));",
+    ] {
+        assert_eq!(proved(&with(body)), Some((1, None)), "{body}: {:?}", verdict(&with(body), None));
+    }
+    for body in [
+        "put(a, t, 1);",
+        "put(a, i, get(a, i + 1));",
+        "guarded(a, i / 2, n);",
+        "a[i] = 0; guarded(a, i + 1, n);",
+        "s[t] = b[i]; float v = halves(s, t, blockDim.x); a[i] = v;",
+        "both(s, a, t); a[i] = s[t + 1]; both(s, a, t);",
+        "s[t] = 1; wait(s, t); a[i] = s[t];",
+        "wait(s, n); a[i] = s[0];",
+        // the argument is read with what is written before the barrier inside
+        "s[t] = b[i]; phase(s, t, get(s, blockDim.x - 1 - t));",
+        "s[t] = b[i]; __syncthreads(); phase(s, t + 1, get(s, t)); a[i] = s[t];",
+        "a[i] = again(s, t); s[t] = 1;",
+        "odd(a, i);",
+    ] {
+        assert_eq!(proved(&with(body)), None, "{body}");
+    }
+    // barriers of functions are as good as others
+    let both = "both(s, a, t); a[i] = s[t]; __syncthreads(); both(s, a, t);";
+    assert!(!matches!(verdict(&with(both), None), RaceVerdict::Race(_)));
+}
+
+#[test]
 fn no_kernel_proved_for_every_launch_shows_a_race() {
     let number =
         |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);

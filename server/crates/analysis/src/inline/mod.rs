@@ -48,10 +48,21 @@ pub(crate) struct Expanded {
 
 /// The body with the calls in its loops replaced where that can be; `None` where there is none to replace.
 pub(crate) fn expand(body: &Body, program: &Program) -> Option<Expanded> {
-    let calls = calls_in_loops(body, program);
+    let calls = calls(body, program, false);
     if calls.is_empty() && !structure::may_apply(body) {
         return None;
     }
+    expanded(body, program, calls, true)
+}
+
+/// A kernel with all its calls replaced, wherever they stand, and nothing else; `None` where none can be.
+pub(crate) fn expand_calls(body: &Body, program: &Program) -> Option<Expanded> {
+    let calls = calls(body, program, true);
+    expanded(body, program, calls, false)
+}
+
+/// `loops`: what surrounds the calls of loops is made ready for their analysis too.
+fn expanded(body: &Body, program: &Program, calls: Vec<(TermId, Place)>, loops: bool) -> Option<Expanded> {
     let has_calls = !calls.is_empty();
     let mut e = Expander {
         b: body.to_builder(),
@@ -76,8 +87,8 @@ pub(crate) fn expand(body: &Body, program: &Program) -> Option<Expanded> {
             callees.extend(function.map(|f| (call, f)));
         }
     }
-    any |= has_calls && e.globals();
-    any |= e.structure();
+    any |= loops && has_calls && e.globals();
+    any |= loops && e.structure();
     if !any {
         return None;
     }
@@ -186,13 +197,14 @@ enum Place {
     Header,
 }
 
-fn calls_in_loops(body: &Body, program: &Program) -> Vec<(TermId, Place)> {
+/// The calls in loops, or all.
+fn calls(body: &Body, program: &Program, everywhere: bool) -> Vec<(TermId, Place)> {
     let mut out = Vec::new();
     if program.is_empty() {
         return out;
     }
     // (term, in a loop, in a loop's header, directly in a list)
-    let mut stack = vec![(body.root, false, false, false)];
+    let mut stack = vec![(body.root, everywhere, false, false)];
     while let Some((t, inside, header, listed)) = stack.pop() {
         let op = body.op(t);
         if *op == Op::SizeOf {

@@ -403,6 +403,12 @@ impl Collect<'_> {
                 self.call(t, at);
             }
             (Op::SizeOf, _) => {}
+            // the statements of a function that stands in place of its call
+            (Op::List, _) => {
+                if self.statement(t, at).maybe {
+                    self.seen.unstructured = Some(t);
+                }
+            }
             _ => {
                 for &a in args {
                     self.expression(a, at);

@@ -144,7 +144,8 @@ impl Levels<'_> {
                 None => self.load(t, depth),
             },
             (Op::Binary(op), &[a, b]) if self.is_warp_number(*op, a, b) => Across::Warp,
-            (Op::Unary(_) | Op::Binary(_) | Op::Cast | Op::Comma | Op::Select, _) => self.all(args, depth),
+            (Op::Comma, &[_, value]) => self.level(value, depth + 1),
+            (Op::Unary(_) | Op::Binary(_) | Op::Cast | Op::Select, _) => self.all(args, depth),
             // the value of an assignment is that of its parts
             (Op::Assign | Op::Compound(_), _) => self.all(args, depth),
             (Op::Index | Op::Deref, _) => self.load(t, depth),

@@ -24,6 +24,7 @@ mod requests;
 mod steps;
 mod symbolic;
 mod trace;
+mod tried;
 
 use std::sync::Arc;
 

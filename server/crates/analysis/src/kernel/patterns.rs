@@ -8,7 +8,7 @@ use term::{Body, Op, Space, Storage, SymbolId, TermId, TypeKind};
 
 use super::access;
 use super::collect::{AccessKind, Seen};
-use super::{callee, is_barrier};
+use super::{callee, level};
 use crate::Program;
 
 /// An update `x[i] += …` that two threads make if they find the same subscript in memory.
@@ -182,16 +182,47 @@ fn from(body: &Body, seen: &Seen, t: TermId, open: &mut FxHashSet<SymbolId>) -> 
     }
 }
 
+/// What a call is to those who hand results to other blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fencing {
+    Fence,
+    /// Another function, or one that nobody knows: it may be anything.
+    Perhaps,
+    Not,
+}
+
+fn fencing(body: &Body, call: TermId, program: &Program, depth: u32) -> Fencing {
+    let Some(name) = callee(body, call) else { return Fencing::Perhaps };
+    if let Some(f) = program.function(name) {
+        let f = &f.body;
+        let unclear = depth > 8 || f.rejects().next().is_some();
+        let calls = f.walk(f.root).filter(|&t| matches!(f.op(t), Op::Call));
+        let fences = unclear || calls.into_iter().any(|t| fencing(f, t, program, depth + 1) != Fencing::Not);
+        return if fences { Fencing::Perhaps } else { Fencing::Not };
+    }
+    let silent = matches!(name, "printf" | "assert" | "__assume") || level::is_vector(name);
+    match name {
+        "__threadfence" | "__threadfence_system" => Fencing::Fence,
+        _ if level::is_harmless(name) || name.starts_with("atomic") || silent => Fencing::Not,
+        _ => Fencing::Perhaps,
+    }
+}
+
 pub(super) fn missing_fences(body: &Body, program: &Program, seen: &Seen) -> Vec<MissingFence> {
+    // what is not understood may be a fence
+    if seen.unstructured.is_some() {
+        return Vec::new();
+    }
     let order: Vec<TermId> = body.walk(body.root).collect();
     let at = |t: TermId| order.iter().position(|x| *x == t).unwrap_or(usize::MAX);
+    let calls: Vec<(usize, TermId, Fencing)> = order
+        .iter()
+        .enumerate()
+        .filter(|(_, &t)| matches!(body.op(t), Op::Call))
+        .map(|(k, &t)| (k, t, fencing(body, t, program, 0)))
+        .filter(|c| c.2 != Fencing::Not)
+        .collect();
     let mut out = Vec::new();
-    let fence = |t: TermId| match callee(body, t) {
-        Some("__threadfence" | "__threadfence_system") => true,
-        // functions of the program may have one
-        Some(n) => !is_barrier(n) && program.function(n).is_some(),
-        None => true,
-    };
     for a in seen.accesses.iter().filter(|a| a.kind == AccessKind::Atomic) {
         let Some(counter) = access::place(body, a.place).filter(|p| p.space != Space::Shared) else {
             continue;
@@ -210,21 +241,40 @@ pub(super) fn missing_fences(body: &Body, program: &Program, seen: &Seen) -> Vec
             else {
                 continue;
             };
+            let until = at(r.term);
+            // before the counter a fence will do, behind it something that waits for all blocks
+            let unfenced = |w: usize, write: TermId| {
+                !calls.iter().any(|&(k, t, what)| {
+                    w < k && !other_way(body, write, t) && (k < here || k < until && what == Fencing::Perhaps)
+                })
+            };
             let write = seen.accesses.iter().find(|w| {
                 w.kind == AccessKind::Write
                     && at(w.term) < here
-                    && access::place(body, w.place)
-                        .is_some_and(|q| q.space != Space::Shared && q.object == p.object)
+                    && !other_way(body, w.term, a.term)
+                    // a thread that looks at what it wrote itself waits for nobody
+                    && !body.same(w.place, r.place)
+                    && access::place(body, w.place).is_some_and(|q| q.space != Space::Shared && q.object == p.object)
+                    && unfenced(at(w.term), w.term)
             });
-            let Some(w) = write else { continue };
-            let fenced = order[at(w.term)..here].iter().any(|&t| matches!(body.op(t), Op::Call) && fence(t));
-            if !fenced {
+            if let Some(w) = write {
                 out.push(MissingFence { counter: a.term, write: w.term, read: r.term });
                 break;
             }
         }
     }
     out
+}
+
+/// Whether two terms stand in the two ways of one `if`.
+fn other_way(body: &Body, a: TermId, b: TermId) -> bool {
+    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::If | Op::Select, &[_, yes, no]) => {
+            let inside = |arm: TermId, x: TermId| body.walk(arm).any(|y| y == x);
+            inside(yes, a) && inside(no, b) || inside(no, a) && inside(yes, b)
+        }
+        _ => false,
+    })
 }
 
 /// Variables whose values the term's value may decide.

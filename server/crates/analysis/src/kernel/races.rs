@@ -1,8 +1,8 @@
 //! Whether two threads of a kernel can touch one place without order.
 //!
 //! *Free* is a proof for the launch that is known, whatever memory holds and whatever the parameters that nobody gives are; it
-//! names the parameters that must not overlap. *Race* is two accesses that happen in every schedule. Without a launch the
-//! kernel is run with several, and a race is one that all of them show within a block.
+//! names the parameters that must not overlap. *Race* is two accesses that happen in every schedule. Where the launch is too
+//! large to follow, or nobody says it, parts and launches are tried ([`tried`]).
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use term::{Body, Op, TermId};
 
 use super::collect::Seen;
 use super::replay::{self, Meeting, ObjectKind, Site, Trace};
-use super::symbolic;
+use super::{symbolic, tried};
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
-use crate::Program;
+use crate::{inline, Program};
 
 /// How far apart two threads stand.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -103,6 +103,12 @@ pub enum RaceObstacle {
     },
     /// Free with these blocks, which the shape of a shared array suggests; not shown for others.
     OtherBlocks(Shapes),
+    /// Two blocks meet here if the fences and atomic operations do not order them, which what counters hold decides.
+    Fenced {
+        object: Arc<str>,
+        first: (Arc<str>, TermId),
+        second: (Arc<str>, TermId),
+    },
     /// An access falls outside of its array: what it touches is anybody's guess.
     OutOfRange(Arc<str>, TermId),
     /// Threads write one value to one place.
@@ -114,10 +120,6 @@ pub enum RaceObstacle {
 
 /// Witnesses listed at most.
 const MAX_LISTED: usize = 8;
-/// Blocks tried where no launch is known.
-const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
-/// Their extents along x where the kernel names more axes.
-const WIDTHS: [u32; 3] = [8, 16, 32];
 
 /// An access of one thread outside of its array.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -130,8 +132,8 @@ pub struct OutOfRange {
     /// Elements there are.
     pub length: u64,
     pub side: RaceSide,
-    /// How many threads do so at this place, over the whole launch.
-    pub threads: u64,
+    /// How many threads do so at this place, over the whole launch; `None`: only a part of it was looked at.
+    pub threads: Option<u64>,
 }
 
 /// The races alone.
@@ -149,9 +151,9 @@ pub(super) fn examine(
     facts: &mut KernelFacts,
 ) {
     if launch.grid.is_none() || launch.block.is_none() {
-        facts.races = match symbolic_verdict(body, program, seen, launch) {
+        facts.races = match proof(body, program, seen, launch) {
             Ok(free) => free,
-            Err(why) => match guessed(body, program, seen, launch) {
+            Err(why) => match tried::guessed(body, program, seen, launch) {
                 RaceVerdict::Unknown(_) => RaceVerdict::Unknown(why),
                 told => told,
             },
@@ -160,9 +162,10 @@ pub(super) fn examine(
     }
     let trace = match replay::replay(body, program, launch, &seen.exposed) {
         Ok(t) => t,
+        Err(KernelObstacle::TooLarge) => return part(body, program, seen, launch, facts),
         Err(why) => {
             let unknown = |_| RaceVerdict::Unknown(RaceObstacle::Kernel(why));
-            facts.races = symbolic_verdict(body, program, seen, launch).unwrap_or_else(unknown);
+            facts.races = proof(body, program, seen, launch).unwrap_or_else(unknown);
             return;
         }
     };
@@ -170,7 +173,14 @@ pub(super) fn examine(
     facts.races = match with_launch(&trace, &facts.barriers, launch) {
         // what memory or a parameter decides may be decided by a proof
         RaceVerdict::Unknown(why) if !matches!(why, RaceObstacle::SameValue { .. }) => {
-            symbolic_verdict(body, program, seen, launch).unwrap_or(RaceVerdict::Unknown(why))
+            match proof(body, program, seen, launch) {
+                Ok(free) => free,
+                Err(_) if trace.missed.is_some() => RaceVerdict::Unknown(why),
+                Err(_) => {
+                    let with_values = tried::with_values(body, program, seen, launch);
+                    with_values.unwrap_or(RaceVerdict::Unknown(why))
+                }
+            }
         }
         told => told,
     };
@@ -191,8 +201,42 @@ pub(super) fn examine(
     facts.out_of_range = Some(outside);
 }
 
+/// What a part of a launch that is too large to follow tells: what happens, never that nothing does.
+fn part(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch, facts: &mut KernelFacts) {
+    let proof = proof(body, program, seen, launch);
+    let trace = tried::part(body, program, seen, launch);
+    let missed = trace.as_ref().and_then(|t| t.missed);
+    let told = trace.as_ref().filter(|_| missed.is_none() && proof.is_err()).and_then(|t| {
+        let list = witnesses(t, &replay::judge(t).ok()?, launch);
+        (!list.is_empty()).then_some(RaceVerdict::Race(list))
+    });
+    facts.races = match (proof, told, missed) {
+        (Ok(free), ..) => free,
+        (_, Some(race), _) => race,
+        (_, _, Some(m)) => RaceVerdict::Unknown(RaceObstacle::Barrier(m.site.term)),
+        _ => {
+            let unknown = RaceVerdict::Unknown(RaceObstacle::Kernel(KernelObstacle::TooLarge));
+            tried::with_values(body, program, seen, launch).unwrap_or(unknown)
+        }
+    };
+    let Some(trace) = trace else { return };
+    if missed.is_some() {
+        barriers(&trace, launch, &mut facts.barriers);
+    }
+    let mut outside = out_of_range(&trace, launch);
+    let Some(o) = outside.first() else { return };
+    if let RaceVerdict::Free { .. } = &facts.races {
+        let place = (o.side.function.clone(), o.side.term);
+        facts.races = RaceVerdict::Unknown(RaceObstacle::OutOfRange(place.0, place.1));
+    }
+    for o in &mut outside {
+        o.threads = None;
+    }
+    facts.out_of_range = Some(outside);
+}
+
 /// The shape of the first shared array, as a block: rows along y.
-fn tile_of(body: &Body) -> Option<[u32; 3]> {
+pub(super) fn tile_of(body: &Body) -> Option<[u32; 3]> {
     let of = |ty| match body.types.kind(ty) {
         term::TypeKind::Array { of, len: term::Len::Const(n) } => Some((*of, u32::try_from(*n).ok()?)),
         _ => None,
@@ -221,7 +265,10 @@ fn symbolic_verdict(
 ) -> Result<RaceVerdict, RaceObstacle> {
     let any = KernelLaunch { most_threads: launch.most_threads, ..KernelLaunch::default() };
     let blocks = KernelLaunch { block: launch.block, ..any.clone() };
-    let this = KernelLaunch { grid: launch.grid, ..blocks.clone() };
+    let this = match launch.grid {
+        Some(_) => KernelLaunch { grid: launch.grid, values: launch.values.clone(), ..blocks.clone() },
+        None => blocks.clone(),
+    };
     let axes = axes_of(body, program, launch);
     let prove = |l: &KernelLaunch| symbolic::prove(body, program, seen, l, axes);
     let free = |p: symbolic::Proof, l: &KernelLaunch| RaceVerdict::Free {
@@ -243,6 +290,47 @@ fn symbolic_verdict(
         }
     }
     out
+}
+
+/// The same of a kernel whose functions of the program stand in place of their calls, where it cannot be had without.
+fn proof(
+    body: &Body,
+    program: &Program,
+    seen: &Seen,
+    launch: &KernelLaunch,
+) -> Result<RaceVerdict, RaceObstacle> {
+    let why = match symbolic_verdict(body, program, seen, launch) {
+        Ok(free) => return Ok(free),
+        Err(why @ RaceObstacle::OtherBlocks(_)) => return Err(why),
+        Err(why) => why,
+    };
+    let Some(e) = inline::expand_calls(body, program) else { return Err(why) };
+    let seen = super::collect::collect(&e.body, program);
+    symbolic_verdict(&e.body, program, &seen, launch).map_err(|why| at_home(&e, why))
+}
+
+/// An obstacle, told of the kernel as it is written.
+fn at_home(e: &inline::Expanded, why: RaceObstacle) -> RaceObstacle {
+    use KernelObstacle::{Structure, Value};
+    let home = |t: TermId| e.home(t);
+    match why {
+        RaceObstacle::Kernel(Value(t)) => RaceObstacle::Kernel(Value(home(t))),
+        RaceObstacle::Kernel(Structure(t)) => RaceObstacle::Kernel(Structure(home(t))),
+        why @ (RaceObstacle::Kernel(_) | RaceObstacle::OtherBlocks(_)) => why,
+        RaceObstacle::Barrier(t) => RaceObstacle::Barrier(home(t)),
+        RaceObstacle::MayMeet { object, first, second } => RaceObstacle::MayMeet {
+            object,
+            first: (first.0, home(first.1)),
+            second: (second.0, home(second.1)),
+        },
+        RaceObstacle::Fenced { object, first, second } => RaceObstacle::Fenced {
+            object,
+            first: (first.0, home(first.1)),
+            second: (second.0, home(second.1)),
+        },
+        RaceObstacle::OutOfRange(f, t) => RaceObstacle::OutOfRange(f, home(t)),
+        RaceObstacle::SameValue { object, term } => RaceObstacle::SameValue { object, term: home(term) },
+    }
 }
 
 /// What the traces say of barriers of which nothing was known.
@@ -276,7 +364,7 @@ fn barriers(trace: &Trace, launch: &KernelLaunch, barriers: &mut [BarrierFact]) 
     }
 }
 
-fn out_of_range(trace: &Trace, launch: &KernelLaunch) -> Vec<OutOfRange> {
+pub(super) fn out_of_range(trace: &Trace, launch: &KernelLaunch) -> Vec<OutOfRange> {
     let mut out: Vec<OutOfRange> = Vec::new();
     for e in trace.events.iter().filter(|e| e.certain) {
         let object = &trace.objects[e.object as usize];
@@ -287,7 +375,7 @@ fn out_of_range(trace: &Trace, launch: &KernelLaunch) -> Vec<OutOfRange> {
         let same =
             |o: &&mut OutOfRange| o.side.term == e.site.term && *o.side.function == *trace.body(e.site).name;
         if let Some(o) = out.iter_mut().find(same) {
-            o.threads += 1;
+            o.threads = o.threads.map(|n| n + 1);
             continue;
         }
         out.push(OutOfRange {
@@ -297,7 +385,7 @@ fn out_of_range(trace: &Trace, launch: &KernelLaunch) -> Vec<OutOfRange> {
             index: offset.div_euclid(object.element.max(1) as i64),
             length: bytes / object.element.max(1),
             side: side(trace, e, launch),
-            threads: 1,
+            threads: Some(1),
         });
     }
     out
@@ -325,125 +413,21 @@ fn with_launch(trace: &Trace, barriers: &[BarrierFact], launch: &KernelLaunch) -
             None => RaceVerdict::Free { apart: apart(trace), shapes: None },
         };
     };
+    // what no fence can order says more
+    let plain = meetings.iter().find(|m| !m.fenced);
+    let m = plain.unwrap_or(m);
     let object = trace.objects[m.first.object as usize].name.clone();
     let place = |s: Site| (trace.body(s).name.clone(), s.term);
-    RaceVerdict::Unknown(if m.certain && m.same_value {
+    RaceVerdict::Unknown(if plain.is_none() {
+        RaceObstacle::Fenced { object, first: place(m.first.site), second: place(m.second.site) }
+    } else if m.certain && m.same_value {
         RaceObstacle::SameValue { object, term: m.first.site.term }
     } else {
         RaceObstacle::MayMeet { object, first: place(m.first.site), second: place(m.second.site) }
     })
 }
 
-/// Within a block, for launches tried: where the text fixes the sizes of arrays, with the largest block that stays inside of them
-/// and has no more threads than elements, and with all larger ones that stay inside; else with all. A race that only some launches have may be none for those that are meant.
-fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> RaceVerdict {
-    let unknown = |why| RaceVerdict::Unknown(RaceObstacle::Kernel(why));
-    let named = super::eval::axes(body, program);
-    // written for one thread
-    if named == [false; 3] && launch.block.is_none() {
-        return unknown(KernelObstacle::NoLaunch);
-    }
-    let flat = !named[1] && !named[2];
-    let open: Vec<Arc<str>> =
-        super::eval::parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();
-    let most = launch.most_threads.unwrap_or(1024);
-    // blocks of as many threads
-    let alike = |t: u32| match launch.block {
-        Some(b) => vec![b],
-        None if flat => vec![[t, 1, 1]],
-        None => WIDTHS.map(|x| [x, t / x, 1]).to_vec(),
-    };
-    let attempt = |b: [u32; 3]| try_block(body, program, seen, launch, &open, b);
-    let sizes: Vec<u32> = BLOCKS.into_iter().filter(|b| *b <= most && launch.block.is_none()).collect();
-    let (first, room) = match attempt(alike(32)[0]) {
-        Ok(t) => (t.found, t.room),
-        Err(why) => return unknown(why),
-    };
-    // more threads than elements: subscripts that stay inside all the same may be meant for fewer
-    let (small, large): (Vec<u32>, Vec<u32>) =
-        sizes.iter().partition(|&&t| room.is_some_and(|r| u64::from(t) <= r));
-    let mut common: Option<Vec<RaceWitness>> = launch.block.is_some().then_some(first);
-    let fitting = small.into_iter().rev().map(|t| (t, true)).chain(large.into_iter().map(|t| (t, false)));
-    let mut filled = false;
-    for (t, small) in fitting {
-        if small && filled {
-            continue;
-        }
-        for block in alike(t) {
-            let tried = match attempt(block) {
-                Ok(t) => t,
-                Err(why) => return unknown(why),
-            };
-            if tried.outside {
-                continue;
-            }
-            filled = true;
-            let kept = in_both(common, tried.found);
-            if kept.is_empty() {
-                return unknown(KernelObstacle::NoLaunch);
-            }
-            common = Some(kept);
-        }
-    }
-    match common.filter(|c| !c.is_empty()) {
-        Some(list) => RaceVerdict::Race(list),
-        None => unknown(KernelObstacle::NoLaunch),
-    }
-}
-
-/// What one block shows, with small and with large values of the parameters that nobody gives.
-struct Tried {
-    /// Elements of the largest array, shared if there are any, whose size the text fixes.
-    room: Option<u64>,
-    /// Threads leave an array, or a row of one.
-    outside: bool,
-    /// Races whatever the values.
-    found: Vec<RaceWitness>,
-}
-
-fn try_block(
-    body: &Body,
-    program: &Program,
-    seen: &Seen,
-    launch: &KernelLaunch,
-    open: &[Arc<str>],
-    block: [u32; 3],
-) -> Result<Tried, KernelObstacle> {
-    let threads: u32 = block.iter().product();
-    let (mut room, mut outside) = (None, false);
-    let mut found: Option<Vec<RaceWitness>> = None;
-    for value in [threads as i128, 1000] {
-        let mut tried = KernelLaunch { grid: Some([1, 1, 1]), block: Some(block), ..launch.clone() };
-        tried.values.extend(open.iter().map(|n| (n.clone(), value)));
-        let trace = replay::replay(body, program, &tried, &seen.exposed)?;
-        if trace.missed.is_some() {
-            return Err(KernelObstacle::NoLaunch);
-        }
-        let elements = |o: &replay::Object| o.bytes.map(|b| b / o.element.max(1)).filter(|&n| n > 1);
-        room = trace.objects.iter().filter_map(|o| Some((o.kind == ObjectKind::Shared, elements(o)?))).max();
-        outside |= trace.leaves_rows || !out_of_range(&trace, &tried).is_empty();
-        let meetings = replay::judge(&trace)?;
-        let here = in_both(found, witnesses(&trace, &meetings, &tried));
-        let none = here.is_empty();
-        found = Some(here);
-        if open.is_empty() || none {
-            break;
-        }
-    }
-    Ok(Tried { room: room.map(|r| r.1), outside, found: found.unwrap_or_default() })
-}
-
-/// Those of `found` that were there before.
-fn in_both(before: Option<Vec<RaceWitness>>, found: Vec<RaceWitness>) -> Vec<RaceWitness> {
-    let places =
-        |w: &RaceWitness| (w.first.function.clone(), w.first.term, w.second.function.clone(), w.second.term);
-    match before {
-        None => found,
-        Some(list) => found.into_iter().filter(|w| list.iter().any(|b| places(b) == places(w))).collect(),
-    }
-}
-
-fn witnesses(trace: &Trace, meetings: &[Meeting], launch: &KernelLaunch) -> Vec<RaceWitness> {
+pub(super) fn witnesses(trace: &Trace, meetings: &[Meeting], launch: &KernelLaunch) -> Vec<RaceWitness> {
     let certain = meetings.iter().filter(|m| m.certain && !m.same_value);
     let mut out: Vec<RaceWitness> = certain.filter_map(|m| witness(trace, m, launch)).collect();
     // one place that reads and writes is told once

@@ -115,6 +115,14 @@ pub(crate) fn verdict(
                     let lines = if a == b { format!("line {a}") } else { format!("lines {a} and {b}") };
                     format!("whether two threads meet in `{object}` on {lines} depends on what is not known")
                 }
+                RaceObstacle::Fenced { object, first, second } => {
+                    let (a, b) = (at(&first.0, first.1), at(&second.0, second.1));
+                    let lines = if a == b { format!("line {a}") } else { format!("lines {a} and {b}") };
+                    format!(
+                        "two blocks meet in `{object}` on {lines}, and only fences and atomic operations order them: whether they do depends on \
+                         what the counters hold when the kernel starts"
+                    )
+                }
                 RaceObstacle::SameValue { object, term } => {
                     format!("threads write one value to one place of `{object}` on line {}", own(*term))
                 }

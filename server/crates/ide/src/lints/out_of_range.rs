@@ -29,8 +29,8 @@ fn out_of_range(doc: &Doc) -> Vec<(Span, Said)> {
                 "Guard the access, or make the array larger."
             };
             let others = match o.threads {
-                1 => String::new(),
-                n => format!(", and {} more accesses like it", n - 1),
+                None | Some(1) => String::new(),
+                Some(n) => format!(", and {} more accesses like it", n - 1),
             };
             let message = format!(
                 "{} touches `{}[{}]`, which has {} elements{others}, in {}. What is read there is undefined, and what is written may be \

@@ -173,6 +173,59 @@ fn memory_and_patterns_in_pairs() {
     silent(doubles);
 }
 
+#[test]
+fn fences_before_the_counter() {
+    let text = |before: &str, write: &str, counter: &str| {
+        format!(
+            "__device__ unsigned int done = 0;\n{before}\n__global__ void k(const int *a, int *p, int *total, int n) {{\n    __shared__ bool last;\n    int t = threadIdx.x;\n    {write}\n    {counter}\n    __syncthreads();\n    if (last && t == 0) {{\n        int sum = 0;\n        for (int b = 0; b < gridDim.x; b++) sum += p[b];\n        *total = sum;\n    }}\n}}\n"
+        )
+    };
+    const WRITE: &str = "if (t == 0) p[blockIdx.x] = a[blockIdx.x];";
+    const COUNTER: &str = "if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;";
+    let fence = "__device__ void flush() { __threadfence(); }\n__device__ int twice(int x) { return 2 * x; }\n__device__ void more() { flush(); }";
+    let wrong = [
+        // behind the counter it comes too late
+        (WRITE, "if (t == 0) { last = atomicAdd(&done, 1) == gridDim.x - 1; __threadfence(); }"),
+        // in one way of two, in either
+        (
+            "if (t == 0) { if (n > 3) { p[blockIdx.x] = 1; __threadfence(); } else { p[blockIdx.x] = 2; } }",
+            COUNTER,
+        ),
+        (
+            "if (t == 0) { if (n > 3) { p[blockIdx.x] = 1; } else { p[blockIdx.x] = 2; __threadfence(); } }",
+            COUNTER,
+        ),
+        // a barrier is for the block alone, and so is its fence
+        (WRITE, "__syncthreads(); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+        (WRITE, "__threadfence_block(); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+        // a function without one
+        (WRITE, "n = twice(n); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+    ];
+    for (write, counter) in wrong {
+        let said = say(&text(fence, write, counter));
+        assert_eq!(said.matches("[missing-fence]").count(), 1, "{write} {counter}: {said}");
+    }
+    let right = [
+        (WRITE, "__threadfence(); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+        (WRITE, "__threadfence_system(); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+        (WRITE, "more(); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+        // what nobody knows may be one
+        (WRITE, "fence_of_the_library(); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+        (WRITE, "cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device); if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1;"),
+        // all blocks are waited for
+        (WRITE, "if (t == 0) last = atomicAdd(&done, 1) == gridDim.x - 1; wait_for_all(done);"),
+        // by one thread for all, behind a barrier
+        (WRITE, "__syncthreads(); if (t == 0) { __threadfence(); last = atomicAdd(&done, 1) == gridDim.x - 1; }"),
+        ("if (t == 0) { if (n > 3) { p[blockIdx.x] = 1; __threadfence(); } else { p[blockIdx.x] = 2; __threadfence(); } }", COUNTER),
+    ];
+    for (write, counter) in right {
+        let said = say(&text(fence, write, counter));
+        assert!(!said.contains("[missing-fence]"), "{write} {counter}: {said}");
+    }
+    // a place in a list: the thread looks at what it wrote itself
+    silent("__device__ int count = 0;\n__global__ void k(const int *__restrict__ a, int *__restrict__ b, int *__restrict__ list, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n    b[i] = 2 * a[i];\n    int at = atomicAdd(&count, 1);\n    if (at < n)\n        list[at] = b[i];\n}\n");
+}
+
 /// The text after the repair of the first finding of a code, and the repair's title.
 fn mended(text: &str, code: &str) -> Option<(String, String)> {
     let doc = open_cuda(text);

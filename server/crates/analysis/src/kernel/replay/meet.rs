@@ -24,6 +24,8 @@ pub(in crate::kernel) struct Meeting {
     pub certain: bool,
     /// Both write one known value.
     pub same_value: bool,
+    /// Of two blocks, which fences and atomics may order.
+    pub fenced: bool,
     /// The byte they share, where it is known.
     pub offset: Option<i64>,
 }
@@ -176,10 +178,17 @@ impl Judge<'_, '_> {
         offset: Option<i64>,
         shared: bool,
     ) -> Result<(), KernelObstacle> {
-        let kept = thinned(list);
-        for (k, a) in kept.iter().enumerate() {
-            for b in &kept[k + 1..] {
-                self.pair(a, b, offset, shared)?;
+        let mut kept = thinned(list);
+        // barriers order all that one block does at different times
+        let one_block = kept.iter().all(|e| e.block == kept[0].block);
+        if one_block {
+            kept.sort_by_key(|e| e.epoch);
+        }
+        for part in kept.chunk_by(|a, b| !one_block || a.epoch == b.epoch) {
+            for (k, a) in part.iter().enumerate() {
+                for b in &part[k + 1..] {
+                    self.pair(a, b, offset, shared)?;
+                }
             }
         }
         Ok(())
@@ -200,6 +209,7 @@ impl Judge<'_, '_> {
         if harmless || (a.block, a.thread) == (b.block, b.thread) || shared && a.block != b.block {
             return Ok(());
         }
+        let mut fenced = false;
         let mut certain = a.certain && b.certain && offset.is_some();
         if a.block == b.block {
             if a.epoch != b.epoch {
@@ -214,8 +224,9 @@ impl Judge<'_, '_> {
             }
         } else {
             // fences and atomics may order blocks, and so may flags that are waited for
-            let ordered = self.trace.fences && self.trace.atomics;
-            certain &= !(ordered || a.volatile || b.volatile);
+            fenced = self.trace.fences && self.trace.atomics;
+            // what a block that is cut did before is not all known
+            certain &= !(fenced || self.trace.cut || a.volatile || b.volatile);
         }
         // a lock may be held
         certain &= !self.trace.locks;
@@ -225,7 +236,7 @@ impl Judge<'_, '_> {
             && a.value.is_some()
             && a.value == b.value;
         let (a, b) = if a.site <= b.site { (a, b) } else { (b, a) };
-        let m = Meeting { first: *a, second: *b, certain, same_value, offset };
+        let m = Meeting { first: *a, second: *b, certain, same_value, fenced, offset };
         let rank = |m: &Meeting| (m.certain && !m.same_value, m.certain, m.reach());
         if self.found.len() >= MAX_FOUND && !self.found.contains_key(&(a.site, b.site)) {
             return Ok(());

@@ -6,6 +6,9 @@
 //! of a launch hold every pair of accesses that can meet (`meet`). Loops whose conditions are not known are run once with
 //! everything they set unknown.
 //!
+//! Of a launch with too many threads or steps a *part* can be looked at: some of its blocks, each thread from its beginning for so
+//! many steps. What is certain there is certain in the launch; that something is absent there says nothing.
+//!
 //! Deliberately absent: values in memory, private arrays, what fences and atomics order (only that they may), launches that are
 //! not known (`meet` is then no proof; see `symbolic`).
 
@@ -105,6 +108,8 @@ pub(super) struct Trace<'a> {
     /// `atomicCAS` or `atomicExch`: what locks are made of.
     pub locks: bool,
     pub atomics: bool,
+    /// Some thread was not followed to its end.
+    pub cut: bool,
 }
 
 /// Two threads of a block that do not pass the same barriers.
@@ -119,6 +124,8 @@ pub(super) struct Missed {
 /// Steps of all threads together, and events, at most.
 const MAX_STEPS: u64 = 6_000_000;
 const MAX_EVENTS: usize = 1_500_000;
+/// Threads of a block at most.
+const MAX_THREADS: u64 = 1024;
 
 /// The traces of all threads. `None` in `values` of the launch: the parameter may be anything.
 pub(super) fn replay<'a>(
@@ -130,13 +137,41 @@ pub(super) fn replay<'a>(
     let (Some(grid), Some(block)) = (launch.grid, launch.block) else {
         return Err(KernelObstacle::NoLaunch);
     };
-    let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
-    if count(grid).saturating_mul(count(block)) > MAX_STEPS / 4 || count(block) > 1024 {
+    if count(grid).saturating_mul(count(block)) > MAX_STEPS / 4 || count(block) > MAX_THREADS {
+        return Err(KernelObstacle::TooLarge);
+    }
+    let runner = run::Runner::new(body, program, grid, block, launch, exposed);
+    followed(runner, 0..count(grid) as u32, count(block) as u32)
+}
+
+/// The traces of the threads of these blocks of a launch, for about `steps` of all together, as many of each thread and some more
+/// for a few.
+pub(super) fn replay_part<'a>(
+    body: &'a Body,
+    program: &'a Program,
+    launch: &KernelLaunch,
+    exposed: &rustc_hash::FxHashSet<term::SymbolId>,
+    blocks: &[u32],
+    steps: u64,
+) -> Result<Trace<'a>, KernelObstacle> {
+    let (Some(grid), Some(block)) = (launch.grid, launch.block) else {
+        return Err(KernelObstacle::NoLaunch);
+    };
+    if count(block) > MAX_THREADS {
         return Err(KernelObstacle::TooLarge);
     }
     let mut runner = run::Runner::new(body, program, grid, block, launch, exposed);
-    let per_block = count(block) as u32;
-    for b in 0..count(grid) as u32 {
+    let threads = (blocks.len() as u64 * count(block)).max(1);
+    runner.each = Some((steps.min(MAX_STEPS) / threads, MAX_EVENTS / 2 / threads as usize, steps / 2));
+    followed(runner, blocks.iter().copied(), count(block) as u32)
+}
+
+fn followed(
+    mut runner: run::Runner<'_>,
+    blocks: impl Iterator<Item = u32>,
+    per_block: u32,
+) -> Result<Trace<'_>, KernelObstacle> {
+    for b in blocks {
         let mut passed: Vec<run::Passed> = Vec::with_capacity(per_block as usize);
         for t in 0..per_block {
             passed.push(runner.thread(b, t)?);
@@ -147,6 +182,10 @@ pub(super) fn replay<'a>(
     trace.soft_barriers.sort();
     trace.soft_barriers.dedup();
     Ok(trace)
+}
+
+pub(super) fn count(extents: [u32; 3]) -> u64 {
+    extents.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64))
 }
 
 impl Trace<'_> {

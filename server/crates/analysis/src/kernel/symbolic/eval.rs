@@ -125,8 +125,8 @@ impl Model<'_> {
                 }
             }
             (Op::Comma, &[a, b]) => {
-                self.eval(a)?;
-                return self.eval(b);
+                self.at(t, 0, |m| m.eval(a))?;
+                return self.at(t, 1, |m| m.eval(b));
             }
             (Op::Assign, &[p, v]) => {
                 let value = self.eval(v)?;
@@ -192,6 +192,11 @@ impl Model<'_> {
                 Val::Any
             }
             (Op::Empty | Op::Name(_), _) => Val::Any,
+            // the statements of a function that stands in place of its call
+            (Op::List, _) => {
+                self.statement(t)?;
+                Val::Any
+            }
             _ => return Err(KernelObstacle::Structure(t)),
         })
     }

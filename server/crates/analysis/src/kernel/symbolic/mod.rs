@@ -120,6 +120,8 @@ struct Model<'a> {
     program: &'a Program,
     levels: &'a Levels<'a>,
     exposed: &'a FxHashSet<SymbolId>,
+    /// Of parameters, by name.
+    values: Vec<(Arc<str>, i128)>,
     atoms: Vec<Atom>,
     /// Hold of the atoms of every thread.
     facts: Vec<Constraint>,
@@ -186,6 +188,7 @@ impl<'a> Model<'a> {
             program,
             levels,
             exposed: &seen.exposed,
+            values: launch.values.clone(),
             atoms: Vec::new(),
             facts: Vec::new(),
             thread: zero(),

@@ -238,7 +238,7 @@ impl Model<'_> {
         let body = self.body;
         match (body.op(t), body.args(t)) {
             (Op::Call, _) => callee(body, t).is_some_and(is_barrier),
-            (Op::List, items) => items.iter().any(|&i| self.passes(i)),
+            (Op::List | Op::Comma, items) => items.iter().any(|&i| self.passes(i)),
             (Op::If, &[_, then, other]) => self.passes(then) && self.passes(other),
             (Op::Declare(_), &[v]) => self.passes(v),
             (Op::Assign, &[_, v]) => self.passes(v),
@@ -299,6 +299,8 @@ impl Model<'_> {
                 between.iter().any(|&t| self.passes(t))
             }
             Op::For | Op::While | Op::DoWhile => x.slot == 0 && y.slot == 2 && self.every_round(x.node),
+            // the first part is done before the second
+            Op::Comma => false,
             // one way or the other: no order
             _ => return false,
         };

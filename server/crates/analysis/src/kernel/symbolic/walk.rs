@@ -27,7 +27,14 @@ impl<'a> Model<'a> {
             let Op::Declare(s) = body.op(p) else { return Err(KernelObstacle::Structure(p)) };
             let symbol = &body.symbols[*s];
             let v = match body.types.kind(symbol.ty) {
-                TypeKind::Int(kind) => Val::Int(self.number(Share::Grid, *kind)),
+                TypeKind::Int(kind) => {
+                    let kind = *kind;
+                    let value = self.values.iter().find(|(n, _)| *n == symbol.name).map(|x| x.1);
+                    Val::Int(match value.filter(|v| (kind.min()..=kind.max()).contains(v)) {
+                        Some(v) => Poly::constant(v),
+                        None => self.number(Share::Grid, kind),
+                    })
+                }
                 TypeKind::Pointer { .. } => {
                     let restrict = body.types.quals(symbol.ty).is_restrict;
                     let name = symbol.name.clone();
@@ -59,7 +66,7 @@ impl<'a> Model<'a> {
         Ok(true)
     }
 
-    fn statement(&mut self, t: TermId) -> Run<bool> {
+    pub(super) fn statement(&mut self, t: TermId) -> Run<bool> {
         self.deeper(t, |m| m.statement_at(t))
     }
 
@@ -108,7 +115,7 @@ impl<'a> Model<'a> {
         Ok(true)
     }
 
-    fn at<T>(&mut self, node: TermId, slot: u32, go: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
+    pub(super) fn at<T>(&mut self, node: TermId, slot: u32, go: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
         self.path.push(Step { node, slot });
         let out = go(self);
         self.path.pop();

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::values::{Locals, Val};
-use super::{coordinates, Missed, Names, Object, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
+use super::{coordinates, Names, Object, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
 use crate::kernel::{KernelLaunch, KernelObstacle};
 use crate::Program;
 
@@ -17,15 +17,11 @@ const MAX_CALLS: usize = 12;
 mod calls;
 mod expressions;
 mod memory;
+mod passed;
+
+pub(super) use passed::Passed;
 
 type Run<T> = Result<T, KernelObstacle>;
-
-/// Barriers that one thread passed.
-#[derive(Default)]
-pub(super) struct Passed {
-    blocks: Vec<Site>,
-    warps: Vec<Site>,
-}
 
 /// How a statement ended.
 #[derive(Clone, Copy, Default)]
@@ -69,6 +65,10 @@ pub(super) struct Runner<'a> {
     exposed: FxHashMap<u32, Arc<FxHashSet<SymbolId>>>,
     frames: Vec<Frame<'a>>,
     steps: u64,
+    /// Of a part of a launch: steps and events of each thread at most, and steps that those may take who need more.
+    pub each: Option<(u64, usize, u64)>,
+    /// Steps and events at which the running thread is cut.
+    stop: (u64, usize),
     depth: u32,
     may: bool,
     passed: Passed,
@@ -108,6 +108,8 @@ impl<'a> Runner<'a> {
             exposed,
             frames: Vec::new(),
             steps: 0,
+            each: None,
+            stop: (MAX_STEPS, MAX_EVENTS),
             depth: 0,
             may: false,
             passed: Passed::default(),
@@ -128,30 +130,23 @@ impl<'a> Runner<'a> {
             let Op::Declare(s) = self.root.op(p) else { return Err(KernelObstacle::Structure(p)) };
             arguments.push(self.parameter(*s));
         }
-        self.enter(self.root, 0, arguments)?;
-        Ok(std::mem::take(&mut self.passed))
-    }
-
-    /// All threads of a block must have passed the same barriers, and all lanes of a warp.
-    pub fn compare(&mut self, block: u32, passed: Vec<Passed>) {
-        let Some(first) = passed.first() else { return };
-        for (t, p) in passed.iter().enumerate().skip(1) {
-            let differs =
-                (0..p.blocks.len().max(first.blocks.len())).find(|&k| p.blocks.get(k) != first.blocks.get(k));
-            if let (Some(k), None) = (differs, &self.trace.missed) {
-                let (site, comes, stays_away) = match (first.blocks.get(k), p.blocks.get(k)) {
-                    (Some(&s), _) => (s, 0, t as u32),
-                    (None, Some(&s)) => (s, t as u32, 0),
-                    (None, None) => continue,
-                };
-                self.trace.missed = Some(Missed { site, block, comes, stays_away });
+        let before = self.steps;
+        if let Some((steps, events, more)) = self.each {
+            self.stop = (before + steps + more, self.trace.events.len() + events);
+        }
+        match self.enter(self.root, 0, arguments) {
+            Err(KernelObstacle::TooLarge) if self.each.is_some() => {
+                self.frames.clear();
+                self.depth = 0;
+                self.passed.cut = true;
+                self.trace.cut = true;
             }
+            ended => drop(ended?),
         }
-        for warp in passed.chunks(32) {
-            self.trace.uneven_warps |= warp.iter().any(|p| p.warps != warp[0].warps);
+        if let Some((steps, _, more)) = &mut self.each {
+            *more = more.saturating_sub((self.steps - before).saturating_sub(*steps));
         }
-        let barriers = first.blocks.clone();
-        self.trace.barriers.push(barriers);
+        Ok(std::mem::take(&mut self.passed))
     }
 
     fn parameter(&mut self, s: SymbolId) -> Val {
@@ -237,7 +232,7 @@ impl<'a> Runner<'a> {
 
     fn step(&mut self, t: TermId) -> Run<()> {
         self.steps += 1;
-        if self.steps > MAX_STEPS || self.trace.events.len() > MAX_EVENTS {
+        if self.steps > self.stop.0 || self.trace.events.len() > self.stop.1 {
             return Err(KernelObstacle::TooLarge);
         }
         if self.depth > MAX_DEPTH {
