@@ -60,10 +60,13 @@ pub struct KernelLaunch {
 }
 
 impl KernelLaunch {
-    /// Without extents of which one is 0: such a launch starts no thread (CUDA refuses it), so nothing is known by it.
+    /// Without extents of which one is 0, and without blocks larger than any device has: such a launch starts no thread (CUDA
+    /// refuses it; CUDA C++ Programming Guide, Technical Specifications per Compute Capability), so nothing is known by it.
     pub(crate) fn with_threads(&self) -> KernelLaunch {
         let some = |e: Option<[u32; 3]>| e.filter(|e| !e.contains(&0));
-        KernelLaunch { grid: some(self.grid), block: some(self.block), ..self.clone() }
+        let threads = |b: &[u32; 3]| b.iter().fold(1u64, |p, &x| p.saturating_mul(x.into()));
+        let block = some(self.block).filter(|b| threads(b) <= 1024 && b[2] <= 64);
+        KernelLaunch { grid: some(self.grid), block, ..self.clone() }
     }
 }
 
