@@ -17,6 +17,8 @@ use crate::Program;
 
 /// Blocks tried where no launch is known.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+/// Those tried where nothing fixes the size of an array.
+const FEW: [u32; 3] = [32, 128, 1024];
 /// Their extents along x where the kernel names more axes.
 const WIDTHS: [u32; 3] = [8, 16, 32];
 /// Steps looked at: whether a block fits at all, of several blocks, of one block alone.
@@ -168,6 +170,8 @@ pub(super) fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &Kern
         Ok(shown) => shown,
         Err(why) => return unknown(why),
     };
+    // where no array's size says more, some sizes stand for all
+    let sizes: Vec<u32> = sizes.into_iter().filter(|t| first.room.is_some() || FEW.contains(t)).collect();
     // more threads than elements: subscripts that stay inside all the same may be meant for fewer
     let (small, large): (Vec<u32>, Vec<u32>) =
         sizes.iter().partition(|&&t| first.room.is_some_and(|r| u64::from(t) <= r));

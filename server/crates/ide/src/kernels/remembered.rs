@@ -1,6 +1,6 @@
 //! What is proved of kernels, remembered: several lints and views ask, at every change of a document.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use analysis::{KernelFacts, KernelLaunch};
 use rustc_hash::FxHashSet;
@@ -9,14 +9,15 @@ use term::{Body, Op};
 use super::launch_of;
 use crate::Doc;
 
-/// Kernels kept.
-const CAPACITY: usize = 64;
+/// Kernels kept: more than a document has, or every lint would prove all of them again.
+const CAPACITY: usize = 2048;
 
 struct Entry {
     kernel: u64,
     callees: u64,
     launch: KernelLaunch,
-    facts: Arc<KernelFacts>,
+    /// Whoever asks while they are proved waits for them.
+    facts: Arc<OnceLock<Arc<KernelFacts>>>,
 }
 
 /// Latest last.
@@ -31,18 +32,22 @@ pub(crate) fn facts(doc: &Doc, item: &front::Item) -> (Arc<KernelFacts>, KernelL
 pub(super) fn with(doc: &Doc, item: &front::Item, launch: &KernelLaunch) -> Arc<KernelFacts> {
     let callees = callees(doc, &item.body);
     let same = |e: &Entry| e.kernel == item.body.hash && e.callees == callees && e.launch == *launch;
-    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(e) = kept().iter().find(|e| same(e)) {
-        return e.facts.clone();
-    }
-    let facts = Arc::new(analysis::kernel(&item.body, doc.program(), launch));
-    let mut list = kept();
-    if list.len() >= CAPACITY {
-        list.remove(0);
-    }
-    let (kernel, launch) = (item.body.hash, launch.clone());
-    list.push(Entry { kernel, callees, launch, facts: facts.clone() });
-    facts
+    let facts = {
+        let mut list = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        match list.iter().rev().find(|e| same(e)) {
+            Some(e) => e.facts.clone(),
+            None => {
+                if list.len() >= CAPACITY {
+                    list.remove(0);
+                }
+                let facts = Arc::new(OnceLock::new());
+                let (kernel, launch) = (item.body.hash, launch.clone());
+                list.push(Entry { kernel, callees, launch, facts: facts.clone() });
+                facts
+            }
+        }
+    };
+    facts.get_or_init(|| Arc::new(analysis::kernel(&item.body, doc.program(), launch))).clone()
 }
 
 /// A number for all that a kernel calls, directly or not.

@@ -112,7 +112,9 @@ fn meetings(trace: &Trace, events: &[Event]) -> Result<Vec<Meeting>, KernelObsta
     for e in events {
         by_object[e.object as usize].push(e);
     }
-    let mut judge = Judge { trace, pairs: 0, found: FxHashMap::default() };
+    let one_block = events.iter().all(|e| e.block == events[0].block);
+    let mut judge =
+        Judge { trace, pairs: 0, found: FxHashMap::default(), full: FxHashSet::default(), one_block };
     for (o, list) in by_object.iter().enumerate() {
         if list.iter().all(|e| e.touch == Touch::Read) || list.iter().all(|e| e.touch == Touch::Atomic) {
             continue;
@@ -129,6 +131,9 @@ struct Judge<'t, 'b> {
     trace: &'t Trace<'b>,
     pairs: u64,
     found: FxHashMap<(Site, Site), Meeting>,
+    /// Pairs of places of which nothing worse can be found: certain, with other values, as far apart as threads can be.
+    full: FxHashSet<(Site, Site)>,
+    one_block: bool,
 }
 
 /// What decides whether two accesses of a cell are ordered, the thread aside.
@@ -185,6 +190,9 @@ impl Judge<'_, '_> {
             kept.sort_by_key(|e| e.epoch);
         }
         for part in kept.chunk_by(|a, b| !one_block || a.epoch == b.epoch) {
+            if self.told(part) {
+                continue;
+            }
             for (k, a) in part.iter().enumerate() {
                 for b in &part[k + 1..] {
                     self.pair(a, b, offset, shared)?;
@@ -192,6 +200,23 @@ impl Judge<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether nothing worse can be found among these than was found before.
+    fn told(&self, part: &[&Event]) -> bool {
+        let mut kinds: Vec<(Site, Touch)> = Vec::new();
+        for e in part {
+            if !kinds.contains(&(e.site, e.touch)) {
+                kinds.push((e.site, e.touch));
+            }
+            if kinds.len() > 8 {
+                return false;
+            }
+        }
+        kinds.sort_unstable();
+        kinds.iter().enumerate().all(|(k, a)| {
+            kinds[k..].iter().all(|b| a.1 == b.1 && a.1 != Touch::Write || self.full.contains(&(a.0, b.0)))
+        })
     }
 
     fn pair(
@@ -244,6 +269,10 @@ impl Judge<'_, '_> {
         let before = self.found.entry((a.site, b.site)).or_insert_with(|| m.clone());
         if rank(&m) > rank(before) {
             *before = m;
+        }
+        let widest = if shared || self.one_block { Reach::Block } else { Reach::Grid };
+        if before.certain && !before.same_value && before.reach() >= widest {
+            self.full.insert((a.site, b.site));
         }
         Ok(())
     }
