@@ -181,6 +181,11 @@ impl Look<'_> {
         d.at.loops.contains(&l) || d.kind == DefinitionKind::Stepped(l)
     }
 
+    /// Whether a variable is set before the first round of a loop, if at all.
+    fn before_rounds(&self, d: &Definition, l: TermId) -> bool {
+        !self.in_loop(d, l) || d.kind == DefinitionKind::Declared(Some(l))
+    }
+
     /// Whether a value is surely no constant for the compiler: it comes from memory, parameters of the kernel or a thread's indices.
     fn open(&self, t: TermId, seen: &mut FxHashSet<SymbolId>) -> bool {
         if !self.burn() {
@@ -318,14 +323,10 @@ impl Look<'_> {
                 let set = list.iter().filter(|d| !self.updates(*s, d));
                 let begins: Vec<&Definition> = set.collect();
                 // a count down from what only a run knows
-                let bounded = |f: &TermId| self.decided(*f, l, open);
-                let mut bounded = bounded;
+                let mut bounded = |f: &TermId| self.decided(*f, l, open);
                 let by_start = !begins.is_empty()
                     && begins.iter().all(|d| d.from.iter().any(&mut bounded))
-                    && (!moved
-                        || begins
-                            .iter()
-                            .all(|d| !self.in_loop(d, l) || d.kind == DefinitionKind::Declared(Some(l))));
+                    && (!moved || begins.iter().all(|d| self.before_rounds(d, l)));
                 open.remove(s);
                 by_memory || by_start
             }
@@ -370,9 +371,7 @@ impl Look<'_> {
                 let list = self.definitions(*s);
                 let carried = || {
                     let (again, fresh): (Vec<_>, Vec<_>) = list.iter().partition(|d| self.updates(*s, d));
-                    let begun =
-                        |d: &&Definition| !self.in_loop(d, l) || d.kind == DefinitionKind::Declared(Some(l));
-                    again.iter().any(|d| self.in_loop(d, l)) && fresh.iter().all(begun)
+                    again.iter().any(|d| self.in_loop(d, l)) && fresh.iter().all(|d| self.before_rounds(d, l))
                 };
                 let out = !strict && carried()
                     || list.iter().any(|d| {

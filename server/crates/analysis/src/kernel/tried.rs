@@ -165,8 +165,9 @@ pub(super) fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &Kern
         let tried = KernelLaunch { grid: Some([1, 1, 1]), block: Some(block), ..launch.clone() };
         shown(body, program, seen, &tried, &[replay::count(block) as i128, 1000])
     };
-    let sizes: Vec<u32> = BLOCKS.into_iter().filter(|b| *b <= most && launch.block.is_none()).collect();
-    let first = match attempt(alike(32)[0]) {
+    let sizes: Vec<u32> = BLOCKS.into_iter().filter(|b| *b <= most).collect();
+    let smallest = alike(32)[0];
+    let first = match attempt(smallest) {
         Ok(shown) => shown,
         Err(why) => return unknown(why),
     };
@@ -175,7 +176,14 @@ pub(super) fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &Kern
     // more threads than elements: subscripts that stay inside all the same may be meant for fewer
     let (small, large): (Vec<u32>, Vec<u32>) =
         sizes.iter().partition(|&&t| first.room.is_some_and(|r| u64::from(t) <= r));
-    let mut common: Option<Vec<RaceWitness>> = launch.block.is_some().then_some(first.list);
+    if launch.block.is_some() {
+        return match first.outside || first.list.is_empty() {
+            true => unknown(KernelObstacle::NoLaunch),
+            false => RaceVerdict::Race(first.list),
+        };
+    }
+    let mut first = Some(first);
+    let mut common: Option<Vec<RaceWitness>> = None;
     let fitting = small.into_iter().rev().map(|t| (t, true)).chain(large.into_iter().map(|t| (t, false)));
     let mut filled = false;
     for (t, small) in fitting {
@@ -183,7 +191,8 @@ pub(super) fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &Kern
             continue;
         }
         for block in alike(t) {
-            let shown = match attempt(block) {
+            // looked at already
+            let shown = match first.take_if(|_| block == smallest).map_or_else(|| attempt(block), Ok) {
                 Ok(shown) => shown,
                 Err(why) => return unknown(why),
             };

@@ -219,19 +219,12 @@ impl<'a> Plain<'a, '_> {
             ")" => self.parens = self.parens.saturating_sub(1),
             _ => {}
         }
-        match text {
-            // a group among parameters says nothing but which threads it is
-            _ if self.depth == 0 && self.parens > 0 && matches!(before, "(" | ",") => {
-                let words = |j: usize| self.text(j);
-                if let Some((group, name)) = super::group::declared(words, k) {
-                    if matches!(self.text(name + 1), "," | ")") {
-                        self.groups.insert(self.text(name), group);
-                        self.put(k, "int");
-                        self.keep(name);
-                        return name + 1;
-                    }
-                }
+        if self.depth == 0 && self.parens > 0 && matches!(before, "(" | ",") {
+            if let Some(next) = self.group_parameter(k) {
+                return next;
             }
+        }
+        match text {
             // an argument that a call may leave out: such calls do not fit the function
             "=" if self.depth == 0 && self.parens > 0 => return self.argument_end(k),
             "noexcept" if self.depth == 0 => {
@@ -446,6 +439,18 @@ impl<'a> Plain<'a, '_> {
         }
         self.put(first + 1, "&");
         Some(first + 1)
+    }
+
+    /// A group among parameters says nothing but which threads it is.
+    fn group_parameter(&mut self, k: usize) -> Option<usize> {
+        let (group, name) = super::group::declared(|j| self.text(j), k)?;
+        if !matches!(self.text(name + 1), "," | ")") {
+            return None;
+        }
+        self.groups.insert(self.text(name), group);
+        self.put(k, "int");
+        self.keep(name);
+        Some(name + 1)
     }
 
     /// Index of the `,` or `)` that ends what stands at `k` among parameters.

@@ -10,7 +10,8 @@
 //!
 //! Taken for granted, and told: extents of axes behind those asked for are 1; no axis has 2^31 threads or more; counters
 //! of loops do not pass the end of their type. Signed arithmetic does not overflow and subscripts stay in their arrays, as C
-//! demands. Deliberately absent: witnesses (launches are tried for them), fences, warp barriers, functions that touch memory.
+//! demands. Deliberately absent: witnesses (launches are tried for them), fences, warp barriers, calls of functions that touch memory
+//! (they stand in place of their calls before: `races::proof`).
 
 mod eval;
 mod memory;
