@@ -205,6 +205,20 @@ pub struct Item {
 }
 
 impl Item {
+    /// An item that declares something.
+    pub(crate) fn declarations(span: Span, name: Arc<str>, body: Arc<Body>) -> Item {
+        Item {
+            span,
+            kind: ItemKind::Declarations,
+            name,
+            body,
+            is_kernel: false,
+            is_device: false,
+            is_host: true,
+            is_static: false,
+            launch_bounds: None,
+        }
+    }
     /// The template of which this is an instance (`reduce` of `reduce<256>`).
     pub fn template(&self) -> Option<&str> {
         Some(self.name.split_once('<')?.0)

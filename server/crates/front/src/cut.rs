@@ -27,6 +27,8 @@ pub(crate) struct Found {
     pub(crate) body: Option<usize>,
     /// The macros at its start, if it changes them.
     pub(crate) macros: Option<Arc<Macros>>,
+    /// Whether `#pragma STDC FENV_ACCESS ON` is in force in it.
+    pub(crate) floating_environment: bool,
     /// Which instance of a template it is.
     pub(crate) instance: Option<Arc<str>>,
 }
@@ -57,6 +59,7 @@ impl Walk<'_, '_> {
     pub(crate) fn item(&mut self, k: usize, end: usize) -> Found {
         let mut f = Found { start: self.tokens.get(k).map_or(0, |t| t.start as usize), ..Found::default() };
         f.end = f.start;
+        f.floating_environment = self.s.floating_environment;
         let (mut braces, mut parens) = (0usize, 0usize);
         // What was seen outside all brackets: an `=`, a parenthesised group, the last words.
         let (mut assigned, mut called, mut typedef) = (false, false, false);
@@ -275,8 +278,16 @@ impl Walk<'_, '_> {
             f.end = f.end.max(self.tokens.get(k).map_or(0, |t| t.end as usize));
             return k + 1;
         }
+        let before = self.s.floating_environment;
         match self.inside(k) {
-            Way::On(j) => j,
+            Way::On(j) => {
+                f.floating_environment |= self.s.floating_environment;
+                if f.body.is_some() {
+                    // In a block it is in force until the block's end (C11 7.6.1p2): taken as the function's.
+                    self.s.floating_environment = before;
+                }
+                j
+            }
             Way::Unknown => self.unknown_inside(k, f, braces),
         }
     }

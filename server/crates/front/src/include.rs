@@ -272,8 +272,10 @@ impl Walk<'_, '_> {
         let mut l = self.lower(&f, &macros, number, is_function);
         let library = is_library(header);
         for e in &mut l.exports {
-            if let Exported::Function { library: from, .. } = &mut e.what {
+            if let Exported::Function { library: from, internal, .. } = &mut e.what {
                 *from = library;
+                // An inline function of the library's own header does what the library's does.
+                *internal &= !library;
             }
         }
         let made_function = l.kind == crate::ItemKind::Function;

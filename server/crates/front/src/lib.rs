@@ -18,6 +18,7 @@ mod include;
 mod lex;
 mod marks;
 mod pp;
+mod says;
 mod stand_ins;
 mod unit;
 

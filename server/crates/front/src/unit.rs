@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use base::Span;
 use rustc_hash::FxHashMap;
-use term::{Body, Reject, RejectKind};
+use term::{Body, Reach, Reject, RejectKind};
 
 use crate::arms::{arms, Arm};
 use crate::c::env::{Env, Export, Exported};
@@ -25,6 +25,7 @@ use crate::include::Including;
 use crate::lex::{Kind, Token};
 use crate::marks::{self, Mark};
 use crate::pp::{self, Line, MacroState, Macros};
+use crate::says;
 use crate::{DirectiveKind, Item, ItemKind, Language, Options, Parsed, Unit};
 
 /// Most threads that lower functions, and fewest functions worth a thread.
@@ -95,7 +96,12 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
     };
     let whole = Span::new(0, text.len());
     let refuse = |unit: &mut Unit, reason: &str| {
-        unit.rejects.push(Reject { kind: RejectKind::Unsupported, reason: reason.into(), span: whole });
+        unit.rejects.push(Reject {
+            kind: RejectKind::Unsupported,
+            reason: reason.into(),
+            span: whole,
+            reach: Reach::Anything,
+        });
     };
     if parsed.language() == Language::CSharp {
         refuse(&mut unit, "C# is not lowered yet");
@@ -133,6 +139,7 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         chain: hash((parsed.language(), &options.defines, &options.undefines, templates.key())),
         env: Env::with(templates),
         conditional: None,
+        floating_environment: false,
         nested: 0,
         number: 0,
         parser: &mut parser,
@@ -166,6 +173,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) chain: u64,
     /// The unknown condition items stand under.
     pub(crate) conditional: Option<Arc<str>>,
+    /// Whether `#pragma STDC FENV_ACCESS ON` is in force.
+    pub(crate) floating_environment: bool,
     pub(crate) nested: u32,
     /// Counts items, those of headers too.
     pub(crate) number: u32,
@@ -273,7 +282,7 @@ impl Walk<'_, '_> {
         if self.header.is_some() {
             return;
         }
-        self.s.unit.rejects.push(Reject { kind, reason: reason.into(), span });
+        self.s.unit.rejects.push(Reject { kind, reason: reason.into(), span, reach: Reach::Anything });
     }
 
     /// A directive between items.
@@ -377,9 +386,29 @@ impl Walk<'_, '_> {
                     None => Way::On(k + 1),
                 }
             }
-            Line::Endif | Line::Other => {}
+            Line::Other => self.pragma(k),
+            Line::Endif => {}
         }
         Way::On(k + 1)
+    }
+
+    /// A pragma that says something of the program. In a header it is left out.
+    fn pragma(&mut self, k: usize) {
+        let Some(says) = says::pragma(self.token(k)).filter(|_| self.header.is_none()) else { return };
+        let text: Arc<str> = self.token(k).into();
+        self.link(("pragma", text));
+        match says {
+            says::Says::FloatingEnvironment(on) => self.s.floating_environment = on,
+            says::Says::Weak(name) => {
+                let mut b = term::BodyBuilder::new("", term::Semantics::C);
+                let span = self.tokens.get(k).map_or(Span::default(), |t| t.span());
+                b.said.weak.push(name.clone());
+                let void = b.types.void();
+                let root = b.term(term::Op::Program, [], void, Span::new(0, span.len()));
+                let body = Arc::new(b.finish(root));
+                self.s.slots.push(Slot::Done(Item::declarations(span, name, body)));
+            }
+        }
     }
 
     /// The arm of a conditional to be taken.
@@ -598,5 +627,6 @@ pub(crate) fn source<'a>(
         missing: f.missing,
         broken: f.broken.clone(),
         poisons: &f.poisons,
+        floating_environment: f.floating_environment,
     }
 }

@@ -59,6 +59,26 @@ pub struct Reject {
     pub kind: RejectKind,
     pub reason: Arc<str>,
     pub span: Span,
+    pub reach: Reach,
+}
+
+/// What a text says of its program beyond its terms.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Said {
+    /// Functions and variables, by name, that another definition may replace when the program is linked (weak symbols).
+    pub weak: Vec<Arc<str>>,
+    /// Whether the floating-point environment is looked at or changed: `#pragma STDC FENV_ACCESS ON` (C11 7.6.1).
+    pub floating_environment: bool,
+}
+
+/// What a place that was not understood may touch where it runs; besides, all that others can reach: file-scope
+/// variables, memory behind pointers, variables whose address is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reach {
+    /// Of the function's own variables those it names: they are used among its sub-terms.
+    Named,
+    /// Text that is not seen, or not as the compiler sees it: any variable, and control may go anywhere.
+    Anything,
 }
 
 /// What signed integer overflow does.
@@ -101,6 +121,7 @@ pub struct Body {
     /// Functions of the language's library, which the file does not define itself: only of these is the meaning known
     /// by name (see [`crate::intrinsic`]).
     pub library: Vec<SymbolId>,
+    pub said: Said,
     terms: IdVec<TermId, Term>,
     spans: Vec<Span>,
     origins: Vec<Origin>,
@@ -243,6 +264,7 @@ impl Body {
                 variables
             },
             library: self.library.clone(),
+            said: self.said.clone(),
             terms: self.terms.clone(),
             spans: self.spans.clone(),
             origins: self.origins.clone(),
@@ -295,6 +317,8 @@ pub struct BodyBuilder {
     pub symbols: IdVec<SymbolId, Symbol>,
     /// See [`Body::library`].
     pub library: Vec<SymbolId>,
+    /// See [`Body::said`].
+    pub said: Said,
     terms: IdVec<TermId, Term>,
     spans: Vec<Span>,
     origins: Vec<Origin>,
@@ -310,6 +334,7 @@ impl BodyBuilder {
             types: Types::default(),
             symbols: IdVec::new(),
             library: Vec::new(),
+            said: Said::default(),
             terms: IdVec::new(),
             spans: Vec::new(),
             origins: Vec::new(),
@@ -333,15 +358,22 @@ impl BodyBuilder {
         self.origins.push(origin);
         self.terms.push(Term { op, args: args.into(), ty })
     }
-    /// Adds a gap with its reason.
+    /// Adds a gap with its reason: it may do anything.
     pub fn reject(&mut self, kind: RejectKind, reason: &str, span: Span, understood: Vec<TermId>) -> TermId {
-        let id = self.rejects.push(Reject { kind, reason: reason.into(), span });
+        self.reject_that(kind, reason, span, Reach::Anything, understood)
+    }
+    /// Adds a gap of which it is known what it may touch. `understood` names that.
+    pub fn reject_that(
+        &mut self,
+        kind: RejectKind,
+        reason: &str,
+        span: Span,
+        reach: Reach,
+        understood: Vec<TermId>,
+    ) -> TermId {
+        let id = self.rejects.push(Reject { kind, reason: reason.into(), span, reach });
         let void = self.types.void();
         self.term(Op::Reject(id), understood, void, span)
-    }
-    /// Records a gap without making a term of it (for places that have none).
-    pub fn note_reject(&mut self, kind: RejectKind, reason: &str, span: Span) -> RejectId {
-        self.rejects.push(Reject { kind, reason: reason.into(), span })
     }
     /// A term added before.
     pub fn get(&self, id: TermId) -> &Term {
@@ -364,6 +396,7 @@ impl BodyBuilder {
             types: self.types,
             symbols: self.symbols,
             library: self.library,
+            said: self.said,
             terms: self.terms,
             spans: self.spans,
             origins: self.origins,

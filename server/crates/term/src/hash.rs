@@ -19,7 +19,7 @@ pub(crate) fn hash_body(body: &Body) -> u64 {
         term.args.len().hash(&mut h);
         body.origin(id).hash(&mut h);
         if let Op::Reject(r) = term.op {
-            body.reject(r).reason.hash(&mut h);
+            (&body.reject(r).reason, body.reject(r).reach).hash(&mut h);
         }
     }
     for id in body.types.ids() {
@@ -29,6 +29,7 @@ pub(crate) fn hash_body(body: &Body) -> u64 {
         r.hash(&mut h);
     }
     body.library.hash(&mut h);
+    body.said.hash(&mut h);
     for s in body.symbols.iter() {
         (&s.name, s.ty, s.storage, s.address_taken).hash(&mut h);
     }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod gaps;
 mod hash;
 mod intrinsics;
 mod ops;
@@ -19,8 +20,8 @@ mod types;
 pub mod notation;
 
 pub use body::{
-    Body, BodyBuilder, LoopParts, Origin, Reject, RejectId, RejectKind, Semantics, SignedOverflow, Term,
-    TermId,
+    Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Semantics,
+    SignedOverflow, Term, TermId,
 };
 pub use intrinsics::{intrinsic, Intrinsic};
 pub use ops::{BinOp, Op, UnOp, F64};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use term::{Len, Op, Quals, RecordId, RejectKind, Storage, Symbol, SymbolId, TermId, Type, TypeId, TypeKind};
 use tree_sitter::Node;
 
+use crate::c::attributes::Attributes;
 use crate::c::env::{Export, Exported};
 use crate::c::fields::part_of;
 use crate::c::{Entity, Lower, MAX_DEPTH};
@@ -41,6 +42,14 @@ pub(super) struct Declared<'t> {
     pub parameters: Option<Node<'t>>,
     /// A part that was not understood.
     pub odd: bool,
+}
+
+/// A name with what its declaration says of it.
+struct Named<'t> {
+    name: Node<'t>,
+    ty: TypeId,
+    spec: Specifiers,
+    attributes: Attributes,
 }
 
 /// The node of the name a declarator declares.
@@ -183,6 +192,11 @@ impl Lower<'_> {
                             let t = self.expr(s);
                             match self.value(t) {
                                 Some(v) => u64::try_from(v).map_or(Len::Unknown, Len::Const),
+                                // It is evaluated where the type stands, once (C11 6.7.6.2p5).
+                                None if self.does_something(t) => {
+                                    self.pending.push(t);
+                                    Len::Unknown
+                                }
                                 None => Len::Term(t),
                             }
                         }
@@ -255,7 +269,10 @@ impl Lower<'_> {
             return (Vec::new(), true, true);
         }
         self.scopes.push(Default::default());
+        let around = std::mem::take(&mut self.pending);
         let found = self.parameter_list(list, true);
+        // Sizes in a prototype are never evaluated (C11 6.7.6.2p5).
+        self.pending = around;
         self.scopes.pop();
         self.depth -= 1;
         let odd = found.iter().any(|p| p.odd);
@@ -297,12 +314,9 @@ impl Lower<'_> {
                     if p.odd {
                         let text: Arc<str> = self.r.text.get(child.byte_range()).unwrap_or("").into();
                         p.ty = self.b.types.plain(TypeKind::Opaque(text));
-                        let span = self.span(child);
-                        self.b.note_reject(
-                            RejectKind::Macro,
-                            "this parameter's declaration is not understood",
-                            span,
-                        );
+                        let reason = "this parameter's declaration is not understood";
+                        let gap = self.reject(RejectKind::Macro, reason, child, vec![]);
+                        self.pending.push(gap);
                     }
                 }
                 _ => p.odd = true,
@@ -366,6 +380,21 @@ impl Lower<'_> {
         id
     }
 
+    /// A type name, with what is evaluated where it stands.
+    pub(super) fn evaluated_type_name(&mut self, node: Node<'_>) -> (TypeId, Vec<TermId>) {
+        let around = std::mem::take(&mut self.pending);
+        let ty = self.type_name(node);
+        let evaluated = std::mem::replace(&mut self.pending, around);
+        (ty, evaluated)
+    }
+
+    /// An expression before which others are evaluated.
+    pub(super) fn after(&mut self, first: Vec<TermId>, value: TermId, node: Node<'_>) -> TermId {
+        let ty = self.ty(value);
+        let ty = self.rvalue(ty);
+        first.into_iter().rev().fold(value, |value, t| self.term(Op::Comma, [t, value], ty, node))
+    }
+
     /// A type name: `(int *[3])`.
     pub(super) fn type_name(&mut self, node: Node<'_>) -> TypeId {
         let spec = self.specifiers(node);
@@ -384,6 +413,13 @@ impl Lower<'_> {
 
     /// A declaration or type definition; its `Declare` terms go to `out`.
     pub(super) fn declaration(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        let around = std::mem::take(&mut self.pending);
+        self.declaration_inner(node, out);
+        out.append(&mut self.pending);
+        self.pending = around;
+    }
+
+    fn declaration_inner(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
         if node.has_error() {
             out.push(self.reject(
                 RejectKind::Syntax,
@@ -411,6 +447,7 @@ impl Lower<'_> {
         let mut cursor = node.walk();
         let declarators: Vec<Node<'_>> = node.children_by_field_name("declarator", &mut cursor).collect();
         let only_one = declarators.len() == 1;
+        let shared = self.specifier_attributes(node, declarators.first().copied());
         for d in declarators {
             let (inner, init) = if d.kind() == "init_declarator" {
                 (part_of(d, "declarator").unwrap_or(d), part_of(d, "value"))
@@ -418,6 +455,7 @@ impl Lower<'_> {
                 (d, None)
             };
             let made = self.declarator(inner, spec.ty, Place::Plain);
+            out.append(&mut self.pending);
             let Some(name) = made.name.filter(|_| !made.odd) else {
                 out.push(self.reject(
                     RejectKind::Unsupported,
@@ -438,33 +476,33 @@ impl Lower<'_> {
             }
             // One declarator: the whole statement is its text; several: each its own part.
             let place = if only_one { node } else { d };
-            self.variable(name, made.ty, spec, init, place, out);
+            let mut attributes = self.attributes(inner);
+            attributes.join(&shared);
+            self.variable(Named { name, ty: made.ty, spec, attributes }, init, place, out);
         }
     }
 
-    fn variable(
-        &mut self,
-        name: Node<'_>,
-        ty: TypeId,
-        spec: Specifiers,
-        init: Option<Node<'_>>,
-        place: Node<'_>,
-        out: &mut Vec<TermId>,
-    ) {
+    fn variable(&mut self, named: Named<'_>, init: Option<Node<'_>>, place: Node<'_>, out: &mut Vec<TermId>) {
+        let Named { name, ty, spec, attributes } = named;
         let text: Arc<str> = self.text(name).into();
+        let file = self.file_scope();
+        let outer = file || spec.is_extern || matches!(self.b.types.kind(ty), TypeKind::Function { .. });
+        if let Some(other) = attributes.other_name.as_ref().filter(|_| outer && !self.system) {
+            self.second_name(text, other);
+            return;
+        }
         if matches!(self.b.types.kind(ty), TypeKind::Function { .. }) {
             self.declare(name, ty, Storage::Function);
-            if self.file_scope() {
-                self.exports.push(Export { name: text, what: Exported::Function { ty, library: false } });
+            if file {
+                self.export_function(&text, ty, spec.is_static, attributes.weak);
             }
             return;
         }
-        let file = self.file_scope();
         let storage = if spec.is_shared {
             Storage::Shared
         } else if file || spec.is_extern {
             Storage::Global {
-                defined_here: !spec.is_extern || init.is_some(),
+                defined_here: (!spec.is_extern || init.is_some()) && !attributes.weak,
                 internal: spec.is_static,
                 constant: spec.is_constant,
             }
@@ -498,15 +536,35 @@ impl Lower<'_> {
                 name: text,
                 what: Exported::Variable {
                     ty,
-                    defined: !spec.is_extern || init.is_some(),
+                    defined: (!spec.is_extern || init.is_some()) && !attributes.weak,
                     internal: spec.is_static,
                     constant: spec.is_constant,
-                    value: init.and_then(|t| self.fixed_value(ty, t)),
+                    value: init.and_then(|t| self.fixed_value(ty, t)).filter(|_| !attributes.weak),
                 },
             });
         }
         let args: Vec<TermId> = init.into_iter().collect();
         out.push(self.statement(Op::Declare(symbol), args, place));
+    }
+
+    /// A function or variable of file scope that is known to the linker by another's name: what is done to the one is
+    /// done to the other, which is not followed.
+    fn second_name(&mut self, name: Arc<str>, other: &str) {
+        let known = match other {
+            "" => format!("`{name}` stands for another function (`weakref`), and two names of one thing are not followed"),
+            _ => format!("`{name}` is another name of `{other}`, and two names of one thing are not followed"),
+        };
+        let reason: Arc<str> = known.into();
+        let mut both = vec![name];
+        if crate::c::known::is_library_name(other, self.language) {
+            both.push(other.into());
+        }
+        for name in both {
+            if self.file_scope() {
+                self.exports.push(Export { name: name.clone(), what: Exported::SecondName(reason.clone()) });
+            }
+            self.scope().names.insert(name, Entity::Unknown(RejectKind::Unsupported, reason.clone()));
+        }
     }
 
     /// The value that a constant object is initialised with: it holds that for good, since changing an object defined

@@ -27,14 +27,19 @@ pub(crate) enum Exported {
         constant: bool,
         value: Option<i128>,
     },
-    /// `library`: declared by a header of the C library.
+    /// `library`: declared by a header of the C library. `weak`: another definition may replace it when the program is
+    /// linked. `internal`: declared `static`.
     Function {
         ty: TypeId,
         library: bool,
+        weak: bool,
+        internal: bool,
     },
     Enumerator(i128, IntKind),
     Tag(ExportedTag),
     Unknown(RejectKind, Arc<str>),
+    /// Another name of something that has a name already, in words: no later declaration makes it a thing of its own.
+    SecondName(Arc<str>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +201,9 @@ impl Env {
 /// A declaration after an earlier one; `None` where the earlier one says more.
 fn merged(e: &Export, body: &Body, old: &EnvName, conditional: Option<&Arc<str>>) -> Option<Exported> {
     let mut what = e.what.clone();
+    if matches!(old.what, Exported::SecondName(_)) {
+        return None;
+    }
     if let (Exported::Tag(ExportedTag::Record(r)), Exported::Tag(ExportedTag::Record(o))) = (&what, &old.what)
     {
         // A mention without members does not undo a definition.
@@ -219,10 +227,14 @@ fn merged(e: &Export, body: &Body, old: &EnvName, conditional: Option<&Arc<str>>
             return None;
         }
     }
-    if let (Exported::Function { library, .. }, Exported::Function { library: before, .. }) =
-        (&mut what, &old.what)
+    if let (
+        Exported::Function { library, weak, internal, .. },
+        Exported::Function { library: before, weak: was_weak, internal: was_internal, .. },
+    ) = (&mut what, &old.what)
     {
         *library |= *before;
+        *weak |= *was_weak;
+        *internal |= *was_internal;
     }
     let harmless = matches!((&what, &old.what), (Exported::Function { .. }, Exported::Function { .. }));
     if let Some(reason) = conditional.filter(|_| !harmless) {

@@ -413,13 +413,14 @@ impl Lower<'_> {
         let Some(t) = self.field(node, "type") else {
             return self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]);
         };
-        let ty = self.type_name(t);
+        let (ty, sizes) = self.evaluated_type_name(t);
         let ty = self.rvalue(ty);
         let a = self.part(node, "value");
         if !self.is_pointer(ty) {
             self.escape(a);
         }
-        self.term(Op::Cast, [a], ty, node)
+        let cast = self.term(Op::Cast, [a], ty, node);
+        self.after(sizes, cast, node)
     }
 
     pub(super) fn subscript(&mut self, node: Node<'_>) -> TermId {
@@ -471,17 +472,51 @@ impl Lower<'_> {
     pub(super) fn sizeof(&mut self, node: Node<'_>) -> TermId {
         let ulong = self.b.types.int(IntKind::ULong);
         if let Some(t) = self.field(node, "type") {
-            let ty = self.type_name(t);
-            return match self.b.types.size_align(ty) {
+            let (ty, sizes) = self.evaluated_type_name(t);
+            if sizes.is_empty() {
+                return match self.b.types.size_align(ty) {
+                    Some((size, _)) => self.term(Op::Int(i128::from(size)), [], ulong, node),
+                    None => self.term(Op::SizeOfType(ty), [], ulong, node),
+                };
+            }
+            // `sizeof(int[m++])` is evaluated (C11 6.5.3.4p2): the number of elements times the size of one.
+            if let (&[size], TypeKind::Array { of, .. }) = (&sizes[..], self.b.types.kind(ty).clone()) {
+                let one =
+                    self.b.types.size_align(of).filter(|_| self.b.types.as_int(self.ty(size)).is_some());
+                if let Some((one, _)) = one {
+                    let one = self.term(Op::Int(i128::from(one)), [], ulong, node);
+                    let count = self.term(Op::Cast, [size], ulong, node);
+                    return self.term(Op::Binary(BinOp::Mul), [one, count], ulong, node);
+                }
+            }
+            let size = match self.b.types.size_align(ty) {
                 Some((size, _)) => self.term(Op::Int(i128::from(size)), [], ulong, node),
-                None => self.term(Op::SizeOfType(ty), [], ulong, node),
+                None => {
+                    let reason = "the size of this type is not followed";
+                    return self.reject_named(RejectKind::Unsupported, reason, node, sizes);
+                }
             };
+            return self.after(sizes, size, node);
         }
         let operand = self.part(node, "value");
         let t = self.ty(operand);
         match self.b.types.size_align(t) {
             Some((size, _)) => self.term(Op::Int(i128::from(size)), [], ulong, node),
+            // Of an array of variable length the operand is evaluated (C11 6.5.3.4p2).
+            None if self.does_something(operand) && self.may_vary(t) => {
+                let reason = "`sizeof` evaluates an operand of variable length, which is not followed";
+                self.reject_named(RejectKind::Unsupported, reason, node, vec![operand])
+            }
             None => self.term(Op::SizeOf, [operand], ulong, node),
+        }
+    }
+
+    /// Whether a type may be that of an array of variable length.
+    fn may_vary(&self, ty: TypeId) -> bool {
+        match self.b.types.kind(ty) {
+            TypeKind::Array { of, len } => !matches!(len, Len::Const(_)) || self.may_vary(*of),
+            TypeKind::Opaque(_) => true,
+            _ => false,
         }
     }
 }

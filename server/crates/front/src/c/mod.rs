@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: anything between items but the [`Env`] that earlier ones left behind.
 
+mod attributes;
 mod call;
 mod decl;
 pub(crate) mod env;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use base::Span;
 use rustc_hash::FxHashMap;
 use term::{
-    Body, BodyBuilder, Op, Origin, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind,
+    Body, BodyBuilder, Op, Origin, Reach, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind,
 };
 use tree_sitter::Node;
 
@@ -32,6 +33,7 @@ use crate::c::render::Rendered;
 use crate::lex::Token;
 use crate::marks::Mark;
 use crate::pp::{Expander, Gap, Macros, Piece};
+use crate::says::Says;
 use crate::{Item, ItemKind, Language};
 
 /// Deepest nesting of expressions and statements that is followed.
@@ -55,6 +57,8 @@ pub(crate) struct Source<'a> {
     pub broken: Option<(RejectKind, Arc<str>)>,
     /// Names that are unknown from here on, where it is broken.
     pub poisons: &'a [Arc<str>],
+    /// Whether the floating-point environment is looked at in it.
+    pub floating_environment: bool,
 }
 
 /// An item after lowering.
@@ -114,6 +118,9 @@ struct Lower<'a> {
     /// Whether what is being lowered is the operand of `&`.
     wants_place: bool,
     exports: Vec<Export>,
+    /// What is evaluated where a type stands: sizes that do something, and parts that are not understood. Whoever asks for
+    /// a type puts them where it stands.
+    pending: Vec<TermId>,
 }
 
 impl Lowered {
@@ -175,7 +182,15 @@ pub(crate) fn lower_item(
         depth: 0,
         wants_place: false,
         exports: Vec::new(),
+        pending: Vec::new(),
     };
+    lower.b.said.floating_environment = source.floating_environment;
+    for says in &rendered.says {
+        match says {
+            Says::FloatingEnvironment(on) => lower.b.said.floating_environment |= on,
+            Says::Weak(name) => lower.b.said.weak.push(name.clone()),
+        }
+    }
     let whole = Span::new(0, source.span.len());
     let cuda_device_only = rendered.is_kernel || (rendered.is_device && !rendered.is_host);
     let (kind, name, root, is_static) = match (&tree, &source.broken) {
@@ -269,6 +284,65 @@ impl<'a> Lower<'a> {
         t.ty = ty;
         self.b.set(id, t);
         id
+    }
+
+    /// A gap whose text is all seen: of the function's own variables it touches those it names.
+    fn reject_named(
+        &mut self,
+        kind: RejectKind,
+        reason: &str,
+        node: Node<'_>,
+        mut understood: Vec<TermId>,
+    ) -> TermId {
+        let Some(names) = self.names_in(node) else { return self.reject(kind, reason, node, understood) };
+        for s in names {
+            let ty = self.b.symbols[s].ty;
+            understood.push(self.term(Op::Sym(s), [], ty, node));
+        }
+        let span = self.span(node);
+        let id = self.b.reject_that(kind, reason, span, Reach::Named, understood);
+        let ty = self.unknown();
+        let mut t = self.b.get(id).clone();
+        t.ty = ty;
+        self.b.set(id, t);
+        id
+    }
+
+    /// The variables whose names stand in a node's text; `None` where some of the text is hidden.
+    fn names_in(&mut self, node: Node<'_>) -> Option<Vec<SymbolId>> {
+        let mut out = Vec::new();
+        for word in self.words_in(node) {
+            if word.starts_with(crate::pp::GAP) {
+                return None;
+            }
+            match self.lookup(&word) {
+                Some(Entity::Symbol(s)) if !out.contains(&s) => out.push(s),
+                Some(Entity::Unknown(..)) => return None,
+                // It may be a macro of a header that was not read.
+                None if names::looks_like_macro(&word) => return None,
+                _ => {}
+            }
+        }
+        Some(out)
+    }
+
+    /// The words in a node's text that may be names.
+    fn words_in(&self, node: Node<'_>) -> Vec<Arc<str>> {
+        let (first, last) = self.ends(node);
+        let mut out: Vec<Arc<str>> = Vec::new();
+        for k in first..=last.min(self.r.starts.len().saturating_sub(1)) {
+            let start = self.r.starts.get(k).map_or(0, |&s| s as usize);
+            let end = self.r.starts.get(k + 1).map_or(self.r.text.len(), |&s| s as usize - 1);
+            let word = match self.r.infos.get(k).and_then(|i| i.original.as_deref()) {
+                Some(w) => w,
+                None => self.r.text.get(start..end).unwrap_or(""),
+            };
+            let is_word = word.bytes().next().is_some_and(crate::lex::is_ident_start);
+            if is_word && !names::is_keyword(word) && !out.iter().any(|w| **w == *word) {
+                out.push(word.into());
+            }
+        }
+        out
     }
 
     /// The type of what is not understood.
@@ -407,10 +481,15 @@ impl<'a> Lower<'a> {
             variadic: params.variadic,
         });
         self.b.symbols[symbol].ty = ty;
-        self.exports.push(Export { name: name.clone(), what: Exported::Function { ty, library: false } });
+        let mut attributes = self.specifier_attributes(node, Some(body));
+        attributes.weak |= self.declared_weak(&name);
+        self.export_function(&name, ty, spec.is_static, attributes.weak);
         // The body's block shares the parameters' scope (C11 6.2.1p4).
         let mut items = Vec::new();
+        // Sizes in the parameters are evaluated on entry (C11 6.9.1p10).
+        items.append(&mut self.pending);
         self.statements(body, &mut items);
+        items.append(&mut self.pending);
         self.scopes.pop();
         if unclosed {
             let end = whole.end as usize;
@@ -423,6 +502,19 @@ impl<'a> Lower<'a> {
         (ItemKind::Function, name, root, spec.is_static)
     }
 
+    fn export_function(&mut self, name: &Arc<str>, ty: TypeId, internal: bool, weak: bool) {
+        if weak {
+            self.b.said.weak.push(name.clone());
+        }
+        let what = Exported::Function { ty, library: false, weak, internal };
+        self.exports.push(Export { name: name.clone(), what });
+    }
+
+    /// Whether an earlier declaration calls the function weak.
+    fn declared_weak(&self, name: &str) -> bool {
+        self.env.name(name).is_some_and(|e| matches!(e.what, Exported::Function { weak: true, .. }))
+    }
+
     /// A function whose body is left aside: its name and type are known all the same.
     fn made_function(&mut self, node: Node<'_>) {
         let Some(declarator) = part_of(node, "declarator").filter(|d| !d.has_error()) else {
@@ -433,8 +525,9 @@ impl<'a> Lower<'a> {
         let is_function = matches!(self.b.types.kind(d.ty), TypeKind::Function { .. });
         match d.name.filter(|_| !d.odd && is_function) {
             Some(name) => {
-                let name = self.text(name).into();
-                self.exports.push(Export { name, what: Exported::Function { ty: d.ty, library: false } });
+                let name: Arc<str> = self.text(name).into();
+                let weak = self.attributes(declarator).weak;
+                self.export_function(&name, d.ty, spec.is_static, weak);
             }
             None => self.poison(node),
         }
@@ -442,17 +535,9 @@ impl<'a> Lower<'a> {
 
     /// Names that occur in something not understood mean nothing that could be relied on.
     fn poison(&mut self, node: Node<'_>) {
-        let (first, last) = self.ends(node);
-        for k in first..=last.min(self.r.starts.len().saturating_sub(1)) {
-            let start = self.r.starts.get(k).map_or(0, |&s| s as usize);
-            let end = self.r.starts.get(k + 1).map_or(self.r.text.len(), |&s| s as usize - 1);
-            let word = match self.r.infos.get(k).and_then(|i| i.original.as_deref()) {
-                Some(w) => w,
-                None => self.r.text.get(start..end).unwrap_or(""),
-            };
-            let is_word = word.bytes().next().is_some_and(crate::lex::is_ident_start);
-            if is_word && !names::is_keyword(word) && !word.starts_with(crate::pp::GAP) {
-                self.poison_name(word.into());
+        for word in self.words_in(node) {
+            if !word.starts_with(crate::pp::GAP) {
+                self.poison_name(word);
             }
         }
     }

@@ -81,6 +81,7 @@ impl Lower<'_> {
             Exported::Typedef(t) => Entity::Typedef(self.import(&body, t)),
             Exported::Enumerator(v, k) => Entity::Enumerator(v, self.b.types.int(k)),
             Exported::Unknown(kind, reason) => Entity::Unknown(kind, reason),
+            Exported::SecondName(reason) => Entity::Unknown(RejectKind::Unsupported, reason),
             Exported::Tag(_) => return None,
             Exported::Variable { value: Some(v), ty, .. } if !self.wants_place => {
                 let ty = self.import(&body, ty);
@@ -92,10 +93,10 @@ impl Lower<'_> {
                 Entity::Symbol(self.outside_symbol(name, ty, storage))
             }
             // A prototype of `sqrt` only repeats the library's; a definition is another function of that name.
-            Exported::Function { library, .. }
-                if !self.env.defines_function(name)
-                    && (intrinsic(name).is_some()
-                        || (library && known::function(name, self.language).is_some())) =>
+            Exported::Function { ty, library, internal, .. }
+                if !internal
+                    && !self.env.defines_function(name)
+                    && self.is_librarys(name, library, &body, ty) =>
             {
                 return None;
             }
@@ -104,6 +105,57 @@ impl Lower<'_> {
                 Entity::Symbol(self.outside_symbol(name, ty, Storage::Function))
             }
         })
+    }
+
+    /// Whether a function declared so is the library's of that name: a header of the library declares it, or the
+    /// declaration repeats the library's (C11 7.1.4p2). Of another type it is a function of the program's own.
+    fn is_librarys(&mut self, name: &str, library: bool, body: &Body, ty: TypeId) -> bool {
+        let known = intrinsic(name).is_some();
+        if library {
+            return known || known::function(name, self.language).is_some();
+        }
+        let TypeKind::Function { ret, params, variadic } = body.types.kind(ty) else { return false };
+        let open = params.is_empty();
+        let kind = |t: TypeId| body.types.kind(t).clone();
+        let float = |t: TypeId| body.types.as_float(t);
+        let int = |t: TypeId| body.types.as_int(t);
+        let all = |count: usize, is: &dyn Fn(TypeId) -> bool| {
+            open || (!variadic && params.len() == count && params.iter().all(|&p| is(p)))
+        };
+        // `float` for `double` and the like are other functions' types; CUDA has an overload for each.
+        let loose = self.language == Language::Cuda;
+        match intrinsic(name) {
+            Some(Intrinsic::Float { kind, arity }) => {
+                let same = |t| float(t) == Some(kind) || (loose && float(t).is_some());
+                same(*ret) && all(arity.into(), &same)
+            }
+            Some(Intrinsic::Int { kind, arity }) => {
+                let same = |t| int(t) == Some(kind) || loose;
+                same(*ret) && all(arity.into(), &same)
+            }
+            Some(Intrinsic::Classify) => int(*ret).is_some(),
+            Some(Intrinsic::FloatInt { kind }) => float(*ret) == Some(kind),
+            Some(Intrinsic::ToInt { from, to }) => {
+                int(*ret) == Some(to) && all(1, &|t| float(t) == Some(from))
+            }
+            None => {
+                let arguments = match name {
+                    "malloc" | "free" | "strlen" => 1,
+                    "calloc" | "realloc" | "aligned_alloc" => 2,
+                    "memcpy" | "memmove" | "memset" | "memcmp" => 3,
+                    _ => return false,
+                };
+                let result = match (known::function(name, self.language), kind(*ret)) {
+                    (Some(KnownResult::Void), TypeKind::Void) => true,
+                    (Some(KnownResult::Int(k)), TypeKind::Int(r)) => k == r,
+                    (Some(KnownResult::Pointer), TypeKind::Pointer { to, .. }) => {
+                        matches!(body.types.kind(to), TypeKind::Void)
+                    }
+                    _ => false,
+                };
+                result && all(arguments, &|_| true)
+            }
+        }
     }
 
     pub(super) fn outside_symbol(&mut self, name: &str, ty: TypeId, storage: Storage) -> SymbolId {

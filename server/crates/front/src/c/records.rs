@@ -104,12 +104,9 @@ impl Lower<'_> {
                 Some(f) if self.b.types.record(id).fields.is_none() => self.b.types.complete_record(id, f),
                 Some(_) => {}
                 None => {
-                    let span = self.span(body);
-                    self.b.note_reject(
-                        RejectKind::Unsupported,
-                        "the members of this type are not all understood",
-                        span,
-                    );
+                    let reason = "the members of this type are not all understood";
+                    let gap = self.reject(RejectKind::Unsupported, reason, body, vec![]);
+                    self.pending.push(gap);
                 }
             }
         }

@@ -10,9 +10,11 @@ use base::Span;
 use rustc_hash::FxHashSet;
 use term::RejectKind;
 
+use crate::c::attributes::{self, Attributes};
 use crate::c::known;
 use crate::lex::Kind;
 use crate::pp::{Expander, PToken, Text};
+use crate::says::{self, Says};
 use crate::Language;
 
 /// The keyword that stands for every type name; the table has the name.
@@ -46,6 +48,10 @@ pub(crate) struct Rendered {
     pub is_device: bool,
     pub is_host: bool,
     pub launch_bounds: Option<u32>,
+    /// Attributes, each list with the number of the token that follows it.
+    pub attributes: Vec<(usize, Attributes)>,
+    /// What pragmas written as operators say.
+    pub says: Vec<Says>,
 }
 
 impl Rendered {
@@ -227,7 +233,7 @@ impl<'a> Render<'a, '_> {
                 && !self.tokens.get(k + 1).is_some_and(|t| t.spaced)
                 && (matches!(self.out.last(), "" | ";" | "{" | "}" | ")")) =>
             {
-                self.group(k)
+                self.attributes(k, self.group(k))
             }
             "<<" if self.language == Language::Cuda && self.text(k + 1) == "<" => {
                 self.launch(k).unwrap_or_else(|| self.keep(k))
@@ -309,19 +315,16 @@ impl<'a> Render<'a, '_> {
                         "vector_size"
                             | "ext_vector_type"
                             | "mode"
-                            | "cleanup"
                             | "scalar_storage_order"
                             | "transparent_union"
                             | "address_space"
-                            | "alias"
-                            | "ifunc"
                     ) || (self.layout && matches!(w, "packed" | "aligned"))
                         || w == "packed"
                 });
                 if harmful {
                     self.gap(k, RejectKind::Unsupported, "an attribute changes the meaning of a type");
                 }
-                end
+                self.attributes(k, end)
             }
             "__declspec" | "_Alignas" | "alignas" | "__align__" => {
                 if self.layout {
@@ -337,7 +340,11 @@ impl<'a> Render<'a, '_> {
             "__signed" | "__signed__" => self.put(k, Some("signed"), None),
             "_Thread_local" => self.put(k, Some("__thread"), None),
             // A pragma as an operator.
-            "_Pragma" => self.group(k + 1),
+            "_Pragma" => {
+                let text = crate::c::literal::string(self.text(k + 2)).unwrap_or_default();
+                self.out.says.extend(says::pragma(&text));
+                self.group(k + 1)
+            }
             "_Static_assert" | "static_assert" if self.text(k + 1) == "(" => {
                 let end = self.group(k + 1);
                 if self.text(end) == ";" {
@@ -347,7 +354,7 @@ impl<'a> Render<'a, '_> {
                 }
             }
             // An assembler name after a declarator.
-            "__asm__" | "__asm" | "asm" if self.depth == 0 && self.out.last() == ")" => self.group(k + 1),
+            "__asm__" | "__asm" | "asm" if self.is_assembler_name(k) => self.attributes(k, self.group(k + 1)),
             "_Complex" | "__complex__" | "_Imaginary" | "_Decimal64" => {
                 self.gap(k, RejectKind::Unsupported, "complex and decimal numbers are not followed")
             }
@@ -368,6 +375,34 @@ impl<'a> Render<'a, '_> {
             },
             _ => self.name(k, text),
         }
+    }
+
+    /// Notes the attribute list from `k` to `end` for what is declared around it.
+    fn attributes(&mut self, k: usize, end: usize) -> usize {
+        let tokens: Vec<&str> = (k..end).map(|j| self.text(j)).collect();
+        let read = attributes::read(&tokens);
+        if !read.is_empty() {
+            self.out.attributes.push((self.out.infos.len(), read));
+        }
+        end
+    }
+
+    /// Whether `asm("…")` at `k` gives the thing declared before it a name of the assembler's, rather than being a
+    /// statement.
+    fn is_assembler_name(&self, k: usize) -> bool {
+        let end = self.group(k + 1);
+        let strings =
+            end > k + 3 && (k + 2..end - 1).all(|j| self.tokens.get(j).is_some_and(|t| t.kind == Kind::Str));
+        let declares = match self.out.last() {
+            "]" => true,
+            ")" => self.depth == 0,
+            last => {
+                last.bytes().next().is_some_and(crate::lex::is_ident_start)
+                    && !matches!(last, "else" | "do" | "return" | "volatile" | "goto" | "inline")
+            }
+        };
+        let goes_on = matches!(self.text(end), ";" | "," | "=" | "__attribute__" | "__attribute" | "{");
+        strings && declares && goes_on
     }
 
     fn local_typedef(&mut self, k: usize) {

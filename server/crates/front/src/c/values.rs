@@ -96,6 +96,29 @@ impl Lower<'_> {
         }
     }
 
+    /// Whether evaluating the term may do more than give a value.
+    pub(super) fn does_something(&self, id: TermId) -> bool {
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            let t = self.b.get(id);
+            let pure = |f: TermId| match self.b.get(f).op {
+                Op::Sym(s) => {
+                    self.b.library.contains(&s) && term::intrinsic(&self.b.symbols[s].name).is_some()
+                }
+                _ => false,
+            };
+            match &t.op {
+                op if op.is_write() => return true,
+                Op::Call if t.args.first().is_some_and(|&f| pure(f)) => {}
+                Op::Call | Op::Launch | Op::Reject(_) | Op::Apply(_) => return true,
+                Op::SizeOf => continue,
+                _ => {}
+            }
+            stack.extend(t.args.iter());
+        }
+        false
+    }
+
     /// Notes that a value goes where we do not follow it: arrays in it can then be reached from elsewhere.
     pub(super) fn escape(&mut self, id: TermId) {
         let mut stack = vec![id];

@@ -1,0 +1,39 @@
+//! Pragmas that say something of the program: symbols that are weak, and that the floating-point environment is used.
+
+use std::sync::Arc;
+
+/// What a pragma says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Says {
+    /// `#pragma STDC FENV_ACCESS …` (C11 7.6.1).
+    FloatingEnvironment(bool),
+    /// `#pragma weak name`: another definition may replace this one when the program is linked.
+    Weak(Arc<str>),
+}
+
+/// Reads a directive, or the text of a `_Pragma`.
+pub(crate) fn pragma(text: &str) -> Option<Says> {
+    let words = crate::pp::words(text.trim_start_matches(['#', ' ', '\t']));
+    let words: Vec<&str> = words.iter().map(|w| &**w).collect();
+    let words = words.strip_prefix(&["pragma"]).unwrap_or(&words);
+    match words {
+        ["STDC", "FENV_ACCESS", how] => Some(Says::FloatingEnvironment(*how != "OFF")),
+        // Visual C's way to say it.
+        ["fenv_access", "(", how, ")"] => Some(Says::FloatingEnvironment(*how != "off")),
+        ["weak", name, ..] => Some(Says::Weak((*name).into())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pragmas_are_read() {
+        assert_eq!(pragma("#pragma weak f"), Some(Says::Weak("f".into())));
+        assert_eq!(pragma("#  pragma STDC FENV_ACCESS ON"), Some(Says::FloatingEnvironment(true)));
+        assert_eq!(pragma("STDC FENV_ACCESS OFF"), Some(Says::FloatingEnvironment(false)));
+        assert_eq!(pragma("#pragma omp parallel for"), None);
+    }
+}
