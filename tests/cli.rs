@@ -246,6 +246,57 @@ fn offload_writes_files_and_leaves_the_original() {
 }
 
 #[test]
+fn an_offload_never_loses_what_is_there() {
+    let folder = Folder::new();
+    let three = folder.file("three.c", THREE);
+    let run = |more: &[&str], file: &str| {
+        let mut args = vec!["offload", "--out", "out"];
+        args.extend(more);
+        args.push(file);
+        folder.run(&args)
+    };
+    let host = folder.0.path().join("out/three.c");
+    assert_eq!(run(&["--loop", "2"], "three.c").status.code(), Some(0));
+    let first = read(&host);
+    // another loop: its kernel would stand alone
+    let refused = run(&["--loop", "7"], "three.c");
+    assert_eq!(refused.status.code(), Some(2), "{}", out(&refused));
+    assert!(err(&refused).contains("--loop 2 --loop 7"), "{}", err(&refused));
+    assert_eq!(read(&host), first);
+    // as it says
+    assert_eq!(run(&["--loop", "2", "--loop", "7"], "three.c").status.code(), Some(0));
+    let both = read(&host);
+    assert!(both.contains("saxpy_i_launch") && both.contains("sum_i_launch"));
+    // after an edit of the source the files are made anew
+    std::fs::write(&three, THREE.replace("a * x[i]", "2 * a * x[i]")).expect("written");
+    assert_eq!(run(&["--loop", "2", "--loop", "7"], "three.c").status.code(), Some(0));
+    let again = read(&host);
+    assert!(again.contains("2 * a * x[i]"));
+    // what the user changed there stays
+    std::fs::write(&host, format!("{again}// mine\n")).expect("written");
+    std::fs::write(&three, THREE).expect("written");
+    let refused = run(&["--loop", "2", "--loop", "7"], "three.c");
+    assert!(err(&refused).contains("was changed after it was written"), "{}", err(&refused));
+    assert!(read(&host).ends_with("// mine\n"));
+    // another file of that name, another file with a function of that name, and a file that nobody offloaded
+    std::fs::write(&host, &again).expect("written");
+    folder.below("sub/three.c", THREE);
+    let refused = run(&["--loop", "2"], "sub/three.c");
+    assert!(err(&refused).contains("was written for"), "{}", err(&refused));
+    folder.file("other.c", SAXPY);
+    let refused = run(&["--loop", "2"], "other.c");
+    assert!(err(&refused).contains("saxpy_i.cu was written for"), "{}", err(&refused));
+    assert!(!folder.0.path().join("out/other.c").exists());
+    folder.below("out/mine.c", "int x;\n");
+    folder.file("mine.c", &SAXPY.replace("saxpy", "mine"));
+    let refused = run(&["--loop", "2"], "mine.c");
+    assert!(err(&refused).contains("was not written by an offload"), "{}", err(&refused));
+    assert_eq!(read(&folder.0.path().join("out/mine.c")), "int x;\n");
+    assert!(!folder.0.path().join("out/mine_i.cu").exists());
+    assert_eq!(read(&host), again);
+}
+
+#[test]
 fn a_refusal_explains_and_writes_nothing() {
     let folder = Folder::new();
     folder.file("three.c", THREE);

@@ -11,6 +11,7 @@ mod show;
 mod simulate;
 mod transform;
 mod verify;
+mod written;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::CancelToken;
 use clap::{Args, ValueEnum};
 
+use super::written::{New, Written};
 use super::{analyze, note, print, Done, SourceArgs};
 use crate::files::{self, Existing};
 
@@ -13,9 +14,9 @@ use crate::files::{self, Existing};
 pub struct OffloadArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// The loop that begins on this line (from 1)
+    /// The loop that begins on this line (from 1); may be given several times
     #[arg(long = "loop", value_name = "LINE", conflicts_with = "marked")]
-    loop_line: Option<u32>,
+    loop_lines: Vec<u32>,
     /// All loops that carry a mark; the default
     #[arg(long)]
     marked: bool,
@@ -44,9 +45,10 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
     let report = analyze::analyze(input, &args.source.options(&Arc::default(), &args.file), &memo)?;
-    let which = match args.loop_line {
-        Some(line) => ide::Which::Line(line),
-        None => ide::Which::Marked,
+    let which = match args.loop_lines.as_slice() {
+        [] => ide::Which::Marked,
+        [line] => ide::Which::Line(*line),
+        lines => ide::Which::Lines(lines.to_vec()),
     };
     let done = match ide::offload(&report.doc, &report.findings, &memo, &which, &CancelToken::new()) {
         Ok(done) => done,
@@ -70,10 +72,16 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
             host.display()
         );
     }
+    let host_text = format!("{mark}{}", done.host);
     // kernels first: a host file without its kernels would not link; beside the original stand the user's own files
-    put_new(&folder, &done.edit.create, !args.in_place)?;
-    files::write(&host, &format!("{mark}{}", done.host), Existing::Replace)
-        .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", host.display()))?;
+    if args.in_place {
+        put_new(&folder, &done.edit.create, false)?;
+        files::write(&host, &host_text, Existing::Replace)
+            .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", host.display()))?;
+    } else {
+        let new = New { name: &name, text: &host_text };
+        put_in_folder(&folder, &args.file, &done, &new, &report.findings)?;
+    }
     print(&format!("wrote {}\n", host.display()))?;
     for text in &done.notes {
         print(&format!("note: {text}\n"))?;
@@ -82,6 +90,49 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
         print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
     }
     Ok(Done::Ok)
+}
+
+/// Writes host and kernels into a folder, all or nothing. What is there is replaced only if it came of the same file and
+/// nobody changed it since, and no kernel is dropped that the host file there has.
+fn put_in_folder(
+    folder: &Path,
+    source: &Path,
+    done: &ide::Offloaded,
+    host: &New,
+    findings: &ide::Findings,
+) -> anyhow::Result<()> {
+    let mut written = Written::of(folder);
+    let loops: Vec<String> = done.loops.iter().map(|l| l.key.clone()).collect();
+    let mut lines: Vec<u32> = done.loops.iter().map(|l| l.line).collect();
+    let before = written.loops(host.name, source).iter().filter(|k| !loops.contains(k));
+    let dropped: Vec<u32> = before.filter_map(|k| findings.by_key(k)).map(|l| l.line()).collect();
+    if !dropped.is_empty() && folder.join(host.name).exists() {
+        lines.extend(dropped);
+        lines.sort_unstable();
+        let all: Vec<String> = lines.iter().map(|l| format!("--loop {l}")).collect();
+        anyhow::bail!(
+            "{} holds kernels of other loops, which would be lost. Offload all of them at once ({}), or write \
+             elsewhere with --out.",
+            folder.join(host.name).display(),
+            all.join(" ")
+        );
+    }
+    let kernels: Vec<New> = done.edit.create.iter().map(|f| New { name: &f.name, text: &f.text }).collect();
+    for new in kernels.iter().chain([host]) {
+        if let Some(objection) = written.objection(folder, new, source) {
+            anyhow::bail!("{objection}");
+        }
+    }
+    for new in &kernels {
+        written.note(new, source, Vec::new());
+    }
+    written.note(host, source, loops);
+    // the record first: what is then not written has another hash and is left alone
+    written.save(folder)?;
+    put_new(folder, &done.edit.create, true)?;
+    let path = folder.join(host.name);
+    files::write(&path, host.text, Existing::Replace)
+        .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))
 }
 
 /// Writes new files into a folder. One that is there with another text is replaced only if that was asked for.

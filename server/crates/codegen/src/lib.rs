@@ -59,6 +59,17 @@ pub struct HostEdit {
     pub text: String,
 }
 
+/// What a block in the host file needs before it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostHead {
+    /// Where its function begins, in the file.
+    pub(crate) function_at: u32,
+    pub(crate) includes: Vec<&'static str>,
+    pub(crate) prototypes: Vec<String>,
+    /// Macros that say that a function is defined, and the functions.
+    pub(crate) functions: Vec<(String, String)>,
+}
+
 /// What is shown of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelInfo {
@@ -78,8 +89,10 @@ pub struct KernelInfo {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
     pub kernel_file: GeneratedFile,
-    /// In the order of their places; they do not overlap.
-    pub host_edits: Vec<HostEdit>,
+    /// What the host file needs before the loop.
+    pub head: HostHead,
+    /// The block around the loop. With the head, and with those of other loops: [`host_edits`].
+    pub block: Vec<HostEdit>,
     /// Which term each line of the kernel file comes from, in order of lines.
     pub line_map: Vec<LineOrigin>,
     pub kernels: Vec<KernelInfo>,
@@ -92,6 +105,18 @@ pub fn print(plan: &Plan<'_>, target: Target) -> Output {
     match target {
         Target::CudaC => cuda::print(plan),
     }
+}
+
+/// All edits of a host file, whose text the plans were made on, in order of place; they do not overlap. What several
+/// loops need stands once, before the first of them.
+pub fn host_edits(file: &str, outputs: &[&Output]) -> Vec<HostEdit> {
+    cuda::host_edits(file, outputs)
+}
+
+/// Where a block around a loop can begin, so that both of its braces stand in the same arms of the file's conditionals:
+/// at `first`, the loop or a pragma of it, or before a conditional that holds nothing but such pragmas.
+pub fn block_start(file: &str, first: u32, of: base::Span) -> Option<u32> {
+    cuda::block_start(file, first as usize, of).map(|at| at as u32)
 }
 
 /// The edits applied to a text; `None` where they overlap or leave it.

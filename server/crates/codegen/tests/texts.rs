@@ -51,67 +51,70 @@ fn the_host_of_saxpy() {
         SAXPY,
         "saxpy",
         expect![[r#"
-        #include <stdio.h>
-        #ifndef WW_NO_CUDA /* define WW_NO_CUDA to build without CUDA: the original loops then run */
-        #include <cuda_runtime.h>
-        #include <stdint.h>
-        #include <stdlib.h>
-        #include <string.h>
-        extern int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y);
-        static int ww_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
-        {
-            return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
-        }
-        #endif
+            #include <stdio.h>
+            #ifndef WW_NO_CUDA /* define WW_NO_CUDA to build without CUDA: the original loops then run */
+            #include <cuda_runtime.h>
+            #include <stdint.h>
+            #include <stdlib.h>
+            #include <string.h>
+            extern int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y);
+            #ifndef WW_APART
+            #define WW_APART
+            static int ww_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+            {
+                return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
+            }
+            #endif
+            #endif
 
-        /* y = a*x + y */
-        void saxpy(int n, float a, const float *x, float *y)
-        {
-        	{
-        		/* Warpwright: the loop below as saxpy_i_kernel on the GPU (see saxpy_i.cu). Where a test fails or a call
-        		   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */
-        		int ww_done = 0;
-        #ifndef WW_NO_CUDA
-        		const long long ww_n = n;
-        		const long long ww_trips_i = ww_n;
-        		if (ww_trips_i > 0) {
-        			const long long ww_x_count = ww_n;
-        			const size_t ww_x_bytes = (size_t)ww_x_count * sizeof(x[0]);
-        			const long long ww_y_count = ww_n;
-        			const size_t ww_y_bytes = (size_t)ww_y_count * sizeof(y[0]);
-        			if (ww_x_count > 0 && ww_x_count <= 1152921504606846976LL /* x is used, and its size fits */
-        			    && ww_y_count > 0 && ww_y_count <= 1152921504606846976LL /* y is used, and its size fits */
-        			    && ww_apart(x, ww_x_bytes, y, ww_y_bytes)) { /* x and y do not overlap */
-        				float *ww_gpu_x = 0;
-        				float *ww_gpu_y = 0;
-        				float *ww_new_y = (float *)malloc(ww_y_bytes);
-        				const int ww_ok = ww_new_y != 0
-        				    && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess
-        				    && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess
-        				    && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess
-        				    && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess
-        				    && saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y) == cudaSuccess
-        				    && cudaDeviceSynchronize() == cudaSuccess
-        				    && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
-        				if (ww_ok) {
-        					memcpy(y, ww_new_y, ww_y_bytes);
-        					ww_done = 1;
-        				} else {
-        					(void)cudaGetLastError(); /* the loop takes over: leave no error behind */
-        				}
-        				(void)cudaFree(ww_gpu_x);
-        				free(ww_new_y);
-        				(void)cudaFree(ww_gpu_y);
-        			}
-        		}
-        #endif
-        	if (!ww_done) {
-        	for (int i = 0; i < n; i++)
-        		y[i] = a * x[i] + y[i]; /* in place */
-        	}
-        	}
-        }
-    "#]],
+            /* y = a*x + y */
+            void saxpy(int n, float a, const float *x, float *y)
+            {
+            	{
+            		/* Warpwright: the loop below as saxpy_i_kernel on the GPU (see saxpy_i.cu). Where a test fails or a call
+            		   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */
+            		int ww_done = 0;
+            #ifndef WW_NO_CUDA
+            		const long long ww_n = n;
+            		const long long ww_trips_i = ww_n;
+            		if (ww_trips_i > 0) {
+            			const long long ww_x_count = ww_n;
+            			const size_t ww_x_bytes = (size_t)ww_x_count * sizeof(x[0]);
+            			const long long ww_y_count = ww_n;
+            			const size_t ww_y_bytes = (size_t)ww_y_count * sizeof(y[0]);
+            			if (ww_x_count > 0 && ww_x_count <= 1152921504606846976LL /* x is used, and its size fits */
+            			    && ww_y_count > 0 && ww_y_count <= 1152921504606846976LL /* y is used, and its size fits */
+            			    && ww_apart(x, ww_x_bytes, y, ww_y_bytes)) { /* x and y do not overlap */
+            				float *ww_gpu_x = 0;
+            				float *ww_gpu_y = 0;
+            				float *ww_new_y = (float *)malloc(ww_y_bytes);
+            				const int ww_ok = ww_new_y != 0
+            				    && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess
+            				    && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess
+            				    && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess
+            				    && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess
+            				    && saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y) == cudaSuccess
+            				    && cudaDeviceSynchronize() == cudaSuccess
+            				    && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
+            				if (ww_ok) {
+            					memcpy(y, ww_new_y, ww_y_bytes);
+            					ww_done = 1;
+            				} else {
+            					(void)cudaGetLastError(); /* the loop takes over: leave no error behind */
+            				}
+            				(void)cudaFree(ww_gpu_x);
+            				free(ww_new_y);
+            				(void)cudaFree(ww_gpu_y);
+            			}
+            		}
+            #endif
+            	if (!ww_done) {
+            	for (int i = 0; i < n; i++)
+            		y[i] = a * x[i] + y[i]; /* in place */
+            	}
+            	}
+            }
+        "#]],
     );
 }
 

@@ -1,14 +1,14 @@
 //! From a loop to its kernel and host text: plan → print, then read back and checked before anybody sees it.
 
 use base::{CancelToken, Span};
-use text::{Edit, EditSet, Side};
+use text::{Edit, EditSet};
 
 use crate::actions::mark_removal;
-use crate::check::{check, Cancelled, Findings, LoopFinding, Tier};
+use crate::check::{Findings, LoopFinding};
 use crate::place::{line_column, Place};
-use crate::plans::{with_plan, NOT_FROM_C};
+use crate::plans::{with_plan_at, OffloadSite, NOT_FROM_C};
 use crate::words;
-use crate::{Doc, FileEdit, Language, Memo, NewFile, Settings, WorkspaceEdit};
+use crate::{Doc, FileEdit, Language, Memo, NewFile, WorkspaceEdit};
 
 /// Which loops to offload.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +17,8 @@ pub enum Which {
     Key(String),
     /// The outermost loop that begins on this 1-based line.
     Line(u32),
+    /// Likewise for each of these lines.
+    Lines(Vec<u32>),
     /// All loops the user marked; one inside another is left to the outer one.
     Marked,
 }
@@ -82,17 +84,22 @@ pub enum Refused {
 pub fn offload(
     doc: &Doc,
     findings: &Findings,
-    memo: &Memo,
+    _memo: &Memo,
     which: &Which,
     cancel: &CancelToken,
 ) -> Result<Offloaded, Refused> {
     if doc.language() != Language::C {
         return Err(Refused::Because(NOT_FROM_C.to_owned()));
     }
+    if let Which::Lines(lines) = which {
+        if let Some(line) = lines.iter().find(|&&l| findings.on_line(l).is_none()) {
+            return Err(Refused::Because(format!("No loop begins on line {line}.")));
+        }
+    }
     let chosen = choose(findings, which);
     if chosen.is_empty() {
         return Err(match which {
-            Which::Key(_) => Refused::Stale,
+            Which::Key(_) | Which::Lines(_) => Refused::Stale,
             Which::Line(line) => Refused::Because(format!("No loop begins on line {line}.")),
             Which::Marked => Refused::Because(
                 "No loop is marked. Write `// warpwright: offload` above the loops to offload.".to_owned(),
@@ -101,37 +108,20 @@ pub fn offload(
     }
     let mut work = Work::new(doc);
     let mut left_out: Vec<String> = Vec::new();
-    // from the last to the first, so that what is inserted for one does not move the next; each sees the text that the
-    // ones before it made, so that names stay apart and helpers are written once
-    for finding in chosen.iter().rev() {
-        let done = match work.loops.is_empty() {
-            true => work.one(findings, finding, cancel),
-            false => match check(&work.doc, memo, &Settings::default(), Tier::Full, cancel) {
-                Ok(again) => match again.by_key(&finding.key) {
-                    Some(moved) => work.one(&again, moved, cancel),
-                    None => Err(Refused::Stale),
-                },
-                Err(Cancelled) => Err(Refused::Cancelled),
-            },
-        };
-        match done {
+    // all are planned on the text as it stands: no loop sees what another became
+    for finding in &chosen {
+        match work.one(findings, finding, cancel) {
             Ok(()) => {}
             Err(Refused::Because(why)) if chosen.len() > 1 => {
-                // said of the original, so that lines are those the user sees
-                let why = match Work::new(doc).one(findings, finding, cancel) {
-                    Err(Refused::Because(why)) => why,
-                    _ => why,
-                };
                 left_out.push(format!("The loop on line {} is left as it is. {why}", finding.line()));
             }
             Err(refused) => return Err(refused),
         }
     }
-    left_out.reverse();
     if work.loops.is_empty() {
         return Err(Refused::Because(left_out.join(" ")));
     }
-    let offloaded = work.finish(left_out);
+    let offloaded = work.finish(left_out)?;
     recheck(doc, &offloaded)?;
     Ok(offloaded)
 }
@@ -141,6 +131,11 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
     let all = match which {
         Which::Key(key) => findings.by_key(key).into_iter().collect(),
         Which::Line(line) => findings.on_line(*line).into_iter().collect(),
+        Which::Lines(lines) => {
+            let mut all: Vec<&LoopFinding> = lines.iter().filter_map(|&l| findings.on_line(l)).collect();
+            all.sort_by_key(|l| (l.span.start, std::cmp::Reverse(l.span.end)));
+            all
+        }
         Which::Marked => findings.marked().collect::<Vec<_>>(),
     };
     let mut chosen: Vec<&LoopFinding> = Vec::new();
@@ -155,99 +150,141 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
 /// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
 pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edit can be made.";
 
-/// A document being rewritten, loop by loop.
+/// Why a loop that ends under another condition than it begins is left alone.
+const TORN: &str =
+    "The loop begins and ends in different arms of a `#if`, so no block can be put around it. Put the \
+                    whole loop into each arm.";
+
+/// What becomes of a document.
 struct Work<'a> {
-    original: &'a Doc,
-    /// As rewritten so far.
-    doc: Doc,
-    /// From the original to it.
-    edits: EditSet,
-    create: Vec<NewFile>,
+    doc: &'a Doc,
+    outputs: Vec<codegen::Output>,
+    /// Marks that are followed; left in place they would stand before no loop.
+    marks: Vec<Edit>,
+    /// Bases of the names given so far.
+    taken: Vec<String>,
     loops: Vec<OffloadedLoop>,
     notes: Vec<String>,
-    build_flags: Vec<&'static str>,
 }
 
 impl<'a> Work<'a> {
     fn new(doc: &'a Doc) -> Work<'a> {
         Work {
-            original: doc,
-            doc: doc.clone(),
-            edits: EditSet::default(),
-            create: Vec::new(),
+            doc,
+            outputs: Vec::new(),
+            marks: Vec::new(),
+            taken: Vec::new(),
             loops: Vec::new(),
             notes: Vec::new(),
-            build_flags: Vec::new(),
         }
     }
 
-    /// Rewrites one loop; on refusal nothing has changed. `findings` are those of the document as rewritten so far.
+    /// Makes the kernel of one loop; on refusal nothing has changed.
     fn one(
         &mut self,
         findings: &Findings,
         finding: &LoopFinding,
         cancel: &CancelToken,
     ) -> Result<(), Refused> {
-        let doc = self.doc.clone();
-        let place = findings.place(&doc, finding.item).ok_or(Refused::Stale)?;
+        let place = findings.place(self.doc, finding.item).ok_or(Refused::Stale)?;
         if !place.is_source(finding.id) {
             return Err(Refused::Because(IN_A_MACRO.to_owned()));
         }
-        let (output, notes) = with_plan(&place, finding.id, cancel, |plan| {
+        let site = OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken };
+        let (output, name, notes) = with_plan_at(&place, finding.id, &site, cancel, |plan| {
             let notes: Vec<String> = plan.notes.iter().map(|n| note(&place, n)).collect();
-            (codegen::print(plan, codegen::Target::CudaC), notes)
+            (codegen::print(plan, codegen::Target::CudaC), plan.name.clone(), notes)
         })?;
-        if self.create.iter().any(|f| f.name == output.kernel_file.name) {
-            return Err(Refused::Because(format!(
-                "Another loop makes the same file `{}`. Give the kernels names: `// warpwright: offload(name)`.",
-                output.kernel_file.name
-            )));
-        }
-        let mut edits: Vec<Edit> =
-            output.host_edits.into_iter().map(|e| Edit::replace(e.span, e.text)).collect();
-        // the mark is followed; left in place it would stand before no loop
-        edits.extend(mark_removal(&doc, finding.span.start));
-        let broken = |e: text::EditError| Refused::Because(format!("The edits do not fit together: {e}"));
-        let edits = EditSet::new(edits).map_err(broken)?;
-        let text = edits.apply(doc.text()).map_err(broken)?;
-        let all = self.edits.compose(&edits).map_err(broken)?;
-        let back = self.edits.inverse(self.original.text()).map_err(broken)?;
-        let line = |offset: u32| line_column(self.original, back.map_offset(offset, Side::After)).line;
+        let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),
             line: line(finding.span.start),
             function: finding.report().function.clone(),
             kernel_file: output.kernel_file.name.clone(),
-            kernels: output.kernels.into_iter().map(shape).collect(),
+            kernels: output.kernels.iter().cloned().map(shape).collect(),
             line_map: output.line_map.iter().map(|o| (o.line, line(place.span(o.term).start))).collect(),
         });
+        self.marks.extend(mark_removal(self.doc, finding.span.start));
         self.notes.extend(notes);
-        self.create.push(NewFile { name: output.kernel_file.name, text: output.kernel_file.text });
-        for flag in output.build_flags {
-            if !self.build_flags.contains(&flag) {
-                self.build_flags.push(flag);
-            }
-        }
-        self.edits = all;
-        self.doc = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
+        self.taken.push(name);
+        self.outputs.push(output);
         Ok(())
     }
 
-    fn finish(mut self, left_out: Vec<String>) -> Offloaded {
-        self.loops.reverse();
-        self.create.reverse();
-        self.notes.reverse();
+    fn finish(mut self, left_out: Vec<String>) -> Result<Offloaded, Refused> {
+        let outputs: Vec<&codegen::Output> = self.outputs.iter().collect();
+        let host = codegen::host_edits(self.doc.source(), &outputs);
+        let mut edits: Vec<Edit> = host.into_iter().map(|e| Edit::replace(e.span, e.text)).collect();
+        edits.append(&mut self.marks);
+        let broken = |e: text::EditError| Refused::Because(format!("The edits do not fit together: {e}"));
+        let edits = EditSet::new(edits).map_err(broken)?;
+        let text = edits.apply(self.doc.text()).map_err(broken)?;
         self.notes.extend(left_out);
-        Offloaded {
-            host: self.doc.text().to_string(),
+        let mut build_flags: Vec<&'static str> = Vec::new();
+        for &flag in self.outputs.iter().flat_map(|o| &o.build_flags) {
+            if !build_flags.contains(&flag) {
+                build_flags.push(flag);
+            }
+        }
+        let file = |o: codegen::Output| NewFile { name: o.kernel_file.name, text: o.kernel_file.text };
+        Ok(Offloaded {
+            host: text.to_string(),
             edit: WorkspaceEdit {
-                create: self.create,
-                edits: vec![FileEdit { file: None, edits: self.edits }],
+                create: self.outputs.into_iter().map(file).collect(),
+                edits: vec![FileEdit { file: None, edits }],
             },
             loops: self.loops,
             notes: self.notes,
-            build_flags: self.build_flags,
+            build_flags,
+        })
+    }
+}
+
+/// Where the block around a loop begins: before the pragmas of other tools that belong to the loop. Those that stand for
+/// themselves stay outside.
+fn opening(doc: &Doc, span: Span) -> Result<u32, Refused> {
+    let mut first = span.start;
+    let before = doc.unit().directives.iter().filter(|d| d.before == span.start && d.span.start < span.start);
+    for d in before.rev() {
+        match &d.kind {
+            front::DirectiveKind::Foreign(text) if stands_alone(text) => break,
+            front::DirectiveKind::Foreign(_) => first = d.span.start,
+            _ => {}
         }
+    }
+    codegen::block_start(doc.source(), first, span).ok_or_else(|| Refused::Because(TORN.to_owned()))
+}
+
+/// Whether a pragma says something of its place, and not of the loop after it.
+fn stands_alone(pragma: &str) -> bool {
+    let mut words = pragma.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
+    match (words.next(), words.next()) {
+        (Some("GCC" | "gcc"), Some(w)) => !matches!(w, "ivdep" | "unroll"),
+        (Some("clang"), Some(w)) => w != "loop",
+        (Some("omp"), Some(w)) => matches!(
+            w,
+            "barrier"
+                | "flush"
+                | "taskwait"
+                | "taskyield"
+                | "threadprivate"
+                | "declare"
+                | "requires"
+                | "cancel"
+        ),
+        (Some(w), _) => matches!(
+            w,
+            "STDC"
+                | "pack"
+                | "push_macro"
+                | "pop_macro"
+                | "message"
+                | "warning"
+                | "region"
+                | "endregion"
+                | "weak"
+        ),
+        _ => true,
     }
 }
 

@@ -15,11 +15,32 @@ pub(crate) const GENERATED: &str =
 /// Why loops in other languages are left alone.
 pub(crate) const NOT_FROM_C: &str = "Offloading starts from C files at this stage.";
 
+/// What a plan depends on besides the loop.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct OffloadSite<'a> {
+    /// Where the block around the loop begins, in the document.
+    pub opening: u32,
+    /// Bases of names that other loops have.
+    pub taken: &'a [String],
+}
+
 /// Shows `then` the plan of an offload, or says why there is none. A loop that is not parallel is offloaded by its
 /// thread map, if it has one.
 pub(crate) fn with_plan<R>(
     place: &Place,
     id: LoopId,
+    cancel: &CancelToken,
+    then: impl FnOnce(&codegen::Plan) -> R,
+) -> Result<R, Refused> {
+    let opening = place.span(place.of(id).term).start;
+    with_plan_at(place, id, &OffloadSite { opening, taken: &[] }, cancel, then)
+}
+
+/// Likewise, at a place.
+pub(crate) fn with_plan_at<R>(
+    place: &Place,
+    id: LoopId,
+    site: &OffloadSite<'_>,
     cancel: &CancelToken,
     then: impl FnOnce(&codegen::Plan) -> R,
 ) -> Result<R, Refused> {
@@ -64,6 +85,8 @@ pub(crate) fn with_plan<R>(
         file_text: place.doc.source(),
         file_name: place.doc.name(),
         name: &name,
+        taken: site.taken,
+        opening: Some(site.opening),
     };
     match codegen::plan(&input) {
         Ok(plan) => Ok(then(&plan)),

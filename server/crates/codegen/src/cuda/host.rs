@@ -12,17 +12,18 @@ use term::{IntKind, TypeKind};
 use super::args::args;
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{element_name, expr, number, pred, quoted, symbol_text, term_text, Helpers};
-use super::site::{closing, indentation, line_end, opening, prologue};
+use super::places::{Place, Places};
+use super::site::{closing, indentation, line_end, opening};
 use super::{keyed, reduce, wrapped};
 use crate::lines::Lines;
-use crate::plan::{constant, has_word, BufferPlan, HostValue, Kernel, Plan, ReductionPlan, TestKind};
-use crate::HostEdit;
+use crate::plan::{constant, guard, BufferPlan, HostValue, Kernel, Plan, ReductionPlan, TestKind, HELPERS};
+use crate::{HostEdit, HostHead};
 
 /// The macro that leaves all of our code out.
 pub(crate) const OFF_SWITCH: &str = "WW_NO_CUDA";
 
-/// All edits, in order of place.
-pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> Vec<HostEdit> {
+/// What the block needs before it, and the block's own edits.
+pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> (HostHead, Vec<HostEdit>) {
     let site = &plan.site;
     let eol = line_end(site.file_text);
     let (base, step) = indentation(site);
@@ -36,14 +37,9 @@ pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> Vec<HostEdit> {
         before = format!("{}{base}", &before[base.len().min(before.len())..]);
     }
     let after = format!("\n{base}}}\n{base}}}");
-    let start = prologue(site);
-    let mut head = declarations(plan, &helpers);
-    if start > 0 && !site.file_text[..start].ends_with(['\n', '\r']) {
-        head.insert(0, '\n');
-    }
     let edit =
         |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
-    vec![edit(start, &head), edit(open_at, &before), edit(closing(site), &after)]
+    (head(plan, &helpers), vec![edit(open_at, &before), edit(closing(site), &after)])
 }
 
 /// Every line but directives and empty ones moved right.
@@ -59,13 +55,9 @@ fn indented(text: &str, base: &str) -> String {
     out
 }
 
-/// Includes that are missing, helper functions that are called, prototypes of the launchers.
-fn declarations(plan: &Plan<'_>, helpers: &Helpers) -> String {
+/// Includes, helper functions that are called, prototypes of the launchers.
+fn head(plan: &Plan<'_>, helpers: &Helpers) -> HostHead {
     let p = &plan.prefix;
-    let file = plan.site.file_text;
-    let mut out = format!(
-        "#ifndef {OFF_SWITCH} /* define {OFF_SWITCH} to build without CUDA: the original loops then run */\n"
-    );
     let staged = plan.device_buffers().any(|b| b.staged);
     let wanted = [
         ("<cuda_runtime.h>", true),
@@ -73,36 +65,79 @@ fn declarations(plan: &Plan<'_>, helpers: &Helpers) -> String {
         ("<stdlib.h>", staged),
         ("<string.h>", staged),
     ];
-    for (name, needed) in wanted {
-        // An include of ours further down would come too late for what stands here only if a type needed it; none does.
-        if needed && !file.contains(&format!("#include {name}")) {
-            out.push_str(&format!("#include {name}\n"));
-        }
-    }
-    for k in &plan.kernels {
+    let prototypes = plan.kernels.iter().map(|k| {
         let declared: Vec<String> = args(plan, k).into_iter().map(|a| a.in_host).collect();
         let start = format!("extern int {}(", k.launcher);
-        out.push_str(&format!("{start}{});\n", wrapped(&declared, start.len(), "    ")));
-    }
-    let functions = [
-        (helpers.min, "min", "long long a, long long b", "long long", "a < b ? a : b"),
-        (helpers.max, "max", "long long a, long long b", "long long", "a > b ? a : b"),
-        (helpers.floor_div, "floor_div", "long long a, long long b", "long long", "a / b - (a % b < 0)"),
+        format!("{start}{});\n", wrapped(&declared, start.len(), "    "))
+    });
+    let two = "long long a, long long b";
+    let parts = [
+        (helpers.min, two, "long long", "a < b ? a : b"),
+        (helpers.max, two, "long long", "a > b ? a : b"),
+        (helpers.floor_div, two, "long long", "a / b - (a % b < 0)"),
         (
             helpers.apart,
-            "apart",
             "const void *a, size_t a_bytes, const void *b, size_t b_bytes",
             "int",
             "(uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a",
         ),
     ];
-    for (needed, name, parameters, result, value) in functions {
-        let name = format!("{p}{name}");
-        if needed && !has_word(file, &name) {
-            out.push_str(&format!("static {result} {name}({parameters})\n{{\n    return {value};\n}}\n"));
+    let functions =
+        HELPERS.iter().zip(parts).filter(|(_, f)| f.0).map(|(name, (_, parameters, result, value))| {
+            let name = format!("{p}{name}");
+            (guard(&name), format!("static {result} {name}({parameters})\n{{\n    return {value};\n}}\n"))
+        });
+    HostHead {
+        function_at: plan.site.base_offset,
+        includes: wanted.iter().filter(|w| w.1).map(|w| w.0).collect(),
+        prototypes: prototypes.collect(),
+        functions: functions.collect(),
+    }
+}
+
+/// The edits of all heads: one for each place between the file's declarations, each thing once where it is seen.
+pub(crate) fn heads(file: &str, heads: &[&HostHead]) -> Vec<HostEdit> {
+    let places = Places::of(file);
+    let mut at: Vec<(Place, Vec<&HostHead>)> = Vec::new();
+    for h in heads {
+        let place = places.prologue(h.function_at as usize);
+        match at.iter_mut().find(|a| a.0 == place) {
+            Some(a) => a.1.push(h),
+            None => at.push((place, vec![h])),
         }
     }
-    out.push_str("#endif\n");
+    at.sort_by_key(|a| a.0.at);
+    let eol = line_end(file);
+    let mut done: Vec<(&str, &Place)> = Vec::new();
+    let mut out = Vec::new();
+    for (place, heads) in &at {
+        let mut text = format!(
+            "#ifndef {OFF_SWITCH} /* define {OFF_SWITCH} to build without CUDA: the original loops then run */\n"
+        );
+        for name in heads.iter().flat_map(|h| &h.includes) {
+            let before = done.iter().any(|d| d.0 == *name && d.1.is_seen_from(place));
+            if !before && !places.includes(name, place) {
+                text.push_str(&format!("#include {name}\n"));
+                done.push((name, place));
+            }
+        }
+        for p in heads.iter().flat_map(|h| &h.prototypes) {
+            text.push_str(p);
+        }
+        for (guard, function) in heads.iter().flat_map(|h| &h.functions) {
+            let before = done.iter().any(|d| d.0 == guard && d.1.is_seen_from(place));
+            if !before && !places.defines(guard, place) {
+                // one may stand further down already, from an offload before this one
+                text.push_str(&format!("#ifndef {guard}\n#define {guard}\n{function}#endif\n"));
+                done.push((guard, place));
+            }
+        }
+        text.push_str("#endif\n");
+        if place.at > 0 && !file[..place.at].ends_with(['\n', '\r']) {
+            text.insert(0, '\n');
+        }
+        out.push(HostEdit { span: Span::new(place.at, place.at), text: text.replace('\n', eol) });
+    }
     out
 }
 

@@ -10,19 +10,20 @@ mod host;
 mod host_expr;
 mod kernel;
 mod keyed;
+mod places;
 mod reduce;
 mod site;
 mod stmt;
 mod threads;
 
 use crate::plan::Plan;
-use crate::{GeneratedFile, KernelInfo, Output};
+use crate::{GeneratedFile, HostEdit, KernelInfo, Output};
 
 /// Writes a plan down.
 pub(crate) fn print(plan: &Plan<'_>) -> Output {
     let file_name = format!("{}.cu", plan.name);
     let (text, line_map) = kernel::file(plan, &file_name);
-    let host_edits = host::edits(plan, &file_name);
+    let (head, block) = host::edits(plan, &file_name);
     let kernels = plan
         .kernels
         .iter()
@@ -54,11 +55,40 @@ pub(crate) fn print(plan: &Plan<'_>) -> Output {
         .collect();
     Output {
         kernel_file: GeneratedFile { name: file_name, text },
-        host_edits,
+        head,
+        block,
         line_map,
         kernels,
         build_flags: vec!["-fmad=false"],
     }
+}
+
+/// The edits of a host file for loops that were planned on one version of it.
+pub(crate) fn host_edits(file: &str, outputs: &[&Output]) -> Vec<HostEdit> {
+    let heads: Vec<&crate::HostHead> = outputs.iter().map(|o| &o.head).collect();
+    let mut all = host::heads(file, &heads);
+    for o in outputs {
+        all.extend(o.block.iter().cloned());
+    }
+    // where one block ends and the next begins at one place, they stay in order
+    all.sort_by_key(|e| e.span.start);
+    all
+}
+
+/// See [`crate::block_start`].
+pub(crate) fn block_start(file: &str, first: usize, span: base::Span) -> Option<usize> {
+    let places = places::Places::of(file);
+    let (begin, end) = (places.arms_at(first), places.arms_at(span.end as usize));
+    if places.arms_at(span.start as usize) != end {
+        return None;
+    }
+    if begin == end {
+        return Some(first);
+    }
+    let from = begin.get(end.len()).filter(|_| begin.starts_with(&end))?.0;
+    let between = file.get(from..first)?;
+    let bare = |l: &str| l.is_empty() || l.starts_with('#') || l.starts_with("//");
+    between.lines().all(|l| bare(l.trim())).then_some(from)
 }
 
 /// A member's name in CUDA C++.

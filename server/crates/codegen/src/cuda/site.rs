@@ -1,4 +1,4 @@
-//! Where host text goes, and how the file around it is written: line ends, indentation, includes, pragmas.
+//! Where host text goes, and how the file around it is written: line ends, indentation, pragmas.
 
 use crate::plan::Site;
 
@@ -48,6 +48,10 @@ pub(crate) fn closing(site: &Site<'_>) -> usize {
     let end = (site.base_offset as usize + site.span.end as usize).min(text.len());
     let rest = text[end..].split(['\n', '\r']).next().unwrap_or("");
     let words = rest.trim();
+    // what is said to us speaks of the next loop
+    if words.contains("warpwright:") {
+        return end;
+    }
     let line = words.starts_with("//") && !words.ends_with('\\');
     let block = words.starts_with("/*") && words.find("*/") == Some(words.len().wrapping_sub(2));
     if line || block {
@@ -70,82 +74,11 @@ fn line_of(text: &str, at: usize) -> &str {
 /// value tells whether that is the start of a line.
 pub(crate) fn opening(site: &Site<'_>) -> (usize, bool) {
     let text = site.file_text;
-    let at = loop_start(site);
+    let at = (site.opening as usize).min(loop_start(site));
     let start = line_start(text, at);
-    if !text[start..at].trim().is_empty() {
-        return (at, false);
-    }
-    let mut best = None;
-    let mut line = start;
-    while line > 0 {
-        // One logical line up: over its line end, then over continuations.
-        let mut up = line_start(text, text[..line].trim_end_matches(['\n', '\r']).len());
-        while up > 0 && text[..up].trim_end_matches(['\n', '\r']).ends_with('\\') {
-            up = line_start(text, text[..up].trim_end_matches(['\n', '\r']).len());
-        }
-        let logical = text[up..line].trim();
-        let Some(words) =
-            logical.strip_prefix('#').map(str::trim_start).and_then(|l| l.strip_prefix("pragma"))
-        else {
-            break;
-        };
-        if matches!(words.split_whitespace().next(), Some("ops" | "warpwright"))
-            || up < site.base_offset as usize
-        {
-            break;
-        }
-        best = Some(up);
-        line = up;
-    }
-    best.map_or((at, false), |b| (b, true))
-}
-
-/// Where includes and prototypes go: after the last `#include` outside conditionals before the function, else right
-/// before the function.
-pub(crate) fn prologue(site: &Site<'_>) -> usize {
-    let text = site.file_text;
-    let limit = (site.base_offset as usize).min(text.len());
-    let mut depth = 0i32;
-    let mut comment = false;
-    let mut found = None;
-    let mut at = 0;
-    for line in text[..limit].split_inclusive('\n') {
-        let end = at + line.len();
-        let trimmed = line.trim();
-        if !comment {
-            if let Some(directive) = trimmed.strip_prefix('#').map(str::trim_start) {
-                if directive.starts_with("if") {
-                    depth += 1;
-                } else if directive.starts_with("endif") {
-                    depth -= 1;
-                } else if directive.starts_with("include") && depth == 0 {
-                    found = Some(end);
-                }
-            }
-        }
-        comment = ends_in_comment(line, comment);
-        at = end;
-    }
-    found.unwrap_or_else(|| line_start(text, limit))
-}
-
-/// Whether a block comment is open after the line.
-fn ends_in_comment(line: &str, mut open: bool) -> bool {
-    let mut rest = line;
-    loop {
-        if open {
-            match rest.find("*/") {
-                Some(k) => rest = &rest[k + 2..],
-                None => return true,
-            }
-        } else {
-            let line_comment = rest.find("//").unwrap_or(usize::MAX);
-            match rest.find("/*") {
-                Some(k) if k < line_comment => rest = &rest[k + 2..],
-                _ => return false,
-            }
-        }
-        open = !open;
+    match text[start..at].trim().is_empty() && at < loop_start(site) {
+        true => (start, true),
+        false => (at, false),
     }
 }
 
@@ -163,23 +96,16 @@ mod tests {
             file_name: "f.c",
             span: Span::new(at - base, at - base + what.len()),
             line: 1,
+            opening: at as u32,
         }
     }
 
     #[test]
-    fn the_prologue_follows_the_last_include_outside_conditionals() {
-        let f = "#include <a.h>\n#ifdef X\n#include <b.h>\n#endif\n/*\n#include <c.h>\n*/\nvoid f() { for(;;); }\n";
-        let base = f.find("void").unwrap();
-        assert_eq!(prologue(&site(f, base, "for(;;);")), "#include <a.h>\n".len());
-        let g = "#define _GNU_SOURCE\nvoid f() { for(;;); }\n";
-        assert_eq!(prologue(&site(g, g.find("void").unwrap(), "for(;;);")), g.find("void").unwrap());
-    }
-
-    #[test]
     fn pragmas_of_others_stay_with_their_loop() {
-        let f =
-            "void f() {\n  #pragma ops target\n  #pragma omp parallel for \\\n     private(x)\n  for(;;);\n}";
-        let (at, whole) = opening(&site(f, 0, "for(;;);"));
+        let f = "void f() {\n  #pragma ops target\n  #pragma omp parallel for\n  for(;;);\n}";
+        let mut s = site(f, 0, "for(;;);");
+        s.opening = f.find("#pragma omp").unwrap() as u32;
+        let (at, whole) = opening(&s);
         assert!(whole);
         assert!(f[at..].starts_with("  #pragma omp"));
         let g = "void f() {\n  if (n) for(;;);\n}";

@@ -79,7 +79,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             band,
             reasons: Vec::new(),
             host: Namer::default(),
-            prefix: free_prefix(input.body, target),
+            prefix: free_prefix(input.body, target, input.file_text),
             parents: input.body.parents(),
             plan: None,
         }
@@ -336,6 +336,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 file_name: self.input.file_name,
                 span: body.span(self.target),
                 line,
+                opening: self.input.opening.unwrap_or(at as u32),
             },
             prefix: self.prefix.clone(),
             kernels: vec![Kernel {

@@ -29,7 +29,7 @@ use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};
-pub(crate) use names::has_word;
+pub(crate) use names::{guard, HELPERS};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
@@ -55,6 +55,10 @@ pub struct Input<'a> {
     pub file_name: &'a str,
     /// Base of all generated names; empty: the function's name and the outermost index.
     pub name: &'a str,
+    /// Bases that are taken, by other loops of the file for example.
+    pub taken: &'a [String],
+    /// Where pragmas of other tools that belong to the loop begin, in the file; `None`: there are none.
+    pub opening: Option<u32>,
 }
 
 /// Where the host code stands.
@@ -68,6 +72,8 @@ pub struct Site<'a> {
     pub span: Span,
     /// 1-based line of the loop in the file.
     pub line: u32,
+    /// Where the loop begins, with the pragmas of other tools that belong to it, in the file.
+    pub opening: u32,
 }
 
 /// An axis of the grid.

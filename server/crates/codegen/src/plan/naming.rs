@@ -28,8 +28,10 @@ impl<'a> Builder<'_, 'a> {
             n => n.to_string(),
         };
         let wish = identifier(&wish);
+        // as names of files, for some of which capitals are the same letters
         let taken = |n: &str| {
-            ["kernel", "launch"].iter().any(|k| has_word(self.input.file_text, &format!("{n}_{k}")))
+            self.input.taken.iter().any(|t| t.eq_ignore_ascii_case(n))
+                || ["kernel", "launch"].iter().any(|k| has_word(self.input.file_text, &format!("{n}_{k}")))
         };
         let mut name = wish.clone();
         let mut n = 2;

@@ -32,6 +32,10 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
         Ok(o) => o,
         Err(why) => return Outcome::NotParallel(format!("{:?} {why:?}", facts.loops[id].verdict)),
     };
+    let at = item.span.start + body.span(facts.loops[id].term).start;
+    let pragmas = unit.directives.iter().filter(|d| d.before == at);
+    let opening =
+        pragmas.filter(|d| matches!(d.kind, front::DirectiveKind::Foreign(_))).map(|d| d.span.start).min();
     let input = Input {
         body,
         program: &program,
@@ -42,12 +46,14 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
         file_text: text,
         file_name: "cases.c",
         name: "",
+        taken: &[],
+        opening,
     };
     match codegen::plan(&input) {
         Err(r) => Outcome::Refused(r),
         Ok(plan) => {
             let output = print(&plan, Target::CudaC);
-            let host = apply_edits(text, &output.host_edits).expect("edits apply");
+            let host = apply_edits(text, &codegen::host_edits(text, &[&output])).expect("edits apply");
             Outcome::Done { host, output: Box::new(output) }
         }
     }

@@ -194,10 +194,16 @@ pub(crate) fn is_absent(name: &str, language: Language) -> bool {
         | "_M_IX86" | "_M_X64" | "__arm__" | "__aarch64__" | "__powerpc__" | "__PPC__" | "__mips__"
         | "__sparc__" | "__s390__" | "__riscv" | "__ia64__" | "__alpha__" | "__BIG_ENDIAN__"
         // Kernels are read as nvcc reads them, and host files that we rewrote as they are built with CUDA.
-        | "__CUDACC_RTC__" | "WW_NO_CUDA" => true,
+        | "__CUDACC_RTC__" => true,
         "__STRICT_ANSI__" | "__CHAR_UNSIGNED__" | "__NO_CTYPE" => true,
-        _ => is_choice(name),
+        _ => is_ours(name) || is_choice(name),
     }
+}
+
+/// Whether our own host text asks for it: the switch that leaves our code out, and what says that a helper is defined.
+fn is_ours(name: &str) -> bool {
+    let rest = name.strip_prefix("WW").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
+    matches!(rest, Some("_NO_CUDA" | "_MIN" | "_MAX" | "_FLOOR_DIV" | "_APART"))
 }
 
 /// Whether a name says how a compiler was called, so that another way is as likely: taken as not defined.

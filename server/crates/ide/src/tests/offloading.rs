@@ -80,10 +80,10 @@ fn several_without_names_share_helpers() {
         "void f(int n, int *a, const int *b) {\n    // warpwright: offload\n    for (int i = 0; i < n; i++)\n        a[i] = b[i];\n    // warpwright: offload\n    for (int i = 0; i < n; i++)\n        a[i] += b[i];\n}\n",
         Which::Marked,
         expect![[r#"
-            f_i_2.cu: f_i_2_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
             f_i.cu: f_i_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
-            ==== f#0 line 3 in f_i_2.cu, [(7, 3), (8, 3), (9, 3), (10, 4)]
-            ==== f#1 line 6 in f_i.cu, [(7, 6), (8, 6), (9, 6), (10, 7)]
+            f_i_2.cu: f_i_2_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
+            ==== f#0 line 3 in f_i.cu, [(7, 3), (8, 3), (9, 3), (10, 4)]
+            ==== f#1 line 6 in f_i_2.cu, [(7, 6), (8, 6), (9, 6), (10, 7)]
             [] ["-fmad=false"]
         "#]],
     );
