@@ -1,0 +1,321 @@
+//! From analyzed files to a binary that runs their functions, and one run's record.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use term::{Body, Storage, SymbolId, TypeKind};
+
+use super::inputs::{call, Given};
+use super::marks::{function, Inserts, Tables, Var};
+use super::print::Source;
+use crate::fixture::Analyzed;
+
+const RUNTIME: &str = include_str!("runtime.c");
+const HEADER: &str = include_str!("runtime.h");
+
+/// A function that is called.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub file: usize,
+    pub item: usize,
+    pub given: Vec<Option<Given>>,
+}
+
+/// Several files that are built into one program.
+pub struct Batch<'a> {
+    pub(super) files: &'a [(String, Analyzed)],
+    pub(super) tables: Tables,
+    pub(super) cases: Vec<Case>,
+    /// Functions that are not called, and why.
+    pub not_called: Vec<(String, String)>,
+    text: String,
+}
+
+/// A program with what is known of its loops.
+pub struct Built<'a> {
+    pub(super) batch: Batch<'a>,
+    binary: PathBuf,
+    dir: PathBuf,
+}
+
+impl<'a> Batch<'a> {
+    /// Marks files. All are put behind each other into one text, so that their file-scope names must differ.
+    pub fn new(files: &'a [(String, Analyzed)]) -> Batch<'a> {
+        let mut b = Batch {
+            files,
+            tables: Tables::default(),
+            cases: Vec::new(),
+            not_called: Vec::new(),
+            text: String::new(),
+        };
+        let mut out = String::from(
+            "#include \"ww_traced.h\"\n#define main ww_users_main\n#define register\nstatic char ww_zero[1 << 16];\n",
+        );
+        for n in 0..files.len() {
+            b.file(n, &mut out);
+        }
+        b.text = out + &b.end();
+        b
+    }
+
+    fn file(&mut self, n: usize, out: &mut String) {
+        let (name, a) = &self.files[n];
+        let mut globals: BTreeMap<String, (usize, &Body, SymbolId)> = BTreeMap::new();
+        for item in &a.unit.items {
+            for (s, symbol) in item.body.symbols.iter_ids() {
+                let is_object = !matches!(
+                    item.body.types.kind(symbol.ty),
+                    TypeKind::Function { .. } | TypeKind::Opaque(_)
+                );
+                let Storage::Global { .. } = symbol.storage else { continue };
+                let known = globals.contains_key(&*symbol.name) || !is_object;
+                if known || symbol.span.is_some_and(|s| s.is_empty()) || !declared_in(&a.text, &symbol.name) {
+                    continue;
+                }
+                let var = Var { file: n, item: None, symbol: s, name: symbol.name.to_string() };
+                globals.insert(symbol.name.to_string(), (self.tables.vars.len(), &item.body, s));
+                self.tables.vars.push(var);
+            }
+        }
+        let (mut inserts, mut after) = (Inserts::default(), String::new());
+        let all: Vec<_> = globals.values().copied().collect();
+        for (i, item) in a.unit.items.iter().enumerate() {
+            let source = Source { text: &a.text, start: item.span.start as usize, body: &item.body };
+            let mut fill = String::new();
+            if !a.facts[i].loops.is_empty() {
+                match call(source, &item.name, self.cases.len(), &all) {
+                    Ok(c) => {
+                        fill = c.fill;
+                        after += &c.after;
+                        self.cases.push(Case { file: n, item: i, given: c.given });
+                    }
+                    Err(why) => self.not_called.push((format!("{name}: {}", item.name), why)),
+                }
+            }
+            function(source, (n, i), &a.facts[i], &fill, &mut self.tables, &mut inserts);
+        }
+        let marked = inserts.apply(&a.text);
+        for line in marked.lines() {
+            let pragma = line.trim_start().strip_prefix('#').map(str::trim_start);
+            // these want a loop right behind them
+            let wants_loop = pragma.is_some_and(|p| p.starts_with("pragma GCC"));
+            *out += if wants_loop { "" } else { line };
+            *out += "\n";
+        }
+        *out += &after;
+    }
+
+    fn end(&self) -> String {
+        let t = &self.tables;
+        let table = |of: &str, rows: &[String], last: &str| {
+            format!(
+                "const {of}[] = {{ {} }};\n",
+                rows.iter().map(String::as_str).chain([last]).collect::<Vec<_>>().join(", ")
+            )
+        };
+        let cases: Vec<String> =
+            (0..self.cases.len()).map(|n| format!("{{ \"{n}\", ww_fill_{n}, ww_call_{n} }}")).collect();
+        let mut out = table("ww_query ww_queries", &t.queries, "{ -1, 0, 0, 0 }");
+        let mut first = 0;
+        let firsts: Vec<String> = t
+            .loops
+            .iter()
+            .map(|l| {
+                first += l.queries.len();
+                (first - l.queries.len()).to_string()
+            })
+            .collect();
+        out += &table("int ww_first_query", &firsts, "0");
+        out += &table("ww_member ww_members", &t.members, "{ -1, -1, 0 }");
+        out += &format!("const int ww_member_count = {};\n", t.members.len());
+        out += &table("int ww_header_vars", &t.headers, "-1, -1");
+        out += &format!("const int ww_var_count = {};\n", t.vars.len() + 1);
+        out += &table("ww_case ww_cases", &cases, "{ 0, 0, 0 }");
+        out += &format!("const int ww_case_count = {};\n", cases.len());
+        out
+    }
+
+    /// Compiles and links in a folder; the error is gcc's.
+    pub fn build(self, dir: &Path, flags: &[&str]) -> Result<Built<'a>, String> {
+        let io = |e: std::io::Error| format!("{}: {e}", dir.display());
+        let runtime = dir.join("ww_runtime.o");
+        if !runtime.exists() {
+            std::fs::write(dir.join("runtime.h"), HEADER).map_err(io)?;
+            std::fs::write(dir.join("ww_traced.h"), HEADER).map_err(io)?;
+            std::fs::write(dir.join("ww_runtime.c"), RUNTIME).map_err(io)?;
+            gcc(
+                dir,
+                &[
+                    "-O2",
+                    "-fno-omit-frame-pointer",
+                    "-fno-builtin",
+                    "-w",
+                    "-c",
+                    "ww_runtime.c",
+                    "-o",
+                    "ww_runtime.o",
+                ],
+            )?;
+        }
+        std::fs::write(dir.join("traced.c"), &self.text).map_err(io)?;
+        let mut all = vec![
+            "-std=gnu11",
+            "-O0",
+            "-g1",
+            "-w",
+            "-ffp-contract=off",
+            "-fno-omit-frame-pointer",
+            "-fsanitize=thread",
+        ];
+        all.extend([
+            "-fsanitize=undefined",
+            "-fsanitize-undefined-trap-on-error",
+            "-fno-sanitize=alignment,vptr",
+        ]);
+        all.extend(["-fno-builtin", "-I."]);
+        all.extend(flags);
+        all.extend(["-c", "traced.c", "-o", "traced.o"]);
+        gcc(dir, &all)?;
+        let mut link = vec!["traced.o", "ww_runtime.o", "-o", "traced", "-no-pie", "-lm"];
+        let wraps: Vec<String> = [
+            "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset", "memcmp", "strlen",
+            "strcpy", "rand", "exit", "abort",
+        ]
+        .iter()
+        .map(|w| format!("-Wl,--wrap={w}"))
+        .collect();
+        link.extend(wraps.iter().map(String::as_str));
+        link.push("-Wl,--unresolved-symbols=ignore-all");
+        gcc(dir, &link)?;
+        Ok(Built { batch: self, binary: dir.join("traced"), dir: dir.to_owned() })
+    }
+}
+
+/// Whether the file's own text names it: a header's variables need not be there.
+fn declared_in(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let edge = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next())
+    })
+}
+
+fn gcc(dir: &Path, args: &[&str]) -> Result<(), String> {
+    let out = Command::new("gcc").args(args).current_dir(dir).output().map_err(|e| format!("gcc: {e}"))?;
+    if out.status.success() {
+        return Ok(());
+    }
+    let all = String::from_utf8_lossy(&out.stderr).into_owned();
+    let some: Vec<&str> =
+        all.lines().filter(|l| l.contains("error") || l.contains("undefined")).take(6).collect();
+    Err(format!("gcc: {}", some.join("\n")))
+}
+
+/// A call of one of the functions.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub case: usize,
+    pub seed: u64,
+    pub size: i64,
+    pub overlap: bool,
+    pub limit: u64,
+    pub args: Vec<i64>,
+}
+
+impl Run {
+    pub(super) fn words(&self, case: &Case) -> String {
+        let given = case.given.iter().zip(&self.args);
+        let mut all: Vec<String> =
+            given.filter_map(|(g, v)| Some(format!("{}={v}", g.as_ref()?.name))).collect();
+        if self.overlap {
+            all.push("arrays may overlap".to_owned());
+        }
+        all.push(format!("seed {}", self.seed));
+        all.join(", ")
+    }
+}
+
+/// What one call's record says: lines of words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    pub lines: Vec<Vec<String>>,
+    /// Why it did not end.
+    pub fault: Option<String>,
+}
+
+impl Built<'_> {
+    /// Runs calls; one record each.
+    pub(super) fn run(&self, runs: &[Run]) -> Result<Vec<Record>, String> {
+        let mut out = Vec::new();
+        // what takes the whole process down ends its own record alone
+        while out.len() < runs.len() {
+            let before = out.len();
+            self.run_some(&runs[before..], &mut out)?;
+            if out.len() == before {
+                return Err("the traced program does not run".to_owned());
+            }
+        }
+        Ok(out)
+    }
+
+    fn run_some(&self, runs: &[Run], out: &mut Vec<Record>) -> Result<(), String> {
+        let io = |e: std::io::Error| format!("{}: {e}", self.dir.display());
+        let mut input = String::new();
+        for r in runs {
+            let args: Vec<String> = r.args.iter().map(i64::to_string).collect();
+            input += &format!(
+                "{} {} {} {} {} {}\n",
+                r.case,
+                r.seed,
+                r.size,
+                i32::from(r.overlap),
+                r.limit,
+                args.join(" ")
+            );
+        }
+        let mut child = Command::new(&self.binary)
+            .arg("record")
+            .current_dir(&self.dir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(io)?;
+        if let Some(mut pipe) = child.stdin.take() {
+            // a program that ended early does not read it all
+            let _ = pipe.write_all(input.as_bytes());
+        }
+        child.wait().map_err(io)?;
+        let text = std::fs::read_to_string(self.dir.join("record")).unwrap_or_default();
+        let mut now: Option<(Record, bool)> = None;
+        for line in text.lines() {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            match words.first().map(String::as_str) {
+                Some("C" | "end") => {
+                    if let Some((mut r, ended)) = now.take() {
+                        if !ended && r.fault.is_none() {
+                            r.fault = Some("the process ended".to_owned());
+                        }
+                        out.push(r);
+                    }
+                    now = (words[0] == "C").then(Default::default);
+                }
+                Some(first) => {
+                    let Some((r, ended)) = &mut now else { continue };
+                    match first {
+                        "F" => r.fault = Some(words[1..].join(" ")),
+                        "R" => *ended = true,
+                        _ => r.lines.push(words),
+                    }
+                }
+                None => {}
+            }
+        }
+        if let Some((mut r, _)) = now {
+            r.fault.get_or_insert_with(|| "the process ended".to_owned());
+            out.push(r);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,594 @@
+//! Holds what is said of loops to the records of runs.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use analysis::{LoopFacts, Param, ReductionOp, Step, Verdict};
+use base::Span;
+use term::{Storage, SymbolId, TypeKind};
+
+use super::build::{Batch, Built, Record, Run};
+use super::marks::{is_variable, Loop};
+use crate::fixture::{verdict_name, Analyzed};
+use crate::rng::Rng;
+
+/// A claim that a run refutes.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// `claim`, `private`, `live-out`, `witness`, `unmet`, `counting`.
+    pub kind: &'static str,
+    /// Position among the batch's files.
+    pub file: usize,
+    pub line: u32,
+    pub what: String,
+}
+
+/// What came of a batch.
+#[derive(Clone, Debug, Default)]
+pub struct Judged {
+    pub failures: Vec<Failure>,
+    /// Calls that ended, and those that did not, by reason.
+    pub runs: u64,
+    pub faults: BTreeMap<String, u64>,
+    /// Loops, and those whose text could not be marked.
+    pub loops: u64,
+    pub unmarked: u64,
+    /// Claims of which some execution with two iterations met the conditions.
+    pub claims: u64,
+    /// Claims that no run could judge.
+    pub unjudged: u64,
+    /// Witnesses seen, those whose values no run had, and those that cannot be written as a question.
+    pub witnesses: u64,
+    pub unmet: u64,
+    pub unasked: u64,
+    /// Functions never called or never ended, and why.
+    pub never: Vec<String>,
+    /// Unknown or sequential loops in whose runs nothing was carried, with two iterations or more: file and line.
+    pub looked_parallel: Vec<(usize, u32)>,
+    /// Loops in which an iteration read what an earlier one had left in memory: no marker may say "independent".
+    pub flows: Vec<(usize, u32)>,
+}
+
+impl Judged {
+    /// Adds another's.
+    pub fn add(&mut self, o: Judged) {
+        self.failures.extend(o.failures);
+        self.runs += o.runs;
+        for (k, v) in o.faults {
+            *self.faults.entry(k).or_default() += v;
+        }
+        self.loops += o.loops;
+        self.unmarked += o.unmarked;
+        self.claims += o.claims;
+        self.unjudged += o.unjudged;
+        self.witnesses += o.witnesses;
+        self.unmet += o.unmet;
+        self.unasked += o.unasked;
+        self.never.extend(o.never);
+        self.looked_parallel.extend(o.looked_parallel);
+        self.flows.extend(o.flows);
+    }
+}
+
+impl std::fmt::Display for Judged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(
+            f,
+            "{} loops ({} not marked), {} calls; not ended: {:?}",
+            self.loops, self.unmarked, self.runs, self.faults
+        )?;
+        write!(
+            f,
+            "claims held to runs: {}, not judged: {}; witnesses seen: {}, whose values no run had: {}, not asked: {}; functions never run: {}; wrong: {}",
+            self.claims, self.unjudged, self.witnesses, self.unmet, self.unasked, self.never.len(), self.failures.len()
+        )
+    }
+}
+
+/// How many made-up calls each function gets, with their sizes; every third may have overlapping arrays.
+const SIZES: [i64; 7] = [6, 5, 13, 3, 8, 2, 9];
+/// Events of one call.
+const LIMIT: u64 = 1_000_000;
+/// More calls for a witness whose values no call had.
+const TRIES: u64 = 24;
+
+#[derive(Default)]
+struct Seen {
+    twice: bool,
+    held: bool,
+    carried: bool,
+    flows: bool,
+    /// Per query: whether some run had its values, and whether the dependence was seen.
+    met: Vec<bool>,
+    seen: Vec<bool>,
+    said: HashSet<String>,
+}
+
+/// Builds and judges files, all at once where gcc takes them together. What it refuses even alone is given back with why.
+pub fn judge_files(
+    files: &[(String, Analyzed)],
+    dir: &Path,
+    flags: &[&str],
+    more: usize,
+) -> Result<(Judged, Vec<(String, String)>), String> {
+    match Batch::new(files).build(dir, flags) {
+        Ok(built) => Ok((judge(&built, more)?, Vec::new())),
+        Err(why) if files.len() == 1 => Ok((Judged::default(), vec![(files[0].0.clone(), why)])),
+        Err(_) => {
+            let (a, b) = files.split_at(files.len() / 2);
+            let (mut all, mut refused) = judge_files(a, dir, flags, more)?;
+            let (mut rest, others) = judge_files(b, dir, flags, more)?;
+            let moved = rest.failures.iter_mut().map(|f| &mut f.file);
+            let lines = rest.looked_parallel.iter_mut().chain(&mut rest.flows).map(|(f, _)| f);
+            moved.chain(lines).for_each(|f| *f += a.len());
+            all.add(rest);
+            refused.extend(others);
+            Ok((all, refused))
+        }
+    }
+}
+
+/// Runs every function of the program, and compares. `more`: further rounds of calls.
+pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
+    let mut out = Judged::default();
+    let batch = &built.batch;
+    let mut seen: Vec<Seen> = batch
+        .tables
+        .loops
+        .iter()
+        .map(|l| Seen {
+            met: vec![false; l.queries.len()],
+            seen: vec![false; l.queries.len()],
+            ..Seen::default()
+        })
+        .collect();
+    out.unmarked = batch.tables.unmarked as u64;
+    out.loops = (batch.tables.loops.len() + batch.tables.unmarked) as u64;
+    let mut runs = Vec::new();
+    for round in 0..SIZES.len() + more {
+        for case in 0..batch.cases.len() {
+            runs.push(made_up(built, case, round));
+        }
+    }
+    let mut ended: HashSet<usize> = HashSet::new();
+    let mut why: HashMap<usize, String> = HashMap::new();
+    let mut go = |runs: &[Run], seen: &mut Vec<Seen>, out: &mut Judged| -> Result<(), String> {
+        for (run, record) in runs.iter().zip(built.run(runs)?) {
+            match &record.fault {
+                Some(f) => {
+                    *out.faults.entry(f.clone()).or_default() += 1;
+                    why.insert(run.case, f.clone());
+                }
+                None => {
+                    out.runs += 1;
+                    ended.insert(run.case);
+                    hold(built, run, &record, seen, out);
+                }
+            }
+            // what was seen was seen, whatever happened later
+            for w in record.lines.iter().filter(|w| w[0] == "S") {
+                let at = |n: usize| w.get(n).and_then(|w| w.parse::<usize>().ok());
+                if let (Some(l), Some(q)) = (at(1), at(2)) {
+                    if let Some(s) = seen.get_mut(l).and_then(|s| s.seen.get_mut(q)) {
+                        *s = true;
+                    }
+                }
+            }
+        }
+        Ok(())
+    };
+    go(&runs, &mut seen, &mut out)?;
+    // witnesses: calls with their values, until each has been met
+    for round in 0..TRIES {
+        let mut runs = Vec::new();
+        for (n, l) in batch.tables.loops.iter().enumerate() {
+            for (q, &d) in l.queries.iter().enumerate() {
+                if !seen[n].seen[q] {
+                    runs.extend(witness_run(built, l, d, round));
+                }
+            }
+        }
+        if runs.is_empty() {
+            break;
+        }
+        go(&runs, &mut seen, &mut out)?;
+    }
+    for (n, l) in batch.tables.loops.iter().enumerate() {
+        let facts = facts(built, l);
+        let s = &seen[n];
+        let claim = matches!(facts.verdict, Verdict::Independent | Verdict::Reduction);
+        if claim {
+            out.claims += u64::from(s.held);
+            out.unjudged += u64::from(!s.held);
+        }
+        if s.twice {
+            let at = (l.file, line(built, l));
+            if s.flows {
+                out.flows.push(at);
+            }
+            if !s.carried && !claim {
+                out.looked_parallel.push(at);
+            }
+        }
+        let witnesses = facts.dependences.iter().filter(|d| d.witness.is_some()).count();
+        out.unasked += witnesses.saturating_sub(l.queries.len()) as u64;
+        for (q, &d) in l.queries.iter().enumerate() {
+            match (s.met[q], s.seen[q]) {
+                (_, true) => out.witnesses += 1,
+                (true, false) => {}
+                (false, _) => {
+                    out.unmet += 1;
+                    let case = batch.cases.iter().position(|c| (c.file, c.item) == (l.file, l.item));
+                    if case.is_some_and(|c| ended.contains(&c) && is_given(built, l, d, c)) {
+                        let what = format!("no run met the witness: {}", witness(built, l, d));
+                        out.failures.push(Failure {
+                            kind: "unmet",
+                            file: l.file,
+                            line: line(built, l),
+                            what,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    for (n, c) in batch.cases.iter().enumerate() {
+        if !ended.contains(&n) {
+            let (name, a) = &batch.files[c.file];
+            let why = why.get(&n).map_or("", String::as_str);
+            out.never.push(format!("{name}: {}: {why}", a.unit.items[c.item].name));
+        }
+    }
+    out.never.extend(batch.not_called.iter().map(|(f, w)| format!("{f}: {w}")));
+    Ok(out)
+}
+
+fn facts<'a>(built: &Built<'a>, l: &Loop) -> &'a LoopFacts {
+    &built.batch.files[l.file].1.facts[l.item].loops[l.id]
+}
+
+fn line(built: &Built<'_>, l: &Loop) -> u32 {
+    let a = &built.batch.files[l.file].1;
+    a.loops.iter().find(|f| f.item == l.item && f.id == l.id).map_or(0, |f| f.line)
+}
+
+fn source(built: &Built<'_>, l: &Loop, span: Span) -> String {
+    let a = &built.batch.files[l.file].1;
+    let s = span.shifted(a.unit.items[l.item].span.start);
+    let text = a.text.get(s.range()).unwrap_or("");
+    text.lines().next().unwrap_or("").to_owned()
+}
+
+/// The loop's head and what its verdict sets aside.
+fn said(built: &Built<'_>, l: &Loop) -> String {
+    let a = &built.batch.files[l.file].1;
+    let (body, f) = (&a.unit.items[l.item].body, facts(built, l));
+    let mut out =
+        format!("`{}` is said to be {}", source(built, l, body.span(f.term)), verdict_name(f.verdict));
+    for p in &f.privates {
+        out += &format!(", private {}{}", body.symbols[p.symbol].name, if p.kept { " (kept)" } else { "" });
+    }
+    for r in &f.reductions {
+        out += &format!(", {:?} {}", r.op, source(built, l, body.span(r.place)));
+    }
+    for i in &f.inductions {
+        out += &format!(", induction {}", body.symbols[i.symbol].name);
+    }
+    out
+}
+
+fn witness(built: &Built<'_>, l: &Loop, d: usize) -> String {
+    let a = &built.batch.files[l.file].1;
+    let (body, f) = (&a.unit.items[l.item].body, facts(built, l));
+    let d = &f.dependences[d];
+    let Some(w) = &d.witness else { return String::new() };
+    let params: Vec<String> = w
+        .params
+        .iter()
+        .map(|(p, v)| match p {
+            Param::Symbol(s) => format!("{}={v}", body.symbols[*s].name),
+            Param::Term(t) => format!("{}={v}", source(built, l, body.span(*t))),
+            Param::Distance { .. } => format!("a distance={v}"),
+        })
+        .collect();
+    format!(
+        "`{}`: {:?} on {} from `{}` in iteration {} to `{}` in iteration {} for {}",
+        source(built, l, body.span(f.term)),
+        d.kind,
+        body.symbols[d.object.symbol].name,
+        source(built, l, body.span(d.source)),
+        w.source_iteration,
+        source(built, l, body.span(d.sink)),
+        w.sink_iteration,
+        params.join(", ")
+    )
+}
+
+fn made_up(built: &Built<'_>, case: usize, round: usize) -> Run {
+    let size = SIZES.get(round).copied().unwrap_or(3 + round as i64 % 7);
+    let mut rng = Rng::new((round as u64) << 20 ^ case as u64 ^ 0x7ACE);
+    let c = &built.batch.cases[case];
+    let small = steps(built, case);
+    // often all are equal: many programs do something then alone
+    let equal = rng.chance(30);
+    let args = c
+        .given
+        .iter()
+        .map(|g| match g {
+            Some(g) if small.contains(&g.symbol) => rng.between(1, 3),
+            Some(_) if equal => size,
+            Some(_) if rng.chance(10) => rng.between(-2, 2),
+            _ => size + rng.between(-2, 2),
+        })
+        .collect();
+    Run { case, seed: round as u64 * 31 + 1, size, overlap: round % 3 == 1, limit: LIMIT, args }
+}
+
+/// Variables that loops step by: as large as the others they would leave one iteration.
+fn steps(built: &Built<'_>, case: usize) -> Vec<SymbolId> {
+    let c = &built.batch.cases[case];
+    let a = &built.batch.files[c.file].1;
+    let body = &a.unit.items[c.item].body;
+    let step = |l: &LoopFacts| match l.control.as_ref().ok()?.step {
+        Step::Term { term, .. } => body.as_symbol(term),
+        Step::Const(_) => None,
+    };
+    a.facts[c.item].loops.iter().filter_map(step).collect()
+}
+
+/// Whether the witness speaks of nothing but what a call gives and of indices of loops around.
+fn is_given(built: &Built<'_>, l: &Loop, d: usize, case: usize) -> bool {
+    let a = &built.batch.files[l.file].1;
+    let (body, all) = (&a.unit.items[l.item].body, &a.facts[l.item].loops);
+    let mut around: Vec<SymbolId> = Vec::new();
+    let mut at = all[l.id].parent;
+    while let Some(id) = at {
+        around.extend(all[id].control.iter().map(|c| c.index));
+        at = all[id].parent;
+    }
+    let Some(w) = &all[l.id].dependences[d].witness else { return false };
+    w.params.iter().all(|(p, _)| match p {
+        Param::Symbol(s) => {
+            let name = &body.symbols[*s].name;
+            let given = &built.batch.cases[case].given;
+            around.contains(s) || given.iter().flatten().any(|g| *g.name == **name && g.symbol == *s)
+        }
+        _ => false,
+    })
+}
+
+/// A call that has the witness's values where a parameter or a file-scope variable of that name can be given one.
+fn witness_run(built: &Built<'_>, l: &Loop, d: usize, round: u64) -> Option<Run> {
+    let case = built.batch.cases.iter().position(|c| (c.file, c.item) == (l.file, l.item))?;
+    let body = &built.batch.files[l.file].1.unit.items[l.item].body;
+    let w = facts(built, l).dependences[d].witness.as_ref()?;
+    let largest =
+        w.params.iter().map(|(_, v)| v.unsigned_abs()).filter(|v| *v < 200).max().unwrap_or(0) as i64;
+    let mut run = made_up(built, case, round as usize % 5);
+    // what the witness does not fix: about as large, small, negative, in turn
+    let mut rng = Rng::new(round << 8 ^ case as u64);
+    let size = [largest + 2, 8, largest.max(3), 2][round as usize % 4];
+    for v in &mut run.args {
+        *v = if rng.chance(12) { rng.between(-3, 3) } else { size + rng.between(-2, 2) };
+    }
+    run.size = size.clamp(2, 80);
+    run.overlap = false;
+    run.limit = 4 * LIMIT;
+    run.seed = 1000 + round;
+    for (p, v) in &w.params {
+        let Param::Symbol(s) = p else { continue };
+        let symbol = &body.symbols[*s];
+        let slot = built.batch.cases[case].given.iter().position(|g| {
+            g.as_ref().is_some_and(|g| match symbol.storage {
+                Storage::Param(_) => g.symbol == *s && *g.name == *symbol.name,
+                Storage::Global { .. } => *g.name == *symbol.name,
+                _ => false,
+            })
+        });
+        // in half of the rounds a value that the function may change before is free
+        if let (Some(slot), Ok(v)) = (slot, i64::try_from(*v)) {
+            run.args[slot] = v;
+        }
+    }
+    Some(run)
+}
+
+/// Compares one call's record with what is said.
+fn hold(built: &Built<'_>, run: &Run, record: &Record, seen: &mut [Seen], out: &mut Judged) {
+    let batch = &built.batch;
+    let words = || run.words(&batch.cases[run.case]);
+    let number = |w: &[String], n: usize| w.get(n).and_then(|w| w.parse::<i64>().ok()).unwrap_or(-1);
+    let mut kept: HashSet<(i64, i64)> = HashSet::new();
+    let mut met: HashSet<(i64, i64)> = HashSet::new();
+    let mut found: HashSet<(i64, i64)> = HashSet::new();
+    for w in &record.lines {
+        match w[0].as_str() {
+            "K" => {
+                kept.insert((number(w, 1), number(w, 2)));
+            }
+            "M" => {
+                met.insert((number(w, 1), number(w, 2)));
+            }
+            "S" => {
+                found.insert((number(w, 1), number(w, 2)));
+            }
+            _ => {}
+        }
+    }
+    for w in &record.lines {
+        let n = number(w, 1);
+        let Some(l) = usize::try_from(n).ok().and_then(|n| batch.tables.loops.get(n)) else { continue };
+        let (state, f) = (&mut seen[n as usize], facts(built, l));
+        let claim = matches!(f.verdict, Verdict::Independent | Verdict::Reduction);
+        let mut fail = |kind: &'static str, key: String, what: String| {
+            if state.said.insert(format!("{kind} {key}")) {
+                out.failures.push(Failure { kind, file: l.file, line: line(built, l), what });
+            }
+        };
+        let holds = number(w, 2);
+        let owner = number(w, 4);
+        match w[0].as_str() {
+            "L" if number(w, 3) > 1 => {
+                state.twice = true;
+                state.held |= holds == 1;
+            }
+            "I" if claim => {
+                if let Ok(c) = &f.control {
+                    if let (Step::Const(s), false) = (&c.step, c.pointer) {
+                        let by = i128::from(number(w, 2));
+                        if c.index_type.wrap(by) != c.index_type.wrap(*s) {
+                            fail(
+                                "counting",
+                                String::new(),
+                                format!(
+                                    "{}; its index moved by {by}, by the facts {s}; called with {}",
+                                    said(built, l),
+                                    words()
+                                ),
+                            );
+                        }
+                    }
+                }
+            }
+            "X" => {
+                let own = is_own(built, l, f, owner);
+                let set_aside = own.is_some() || kept.contains(&(n, owner)) || owner == -1;
+                state.carried |= !set_aside && !run.overlap;
+                if !set_aside && claim && holds == 1 {
+                    let kinds = [
+                        "a flow",
+                        "an anti",
+                        "an output",
+                        "a mixed reduction",
+                        "an outside access and reduction",
+                        "an outside access and reduction",
+                    ];
+                    let what = format!(
+                        "{}; {} dependence on {} (offset {}) between iterations {} and {}; called with {}",
+                        said(built, l),
+                        kinds.get(number(w, 3) as usize).copied().unwrap_or("?"),
+                        owner_name(built, owner),
+                        number(w, 5),
+                        number(w, 6),
+                        number(w, 7),
+                        words()
+                    );
+                    fail("claim", owner.to_string(), what);
+                }
+            }
+            "E" if number(w, 3) == 1 && !run.overlap && !claim && is_memory(built, owner) => {
+                state.flows = true
+            }
+            "E" | "O" if claim && holds == 1 => {
+                let own = is_own(built, l, f, owner);
+                let (kind, wrong) = match w[0].as_str() {
+                    "E" => (
+                        "private",
+                        matches!(own, Some(Own::Private | Own::Kept))
+                            || own.is_none() && kept.contains(&(n, owner)),
+                    ),
+                    _ => ("live-out", own == Some(Own::Private)),
+                };
+                if wrong {
+                    let did = if kind == "private" {
+                        "is read in an iteration before it is written"
+                    } else {
+                        "is read after the loop"
+                    };
+                    let what = format!(
+                        "{}; {} {did} (offset {}); called with {}",
+                        said(built, l),
+                        owner_name(built, owner),
+                        number(w, 5),
+                        words()
+                    );
+                    fail(kind, owner.to_string(), what);
+                }
+            }
+            _ => {}
+        }
+    }
+    for &(n, q) in &met {
+        let Some(state) = usize::try_from(n).ok().and_then(|n| seen.get_mut(n)) else { continue };
+        let l = &batch.tables.loops[n as usize];
+        let q = q as usize;
+        if q >= state.met.len() {
+            continue;
+        }
+        state.met[q] = true;
+        if found.contains(&(n, q as i64)) {
+            state.seen[q] = true;
+        } else if !state.seen[q]
+            && facts(built, l).verdict == Verdict::Sequential
+            && state.said.insert(format!("witness {q}"))
+        {
+            let what = format!(
+                "the witness did not happen: {}; called with {}",
+                witness(built, l, l.queries[q]),
+                words()
+            );
+            out.failures.push(Failure { kind: "witness", file: l.file, line: line(built, l), what });
+        }
+    }
+}
+
+fn owner_name(built: &Built<'_>, owner: i64) -> String {
+    match usize::try_from(owner).ok().and_then(|o| built.batch.tables.vars.get(o)) {
+        Some(v) => v.name.clone(),
+        None if owner == -1 => "a temporary".to_owned(),
+        None if owner == -1_000_000 => "memory of something else".to_owned(),
+        None => format!("allocation {}", -2 - owner),
+    }
+}
+
+/// Whether it is an allocation, an array or a structure: no variable that a closed form could give.
+fn is_memory(built: &Built<'_>, owner: i64) -> bool {
+    let Some(var) = usize::try_from(owner).ok().and_then(|o| built.batch.tables.vars.get(o)) else {
+        return owner < -1;
+    };
+    let items = &built.batch.files[var.file].1.unit.items;
+    let symbols =
+        items.iter().enumerate().filter(|(n, _)| var.item.is_none_or(|i| i == *n)).filter_map(|(_, i)| {
+            let s = i
+                .body
+                .symbols
+                .iter_ids()
+                .find(|(s, x)| *x.name == *var.name && (var.item.is_none() || *s == var.symbol))?;
+            Some(matches!(i.body.types.kind(s.1.ty), TypeKind::Array { .. }))
+        });
+    symbols.into_iter().any(|is| is)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Own {
+    Private,
+    Kept,
+    /// An induction or the index: its value follows from the iteration's number.
+    Counted,
+}
+
+/// What a verdict says of a variable: each iteration has its own, or can compute it.
+fn is_own(built: &Built<'_>, l: &Loop, f: &LoopFacts, owner: i64) -> Option<Own> {
+    let var = built.batch.tables.vars.get(usize::try_from(owner).ok()?)?;
+    let body = &built.batch.files[l.file].1.unit.items[l.item].body;
+    let is = |s: SymbolId| match var.item {
+        Some(item) => (var.file, item) == (l.file, l.item) && var.symbol == s,
+        None => {
+            let symbol = &body.symbols[s];
+            var.file == l.file
+                && *symbol.name == *var.name
+                && matches!(symbol.storage, Storage::Global { .. })
+        }
+    };
+    if let Some(p) = f.privates.iter().find(|p| is(p.symbol)) {
+        return Some(if p.kept { Own::Kept } else { Own::Private });
+    }
+    if f.reductions
+        .iter()
+        .any(|r| r.op == ReductionOp::Last && is_variable(body, r.place) && is(r.object.symbol))
+    {
+        return Some(Own::Kept);
+    }
+    let counted = f.inductions.iter().any(|i| is(i.symbol)) || f.control.as_ref().is_ok_and(|c| is(c.index));
+    counted.then_some(Own::Counted)
+}
