@@ -12,7 +12,7 @@ use super::marks::{function, Inserts, Tables, Var};
 use super::print::Source;
 use crate::fixture::Analyzed;
 
-const RUNTIME: &str = include_str!("runtime.c");
+const RUNTIME: &str = concat!(include_str!("runtime.c"), include_str!("runs.c"));
 const HEADER: &str = include_str!("runtime.h");
 
 /// A function that is called.
