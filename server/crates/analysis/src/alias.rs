@@ -19,6 +19,9 @@ pub(crate) enum Aliasing {
 enum Reach {
     /// The variable is the memory (array, struct, scalar).
     Named {
+        /// It came to be after the function was called.
+        own: bool,
+        /// No pointer is made of it by `&`; its arrays' names may still become some.
         hidden: bool,
     },
     /// It points to memory of its own.
@@ -37,8 +40,8 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     let symbol = &body.symbols[s];
     let ty = body.types.get(symbol.ty);
     if !matches!(ty.kind, TypeKind::Pointer { .. }) {
-        let hidden = !symbol.address_taken && matches!(symbol.storage, Storage::Param(_) | Storage::Local);
-        return Reach::Named { hidden };
+        let own = matches!(symbol.storage, Storage::Param(_) | Storage::Local);
+        return Reach::Named { own, hidden: own && (!symbol.address_taken || effects.stays_home(s)) };
     }
     let steady = effects.is_single_valued(s);
     let is_param = matches!(symbol.storage, Storage::Param(_));
@@ -131,10 +134,13 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
     let (x, y) = (reach(body, effects, a), reach(body, effects, b));
     match (x, y) {
         (Reach::Named { .. }, Reach::Named { .. }) => Distinct,
-        (Reach::Named { hidden: true }, p) | (p, Reach::Named { hidden: true }) => {
+        // What was handed in cannot point to it.
+        (Reach::Named { own: true, .. }, Reach::Param | Reach::Restrict { param: true })
+        | (Reach::Param | Reach::Restrict { param: true }, Reach::Named { own: true, .. }) => Distinct,
+        (Reach::Named { hidden: true, .. }, p) | (p, Reach::Named { hidden: true, .. }) => {
             // A local that no `&` reaches; an array's name may still have been copied into a local pointer.
-            let named = if x == p && x != (Reach::Named { hidden: true }) { b } else { a };
-            let is_array = matches!(body.types.kind(body.symbols[named].ty), TypeKind::Array { .. });
+            let named = if matches!(x, Reach::Named { .. }) { a } else { b };
+            let is_array = crate::parts::holds_array(body, body.symbols[named].ty);
             let given = matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh);
             if is_array && !given && !effects.stays_home(named) {
                 May

@@ -11,7 +11,7 @@ use poly::{Constraint, Kind, Row, Space};
 
 use crate::depend::{fourier, Found, System};
 use crate::nest::Access;
-use crate::privatise::{is_sure, Cells, Frame};
+use crate::privatise::{is_sure, Cells, Frame, Rest};
 
 /// Systems looked at for one question at most.
 const FUEL: u32 = 250;
@@ -25,18 +25,19 @@ impl Frame<'_, '_> {
         &self,
         mine: &[(usize, &Access)],
         cells: &Cells,
+        rest: Rest,
         budget: &Budget,
     ) -> Option<bool> {
         for &(at, read) in mine.iter().filter(|(_, a)| !a.write) {
-            for &array in &cells.touched(read) {
+            for &array in cells.touched(read).iter().filter(|&&k| rest == Rest::Any || cells.is_written(k)) {
                 let sources =
                     mine.iter().filter(|(_, w)| self.is_source(w) && cells.touched(w).contains(&array));
                 let mut covers = Vec::new();
                 for &(place, write) in sources {
-                    covers.extend(self.earlier(place, write, at, read));
+                    covers.extend(self.earlier(place, write, at, read, (cells, array)));
                 }
-                for (exists, rows) in self.cells_of(read)? {
-                    if !self.all_in(read, cells, exists, &rows, &covers, budget)? {
+                for (exists, rows) in self.cells_of(read, cells, array)? {
+                    if !self.all_in(read, cells.rank(array), exists, &rows, &covers, budget)? {
                         return Some(false);
                     }
                 }
@@ -61,15 +62,15 @@ impl Frame<'_, '_> {
                 for (_, write) in mine {
                     if write.write && is_sure(self.model, write) && cells.touched(write).contains(&array) {
                         let conditions = vec![Constraint::eq(last.clone())];
-                        covers.extend(self.instances(write, any, 0, true, &conditions));
+                        covers.extend(self.instances(write, any, (cells, array), 0, true, &conditions));
                     }
                 }
                 // The set written may not be made smaller by what only bounds an unknown subscript.
                 if any.subs.iter().any(|s| s.value.is_none()) {
                     return Some(false);
                 }
-                for (exists, rows) in self.cells_of(any)? {
-                    if !self.all_in(any, cells, exists, &rows, &covers, budget)? {
+                for (exists, rows) in self.cells_of(any, cells, array)? {
+                    if !self.all_in(any, cells.rank(array), exists, &rows, &covers, budget)? {
                         return Some(false);
                     }
                 }
@@ -81,13 +82,13 @@ impl Frame<'_, '_> {
     fn all_in(
         &self,
         of: &Access,
-        cells: &Cells,
+        rank: usize,
         exists: usize,
         rows: &[Constraint],
         covers: &[Covers],
         budget: &Budget,
     ) -> Option<bool> {
-        let space = Space { params: self.params.len(), dims: of.loops.len() - 1 + cells.rank };
+        let space = Space { params: self.params.len(), dims: of.loops.len() - 1 + rank };
         let Some(system) = System::new(space, exists, Vec::new(), false, rows) else { return Some(false) };
         let mut fuel = FUEL;
         let shown = inside(&system, covers, &mut fuel);
@@ -96,7 +97,14 @@ impl Frame<'_, '_> {
     }
 
     /// Ways in which a write may have been at a read's cell before it, over the read's counters and cell.
-    fn earlier(&self, place: usize, write: &Access, at: usize, read: &Access) -> Vec<Covers> {
+    fn earlier(
+        &self,
+        place: usize,
+        write: &Access,
+        at: usize,
+        read: &Access,
+        of: (&Cells, usize),
+    ) -> Vec<Covers> {
         let (ours, theirs) = (&write.loops[1..], &read.loops[1..]);
         let common = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
         let stands = |loops: &[usize], at: usize| match loops.get(common) {
@@ -106,7 +114,7 @@ impl Frame<'_, '_> {
         let mut out = Vec::new();
         // In the same iteration of all loops around both, standing before it.
         if stands(ours, place).zip(stands(theirs, at)).is_some_and(|(w, r)| w < r) {
-            out.extend(self.instances(write, read, common, false, &[]));
+            out.extend(self.instances(write, read, of, common, false, &[]));
         }
         // In an earlier iteration of one of them, and the same of those around that one.
         for level in (0..common).rev() {
@@ -115,7 +123,7 @@ impl Frame<'_, '_> {
             let row = self.row(&counter, &|l| ours.iter().position(|&x| x == l), &mut none);
             // It counts by the loops up to this one, which are around both.
             if let Some(row) = row.filter(|r| none.is_empty() && r.dims.len() <= level + 1) {
-                out.extend(self.instances_before(write, read, level, row));
+                out.extend(self.instances_before(write, read, of, level, row));
             }
         }
         out
@@ -128,11 +136,12 @@ impl Frame<'_, '_> {
         &self,
         write: &Access,
         at: &Access,
+        (cells, array): (&Cells, usize),
         same: usize,
         root: bool,
         more: &[Constraint],
     ) -> Vec<Covers> {
-        let pieces = self.cells_of(write).unwrap_or_default().into_iter();
+        let pieces = self.cells_of(write, cells, array).unwrap_or_default().into_iter();
         let named = |(exists, mut rows): (usize, Vec<Constraint>)| {
             rows.extend_from_slice(more);
             let put = (exists == 0).then(|| Put::solve(self, write, at, same, root, &rows))??;
@@ -142,8 +151,15 @@ impl Frame<'_, '_> {
     }
 
     /// The same where the counter `row` of the write is below that of the read.
-    fn instances_before(&self, write: &Access, read: &Access, level: usize, row: Row) -> Vec<Covers> {
-        let pieces = self.cells_of(write).unwrap_or_default().into_iter();
+    fn instances_before(
+        &self,
+        write: &Access,
+        read: &Access,
+        (cells, array): (&Cells, usize),
+        level: usize,
+        row: Row,
+    ) -> Vec<Covers> {
+        let pieces = self.cells_of(write, cells, array).unwrap_or_default().into_iter();
         let named = |(exists, rows): (usize, Vec<Constraint>)| {
             let put = (exists == 0).then(|| Put::solve(self, write, read, level, false, &rows))??;
             let mut all: Covers = rows.iter().map(|c| put.constraint(c)).collect::<Option<_>>()?;

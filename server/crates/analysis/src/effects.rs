@@ -8,6 +8,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
+use crate::parts::{owner, written_part};
 use crate::program::Function;
 use crate::summaries::{library_effect, LibraryEffect, LibraryResult, Summary, Through, TroubleKind};
 use crate::{ObstacleKind, Program};
@@ -19,8 +20,10 @@ pub(crate) struct Effects<'a> {
     /// Variables that a call may write: those whose address it is given, and file-scope ones.
     by_calls: FxHashMap<TermId, Vec<SymbolId>>,
     memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
+    /// The same with the variables of which a part is written.
+    parts: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
     parents: OnceCell<Vec<Option<TermId>>>,
-    /// Local arrays that a pointer may be made of.
+    /// Variables that a pointer is made of, itself or a part of it, and may still be somewhere when what made it is done.
     abroad: OnceCell<FxHashSet<SymbolId>>,
     /// How many terms write each variable in the whole body (its declaration's initialiser counts as one).
     pub writes: FxHashMap<SymbolId, Vec<TermId>>,
@@ -41,8 +44,9 @@ impl<'a> Effects<'a> {
                 by_calls.insert(t, list);
             }
         }
-        let (memo, parents, abroad) = (RefCell::default(), OnceCell::new(), OnceCell::new());
-        Effects { body, program, by_calls, memo, parents, abroad, writes }
+        let (memo, parts) = (RefCell::default(), RefCell::default());
+        let (parents, abroad) = (OnceCell::new(), OnceCell::new());
+        Effects { body, program, by_calls, memo, parts, parents, abroad, writes }
     }
 
     /// The term around another.
@@ -50,38 +54,59 @@ impl<'a> Effects<'a> {
         self.parents.get_or_init(|| self.body.parents()).get(t.0 as usize).copied().flatten()
     }
 
-    /// Whether a local array of numbers or pointers is only ever subscripted down to an element: its name becomes no pointer
-    /// (C11 6.3.2.1p3), so that no pointer has its address.
+    /// Whether nothing but its own name reaches the local variable, once a call that it is given to is over: every pointer
+    /// made of it or of a part of it (an array's name becomes one, C11 6.3.2.1p3) is used at once and not kept.
     pub(crate) fn stays_home(&self, s: SymbolId) -> bool {
         let body = self.body;
-        let symbol = &body.symbols[s];
-        let known =
-            symbol.storage == Storage::Local && !symbol.address_taken && body.rejects().next().is_none();
-        known && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
+        matches!(body.symbols[s].storage, Storage::Local | Storage::Param(_))
+            && body.rejects().next().is_none()
+            && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
     }
 
     fn made_pointers(&self) -> FxHashSet<SymbolId> {
         let body = self.body;
-        let is_array = |t| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
+        let is_array = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
         let mut abroad = FxHashSet::default();
         for t in body.walk(body.root) {
-            let Some(s) = body.as_symbol(t).filter(|_| is_array(t)) else { continue };
-            let mut whole = t;
-            while let Some(p) = self
-                .parent(whole)
-                .filter(|&p| *body.op(p) == Op::Index && body.args(p).first() == Some(&whole))
-            {
-                whole = p;
-            }
-            let element = matches!(
-                body.types.kind(body.ty(whole)),
-                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
-            );
-            if !element {
+            let place = match (body.op(t), body.args(t)) {
+                (Op::AddrOf, &[place]) => place,
+                (Op::Sym(_) | Op::Member { .. } | Op::Index | Op::Deref, _) if is_array(t) => t,
+                _ => continue,
+            };
+            let Some((s, _)) = owner(body, place) else { continue };
+            if !abroad.contains(&s) && !self.is_used_at_once(t) {
                 abroad.insert(s);
             }
         }
         abroad
+    }
+
+    /// Whether a pointer value does not outlive the expression it stands in.
+    fn is_used_at_once(&self, pointer: TermId) -> bool {
+        let body = self.body;
+        let mut at = pointer;
+        for _ in 0..100 {
+            let Some(p) = self.parent(at) else { return false };
+            let args = body.args(p);
+            match body.op(p) {
+                Op::SizeOf | Op::AddrOf => return true,
+                // Names a place. An array in an array is looked at by itself.
+                Op::Index | Op::Deref | Op::Member { .. } => return true,
+                Op::Binary(op) if op.is_comparison() || op.is_logical() => return true,
+                Op::Binary(_) | Op::Cast => at = p,
+                Op::Call => {
+                    let Some(k) = args.iter().skip(1).position(|&a| a == at) else { return false };
+                    let kept = call(body, self.program, p).map_or(true, |c| c.through(k).kept);
+                    // What it returns may be made of the pointer.
+                    let number = body.types.is_arithmetic(body.ty(p))
+                        || matches!(body.types.kind(body.ty(p)), TypeKind::Void);
+                    let dropped = self.parent(p).is_some_and(|q| *body.op(q) == Op::List);
+                    return !kept && (number || dropped);
+                }
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// Variables that a term under `root` writes directly (declared ones included), and those that a call there may
@@ -100,12 +125,32 @@ impl<'a> Effects<'a> {
         set
     }
 
+    /// Those of [`Effects::writes_in`], and variables of which a term under `root` writes a part by name: what reads them
+    /// whole does not always find the same.
+    pub(crate) fn changes_in(&self, root: TermId) -> Rc<FxHashSet<SymbolId>> {
+        if let Some(set) = self.parts.borrow().get(&root) {
+            return set.clone();
+        }
+        let mut set = (*self.writes_in(root)).clone();
+        set.extend(self.body.walk(root).filter_map(|t| written_part(self.body, t)));
+        let set = Rc::new(set);
+        self.parts.borrow_mut().insert(root, set.clone());
+        set
+    }
+
     /// Whether the term has the same value each time it is evaluated while `during` runs, memory aside: it calls
     /// nothing that is not pure, writes nothing, and reads no variable that is written there. Reads of memory are
     /// allowed; whether that memory is written is decided with the accesses.
     pub(crate) fn is_invariant_in(&self, body: &Body, t: TermId, during: TermId) -> bool {
         let written_there = self.writes_in(during);
+        let whole = |x: TermId, s: SymbolId| {
+            let record = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_));
+            let part =
+                || self.parent(x).is_some_and(|p| matches!(body.op(p), Op::Member { .. } | Op::AddrOf));
+            record && !part()
+        };
         body.walk(t).all(|x| match body.op(x) {
+            Op::Sym(s) if whole(x, *s) => !self.changes_in(during).contains(s),
             Op::Sym(s) => !written_there.contains(s),
             Op::Call => call(body, self.program, x).is_ok_and(|c| c.writes_nothing()),
             Op::Reject(_) | Op::Launch | Op::Apply(_) => false,
@@ -132,6 +177,11 @@ impl<'a> Effects<'a> {
         let symbol = &self.body.symbols[s];
         if symbol.address_taken {
             return false;
+        }
+        // A structure has a value as a whole.
+        if matches!(self.body.types.kind(symbol.ty), TypeKind::Record(_)) {
+            return self.body.walk(self.body.root).all(|t| written_part(self.body, t) != Some(s))
+                && self.writes.get(&s).is_none_or(|w| w.len() <= 1 && symbol.storage == Storage::Local);
         }
         let n = self.writes.get(&s).map_or(0, Vec::len);
         match symbol.storage {

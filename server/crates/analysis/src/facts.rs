@@ -431,6 +431,8 @@ pub struct Private {
     /// Whether it is read after the loop: what the last iteration leaves is kept. That iteration surely writes all of
     /// it that any iteration writes.
     pub kept: bool,
+    /// Whether parts of it are read that no iteration writes: each copy begins as the variable is before the loop.
+    pub copied_in: bool,
 }
 
 /// Operators of recognised reductions.

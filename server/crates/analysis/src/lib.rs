@@ -25,6 +25,7 @@ mod nest;
 mod offload;
 mod older;
 mod overlaps;
+mod parts;
 mod privatise;
 mod program;
 mod prove;

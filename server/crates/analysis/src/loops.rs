@@ -220,8 +220,8 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         .private
         .iter()
         .filter_map(|(&symbol, p)| {
-            let kept = p.as_ref().map(|p| *p == Privacy::Last)?;
-            Some(Private { symbol, declared_inside: false, kept })
+            let Privacy { kept, copied_in } = (*p)?;
+            Some(Private { symbol, declared_inside: false, kept, copied_in })
         })
         .collect();
     work.sort_by_key(|p| p.symbol);

@@ -101,7 +101,8 @@ pub(crate) fn offload(
         matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. } | TypeKind::Record(_))
     };
     for p in model.accesses.iter().filter(|a| !scalars.set_aside(a)).filter_map(own) {
-        if p.kept || !memory(p.symbol) || body.symbols[p.symbol].storage != Storage::Local {
+        let of_function = matches!(body.symbols[p.symbol].storage, Storage::Local | Storage::Param(_));
+        if p.kept || !memory(p.symbol) || !of_function {
             let scalar =
                 matches!(body.types.kind(body.symbols[p.symbol].ty), TypeKind::Int(_) | TypeKind::Float(_));
             if !scalar || body.symbols[p.symbol].storage != Storage::Local {

@@ -9,7 +9,7 @@ use poly::{Constraint, Row, Space};
 
 use crate::depend::{fourier, Found, System};
 use crate::nest::Access;
-use crate::privatise::{Cells, Frame};
+use crate::privatise::{Cells, Frame, Rest};
 
 /// A chosen instance of a read.
 struct Chosen<'x> {
@@ -28,27 +28,71 @@ impl Frame<'_, '_> {
         &self,
         mine: &[(usize, &Access)],
         cells: &Cells,
+        rest: Rest,
         budget: &Budget,
     ) -> Option<bool> {
         for &(at, access) in mine.iter().filter(|(_, a)| !a.write) {
-            let Some(&array) = cells.touched(access).first() else { continue };
-            let ins = access.loops.len() - 1;
-            for (exists, rows) in self.cells_of(access).unwrap_or_default() {
-                budget.spend(1).ok()?;
-                let Found::Point(point) = self.solve(ins + cells.rank, exists, &rows) else { continue };
-                let (params, rest) = point.split_at(self.params.len());
-                let (counters, cell) = (&rest[..ins], &rest[ins..ins + cells.rank]);
-                let chosen = Chosen { at, access, params, counters, cell };
-                let mut writes = mine.iter().filter(|(_, w)| self.is_source(w));
-                budget.spend(mine.len() as u64).ok()?;
-                if writes.all(|&(at, w)| {
-                    !cells.touched(w).contains(&array) || self.not_before(at, w, &chosen) == Some(true)
-                }) {
+            for array in cells.touched(access) {
+                if rest == Rest::Written && !cells.is_written(array) {
+                    continue;
+                }
+                if self.sees_older_in(mine, cells, (at, access), array, rest, budget)? {
                     return Some(true);
                 }
             }
         }
         Some(false)
+    }
+
+    fn sees_older_in(
+        &self,
+        mine: &[(usize, &Access)],
+        cells: &Cells,
+        (at, access): (usize, &Access),
+        array: usize,
+        rest: Rest,
+        budget: &Budget,
+    ) -> Option<bool> {
+        let (ins, rank) = (access.loops.len() - 1, cells.rank(array));
+        for (exists, rows) in self.cells_of(access, cells, array).unwrap_or_default() {
+            budget.spend(1).ok()?;
+            let Found::Point(point) = self.solve(ins + rank, exists, &rows) else { continue };
+            let (params, more) = point.split_at(self.params.len());
+            let (counters, cell) = (&more[..ins], &more[ins..ins + rank]);
+            let chosen = Chosen { at, access, params, counters, cell };
+            let mut writes = mine.iter().filter(|(_, w)| self.is_source(w));
+            budget.spend(mine.len() as u64).ok()?;
+            let older = writes.all(|&(at, w)| {
+                !cells.touched(w).contains(&array)
+                    || self.not_before(at, w, (cells, array), &chosen) == Some(true)
+            });
+            if older && (rest == Rest::Any || self.is_written_sometime(mine, (cells, array), &chosen)) {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// Whether some iteration seems to write the chosen cell.
+    fn is_written_sometime(
+        &self,
+        mine: &[(usize, &Access)],
+        (cells, array): (&Cells, usize),
+        read: &Chosen<'_>,
+    ) -> bool {
+        let unfixed = self.of_any_iteration();
+        mine.iter().filter(|(_, w)| w.write && cells.touched(w).contains(&array)).any(|(_, w)| {
+            unfixed.cells_of(w, cells, array).unwrap_or_default().into_iter().any(|(exists, mut rows)| {
+                let inner = w.loops.len() - 1;
+                for (k, v) in read.params.iter().enumerate().filter(|(k, _)| *k != self.root) {
+                    rows.push(Constraint::eq(Row::constant(-v).param(k, 1)));
+                }
+                for (k, v) in read.cell.iter().enumerate() {
+                    rows.push(Constraint::eq(Row::constant(-v).dim(inner + k, 1)));
+                }
+                matches!(unfixed.solve(inner + read.cell.len(), exists, &rows), Found::Point(_))
+            })
+        })
     }
 
     fn solve(&self, dims: usize, exists: usize, rows: &[Constraint]) -> Found {
@@ -57,7 +101,13 @@ impl Frame<'_, '_> {
     }
 
     /// Whether no instance of a write touches the chosen cell before the chosen read, in the order of `times`.
-    fn not_before(&self, at: usize, write: &Access, read: &Chosen<'_>) -> Option<bool> {
+    fn not_before(
+        &self,
+        at: usize,
+        write: &Access,
+        (cells, array): (&Cells, usize),
+        read: &Chosen<'_>,
+    ) -> Option<bool> {
         let (ours, theirs) = (&write.loops[1..], &read.access.loops[1..]);
         let common = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
         let place = |loops: &[usize], at: usize| match loops.get(common) {
@@ -77,7 +127,7 @@ impl Frame<'_, '_> {
             }
             levels.push(row.checked_sub(&Row::constant(value(&same, read)?))?);
         }
-        for (exists, rows) in self.cells_of(write)? {
+        for (exists, rows) in self.cells_of(write, cells, array)? {
             let mut rows = rows;
             for (k, v) in read.params.iter().enumerate() {
                 rows.push(Constraint::eq(Row::constant(-v).param(k, 1)));

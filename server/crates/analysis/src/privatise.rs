@@ -8,9 +8,11 @@
 //! What is read after the loop must be what the last iteration left: then every cell that some iteration writes is
 //! surely written by the last one, whose copy is the one that stays.
 
+use std::sync::Arc;
+
 use base::Budget;
 use poly::{Flow, Map, MapSpace, Row, Space};
-use term::{Body, Op, Storage, SymbolId, TypeKind};
+use term::{Body, Storage, SymbolId, TypeId, TypeKind};
 
 use crate::liveness::is_read_after;
 use crate::loops::Context;
@@ -19,11 +21,11 @@ use crate::value::{Constraint, Poly, Var, VarKind};
 
 /// How an object can be private.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Privacy {
-    /// Nobody reads it after the loop.
-    Dead,
-    /// It is read afterwards, and the last iteration surely writes all that any iteration writes.
-    Last,
+pub(crate) struct Privacy {
+    /// It is read after the loop, and the last iteration surely writes all that any iteration writes.
+    pub kept: bool,
+    /// Some cells that no iteration writes are read: a copy begins as what was there before the loop.
+    pub copied_in: bool,
 }
 
 /// Whether each iteration of the root can have its own copy of the object.
@@ -51,51 +53,51 @@ pub(crate) fn privacy(
     }
     // A private copy shows nothing of what is written through another name: that there is none is proved, tested
     // before the launch, or an obstacle, as for every object the loop writes.
-    let cells = Cells::of(&mine)?;
-    let dead = is_hidden(body, base) && !is_read_after(body, model.root, base);
+    let cells = Cells::of(body, base, &mine)?;
+    let dead = !pointer && cx.effects.stays_home(base) && !is_read_after(body, model.root, base);
     // What the loop never reads is no work array but a result.
     if !dead && mine.iter().all(|(_, a)| a.write) {
         return None;
     }
     let frame = Frame::new(model, &mine);
+    // Where a pointer points, what there is to copy is not known.
+    let rest = if pointer { Rest::Any } else { Rest::Written };
     // Mostly one read of the first iterations tells already that it sees what was there before, or the writes that
     // it sees can be named. The exact flow is for what is left.
-    if frame.sees_older(&mine, &cells, budget)? {
+    if frame.sees_older(&mine, &cells, rest, budget)? {
         return None;
     }
-    if !frame.reads_are_covered(&mine, &cells, budget)? && !frame.covered(&mine, &cells, budget)? {
+    let reads = mine.iter().filter(|(_, a)| !a.write).flat_map(|(_, a)| cells.touched(a));
+    let mut copied_in = rest == Rest::Written && reads.into_iter().any(|k| !cells.is_written(k));
+    if !frame.reads_are_covered(&mine, &cells, rest, budget)? {
+        match frame.covered(&mine, &cells, rest, budget)? {
+            Covered::Wholly => {}
+            Covered::ButForTheUnwritten => copied_in = true,
+            Covered::No => return None,
+        }
+    }
+    let kept = !dead;
+    if kept && !(frame.last_covers(&mine, &cells, budget)? || frame.last_writes_all(&mine, &cells, budget)?) {
         return None;
     }
-    if dead {
-        return Some(Privacy::Dead);
-    }
-    let all = frame.last_covers(&mine, &cells, budget)? || frame.last_writes_all(&mine, &cells, budget)?;
-    all.then_some(Privacy::Last)
+    Some(Privacy { kept, copied_in })
 }
 
-/// Whether only this function can see the object, and only by its name: an array or struct of its own whose name is
-/// used for nothing but reaching its elements.
-fn is_hidden(body: &Body, s: SymbolId) -> bool {
-    let symbol = &body.symbols[s];
-    if symbol.storage != Storage::Local || symbol.address_taken {
-        return false;
-    }
-    if matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. }) {
-        return false;
-    }
-    let parents = body.parents();
-    body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s)).all(|t| {
-        let mut at = t;
-        while matches!(body.types.kind(body.ty(at)), TypeKind::Array { .. }) {
-            let Some(p) = parents.get(at.0 as usize).copied().flatten() else { return false };
-            match body.op(p) {
-                Op::SizeOf => return true,
-                Op::Index | Op::Member { .. } => at = p,
-                _ => return false,
-            }
-        }
-        true
-    })
+/// Which cells may be read without having been written in the same iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rest {
+    /// None.
+    Any,
+    /// Those that no iteration writes.
+    Written,
+}
+
+/// Whether what is read was written before in the same iteration.
+enum Covered {
+    Wholly,
+    /// All but cells that no iteration writes.
+    ButForTheUnwritten,
+    No,
 }
 
 /// Whether the access happens wherever its domain says, at the cell its subscripts say.
@@ -113,37 +115,127 @@ pub(crate) fn is_sure(model: &Model<'_>, a: &Access) -> bool {
         && a.subs.iter().all(|s| s.value.as_ref().is_some_and(known))
 }
 
-/// The cells of an object as arrays of one rank each: one for every member path, and one for what no path names.
+/// A step of the way from an object to a cell.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Part {
+    Subscript,
+    Field(Arc<str>),
+}
+
+fn way(a: &Access) -> Vec<Part> {
+    let mut out = Vec::new();
+    let mut fields = a.fields.iter().peekable();
+    for k in 0..a.subs.len() {
+        while let Some((_, f)) = fields.next_if(|(at, _)| *at <= k) {
+            out.push(Part::Field(f.clone()));
+        }
+        out.push(Part::Subscript);
+    }
+    out.extend(fields.map(|(_, f)| Part::Field(f.clone())));
+    out
+}
+
+/// The cells of an object as arrays: one for every way that an access takes to a cell. That of a way that leads to a
+/// structure or an array stands for what no longer way names, and is left out where longer ways name all.
 pub(crate) struct Cells {
-    paths: Vec<Vec<String>>,
-    pub(crate) rank: usize,
+    arrays: Vec<Array>,
+}
+
+struct Array {
+    way: Vec<Part>,
+    lengths: Vec<Option<Length>>,
+    /// Whether some iteration may write it.
+    written: bool,
 }
 
 impl Cells {
-    fn of(mine: &[(usize, &Access)]) -> Option<Cells> {
-        let rank = mine.first()?.1.subs.len();
-        let names = |a: &Access| a.fields.iter().map(|f| f.1.to_string()).collect::<Vec<_>>();
-        let places = |a: &Access| a.fields.iter().map(|f| f.0).collect::<Vec<_>>();
-        let longest = mine.iter().map(|(_, a)| places(a)).max_by_key(Vec::len)?;
+    fn of(body: &Body, base: SymbolId, mine: &[(usize, &Access)]) -> Option<Cells> {
+        let mut arrays: Vec<Array> = Vec::new();
         for (_, a) in mine {
-            // A shorter path is the whole record; that is only followed where no subscript lies behind it.
-            let fits = a.subs.len() == rank
-                && longest.starts_with(&places(a))
-                && longest[a.fields.len()..].iter().all(|&at| at >= rank);
-            if !fits {
-                return None;
+            let way = way(a);
+            match arrays.iter().find(|o| o.way == way) {
+                // Lengths matter where a shorter way leads to all of it.
+                Some(o) if o.lengths == a.lengths => {}
+                Some(_) if mine.iter().any(|(_, b)| b.subs.len() != a.subs.len()) => return None,
+                Some(_) => {}
+                None => arrays.push(Array { way, lengths: a.lengths.clone(), written: false }),
             }
         }
-        let mut paths: Vec<Vec<String>> = mine.iter().map(|(_, a)| names(a)).collect();
-        paths.sort();
-        paths.dedup();
-        (paths.len() <= 12).then_some(Cells { paths, rank })
+        // Ways that part do so at members of one structure.
+        for (k, x) in arrays.iter().enumerate() {
+            for y in &arrays[..k] {
+                let parts = x.way.iter().zip(&y.way).find(|(p, q)| p != q);
+                if parts.is_some_and(|(p, q)| *p == Part::Subscript || *q == Part::Subscript) {
+                    return None;
+                }
+            }
+        }
+        let ways: Vec<Vec<Part>> = arrays.iter().map(|a| a.way.clone()).collect();
+        arrays.retain(|a| !is_named_wholly(body, body.symbols[base].ty, &a.way, &ways));
+        arrays.sort_by(|x, y| x.way.cmp(&y.way));
+        let mut cells = (arrays.len() <= 16).then_some(Cells { arrays })?;
+        for (_, a) in mine.iter().filter(|(_, a)| a.write) {
+            for k in cells.touched(a) {
+                cells.arrays[k].written = true;
+            }
+        }
+        Some(cells)
     }
 
-    /// The arrays an access touches, by number. That of the access's own path stands for what no longer path names.
+    /// The arrays an access touches, by number.
     pub(crate) fn touched(&self, a: &Access) -> Vec<usize> {
-        let path: Vec<String> = a.fields.iter().map(|f| f.1.to_string()).collect();
-        (0..self.paths.len()).filter(|&k| self.paths[k].starts_with(&path)).collect()
+        let way = way(a);
+        (0..self.arrays.len()).filter(|&k| self.arrays[k].way.starts_with(&way)).collect()
+    }
+
+    /// Number of subscripts of an array's cells.
+    pub(crate) fn rank(&self, array: usize) -> usize {
+        self.arrays[array].lengths.len()
+    }
+
+    /// Whether some iteration may write the array.
+    pub(crate) fn is_written(&self, array: usize) -> bool {
+        self.arrays[array].written
+    }
+
+    fn length(&self, array: usize, k: usize) -> Option<&Length> {
+        self.arrays[array].lengths.get(k)?.as_ref()
+    }
+}
+
+/// Whether longer ways than this lead to every cell that it leads to.
+fn is_named_wholly(body: &Body, object: TypeId, way: &[Part], ways: &[Vec<Part>]) -> bool {
+    let mut ty = object;
+    for part in way {
+        ty = match (part, body.types.kind(ty)) {
+            (Part::Subscript, TypeKind::Array { of, .. }) => *of,
+            (Part::Subscript, TypeKind::Pointer { to, .. }) => *to,
+            (Part::Field(f), TypeKind::Record(r)) => {
+                match body.types.record(*r).fields.iter().flatten().find(|g| g.name == *f) {
+                    Some(g) => g.ty,
+                    None => return false,
+                }
+            }
+            _ => return false,
+        };
+    }
+    let named = |part: Part| {
+        let mut longer = way.to_vec();
+        longer.push(part);
+        ways.contains(&longer) || longer.len() < 12 && is_named_wholly(body, object, &longer, ways)
+    };
+    match body.types.kind(ty) {
+        TypeKind::Array { .. } => named(Part::Subscript),
+        TypeKind::Record(r) => {
+            let record = body.types.record(*r);
+            let plain = |f: &term::Field| f.bits.is_none() && !f.name.is_empty();
+            !record.is_union
+                && record
+                    .fields
+                    .as_ref()
+                    .is_some_and(|fs| fs.iter().all(|f| plain(f) && named(Part::Field(f.name.clone()))))
+        }
+        _ => false,
     }
 }
 
@@ -247,11 +339,11 @@ impl<'m, 'a> Frame<'m, 'a> {
         }
     }
 
-    /// From the instances of an access (its loops inside the root) to its cells.
-    fn relation(&self, a: &Access, rank: usize, budget: &Budget) -> Option<Map> {
-        let space = MapSpace { params: self.params.len(), ins: a.loops.len() - 1, outs: rank };
+    /// From the instances of an access (its loops inside the root) to its cells in one of the arrays.
+    fn relation(&self, a: &Access, cells: &Cells, array: usize, budget: &Budget) -> Option<Map> {
+        let space = MapSpace { params: self.params.len(), ins: a.loops.len() - 1, outs: cells.rank(array) };
         let mut all = Map::empty(space, budget).ok()?;
-        for (exists, rows) in self.cells_of(a)? {
+        for (exists, rows) in self.cells_of(a, cells, array)? {
             let one = Map::from_constraints(space, exists, &rows, budget).ok()?;
             all = all.union(&one, budget).ok()?;
         }
@@ -259,31 +351,19 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 
     /// The same as constraints on counters and cell, with the number of existential variables; any of them.
-    pub(crate) fn cells_of(&self, a: &Access) -> Option<Vec<(usize, Vec<poly::Constraint>)>> {
+    pub(crate) fn cells_of(
+        &self,
+        a: &Access,
+        cells: &Cells,
+        array: usize,
+    ) -> Option<Vec<(usize, Vec<poly::Constraint>)>> {
         let inner = &a.loops[1..];
         let dims = |l: usize| inner.iter().position(|&x| x == l);
         let mut all = Vec::new();
         for piece in &a.domain.pieces {
             let (mut exists, mut rows) = (Vec::new(), Vec::new());
-            for (k, s) in a.subs.iter().enumerate() {
-                let out = inner.len() + k;
-                if let Some(v) = &s.value {
-                    let row = self.row(v, &dims, &mut exists)?;
-                    let old = row.dims.get(out).copied().unwrap_or(0);
-                    rows.push(poly::Constraint::eq(row.dim(out, old - 1)));
-                } else if let Some(length) = a.lengths.get(k).cloned().flatten() {
-                    // Outside of the array's length the program has no meaning (C11 6.5.6p8).
-                    let length = match length {
-                        Length::Const(n) => Some(Row::constant(i128::from(n))),
-                        Length::Term(_, Some(p)) => self.row(&p, &dims, &mut exists),
-                        Length::Term(_, None) => None,
-                    };
-                    if let Some(mut upper) = length {
-                        upper.constant -= 1;
-                        rows.push(poly::Constraint::ge(Row::constant(0).dim(out, 1)));
-                        rows.push(poly::Constraint::ge(upper.dim(out, -1)));
-                    }
-                }
+            for k in 0..cells.rank(array) {
+                self.subscript(a, cells, (array, k), inner.len() + k, &dims, &mut exists, &mut rows)?;
             }
             let mut constraints = piece.clone();
             constraints.extend(self.model.context.iter().cloned());
@@ -291,6 +371,40 @@ impl<'m, 'a> Frame<'m, 'a> {
             all.push((exists.len(), rows));
         }
         Some(all)
+    }
+
+    /// What holds of the `k`-th subscript of a cell of the array that the access touches: it is dimension `out`.
+    #[allow(clippy::too_many_arguments)]
+    fn subscript(
+        &self,
+        a: &Access,
+        cells: &Cells,
+        (array, k): (usize, usize),
+        out: usize,
+        dims: &dyn Fn(usize) -> Option<usize>,
+        exists: &mut Vec<Var>,
+        rows: &mut Vec<poly::Constraint>,
+    ) -> Option<()> {
+        if let Some(v) = a.subs.get(k).and_then(|s| s.value.as_ref()) {
+            let row = self.row(v, dims, exists)?;
+            let old = row.dims.get(out).copied().unwrap_or(0);
+            rows.push(poly::Constraint::eq(row.dim(out, old - 1)));
+            return Some(());
+        }
+        // Any cell: outside of the array's length the program has no meaning (C11 6.5.6p8). What takes a shorter way takes
+        // them all.
+        let own = a.lengths.get(k).cloned().flatten();
+        let length = match own.or_else(|| cells.length(array, k).cloned()) {
+            Some(Length::Const(n)) => Some(Row::constant(i128::from(n))),
+            Some(Length::Term(_, Some(p))) => self.row(&p, dims, exists),
+            _ => None,
+        };
+        if let Some(mut upper) = length {
+            upper.constant -= 1;
+            rows.push(poly::Constraint::ge(Row::constant(0).dim(out, 1)));
+            rows.push(poly::Constraint::ge(upper.dim(out, -1)));
+        }
+        Some(())
     }
 
     /// When the instances of an access run: positions and counters in turn, as in F4.1's schedules. Accesses stand in
@@ -337,39 +451,102 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 
     /// Whether every cell read in an iteration was surely written in it before.
-    fn covered(&self, mine: &[(usize, &Access)], cells: &Cells, budget: &Budget) -> Option<bool> {
+    fn covered(
+        &self,
+        mine: &[(usize, &Access)],
+        cells: &Cells,
+        rest: Rest,
+        budget: &Budget,
+    ) -> Option<Covered> {
         let depth = mine.iter().map(|(_, a)| a.loops.len() - 1).max()?;
-        let mut relations: Vec<(usize, bool, Vec<usize>, Map)> = Vec::new();
+        let mut relations: Vec<(usize, bool, usize, Map)> = Vec::new();
         let mut schedule: Vec<(usize, Map)> = Vec::new();
         for &(at, a) in mine {
             if a.write && !self.is_source(a) {
                 continue;
             }
-            relations.push((at, a.write, cells.touched(a), self.relation(a, cells.rank, budget)?));
+            for array in cells.touched(a) {
+                if cells.is_written(array) || rest == Rest::Any {
+                    relations.push((at, a.write, array, self.relation(a, cells, array, budget)?));
+                }
+            }
             schedule.push((at, self.times(at, a, depth, budget)?));
         }
         let mut flow = Flow::default();
-        for (statement, write, arrays, relation) in &relations {
-            for &array in arrays {
-                let access = poly::Access { statement: *statement, array, relation };
-                if *write {
-                    flow.must_sources.push(access);
-                } else {
-                    flow.sinks.push(access);
-                }
+        for (statement, write, array, relation) in &relations {
+            let access = poly::Access { statement: *statement, array: *array, relation };
+            if *write {
+                flow.must_sources.push(access);
+            } else {
+                flow.sinks.push(access);
             }
         }
         flow.schedule = schedule.iter().map(|(s, m)| (*s, m)).collect();
         if flow.sinks.is_empty() {
-            return Some(true);
+            return Some(Covered::Wholly);
         }
         let flows = flow.compute(budget).ok()?;
-        for rest in &flows.may_no_source {
-            if !rest.relation.is_empty(budget).ok()? {
-                return Some(false);
+        let mut out = Covered::Wholly;
+        for open in &flows.may_no_source {
+            if open.relation.is_empty(budget).ok()? {
+                continue;
+            }
+            if rest == Rest::Any {
+                return Some(Covered::No);
+            }
+            let read = open.relation.range(budget).ok()?;
+            let (any, _) = self.written(mine, cells, open.array, None, budget)?;
+            if !read.intersect(&any, budget).ok()?.is_empty(budget).ok()? {
+                return Some(Covered::No);
+            }
+            out = Covered::ButForTheUnwritten;
+        }
+        Some(out)
+    }
+
+    /// The same with a root's counter that is nowhere used: here it is a value that exists, not a parameter.
+    pub(crate) fn of_any_iteration(&self) -> Frame<'m, 'a> {
+        let mut params = self.params.clone();
+        params[self.root] = Var::MAX;
+        Frame { model: self.model, params, root: self.root }
+    }
+
+    /// The cells of an array that some iteration may write, and those that an iteration with `more` surely writes.
+    fn written(
+        &self,
+        mine: &[(usize, &Access)],
+        cells: &Cells,
+        array: usize,
+        more: Option<&Constraint>,
+        budget: &Budget,
+    ) -> Option<(poly::Set, poly::Set)> {
+        let space = Space { params: self.params.len(), dims: cells.rank(array) };
+        let unfixed = self.of_any_iteration();
+        let mut any = poly::Set::empty(space, budget).ok()?;
+        let mut sure = poly::Set::empty(space, budget).ok()?;
+        for (_, a) in mine.iter().filter(|(_, a)| a.write && cells.touched(a).contains(&array)) {
+            let known = is_sure(self.model, a);
+            for piece in &a.domain.pieces {
+                for more in [None, more] {
+                    if more.is_some() && !known {
+                        continue;
+                    }
+                    let none = |_: usize| None;
+                    let (mut exists, mut rows) = (Vec::new(), Vec::new());
+                    for k in 0..cells.rank(array) {
+                        unfixed.subscript(a, cells, (array, k), k, &none, &mut exists, &mut rows)?;
+                    }
+                    let mut constraints = piece.clone();
+                    constraints.extend(self.model.context.iter().cloned());
+                    constraints.extend(more.cloned());
+                    unfixed.rows(&constraints, &none, &mut exists, &mut rows)?;
+                    let one = poly::Set::from_constraints(space, exists.len(), &rows, budget).ok()?;
+                    let into = if more.is_some() { &mut sure } else { &mut any };
+                    *into = into.union(&one, budget).ok()?;
+                }
             }
         }
-        Some(true)
+        Some((any, sure))
     }
 
     /// Whether the last iteration surely writes every cell that any iteration may write.
@@ -377,46 +554,12 @@ impl<'m, 'a> Frame<'m, 'a> {
         let root = &self.model.loops[0];
         let (iteration, trips) = (root.iteration.as_ref()?, root.trips.as_ref()?);
         let is_last = Constraint::zero(iteration.sub(trips)?.add_constant(1)?);
-        // Here the root's counter is a value that exists, not a parameter.
-        let space = Space { params: self.params.len(), dims: cells.rank };
-        let unfixed = Frame {
-            model: self.model,
-            params: {
-                let mut p = self.params.clone();
-                p[self.root] = Var::MAX;
-                p
-            },
-            root: self.root,
-        };
-        for array in 0..cells.paths.len() {
-            let mut any = poly::Set::empty(space, budget).ok()?;
-            let mut last = poly::Set::empty(space, budget).ok()?;
-            for (_, a) in mine.iter().filter(|(_, a)| a.write && cells.touched(a).contains(&array)) {
-                let sure = is_sure(self.model, a);
-                for piece in &a.domain.pieces {
-                    for at_last in [false, true] {
-                        if at_last && !sure {
-                            continue;
-                        }
-                        let none = |_: usize| None;
-                        let (mut exists, mut rows) = (Vec::new(), Vec::new());
-                        for (k, s) in a.subs.iter().enumerate() {
-                            let row = unfixed.row(s.value.as_ref()?, &none, &mut exists)?;
-                            let old = row.dims.get(k).copied().unwrap_or(0);
-                            rows.push(poly::Constraint::eq(row.dim(k, old - 1)));
-                        }
-                        let mut constraints = piece.clone();
-                        constraints.extend(self.model.context.iter().cloned());
-                        if at_last {
-                            constraints.push(is_last.clone());
-                        }
-                        unfixed.rows(&constraints, &none, &mut exists, &mut rows)?;
-                        let one = poly::Set::from_constraints(space, exists.len(), &rows, budget).ok()?;
-                        let into = if at_last { &mut last } else { &mut any };
-                        *into = into.union(&one, budget).ok()?;
-                    }
-                }
-            }
+        // The set written may not be made smaller by what only bounds an unknown subscript.
+        if mine.iter().any(|(_, a)| a.write && a.subs.iter().any(|s| s.value.is_none())) {
+            return None;
+        }
+        for array in 0..cells.arrays.len() {
+            let (any, last) = self.written(mine, cells, array, Some(&is_last), budget)?;
             if !any.is_subset(&last, budget).ok()? {
                 return Some(false);
             }

@@ -65,7 +65,7 @@ impl Scalars {
                 TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
             );
             if model.declared_inside(symbol) {
-                s.privates.push(Private { symbol, declared_inside: true, kept: false });
+                s.privates.push(Private { symbol, declared_inside: true, kept: false, copied_in: false });
                 continue;
             }
             if s.aside.contains(&symbol) || !scalar || !v.is_own_scalar() {
@@ -85,7 +85,7 @@ impl Scalars {
             }
             let kept = live && sure.as_ref().is_some_and(|w| w.contains(&symbol));
             if !live || kept {
-                s.privates.push(Private { symbol, declared_inside: false, kept });
+                s.privates.push(Private { symbol, declared_inside: false, kept, copied_in: false });
                 s.aside.insert(symbol);
                 if kept {
                     let place = body.walk(root).find(|&t| crate::effects::written(body, t) == Some(symbol));
@@ -225,7 +225,8 @@ impl Scalars {
         let mut groups: Vec<((SymbolId, Path, ReductionOp), Vec<Update>)> = Vec::new();
         for u in cells {
             let Some(a) = model.accesses.iter().find(|a| a.term == u.place && a.write) else { continue };
-            if self.own.contains(&a.base) || self.is_const(body, a.base) {
+            // Of cells that others share a part of it is no sum.
+            if self.own.contains(&a.base) || self.is_const(body, a.base) || a.shared {
                 continue;
             }
             let key = (a.base, a.fields.clone(), u.op);

@@ -155,10 +155,16 @@ fn work_arrays() {
     check(&format!("{fill} b[i] = v[g[i]]; }} return 0;"), "independent private(v)");
     check(&format!("{fill} b[i] = v[3]; }} return v[2];"), "reduction Last(v[*])");
     let short = "int v[4] = {0}; for (int i = 0; i < n; i++) { for (int j = 0; j < 3; j++) v[j] = a[i + j];";
-    check(&format!("{short} b[i] = v[3]; }} return 0;"), "sequential");
-    check(&format!("{short} b[i] = v[g[i]]; }} return 0;"), "sequential");
+    // What no iteration writes is in all of them what it was before the loop.
+    check(&format!("{short} b[i] = v[3]; }} return 0;"), "independent private(v)");
+    check(&format!("{short} b[i] = v[g[i]]; }} return 0;"), "independent private(v)");
+    check(&format!("{short} b[i] = v[g[i]]; v[3] = i; }} return 0;"), "sequential");
     check(
         "int v[4] = {0}; for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) v[0] = a[i]; b[i] = v[0]; } return 0;",
+        "independent private(v)",
+    );
+    check(
+        "int v[4] = {0}; for (int i = 0; i < n; i++) { for (int j = i; j < m; j++) v[0] = a[i]; b[i] = v[0]; } return 0;",
         "sequential",
     );
     check(

@@ -266,7 +266,7 @@ fn the_library_is_known() {
              for (int i = 0; i < n; i++) { double t[4]; memset(t, 0, sizeof t); a[i] = t[0]; }
          }",
         expect![[r#"
-            f i: unknown !DataDependentCondition
+            f i: sequential
             f i: independent
             f i: independent
             f i: unknown !DataDependentCondition

@@ -42,6 +42,8 @@ impl Model<'_> {
                 return None;
             }
         };
+        // All that it reads it may read before it writes.
+        let mut touched: Vec<(Loc, Through, Option<Stretch>)> = Vec::new();
         for (k, &a) in args[1..].iter().enumerate() {
             let through = called.through(k);
             if body.types.element(body.ty(a)).is_none() {
@@ -54,12 +56,32 @@ impl Model<'_> {
                 continue;
             }
             let stretch = if k < 2 { self.stretch(t, a) } else { None };
-            match (self.argument(a), stretch) {
-                (Ok(loc), Some(count)) if is_line(&loc, &count) => {
-                    self.touch_stretch(loc, t, through, &count)
+            match self.argument(a) {
+                Ok(loc) => {
+                    if through.kept {
+                        // Somebody may come back to it later, in another iteration.
+                        self.obstacle(ObstacleKind::UnknownPointer(loc.base), t);
+                    }
+                    touched.push((loc, through, stretch));
                 }
-                (Ok(loc), _) => self.touch_all(loc, t, through),
-                (Err(o), _) => self.obstacle(o.kind, t),
+                Err(o) => self.obstacle(o.kind, t),
+            }
+        }
+        for write in [false, true] {
+            for (loc, through, stretch) in &touched {
+                if !(if write { through.written } else { through.read }) {
+                    continue;
+                }
+                match stretch {
+                    Some(s) if !loc.shared && (s.whole || is_line(loc, &s.count)) => {
+                        self.touch_stretch(loc.clone(), t, write, s)
+                    }
+                    // Behind a member stands another one.
+                    _ if moves_bytes(body, t) && loc.subs.is_empty() => {
+                        self.touch_all(Loc { fields: Vec::new(), ..loc.clone() }, t, write)
+                    }
+                    _ => self.touch_all(loc.clone(), t, write),
+                }
             }
         }
         if let Some(summary) = called.summary() {
@@ -79,10 +101,11 @@ impl Model<'_> {
                     subs: Vec::new(),
                     lengths: Vec::new(),
                     loads: Vec::new(),
+                    shared: false,
                 };
                 let pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
                 let own = if pointer { whole(&[(0, Arc::from("&"))]) } else { whole(&[]) };
-                self.touch_all(own, t, used.own);
+                self.touch_both(own, t, used.own);
                 if used.through.read || used.through.written || used.through.kept {
                     if !pointer {
                         self.obstacle(ObstacleKind::UnknownPointer(s), t);
@@ -95,33 +118,58 @@ impl Model<'_> {
                     let mut loc = whole(&[]);
                     loc.subs.push((None, t));
                     loc.lengths.push(None);
-                    self.touch_all(loc, t, used.through);
+                    self.touch_both(loc, t, used.through);
                 }
             }
         }
-        let fixed = called.is_pure() && self.effects.is_invariant_in(body, t, self.root);
+        let fixed = called.is_pure()
+            && self.effects.is_invariant_in(body, t, self.root)
+            && args[1..].iter().all(|&a| self.reads_fixed(a));
         (fixed && body.types.as_int(body.ty(t)).is_some()).then(|| self.opaque_param(t)).flatten()
     }
 
-    /// How many elements the library's `memcpy`, `memmove` or `memset` reads or writes from the address argument on, as
-    /// far as the size is a whole number of elements (C11 7.24.2.1, 7.24.2.2, 7.24.6.1).
-    fn stretch(&mut self, t: TermId, a: TermId) -> Option<Poly> {
+    /// Whether all that the term reads from memory is the same in every iteration.
+    fn reads_fixed(&mut self, t: TermId) -> bool {
         let body = self.body;
-        let &[f, _, _, size] = body.args(t) else { return None };
-        let f = body.as_symbol(f)?;
-        let moves = matches!(&*body.symbols[f].name, "memcpy" | "memmove" | "memset");
-        if !moves || !body.library.contains(&f) {
+        let before = (self.accesses.len(), self.obstacles.len(), self.obligations.len());
+        let mut fixed = true;
+        let mut stack = vec![t];
+        while let Some(x) = stack.pop().filter(|_| fixed) {
+            let record = matches!(body.types.kind(body.ty(x)), TypeKind::Record(_));
+            match body.op(x) {
+                Op::Sym(_) if !record => {}
+                Op::Sym(_) | Op::Index | Op::Deref | Op::Member { .. } => {
+                    fixed = match self.location(x) {
+                        Ok(loc) => {
+                            let still = |m: &Self, v: &Option<Pieces>| matches!(v.as_deref(), Some([(_, p)]) if p.vars().all(|v| m.is_param(v)));
+                            let known = loc.subs.iter().all(|(v, _)| still(self, v));
+                            let fixed = known && self.is_fixed_load(&loc, x);
+                            if fixed {
+                                self.assume_fixed(&loc, x);
+                            }
+                            fixed
+                        }
+                        Err(_) => false,
+                    };
+                }
+                _ => stack.extend(body.args(x)),
+            }
+        }
+        self.accesses.truncate(before.0);
+        self.obstacles.truncate(before.1);
+        self.obligations.truncate(before.2);
+        fixed
+    }
+
+    /// What the library's `memcpy`, `memmove` or `memset` reads or writes from the address argument on, as far as the size
+    /// is that of the object or of a whole number of elements (C11 7.24.2.1, 7.24.2.2, 7.24.6.1). It does all of that,
+    /// and no more.
+    fn stretch(&mut self, t: TermId, a: TermId) -> Option<Stretch> {
+        let body = self.body;
+        let &[_, _, _, size] = body.args(t) else { return None };
+        if !moves_bytes(body, t) {
             return None;
         }
-        let mut pointer = a;
-        while *body.op(pointer) == Op::Cast && body.types.element(body.ty(pointer)).is_some() {
-            pointer = body.args(pointer)[0];
-        }
-        let element = body.types.element(body.ty(pointer))?;
-        if !body.types.is_arithmetic(element) {
-            return None;
-        }
-        let bytes = i128::from(body.types.size_align(element)?.0);
         let sized = |x: TermId| {
             let of = match body.op(x) {
                 Op::Int(v) => return Some(*v),
@@ -141,11 +189,34 @@ impl Model<'_> {
             (Op::Int(v), _) => (*v, None),
             _ => sized(size).map_or((1, Some(size)), |k| (k, None)),
         };
-        if known % bytes != 0 {
+        let pointer = uncast(body, a);
+        // The object whose first byte the address is: `&x`, or an array's name.
+        let object = match (body.op(pointer), body.args(pointer)) {
+            (Op::AddrOf, &[of]) => Some(body.ty(of)),
+            _ => Some(body.ty(pointer)).filter(|&ty| matches!(body.types.kind(ty), TypeKind::Array { .. })),
+        };
+        let bytes = |ty| body.types.size_align(ty).map(|s| i128::from(s.0));
+        // The same length in other words, as of an array whose length is a variable: `sizeof a`.
+        let same = |ty: TypeId| match (body.op(size), body.args(size)) {
+            (Op::SizeOf, &[e]) => body.ty(e) == ty,
+            (Op::SizeOfType(of), _) => *of == ty,
+            _ => false,
+        };
+        let whole = |ty: TypeId| same(ty) || factor.is_none() && bytes(ty) == Some(known);
+        if object.is_some_and(whole) {
+            // The address of an array is that of its first element, whose place has a subscript more.
+            let decayed = *body.op(pointer) != Op::AddrOf;
+            return Some(Stretch { whole: true, decayed, count: Poly::constant(1) });
+        }
+        let element = body.types.element(body.ty(pointer))?;
+        let bytes = bytes(element).filter(|&b| b > 0)?;
+        if known % bytes != 0 || matches!(body.types.kind(element), TypeKind::Array { .. } | TypeKind::Void) {
             return None;
         }
         let times = Poly::constant(known / bytes);
-        let Some(factor) = factor else { return Some(times) };
+        let Some(factor) = factor else {
+            return Some(Stretch { whole: false, decayed: false, count: times });
+        };
         body.types.as_int(body.ty(factor))?;
         let n = self.plain_value(factor)?;
         if n.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
@@ -153,22 +224,36 @@ impl Model<'_> {
         }
         // As a size it would be huge.
         self.oblige(Need::NoWrap(factor), n.clone(), self.dom.clone());
-        n.mul(&times)
+        Some(Stretch { whole: false, decayed: false, count: n.mul(&times)? })
     }
 
-    /// Records that the elements from the place on are read or written, one after another.
-    ///
-    /// It is still only what the call may do at most: so it is not held to be sure.
-    fn touch_stretch(&mut self, mut loc: Loc, t: TermId, through: Through, count: &Poly) {
+    /// Records that the object, or the elements from the place on, one after another, are read or written.
+    fn touch_stretch(&mut self, mut loc: Loc, t: TermId, write: bool, stretch: &Stretch) {
+        let ty = self.body.symbols[loc.base].ty;
+        if stretch.whole || stretch.count.as_constant() == Some(1) {
+            if stretch.decayed {
+                loc.subs.pop();
+                loc.lengths.pop();
+            }
+            if loc.subs.is_empty() && loc.fields.is_empty() {
+                if write {
+                    self.forget(loc.base);
+                }
+                // A variable each iteration has for itself.
+                let is_static = self.body.symbols[loc.base].storage == Storage::StaticLocal;
+                if self.declared_inside(loc.base) && !is_static {
+                    return;
+                }
+            }
+            return self.record(loc, t, write, ty);
+        }
+        let count = &stretch.count;
         let at = self.loops.len();
         let var = self.fresh(VarKind::Iter(at));
         let step = Poly::var(var);
         let Some(last) = count.sub(&step).and_then(|p| p.add_constant(-1)) else {
-            return self.touch_all(loc, t, through);
+            return self.touch_all(loc, t, write);
         };
-        if through.kept {
-            self.obstacle(ObstacleKind::UnknownPointer(loc.base), t);
-        }
         self.loops.push(ModelLoop {
             term: t,
             var,
@@ -183,26 +268,17 @@ impl Model<'_> {
         let saved = (self.dom.clone(), self.why.clone());
         self.require_in_domain(Constraint::non_negative(step.clone()));
         self.require_in_domain(Constraint::non_negative(last));
-        self.blur(ObstacleKind::DataDependentCondition, t);
         self.loops[at].domain = self.dom.clone();
         self.path.push(at);
         self.move_pointer(&mut loc, Some(vec![(Domain::always(), step)]), t, false);
-        let ty = self.body.symbols[loc.base].ty;
-        for write in [false, true] {
-            if (write && through.written) || (!write && through.read) {
-                self.record(loc.clone(), t, write, ty);
-            }
-        }
+        self.record(loc, t, write, ty);
         self.path.pop();
         (self.dom, self.why) = saved;
     }
 
     /// The object an address argument points into; how far into it is left open.
     fn argument(&mut self, a: TermId) -> Result<Loc, Obstacle> {
-        let mut place = a;
-        while *self.body.op(place) == Op::Cast && self.body.types.element(self.body.ty(place)).is_some() {
-            place = self.body.args(place)[0];
-        }
+        let place = uncast(self.body, a);
         // `&x`, `&s.f`: the place itself.
         if *self.body.op(place) == Op::AddrOf {
             let of = self.body.args(place)[0];
@@ -211,12 +287,21 @@ impl Model<'_> {
         self.pointer(place)
     }
 
-    fn touch_all(&mut self, mut loc: Loc, t: TermId, through: Through) {
-        let body = self.body;
+    /// What a function does to an object, told by its summary.
+    fn touch_both(&mut self, loc: Loc, t: TermId, through: Through) {
         if through.kept {
             // Somebody may come back to it later, in another iteration.
             self.obstacle(ObstacleKind::UnknownPointer(loc.base), t);
         }
+        for write in [false, true] {
+            if (write && through.written) || (!write && through.read) {
+                self.touch_all(loc.clone(), t, write);
+            }
+        }
+    }
+
+    fn touch_all(&mut self, mut loc: Loc, t: TermId, write: bool) {
+        let body = self.body;
         // The function may move within the whole array, and take any part of an element.
         if !loc.subs.is_empty() {
             // How a pointer in memory was reached is not what the function moves in.
@@ -231,7 +316,7 @@ impl Model<'_> {
         let symbol = &body.symbols[loc.base];
         let (base, ty) = (loc.base, symbol.ty);
         if loc.subs.is_empty() && loc.fields.is_empty() {
-            if through.written {
+            if write {
                 self.forget(base);
             }
             // A variable each iteration has for itself.
@@ -241,13 +326,36 @@ impl Model<'_> {
         }
         let saved = (self.dom.clone(), self.why.clone());
         self.blur(ObstacleKind::DataDependentCondition, t);
-        for write in [false, true] {
-            if (write && through.written) || (!write && through.read) {
-                self.record(loc.clone(), t, write, ty);
-            }
-        }
+        self.record(loc, t, write, ty);
         (self.dom, self.why) = saved;
     }
+}
+
+/// What a function of the library moves.
+#[derive(Clone, Debug)]
+struct Stretch {
+    /// The whole object at the address.
+    whole: bool,
+    /// The address is the object's name, an array.
+    decayed: bool,
+    /// Else so many elements.
+    count: Poly,
+}
+
+/// Whether the call is the library's `memcpy`, `memmove` or `memset`.
+fn moves_bytes(body: &Body, t: TermId) -> bool {
+    let callee = body.args(t).first().and_then(|&f| body.as_symbol(f));
+    callee.is_some_and(|f| {
+        body.library.contains(&f) && matches!(&*body.symbols[f].name, "memcpy" | "memmove" | "memset")
+    })
+}
+
+/// An address without the conversions between pointers around it.
+fn uncast(body: &Body, mut a: TermId) -> TermId {
+    while *body.op(a) == Op::Cast && body.types.element(body.ty(body.args(a)[0])).is_some() {
+        a = body.args(a)[0];
+    }
+    a
 }
 
 /// Whether the elements from the place on differ in its last subscript alone: behind a member of a structure stands

@@ -125,12 +125,13 @@ impl Model<'_> {
     /// its rows overlap. (What of it has to be copied they do not say.)
     pub(crate) fn takes_box(&mut self, need: &Need) -> bool {
         let Need::InRow { access, .. } = need else { return false };
-        let Some(base) = self.accesses.iter().find(|a| a.term == *access).map(|a| a.base) else {
-            return false;
-        };
-        let only_read = self.accesses.iter().all(|a| a.base != base || !a.write);
+        // A call may stand for accesses to several objects.
+        let bases: Vec<SymbolId> =
+            self.accesses.iter().filter(|a| a.term == *access).map(|a| a.base).collect();
+        let only_read =
+            !bases.is_empty() && self.accesses.iter().all(|a| !a.write || !bases.contains(&a.base));
         if only_read {
-            self.boxes.insert(base);
+            self.boxes.extend(bases);
         }
         only_read
     }

@@ -18,6 +18,7 @@
 //! cells only if the rows are distinct, which is a condition of its own (see `tables`).
 
 use super::*;
+use crate::parts::{field_cell, FieldCell};
 
 impl Model<'_> {
     /// What a pointer loaded from memory points to.
@@ -38,6 +39,9 @@ impl Model<'_> {
             return Err(Obstacle { kind: ObstacleKind::Volatile, term: t });
         }
         let cell = self.location(t)?;
+        if cell.shared {
+            return Err(Obstacle { kind: ObstacleKind::SharedBytes, term: t });
+        }
         let symbol = &self.body.symbols[cell.base];
         // A table of pointers that the loop itself fills or declares.
         let is_table = !matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. });
@@ -79,7 +83,7 @@ impl Model<'_> {
         let mut subs = cell.subs;
         subs.push((Some(vec![(Domain::always(), Poly::default())]), t));
         let lengths = vec![None; subs.len()];
-        Ok(Loc { base: path.family, fields: Vec::new(), subs, lengths, loads })
+        Ok(Loc { base: path.family, fields: Vec::new(), subs, lengths, loads, shared: false })
     }
 
     /// Whether a load gives the same value in every iteration, as far as the text tells; `settle_loads` sees to the rest.
@@ -172,7 +176,7 @@ impl Model<'_> {
 }
 
 /// Whether two places of one object, told by the fields on the way to them, have no byte in common: members of a
-/// structure do not overlap (C11 6.7.2.1p15; unions are refused where places are read).
+/// structure do not overlap (C11 6.7.2.1p15; what overlaps has one name, see `parts`).
 fn disjoint(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
     a.iter().zip(b).any(|(x, y)| x != y)
 }
@@ -188,8 +192,13 @@ pub(super) fn fields_of(body: &Body, mut t: TermId) -> Vec<Arc<str>> {
             break;
         }
         t = match (body.op(t), body.args(t)) {
-            (Op::Member { field, .. }, &[b]) => {
-                out.push(field.clone());
+            (Op::Member { .. }, &[b]) => {
+                match field_cell(body, t) {
+                    Some(FieldCell::Own(field)) => out.push(field),
+                    // What is behind it names no cells of its own.
+                    Some(FieldCell::Unit(unit)) => out = vec![unit],
+                    Some(FieldCell::Whole) | None => out.clear(),
+                }
                 b
             }
             (Op::Index | Op::Deref | Op::AddrOf | Op::Step { .. }, &[b, ..]) => b,

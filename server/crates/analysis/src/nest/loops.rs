@@ -466,6 +466,7 @@ impl Model<'_> {
             subs: vec![(Some(vec![(Domain::always(), Poly::default())]), at)],
             lengths: vec![None],
             loads: Vec::new(),
+            shared: false,
         };
         if self.body.as_symbol(c.lower) == Some(c.index) {
             return self.entry_pointers.get(&c.index).cloned().unwrap_or_else(|| own(c.lower));
@@ -497,8 +498,11 @@ impl Model<'_> {
         self.accesses.truncate(before.1);
         if let Some(end) = end {
             let rank = first.subs.len();
-            let same =
-                end.base == first.base && end.fields == first.fields && end.subs.len() == rank && rank > 0;
+            let same = !first.shared
+                && end.base == first.base
+                && end.fields == first.fields
+                && end.subs.len() == rank
+                && rank > 0;
             let known = |l: &Loc| -> Option<Vec<Poly>> {
                 l.subs
                     .iter()

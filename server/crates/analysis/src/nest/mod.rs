@@ -76,6 +76,8 @@ pub(crate) struct Access {
     pub why: Option<Obstacle>,
     /// Lengths of the dimensions from the second on, where all are known.
     pub inner: Option<Vec<Poly>>,
+    /// Only some of the cells named, nobody knows which: a member of a union, a bit-field beside others.
+    pub shared: bool,
 }
 
 /// Length of a dimension.
@@ -124,6 +126,8 @@ struct Loc {
     lengths: Vec<Option<Length>>,
     /// Cells that were loaded on the way here.
     loads: Vec<Load>,
+    /// Somewhere in the cells named: further members and subscripts name no cells of their own.
+    shared: bool,
 }
 
 /// A cell whose value the model takes to be the same throughout (see `loaded`).
@@ -288,7 +292,8 @@ impl<'a> Model<'a> {
                     if !self.written_places.contains(&place_of) {
                         self.written_places.push(place_of);
                     }
-                    self.writes_pointers |= !loaded::is_plain_number(self.body, self.body.ty(place));
+                    self.writes_pointers |= !loaded::is_plain_number(self.body, self.body.ty(place))
+                        || crate::parts::is_in_union(self.body, place);
                 }
             }
         }

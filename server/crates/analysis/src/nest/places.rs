@@ -1,6 +1,8 @@
 //! Places: which object an access reaches, through which subscripts and fields.
 
 use super::*;
+use crate::parts::{field_cell, FieldCell};
+
 impl Model<'_> {
     pub(super) fn read_symbol(&mut self, s: SymbolId, t: TermId) -> Option<Pieces> {
         let symbol = &self.body.symbols[s];
@@ -39,7 +41,8 @@ impl Model<'_> {
         if self.loops.first().and_then(|l| l.control.as_ref()).is_some_and(|c| c.index == s) {
             return;
         }
-        let written = self.effects.writes_in(self.root).contains(&s);
+        // Whoever has the whole meets whoever has a part.
+        let written = self.effects.changes_in(self.root).contains(&s);
         let declared_inside = self.declared_inside(s);
         if symbol.is_own_scalar() && (!written || declared_inside) {
             return;
@@ -55,7 +58,8 @@ impl Model<'_> {
             }
             fields.push((0, Arc::from("&")));
         }
-        let loc = Loc { base: s, fields, subs: Vec::new(), lengths: Vec::new(), loads: Vec::new() };
+        let loc =
+            Loc { base: s, fields, subs: Vec::new(), lengths: Vec::new(), loads: Vec::new(), shared: false };
         self.record(loc, t, write, symbol.ty);
     }
 
@@ -209,6 +213,7 @@ impl Model<'_> {
                 subs: Vec::new(),
                 lengths: Vec::new(),
                 loads: Vec::new(),
+                shared: false,
             }),
             Op::Index => {
                 let (mut base, mut sub) = (args[0], args[1]);
@@ -221,29 +226,22 @@ impl Model<'_> {
                 Ok(loc)
             }
             Op::Deref => self.pointer(args[0]),
-            Op::Member { field, arrow } => {
+            Op::Member { arrow, .. } => {
                 let mut loc = if arrow { self.pointer(args[0])? } else { self.location(args[0])? };
-                let record = match self.body.types.kind(self.body.ty(args[0])) {
-                    TypeKind::Record(r) => Some(*r),
-                    TypeKind::Pointer { to, .. } => match self.body.types.kind(*to) {
-                        TypeKind::Record(r) => Some(*r),
-                        _ => None,
-                    },
-                    _ => None,
-                };
-                let Some(record) = record.map(|r| self.body.types.record(r)) else {
+                let Some(cell) = field_cell(self.body, t) else {
                     return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
                 };
-                let Some(fields) = &record.fields else {
-                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
-                };
-                let Some(f) = fields.iter().find(|f| f.name == field) else {
-                    return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
-                };
-                if record.is_union || f.bits.is_some() {
-                    return Err(Obstacle { kind: ObstacleKind::SharedBytes, term: t });
+                if loc.shared {
+                    return Ok(loc);
                 }
-                loc.fields.push((loc.subs.len(), field));
+                match cell {
+                    FieldCell::Own(field) => loc.fields.push((loc.subs.len(), field)),
+                    FieldCell::Unit(unit) => {
+                        loc.fields.push((loc.subs.len(), unit));
+                        loc.shared = true;
+                    }
+                    FieldCell::Whole => loc.shared = true,
+                }
                 Ok(loc)
             }
             Op::Cast => Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t }),
@@ -268,6 +266,9 @@ impl Model<'_> {
         let zero = || Some(vec![(Domain::always(), Poly::default())]);
         if let TypeKind::Array { len, .. } = self.body.types.kind(ty).clone() {
             let mut loc = self.location(t)?;
+            if loc.shared {
+                return Ok(loc);
+            }
             let length = match len {
                 Len::Const(n) => Some(Length::Const(n)),
                 Len::Term(l) => {
@@ -321,6 +322,7 @@ impl Model<'_> {
                     subs: vec![(zero(), t)],
                     lengths: vec![None],
                     loads: Vec::new(),
+                    shared: false,
                 })
             }
             Op::Index | Op::Member { .. } | Op::Deref => self.loaded_pointer(t),
@@ -349,7 +351,9 @@ impl Model<'_> {
             }
             Op::AddrOf => {
                 let loc = self.location(args[0])?;
-                let movable = !loc.subs.is_empty() && loc.fields.last().is_none_or(|f| f.0 < loc.subs.len());
+                let movable = !loc.shared
+                    && !loc.subs.is_empty()
+                    && loc.fields.last().is_none_or(|f| f.0 < loc.subs.len());
                 let scalar_cell =
                     !matches!(self.body.types.kind(self.body.ty(args[0])), TypeKind::Array { .. });
                 if movable && scalar_cell {
@@ -425,6 +429,9 @@ impl Model<'_> {
     }
 
     pub(super) fn move_pointer(&mut self, loc: &mut Loc, by: Option<Pieces>, at: TermId, backwards: bool) {
+        if loc.shared {
+            return;
+        }
         if let Some((last, term)) = loc.subs.last_mut() {
             let sum = match (last.take(), by) {
                 (Some(a), Some(b)) if a.len() * b.len() <= MAX_VALUE_PIECES => {
@@ -456,6 +463,9 @@ impl Model<'_> {
         // Each combination of pieces is an access of its own.
         let mut combos: Vec<(Domain, Vec<Subscript>)> = vec![(self.dom.clone(), Vec::new())];
         let mut why = self.why.clone();
+        if loc.shared {
+            why.get_or_insert(Obstacle { kind: ObstacleKind::SharedBytes, term: t });
+        }
         for (v, term) in &loc.subs {
             let usable = v.as_ref().filter(|v| {
                 combos.len() * v.len() <= 9
@@ -484,7 +494,8 @@ impl Model<'_> {
         }
         for (domain, subs) in combos {
             let image = |p: &Poly| p.vars().any(|x| self.vars[x as usize] == VarKind::Image);
-            let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image)) || !domain.exact;
+            let inexact =
+                subs.iter().any(|s| s.value.as_ref().is_none_or(image)) || !domain.exact || loc.shared;
             self.accesses.push(Access {
                 base: loc.base,
                 fields: loc.fields.clone(),
@@ -500,6 +511,7 @@ impl Model<'_> {
                     None
                 },
                 inner: None,
+                shared: loc.shared,
             });
         }
     }

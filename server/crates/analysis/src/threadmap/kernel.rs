@@ -41,7 +41,7 @@ pub(crate) fn offload(
             return fail(ObstacleKind::UnknownPointer(p.symbol), term);
         }
         let declared_inside = model.declared_inside(p.symbol);
-        privates.push(Private { symbol: p.symbol, declared_inside, kept: false });
+        privates.push(Private { symbol: p.symbol, declared_inside, kept: false, copied_in: false });
     }
     let mut maker = Maker { model, budget, params: Vec::new() };
     let accesses: Vec<&Access> =

@@ -208,6 +208,12 @@ impl Stmts<'_, '_> {
             TypeKind::Record(r) => types.record(*r).fields.as_ref()?.get(k).map(|f| f.ty),
             _ => Some(ty),
         };
+        if let &[zero] = body.args(list) {
+            let inner = item_type(0).is_some_and(|of| !types.is_arithmetic(of));
+            if inner && *body.op(zero) == Op::Int(0) {
+                return "{}".to_string();
+            }
+        }
         let items: Vec<String> = body
             .args(list)
             .iter()

@@ -209,6 +209,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
         // Every variable a kernel uses must be of one kind.
         let private: BTreeSet<SymbolId> = offload.privates.iter().map(|p| p.symbol).collect();
+        let begun: BTreeSet<SymbolId> =
+            offload.privates.iter().filter(|p| p.copied_in).map(|p| p.symbol).collect();
         let mut privates = Vec::new();
         let mut scalars = Vec::new();
         for (&s, &t) in &support.used {
@@ -223,7 +225,17 @@ impl<'i, 'a> Builder<'i, 'a> {
                     self.refuse(RefusalKind::Unclassified(s), w);
                 }
             } else if private.contains(&s) {
-                if matches!(body.symbols[s].storage, Storage::Param(_) | Storage::Local) {
+                let own = matches!(body.symbols[s].storage, Storage::Param(_) | Storage::Local);
+                let record = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_));
+                let size = body.types.size_align(body.symbols[s].ty).map_or(0, |s| s.0);
+                if own && begun.contains(&s) {
+                    // Passed by value: each thread then has its own, as it is before the loop.
+                    match (record, size > MAX_PRIVATE_BYTES / 2) {
+                        (true, false) => scalars.push(Scalar { symbol: s, ty: body.symbols[s].ty }),
+                        (true, true) => self.refuse(RefusalKind::LargePrivate(s), t),
+                        (false, _) => self.refuse(RefusalKind::BegunPrivate(s), t),
+                    }
+                } else if own {
                     privates.push(s);
                 } else {
                     self.refuse(RefusalKind::Unclassified(s), t);

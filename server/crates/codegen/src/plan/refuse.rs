@@ -69,6 +69,8 @@ pub enum RefusalKind {
     LastValue(SymbolId),
     /// A private copy is too large for each thread to have one.
     LargePrivate(SymbolId),
+    /// Each thread would need its own copy of an array of which parts are what they were before the loop.
+    BegunPrivate(SymbolId),
     /// No atomic operation on the device does what the accumulation into these cells does.
     NoAtomic(SymbolId),
     /// A floating minimum or maximum whose result depends on where NaNs stand.
@@ -134,6 +136,7 @@ impl RefusalKind {
             InMacro => NextStep::ExpandMacro,
             LastValue(_) => NextStep::UseLocalCopy,
             LargePrivate(_) => NextStep::UseConstantLength,
+            BegunPrivate(_) => NextStep::UseLocalCopy,
             NoAtomic(_) => NextStep::UseNativeAtomic,
             ReductionCell | RoundedReduction(_) => NextStep::UseScalarAccumulator,
             NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_)

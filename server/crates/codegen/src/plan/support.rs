@@ -333,6 +333,8 @@ impl<'a> Support<'a> {
                 };
                 match self.body.op(item) {
                     Op::InitList => stack.push((item_ty, item)),
+                    // `{0}` sets everything to zero, whatever comes first.
+                    Op::Int(0) if self.body.args(list).len() == 1 => {}
                     // Braces left out: a scalar begins an inner aggregate.
                     _ if !self.body.types.is_arithmetic(item_ty) => self.refuse(RefusalKind::Operation, item),
                     _ => next.push(item),

@@ -60,6 +60,10 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
         RefusalKind::LargePrivate(s) => {
             format!("each thread would need its own `{}`, which is too large (line {line})", name(*s))
         }
+        RefusalKind::BegunPrivate(s) => format!(
+            "each thread would need its own `{}` with the elements that are set before the loop (line {line})",
+            name(*s)
+        ),
         RefusalKind::NoAtomic(s) => {
             format!("the GPU has no atomic operation for the accumulation into `{}` on line {line}", name(*s))
         }

@@ -442,14 +442,19 @@ impl<'a> Case<'a> {
             && !matches!(symbol.storage, Storage::Param(_));
         // A variable that only a called function names is said of the function.
         let unnamed = local_pointer || symbol.storage == Storage::Function;
+        // A structure moved as a whole is read when it is stored, which is where the run sees it read.
+        let told = |t: TermId| {
+            let whole = matches!(self.body.types.kind(self.body.ty(t)), TypeKind::Record(_));
+            (!whole).then_some(t)
+        };
         let query = WitnessQuery {
             kind: Some(match d.kind {
                 analysis::DependenceKind::Flow => ConflictKind::Flow,
                 analysis::DependenceKind::Anti => ConflictKind::Anti,
                 analysis::DependenceKind::Output => ConflictKind::Output,
             }),
-            source: Some(d.source),
-            sink: Some(d.sink),
+            source: told(d.source),
+            sink: told(d.sink),
             source_iteration: w.source_iteration as i64,
             sink_iteration: w.sink_iteration as i64,
             variable: (!unnamed).then_some(d.object.symbol),

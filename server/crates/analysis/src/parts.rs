@@ -1,0 +1,170 @@
+//! Variables as sets of cells: how the whole of a structure, union or array and its parts are related.
+//!
+//! Whoever asks what a term reads or writes of a variable asks here: a member or element named without following a
+//! pointer is a part of its variable; what reads or writes the whole meets whoever reads or writes a part; members of
+//! a union, and bit-fields that stand side by side, are no cells of their own (C11 6.7.2.1p16, 3.14p3).
+
+use std::sync::Arc;
+
+use term::{BinOp, Body, Op, RecordId, SymbolId, TermId, TypeId, TypeKind};
+
+/// The variable that a place is, or is a part of, by its name alone; and whether it is only a part.
+pub(crate) fn owner(body: &Body, place: TermId) -> Option<(SymbolId, bool)> {
+    let is_array = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
+    let mut at = place;
+    let mut part = false;
+    for _ in 0..1000 {
+        let args = body.args(at);
+        at = match (body.op(at), args) {
+            (Op::Sym(s), _) => return Some((*s, part)),
+            (Op::Member { arrow: false, .. }, &[base]) => {
+                part = true;
+                base
+            }
+            (Op::Index, &[a, b]) => {
+                part = true;
+                match (is_array(a), is_array(b)) {
+                    (true, _) => a,
+                    (_, true) => b,
+                    _ => return None,
+                }
+            }
+            (Op::Deref | Op::Member { arrow: true, .. }, &[p]) => {
+                let member = !matches!(body.op(at), Op::Deref);
+                match (body.op(p), body.args(p)) {
+                    (Op::AddrOf, &[x]) => {
+                        part |= member;
+                        x
+                    }
+                    _ if is_array(p) => {
+                        part = true;
+                        p
+                    }
+                    (Op::Binary(BinOp::Add), &[a, b]) if is_array(a) || is_array(b) => {
+                        part = true;
+                        if is_array(a) {
+                            a
+                        } else {
+                            b
+                        }
+                    }
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// The variable of which the term itself writes a part.
+pub(crate) fn written_part(body: &Body, t: TermId) -> Option<SymbolId> {
+    if !body.op(t).is_write() {
+        return None;
+    }
+    let (s, part) = body.args(t).first().and_then(|&p| owner(body, p))?;
+    part.then_some(s)
+}
+
+/// Whether somewhere in a value of this type stands an array, whose name becomes a pointer where it is used.
+pub(crate) fn holds_array(body: &Body, ty: TypeId) -> bool {
+    let mut stack = vec![(ty, 0)];
+    while let Some((ty, depth)) = stack.pop() {
+        match body.types.kind(ty) {
+            TypeKind::Array { .. } => return true,
+            TypeKind::Record(r) if depth < 20 => match &body.types.record(*r).fields {
+                Some(fields) => stack.extend(fields.iter().map(|f| (f.ty, depth + 1))),
+                None => return true,
+            },
+            TypeKind::Record(_) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What a member names.
+pub(crate) enum FieldCell {
+    /// Cells of its own.
+    Own(Arc<str>),
+    /// Some of the cells of this name: bit-fields without a break between them or members of an
+    /// anonymous union, named by the first.
+    Unit(Arc<str>),
+    /// Some of the cells of the whole: a member of a union.
+    Whole,
+}
+
+/// The cells of a member; `None` where the structure is not known. `t`: a `Member`.
+pub(crate) fn field_cell(body: &Body, t: TermId) -> Option<FieldCell> {
+    let (Op::Member { field, .. }, &[base]) = (body.op(t), body.args(t)) else { return None };
+    let record = match body.types.kind(body.ty(base)) {
+        TypeKind::Record(r) => *r,
+        TypeKind::Pointer { to, .. } => match body.types.kind(*to) {
+            TypeKind::Record(r) => *r,
+            _ => return None,
+        },
+        // An array's name before `->`.
+        TypeKind::Array { of, .. } => match body.types.kind(*of) {
+            TypeKind::Record(r) => *r,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    member(body, record, field, 0)
+}
+
+fn member(body: &Body, record: RecordId, name: &Arc<str>, depth: u32) -> Option<FieldCell> {
+    let record = body.types.record(record);
+    let fields = record.fields.as_ref()?;
+    if let Some(at) = fields.iter().position(|f| f.name == *name) {
+        if record.is_union {
+            return Some(FieldCell::Whole);
+        }
+        if fields[at].bits.is_none() {
+            return Some(FieldCell::Own(name.clone()));
+        }
+        let first = fields[..at].iter().rposition(|f| f.bits.is_none()).map_or(0, |k| k + 1);
+        let first = fields[first..=at].iter().find(|f| !f.name.is_empty())?;
+        return Some(FieldCell::Unit(first.name.clone()));
+    }
+    // Members of anonymous members are the structure's own (C11 6.7.2.1p13).
+    for f in fields.iter().filter(|f| f.name.is_empty() && depth < 16) {
+        let TypeKind::Record(inner) = *body.types.kind(f.ty) else { continue };
+        let Some(found) = member(body, inner, name, depth + 1) else { continue };
+        return Some(match found {
+            _ if record.is_union => FieldCell::Whole,
+            FieldCell::Whole => FieldCell::Unit(first_name(body, inner, 0)?),
+            own => own,
+        });
+    }
+    None
+}
+
+fn first_name(body: &Body, record: RecordId, depth: u32) -> Option<Arc<str>> {
+    body.types.record(record).fields.iter().flatten().find_map(|f| match body.types.kind(f.ty) {
+        _ if !f.name.is_empty() => Some(f.name.clone()),
+        TypeKind::Record(r) if depth < 16 => first_name(body, *r, depth + 1),
+        _ => None,
+    })
+}
+
+/// Whether a place lies inside a union: a write there may change what other members show, of whatever type.
+pub(crate) fn is_in_union(body: &Body, place: TermId) -> bool {
+    let mut at = place;
+    for _ in 0..1000 {
+        let member = matches!(body.op(at), Op::Member { .. });
+        if member && matches!(field_cell(body, at), Some(FieldCell::Whole) | None) {
+            return true;
+        }
+        at = match (body.op(at), body.args(at)) {
+            (Op::Member { arrow: false, .. }, &[base]) => base,
+            (Op::Index, &[a, b]) => match (body.types.kind(body.ty(a)), body.types.kind(body.ty(b))) {
+                (TypeKind::Array { .. }, _) => a,
+                (_, TypeKind::Array { .. }) => b,
+                _ => return false,
+            },
+            _ => return false,
+        };
+    }
+    true
+}
