@@ -263,7 +263,7 @@ impl Maker<'_, '_> {
                     Some(e) => e.union(&set, self.budget).ok()?,
                 });
                 // A member of an element is not the whole element.
-                if a.write && a.fields.is_empty() {
+                if a.write && a.fields.is_empty() && a.inside.is_all() {
                     exact_writes = Some(match exact_writes {
                         None => set,
                         Some(e) => e.union(&set, self.budget).ok()?,

@@ -419,7 +419,12 @@ fn ordered(
     if vectors.is_empty() {
         return None;
     }
-    let exact = paths_exact && a.why.is_none() && b.why.is_none() && a.domain.exact && b.domain.exact;
+    let exact = paths_exact
+        && a.inside.meets(&b.inside)
+        && a.why.is_none()
+        && b.why.is_none()
+        && a.domain.exact
+        && b.domain.exact;
     Some(Edge {
         kind: match (a.write, b.write) {
             (true, true) => DependenceKind::Output,

@@ -463,6 +463,7 @@ fn dependences(
             a.base == b.base
                 && a.write == b.write
                 && a.fields == b.fields
+                && a.inside == b.inside
                 && a.domain == b.domain
                 && a.loops == b.loops
                 && a.why.is_none() == b.why.is_none()

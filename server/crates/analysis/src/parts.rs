@@ -87,11 +87,67 @@ pub(crate) fn holds_array(body: &Body, ty: TypeId) -> bool {
 pub(crate) enum FieldCell {
     /// Cells of its own.
     Own(Arc<str>),
-    /// Some of the cells of this name: bit-fields without a break between them or members of an
-    /// anonymous union, named by the first.
-    Unit(Arc<str>),
+    /// Some of the cells of this name: bit-fields without a break between them, or members of an anonymous union, named
+    /// by the first.
+    Unit(Arc<str>, Inside),
     /// Some of the cells of the whole: a member of a union.
-    Whole,
+    Whole(Inside),
+}
+
+/// Which of the cells named are meant, where several members share them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Inside {
+    /// All.
+    All,
+    /// So many bytes from this one on, of so many.
+    Bytes { first: u64, count: u64, of: u64 },
+    /// A bit-field.
+    Bits(Arc<str>),
+    /// Some, nobody knows which.
+    Some,
+}
+
+impl Inside {
+    /// Whether no cell is left out.
+    pub(crate) fn is_all(&self) -> bool {
+        match self {
+            Inside::All => true,
+            Inside::Bytes { first, count, of } => *first == 0 && count == of,
+            Inside::Bits(_) | Inside::Some => false,
+        }
+    }
+    /// Whether the two surely have a cell in common, being inside of the same cells.
+    pub(crate) fn meets(&self, other: &Inside) -> bool {
+        match (self, other) {
+            (Inside::All, _) | (_, Inside::All) => true,
+            (Inside::Bytes { first: a, count: m, .. }, Inside::Bytes { first: b, count: n, .. }) => {
+                *a < b + n && *b < a + m
+            }
+            (Inside::Bits(x), Inside::Bits(y)) => x == y,
+            _ => self.is_all() || other.is_all(),
+        }
+    }
+    /// The bytes of an element of an array there.
+    pub(crate) fn element(&self, k: Option<i128>, size: Option<u64>) -> Inside {
+        match (self, k.and_then(|k| u64::try_from(k).ok()), size) {
+            (Inside::Bytes { first, count, of }, Some(k), Some(size))
+                if k.checked_add(1).and_then(|k| k.checked_mul(size)).is_some_and(|end| end <= *count) =>
+            {
+                Inside::Bytes { first: first + k * size, count: size, of: *of }
+            }
+            _ => Inside::Some,
+        }
+    }
+    /// The bytes of a member there.
+    pub(crate) fn member(&self, cell: &FieldCell) -> Inside {
+        match (self, cell) {
+            // Members of a union begin where it begins.
+            (Inside::Bytes { first, of, .. }, FieldCell::Whole(Inside::Bytes { count, .. })) => {
+                Inside::Bytes { first: *first, count: *count, of: *of }
+            }
+            _ => Inside::Some,
+        }
+    }
 }
 
 /// The cells of a member; `None` where the structure is not known. `t`: a `Member`.
@@ -117,23 +173,29 @@ fn member(body: &Body, record: RecordId, name: &Arc<str>, depth: u32) -> Option<
     let record = body.types.record(record);
     let fields = record.fields.as_ref()?;
     if let Some(at) = fields.iter().position(|f| f.name == *name) {
+        let field = &fields[at];
         if record.is_union {
-            return Some(FieldCell::Whole);
+            let size = |ty| body.types.size_align(ty).map(|s| s.0);
+            let of = fields.iter().map(|f| size(f.ty)).try_fold(0, |most, n| Some(n?.max(most)));
+            return Some(FieldCell::Whole(match (size(field.ty), of) {
+                (Some(count), Some(of)) if field.bits.is_none() => Inside::Bytes { first: 0, count, of },
+                _ => Inside::Some,
+            }));
         }
-        if fields[at].bits.is_none() {
+        if field.bits.is_none() {
             return Some(FieldCell::Own(name.clone()));
         }
         let first = fields[..at].iter().rposition(|f| f.bits.is_none()).map_or(0, |k| k + 1);
         let first = fields[first..=at].iter().find(|f| !f.name.is_empty())?;
-        return Some(FieldCell::Unit(first.name.clone()));
+        return Some(FieldCell::Unit(first.name.clone(), Inside::Bits(name.clone())));
     }
     // Members of anonymous members are the structure's own (C11 6.7.2.1p13).
     for f in fields.iter().filter(|f| f.name.is_empty() && depth < 16) {
         let TypeKind::Record(inner) = *body.types.kind(f.ty) else { continue };
         let Some(found) = member(body, inner, name, depth + 1) else { continue };
         return Some(match found {
-            _ if record.is_union => FieldCell::Whole,
-            FieldCell::Whole => FieldCell::Unit(first_name(body, inner, 0)?),
+            _ if record.is_union => FieldCell::Whole(Inside::Some),
+            FieldCell::Whole(_) => FieldCell::Unit(first_name(body, inner, 0)?, Inside::Some),
             own => own,
         });
     }
@@ -153,7 +215,12 @@ pub(crate) fn is_in_union(body: &Body, place: TermId) -> bool {
     let mut at = place;
     for _ in 0..1000 {
         let member = matches!(body.op(at), Op::Member { .. });
-        if member && matches!(field_cell(body, at), Some(FieldCell::Whole) | None) {
+        if member
+            && matches!(
+                field_cell(body, at),
+                Some(FieldCell::Whole(_) | FieldCell::Unit(_, Inside::Some)) | None
+            )
+        {
             return true;
         }
         at = match (body.op(at), body.args(at)) {

@@ -110,6 +110,7 @@ pub(crate) fn is_sure(model: &Model<'_>, a: &Access) -> bool {
         })
     };
     a.why.is_none()
+        && a.inside.is_all()
         && a.domain.exact
         && a.domain.pieces.iter().flatten().all(|c| known(&c.poly))
         && a.subs.iter().all(|s| s.value.as_ref().is_some_and(known))

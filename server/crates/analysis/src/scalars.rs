@@ -7,6 +7,7 @@ use crate::extremes::{extremes, Extreme};
 use crate::liveness::{exposed_reads, surely_written};
 use crate::loops::Context;
 use crate::nest::{Access, Model};
+use crate::parts::Inside;
 use crate::reductions::{updates, Update};
 use crate::{Cells, Control, Induction, Object, Private, Reduction, ReductionOp};
 
@@ -226,7 +227,7 @@ impl Scalars {
         for u in cells {
             let Some(a) = model.accesses.iter().find(|a| a.term == u.place && a.write) else { continue };
             // Of cells that others share a part of it is no sum.
-            if self.own.contains(&a.base) || self.is_const(body, a.base) || a.shared {
+            if self.own.contains(&a.base) || self.is_const(body, a.base) || a.inside != Inside::All {
                 continue;
             }
             let key = (a.base, a.fields.clone(), u.op);

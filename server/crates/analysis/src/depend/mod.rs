@@ -448,9 +448,15 @@ pub(crate) fn test(
         witness: None,
     };
     dependence.direction.resize(common.len(), Direction::ANY);
-    let reason = source.why.clone().or_else(|| sink.why.clone());
-    let exact =
-        paths_exact && source.why.is_none() && sink.why.is_none() && source.domain.exact && sink.domain.exact;
+    let meet = source.inside.meets(&sink.inside);
+    let shared = || (!meet).then_some(Obstacle { kind: ObstacleKind::SharedBytes, term: sink.term });
+    let reason = source.why.clone().or_else(|| sink.why.clone()).or_else(shared);
+    let exact = paths_exact
+        && meet
+        && source.why.is_none()
+        && sink.why.is_none()
+        && source.domain.exact
+        && sink.domain.exact;
     let maybe = |d: Dependence, o: Option<ObstacleKind>| {
         let obstacle = match o {
             Some(kind) => Obstacle { kind, term: sink.term },

@@ -73,7 +73,7 @@ impl Model<'_> {
                     continue;
                 }
                 match stretch {
-                    Some(s) if !loc.shared && (s.whole || is_line(loc, &s.count)) => {
+                    Some(s) if loc.inside == Inside::All && (s.whole || is_line(loc, &s.count)) => {
                         self.touch_stretch(loc.clone(), t, write, s)
                     }
                     // Behind a member stands another one.
@@ -101,7 +101,7 @@ impl Model<'_> {
                     subs: Vec::new(),
                     lengths: Vec::new(),
                     loads: Vec::new(),
-                    shared: false,
+                    inside: Inside::All,
                 };
                 let pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
                 let own = if pointer { whole(&[(0, Arc::from("&"))]) } else { whole(&[]) };

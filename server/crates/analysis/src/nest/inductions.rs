@@ -60,7 +60,7 @@ impl Model<'_> {
             subs: vec![(zero, at)],
             lengths: vec![None],
             loads: Vec::new(),
-            shared: false,
+            inside: Inside::All,
         });
         self.move_pointer(&mut loc, Some(vec![(Domain::always(), by)]), at, false);
         self.pointers.insert(s, Some(loc));

@@ -39,7 +39,7 @@ impl Model<'_> {
             return Err(Obstacle { kind: ObstacleKind::Volatile, term: t });
         }
         let cell = self.location(t)?;
-        if cell.shared {
+        if cell.inside != Inside::All {
             return Err(Obstacle { kind: ObstacleKind::SharedBytes, term: t });
         }
         let symbol = &self.body.symbols[cell.base];
@@ -83,7 +83,7 @@ impl Model<'_> {
         let mut subs = cell.subs;
         subs.push((Some(vec![(Domain::always(), Poly::default())]), t));
         let lengths = vec![None; subs.len()];
-        Ok(Loc { base: path.family, fields: Vec::new(), subs, lengths, loads, shared: false })
+        Ok(Loc { base: path.family, fields: Vec::new(), subs, lengths, loads, inside: Inside::All })
     }
 
     /// Whether a load gives the same value in every iteration, as far as the text tells; `settle_loads` sees to the rest.
@@ -196,8 +196,8 @@ pub(super) fn fields_of(body: &Body, mut t: TermId) -> Vec<Arc<str>> {
                 match field_cell(body, t) {
                     Some(FieldCell::Own(field)) => out.push(field),
                     // What is behind it names no cells of its own.
-                    Some(FieldCell::Unit(unit)) => out = vec![unit],
-                    Some(FieldCell::Whole) | None => out.clear(),
+                    Some(FieldCell::Unit(unit, _)) => out = vec![unit],
+                    Some(FieldCell::Whole(_)) | None => out.clear(),
                 }
                 b
             }

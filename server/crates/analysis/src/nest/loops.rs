@@ -466,7 +466,7 @@ impl Model<'_> {
             subs: vec![(Some(vec![(Domain::always(), Poly::default())]), at)],
             lengths: vec![None],
             loads: Vec::new(),
-            shared: false,
+            inside: Inside::All,
         };
         if self.body.as_symbol(c.lower) == Some(c.index) {
             return self.entry_pointers.get(&c.index).cloned().unwrap_or_else(|| own(c.lower));
@@ -498,7 +498,7 @@ impl Model<'_> {
         self.accesses.truncate(before.1);
         if let Some(end) = end {
             let rank = first.subs.len();
-            let same = !first.shared
+            let same = first.inside == Inside::All
                 && end.base == first.base
                 && end.fields == first.fields
                 && end.subs.len() == rank

@@ -27,6 +27,7 @@ use term::{BinOp, Body, IntKind, Len, LoopParts, Op, Storage, SymbolId, TermId, 
 pub(crate) use self::statements::Executed;
 use crate::control;
 use crate::effects::Effects;
+use crate::parts::Inside;
 use crate::value::{Constraint, Domain, Poly, Var, VarKind};
 use crate::{Control, Obstacle, ObstacleKind, Param, Program, Step};
 
@@ -76,8 +77,8 @@ pub(crate) struct Access {
     pub why: Option<Obstacle>,
     /// Lengths of the dimensions from the second on, where all are known.
     pub inner: Option<Vec<Poly>>,
-    /// Only some of the cells named, nobody knows which: a member of a union, a bit-field beside others.
-    pub shared: bool,
+    /// Which of the cells named: a member of a union, a bit-field beside others, or all.
+    pub inside: Inside,
 }
 
 /// Length of a dimension.
@@ -126,8 +127,8 @@ struct Loc {
     lengths: Vec<Option<Length>>,
     /// Cells that were loaded on the way here.
     loads: Vec<Load>,
-    /// Somewhere in the cells named: further members and subscripts name no cells of their own.
-    shared: bool,
+    /// Which of the cells named. Where they are shared, further members and subscripts name no cells of their own.
+    inside: Inside,
 }
 
 /// A cell whose value the model takes to be the same throughout (see `loaded`).

@@ -58,8 +58,14 @@ impl Model<'_> {
             }
             fields.push((0, Arc::from("&")));
         }
-        let loc =
-            Loc { base: s, fields, subs: Vec::new(), lengths: Vec::new(), loads: Vec::new(), shared: false };
+        let loc = Loc {
+            base: s,
+            fields,
+            subs: Vec::new(),
+            lengths: Vec::new(),
+            loads: Vec::new(),
+            inside: Inside::All,
+        };
         self.record(loc, t, write, symbol.ty);
     }
 
@@ -213,7 +219,7 @@ impl Model<'_> {
                 subs: Vec::new(),
                 lengths: Vec::new(),
                 loads: Vec::new(),
-                shared: false,
+                inside: Inside::All,
             }),
             Op::Index => {
                 let (mut base, mut sub) = (args[0], args[1]);
@@ -222,25 +228,43 @@ impl Model<'_> {
                 }
                 let mut loc = self.pointer(base)?;
                 let v = self.visit(sub);
+                if loc.inside != Inside::All {
+                    // The array's own bytes, if its name stands here.
+                    let array = matches!(self.body.types.kind(self.body.ty(base)), TypeKind::Array { .. });
+                    let size = self.body.types.size_align(self.body.ty(t)).map(|s| s.0).filter(|_| array);
+                    let k = match v.as_deref() {
+                        Some([(_, p)]) => p.as_constant(),
+                        _ => None,
+                    };
+                    loc.inside = loc.inside.element(k, size);
+                }
                 self.move_pointer(&mut loc, v, sub, false);
                 Ok(loc)
             }
-            Op::Deref => self.pointer(args[0]),
+            Op::Deref => {
+                let mut loc = self.pointer(args[0])?;
+                if loc.inside != Inside::All {
+                    loc.inside = Inside::Some;
+                }
+                Ok(loc)
+            }
             Op::Member { arrow, .. } => {
                 let mut loc = if arrow { self.pointer(args[0])? } else { self.location(args[0])? };
                 let Some(cell) = field_cell(self.body, t) else {
                     return Err(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
                 };
-                if loc.shared {
+                if loc.inside != Inside::All {
+                    // A pointer may have moved since.
+                    loc.inside = if arrow { Inside::Some } else { loc.inside.member(&cell) };
                     return Ok(loc);
                 }
                 match cell {
                     FieldCell::Own(field) => loc.fields.push((loc.subs.len(), field)),
-                    FieldCell::Unit(unit) => {
+                    FieldCell::Unit(unit, inside) => {
                         loc.fields.push((loc.subs.len(), unit));
-                        loc.shared = true;
+                        loc.inside = inside;
                     }
-                    FieldCell::Whole => loc.shared = true,
+                    FieldCell::Whole(inside) => loc.inside = inside,
                 }
                 Ok(loc)
             }
@@ -266,7 +290,7 @@ impl Model<'_> {
         let zero = || Some(vec![(Domain::always(), Poly::default())]);
         if let TypeKind::Array { len, .. } = self.body.types.kind(ty).clone() {
             let mut loc = self.location(t)?;
-            if loc.shared {
+            if loc.inside != Inside::All {
                 return Ok(loc);
             }
             let length = match len {
@@ -322,7 +346,7 @@ impl Model<'_> {
                     subs: vec![(zero(), t)],
                     lengths: vec![None],
                     loads: Vec::new(),
-                    shared: false,
+                    inside: Inside::All,
                 })
             }
             Op::Index | Op::Member { .. } | Op::Deref => self.loaded_pointer(t),
@@ -351,7 +375,7 @@ impl Model<'_> {
             }
             Op::AddrOf => {
                 let loc = self.location(args[0])?;
-                let movable = !loc.shared
+                let movable = loc.inside == Inside::All
                     && !loc.subs.is_empty()
                     && loc.fields.last().is_none_or(|f| f.0 < loc.subs.len());
                 let scalar_cell =
@@ -429,7 +453,7 @@ impl Model<'_> {
     }
 
     pub(super) fn move_pointer(&mut self, loc: &mut Loc, by: Option<Pieces>, at: TermId, backwards: bool) {
-        if loc.shared {
+        if loc.inside != Inside::All {
             return;
         }
         if let Some((last, term)) = loc.subs.last_mut() {
@@ -463,7 +487,7 @@ impl Model<'_> {
         // Each combination of pieces is an access of its own.
         let mut combos: Vec<(Domain, Vec<Subscript>)> = vec![(self.dom.clone(), Vec::new())];
         let mut why = self.why.clone();
-        if loc.shared {
+        if loc.inside == Inside::Some {
             why.get_or_insert(Obstacle { kind: ObstacleKind::SharedBytes, term: t });
         }
         for (v, term) in &loc.subs {
@@ -494,8 +518,9 @@ impl Model<'_> {
         }
         for (domain, subs) in combos {
             let image = |p: &Poly| p.vars().any(|x| self.vars[x as usize] == VarKind::Image);
-            let inexact =
-                subs.iter().any(|s| s.value.as_ref().is_none_or(image)) || !domain.exact || loc.shared;
+            let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image))
+                || !domain.exact
+                || loc.inside == Inside::Some;
             self.accesses.push(Access {
                 base: loc.base,
                 fields: loc.fields.clone(),
@@ -511,7 +536,7 @@ impl Model<'_> {
                     None
                 },
                 inner: None,
-                shared: loc.shared,
+                inside: loc.inside.clone(),
             });
         }
     }
