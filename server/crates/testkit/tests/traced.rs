@@ -185,6 +185,7 @@ fn lies_are_found() {
             symbol,
             declared_inside: false,
             kept: false,
+            copied_in: false,
         }));
     });
     let found = [bold, shifted, careless, owned("private"), owned("live-out")];
