@@ -242,12 +242,12 @@ pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total
     }
     let mut writes: FxHashMap<SymbolId, usize> = FxHashMap::default();
     for x in body.walk(loop_term) {
-        if let Some(s) = crate::effects::written(body, x) {
+        for s in crate::effects::written(body, x).into_iter().chain(body.touched_by_gap(x)) {
             *writes.entry(s).or_default() += 1;
         }
     }
     for x in parts.init.into_iter().flat_map(|i| body.walk(i)) {
-        if let Some(s) = crate::effects::written(body, x) {
+        for s in crate::effects::written(body, x).into_iter().chain(body.touched_by_gap(x)) {
             *writes.entry(s).or_default() -= 1;
         }
     }

@@ -17,8 +17,11 @@ use crate::{ObstacleKind, Program};
 pub(crate) struct Effects<'a> {
     body: &'a Body,
     program: &'a Program,
-    /// Variables that a call may write: those whose address it is given, and file-scope ones.
-    by_calls: FxHashMap<TermId, Vec<SymbolId>>,
+    /// Variables that a term may write without naming them as a place: a call those whose address it is given and
+    /// file-scope ones, a place that was not understood what it reaches.
+    unseen: FxHashMap<TermId, Vec<SymbolId>>,
+    /// Variables that a place which was not understood may reach.
+    in_gaps: FxHashSet<SymbolId>,
     memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
     /// The same with the variables of which a part is written.
     parts: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
@@ -37,16 +40,28 @@ impl<'a> Effects<'a> {
                 writes.entry(s).or_default().push(t);
             }
         }
-        let mut by_calls = FxHashMap::default();
-        for t in body.walk(body.root).filter(|&t| *body.op(t) == Op::Call) {
-            let list = written_by_call(body, program, t);
-            if !list.is_empty() {
-                by_calls.insert(t, list);
+        let mut unseen = FxHashMap::default();
+        let mut in_gaps = FxHashSet::default();
+        for t in body.walk(body.root) {
+            let list = match body.op(t) {
+                Op::Call => written_by_call(body, program, t),
+                _ => body.touched_by_gap(t),
+            };
+            if list.is_empty() {
+                continue;
             }
+            if body.reach(t).is_some() {
+                // One more place that gives them a value, and not one that is seen.
+                for &s in &list {
+                    writes.entry(s).or_default().push(t);
+                    in_gaps.insert(s);
+                }
+            }
+            unseen.insert(t, list);
         }
         let (memo, parts) = (RefCell::default(), RefCell::default());
         let (parents, abroad) = (OnceCell::new(), OnceCell::new());
-        Effects { body, program, by_calls, memo, parts, parents, abroad, writes }
+        Effects { body, program, unseen, in_gaps, memo, parts, parents, abroad, writes }
     }
 
     /// The term around another.
@@ -59,7 +74,7 @@ impl<'a> Effects<'a> {
     pub(crate) fn stays_home(&self, s: SymbolId) -> bool {
         let body = self.body;
         matches!(body.symbols[s].storage, Storage::Local | Storage::Param(_))
-            && body.rejects().next().is_none()
+            && !self.in_gaps.contains(&s)
             && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
     }
 
@@ -109,16 +124,16 @@ impl<'a> Effects<'a> {
         false
     }
 
-    /// Variables that a term under `root` writes directly (declared ones included), and those that a call there may
-    /// write by their address or as file-scope variables.
+    /// Variables that a term under `root` writes directly (declared ones included), those that a call there may write by
+    /// their address or as file-scope variables, and those that a place which was not understood may write.
     pub(crate) fn writes_in(&self, root: TermId) -> Rc<FxHashSet<SymbolId>> {
         if let Some(set) = self.memo.borrow().get(&root) {
             return set.clone();
         }
         let mut set: FxHashSet<SymbolId> =
             self.body.walk(root).filter_map(|t| written(self.body, t)).collect();
-        if !self.by_calls.is_empty() {
-            set.extend(self.body.walk(root).filter_map(|t| self.by_calls.get(&t)).flatten());
+        if !self.unseen.is_empty() {
+            set.extend(self.body.walk(root).filter_map(|t| self.unseen.get(&t)).flatten());
         }
         let set = Rc::new(set);
         self.memo.borrow_mut().insert(root, set.clone());

@@ -389,6 +389,8 @@ pub enum ObstacleKind {
     Unset(SymbolId),
     /// Volatile or atomic memory.
     Volatile,
+    /// The loop changes what is no variable of the program, and the program looks at it.
+    Watched(crate::Watched),
     /// Union members or bit-fields share bytes.
     SharedBytes,
     /// A dependence that may exist for some values, without a concrete case.

@@ -40,6 +40,7 @@ mod tables;
 mod terms;
 mod threadmap;
 mod value;
+mod watched;
 mod witness;
 
 use std::sync::Arc;
@@ -65,6 +66,7 @@ pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{
     Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadValue,
 };
+pub use watched::Watched;
 
 /// Counted steps given to each loop while typing.
 pub const TYPING_STEPS: u64 = 60_000;

@@ -1,7 +1,7 @@
 //! Which local variables may be read after a loop, and which a loop's iteration reads before it writes them.
 //!
-//! Backward and forward walks over the structured tree (no graph is built). A body with a place that was not understood
-//! answers "all": pessimism is the only safe side here. Before a `goto` what is live at its label is live: the walk is
+//! Backward and forward walks over the structured tree (no graph is built). A place that was not understood reads what it
+//! may reach and writes nothing for sure; where control may take ways that are not seen, the answer is "all". Before a `goto` what is live at its label is live: the walk is
 //! repeated until what is live at labels grows no more (the least solution of the flow equations, as for any graph).
 
 use std::sync::Arc;
@@ -28,10 +28,9 @@ impl Liveness {
     fn skipping(body: &Body, skip: Option<TermId>) -> Liveness {
         let mut gotos: Vec<&str> = Vec::new();
         let mut labels: Vec<&str> = Vec::new();
-        let mut opaque = false;
+        let opaque = body.jumps_unseen(body.root);
         for t in body.walk(body.root) {
             match body.op(t) {
-                Op::Reject(_) => opaque = true,
                 Op::Goto(l) => gotos.push(l),
                 Op::Label(l) => labels.push(l),
                 _ => {}
@@ -257,6 +256,10 @@ impl Backward<'_> {
                 live
             }
             Op::SizeOf => live,
+            Op::Reject(_) => {
+                live.extend(body.touched_by_gap(t));
+                live
+            }
             _ => {
                 for &a in args.iter().rev() {
                     live = self.live(a, live)?;
@@ -482,6 +485,10 @@ impl<'a> Forward<'a> {
                 here(written)
             }
             Op::SizeOf => here(written),
+            Op::Reject(_) => {
+                self.exposed.extend(body.touched_by_gap(t).into_iter().filter(|s| !written.contains(s)));
+                here(written)
+            }
             _ => {
                 let mut state = State::Reached(written);
                 for &a in args {

@@ -179,6 +179,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     };
     // What is inside and cannot be seen through stops everything.
     blockers(body, cx.program, t, &mut facts.obstacles);
+    facts.obstacles.extend(crate::watched::watched(body, cx.program, &cx.parents, t));
     let control = match &cx.controls[at] {
         Ok(c) => c.clone(),
         Err(o) => {

@@ -11,6 +11,7 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::inline::{shape, Shape};
 use crate::summaries::{local, solve, Local, Summary};
+use crate::watched::Watch;
 
 /// The functions of a program by name. Immutable; a clone shares. The empty program knows nothing of any function that
 /// is not the library's.
@@ -24,6 +25,7 @@ struct Inner {
     functions: FxHashMap<Arc<str>, Known>,
     /// File-scope variables that functions use, each with a function that does.
     globals: FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>,
+    watch: Watch,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub(crate) struct Function {
     pub shape: Option<Shape>,
     pub local: Arc<Local>,
     pub summary: Summary,
+    /// Whether another definition may take its place when the program is linked.
+    pub weak: bool,
     /// Changes when anything changes that facts of a caller may rest on.
     key: u64,
 }
@@ -60,7 +64,9 @@ impl Program {
     pub fn after<'a>(before: &Program, bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
         let mut functions: FxHashMap<Arc<str>, Known> = FxHashMap::default();
         let mut globals = FxHashMap::default();
-        for body in bodies {
+        let bodies: Vec<&Arc<Body>> = bodies.into_iter().collect();
+        let weak: FxHashSet<&Arc<str>> = bodies.iter().flat_map(|b| &b.said.weak).collect();
+        for &body in &bodies {
             let &Op::Function(f) = body.op(body.root) else { continue };
             for (id, s) in body.symbols.iter_ids() {
                 if matches!(s.storage, Storage::Global { .. }) && !globals.contains_key(&s.name) {
@@ -79,7 +85,8 @@ impl Program {
                     body: body.clone(),
                     ty,
                     returns,
-                    shape: match old {
+                    shape: match old.filter(|o| !o.weak) {
+                        _ if weak.contains(&name) => None,
                         Some(o) => o.shape.clone(),
                         None => shape(body),
                     },
@@ -88,13 +95,15 @@ impl Program {
                         None => Arc::new(local(body)),
                     },
                     summary: Summary::default(),
+                    weak: weak.contains(&name),
                     key: 0,
                 })),
             };
             functions.insert(name, known);
         }
-        let mut program = Inner { functions, globals };
+        let mut program = Inner { functions, globals, watch: Watch::default() };
         program.summarize(&before.inner);
+        program.watch = Watch::of(program.all());
         Program { inner: Arc::new(program) }
     }
 
@@ -105,6 +114,11 @@ impl Program {
 
     pub(crate) fn function(&self, name: &str) -> Option<&Function> {
         self.inner.function(name)
+    }
+
+    /// What is looked at beside variables and memory.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.inner.watch
     }
 
     /// A function that uses the file-scope variable, and the variable there.
@@ -147,6 +161,7 @@ impl Program {
             }
         };
         let mut h = FxHasher::default();
+        self.inner.watch.key(&body.name).hash(&mut h);
         for n in names {
             match self.inner.functions.get(n) {
                 Some(Known::One(f)) => (n, f.key).hash(&mut h),
@@ -203,6 +218,7 @@ impl Inner {
             let unchanged = group.iter().all(|n| {
                 let (Some(new), Some(old)) = (self.function(n), before.function(n)) else { return false };
                 Arc::ptr_eq(&new.body, &old.body)
+                    && new.weak == old.weak
                     && new.local.calls.iter().all(|c| {
                         group.contains(c)
                             || same.contains(c)
@@ -224,7 +240,7 @@ impl Inner {
                 let members: Vec<&Function> = group.iter().filter_map(|n| self.function(n)).collect();
                 let parts: Vec<(&Arc<str>, &Body, &Local)> =
                     members.iter().map(|f| (&f.name, &*f.body, &*f.local)).collect();
-                solve(&parts, |n| self.function(n))
+                solve(&parts, |n| self.function(n), |n| self.function(n).is_some_and(|f| f.weak))
             };
             // What a caller's facts rest on: the summary, and of a function written in place of its calls its terms,
             // with the same of all it calls.

@@ -99,8 +99,6 @@ fn is_statement(body: &Body, effects: &Effects<'_>, t: TermId) -> bool {
 }
 
 fn is_free(body: &Body, call: TermId) -> bool {
-    body.args(call).first().and_then(|&f| body.as_symbol(f)).is_some_and(|f| {
-        let f = &body.symbols[f];
-        &*f.name == "free" && matches!(f.storage, Storage::Function | Storage::Undeclared | Storage::Builtin)
-    })
+    let callee = body.args(call).first().and_then(|&f| body.as_symbol(f));
+    callee.is_some_and(|f| &*body.symbols[f].name == "free" && body.library.contains(&f))
 }

@@ -179,6 +179,12 @@ fn can_hold(model: &Model<'_>, s: SymbolId, v: i128, all: &[(Param, i128)]) -> b
     let body = model.body;
     let symbol = &body.symbols[s];
     let writes = model.effects.writes.get(&s).map_or(&[][..], Vec::as_slice);
+    // What a place that was not understood makes of it is not known, nor what it is after a way that is not seen.
+    if !model.effects.is_single_valued(s) && body.jumps_unseen(body.root)
+        || writes.iter().any(|&w| body.reach(w).is_some())
+    {
+        return false;
+    }
     if !matches!(symbol.storage, Storage::Local) || !symbol.is_own_scalar() || writes.is_empty() {
         return true;
     }

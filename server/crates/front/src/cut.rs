@@ -87,9 +87,10 @@ impl Walk<'_, '_> {
                 piece = j;
                 continue;
             }
-            // Inside a body only brackets count.
+            // Inside a body only brackets count, and macros that stand for some.
             let text = if braces > 0 && t.kind != Kind::Punct { "" } else { self.token(j) };
-            if braces > 0 && t.column_zero && j > k && self.starts_function(j, end) {
+            let hidden = self.hidden_braces(j);
+            if braces > 0 && t.column_zero && j > k && hidden.is_empty() && self.starts_function(j, end) {
                 // Code lacks a closing brace before this function.
                 break;
             }
@@ -102,6 +103,7 @@ impl Walk<'_, '_> {
                 && self.token(j - 1) == ")"
                 && self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
                 && self.token(k + 1) == "("
+                && !self.old_style(j, end)
             {
                 f.broken = Some((
                     RejectKind::Macro,
@@ -111,6 +113,35 @@ impl Walk<'_, '_> {
             }
             f.end = t.end as usize;
             j += 1;
+            if !hidden.is_empty() {
+                let function = called && !assigned && !typedef && !tag && parens == 0;
+                let mut closed = false;
+                for (n, open) in hidden.iter().enumerate() {
+                    match open {
+                        true => {
+                            if braces == 0 && function && f.body.is_none() {
+                                f.body = Some(t.start as usize);
+                            }
+                            braces += 1;
+                        }
+                        false if braces == 0 => {
+                            let why = "a macro closes a brace that nothing opens";
+                            f.broken = Some((RejectKind::Macro, why.into()));
+                        }
+                        false => braces -= 1,
+                    }
+                    closed |= braces == 0 && f.body.is_some();
+                    if closed && n + 1 < hidden.len() {
+                        let why = "a macro holds the end of a function and more";
+                        f.broken = Some((RejectKind::Macro, why.into()));
+                    }
+                }
+                if closed {
+                    parens = 0;
+                    break;
+                }
+                continue;
+            }
             match text {
                 "{" => {
                     if braces == 0 && parens == 0 {
@@ -148,6 +179,7 @@ impl Walk<'_, '_> {
                 ";" if braces == 0 => {
                     parens = 0;
                     if called && words >= 2 && !assigned && !typedef && self.old_style(j, end) {
+                        (words, tag) = (0, false);
                         continue;
                     }
                     break;
@@ -169,11 +201,50 @@ impl Walk<'_, '_> {
         }
         reject_end(&mut f, piece, j.min(end));
         f.missing = braces;
+        if f.broken.is_none() && self.has_trigraphs(k..j.min(end), f.start..f.end) {
+            let why = "trigraphs mean one thing to some compilers and another to others";
+            f.broken = Some((RejectKind::Unsupported, why.into()));
+        }
         if parens > 0 && f.broken.is_none() {
             f.broken = Some((RejectKind::Syntax, "a parenthesis is not closed".into()));
         }
         f.next = j;
         f
+    }
+
+    /// The braces that the macro used at `j` stands for, `true` for an opening one; none where they come in pairs inside a
+    /// body.
+    fn hidden_braces(&self, j: usize) -> Vec<bool> {
+        let macros = &self.s.macros;
+        if !macros.has_braces() || self.tokens[j].kind != Kind::Ident {
+            return Vec::new();
+        }
+        let braces = macros.braces_of(self.token(j), 0);
+        let mut net = 0i32;
+        let mut lowest = 0;
+        for open in &braces {
+            net += if *open { 1 } else { -1 };
+            lowest = lowest.min(net);
+        }
+        if net == 0 && lowest == 0 {
+            return Vec::new();
+        }
+        braces
+    }
+
+    /// Whether `??<` and the like stand in the tokens, or a comment's line would go on with them (C11 5.2.1.1).
+    fn has_trigraphs(&self, tokens: std::ops::Range<usize>, bytes: std::ops::Range<usize>) -> bool {
+        let text = self.text.get(bytes).unwrap_or("");
+        if !text.contains("??") {
+            return false;
+        }
+        let joined = |k: usize| {
+            let three = self.tokens.get(k..k + 3)?;
+            (three[0].end == three[1].start && three[1].end == three[2].start).then_some(())?;
+            let last = self.token(k + 2).chars().next()?;
+            (self.token(k) == "?" && self.token(k + 1) == "?" && "=/'()!<>-{}[]".contains(last)).then_some(())
+        };
+        text.contains("??/\n") || text.contains("??/\r") || tokens.clone().any(|k| joined(k).is_some())
     }
 
     /// Index after a macro's use that is an item by itself: its definition ends a declaration or a function, and
@@ -211,7 +282,7 @@ impl Walk<'_, '_> {
     fn old_style(&self, from: usize, end: usize) -> bool {
         for j in from..end.min(from + 200) {
             match (self.tokens[j].kind, self.token(j)) {
-                (_, "{") => return true,
+                (_, "{") => return j > 0 && self.token(j - 1) == ";",
                 (Kind::Ident | Kind::Number, _) | (_, "*" | "," | ";" | "[" | "]") => {}
                 _ => return false,
             }

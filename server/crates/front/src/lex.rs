@@ -62,6 +62,19 @@ const PUNCT2: [&[u8]; 21] = [
     b"-=", b"&=", b"^=", b"|=", b"##", b"::",
 ];
 
+/// A token's text as it is usually spelled (C11 6.4.6p3).
+pub(crate) fn usual(text: &str) -> &str {
+    match text {
+        "<%" => "{",
+        "%>" => "}",
+        "<:" => "[",
+        ":>" => "]",
+        "%:" => "#",
+        "%:%:" => "##",
+        _ => text,
+    }
+}
+
 /// Length of a backslash-newline at `i`, or 0.
 fn splice(b: &[u8], i: usize) -> usize {
     match (b.get(i), b.get(i + 1), b.get(i + 2)) {
@@ -184,6 +197,11 @@ fn token_end(b: &[u8], i: usize) -> (usize, Kind) {
                 return (i + 1, Kind::Punct);
             }
             let rest = &b[i..];
+            // Other spellings of brackets (C11 6.4.6p3); in C++ `<::` is `<` and `::`.
+            let digraph = matches!((c, next), (b'<', b'%' | b':') | (b'%', b'>' | b':') | (b':', b'>'));
+            if digraph && !rest.starts_with(b"<::") {
+                return (i + 2, Kind::Punct);
+            }
             if PUNCT3.iter().any(|p| rest.starts_with(p)) {
                 (i + 3, Kind::Punct)
             } else if PUNCT2.iter().any(|p| rest.starts_with(p)) {
@@ -335,7 +353,7 @@ fn run(text: &str, state: State, out: &mut Lexed, mut stop: impl FnMut(&Token) -
                 i = end;
                 spaced = true;
             }
-            b'#' if fresh => {
+            b'#' | b'%' if fresh && (b[i] == b'#' || at(b, i + 1) == b':') => {
                 let end = directive_end(b, i);
                 // A comment at the end of a directive's line may speak to us too.
                 if let Some(k) = text.get(i..end).and_then(|t| t.find("warpwright:")) {

@@ -141,10 +141,10 @@ fn macro_tokens(text: &str) -> Vec<MacroToken> {
         .tokens
         .iter()
         .filter(|t| t.kind != Kind::Directive)
-        .map(|t| MacroToken {
-            kind: t.kind,
-            text: text.get(t.span().range()).unwrap_or("").into(),
-            spaced: t.spaced,
+        .map(|t| {
+            let spelled = text.get(t.span().range()).unwrap_or("");
+            let usual = if t.kind == Kind::Punct { lex::usual(spelled) } else { spelled };
+            MacroToken { kind: t.kind, text: usual.into(), spaced: t.spaced }
         })
         .collect()
 }
@@ -157,7 +157,7 @@ pub(crate) fn words(text: &str) -> Vec<Arc<str>> {
 /// Reads a directive line, `#` included.
 pub(crate) fn line(text: &str) -> Line {
     // A leading blank keeps a `#` of the body from being taken for a directive's.
-    let tokens = macro_tokens(text.get(1..).unwrap_or(""));
+    let tokens = macro_tokens(text.strip_prefix("%:").or(text.get(1..)).unwrap_or(""));
     let Some((head, rest)) = tokens.split_first() else {
         return Line::Other;
     };
@@ -235,6 +235,8 @@ pub(crate) struct Macros {
     /// Whether a header of the system is being read: what it asks of names reserved for the compiler, no header of a
     /// project answers (C11 7.1.3).
     pub(crate) in_system: bool,
+    /// Whether some macro so far stands for a brace without its counterpart.
+    braces: bool,
 }
 
 impl Macros {
@@ -247,6 +249,7 @@ impl Macros {
             project_header: false,
             system_header: false,
             in_system: false,
+            braces: false,
         };
         for (name, value) in &options.defines {
             if let Line::Define(n, d) = line(&format!("#define {name} {value}")) {
@@ -262,7 +265,29 @@ impl Macros {
     pub(crate) fn get(&self, name: &str) -> Option<&MacroState> {
         self.map.get(name).or_else(|| self.middle.get(name)).or_else(|| self.base.get(name))
     }
+    /// Whether some macro may stand for a brace without its counterpart.
+    pub(crate) fn has_braces(&self) -> bool {
+        self.braces
+    }
+    /// The braces that a macro stands for, `true` for an opening one, those of macros in its definition too.
+    pub(crate) fn braces_of(&self, name: &str, depth: u32) -> Vec<bool> {
+        let Some(MacroState::Defined(m)) = self.get(name).filter(|_| depth < 8) else { return Vec::new() };
+        let mut out = Vec::new();
+        for t in &m.body {
+            match &*t.text {
+                "{" => out.push(true),
+                "}" => out.push(false),
+                word if t.kind == Kind::Ident && word != name => out.extend(self.braces_of(word, depth + 1)),
+                _ => {}
+            }
+        }
+        out
+    }
     pub(crate) fn set(&mut self, name: Arc<str>, state: MacroState) {
+        if let MacroState::Defined(m) = &state {
+            let count = |b: &str| m.body.iter().filter(|t| &*t.text == b).count();
+            self.braces |= count("{") != count("}");
+        }
         self.map.insert(name, state);
         if self.map.len() > FEW {
             let map = std::mem::take(&mut self.map);
@@ -317,6 +342,7 @@ impl Macros {
             names.extend(later.filter(|(k, _)| self.get(k) != a.get(k)).map(|(k, _)| k));
             self.project_header |= a.project_header;
             self.system_header |= a.system_header;
+            self.braces |= a.braces;
         }
         let changes: Vec<(Arc<str>, MacroState)> = names
             .into_iter()

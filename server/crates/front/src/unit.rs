@@ -220,7 +220,12 @@ pub(crate) enum Way {
 
 impl Walk<'_, '_> {
     pub(crate) fn token(&self, k: usize) -> &str {
-        self.tokens.get(k).and_then(|t| self.text.get(t.span().range())).unwrap_or("")
+        let token = self.tokens.get(k);
+        let text = token.and_then(|t| self.text.get(t.span().range())).unwrap_or("");
+        match token {
+            Some(t) if t.kind == Kind::Punct => crate::lex::usual(text),
+            _ => text,
+        }
     }
 
     pub(crate) fn line(&self, k: usize) -> Line {

@@ -17,8 +17,8 @@ impl Model<'_> {
     pub(super) fn read_surroundings(&mut self, around: &[TermId], control: &Control) {
         let labels: Vec<TermId> =
             self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))).collect();
-        let jumps = self.body.walk(self.body.root).any(|t| matches!(self.body.op(t), Op::Reject(_)))
-            || self.entered_by_label(&labels, self.root);
+        // A place that was not understood writes what it may reach (`Effects::writes_in`).
+        let jumps = self.body.jumps_unseen(self.body.root) || self.entered_by_label(&labels, self.root);
         let Some(parts) = self.body.loop_parts(self.root) else { return };
         if jumps {
             return;

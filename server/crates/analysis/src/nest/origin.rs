@@ -72,7 +72,7 @@ impl Model<'_> {
         // Jumps may come to a label from anywhere: none may stand between.
         let labels: Vec<TermId> =
             body.walk(body.root).filter(|&t| matches!(body.op(t), Op::Label(_))).collect();
-        if self.entered_by_label(&labels, self.root) {
+        if body.jumps_unseen(body.root) || self.entered_by_label(&labels, self.root) {
             return None;
         }
         let mut passed: Vec<TermId> = Vec::new();

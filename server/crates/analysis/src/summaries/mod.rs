@@ -87,6 +87,8 @@ pub enum TroubleKind {
     Memory,
     /// It uses a file-scope variable that the calling function does not see.
     Global,
+    /// It is weak: another definition may take its place when the program is linked.
+    Replaceable,
 }
 
 impl Summary {

@@ -60,12 +60,14 @@ pub(crate) fn local(body: &Body) -> Local {
 pub(crate) fn solve<'f>(
     group: &[(&Arc<str>, &Body, &Local)],
     known: impl Fn(&str) -> Option<&'f Function>,
+    weak: impl Fn(&str) -> bool,
 ) -> Vec<Summary> {
     let mut now: Vec<Summary> = group
         .iter()
         .map(|(_, body, local)| Summary {
             params: vec![Through::default(); parameters(body).len()],
             recursive: local.calls.iter().any(|c| group.iter().any(|(n, _, _)| *n == c)),
+            troubles: weak(&body.name).then(|| (TroubleKind::Replaceable, "".into())).into_iter().collect(),
             ..Summary::default()
         })
         .collect();

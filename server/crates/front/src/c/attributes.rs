@@ -7,9 +7,11 @@
 
 use std::sync::Arc;
 
+use term::RejectKind;
 use tree_sitter::Node;
 
-use crate::c::Lower;
+use crate::c::env::{Export, Exported};
+use crate::c::{Entity, Lower};
 
 /// What the attributes of a declaration change of its meaning.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -75,6 +77,26 @@ fn unquoted(tokens: &[&str]) -> Arc<str> {
 }
 
 impl Lower<'_> {
+    /// A function or variable of file scope that is known to the linker by another's name: what is done to the one is
+    /// done to the other, which is not followed.
+    pub(super) fn second_name(&mut self, name: Arc<str>, other: &str) {
+        let known = match other {
+            "" => format!("`{name}` stands for another function (`weakref`), and two names of one thing are not followed"),
+            _ => format!("`{name}` is another name of `{other}`, and two names of one thing are not followed"),
+        };
+        let reason: Arc<str> = known.into();
+        let mut both = vec![name];
+        if crate::c::known::is_library_name(other, self.language) {
+            both.push(other.into());
+        }
+        for name in both {
+            if self.file_scope() {
+                self.exports.push(Export { name: name.clone(), what: Exported::SecondName(reason.clone()) });
+            }
+            self.scope().names.insert(name, Entity::Unknown(RejectKind::Unsupported, reason.clone()));
+        }
+    }
+
     /// The attributes that stand in the node or right behind it.
     pub(super) fn attributes(&self, node: Node<'_>) -> Attributes {
         let (first, last) = self.ends(node);

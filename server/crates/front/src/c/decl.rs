@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use term::{Len, Op, Quals, RecordId, RejectKind, Storage, Symbol, SymbolId, TermId, Type, TypeId, TypeKind};
+use term::{
+    Len, Op, Quals, Reach, RecordId, RejectKind, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind,
+};
 use tree_sitter::Node;
 
 use crate::c::attributes::Attributes;
@@ -238,135 +240,8 @@ impl Lower<'_> {
         d
     }
 
-    /// Whether a parameter that reads as a function has parameters that are no types we know.
-    fn strange_function(&self, ty: TypeId) -> bool {
-        let Some(TypeKind::Function { params, .. }) = self.b.types.element(ty).map(|f| self.b.types.kind(f))
-        else {
-            return true;
-        };
-        params.iter().any(|&p| matches!(self.b.types.kind(p), TypeKind::Opaque(_)))
-    }
-
-    /// C11 6.7.6.3p7, p8.
-    fn adjusted(&mut self, ty: TypeId, outer: Option<(bool, Quals)>) -> TypeId {
-        match self.b.types.kind(ty).clone() {
-            TypeKind::Array { of, len } => {
-                let (is_static, quals) = outer.unwrap_or_default();
-                self.b
-                    .types
-                    .intern(Type { kind: TypeKind::Pointer { to: of, declared: len, is_static }, quals })
-            }
-            TypeKind::Function { .. } => self.b.types.pointer(ty),
-            _ => ty,
-        }
-    }
-
-    /// Types of a parameter list: (types, variadic or unspecified, not all understood). Names live in a scope of their own.
-    fn parameter_types(&mut self, list: Node<'_>) -> (Vec<TypeId>, bool, bool) {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            self.depth -= 1;
-            return (Vec::new(), true, true);
-        }
-        self.scopes.push(Default::default());
-        let around = std::mem::take(&mut self.pending);
-        let found = self.parameter_list(list, true);
-        // Sizes in a prototype are never evaluated (C11 6.7.6.2p5).
-        self.pending = around;
-        self.scopes.pop();
-        self.depth -= 1;
-        let odd = found.iter().any(|p| p.odd);
-        let variadic =
-            found.iter().any(|p| p.variadic) || (found.is_empty() && list.named_child_count() == 0);
-        (found.iter().filter(|p| !p.variadic).map(|p| p.ty).collect(), variadic, odd)
-    }
-
-    fn parameter_list<'t>(&mut self, list: Node<'t>, prototype: bool) -> Vec<Parameter<'t>> {
-        let mut out: Vec<Parameter<'t>> = Vec::new();
-        let mut cursor = list.walk();
-        let children: Vec<Node<'t>> = list.named_children(&mut cursor).collect();
-        let alone = children.len() == 1;
-        for child in children {
-            let mut p =
-                Parameter { name: None, node: child, ty: self.unknown(), variadic: false, odd: false };
-            match child.kind() {
-                "variadic_parameter" => p.variadic = true,
-                "parameter_declaration" => {
-                    let spec = self.specifiers(child);
-                    match part_of(child, "declarator") {
-                        None => {
-                            if alone && matches!(self.b.types.kind(spec.ty), TypeKind::Void) {
-                                return out;
-                            }
-                            p.ty = self.adjusted(spec.ty, None);
-                        }
-                        Some(d) => {
-                            // `double POLYBENCH_2D(A,N,M,n,m)` reads as a function; no one writes such a parameter.
-                            let bare_function = d.kind() == "function_declarator"
-                                && part_of(d, "declarator").is_some_and(|i| i.kind() == "identifier");
-                            let made = self.declarator(d, spec.ty, Place::Parameter);
-                            p.name = made.name;
-                            p.ty = made.ty;
-                            p.odd = made.odd || spec.not_a_type;
-                            p.odd |= bare_function && self.strange_function(p.ty);
-                        }
-                    }
-                    if p.odd {
-                        let text: Arc<str> = self.r.text.get(child.byte_range()).unwrap_or("").into();
-                        p.ty = self.b.types.plain(TypeKind::Opaque(text));
-                        let reason = "this parameter's declaration is not understood";
-                        let gap = self.reject(RejectKind::Macro, reason, child, vec![]);
-                        self.pending.push(gap);
-                    }
-                }
-                _ => p.odd = true,
-            }
-            if let Some(n) = p.name {
-                // Later parameters may use it: `double a[n][m]`.
-                if prototype {
-                    // A mere declarator's parameters have no life beyond it and need no symbols.
-                    let name: Arc<str> = self.text(n).into();
-                    let reason = format!("`{name}` is a parameter of another function");
-                    let entity = Entity::Unknown(RejectKind::Unsupported, reason.into());
-                    self.scope().names.insert(name, entity);
-                } else {
-                    self.declare(n, p.ty, Storage::Param(out.len() as u32));
-                }
-            }
-            out.push(p);
-        }
-        out
-    }
-
-    /// The parameters of a definition, as a list of declarations in the current scope.
-    pub(super) fn parameters(&mut self, list: Node<'_>) -> Parameters {
-        let found = self.parameter_list(list, false);
-        let mut items = Vec::new();
-        for p in &found {
-            if p.variadic {
-                continue;
-            }
-            let symbol = match p.name.map(|n| self.text(n)).and_then(|n| self.scope().names.get(n).cloned()) {
-                Some(Entity::Symbol(s)) => s,
-                _ => self.b.symbols.push(Symbol {
-                    name: "".into(),
-                    ty: p.ty,
-                    storage: Storage::Param(items.len() as u32),
-                    address_taken: false,
-                    span: None,
-                }),
-            };
-            items.push(self.statement(Op::Declare(symbol), [], p.node));
-        }
-        Parameters {
-            types: found.iter().filter(|p| !p.variadic).map(|p| p.ty).collect(),
-            variadic: found.iter().any(|p| p.variadic),
-            list: self.statement(Op::List, items, list),
-        }
-    }
-
     /// Brings a name into the current scope.
-    fn declare(&mut self, name: Node<'_>, ty: TypeId, storage: Storage) -> SymbolId {
+    pub(super) fn declare(&mut self, name: Node<'_>, ty: TypeId, storage: Storage) -> SymbolId {
         let text: Arc<str> = self.text(name).into();
         let span = self.span(name);
         let id = self.b.symbols.push(Symbol {
@@ -513,7 +388,7 @@ impl Lower<'_> {
         };
         let symbol = self.declare(name, ty, storage);
         let init = init.map(|i| {
-            let t = self.initialiser(i);
+            let t = self.initialiser(i, Some(ty));
             self.escape(t);
             t
         });
@@ -545,25 +420,30 @@ impl Lower<'_> {
         }
         let args: Vec<TermId> = init.into_iter().collect();
         out.push(self.statement(Op::Declare(symbol), args, place));
+        if let Some(function) = attributes.cleanup.filter(|_| !file) {
+            self.b.symbols[symbol].address_taken = true;
+            let called = self.cleaned(symbol, &function, name);
+            out.push(called);
+            self.scope().cleanups.push((symbol, function));
+        }
     }
 
-    /// A function or variable of file scope that is known to the linker by another's name: what is done to the one is
-    /// done to the other, which is not followed.
-    fn second_name(&mut self, name: Arc<str>, other: &str) {
-        let known = match other {
-            "" => format!("`{name}` stands for another function (`weakref`), and two names of one thing are not followed"),
-            _ => format!("`{name}` is another name of `{other}`, and two names of one thing are not followed"),
-        };
-        let reason: Arc<str> = known.into();
-        let mut both = vec![name];
-        if crate::c::known::is_library_name(other, self.language) {
-            both.push(other.into());
-        }
-        for name in both {
-            if self.file_scope() {
-                self.exports.push(Export { name: name.clone(), what: Exported::SecondName(reason.clone()) });
-            }
-            self.scope().names.insert(name, Entity::Unknown(RejectKind::Unsupported, reason.clone()));
+    /// The gap where the function given by `cleanup` runs with the variable's address.
+    fn cleaned(&mut self, symbol: SymbolId, function: &str, node: Node<'_>) -> TermId {
+        let ty = self.b.symbols[symbol].ty;
+        let variable = self.term(Op::Sym(symbol), [], ty, node);
+        let reason =
+            format!("`{function}` runs where the variable's scope ends (`cleanup`), which is not followed");
+        let span = self.span(node);
+        self.b.reject_that(RejectKind::Unsupported, &reason, span, Reach::Named, vec![variable])
+    }
+
+    /// What runs where the current scope ends.
+    pub(super) fn clean_up(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        let cleanups = std::mem::take(&mut self.scope().cleanups);
+        for (symbol, function) in cleanups.into_iter().rev() {
+            let called = self.cleaned(symbol, &function, node);
+            out.push(called);
         }
     }
 
@@ -575,70 +455,12 @@ impl Lower<'_> {
         Some(kind.wrap(self.value(init)?))
     }
 
-    fn initialised_length(&self, init: TermId) -> Option<u64> {
-        let t = self.b.get(init);
-        match &t.op {
-            Op::InitList => {
-                let gap = t.args.iter().any(|&a| matches!(self.b.get(a).op, Op::Reject(_)));
-                (!gap).then_some(t.args.len() as u64)
-            }
-            Op::Str(s) => Some(s.len() as u64 + 1),
-            _ => None,
-        }
-    }
-
-    fn initialiser(&mut self, node: Node<'_>) -> TermId {
-        if node.kind() != "initializer_list" {
-            return self.expr(node);
-        }
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            self.depth -= 1;
-            return self.reject(RejectKind::TooDeep, "it is nested too deeply", node, vec![]);
-        }
-        let mut items = Vec::new();
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            items.push(if child.kind() == "initializer_pair" {
-                self.reject(
-                    RejectKind::Unsupported,
-                    "designated initialisers are not followed",
-                    child,
-                    vec![],
-                )
-            } else {
-                let t = self.initialiser(child);
-                self.escape(t);
-                t
-            });
-        }
-        self.depth -= 1;
-        let ty = self.b.types.plain(TypeKind::Opaque("{}".into()));
-        self.term(Op::InitList, items, ty, node)
-    }
-
     pub(super) fn record_of(&self, ty: TypeId) -> Option<RecordId> {
         match self.b.types.kind(ty) {
             TypeKind::Record(r) => Some(*r),
             _ => None,
         }
     }
-}
-
-/// The parameters of a definition.
-pub(super) struct Parameters {
-    pub types: Vec<TypeId>,
-    pub variadic: bool,
-    /// A `List` of `Declare`.
-    pub list: TermId,
-}
-
-struct Parameter<'t> {
-    name: Option<Node<'t>>,
-    node: Node<'t>,
-    ty: TypeId,
-    variadic: bool,
-    odd: bool,
 }
 
 fn qualify(quals: &mut Quals, word: &str) {

@@ -79,13 +79,9 @@ impl Lower<'_> {
                 self.b.term_from(Op::Cast, [zero], ty, span, term::Origin::Macro)
             }
             "parenthesized_expression" => match node.named_child(0) {
-                Some(n) if n.kind() != "compound_statement" => self.expr(n),
-                _ => self.reject(
-                    RejectKind::Unsupported,
-                    "statement expressions are not followed",
-                    node,
-                    vec![],
-                ),
+                Some(n) if n.kind() == "compound_statement" => self.statement_expression(n),
+                Some(n) => self.expr(n),
+                None => self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]),
             },
             "binary_expression" => self.binary_chain(node),
             "unary_expression" => self.unary(node),
@@ -108,8 +104,32 @@ impl Lower<'_> {
                 Some(n) => self.expr(n),
                 None => self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]),
             },
-            "gnu_asm_expression" => {
-                self.reject(RejectKind::Unsupported, "inline assembly is not followed", node, vec![])
+            "gnu_asm_expression" => self.assembly(node),
+            "generic_expression" => self.generic(node),
+            "compound_literal_expression" => self.compound_literal(node),
+            "alignof_expression" => {
+                // Nothing in it is evaluated (C11 6.5.3.4p3); an array's is that of its elements.
+                let mut ty = match self.field(node, "type") {
+                    Some(t) => self.evaluated_type_name(t).0,
+                    None => self.unknown(),
+                };
+                while let TypeKind::Array { of, .. } = self.b.types.kind(ty) {
+                    ty = *of;
+                }
+                match self.b.types.size_align(ty) {
+                    Some((_, align)) => {
+                        let ulong = self.b.types.int(IntKind::ULong);
+                        self.term(Op::Int(i128::from(align)), [], ulong, node)
+                    }
+                    None => {
+                        let reason = "the alignment of this type is not known";
+                        self.reject_named(RejectKind::Unsupported, reason, node, vec![])
+                    }
+                }
+            }
+            "offsetof_expression" => {
+                let reason = "`offsetof` is not followed";
+                self.reject_named(RejectKind::Unsupported, reason, node, vec![])
             }
             "ERROR" => self.reject(RejectKind::Syntax, "the parser reports an error here", node, vec![]),
             kind => {
@@ -368,7 +388,18 @@ impl Lower<'_> {
 
     pub(super) fn conditional(&mut self, node: Node<'_>) -> TermId {
         if self.field(node, "consequence").is_none() {
-            return self.reject(RejectKind::Unsupported, "`a ?: b` is not followed", node, vec![]);
+            // `a ?: b` evaluates `a` once.
+            let c = self.part(node, "condition");
+            if self.does_something(c) {
+                let b = self.part(node, "alternative");
+                let reason = "`a ?: b` whose condition does something is not followed";
+                return self.reject_named(RejectKind::Unsupported, reason, node, vec![c, b]);
+            }
+            let a = self.part(node, "condition");
+            let b = self.part(node, "alternative");
+            let (x, y) = (self.ty(a), self.ty(b));
+            let ty = self.common(a, x, b, y);
+            return self.term(Op::Select, [c, a, b], ty, node);
         }
         let c = self.part(node, "condition");
         let a = self.part(node, "consequence");

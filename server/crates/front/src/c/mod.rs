@@ -8,15 +8,18 @@ mod decl;
 pub(crate) mod env;
 mod expr;
 mod fields;
+mod gnu;
+mod initialise;
 pub(crate) mod known;
 pub(crate) mod literal;
 mod names;
+mod parameters;
 mod records;
 mod render;
 mod stmt;
 mod values;
 
-pub(crate) use names::is_keyword;
+pub(crate) use names::{is_keyword, looks_like_macro};
 
 use std::sync::Arc;
 
@@ -94,6 +97,8 @@ enum Tag {
 struct Scope {
     names: FxHashMap<Arc<str>, Entity>,
     tags: FxHashMap<Arc<str>, Tag>,
+    /// Variables with the functions that get their addresses where the scope ends.
+    cleanups: Vec<(SymbolId, Arc<str>)>,
 }
 
 struct Lower<'a> {
@@ -158,7 +163,14 @@ pub(crate) fn lower_item(
         tokens = env.templates().named(tokens, source.text);
         tokens = crate::cuda::plain::plain(tokens, source.text, &is_type, &mut expander);
     }
-    let (text, count) = if source.header { (";", 1) } else { ("}", source.missing) };
+    // Parameters without types are those of a definition alone.
+    let old =
+        source.header && language == Language::C && render::is_old_header(&tokens, source.text, &is_type);
+    let (text, count) = match (source.header, old) {
+        (true, true) => ("{ }", 1),
+        (true, false) => (";", 1),
+        (false, _) => ("}", source.missing),
+    };
     let closing = render::Closing { text, count };
     let rendered = render::render(&tokens, source.text, language, &is_type, &mut expander, closing);
     drop(tokens);
@@ -455,16 +467,14 @@ impl<'a> Lower<'a> {
         if broken {
             return rejected(self, RejectKind::Syntax, "the function's header has an error", name);
         }
-        const OLD: &str = "definitions in the style before C89 are not followed";
         let spec = self.specifiers(node);
         let d = self.declarator(declarator, spec.ty, decl::Place::Definition);
-        let (Some(parameters), false) = (d.parameters, old_style) else {
-            return rejected(self, RejectKind::Unsupported, OLD, name);
+        let Some(parameters) = d.parameters else {
+            return rejected(self, RejectKind::Unsupported, "the function's header is not understood", name);
         };
         let mut pc = parameters.walk();
-        if parameters.named_children(&mut pc).any(|p| p.kind() == "identifier") {
-            return rejected(self, RejectKind::Unsupported, OLD, name);
-        }
+        let listed: Vec<Node<'_>> = parameters.named_children(&mut pc).collect();
+        old_style |= listed.iter().any(|p| self.old_name(*p).is_some());
         let symbol = self.b.symbols.push(term::Symbol {
             name: name.clone(),
             ty: d.ty,
@@ -474,7 +484,15 @@ impl<'a> Lower<'a> {
         });
         self.scope().names.insert(name.clone(), Entity::Symbol(symbol));
         self.scopes.push(Scope::default());
-        let params = self.parameters(parameters);
+        let params = match old_style {
+            true => self.old_parameters(parameters, node),
+            false => Some(self.parameters(parameters)),
+        };
+        let Some(params) = params else {
+            self.scopes.pop();
+            let reason = "a definition in the style before C89 is not understood";
+            return rejected(self, RejectKind::Unsupported, reason, name);
+        };
         let ty = self.b.types.plain(TypeKind::Function {
             ret: d.ty,
             params: params.types,
@@ -490,6 +508,7 @@ impl<'a> Lower<'a> {
         items.append(&mut self.pending);
         self.statements(body, &mut items);
         items.append(&mut self.pending);
+        self.clean_up(body, &mut items);
         self.scopes.pop();
         if unclosed {
             let end = whole.end as usize;

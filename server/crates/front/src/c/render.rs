@@ -4,6 +4,8 @@
 //! a cast is never taken for a call), GNU attributes go, CUDA's qualifiers and launches take a C shape. tree-sitter's own
 //! CUDA grammar is not used on purpose: being C++, it reads `i < n && j > (k)` as a template's call.
 
+mod dialects;
+
 use std::sync::Arc;
 
 use base::Span;
@@ -17,6 +19,8 @@ use crate::pp::{Expander, PToken, Text};
 use crate::says::{self, Says};
 use crate::Language;
 
+pub(crate) use dialects::is_old_header;
+
 /// The keyword that stands for every type name; the table has the name.
 const TYPE: &str = "max_align_t";
 /// The C qualifier that stands for CUDA's memory spaces; the table has the name.
@@ -29,6 +33,8 @@ const INSTANCE: &str = "__ww_instance";
 pub(crate) const LAUNCH: &str = "__ww_launch";
 /// Initialisers of more tokens than this are not looked into.
 const MAX_INITIALISER: usize = 65_536;
+/// Ranges of more cases than this are not written out.
+const MAX_CASES: i128 = 256;
 
 /// What is known of a token of the rendered text.
 #[derive(Clone, Debug)]
@@ -98,6 +104,8 @@ struct Render<'a, 'e> {
     /// Whether a struct, union or typedef was seen: layout then matters.
     layout: bool,
     depth: usize,
+    /// The name of a function that is defined without a type: it returns `int` (C89 3.5.2).
+    implicit_int: Option<usize>,
 }
 
 /// What an item's text lacks at its end.
@@ -129,7 +137,9 @@ pub(crate) fn render(
         layout: false,
         doubled: Vec::new(),
         depth: 0,
+        implicit_int: None,
     };
+    r.implicit_int = if language == Language::C { r.untyped_function(closing) } else { None };
     let mut k = 0;
     while k < tokens.len() {
         k = r.step(k).max(k + 1);
@@ -358,6 +368,11 @@ impl<'a> Render<'a, '_> {
             "_Complex" | "__complex__" | "_Imaginary" | "_Decimal64" => {
                 self.gap(k, RejectKind::Unsupported, "complex and decimal numbers are not followed")
             }
+            "case" if self.range(k).is_some() => self.cases(k),
+            _ if Some(k) == self.implicit_int => {
+                self.out.push("int", token.span, token.expansion, None);
+                self.name(k, text)
+            }
             "typedef" => {
                 self.layout = true;
                 if self.depth > 0 {
@@ -375,34 +390,6 @@ impl<'a> Render<'a, '_> {
             },
             _ => self.name(k, text),
         }
-    }
-
-    /// Notes the attribute list from `k` to `end` for what is declared around it.
-    fn attributes(&mut self, k: usize, end: usize) -> usize {
-        let tokens: Vec<&str> = (k..end).map(|j| self.text(j)).collect();
-        let read = attributes::read(&tokens);
-        if !read.is_empty() {
-            self.out.attributes.push((self.out.infos.len(), read));
-        }
-        end
-    }
-
-    /// Whether `asm("…")` at `k` gives the thing declared before it a name of the assembler's, rather than being a
-    /// statement.
-    fn is_assembler_name(&self, k: usize) -> bool {
-        let end = self.group(k + 1);
-        let strings =
-            end > k + 3 && (k + 2..end - 1).all(|j| self.tokens.get(j).is_some_and(|t| t.kind == Kind::Str));
-        let declares = match self.out.last() {
-            "]" => true,
-            ")" => self.depth == 0,
-            last => {
-                last.bytes().next().is_some_and(crate::lex::is_ident_start)
-                    && !matches!(last, "else" | "do" | "return" | "volatile" | "goto" | "inline")
-            }
-        };
-        let goes_on = matches!(self.text(end), ";" | "," | "=" | "__attribute__" | "__attribute" | "{");
-        strings && declares && goes_on
     }
 
     fn local_typedef(&mut self, k: usize) {

@@ -4,6 +4,7 @@ use base::Span;
 use term::{Op, RejectKind, TermId};
 use tree_sitter::Node;
 
+use crate::c::decl::declared_name;
 use crate::c::fields::part_of;
 use crate::c::{Lower, MAX_DEPTH};
 use crate::cuda::plain::OPAQUE;
@@ -25,7 +26,7 @@ impl Lower<'_> {
     }
 
     /// A statement as a block with its own scope.
-    fn block(&mut self, node: Node<'_>) -> TermId {
+    pub(super) fn block(&mut self, node: Node<'_>) -> TermId {
         self.scopes.push(Default::default());
         let mut items = Vec::new();
         if node.kind() == "compound_statement" && self.depth < MAX_DEPTH {
@@ -35,6 +36,7 @@ impl Lower<'_> {
         } else {
             self.stmt(node, &mut items);
         }
+        self.clean_up(node, &mut items);
         self.scopes.pop();
         self.statement(Op::List, items, node)
     }
@@ -142,6 +144,12 @@ impl Lower<'_> {
                     if self.opaque(e, out) {
                         return;
                     }
+                    if let Some(block) = statement_expression(e) {
+                        // Nobody uses its value: a block.
+                        let b = self.block(block);
+                        out.push(b);
+                        return;
+                    }
                     let t = self.expr(e);
                     let undeclared = match self.b.get(t).op {
                         Op::Sym(s) => self.b.symbols[s].storage == term::Storage::Undeclared,
@@ -222,13 +230,16 @@ impl Lower<'_> {
                 out.push(self.statement(Op::Return, args, node));
             }
             "function_definition" => {
-                out.push(self.reject(
-                    RejectKind::Unsupported,
-                    "nested functions are not followed",
-                    node,
-                    vec![],
-                ));
-                self.poison(node);
+                // It may be called from anywhere, and then uses the variables it names.
+                for s in self.names_in(node).unwrap_or_default() {
+                    self.b.symbols[s].address_taken = true;
+                }
+                let reason = "nested functions are not followed";
+                out.push(self.reject_named(RejectKind::Unsupported, reason, node, vec![]));
+                if let Some(name) = part_of(node, "declarator").and_then(declared_name) {
+                    let name = self.text(name).into();
+                    self.poison_name(name);
+                }
             }
             _ => self.odd(node, out),
         }
@@ -325,12 +336,15 @@ impl Lower<'_> {
             None => self.b.term(Op::Empty, [], void, at(1).unwrap_or(whole)),
         };
         let block = self.block(body);
+        let mut cleaned = Vec::new();
+        self.clean_up(node, &mut cleaned);
         self.scopes.pop();
         let mut args = vec![init, condition, step, block];
         if let Some(m) = self.mark(node) {
             args.push(m);
         }
         out.push(self.statement(Op::For, args, node));
+        out.append(&mut cleaned);
     }
 
     /// The mark that stands before a loop, unless the loop came out of a macro.
@@ -351,6 +365,17 @@ impl Lower<'_> {
         }
         let name = mark.name.unwrap_or_else(|| "".into());
         Some(self.b.term(Op::Mark(name), clauses, void, at))
+    }
+}
+
+/// The block of `({ … })`.
+pub(super) fn statement_expression(mut node: Node<'_>) -> Option<Node<'_>> {
+    loop {
+        match node.kind() {
+            "parenthesized_expression" => node = node.named_child(0)?,
+            "compound_statement" => return Some(node),
+            _ => return None,
+        }
     }
 }
 

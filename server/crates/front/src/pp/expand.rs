@@ -57,7 +57,10 @@ impl PToken {
     }
     pub(crate) fn text<'a>(&'a self, source: &'a str) -> &'a str {
         match &self.text {
-            Text::Source => source.get(self.span.range()).unwrap_or(""),
+            Text::Source => match (self.kind, source.get(self.span.range()).unwrap_or("")) {
+                (Kind::Punct, text) => crate::lex::usual(text),
+                (_, text) => text,
+            },
             Text::Own(s) => s,
         }
     }

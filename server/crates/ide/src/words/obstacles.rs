@@ -1,6 +1,6 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
-use analysis::{NotCounted, Obstacle, ObstacleKind, TroubleKind};
+use analysis::{NotCounted, Obstacle, ObstacleKind, TroubleKind, Watched};
 use term::Op;
 
 use super::condition;
@@ -173,6 +173,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             format!("`{text}` on line {line} is volatile or atomic memory"),
             "Use a plain variable in the loop.",
         ),
+        ObstacleKind::Watched(what) => watched(*what, &text, line),
         ObstacleKind::SharedBytes => words(
             "shared-bytes",
             format!("`{text}` on line {line} shares its bytes with other members (union or bit-field)"),
@@ -197,6 +198,28 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             "Saving the file gives it a larger limit; smaller loops need less.",
         ),
     }
+}
+
+/// What the program looks at that is no variable of its own.
+fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
+    let (kind, reason, remedy) = match what {
+        Watched::Errno => (
+            "errno-read",
+            format!("`{text}` on line {line} may set `errno`, and the program reads `errno` after the loop"),
+            "Check the arguments instead of `errno`, or set `errno` to 0 behind the loop before it is used again.",
+        ),
+        Watched::Exceptions => (
+            "exceptions-read",
+            format!("`{text}` on line {line} may raise a floating-point exception, and the program tests the flags after the loop"),
+            "Check the values instead of the flags.",
+        ),
+        Watched::Rounding => (
+            "floating-environment",
+            format!("`{text}` on line {line} depends on the floating-point environment, which this program uses"),
+            "Leave the rounding mode as it is (and `FENV_ACCESS` off) in files whose loops are to run on a GPU.",
+        ),
+    };
+    ObstacleWords { kind, reason, remedy: remedy.to_owned() }
 }
 
 /// What a called function does that cannot be seen through. `name`: what does it, if not `function` itself.
@@ -260,6 +283,11 @@ fn call(function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWord
                 "{variable} is a variable outside the loop's function, and what else reaches it is not known"
             ),
             "Pass the variable as an argument.",
+        ),
+        TroubleKind::Replaceable => of(
+            "weak-callee",
+            format!("{who} is weak: another definition may take its place when the program is linked"),
+            "Take the attribute away, or call a function that is not weak.",
         ),
     }
 }
