@@ -31,6 +31,7 @@ mod program;
 mod prove;
 mod recurrences;
 mod reductions;
+mod regions;
 mod remembered;
 mod reserved;
 mod scalars;
@@ -60,6 +61,7 @@ pub use kernel::{
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};
 pub use program::Program;
+pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use remembered::Remembered;
 pub use reserved::is_reserved;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};

@@ -17,6 +17,7 @@ mod headers;
 mod include;
 mod lex;
 mod marks;
+mod omp;
 mod pp;
 mod says;
 mod stand_ins;
@@ -28,4 +29,5 @@ pub use api::{
 };
 pub use cuda::LIBRARY_CALLS;
 pub use headers::{Ask, Header, HeaderId, Headers, Index, Source};
+pub use omp::{omp_directives, omp_threadprivate};
 pub use unit::{lower, Memo};

@@ -23,6 +23,7 @@ mod memo;
 mod offload;
 mod place;
 mod plans;
+mod regions;
 mod report;
 mod rules;
 mod settings;

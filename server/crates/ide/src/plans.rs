@@ -55,6 +55,9 @@ pub(crate) fn with_plan_at<R>(
     if !place.can_offload() {
         return Err(Refused::Because(NOT_FROM_C.to_owned()));
     }
+    if let Some(why) = crate::regions::refusal(place, id) {
+        return Err(Refused::Because(why));
+    }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
     let (body, program) = (place.body(), place.doc.program());

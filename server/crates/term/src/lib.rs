@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod directives;
 mod gaps;
 mod hash;
 mod intrinsics;
@@ -23,6 +24,7 @@ pub use body::{
     Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Semantics,
     SignedOverflow, Term, TermId,
 };
+pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};
 pub use intrinsics::{intrinsic, Intrinsic};
 pub use ops::{BinOp, Op, UnOp, F64};
 pub use paths::Path;

@@ -11,6 +11,7 @@ pub mod judge;
 pub mod kernels;
 pub mod mutants;
 pub mod nests;
+pub mod openmp;
 pub mod overflows;
 pub mod permuted;
 pub mod pred;

@@ -3,6 +3,7 @@
 //! A lint finds first, words second; edits are made by actions. What is shown where: a nest has one diagnostic, on its
 //! outermost loop, and others only on inner loops where the parallelism is or which the user marked.
 
+mod bad_directive;
 mod bad_mark;
 mod bank_conflict;
 mod block_size;
@@ -35,11 +36,14 @@ mod shared_race;
 mod short_grid;
 mod short_shared;
 mod strided_access;
+mod thread_dependence;
+mod thread_race;
 mod unchecked_launch;
 mod unguarded_grid;
 mod unknown_loop;
 mod unused_ignore;
 mod use_after_free;
+mod wrong_clause;
 
 use std::sync::Arc;
 
@@ -70,6 +74,8 @@ pub(crate) struct Lint {
 pub(crate) enum Find {
     /// Asked of every loop that may be shown; the diagnostic stands on its header.
     Loop(fn(&At) -> Option<Said>),
+    /// Asked once a function; spans are of the document.
+    Function(fn(&Place) -> Vec<(Span, Said)>),
     /// Asked once a document.
     Document(fn(&Doc) -> Vec<(Span, Said)>),
     /// Found while suppressing.
@@ -116,6 +122,7 @@ pub(crate) struct Saying {
 
 /// All lints, sorted by code.
 pub(crate) const LINTS: &[Lint] = &[
+    bad_directive::LINT,
     bad_mark::LINT,
     bank_conflict::LINT,
     block_size::LINT,
@@ -148,11 +155,14 @@ pub(crate) const LINTS: &[Lint] = &[
     short_grid::LINT,
     short_shared::LINT,
     strided_access::LINT,
+    thread_dependence::LINT,
+    thread_race::LINT,
     unchecked_launch::LINT,
     unguarded_grid::LINT,
     unknown_loop::LINT,
     unused_ignore::LINT,
     use_after_free::LINT,
+    wrong_clause::LINT,
 ];
 
 /// What one lint says of the faults of host code.
@@ -182,6 +192,15 @@ pub(crate) fn lint(code: &str) -> Option<&'static Lint> {
 /// What is said of one function's loops; spans are relative to the function.
 pub(crate) fn say(place: &Place) -> Vec<Saying> {
     let mut said = Vec::new();
+    for lint in LINTS {
+        let Find::Function(find) = lint.find else { continue };
+        for (span, Said { message, mut related, tags, .. }) in find(place) {
+            for r in &mut related {
+                r.span = place.relative(r.span);
+            }
+            said.push(Saying { lint, span: place.relative(span), message: message.into(), related, tags });
+        }
+    }
     for id in shown(&place.facts) {
         if place.is_generated(id) {
             continue;
@@ -196,7 +215,8 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
             let alone = place.item.is_kernel || (place.item.is_device && !place.item.is_host);
             let no_news = match lint.code {
                 "unknown-loop" | "carried-dependence" => alone || drives,
-                "parallel-loop" | "reduction-loop" => alone,
+                // nor is it offered where threads run the loop already
+                "parallel-loop" | "reduction-loop" => alone || crate::regions::refusal(place, id).is_some(),
                 _ => false,
             };
             if no_news {
@@ -243,6 +263,14 @@ pub(crate) fn run(
         if let Find::Document(find) = lint.find {
             let said = instances_merged(doc, lint, find(doc));
             found.extend(said.into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
+        }
+        // functions without loops have no facts, and may have directives all the same
+        if let Find::Function(find) = lint.find {
+            let items = doc.unit().items.iter().enumerate().filter(|(k, _)| doc.key(*k).is_none());
+            for (_, item) in items {
+                let said = find(&Place::new(doc, item, Arc::default()));
+                found.extend(said.into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
+            }
         }
     }
     let mut kept = unused_ignore::suppress(doc, settings, found);

@@ -108,6 +108,7 @@ fn one(
         Err(Refused::Stale) => Err("The loop is not there any more.".to_owned()),
         Err(Refused::Cancelled) => Err("Cancelled.".to_owned()),
     };
+    let threads = doc.unit().items.get(l.item).is_some_and(|i| crate::regions::is_for_threads(doc, i));
     let wrong = cases.iter().find_map(|c| Some((c.input.clone(), c.difference.clone()?)));
     let launched = cases.iter().filter(|c| c.launches > 0).count();
     let (outcome, summary) = match (tried, wrong) {
@@ -123,7 +124,17 @@ fn one(
             };
             (
                 Outcome::Same,
-                format!("Same results on {} in the simulator{also}.", plural(launched, "random input")),
+                match threads {
+                    // what only one thread ran is not shown to be the same for several
+                    true => format!(
+                        "With OpenMP turned off the results are the same on {} in the simulator{also}; regions were \
+                         not run by several threads.",
+                        plural(launched, "random input")
+                    ),
+                    false => {
+                        format!("Same results on {} in the simulator{also}.", plural(launched, "random input"))
+                    }
+                },
             )
         }
     };

@@ -1,0 +1,318 @@
+//! Directives for threads in a document: where a launch would be made by each of them, and words for what their clauses
+//! get wrong.
+
+use std::sync::Arc;
+
+use analysis::{Fault, FaultKind, LoopId, Need, Regions, Step};
+use base::Span;
+use term::{Body, Combiner, Directive, Op};
+
+use crate::lints::Said;
+use crate::place::Place;
+use crate::{words, Doc};
+
+/// Directives of one function, read once.
+pub(crate) struct Threads {
+    directives: Vec<Directive>,
+    threadprivate: Vec<Arc<str>>,
+}
+
+impl Threads {
+    pub fn of(doc: &Doc, item: &front::Item) -> Threads {
+        let directives = front::omp_directives(doc.unit(), item);
+        let threadprivate = match directives.is_empty() {
+            true => Vec::new(),
+            false => front::omp_threadprivate(doc.unit()),
+        };
+        Threads { directives, threadprivate }
+    }
+    fn regions<'a>(&'a self, body: &'a Body) -> Regions<'a> {
+        Regions::new(body, &self.directives, &self.threadprivate)
+    }
+    pub fn is_empty(&self) -> bool {
+        self.directives.is_empty()
+    }
+}
+
+/// Whether a document speaks of threads at all.
+fn has_any(doc: &Doc) -> bool {
+    let omp =
+        |d: &front::Directive| matches!(&d.kind, front::DirectiveKind::Foreign(t) if t.starts_with("omp"));
+    doc.unit().directives.iter().any(omp)
+}
+
+/// Why no launch is put in a loop's place, if threads stand in the way or its own directive is wrong: a sentence.
+pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
+    if !has_any(place.doc) {
+        return None;
+    }
+    let threads = Threads::of(place.doc, place.item);
+    let regions = threads.regions(place.body());
+    let term = place.of(id).term;
+    if let Some(around) = regions.refusal(term) {
+        let directive = named(place, around.directive);
+        return Some(match around.on_it {
+            true => format!(
+                "{directive} stands on this loop, so every thread would run the launch. Write `parallel for` if the \
+                 threads are to share the iterations, or take the directive away."
+            ),
+            false => format!(
+                "The loop is inside {directive}: every thread would run the launch. Offload the loop that the \
+                 directive stands on, or one outside of it."
+            ),
+        });
+    }
+    if let Some((caller, line, name)) = caller(place) {
+        return Some(format!(
+            "`{}` is called inside `#pragma omp {name}` (line {line}, in `{caller}`): every thread would run the \
+             launch. Offload a loop that no region calls.",
+            place.item.name
+        ));
+    }
+    let faults = regions.faults(place.doc.program(), &place.facts);
+    let own = faults.iter().find(|f| threads.directives[f.directive].target == Some(term))?;
+    let d = &threads.directives[own.directive];
+    Some(format!("{} is wrong, so what it means is not known. {}", named(place, d), message(place, d, own)))
+}
+
+/// The function with a region in which this one is called, directly or through others; the region's line and name.
+fn caller(place: &Place) -> Option<(Arc<str>, u32, Arc<str>)> {
+    let unit = place.doc.unit();
+    let mut known: Vec<(Arc<str>, (Arc<str>, u32, Arc<str>))> = Vec::new();
+    for item in &unit.items {
+        let threads = Threads::of(place.doc, item);
+        for (name, d) in threads.regions(&item.body).called_by_threads() {
+            let line = place.line_column(d.span.start + item.span.start).line;
+            known.push((name, (item.name.clone(), line, d.name.clone())));
+        }
+    }
+    let mut next = 0;
+    while let Some((name, region)) = known.get(next).cloned() {
+        next += 1;
+        if *name == *place.item.name {
+            return Some(region);
+        }
+        let Some(item) = unit.items.iter().find(|i| i.name == name) else { continue };
+        for callee in callees(&item.body) {
+            if !known.iter().any(|k| k.0 == callee) {
+                known.push((callee, region.clone()));
+            }
+        }
+    }
+    None
+}
+
+fn callees(body: &Body) -> Vec<Arc<str>> {
+    let called = |t: term::TermId| match body.op(t) {
+        Op::Call => body.as_symbol(*body.args(t).first()?).map(|s| body.symbols[s].name.clone()),
+        _ => None,
+    };
+    body.walk(body.root).filter_map(called).collect()
+}
+
+/// Whether running a function by one thread leaves something of it out: regions that several would run.
+pub(crate) fn is_for_threads(doc: &Doc, item: &front::Item) -> bool {
+    has_any(doc) && Threads::of(doc, item).directives.iter().any(Directive::makes_threads)
+}
+
+/// What is wrong with the directives of a function, by the code that says so.
+pub(crate) fn said(place: &Place, code: &str) -> Vec<(Span, Said)> {
+    let threads = Threads::of(place.doc, place.item);
+    if threads.is_empty() {
+        return Vec::new();
+    }
+    let regions = threads.regions(place.body());
+    let faults = regions.faults(place.doc.program(), &place.facts);
+    let mine = faults.iter().filter(|f| code_of(&f.kind) == code);
+    mine.map(|f| {
+        let d = &threads.directives[f.directive];
+        let message = format!("{} {}", capital(&message(place, d, f)), remedy(place, d, f));
+        let related = vec![crate::Related {
+            span: place.span(f.at),
+            message: match f.kind {
+                FaultKind::Race { .. } => "written here",
+                FaultKind::Unset { .. } => "read here",
+                _ => "here",
+            }
+            .into(),
+        }];
+        (place.absolute(d.span), Said { message, related, ..Said::default() })
+    })
+    .collect()
+}
+
+fn code_of(kind: &FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Race { .. } => "thread-race",
+        FaultKind::Unset { .. } | FaultKind::Lost { .. } | FaultKind::Combined { .. } => "wrong-clause",
+        FaultKind::Dependent { .. } => "thread-dependence",
+        FaultKind::NotALoop
+        | FaultKind::TooFewLoops { .. }
+        | FaultKind::Left
+        | FaultKind::Unlisted { .. } => "bad-directive",
+    }
+}
+
+fn named(place: &Place, d: &Directive) -> String {
+    format!("`#pragma omp {}` (line {})", d.name, place.line_column(place.absolute(d.span).start).line)
+}
+
+fn capital(text: &str) -> String {
+    words::capitalized(text)
+}
+
+/// What is wrong, with the case that shows it.
+fn message(place: &Place, d: &Directive, f: &Fault) -> String {
+    let line = place.line(f.at);
+    let name = |s| place.symbol(s).to_owned();
+    match &f.kind {
+        FaultKind::Race { symbol, need } => {
+            let v = name(*symbol);
+            match need {
+                Need::Everyone => format!(
+                    "all threads of the team write `{v}` on line {line} at once, for instance thread 0 and thread 1: it \
+                     is one variable for all of them."
+                ),
+                _ => format!(
+                    "{} both write `{v}` on line {line}, and may run on two threads at once: it is one variable for \
+                     all of them.",
+                    two(place, d)
+                ),
+            }
+        }
+        FaultKind::Unset { symbol } => format!(
+            "`{}` is read on line {line} before it is written: each thread's own copy has no value yet.",
+            name(*symbol)
+        ),
+        FaultKind::Lost { symbol } => format!(
+            "`{}` is read after the loop, but what the loop gives it is each thread's own and is gone by then.",
+            name(*symbol)
+        ),
+        FaultKind::Combined { symbol, said, found } => format!(
+            "the partial results of `{0}` are combined by `{1}`, but line {line} combines by `{2}`: two threads would \
+             each begin with {3} and give `{0}` something else than the loop.",
+            name(*symbol),
+            sign(*said),
+            sign(*found),
+            neutral(*said)
+        ),
+        FaultKind::Dependent { of, collapsed } => {
+            let first = place.of(*of).dependences.iter().find(|x| x.source == f.at && x.witness.is_some());
+            let case = first.map(|x| words::example_sentence(place, x)).unwrap_or_default();
+            let which = match collapsed {
+                true => format!("with `collapse` the iterations of {} run at once, too, but ", place.loop_name(*of)),
+                false => String::new(),
+            };
+            format!("{which}iterations that may run on two threads at once depend on each other: {case}.")
+        }
+        FaultKind::NotALoop => format!("no `for` loop follows on line {line}."),
+        FaultKind::TooFewLoops { wanted, found } => format!(
+            "`collapse({wanted})` speaks of {wanted} loops that stand directly inside one another, but there {}.",
+            if *found == 1 { "is one".to_owned() } else { format!("are {found}") }
+        ),
+        FaultKind::Left => format!("line {line} leaves the loop before its end, which iterations on threads cannot do."),
+        FaultKind::Unlisted { symbol } => format!(
+            "`default(none)` asks for every variable to be listed, and `{}` on line {line} is in no list.",
+            name(*symbol)
+        ),
+    }
+}
+
+fn remedy(place: &Place, d: &Directive, f: &Fault) -> String {
+    let name = |s| place.symbol(s).to_owned();
+    match &f.kind {
+        FaultKind::Race { symbol, need } => {
+            let v = name(*symbol);
+            match need {
+                Need::Private => format!("Add `private({v})`, or declare it inside the loop."),
+                Need::LastPrivate => format!("Add `lastprivate({v})`."),
+                Need::Reduction(op) => match clause_sign(*op) {
+                    Some(sign) => format!("Add `reduction({sign}:{v})`."),
+                    None => format!("Put the update of `{v}` into `#pragma omp critical`."),
+                },
+                Need::Induction => format!("Compute `{v}` from the loop's index, or add `linear` on a `simd` loop."),
+                Need::Carried => format!(
+                    "Its value passes from iteration to iteration: compute `{v}` from the index, or leave the loop \
+                     sequential."
+                ),
+                Need::Everyone => format!(
+                    "Make `{v}` private, share the work out with `#pragma omp for`, or let one thread do it with \
+                     `#pragma omp single`."
+                ),
+            }
+        }
+        FaultKind::Unset { symbol } => {
+            format!("Write `firstprivate({})`, or give it a value first.", name(*symbol))
+        }
+        FaultKind::Lost { symbol } => format!("Write `lastprivate({})`.", name(*symbol)),
+        FaultKind::Combined { symbol, found, .. } => {
+            format!("Write `reduction({}:{})`.", sign(*found), name(*symbol))
+        }
+        FaultKind::Dependent { collapsed: true, .. } => "Take `collapse` away.".to_owned(),
+        FaultKind::Dependent { .. } => format!("Take `{}` away from this loop.", d.name),
+        FaultKind::NotALoop => "Move the directive directly above a counted `for` loop.".to_owned(),
+        FaultKind::TooFewLoops { found, .. } => {
+            format!("Write `collapse({found})`, or move what stands between the loops.")
+        }
+        FaultKind::Left => "Let a condition guard the rest of the body instead.".to_owned(),
+        FaultKind::Unlisted { symbol } => {
+            format!("Add it, for instance `shared({})`.", name(*symbol))
+        }
+    }
+}
+
+/// Two iterations of the directive's loop, by their index where it is known.
+fn two(place: &Place, d: &Directive) -> String {
+    let id = d.target.and_then(|t| place.facts.of_term(t));
+    let control = id.and_then(|id| place.of(id).control.as_ref().ok());
+    let Some(c) = control else { return "two iterations".to_owned() };
+    let index = place.symbol(c.index);
+    match (analysis::constant(place.body(), c.lower), &c.step) {
+        (Some(first), Step::Const(step)) if c.header_only => {
+            format!("iterations {index}={first} and {index}={}", first + step)
+        }
+        _ => format!("two iterations of the loop over `{index}`"),
+    }
+}
+
+fn sign(c: Combiner) -> &'static str {
+    match c {
+        Combiner::Add => "+",
+        Combiner::Mul => "*",
+        Combiner::BitAnd => "&",
+        Combiner::BitOr => "|",
+        Combiner::BitXor => "^",
+        Combiner::And => "&&",
+        Combiner::Or => "||",
+        Combiner::Min => "min",
+        Combiner::Max => "max",
+        Combiner::Own => "its own operator",
+    }
+}
+
+fn neutral(c: Combiner) -> &'static str {
+    match c {
+        Combiner::Add | Combiner::BitOr | Combiner::BitXor | Combiner::Or => "0",
+        Combiner::Mul | Combiner::And => "1",
+        Combiner::BitAnd => "all bits set",
+        Combiner::Min => "the largest value",
+        Combiner::Max => "the least value",
+        Combiner::Own => "its own value",
+    }
+}
+
+fn clause_sign(op: analysis::ReductionOp) -> Option<&'static str> {
+    use analysis::ReductionOp::*;
+    Some(match op {
+        Add => "+",
+        Mul => "*",
+        Min => "min",
+        Max => "max",
+        BitAnd => "&",
+        BitOr => "|",
+        BitXor => "^",
+        And => "&&",
+        Or => "||",
+        ArgMin { .. } | ArgMax { .. } | Last => return None,
+    })
+}
