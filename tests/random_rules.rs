@@ -31,8 +31,8 @@ c`$x + 1` [type($x, int)] -> c`$x - -1`
 c`$x - $y` [type($x, int), const($y), $y > 0, $y < 1000] -> c`$x + -1 * $y`
 ```
 ```rules stir-conditions BottomUp
-c`if ($x < $y) $b` -> c`if ($y > $x) $b`
-c`if ($x <= $y) $b` -> c`if ($y >= $x) { $b }`
+c`if ($x < $y) $b` [readonly($x), readonly($y)] -> c`if ($y > $x) $b`
+c`if ($x <= $y) $b` [readonly($x), readonly($y)] -> c`if ($y >= $x) { $b }`
 c`if ($c) $t else $e` [!head($c, Not)] -> c`if (!$c) $e else $t`
 ```
 ```rules stir-compounds TopDown
@@ -61,6 +61,19 @@ int nothing(int nothing) { return nothing; }
 
 fn number(variable: &str, or: u64) -> u64 {
     std::env::var(variable).map_or(or, |n| n.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
+}
+
+/// Z3 in this process.
+struct Z3;
+
+impl ide::RuleProver for Z3 {
+    fn ask(&self, script: &str) -> Result<String, String> {
+        let request = device::ProveRequest { script: script.to_owned(), limit_ms: None, library: None };
+        match device::prove(&request, &CancelToken::new()) {
+            device::ProveOutcome::Answered { text, .. } => Ok(text),
+            device::ProveOutcome::Unavailable(why) => Err(why.to_string()),
+        }
+    }
 }
 
 /// A program to be rewritten.
@@ -187,6 +200,9 @@ fn results_compute_what_their_sources_computed() {
     let examples = examples(&set);
     let errors: Vec<String> = set.add("stir", STIRRING).into_iter().map(|f| format!("{f:?}")).collect();
     assert!(set.find("stir-names").is_some(), "{errors:#?}");
+    set.judge(Some(&Z3));
+    let (page, _) = set.find("stir-names").expect("the page");
+    assert_eq!(set.claim(page), Some(Ok(())));
     let (count, from) = (number("WARPWRIGHT_RULES", 200), number("WARPWRIGHT_RULES_FROM", 0));
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
     let results: Vec<_> = std::thread::scope(|s| {

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{json, Value};
 use support::{apply, full_caps, Client};
 
-const PAGE: &str = "# Write squares as products\n\nA call of `pow` with the exponent 2 is slower than a product.\n\nTrust: exact\n\n```rules squares BottomUp\nsquare: c`pow($x, 2)` [pure($x)] -> c`$x * $x`\n```\n\n```c example\n#include <math.h>\ndouble f(double x) { return pow(x, 2); }\n```\n```c result\n#include <math.h>\ndouble f(double x) { return x * x; }\n```\n```c refused because writes\n#include <math.h>\ndouble f(double x) { return pow(x++, 2); }\n```\n";
+const PAGE: &str = "# Write squares as products\n\nA call of `pow` with the exponent 2 is slower than a product.\n\nTrust: reassociates\n\n```rules squares BottomUp\nsquare: c`pow($x, 2)` [pure($x), type($x, double)] -> c`$x * $x`\n```\n\n```c example\n#include <math.h>\ndouble f(double x) { return pow(x, 2); }\n```\n```c result\n#include <math.h>\ndouble f(double x) { return x * x; }\n```\n```c refused because writes\n#include <math.h>\ndouble f(double x) { return pow(x++, 2); }\n```\n";
 
 const PROGRAM: &str =
     "#include <math.h>\n\ndouble norm(double x, double y) {\n    return sqrt(pow(x, 2)   /* here */ + pow(y, 2));\n}\n";
@@ -42,7 +42,7 @@ fn a_saved_page_is_used_at_once_and_a_wrong_one_is_not() {
     assert_eq!(by_rules(&mut client, &program_uri), Vec::<Value>::new());
 
     // the page is written: what is wrong is said on it, at its place, and it is not in use
-    let wrong = PAGE.replace("[pure($x)]", "[pur($x)]");
+    let wrong = PAGE.replace("[pure($x), ", "[pur($x), ");
     client.open_as(&page_uri, "markdown", &wrong);
     let found = client.diagnostics(&page_uri, 1);
     let first = found.first().expect("a finding");
@@ -76,7 +76,7 @@ fn a_saved_page_is_used_at_once_and_a_wrong_one_is_not() {
     log(&mut client, "in use beside the shipped ones: squares");
     let offered = by_rules(&mut client, &program_uri);
     let titles: Vec<&str> = offered.iter().filter_map(|a| a["title"].as_str()).collect();
-    assert_eq!(titles, ["Write squares as products (rules squares, exact): 2 places"]);
+    assert_eq!(titles, ["Write squares as products (rules squares, reassociates): 2 places"]);
     let action = client.request("codeAction/resolve", offered[0].clone());
     let mut texts = HashMap::from([(program_uri.clone(), PROGRAM.to_owned())]);
     apply(&action["edit"], &mut texts);

@@ -7,6 +7,7 @@ mod codes;
 mod files;
 mod includes;
 mod lsp;
+mod prove;
 mod settings;
 
 use std::process::ExitCode;

@@ -36,6 +36,8 @@ const BUILD: &[(&str, &str)] = &[
     ("g++", "g++"),
 ];
 const PYTHON: &[(&str, &str)] = &[("python3", "python3")];
+/// Decides what rule pages claim; loaded at run time.
+const SOLVER: &[(&str, &str)] = &[("libz3-4", "/usr/share/doc/libz3-4")];
 const EDITORS: &[(&str, &str)] = &[
     ("nodejs", "node"),
     ("npm", "npm"),
@@ -61,6 +63,7 @@ pub fn for_testing() -> Vec<Missing> {
     };
     attempt("build tools", &for_building);
     attempt("packages of the editors", &|| debian(EDITORS));
+    attempt("Z3", &|| debian(SOLVER));
     attempt("NVRTC", &nvrtc);
     attempt("packages of the extension", &|| npm_packages("vscode-extension"));
     attempt("packages of the editor tests", &|| npm_packages("tests/editors"));

@@ -11,6 +11,7 @@ use crate::lsp::{
     self,
     pages::{Pages, Where},
 };
+use crate::prove::Prover;
 
 #[derive(Args)]
 pub struct RulesArgs {
@@ -143,7 +144,7 @@ fn check(paths: &[PathBuf]) -> anyhow::Result<Done> {
     let cancel = CancelToken::new();
     let (mut errors, mut rules, mut examples) = (0, 0, 0);
     for (path, name, text) in &given {
-        let done = ide::check_rule_page(&set, name, text, &cancel);
+        let done = ide::check_rule_page(&set, name, text, Some(&Prover { cancel: &cancel }), &cancel);
         for f in &done.findings {
             let word = match f.severity {
                 ide::RuleSeverity::Error => "error",
@@ -182,7 +183,8 @@ fn list(paths: &[PathBuf]) -> anyhow::Result<Done> {
 
 fn apply(args: &ApplyArgs) -> anyhow::Result<Done> {
     let file: &Path = &args.file;
-    let set = set(file.parent().unwrap_or(Path::new("")), &args.pages)?;
+    let mut set = set(file.parent().unwrap_or(Path::new("")), &args.pages)?;
+    set.judge(Some(&Prover { cancel: &CancelToken::new() }));
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();

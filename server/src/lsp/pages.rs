@@ -13,6 +13,7 @@ use tower_lsp::ls_types as lsp;
 
 use super::caps::Caps;
 use super::to_lsp;
+use crate::prove::Prover;
 
 /// A page larger than this is none.
 const MAX_BYTES: u64 = 1 << 20;
@@ -108,10 +109,14 @@ pub fn load(places: &Where, before: &Pages, cancel: &CancelToken) -> Pages {
     let mut refused = BTreeMap::new();
     // A page may name systems of the others, so that all are there before one is checked.
     let mut set = set_of(&texts);
+    let prover = Prover { cancel };
+    let mut claims = Vec::new();
     loop {
         let mut worse = None;
+        claims.clear();
         for (path, text) in &texts {
-            let check = ide::check_rule_page(&set, &name(path), text, cancel);
+            let check = ide::check_rule_page(&set, &name(path), text, Some(&prover), cancel);
+            claims.extend(check.claim);
             let first = check.findings.iter().find(|f| f.severity == ide::RuleSeverity::Error);
             if let Some(first) = first {
                 worse = Some((path.clone(), format!("line {}: {}", first.line, first.message)));
@@ -127,6 +132,9 @@ pub fn load(places: &Where, before: &Pages, cancel: &CancelToken) -> Pages {
             None => texts.remove(&path),
         };
         set = set_of(&texts);
+    }
+    for (hash, doubt) in claims {
+        set.keep_judgement(hash, doubt);
     }
     Pages { set: Arc::new(set), own: texts.keys().map(|p| name(p)).collect(), good: texts, refused }
 }
@@ -147,7 +155,7 @@ pub fn diagnostics(
     caps: &Caps,
     cancel: &CancelToken,
 ) -> Vec<lsp::Diagnostic> {
-    let check = ide::check_rule_page(set, name, &text.to_string(), cancel);
+    let check = ide::check_rule_page(set, name, &text.to_string(), Some(&Prover { cancel }), cancel);
     let one = |f: &ide::PageFinding| lsp::Diagnostic {
         range: to_lsp::range(f.span, text, caps),
         severity: Some(match f.severity {
@@ -189,7 +197,7 @@ pub fn completions(set: &ide::RuleSet, text: &Text, offset: u32, caps: &Caps) ->
 mod tests {
     use super::*;
 
-    const GOOD: &str = "# Squares\n\nPowers of two are products.\n\nTrust: exact\n\n```rules squares BottomUp\nsquare: c`pow($x, 2)` [pure($x)] -> c`$x * $x`\n```\n\n```c example\n#include <math.h>\ndouble f(double x) { return pow(x, 2); }\n```\n```c result\n#include <math.h>\ndouble f(double x) { return x * x; }\n```\n```c refused\ndouble g(void);\ndouble f(void) { return pow(g(), 2); }\n```\n";
+    const GOOD: &str = "# Squares\n\nPowers of two are products.\n\nTrust: reassociates\n\n```rules squares BottomUp\nsquare: c`pow($x, 2)` [pure($x), type($x, double)] -> c`$x * $x`\n```\n\n```c example\n#include <math.h>\ndouble f(double x) { return pow(x, 2); }\n```\n```c result\n#include <math.h>\ndouble f(double x) { return x * x; }\n```\n```c refused\ndouble g(void);\ndouble f(void) { return pow(g(), 2); }\n```\n";
 
     #[test]
     fn the_last_good_text_of_a_page_stays_in_use() -> anyhow::Result<()> {

@@ -5,7 +5,7 @@
 
 use crate::process::{Heard, Process};
 use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, RunRequest, MAX_LINE, PROTOCOL_VERSION};
-use crate::{CompileOutcome, CompileRequest, DeviceError, UnavailableKind};
+use crate::{CompileOutcome, CompileRequest, DeviceError, ProveOutcome, ProveRequest, UnavailableKind};
 use base::CancelToken;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -112,6 +112,23 @@ impl Client {
             }
             Ok(other) => CompileOutcome::Unavailable(self.wrong_report(&other).into()),
             Err(error) => CompileOutcome::Unavailable(error.into()),
+        }
+    }
+
+    /// Decides a question. As [`Client::compile`], it cannot fail.
+    pub fn prove(&mut self, request: ProveRequest, cancel: &CancelToken) -> ProveOutcome {
+        let limit = request.limit_ms.map_or(self.limits.request, Duration::from_millis);
+        let limit_ms = Some(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        let ask = |id| Request::Prove { id, request: ProveRequest { limit_ms, ..request } };
+        match self.call(limit, cancel, &mut |_| {}, ask) {
+            Ok(Report::Prove(outcome)) => {
+                if matches!(&outcome, ProveOutcome::Unavailable(u) if u.kind == UnavailableKind::TimeLimit) {
+                    self.stop();
+                }
+                outcome
+            }
+            Ok(other) => ProveOutcome::Unavailable(self.wrong_report(&other).into()),
+            Err(error) => ProveOutcome::Unavailable(error.into()),
         }
     }
 

@@ -18,7 +18,7 @@ pub struct Unavailable {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnavailableKind {
-    /// No NVRTC was found, or none of those found could be loaded.
+    /// No such library was found, or none of those found could be loaded.
     NoLibrary,
     /// The NVRTC that was found does not know the architecture.
     NoSuchArch,
@@ -53,8 +53,16 @@ impl Unavailable {
         )
     }
 
+    pub(crate) fn undecided(limit_ms: u64) -> Unavailable {
+        Unavailable::new(
+            UnavailableKind::TimeLimit,
+            format!("Nothing was decided within {} s.", seconds(limit_ms)),
+            "Make the rule smaller, or ask for narrower types in its condition.",
+        )
+    }
+
     pub(crate) fn cancelled() -> Unavailable {
-        Unavailable::new(UnavailableKind::Cancelled, "The compilation was cancelled.", "Ask again.")
+        Unavailable::new(UnavailableKind::Cancelled, "The request was cancelled.", "Ask again.")
     }
 }
 

@@ -1,6 +1,7 @@
-//! What runs things: NVRTC (the CUDA compiler as a library), the CUDA driver, and the worker process around them.
+//! What runs things: NVRTC (the CUDA compiler as a library), the CUDA driver, Z3 (which decides what rule pages claim), and
+//! the worker process around them.
 //!
-//! Plain data goes in and out. The server itself loads no CUDA library: it starts a worker ([`Client`]), a process of
+//! Plain data goes in and out. The server itself loads no such library: it starts a worker ([`Client`]), a process of
 //! its own that speaks line-delimited JSON ([`protocol`]) and may be stopped, may crash, or may be on another machine
 //! (`ssh HOST warpwright worker`, `srun … warpwright worker`: any argument vector). A machine without CUDA gets
 //! [`Unavailable`] with the next step in it, and nothing else changes.
@@ -18,6 +19,7 @@ mod log;
 mod nvrtc;
 mod process;
 pub mod protocol;
+mod prove;
 pub mod worker;
 
 pub use arch::{Arch, ArchError, ArchKind};
@@ -30,3 +32,4 @@ pub use driver::{gpus, Gpu, Gpus};
 pub use error::{DeviceError, Unavailable, UnavailableKind};
 pub use library::ENV_NVRTC;
 pub use nvrtc::LibraryInfo;
+pub use prove::{prove, ProveOutcome, ProveRequest, ENV_Z3};

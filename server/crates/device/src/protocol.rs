@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! → {"type":"hello","id":1,"protocol":1,"client":"warpwright 0.1.0"}
-//! ← {"type":"hello","id":1,"protocol":1,"worker":"warpwright 0.1.0","capabilities":["compile","machine"]}
+//! ← {"type":"hello","id":1,"protocol":1,"worker":"warpwright 0.1.0","capabilities":["compile","machine","prove"]}
 //! → {"type":"compile","id":2,"request":{"source":"…","name":"k.cu","arch":"sm_90"}}
 //! ← {"type":"report","id":2,"report":{"of":"compile","outcome":"compiled",…}}
 //! ```
@@ -11,7 +11,7 @@
 //! where the meaning of an old field does. The transport is whatever carries the two streams: a local process, `ssh`,
 //! `srun`, a container.
 
-use crate::{CompileOutcome, CompileRequest, Gpus, LibraryInfo, Unavailable};
+use crate::{CompileOutcome, CompileRequest, Gpus, LibraryInfo, ProveOutcome, ProveRequest, Unavailable};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -54,6 +54,13 @@ pub enum Request {
         /// What and how.
         request: CompileRequest,
     },
+    /// Decide what a text of SMT-LIB asks.
+    Prove {
+        /// Number of the request.
+        id: u64,
+        /// What.
+        request: ProveRequest,
+    },
     /// Run a kernel and return the buffers, to be compared with the original's.
     Verify {
         /// Number of the request.
@@ -84,6 +91,7 @@ impl Request {
             Request::Hello { id, .. }
             | Request::Machine { id, .. }
             | Request::Compile { id, .. }
+            | Request::Prove { id, .. }
             | Request::Verify { id, .. }
             | Request::Profile { id, .. }
             | Request::Cancel { id } => *id,
@@ -214,6 +222,8 @@ pub enum Report {
     Compile(CompileOutcome),
     /// Of `machine`.
     Machine(Machine),
+    /// Of `prove`.
+    Prove(ProveOutcome),
     /// Of `verify`.
     Verify {
         /// The bytes of each buffer that was wanted back, in hexadecimal, in the order of the arguments.

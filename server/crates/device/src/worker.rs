@@ -6,7 +6,7 @@
 //! done, each within its limit, so that a worker whose client has gone away does not linger.
 
 use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, MAX_LINE, PROTOCOL_VERSION};
-use crate::{compile_check, CompileOutcome, CompileRequest, Unavailable};
+use crate::{compile_check, CompileOutcome, CompileRequest, ProveOutcome, ProveRequest, Unavailable};
 use base::CancelToken;
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -36,13 +36,23 @@ const JOB_STACK: usize = 64 << 20;
 enum Job {
     Compile(Box<CompileRequest>),
     Machine(Option<PathBuf>),
+    Prove(Box<ProveRequest>),
 }
 
 impl Job {
     fn limit_ms(&self) -> Option<u64> {
         match self {
             Job::Compile(request) => request.limit_ms,
+            Job::Prove(request) => request.limit_ms,
             Job::Machine(_) => None,
+        }
+    }
+
+    /// What is reported of a job that overran its limit.
+    fn late(&self, limit_ms: u64) -> Report {
+        match self {
+            Job::Prove(_) => Report::Prove(ProveOutcome::Unavailable(Unavailable::undecided(limit_ms))),
+            _ => Report::Compile(CompileOutcome::Unavailable(Unavailable::time_limit(limit_ms))),
         }
     }
 }
@@ -55,7 +65,8 @@ enum Event {
 
 struct Running {
     id: u64,
-    limit_ms: u64,
+    /// What is reported at the deadline.
+    late: Report,
     deadline: Instant,
     cancel: CancelToken,
     /// Whether the answer is no longer wanted; it is given when the job has stopped, so that the client knows.
@@ -149,12 +160,11 @@ impl<W: Write> Server<W> {
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => ended = true,
                 Ok(Event::Done(id, result)) => self.done(id, result)?,
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Some(Running { id, limit_ms, cancelled, .. }) = self.running.take() {
+                    if let Some(Running { id, late, cancelled, .. }) = self.running.take() {
                         if cancelled {
                             self.cancelled(id)?;
                         } else {
-                            let outcome = CompileOutcome::Unavailable(Unavailable::time_limit(limit_ms));
-                            self.send(&Reply::Report { id, report: Report::Compile(outcome) })?;
+                            self.send(&Reply::Report { id, report: late })?;
                         }
                     }
                     for (id, _) in std::mem::take(&mut self.queue) {
@@ -189,7 +199,7 @@ impl<W: Write> Server<W> {
                     id,
                     protocol: PROTOCOL_VERSION,
                     worker: concat!("warpwright ", env!("CARGO_PKG_VERSION")).to_owned(),
-                    capabilities: vec!["compile".to_owned(), "machine".to_owned()],
+                    capabilities: ["compile", "machine", "prove"].map(str::to_owned).into(),
                 })
             }
             Request::Cancel { id } => self.cancel(id),
@@ -200,6 +210,7 @@ impl<W: Write> Server<W> {
             ),
             Request::Machine { id, library } => self.enqueue(id, Job::Machine(library)),
             Request::Compile { id, request } => self.enqueue(id, Job::Compile(Box::new(request))),
+            Request::Prove { id, request } => self.enqueue(id, Job::Prove(Box::new(request))),
             Request::Verify { id, .. } | Request::Profile { id, .. } => {
                 let reason = "it does not launch kernels on a GPU yet. Use the simulator (--on simulator).";
                 self.send(&Reply::NotSupported { id, reason: reason.to_owned() })
@@ -209,7 +220,7 @@ impl<W: Write> Server<W> {
 
     /// A line that is no request of this version: a newer kind of request is told apart from garbage.
     fn not_understood(&mut self, line: &str, error: &serde_json::Error) -> std::io::Result<()> {
-        const KNOWN: [&str; 6] = ["hello", "machine", "compile", "verify", "profile", "cancel"];
+        const KNOWN: [&str; 7] = ["hello", "machine", "compile", "prove", "verify", "profile", "cancel"];
         let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
         let id = value.as_ref().and_then(|v| v.get("id")).and_then(serde_json::Value::as_u64);
         let kind = value.as_ref().and_then(|v| v.get("type")).and_then(serde_json::Value::as_str);
@@ -249,6 +260,7 @@ impl<W: Write> Server<W> {
         let limit = job.limit_ms().map_or(DEFAULT_LIMIT, Duration::from_millis);
         let deadline =
             Instant::now().checked_add(limit + GRACE).unwrap_or_else(|| Instant::now() + DEFAULT_LIMIT);
+        let late = job.late(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
         let cancel = CancelToken::new();
         let (events, job_cancel) = (self.events.clone(), cancel.clone());
         let work = move || {
@@ -260,8 +272,7 @@ impl<W: Write> Server<W> {
         };
         match std::thread::Builder::new().stack_size(JOB_STACK).spawn(work) {
             Ok(_) => {
-                let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-                self.running = Some(Running { id, limit_ms, deadline, cancel, cancelled: false });
+                self.running = Some(Running { id, late, deadline, cancel, cancelled: false });
                 Ok(())
             }
             Err(e) => {
@@ -296,6 +307,10 @@ fn run(job: Job, cancel: &CancelToken) -> Report {
             let limit_ms = request.limit_ms.unwrap_or(DEFAULT_LIMIT.as_millis() as u64);
             let request = CompileRequest { limit_ms: Some(limit_ms), ..*request };
             Report::Compile(compile_check(&request, cancel))
+        }
+        Job::Prove(request) => {
+            let limit_ms = request.limit_ms.unwrap_or(DEFAULT_LIMIT.as_millis() as u64);
+            Report::Prove(crate::prove(&ProveRequest { limit_ms: Some(limit_ms), ..*request }, cancel))
         }
         Job::Machine(library) => {
             let (nvrtc, nvrtc_reason) = match crate::compile::library_info(library.as_deref()) {

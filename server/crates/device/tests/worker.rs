@@ -106,7 +106,7 @@ fn not_utf8_is_answered() {
 fn a_machine_is_described() {
     let mut client = client(Limits::default());
     assert!(client.worker().starts_with("warpwright "));
-    assert_eq!(client.capabilities(), ["compile", "machine"]);
+    assert_eq!(client.capabilities(), ["compile", "machine", "prove"]);
     let machine = machine(&mut client).expect("answers");
     assert!(!machine.host.is_empty());
     assert!(machine.nvrtc.is_none());

@@ -61,9 +61,9 @@ pub use report::{
     ReductionReport, ThreadMapReport,
 };
 pub use rules::{
-    apply_rules, check_rule_page, page_completions, page_hover, rule_function, rule_offers, rule_target,
-    PageCheck, PageCompletion, PageFinding, PageWord, RuleLanguage, RuleOffer, RulePage, RuleSet,
-    RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
+    apply_rules, check_rule_page, page_completions, page_hover, rule_function, rule_hash, rule_offers,
+    rule_target, PageCheck, PageCompletion, PageFinding, PageWord, RuleLanguage, RuleOffer, RulePage,
+    RuleProver, RuleSet, RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
 };
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};

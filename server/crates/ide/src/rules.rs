@@ -4,6 +4,7 @@
 //! the original in the simulator before anybody sees it. Deliberately absent: files (the shell reads pages).
 
 mod assist;
+mod claims;
 mod offer;
 mod pages;
 mod pieces;
@@ -13,7 +14,8 @@ pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
 pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
 pub use pages::{check_rule_page, PageCheck, PageFinding};
 pub use rewrite::rules::{
-    ExampleLanguage as RuleLanguage, RulePage, RuleSet, Severity as RuleSeverity, Trust as RuleTrust,
+    exact::hash as rule_hash, ExampleLanguage as RuleLanguage, Prover as RuleProver, RulePage, RuleSet,
+    Severity as RuleSeverity, Trust as RuleTrust,
 };
 
 use std::sync::Arc;
@@ -83,6 +85,9 @@ pub fn apply_rules(
         return Err(Refused::Because(format!("There is no rule system `{system}`.{near}")));
     };
     let trust = page.trust.clone().unwrap_or(Trust::Exact);
+    if let Err(why) = claims::hold(set, system) {
+        return Err(Refused::Because(why));
+    }
     let done = rewritten(doc, findings, set, system, &trust, target, cancel)
         .map_err(|no| Refused::Because(format!("{}: {}.", system.name, capital(&no.because))))?;
     let checked = match verified(doc, findings, &done, &trust, cancel) {
@@ -266,7 +271,7 @@ fn rewritten(
 ) -> Result<Done, NotDone> {
     let mut systems = set.systems.clone();
     loop {
-        let done = rewritten_by(doc, findings, &systems, system, trust, target, cancel)?;
+        let done = rewritten_by(doc, findings, set, &systems, system, trust, target, cancel)?;
         let Some((torn, because)) = together::torn(doc, &systems, &done) else {
             return match together::calls_fit(doc, &done.text) {
                 Ok(()) => Ok(done),
@@ -282,9 +287,11 @@ fn rewritten(
     }
 }
 
+#[allow(clippy::too_many_arguments)]
 fn rewritten_by(
     doc: &Doc,
     findings: &Findings,
+    set: &RuleSet,
     systems: &Systems,
     system: &Arc<RuleSystem>,
     trust: &Trust,
@@ -315,7 +322,8 @@ fn rewritten_by(
             budget: &budget,
             together: &together,
         };
-        match apply(&site, system, systems, trust, term, Limits::default()) {
+        let applied = apply(&site, system, systems, trust, term, Limits::default());
+        match applied.and_then(|a| claims::cover(a, set)) {
             Ok(a) => {
                 let known = applications.iter().flat_map(|(_, a): &(usize, Application)| &a.files);
                 let mut twice = a.files.iter().filter(|f| known.clone().any(|k| k.name == f.name));

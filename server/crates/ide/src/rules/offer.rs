@@ -101,6 +101,9 @@ pub fn rule_offers(
             RuleTarget::Function(name) if on_kernel && with_launches => RuleTarget::Kernel(name.clone()),
             other => other.clone(),
         };
+        if super::claims::hold(set, system).is_err() {
+            continue;
+        }
         let trust = page.trust.clone().unwrap_or(Trust::Exact);
         let Ok(done) = rewritten(doc, findings, set, system, &trust, &target, cancel) else { continue };
         let times = plural(done.steps(), "place");

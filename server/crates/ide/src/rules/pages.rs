@@ -4,8 +4,8 @@
 
 use base::{CancelToken, Span};
 use rewrite::rules::{
-    load, run, words, Ended, Example, ExampleLanguage, Expected, Limits, NoResult, RulePage, RuleSet,
-    Severity, Subject, Systems, Trust,
+    exact, load, run, words, Doubt, Ended, Example, ExampleLanguage, Expected, Judgement, Limits, NoResult,
+    Prover, RulePage, RuleSet, Severity, Subject, Systems, Trust,
 };
 
 use super::{rewritten, verified, RuleTarget, Verified};
@@ -35,6 +35,8 @@ pub struct PageCheck {
     pub examples: usize,
     /// What was run beside what, one sentence for each example that has a result.
     pub ran: Vec<String>,
+    /// Of a page that claims to be exact the hash of its rules, and what speaks against the claim.
+    pub claim: Option<(String, Option<String>)>,
 }
 
 impl PageCheck {
@@ -43,8 +45,14 @@ impl PageCheck {
     }
 }
 
-/// Checks a page among others: it may name their systems.
-pub fn check_rule_page(set: &RuleSet, name: &str, text: &str, cancel: &CancelToken) -> PageCheck {
+/// Checks a page among others: it may name their systems. `prover`: who decides what the page claims of its rules.
+pub fn check_rule_page(
+    set: &RuleSet,
+    name: &str,
+    text: &str,
+    prover: Option<&dyn Prover>,
+    cancel: &CancelToken,
+) -> PageCheck {
     let mut set = set.clone();
     let mut found = set.add(name, text);
     let (page, _) = load(name, text);
@@ -60,6 +68,17 @@ pub fn check_rule_page(set: &RuleSet, name: &str, text: &str, cancel: &CancelTok
     };
     for f in found {
         say(f.severity, f.place, f.message);
+    }
+    if usable && exact::claims(page.trust.as_ref()) {
+        // a proof that is made needs not be made again; a doubt is told at its rule
+        let doubts = match set.claim(&page) {
+            Some(Ok(())) => Vec::new(),
+            _ => exact::doubts(&page, prover),
+        };
+        for d in &doubts {
+            say(Severity::Error, d.place, doubted(&page, d));
+        }
+        out.claim = Some((exact::hash(&page), doubts.first().map(Doubt::words)));
     }
     if usable {
         for (k, e) in page.examples.iter().enumerate() {
@@ -79,6 +98,23 @@ pub fn check_rule_page(set: &RuleSet, name: &str, text: &str, cancel: &CancelTok
     }
     out.findings.sort_by_key(|f| f.span.start);
     out
+}
+
+/// What is wrong with a claim, and what to do.
+fn doubted(page: &RulePage, d: &Doubt) -> String {
+    let what = if page.trust.as_ref().is_some_and(Trust::regroups) { "a regrouping" } else { "exact" };
+    match &d.judgement {
+        Judgement::Undecided(why) => format!(
+            "It is not proved that rule {} is {what}: {why}. Ask for more in its condition, or write `Trust: assumes …` with \
+             what makes it right.",
+            d.rule
+        ),
+        Judgement::Wrong(why) => format!(
+            "Rule {} is not {what}: {why}. Mend it, or ask for more in its condition.",
+            d.rule
+        ),
+        Judgement::Proved => format!("Rule {} is {what}.", d.rule),
+    }
 }
 
 type Ran = Result<Option<String>, (Severity, Span, String)>;

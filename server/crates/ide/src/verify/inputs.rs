@@ -245,7 +245,25 @@ pub(super) struct Choice {
     pub launches: bool,
     /// Whether numbers are not taken for sizes: negative ones and the largest occur as well.
     pub wild: bool,
+    /// Whether limits of types, and numbers that behave like no other (NaN, infinities, -0.0, denormals), occur.
+    pub awkward: bool,
 }
+
+/// Floating numbers that behave like no other.
+const AWKWARD: [f64; 12] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::MAX,
+    f64::MIN_POSITIVE,
+    5e-324,
+    1e-45,
+    2_147_483_648.0,
+];
 
 /// A heap, the arguments, and the objects of buffers and of globals.
 pub(super) type Placed = (Heap, Vec<Value>, Vec<ObjectId>, Vec<ObjectId>);
@@ -327,7 +345,10 @@ pub(super) fn make(
                 Given::Plain(Value::Int(v))
             }
             Parameter::Real { double } => {
-                let v = w.rng.below(2001) as f64 / 500.0 - 2.0;
+                let v = match choice.awkward {
+                    true => AWKWARD[w.rng.below(AWKWARD.len())],
+                    false => w.rng.below(2001) as f64 / 500.0 - 2.0,
+                };
                 Given::Plain(if *double { Value::F64(v) } else { Value::F32(v as f32) })
             }
             Parameter::Buffer { name, layout, may_alias } => {
@@ -362,7 +383,7 @@ pub(super) fn make(
         w.input.values.push(given);
     }
     for g in &signature.globals {
-        let mut c = random(&g.name, &g.layout, g.count, choice.size, &mut w.rng);
+        let mut c = random(&g.name, &g.layout, g.count, choice.size, choice.awkward, &mut w.rng);
         if g.is_size {
             let v = w.size();
             text.push(format!("{}={v}", g.name));
@@ -415,7 +436,7 @@ pub(super) fn make(
     Ok(cut)
 }
 
-fn random(name: &Arc<str>, layout: &Layout, count: u64, size: u64, rng: &mut Rng) -> Contents {
+fn random(name: &Arc<str>, layout: &Layout, count: u64, size: u64, awkward: bool, rng: &mut Rng) -> Contents {
     let bytes = (layout.bytes * count) as usize;
     let mut snapshot = Snapshot { data: vec![0; bytes], init: vec![1; bytes] };
     // Small whole numbers now and then serve as subscripts; sometimes they are negative.
@@ -424,7 +445,14 @@ fn random(name: &Arc<str>, layout: &Layout, count: u64, size: u64, rng: &mut Rng
         for &(at, kind) in &layout.leaves {
             let slot = &mut element[at as usize..at as usize + kind.size()];
             let whole = rng.below(limit) as i64;
-            let real = rng.below(1 << 20) as f64 / (1 << 18) as f64 - 2.0;
+            let real = match awkward && rng.below(3) == 0 {
+                true => AWKWARD[rng.below(AWKWARD.len())],
+                false => rng.below(1 << 20) as f64 / (1 << 18) as f64 - 2.0,
+            };
+            let whole = match awkward && rng.below(6) == 0 {
+                true => [i64::MAX, i64::MIN, -1][rng.below(3)] >> (64 - 8 * kind.size().clamp(1, 8)),
+                false => whole,
+            };
             match kind {
                 ElementKind::F64 => slot.copy_from_slice(&real.to_le_bytes()),
                 ElementKind::F32 => slot.copy_from_slice(&(real as f32).to_le_bytes()),
@@ -453,6 +481,11 @@ impl Wide {
         if max <= 1 {
             return i128::from(self.rng.below(2) == 1);
         }
+        if self.choice.awkward {
+            // the smallest of an unsigned type is 0
+            let least = if (max + 1).trailing_zeros() % 2 == 1 { -max - 1 } else { 0 };
+            return [0, 1, -1, max, least, max - 1, least + 1, 2][self.rng.below(8)].max(least);
+        }
         // the largest of a signed type is one less than an odd power of two
         let signed = (max + 1).trailing_zeros() % 2 == 1;
         const SIGNED: [i128; 8] = [-1, -7, -2, -33, 11, -128, 6, -5];
@@ -478,14 +511,14 @@ impl Wide {
 
     /// A buffer of elements without pointers.
     fn numbers(&mut self, name: &Arc<str>, layout: &Layout, margin: u64, room: u64) -> usize {
-        let c = random(name, layout, room + 2 * margin, self.choice.size, &mut self.rng);
+        let c = random(name, layout, room + 2 * margin, self.choice.size, self.choice.awkward, &mut self.rng);
         self.push(c, margin * layout.bytes)
     }
 
     /// A buffer of elements with pointers: as many as an index up to the size can reach.
     fn table(&mut self, name: &Arc<str>, layout: &Layout, text: &mut Vec<String>, level: u32) -> usize {
         let count = if level == 0 { self.choice.size + 8 } else { self.choice.size.min(16) + 8 };
-        let mut c = random(name, layout, count, self.choice.size, &mut self.rng);
+        let mut c = random(name, layout, count, self.choice.size, self.choice.awkward, &mut self.rng);
         // Beside pointers, integers are sizes.
         let integers: Vec<(u64, ElementKind)> =
             layout.leaves.iter().filter(|l| !l.1.is_float() && l.1.size() >= 4).copied().collect();

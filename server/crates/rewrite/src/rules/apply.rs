@@ -54,6 +54,8 @@ pub struct Application {
     /// The whole file afterwards.
     pub text: String,
     pub subject: Subject,
+    /// The subject's types and those made on the way.
+    pub types: Types,
     pub derivation: Derivation,
     /// Whether loops or statements were added, removed or moved.
     pub moved: bool,
@@ -142,13 +144,23 @@ pub fn apply(
     let mut types = types;
     let new_root =
         if Arc::ptr_eq(&root, &subject.root) { tree } else { put(&mut types, &subject.root, &root, &tree) };
-    let made = Made { types: &types, root: &new_root, emitted: &emitted, before: &before };
+    // what is proved of a rule at all places is not asked at this one
+    let in_order = || {
+        *trust == Trust::Exact
+            && derivation.steps.iter().all(|step| {
+                let named = systems.get(&step.system).unwrap_or(system);
+                let mut rules = named.rules.iter().filter(|r| r.name == step.rule).peekable();
+                rules.peek().is_some() && rules.all(super::exact::keeps_order)
+            })
+    };
+    let made =
+        Made { types: &types, root: &new_root, emitted: &emitted, before: &before, in_order: &in_order };
     match finished(site, &subject, &made, trust, &ground) {
         Ok(Finished { edits, preamble, files, text, moved }) => {
             let is_cuda = site.language == Language::Cuda;
             let writer = Writer::new(&subject, body, &types, site.text, item.span.start, is_cuda);
             let pieces = pieces::of(&subject, &types, &writer, &derivation, site.text);
-            Ok(Application { edits, preamble, files, text, subject, derivation, moved, pieces })
+            Ok(Application { edits, preamble, files, text, subject, types, derivation, moved, pieces })
         }
         Err((kind, because)) => fail(kind, because, derivation, Some(subject)),
     }
@@ -171,6 +183,8 @@ struct Made<'a> {
     root: &'a Tree,
     emitted: &'a [Emitted],
     before: &'a [Before],
+    /// Whether all of it is proved to be done in the program's order.
+    in_order: &'a dyn Fn() -> bool,
 }
 
 struct Finished {
@@ -194,6 +208,7 @@ fn finished(
         return Err(wrong("there is no such function".into()));
     };
     scope::check(subject, new).map_err(wrong)?;
+    sizes_stay(subject, types, new).map_err(wrong)?;
     let moved = schedule::moves(subject, new);
     let not_text = |why: String| (NoResult::NotText, why);
     let is_cuda = site.language == Language::Cuda;
@@ -218,12 +233,26 @@ fn finished(
     if moved {
         match schedule::check(ground, subject, new) {
             Ok(()) => {}
+            Err(schedule::Fault::NotKnown(_)) if (made.in_order)() => {}
             // what the author assumes is told with the result, and it still runs beside the original
             Err(schedule::Fault::NotKnown(_)) if trust.assumed().is_some() => {}
             Err(schedule::Fault::NotKnown(why) | schedule::Fault::Broken(why)) => return Err(wrong(why)),
         }
     }
     Ok(Finished { edits, preamble, files, text, moved })
+}
+
+/// That `sizeof` of an expression is what it was: it sees the type before any promotion.
+fn sizes_stay(subject: &Subject, types: &Types, new: &Tree) -> Result<(), String> {
+    for n in new.walk().filter(|n| n.op == Op::SizeOf) {
+        let old = n.from.and_then(|t| subject.original(t)).and_then(|o| o.args.first().cloned());
+        let (Some(old), Some(now)) = (old, n.args.first()) else { continue };
+        let size = |t: &Tree| t.ty.and_then(|t| types.size_align(t)).map(|s| s.0);
+        if !Arc::ptr_eq(&old, now) && size(&old) != size(now) {
+            return Err(format!("`{}` would be another size", subject.print(&n)));
+        }
+    }
+    Ok(())
 }
 
 /// That the new text, read, is the new tree, with types and without gaps.

@@ -66,6 +66,12 @@ pub enum Guard {
     Blocks(Vec<Arc<str>>),
     /// This run has rewritten the kernel.
     Applied(Pattern),
+    /// Evaluating it is defined wherever it stands, and does nothing.
+    Total(Pattern),
+    /// It is the same all through the loop over the index.
+    Invariant(Pattern, Pattern),
+    /// The loop over the index runs at least once.
+    NonEmpty(Pattern),
     Not(Box<Guard>),
     And(Vec<Guard>),
     Or(Vec<Guard>),
@@ -80,7 +86,7 @@ pub struct Side {
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 25] = [
+pub const GUARDS: [(&str, &str, &str); 28] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("applied", "applied($f)", "this run has rewritten the kernel `$f` of the file"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
@@ -123,7 +129,9 @@ pub const GUARDS: [(&str, &str, &str); 25] = [
         "the iterations of the loop over `$i` can run at once, unconditionally",
     ),
     ("inside", "inside($x)", "nothing outside of what the source matched uses the variable `$x`"),
+    ("invariant", "invariant($e,$i)", "nothing in the loop over `$i` changes what `$e`, which reads variables only, is"),
     ("noalias", "noalias($a,$b)", "the two are different memory"),
+    ("nonempty", "nonempty($i)", "the loop over `$i` runs at least once: its bounds are constants"),
     (
         "onlyread",
         "onlyread($p,$s)",
@@ -141,6 +149,11 @@ pub const GUARDS: [(&str, &str, &str); 25] = [
         "evaluating it writes nothing and always ends; it may read memory, so it is the same where nothing writes that",
     ),
     ("straight", "straight($s)", "no jump leads into the statement `$s` or out of it"),
+    (
+        "total",
+        "total($e)",
+        "evaluating it does nothing and is defined wherever it stands: nothing in it divides, overflows or reads memory",
+    ),
     ("type", "type($e,int)", "it has the type: a type, `integer`, `floating`, `arithmetic` or `pointer`"),
     ("typeof", "typeof($e,$T)", "the type of `$e` is arithmetic; binds `$T` to it"),
     ("uniform", "uniform($e)", "all threads of a block compute the same value"),
@@ -234,6 +247,9 @@ impl Guard {
             },
             "equals" => two().map(|(a, b)| Guard::Equals(a, b))?,
             "applied" => Guard::Applied(one()?),
+            "total" => Guard::Total(one()?),
+            "nonempty" => Guard::NonEmpty(one()?),
+            "invariant" => two().map(|(a, b)| Guard::Invariant(a, b))?,
             "blocks" if (1..=3).contains(&args.len()) => {
                 Guard::Blocks(args.iter().map(|a| a.as_variable().ok_or(&takes)).collect::<Result<_, _>>()?)
             }
@@ -302,7 +318,13 @@ impl Guard {
             Guard::Fresh(_, like) => like.iter().for_each(|p| p.variables(out)),
             Guard::Blocks(_) => {}
             Guard::In(_, list) => list.variables(out),
-            Guard::Applied(a) | Guard::Equals(a, _) => a.variables(out),
+            Guard::Applied(a) | Guard::Equals(a, _) | Guard::Total(a) | Guard::NonEmpty(a) => {
+                a.variables(out)
+            }
+            Guard::Invariant(a, b) => {
+                a.variables(out);
+                b.variables(out);
+            }
             Guard::Box(p, sides) => {
                 p.variables(out);
                 sides.iter().for_each(|s| s.index.variables(out));
@@ -390,6 +412,9 @@ impl Guard {
                 format!("blocks({})", names.iter().map(|n| format!("${n}")).collect::<Vec<_>>().join(","))
             }
             Guard::Applied(f) => format!("applied({})", f.text()),
+            Guard::Total(a) => format!("total({})", a.text()),
+            Guard::NonEmpty(a) => format!("nonempty({})", a.text()),
+            Guard::Invariant(a, b) => format!("invariant({},{})", a.text(), b.text()),
             Guard::Not(g) => format!("!({})", g.text()),
             Guard::And(gs) => joined(gs, " && "),
             Guard::Or(gs) => format!("({})", joined(gs, " || ")),

@@ -147,7 +147,9 @@ fn with_number(types: &mut Types, op: &Op, args: &[Pattern], filled: &[Tree]) ->
         _ => return None,
     };
     if v == 0 {
-        return Some(x.clone());
+        // of floating numbers -0.0 + 0 is +0.0
+        let floating = x.ty.is_some_and(|t| types.as_float(t).is_some());
+        return (!floating).then(|| x.clone());
     }
     let number = Node::new(Op::Int(v.checked_abs()?), Vec::new(), n.ty, None);
     let op = if v < 0 { BinOp::Sub } else { BinOp::Add };

@@ -208,6 +208,19 @@ impl Asking<'_> {
             Guard::Has(x, place, guards) => self.has(x, place, guards, b)?,
             Guard::Blocks(names) => self.blocks(names, b)?,
             Guard::Applied(f) => self.applied(f, b)?,
+            Guard::Total(x) => {
+                let x = self.filled(x, b)?;
+                self.total(&x)?;
+                "nothing in it can be undefined".to_owned()
+            }
+            Guard::NonEmpty(x) => {
+                let x = self.filled(x, b)?;
+                self.nonempty(&x)?
+            }
+            Guard::Invariant(x, i) => {
+                let (x, i) = (self.filled(x, b)?, self.filled(i, b)?);
+                self.invariant(&x, &i)?
+            }
             Guard::Independent(x) => {
                 let x = self.filled(x, b)?;
                 self.independent(&x)?
@@ -274,7 +287,7 @@ impl Asking<'_> {
         self.ground.ok_or_else(|| "there is no program of which it could be proved, only a term".to_owned())
     }
 
-    fn number(&self, x: &Tree) -> Result<i128, String> {
+    pub(super) fn number(&self, x: &Tree) -> Result<i128, String> {
         if let Some(v) = x.as_int() {
             return Ok(v);
         }
@@ -517,6 +530,7 @@ impl Asking<'_> {
                 return Err("the range of one loop depends on the other's index".to_owned());
             }
         }
+        self.bounds_may_come_first(x, y)?;
         let graph = super::schedule::sure(&g, outer)?;
         let own = analysis::own_scalars(g.body, g.facts, inner);
         let mut aside: Vec<SymbolId> = own.into_iter().filter(|s| !graph.live_out.contains(s)).collect();

@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
+use super::exact::{self, Doubt, Prover};
 use super::load::load;
 use super::page::{Finding, RulePage, RuleSystem, Severity};
 use super::run::Systems;
@@ -17,6 +20,8 @@ const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"
 pub struct RuleSet {
     pub pages: Vec<Arc<RulePage>>,
     pub systems: Systems,
+    /// What was found of pages that claim to be exact, by the hash of their rules; `None`: it is proved.
+    judged: FxHashMap<String, Option<String>>,
 }
 
 impl RuleSet {
@@ -62,6 +67,28 @@ impl RuleSet {
                 .collect();
         }
         findings
+    }
+
+    /// Makes the proofs that pages claim, as far as they are not made yet.
+    pub fn judge(&mut self, prover: Option<&dyn Prover>) {
+        for page in self.pages.clone() {
+            if self.claim(&page).is_none() {
+                let found = exact::doubts(&page, prover).first().map(Doubt::words);
+                self.keep_judgement(exact::hash(&page), found);
+            }
+        }
+    }
+    /// Remembers what was found of the rules with this hash; `None`: their page's claim is proved.
+    pub fn keep_judgement(&mut self, hash: String, doubt: Option<String>) {
+        self.judged.insert(hash, doubt);
+    }
+    /// What is known of a page's claim: `Some(Ok)`: it is proved, or it claims nothing; `Some(Err)`: it is not, with a phrase;
+    /// `None`: nobody has asked.
+    pub fn claim(&self, page: &RulePage) -> Option<Result<(), String>> {
+        if !exact::claims(page.trust.as_ref()) || exact::recorded(page) {
+            return Some(Ok(()));
+        }
+        self.judged.get(&exact::hash(page)).map(|known| known.clone().map_or(Ok(()), Err))
     }
 
     /// Strategies that name systems which are not there, page by page: asked when all pages are in.
