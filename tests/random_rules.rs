@@ -49,7 +49,7 @@ c`for (int $i = $a; $i < $n; $i++) $b` -> c`for (int $i = $a; $i < $n; ++$i) { $
 c`for ($i = $a; $i < $n; $i++) $b` -> c`for ($i = $a; $i < $n; ++$i) { $b }`
 ```
 ```rules stir TopDown
-nothing -> to_do
+c`nothing + 0` -> c`0 + nothing`
 ```
 ```c example
 int nothing(int nothing) { return nothing; }
