@@ -310,9 +310,14 @@ impl Graph {
                 let zero = self.float(sort, -0.0);
                 [(*a, *b), (*b, *a)].into_iter().find(|(_, k)| *k == zero).map(|(x, _)| x)
             }
-            (Act::FFloat, [a]) => match self.node(*a) {
+            (Act::FFloat, [a]) => match self.node(*a).clone() {
                 Node { act: Act::FFloat, args, sort: Sort::F64 } if self.sort(args[0]) == sort => {
                     Some(args[0])
+                }
+                // rounding to the nearest does not see the sign
+                Node { act: Act::FNeg, args, .. } => {
+                    let rounded = self.make(Act::FFloat, sort, vec![args[0]]);
+                    Some(self.make(Act::FNeg, sort, vec![rounded]))
                 }
                 _ => None,
             },
