@@ -9,6 +9,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
+use crate::parts::owner;
+
 pub(crate) type Set = FxHashSet<SymbolId>;
 
 /// For every loop the variables that may be read after it before they are written again.
@@ -299,6 +301,17 @@ pub(crate) fn exposed_reads(body: &Body, parts: &[TermId]) -> Option<Set> {
     Some(f.exposed)
 }
 
+/// Whether one run of `parts` may read something of a structure's member that it did not write before. `leaf`: the names
+/// of the members on the way to it. `None`: too deep to say.
+pub(crate) fn exposes_part(body: &Body, parts: &[TermId], s: SymbolId, leaf: &[Arc<str>]) -> Option<bool> {
+    let mut f = Forward { focus: Some((s, leaf)), ..Forward::new(body) };
+    let mut state = State::Reached(Set::default());
+    for &p in parts {
+        state = f.flow(p, state)?;
+    }
+    Some(f.exposed.contains(&s))
+}
+
 /// Variables that every run of a loop's body to its end or to a `continue` writes. `None`: too deep to say.
 pub(crate) fn surely_written(body: &Body, inner: TermId) -> Option<Set> {
     let mut f = Forward::new(body);
@@ -321,6 +334,8 @@ enum State {
 
 struct Forward<'a> {
     body: &'a Body,
+    /// The part of a structure that stands for the structure; its other parts are nothing.
+    focus: Option<(SymbolId, &'a [Arc<str>])>,
     exposed: Set,
     depth: u32,
     /// What is surely written at each `break`, for every loop and `switch` we are in.
@@ -335,12 +350,61 @@ impl<'a> Forward<'a> {
     fn new(body: &'a Body) -> Forward<'a> {
         Forward {
             body,
+            focus: None,
             exposed: Set::default(),
             depth: 0,
             breaks: Vec::new(),
             loops: 0,
             continues: Vec::new(),
         }
+    }
+
+    /// If the place is the structure looked at or a part of it: whether it covers the part looked at, and whether it has
+    /// anything in common with it.
+    fn in_focus(&self, place: TermId) -> Option<(bool, bool)> {
+        let (s, leaf) = self.focus?;
+        if !matches!(self.body.op(place), Op::Sym(_) | Op::Member { .. } | Op::Index | Op::Deref) {
+            return None;
+        }
+        if owner(self.body, place).is_none_or(|o| o.0 != s) {
+            return None;
+        }
+        let (mut at, mut way) = (place, Vec::new());
+        // Names behind a subscript say nothing more.
+        while let Some(&base) = self.body.args(at).first() {
+            match self.body.op(at) {
+                Op::Member { field, arrow: false } => way.push(field),
+                _ => way.clear(),
+            }
+            at = base;
+        }
+        if self.body.as_symbol(at) != Some(s) {
+            return Some((false, true));
+        }
+        way.reverse();
+        let exact = owner(self.body, place).is_some_and(|_| self.is_members_only(place));
+        let meets = way.iter().zip(leaf).all(|(a, b)| *a == b);
+        Some((exact && meets && way.len() <= leaf.len(), meets))
+    }
+
+    fn is_members_only(&self, mut place: TermId) -> bool {
+        while let (Op::Member { arrow: false, .. }, &[base]) = (self.body.op(place), self.body.args(place)) {
+            place = base;
+        }
+        matches!(self.body.op(place), Op::Sym(_))
+    }
+
+    /// The subscripts on the way to a place.
+    fn subscripts(&mut self, place: TermId, mut state: State) -> Option<State> {
+        let body = self.body;
+        let mut at = place;
+        while let Some((&base, more)) = body.args(at).split_first() {
+            for &x in more {
+                state = self.flow(x, state)?;
+            }
+            at = base;
+        }
+        Some(state)
     }
 
     /// One run of an inner loop's body.
@@ -370,6 +434,12 @@ impl<'a> Forward<'a> {
         let body = self.body;
         let args = body.args(t);
         let here = |w: Set| Some(State::Reached(w));
+        if let (Some((_, meets)), Some((s, _))) = (self.in_focus(t), self.focus) {
+            if meets && !written.contains(&s) {
+                self.exposed.insert(s);
+            }
+            return self.subscripts(t, State::Reached(written));
+        }
         match body.op(t) {
             Op::If | Op::Select => {
                 let s = self.flow(*args.first()?, State::Reached(written))?;
@@ -464,6 +534,18 @@ impl<'a> Forward<'a> {
             },
             Op::Assign => {
                 let (place, value) = (*args.first()?, *args.get(1)?);
+                if let (Some((covers, _)), Some((s, _))) = (self.in_focus(place), self.focus) {
+                    let state = self.subscripts(place, State::Reached(written))?;
+                    return Some(match self.flow(value, state)? {
+                        State::Reached(mut w) => {
+                            if covers {
+                                w.insert(s);
+                            }
+                            State::Reached(w)
+                        }
+                        ended => ended,
+                    });
+                }
                 match body.as_symbol(place) {
                     Some(s) => match self.flow(value, State::Reached(written))? {
                         State::Reached(mut w) => {

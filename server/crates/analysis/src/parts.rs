@@ -83,6 +83,29 @@ pub(crate) fn holds_array(body: &Body, ty: TypeId) -> bool {
     false
 }
 
+/// The ways to the members of a structure that are no structures themselves, by their names; `None` where there are too
+/// many, or some without a name. A union is one.
+pub(crate) fn leaves(body: &Body, ty: TypeId) -> Option<Vec<Vec<Arc<str>>>> {
+    let mut out = Vec::new();
+    let mut stack = vec![(ty, Vec::new())];
+    while let Some((ty, way)) = stack.pop() {
+        match body.types.kind(ty) {
+            TypeKind::Record(r) if !body.types.record(*r).is_union => {
+                for f in body.types.record(*r).fields.as_ref()? {
+                    if f.name.is_empty() || way.len() > 8 || stack.len() > 40 {
+                        return None;
+                    }
+                    let mut longer: Vec<Arc<str>> = way.clone();
+                    longer.push(f.name.clone());
+                    stack.push((f.ty, longer));
+                }
+            }
+            _ => out.push(way),
+        }
+    }
+    (out.len() <= 24).then_some(out)
+}
+
 /// What a member names.
 pub(crate) enum FieldCell {
     /// Cells of its own.

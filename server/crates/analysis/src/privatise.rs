@@ -14,9 +14,10 @@ use base::Budget;
 use poly::{Flow, Map, MapSpace, Row, Space};
 use term::{Body, Storage, SymbolId, TypeId, TypeKind};
 
-use crate::liveness::is_read_after;
+use crate::liveness::{exposes_part, is_read_after};
 use crate::loops::Context;
 use crate::nest::{Access, Length, Model};
+use crate::parts::{leaves, Inside};
 use crate::value::{Constraint, Poly, Var, VarKind};
 
 /// How an object can be private.
@@ -47,6 +48,11 @@ pub(crate) fn privacy(
     if pointer && mine.iter().any(|(_, a)| a.subs.is_empty()) {
         return None;
     }
+    let dead = !pointer && cx.effects.stays_home(base) && !is_read_after(body, model.root, base);
+    // Where the order of the text tells, conditions need not be known.
+    if let Some(copied_in) = dead.then(|| by_text(body, model, base, &mine)).flatten() {
+        return Some(Privacy { kept: false, copied_in });
+    }
     // Without a sure write every read comes from outside.
     if mine.len() > 60 || !mine.iter().any(|(_, a)| a.write && is_sure(model, a)) {
         return None;
@@ -54,7 +60,6 @@ pub(crate) fn privacy(
     // A private copy shows nothing of what is written through another name: that there is none is proved, tested
     // before the launch, or an obstacle, as for every object the loop writes.
     let cells = Cells::of(body, base, &mine)?;
-    let dead = !pointer && cx.effects.stays_home(base) && !is_read_after(body, model.root, base);
     // What the loop never reads is no work array but a result.
     if !dead && mine.iter().all(|(_, a)| a.write) {
         return None;
@@ -81,6 +86,34 @@ pub(crate) fn privacy(
         return None;
     }
     Some(Privacy { kept, copied_in })
+}
+
+/// Whether every run of an iteration writes each member of a structure before it reads it, on whatever way it takes; and
+/// whether it reads some that no iteration writes.
+fn by_text(body: &Body, model: &Model<'_>, base: SymbolId, mine: &[(usize, &Access)]) -> Option<bool> {
+    if !matches!(body.types.kind(body.symbols[base].ty), TypeKind::Record(_)) {
+        return None;
+    }
+    let parts = body.loop_parts(model.root)?;
+    let mut copied_in = false;
+    for leaf in leaves(body, body.symbols[base].ty)? {
+        // A subscript ends what the names tell.
+        let touches = |a: &Access| {
+            a.fields.iter().take_while(|f| f.0 == 0).zip(&leaf).all(|(f, l)| f.1 == *l)
+                || a.inside != Inside::All
+        };
+        let written = mine.iter().any(|(_, a)| a.write && touches(a));
+        let mut exposed = false;
+        for part in [Some(parts.body), parts.condition, parts.step].into_iter().flatten() {
+            exposed |= exposes_part(body, &[part], base, &leaf)?;
+        }
+        match (exposed, written) {
+            (true, true) => return None,
+            (true, false) => copied_in = true,
+            (false, _) => {}
+        }
+    }
+    Some(copied_in)
 }
 
 /// Which cells may be read without having been written in the same iteration.
