@@ -30,6 +30,8 @@ pub enum Watched {
 pub(crate) struct Watch {
     errno: FxHashSet<Arc<str>>,
     exceptions: FxHashSet<Arc<str>>,
+    /// Functions that look before they clear, directly or through others.
+    lookers: [FxHashSet<Arc<str>>; 2],
     /// Whether something looks, or changes the rounding mode, anywhere.
     looks: [bool; 2],
     rounds: bool,
@@ -80,6 +82,14 @@ enum What {
     Exceptions,
 }
 
+/// What counts as a look.
+#[derive(Clone, Copy)]
+struct Look<'w> {
+    what: What,
+    /// Calls of these look too.
+    through: &'w FxHashSet<Arc<str>>,
+}
+
 /// What comes of what a place leaves behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
@@ -93,10 +103,11 @@ impl Watch {
     pub(crate) fn of<'f>(functions: impl Iterator<Item = &'f Function>) -> Watch {
         let functions: Vec<&Function> = functions.collect();
         let mut out = Watch::default();
+        let none = FxHashSet::default();
         for f in &functions {
             for t in f.body.walk(f.body.root) {
-                out.looks[0] |= looks(&f.body, t, What::Errno);
-                out.looks[1] |= looks(&f.body, t, What::Exceptions);
+                out.looks[0] |= looks(&f.body, t, Look { what: What::Errno, through: &none });
+                out.looks[1] |= looks(&f.body, t, Look { what: What::Exceptions, through: &none });
                 out.rounds |= called_name(&f.body, t).is_some_and(|n| ROUNDING.contains(&n));
             }
         }
@@ -104,14 +115,26 @@ impl Watch {
             if !out.looks[k] {
                 continue;
             }
+            let mut lookers: FxHashSet<Arc<str>> = FxHashSet::default();
+            loop {
+                let look = Look { what, through: &lookers };
+                let more = functions.iter().filter(|f| looks_first(&f.body, look)).map(|f| f.name.clone());
+                let more: FxHashSet<Arc<str>> = more.collect();
+                let done = more.len() == lookers.len();
+                lookers = more;
+                if done {
+                    break;
+                }
+            }
             // Who uses a function calls it there, as far as is seen.
             let mut uses: Vec<(&Arc<str>, &str, Fate)> = Vec::new();
+            let look = Look { what, through: &lookers };
             for f in &functions {
                 let parents = f.body.parents();
                 for t in f.body.walk(f.body.root) {
                     let Some(s) = f.body.as_symbol(t) else { continue };
                     if f.body.symbols[s].storage == Storage::Function {
-                        uses.push((&f.name, &f.body.symbols[s].name, fate(&f.body, &parents, t, what)));
+                        uses.push((&f.name, &f.body.symbols[s].name, fate(&f.body, &parents, t, look)));
                     }
                 }
             }
@@ -131,18 +154,22 @@ impl Watch {
                 What::Errno => out.errno = seen,
                 What::Exceptions => out.exceptions = seen,
             }
+            out.lookers[k] = lookers;
         }
         out
     }
 
     /// What facts of a function rest on.
-    pub(crate) fn key(&self, function: &str) -> [bool; 4] {
-        [
+    pub(crate) fn key(&self, function: &str) -> ([bool; 4], Vec<Arc<str>>) {
+        let mut lookers: Vec<Arc<str>> = self.lookers.iter().flatten().cloned().collect();
+        lookers.sort();
+        let watched = [
             self.errno.contains(function),
             self.exceptions.contains(function),
             self.rounds,
             self.looks[0] || self.looks[1],
-        ]
+        ];
+        (watched, lookers)
     }
 }
 
@@ -154,7 +181,14 @@ pub(crate) fn watched(
     t: TermId,
 ) -> Option<Obstacle> {
     let watch = program.watch();
-    let own = |what: What| body.walk(body.root).any(|x| looks(body, x, what));
+    let look = |what: What| {
+        let through = match what {
+            What::Errno => &watch.lookers[0],
+            What::Exceptions => &watch.lookers[1],
+        };
+        Look { what, through }
+    };
+    let own = |what: What| body.walk(body.root).any(|x| looks(body, x, look(what)));
     let rounds = watch.rounds
         || body.said.floating_environment
         || body.walk(body.root).any(|x| called_name(body, x).is_some_and(|n| ROUNDING.contains(&n)));
@@ -168,8 +202,8 @@ pub(crate) fn watched(
         _ => "",
     };
     let is_seen = |what: What, after: &FxHashSet<Arc<str>>| {
-        body.walk(t).any(|x| looks(body, x, what))
-            || match fate(body, parents, t, what) {
+        body.walk(t).any(|x| looks(body, x, look(what)))
+            || match fate(body, parents, t, look(what)) {
                 Fate::Seen => true,
                 Fate::Cleared => false,
                 Fate::Left => after.contains(name),
@@ -215,10 +249,10 @@ fn is_errno(body: &Body, t: TermId) -> bool {
 }
 
 /// Whether the statement surely makes earlier values unseen.
-fn clears(body: &Body, t: TermId, what: What) -> bool {
-    match (what, body.op(t), body.args(t)) {
+fn clears(body: &Body, t: TermId, look: Look<'_>) -> bool {
+    match (look.what, body.op(t), body.args(t)) {
         (What::Errno, Op::Assign, &[place, value]) => {
-            is_errno(body, place) && !body.walk(value).any(|x| looks(body, x, what))
+            is_errno(body, place) && !body.walk(value).any(|x| looks(body, x, look))
         }
         (What::Exceptions, Op::Call, _) => called_name(body, t) == Some("feclearexcept"),
         _ => false,
@@ -226,8 +260,11 @@ fn clears(body: &Body, t: TermId, what: What) -> bool {
 }
 
 /// Whether the term alone looks: any use of `errno` but as what is assigned to.
-fn looks(body: &Body, t: TermId, what: What) -> bool {
-    match what {
+fn looks(body: &Body, t: TermId, look: Look<'_>) -> bool {
+    if called_name(body, t).is_some_and(|n| look.through.contains(n)) {
+        return true;
+    }
+    match look.what {
         What::Exceptions => called_name(body, t).is_some_and(|n| LOOKING.contains(&n)),
         What::Errno => match body.op(t) {
             Op::Assign => false,
@@ -238,14 +275,14 @@ fn looks(body: &Body, t: TermId, what: What) -> bool {
 }
 
 /// Whether something under the term looks; an assignment's own place does not.
-fn looks_in(body: &Body, t: TermId, what: What) -> bool {
+fn looks_in(body: &Body, t: TermId, look: Look<'_>) -> bool {
     let mut stack = vec![t];
     while let Some(x) = stack.pop() {
-        if looks(body, x, what) {
+        if looks(body, x, look) {
             return true;
         }
         match (body.op(x), body.args(x)) {
-            (Op::Assign, &[place, value]) if what == What::Errno && is_errno(body, place) => {
+            (Op::Assign, &[place, value]) if look.what == What::Errno && is_errno(body, place) => {
                 stack.push(value)
             }
             (_, args) => stack.extend(args),
@@ -254,13 +291,47 @@ fn looks_in(body: &Body, t: TermId, what: What) -> bool {
     false
 }
 
+/// Whether the function looks before it surely clears.
+fn looks_first(body: &Body, look: Look<'_>) -> bool {
+    let Some(&list) = body.args(body.root).get(1) else { return false };
+    for &t in body.args(list) {
+        if clears(body, t, look) {
+            return false;
+        }
+        if looks_in(body, t, look) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a pointer to `errno` is made: through it anything may look.
+fn is_shared(body: &Body) -> bool {
+    let mut places = 0;
+    let mut calls = 0;
+    for t in body.walk(body.root) {
+        if *body.op(t) == Op::AddrOf && body.args(t).first().is_some_and(|&x| is_errno(body, x)) {
+            return true;
+        }
+        places += usize::from(*body.op(t) == Op::Deref && is_errno(body, t));
+        calls += usize::from(matches!(
+            called_name(body, t),
+            Some("__errno_location" | "__error" | "_errno" | "__errno")
+        ));
+    }
+    calls > places
+}
+
 /// What becomes of what the place `t` leaves behind.
-fn fate(body: &Body, parents: &[Option<TermId>], t: TermId, what: What) -> Fate {
+fn fate(body: &Body, parents: &[Option<TermId>], t: TermId, look: Look<'_>) -> Fate {
+    if look.what == What::Errno && is_shared(body) {
+        return Fate::Seen;
+    }
     let parent = |t: TermId| parents.get(t.0 as usize).copied().flatten();
     // Jumps may lead anywhere: then any look may come after.
     let jumps =
         body.walk(body.root).any(|x| matches!(body.op(x), Op::Label(_))) || body.jumps_unseen(body.root);
-    if jumps && looks_in(body, body.root, what) {
+    if jumps && looks_in(body, body.root, look) {
         return Fate::Seen;
     }
     let mut at = t;
@@ -269,15 +340,15 @@ fn fate(body: &Body, parents: &[Option<TermId>], t: TermId, what: What) -> Fate 
         let args = body.args(p);
         let place = args.iter().position(|&a| a == at).unwrap_or(0);
         if body.op(p).is_loop() {
-            if looks_in(body, p, what) {
+            if looks_in(body, p, look) {
                 return Fate::Seen;
             }
         } else {
             for &next in &args[place + 1..] {
-                if straight && *body.op(p) == Op::List && clears(body, next, what) {
+                if straight && *body.op(p) == Op::List && clears(body, next, look) {
                     return Fate::Cleared;
                 }
-                if looks_in(body, next, what) {
+                if looks_in(body, next, look) {
                     return Fate::Seen;
                 }
                 // Behind it control may already have left.

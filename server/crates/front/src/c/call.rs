@@ -88,6 +88,18 @@ impl Lower<'_> {
                 let long = self.b.types.int(IntKind::Long);
                 return self.term(Op::Cast, [args[0]], long, node);
             }
+            // Its argument is not evaluated.
+            if name == "__builtin_constant_p" {
+                let reason = "what a compiler knows to be constant is not followed";
+                let span = self.span(node);
+                return self.b.reject_that(RejectKind::Unsupported, reason, span, term::Reach::Named, vec![]);
+            }
+            // Only the one that is chosen is evaluated.
+            if let ("__builtin_choose_expr", &[first, yes, no]) = (name, &args[..]) {
+                if let Some(v) = self.value(first) {
+                    return if v != 0 { yes } else { no };
+                }
+            }
             // gcc's own name of a library function means that function.
             let plain = name.strip_prefix("__builtin_").filter(|n| known::is_library_name(n, self.language));
             let plain = plain.filter(|n| !self.env.defines_function(n));

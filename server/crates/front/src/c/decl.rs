@@ -392,7 +392,9 @@ impl Lower<'_> {
             self.escape(t);
             t
         });
-        let deduced = matches!(self.b.types.kind(ty), TypeKind::Opaque(word) if &**word == "auto");
+        // A register that assembly may use without naming the variable.
+        self.b.symbols[symbol].address_taken |= attributes.other_name.is_some();
+        let deduced = matches!(self.b.types.kind(ty), TypeKind::Opaque(word) if matches!(&**word, "auto" | "__auto_type"));
         if let (true, Some(t)) = (deduced, init) {
             // C++'s `auto x = …`: the type of the value
             let (quals, of) = (self.b.types.quals(ty), self.ty(t));

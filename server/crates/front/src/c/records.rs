@@ -21,10 +21,28 @@ impl Lower<'_> {
             "struct_specifier" => self.record(node, false),
             "union_specifier" => self.record(node, true),
             "enum_specifier" => self.enumeration(node),
+            "macro_type_specifier" if is_typeof(part_of(node, "name").map_or("", |n| self.text(n))) => {
+                self.type_of(node)
+            }
             _ => {
                 let text: Arc<str> = self.text(node).into();
                 self.b.types.plain(TypeKind::Opaque(text))
             }
+        }
+    }
+
+    /// `typeof(T)`, `typeof(name)`; other expressions are not looked at, nor evaluated.
+    fn type_of(&mut self, node: Node<'_>) -> TypeId {
+        let unknown: Arc<str> = self.text(node).into();
+        let Some(inner) = part_of(node, "type") else { return self.b.types.plain(TypeKind::Opaque(unknown)) };
+        let named = part_of(inner, "type").filter(|t| t.kind() == "type_identifier");
+        match named.and_then(|t| self.lookup(self.text(t))) {
+            Some(Entity::Symbol(s)) if inner.named_child_count() == 1 => self.b.symbols[s].ty,
+            Some(Entity::Symbol(_) | Entity::Enumerator(..) | Entity::Unknown(..)) => {
+                self.b.types.plain(TypeKind::Opaque(unknown))
+            }
+            // Sizes in it are evaluated with the declaration.
+            _ => self.type_name(inner),
         }
     }
 
@@ -212,4 +230,8 @@ impl Lower<'_> {
         }
         ty
     }
+}
+
+fn is_typeof(word: &str) -> bool {
+    matches!(word, "typeof" | "__typeof__" | "__typeof" | "typeof_unqual")
 }
