@@ -31,7 +31,9 @@ enum RulesCommand {
         paths: Vec<PathBuf>,
     },
     /// Apply a system of rules to a file, printing or writing the checked result
-    #[command(after_help = "Exit status: 0 done, 1 refused (the reason is printed), 2 could not run.")]
+    #[command(
+        after_help = "Exit status: 0 done, 1 refused (the reason is printed), 2 could not run, 3 done, but the result was not run beside the original."
+    )]
     Apply(ApplyArgs),
     /// List the systems there are
     List {
@@ -233,5 +235,5 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<Done> {
         }
     }
     note(&format!("{}. {}", done.title, done.checked));
-    Ok(Done::Ok)
+    Ok(if done.ran { Done::Ok } else { Done::Code(3) })
 }

@@ -159,7 +159,7 @@ async fn rewrite(backend: &Backend, uri: lsp::Uri, target: Target) -> Result<Opt
     let files: Vec<Value> =
         applied.edit.create.iter().map(|f| json!({"name": f.name, "text": f.text})).collect();
     let mut told = json!({
-        "title": applied.title, "checked": applied.checked, "derivation": applied.derivation, "text": applied.text,
+        "title": applied.title, "checked": applied.checked, "ran": applied.ran, "derivation": applied.derivation, "text": applied.text,
         "files": files,
     });
     if !preview {

@@ -52,6 +52,8 @@ pub struct Options {
     pub includes: Vec<String>,
     /// Where headers are found; `None`: none is.
     pub headers: Option<Headers>,
+    /// The text is a pattern: structures in it stand for types that are left open, numbers too.
+    pub pattern: bool,
 }
 
 /// One replacement of text: byte offsets, and (row, byte column) points. The points are for parsers that want them.

@@ -137,7 +137,7 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         language: parsed.language(),
         macros: Arc::new(macros),
         chain: hash((parsed.language(), &options.defines, &options.undefines, templates.key())),
-        env: Env::with(templates),
+        env: Env::with(templates, parsed.language() == Language::Cuda && !options.pattern),
         conditional: None,
         floating_environment: false,
         nested: 0,

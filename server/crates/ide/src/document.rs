@@ -32,6 +32,7 @@ impl Options {
             undefines: self.undefines.clone(),
             includes: self.includes.clone(),
             headers: self.headers.clone(),
+            pattern: false,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod assist;
 mod claims;
+mod kernels;
 mod offer;
 mod pages;
 mod pieces;
@@ -29,6 +30,7 @@ use rewrite::rules::{
 use term::{Op, TermId};
 use text::{Edit, EditSet};
 
+use self::kernels::Kernels;
 use crate::check::Findings;
 use crate::offload::{first_reject, rejects};
 use crate::place::Place;
@@ -59,6 +61,8 @@ pub struct RulesApplied {
     pub edit: WorkspaceEdit,
     /// What was checked, sentences.
     pub checked: String,
+    /// Whether the result was run beside the original.
+    pub ran: bool,
     /// One line for each application: rule, bindings, proofs.
     pub derivation: Vec<String>,
     /// Of each file that is created its head, and the comment that says how it was made.
@@ -90,8 +94,16 @@ pub fn apply_rules(
     }
     let done = rewritten(doc, findings, set, system, &trust, target, cancel)
         .map_err(|no| Refused::Because(format!("{}: {}.", system.name, capital(&no.because))))?;
-    let checked = match verified(doc, findings, &done, &trust, cancel) {
+    let verified = verified(doc, findings, &done, &trust, cancel);
+    let ran = matches!(verified, Verified::Same(_));
+    let checked = match verified {
         Verified::Same(said) => said,
+        Verified::Worse(what) => {
+            return Err(Refused::Because(format!(
+                "The result of `{}` has a fault that the program has not ({what}), so it is not offered. The page `{}` is to be mended.",
+                system.name, page.name
+            )));
+        }
         Verified::Different(what) => {
             let mend = match trust.assumed() {
                 Some(what) => {
@@ -137,6 +149,7 @@ pub fn apply_rules(
         },
         text: done.text,
         checked,
+        ran,
     })
 }
 
@@ -461,6 +474,8 @@ enum Verified {
     Same(String),
     /// A phrase.
     Different(String),
+    /// A phrase: a fault of a kernel that was not there.
+    Worse(String),
     /// A sentence.
     NotTried(String),
     /// As `NotTried`, but each changed expression by itself gave the same.
@@ -470,9 +485,34 @@ enum Verified {
 
 /// Runs every changed function beside its original, or, where none can be run, each changed expression by itself.
 fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: &CancelToken) -> Verified {
-    let why = match functions_verified(doc, findings, done, trust, cancel) {
+    let hosts = functions_verified(doc, findings, done, trust, cancel);
+    let hosts_ran = matches!(hosts, Verified::Same(_));
+    let why = match hosts {
         Verified::NotTried(why) => why,
+        Verified::Same(said) => match kernels::kernels(doc, done, trust, hosts_ran, cancel) {
+            Kernels::Worse(what) => return Verified::Worse(what),
+            Kernels::Different(what) => return Verified::Different(what),
+            Kernels::NotRun(why) => return Verified::NotTried(why),
+            Kernels::Cancelled => return Verified::Cancelled,
+            Kernels::None | Kernels::Same(None) => return Verified::Same(said),
+            Kernels::Same(Some(more)) => return Verified::Same(format!("{said} {more}")),
+        },
         other => return other,
+    };
+    let of_host = |k: usize| {
+        let i = &doc.unit().items[k];
+        !i.is_kernel && (!i.is_device || i.is_host)
+    };
+    let why = match kernels::kernels(doc, done, trust, hosts_ran, cancel) {
+        Kernels::None => why,
+        Kernels::Worse(what) => return Verified::Worse(what),
+        Kernels::Different(what) => return Verified::Different(what),
+        Kernels::Cancelled => return Verified::Cancelled,
+        Kernels::Same(Some(said)) if !done.applications.iter().any(|(k, _)| of_host(*k)) => {
+            return Verified::Same(said)
+        }
+        Kernels::Same(_) => why,
+        Kernels::NotRun(more) => more,
     };
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
     let all: Vec<&Application> = done.applications.iter().map(|(_, a)| a).collect();

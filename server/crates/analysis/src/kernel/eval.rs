@@ -260,7 +260,9 @@ impl<'a> Machine<'a> {
                 Some(ka.promoted().common(kb.promoted()).wrap(v))
             }
             (Op::Call, &[_, a, b]) => {
-                let name = callee(body, t)?;
+                // not a function of the program by that name
+                let library = body.as_symbol(args[0]).is_some_and(|s| body.library.contains(&s));
+                let name = callee(body, t).filter(|_| library)?;
                 let kind = self.kind(a)?.promoted().common(self.kind(b)?.promoted());
                 let (x, y) = (kind.wrap(sub(a)?), kind.wrap(sub(b)?));
                 match name {

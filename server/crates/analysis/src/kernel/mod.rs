@@ -302,10 +302,14 @@ fn barriers(
     out
 }
 
-/// The name a call calls.
+/// The name a call calls; not where a variable says which function that is.
 fn callee(body: &Body, call: TermId) -> Option<&str> {
+    use term::Storage::{Builtin, Function, Undeclared};
     match body.op(*body.args(call).first()?) {
-        Op::Sym(s) => Some(&body.symbols[*s].name),
+        Op::Sym(s) => {
+            let symbol = &body.symbols[*s];
+            matches!(symbol.storage, Function | Undeclared | Builtin).then_some(&*symbol.name)
+        }
         Op::Name(n) => Some(n),
         _ => None,
     }

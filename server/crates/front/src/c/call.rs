@@ -69,6 +69,11 @@ impl Lower<'_> {
     }
 
     pub(super) fn finish_call(&mut self, node: Node<'_>, callee: TermId, args: Vec<TermId>) -> TermId {
+        if let Some(why) = self.foreign_call(callee, &args) {
+            let mut all = vec![callee];
+            all.extend(args);
+            return self.reject(RejectKind::Foreign, &why, node, all);
+        }
         let t = self.ty(callee);
         let ty = match self.returned(t) {
             Some(r) => self.rvalue(r),
@@ -82,6 +87,9 @@ impl Lower<'_> {
     pub(super) fn named_call(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {
         let name = self.text(function);
         let args = self.arguments(node);
+        if let Some(why) = self.overloaded(name, &args) {
+            return self.reject(RejectKind::Foreign, &why, node, args);
+        }
         if self.lookup(name).is_none() && self.gap_index(name).is_none() {
             let types: Vec<TypeId> = args.iter().map(|&a| self.ty(a)).collect();
             if name == "__builtin_expect" && args.len() == 2 {

@@ -367,6 +367,11 @@ impl Lower<'_> {
             return;
         }
         if matches!(self.b.types.kind(ty), TypeKind::Function { .. }) {
+            if let Some(why) = self.vexing(ty) {
+                out.push(self.reject(RejectKind::Foreign, why, place, vec![]));
+                self.poison_name(text);
+                return;
+            }
             self.declare(name, ty, Storage::Function);
             if file {
                 self.export_function(&text, ty, spec.is_static, attributes.weak);
@@ -427,6 +432,10 @@ impl Lower<'_> {
             let called = self.cleaned(symbol, &function, name);
             out.push(called);
             self.scope().cleanups.push((symbol, function));
+        }
+        let ty = self.b.symbols[symbol].ty;
+        if !file && !(spec.is_extern && !spec.is_shared) {
+            out.extend(self.foreign_variable(ty, place));
         }
     }
 

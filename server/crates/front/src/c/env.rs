@@ -62,6 +62,8 @@ pub(crate) struct Layer {
     tags: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
     /// Functions the file defines, wherever.
     defined: FxHashSet<Arc<str>>,
+    /// Those of them that are defined again.
+    twice: FxHashSet<Arc<str>>,
 }
 
 /// All names of file scope.
@@ -73,6 +75,10 @@ pub(crate) struct Env {
     local: Layer,
     /// Function templates of the document.
     pub(crate) templates: Arc<Templates>,
+    /// What is C++ in the text has C++'s meaning: functions of one name may differ in their parameters, types have code of their own.
+    cpp: bool,
+    /// Functions that could not be read, with the number of the item after each: what else has their name is one of several.
+    unread: Vec<(Arc<str>, u32)>,
 }
 
 /// The names as an item sees them: those of the items before it.
@@ -95,6 +101,36 @@ impl<'a> View<'a> {
     pub(crate) fn defines_function(self, name: &str) -> bool {
         self.env.local.defined.contains(name) || self.env.base.defined.contains(name)
     }
+    /// Whether there are two definitions of functions of this name.
+    pub(crate) fn defines_twice(self, name: &str) -> bool {
+        let (local, base) = (&self.env.local, &self.env.base);
+        local.twice.contains(name)
+            || base.twice.contains(name)
+            || local.defined.contains(name) && base.defined.contains(name)
+    }
+    /// Whether C++ says what the text means, and the text is no pattern.
+    pub(crate) fn is_cpp(self) -> bool {
+        self.env.cpp
+    }
+    /// Whether a name is an enumeration's, or another name of an integer type.
+    pub(crate) fn is_enumeration(self, name: &str) -> bool {
+        let tag = self.tag(name).is_some_and(|e| matches!(e.what, Exported::Tag(ExportedTag::Enum(_))));
+        let named = self.name(name).is_some_and(|e| match e.what {
+            Exported::Typedef(t) => e.body.types.as_int(t).is_some(),
+            _ => false,
+        });
+        tag || named
+    }
+    /// The names of all enumerators.
+    pub(crate) fn enumerators(self) -> Vec<Arc<str>> {
+        let all = self.env.local.names.iter().chain(&self.env.base.names);
+        let last = |list: &[(u32, EnvName)]| {
+            list.last().is_some_and(|(_, e)| matches!(e.what, Exported::Enumerator(..)))
+        };
+        let mut out: Vec<Arc<str>> = all.filter(|(_, l)| last(l)).map(|(n, _)| n.clone()).collect();
+        out.sort();
+        out
+    }
     pub(crate) fn templates(self) -> &'a Templates {
         &self.env.templates
     }
@@ -106,6 +142,7 @@ impl<'a> View<'a> {
     pub(crate) fn is_type(self, name: &str, language: Language) -> bool {
         match self.name(name) {
             Some(e) => matches!(e.what, Exported::Typedef(_)),
+            None if language == Language::Cuda && self.tag(name).is_some() => true,
             None => {
                 !matches!(name, "char" | "short" | "int" | "long" | "float" | "double" | "void" | "bool")
                     && matches!(known::type_name(name, language), Some(k) if k != KnownType::Void)
@@ -116,8 +153,13 @@ impl<'a> View<'a> {
 
 impl Env {
     /// Without names, in a document with these templates.
-    pub(crate) fn with(templates: Templates) -> Env {
-        Env { templates: Arc::new(templates), ..Env::default() }
+    pub(crate) fn with(templates: Templates, cpp: bool) -> Env {
+        Env { templates: Arc::new(templates), cpp, ..Env::default() }
+    }
+
+    /// Notes functions that could not be read.
+    pub(crate) fn unread(&mut self, names: &[Arc<str>], item: u32) {
+        self.unread.extend(names.iter().map(|n| (n.clone(), item)));
     }
 
     /// The names that the item of this number sees.
@@ -127,7 +169,11 @@ impl Env {
 
     /// Notes that functions are defined.
     pub(crate) fn define(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
-        self.local.defined.extend(names);
+        for name in names {
+            if !self.local.defined.insert(name.clone()) {
+                self.local.twice.insert(name);
+            }
+        }
     }
 
     /// Whether a function under a name of the library is defined.
@@ -138,6 +184,7 @@ impl Env {
 
     /// The names that items after number `from` left become unknown for those after number `at`.
     pub(crate) fn hide(&mut self, from: u32, at: u32, reason: &str) {
+        self.unread.retain(|(_, item)| *item <= from);
         for (name, all) in &mut self.local.names {
             if let Some((_, last)) = all.last().filter(|(item, _)| *item > from) {
                 let words = format!("`{name}` {reason}");
@@ -157,6 +204,8 @@ impl Env {
                 to.entry(name).or_default().extend(entries);
             }
         }
+        base.twice.extend(local.twice);
+        base.twice.extend(local.defined.iter().filter(|n| base.defined.contains(*n)).cloned());
         base.defined.extend(local.defined);
         self.base.clone()
     }
@@ -181,13 +230,25 @@ impl Env {
                 _ => (&mut self.local.names, &self.base.names),
             };
             let last = map.get(&e.name).or_else(|| base.get(&e.name)).and_then(|all| all.last());
-            let what = match last {
+            let mut what = match last {
                 Some((_, old)) => match merged(e, body, old, conditional) {
                     Some(what) => what,
                     None => continue,
                 },
                 None => e.what.clone(),
             };
+            if let (true, Exported::Function { ty, library }) = (self.cpp, &what) {
+                let other = match last.map(|(_, old)| (old, &old.what)) {
+                    Some((old, Exported::Function { ty: before, library: known })) => {
+                        !library && !known && !same_parameters((body, *ty), (&old.body, *before))
+                    }
+                    _ => self.unread.iter().any(|(n, _)| *n == e.name),
+                };
+                if other {
+                    let words = format!("`{}` is overloaded, which is not followed", e.name);
+                    what = Exported::Unknown(RejectKind::Foreign, words.into());
+                }
+            }
             let entry = EnvName { body: body.clone(), what };
             let all = map.entry(e.name.clone()).or_default();
             match all.last_mut() {
@@ -196,6 +257,23 @@ impl Env {
             }
         }
     }
+}
+
+/// Whether two declarations of functions are of one function.
+fn same_parameters(a: (&Body, TypeId), b: (&Body, TypeId)) -> bool {
+    let texts = |(body, ty): (&Body, TypeId)| -> Option<Vec<String>> {
+        let term::TypeKind::Function { params, .. } = body.types.kind(ty) else { return None };
+        // qualifiers of the parameter itself do not count
+        let text = |p: &TypeId| match body.types.element(*p) {
+            Some(to) => format!("{} *", term::notation::type_text(&body.types, to)),
+            None => {
+                let text = term::notation::type_text(&body.types, *p);
+                text.trim_start_matches("const ").trim_start_matches("volatile ").to_owned()
+            }
+        };
+        Some(params.iter().map(text).collect())
+    };
+    texts(a) == texts(b)
 }
 
 /// A declaration after an earlier one; `None` where the earlier one says more.

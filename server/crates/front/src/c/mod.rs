@@ -13,6 +13,7 @@ mod initialise;
 pub(crate) mod known;
 pub(crate) mod literal;
 mod names;
+mod objects;
 mod parameters;
 mod records;
 mod render;
@@ -21,10 +22,11 @@ mod values;
 
 pub(crate) use names::{is_keyword, looks_like_macro};
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use base::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{
     Body, BodyBuilder, Op, Origin, Reach, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind,
 };
@@ -118,6 +120,8 @@ struct Lower<'a> {
     imported: FxHashMap<(usize, TypeId), TypeId>,
     /// Records of file scope, by name.
     records: FxHashMap<Arc<str>, RecordId>,
+    /// Records whose objects run no code.
+    plain: RefCell<FxHashSet<RecordId>>,
     anonymous: u32,
     depth: u32,
     /// Whether what is being lowered is the operand of `&`.
@@ -190,6 +194,7 @@ pub(crate) fn lower_item(
         outside: FxHashMap::default(),
         imported: FxHashMap::default(),
         records: FxHashMap::default(),
+        plain: RefCell::default(),
         anonymous: 0,
         depth: 0,
         wants_place: false,
@@ -214,7 +219,11 @@ pub(crate) fn lower_item(
             };
             let r = lower.b.reject(kind, &reason, whole, Vec::new());
             for name in source.poisons {
-                lower.poison_name(name.clone());
+                match kind {
+                    // it declares them for certain, whatever they were
+                    RejectKind::Foreign => lower.foreign_name(name.clone(), &reason),
+                    _ => lower.poison_name(name.clone()),
+                }
             }
             let root = lower.program(vec![r], whole);
             (ItemKind::Declarations, "".into(), root, false)
@@ -278,6 +287,10 @@ impl<'a> Lower<'a> {
     }
 
     fn term(&mut self, op: Op, args: impl Into<Box<[TermId]>>, ty: TypeId, node: Node<'_>) -> TermId {
+        let args = args.into();
+        if let Some(why) = self.foreign_term(&op, &args, ty) {
+            return self.reject(RejectKind::Foreign, &why, node, args.into_vec());
+        }
         let (span, origin) = (self.span(node), self.origin(node));
         self.b.term_from(op, args, ty, span, origin)
     }
@@ -559,6 +572,17 @@ impl<'a> Lower<'a> {
                 self.poison_name(word);
             }
         }
+    }
+
+    /// A name that an item of C++ declares.
+    fn foreign_name(&mut self, name: Arc<str>, reason: &Arc<str>) {
+        if self.system {
+            return;
+        }
+        let words: Arc<str> = format!("`{name}`: {reason}").into();
+        let what = Exported::Unknown(RejectKind::Foreign, words.clone());
+        self.exports.push(Export { name: name.clone(), what });
+        self.scope().names.insert(name, Entity::Unknown(RejectKind::Foreign, words));
     }
 
     fn poison_name(&mut self, name: Arc<str>) {

@@ -379,6 +379,14 @@ impl Lower<'_> {
                 if let Some(t) = self.known_type(name) {
                     return t;
                 }
+                // in C++ a tag is a type's name
+                if self.language == Language::Cuda {
+                    match self.tag(name) {
+                        Some(Tag::Record(r)) => return self.b.types.plain(TypeKind::Record(r)),
+                        Some(Tag::Enum(t)) => return t,
+                        None => {}
+                    }
+                }
             }
         }
         self.b.types.plain(TypeKind::Opaque(name.into()))

@@ -19,6 +19,14 @@ pub(super) struct Foreign {
     names: Vec<Arc<str>>,
 }
 
+/// The word that says what an item is.
+fn first_word<'t>(first: &'t str, second: &'t str) -> &'t str {
+    match first {
+        "typedef" | "static" | "inline" | "constexpr" => second,
+        _ => first,
+    }
+}
+
 impl Walk<'_, '_> {
     /// Handles an item of C++ at `k` and returns the index to go on at; `None` if C may stand there.
     pub(crate) fn foreign_item(&mut self, k: usize, end: usize) -> Option<usize> {
@@ -43,6 +51,11 @@ impl Walk<'_, '_> {
             }
         }
         let foreign = self.foreign(k, end)?;
+        if let Some(f) = self.plain_members(k, end) {
+            let next = f.next;
+            self.take(f);
+            return Some(next);
+        }
         let next = self.extent(k, end).max(k + 1);
         let mut f = Found { next, ..Found::default() };
         f.start = self.tokens.get(k).map_or(0, |t| t.start as usize);
@@ -50,8 +63,42 @@ impl Walk<'_, '_> {
         f.pieces.push(Piece::Tokens(k..next));
         f.broken = Some((RejectKind::Foreign, foreign.reason.into()));
         f.poisons = foreign.names;
+        let header = self.header_end(k, end);
+        if let Some(word) = (k..header).find(|&j| self.token(j) == "operator") {
+            f.poisons.extend(self.operated(word, header));
+        }
+        // a class is a type, whatever its functions are
+        let function =
+            !matches!(first_word(self.token(k), self.token(k + 1)), "class" | "struct" | "union" | "enum")
+                && (k..header).any(|j| self.token(j) == "(");
+        let names = if function { f.poisons.clone() } else { Vec::new() };
         self.take(f);
+        self.s.env.unread(&names, self.s.number);
         Some(next)
+    }
+
+    /// Names that mean something else because of the operator at `word`: those of enumerations, which C takes for numbers, and
+    /// of all types where `&` or a comma is given a meaning.
+    fn operated(&self, word: usize, header: usize) -> Vec<Arc<str>> {
+        let env = self.s.env.before(u32::MAX);
+        let any = matches!(self.token(word + 1), "&" | ",");
+        let mut out: Vec<Arc<str>> = Vec::new();
+        let mut enumerated = false;
+        for j in word + 1..header {
+            let name = self.token(j);
+            if self.tokens.get(j).is_none_or(|t| t.kind != Kind::Ident) || crate::c::is_keyword(name) {
+                continue;
+            }
+            let number = env.is_enumeration(name);
+            enumerated |= number;
+            if number || any && env.is_type(name, crate::Language::Cuda) {
+                out.push(name.into());
+            }
+        }
+        if enumerated {
+            out.extend(env.enumerators());
+        }
+        out
     }
 
     /// The `{` of a namespace's definition.

@@ -11,6 +11,7 @@
 
 mod group;
 mod items;
+mod members;
 pub(crate) mod plain;
 mod statements;
 pub(crate) mod templates;

@@ -59,6 +59,23 @@ pub(crate) fn plain(
     p.out
 }
 
+/// The operator that a word of C++ stands for.
+fn alternative(word: &str) -> &'static str {
+    match word {
+        "and" => "&&",
+        "or" => "||",
+        "not" => "!",
+        "and_eq" => "&=",
+        "or_eq" => "|=",
+        "xor_eq" => "^=",
+        "xor" => "^",
+        "bitand" => "&",
+        "bitor" => "|",
+        "compl" => "~",
+        _ => "!=",
+    }
+}
+
 pub(super) struct Plain<'a, 'e> {
     pub(super) tokens: &'a [PToken],
     source: &'a str,
@@ -246,6 +263,13 @@ impl<'a> Plain<'a, '_> {
                     end += 1;
                 }
                 return self.gap(k, self.group(end).max(end), "functions without a name are not followed");
+            }
+            "and" | "or" | "not" | "and_eq" | "or_eq" | "xor_eq" | "xor" | "bitand" | "bitor" | "compl"
+            | "not_eq"
+                if self.depth > 0 && self.is_ident(k) =>
+            {
+                self.put(k, alternative(text));
+                return k + 1;
             }
             // what is discarded is not run either
             "constexpr" if before == "if" => return k + 1,

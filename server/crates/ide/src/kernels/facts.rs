@@ -4,7 +4,9 @@ use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, Split, Uniformity};
 use base::Span;
 use term::Op;
 
-use super::{known_launch, launch_of, remembered, said, shape, thread_words, Origin, Shape};
+use super::{
+    known_launch, launch_of, needless_everywhere, remembered, said, shape, thread_words, Origin, Shape,
+};
 use crate::Doc;
 
 /// A kernel and what is proved of it.
@@ -131,7 +133,9 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
             BarrierVerdict::Divergent(s) => ("divergent", Some(words(s, "reaches it", "does not"))),
             BarrierVerdict::Unknown(_) => ("unknown", None),
         };
-        BarrierReport { span: span(b.term), verdict, witness, redundant: b.redundant, count: b.count.clone() }
+        let asked = matches!(&shape, Some((_, Origin::Asked)));
+        let redundant = b.redundant.map(|r| r && (asked || needless_everywhere(doc, item, span(b.term))));
+        BarrierReport { span: span(b.term), verdict, witness, redundant, count: b.count.clone() }
     });
     KernelReport {
         name: item.name.to_string(),

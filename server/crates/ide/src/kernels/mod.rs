@@ -5,6 +5,7 @@
 //! seen however lanes happen to be scheduled. The counting rules are `simulate`'s (`count.rs`). Deliberately absent:
 //! verdicts over all launches; what is said here was seen, for one launch and one input.
 
+mod beside;
 mod facts;
 mod hover;
 mod inputs;
@@ -25,6 +26,7 @@ use simulate::{
 };
 use term::{Op, TermId};
 
+pub(crate) use beside::{beside, Beside, Wanted};
 pub use facts::{
     kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
     RangeReport,
@@ -156,22 +158,7 @@ pub fn simulate_kernels(doc: &Doc, options: &SimulateOptions, cancel: &CancelTok
 }
 
 fn one(doc: &Doc, item: &front::Item, options: &SimulateOptions, cancel: &CancelToken) -> KernelRun {
-    let mut run = KernelRun {
-        name: item.name.to_string(),
-        span: item.span,
-        shape: None,
-        inputs: Vec::new(),
-        refused: None,
-        completed: false,
-        counts: Counts::default(),
-        left: None,
-        accesses: Vec::new(),
-        branches: Vec::new(),
-        barriers: Vec::new(),
-        warp_operations: Vec::new(),
-        races: Vec::new(),
-        problems: Vec::new(),
-    };
+    let mut run = blank(item);
     let asked = options.launches.iter().rev().find(|(n, _)| item.is_called(n));
     let found = match asked {
         Some((_, s)) => Ok(Some((s.clone(), Origin::Asked))),
@@ -195,6 +182,26 @@ fn one(doc: &Doc, item: &front::Item, options: &SimulateOptions, cancel: &Cancel
         run.refused = Some(why);
     }
     run
+}
+
+/// A kernel that was not run.
+fn blank(item: &front::Item) -> KernelRun {
+    KernelRun {
+        name: item.name.to_string(),
+        span: item.span,
+        shape: None,
+        inputs: Vec::new(),
+        refused: None,
+        completed: false,
+        counts: Counts::default(),
+        left: None,
+        accesses: Vec::new(),
+        branches: Vec::new(),
+        barriers: Vec::new(),
+        warp_operations: Vec::new(),
+        races: Vec::new(),
+        problems: Vec::new(),
+    }
 }
 
 fn execute(
@@ -492,6 +499,23 @@ pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch
             ..Default::default()
         },
     }
+}
+
+/// Whether a barrier that is needless with the launch that [`launch_of`] names is so with every launch in the file, and in every
+/// instance of the template that the kernel is one of.
+pub(crate) fn needless_everywhere(doc: &Doc, item: &front::Item, barrier: Span) -> bool {
+    let said_by_comment = matches!(shape::of_file(doc, item), Ok(Some((_, Origin::Comment))));
+    let needless = |item: &front::Item, facts: &analysis::KernelFacts| {
+        let here = facts.barriers.iter().find(|b| item.body.span(b.term).shifted(item.span.start) == barrier);
+        here.is_none_or(|b| b.redundant == Some(true))
+    };
+    let launched = said_by_comment
+        || shape::all_of(doc, item).iter().all(|s| {
+            s.as_ref().is_some_and(|s| needless(item, &remembered::with(doc, item, &known_launch(s))))
+        });
+    let instances =
+        doc.unit().items.iter().filter(|i| i.template().is_some() && i.template() == item.template());
+    launched && instances.filter(|i| i.span == item.span).all(|i| needless(i, &remembered_facts(doc, i).0))
 }
 
 fn known_launch(s: &Shape) -> analysis::KernelLaunch {

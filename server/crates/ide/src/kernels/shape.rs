@@ -107,27 +107,33 @@ pub(super) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Or
             }
         }
     }
-    for (host, t) in launches(doc, item) {
-        let body = &host.body;
-        let [_, grid, block, shared, _stream, args @ ..] = body.args(t) else { continue };
-        let known = || {
-            let shared_bytes = match body.op(*shared) {
-                Op::Empty => 0,
-                _ => u64::try_from(launch_value(body, *shared)?).ok()?,
-            };
-            Some((launch_extents(body, *grid)?, launch_extents(body, *block)?, shared_bytes))
-        };
-        if let Some((grid, block, shared_bytes)) = known() {
-            let mut shape = Shape { grid, block, shared_bytes, ..Shape::default() };
-            for (name, &a) in parameters(&item.body).zip(args) {
-                if let Some(v) = launch_value(body, a) {
-                    shape.values.push((name.to_string(), v.to_string()));
-                }
-            }
-            return Ok(Some((shape, Origin::Launch(body.span(t).shifted(host.span.start)))));
+    let known = launches(doc, item).find_map(|(host, t)| {
+        let span = host.body.span(t).shifted(host.span.start);
+        Some((of_launch(&host.body, t, item)?, Origin::Launch(span)))
+    });
+    Ok(known)
+}
+
+/// What a launch says.
+fn of_launch(body: &Body, t: term::TermId, item: &front::Item) -> Option<Shape> {
+    let [_, grid, block, shared, _stream, args @ ..] = body.args(t) else { return None };
+    let shared_bytes = match body.op(*shared) {
+        Op::Empty => 0,
+        _ => u64::try_from(launch_value(body, *shared)?).ok()?,
+    };
+    let (grid, block) = (launch_extents(body, *grid)?, launch_extents(body, *block)?);
+    let mut shape = Shape { grid, block, shared_bytes, ..Shape::default() };
+    for (name, &a) in parameters(&item.body).zip(args) {
+        if let Some(v) = launch_value(body, a) {
+            shape.values.push((name.to_string(), v.to_string()));
         }
     }
-    Ok(None)
+    Some(shape)
+}
+
+/// All launches of a kernel in the file, with what each says; `None`: not all that a run needs.
+pub(super) fn all_of(doc: &Doc, item: &front::Item) -> Vec<Option<Shape>> {
+    launches(doc, item).map(|(host, t)| of_launch(&host.body, t, item)).collect()
 }
 
 /// The block with which the file launches the kernel everywhere, where the grid is not known.

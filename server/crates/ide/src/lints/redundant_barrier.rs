@@ -3,7 +3,7 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, remembered_facts};
+use crate::kernels::{launch_words, needless_everywhere, remembered_facts};
 use crate::{Doc, Severity, Tag};
 
 pub(super) const LINT: Lint = Lint {
@@ -20,6 +20,9 @@ fn redundant_barrier(doc: &Doc) -> Vec<(Span, Said)> {
         let (facts, launch) = remembered_facts(doc, item);
         for b in facts.barriers.iter().filter(|b| b.redundant == Some(true)) {
             let span = item.body.span(b.term).shifted(item.span.start);
+            if !needless_everywhere(doc, item, span) {
+                continue;
+            }
             let message = format!(
                 "This barrier orders nothing: without it no two threads of a block touch one place that they did not before, in {}. \
                  All threads of the block wait here for the slowest. Remove it if no other launch needs it.",

@@ -167,6 +167,9 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                 Verified::Different(what) => {
                     wrong(e.place, format!("The result computes something else than the program: {what}."))
                 }
+                Verified::Worse(what) => {
+                    wrong(e.place, format!("The result has a fault that the program has not: {what}."))
+                }
                 Verified::NotTried(why) | Verified::Pieces(why) => Err((
                     Severity::Warning,
                     e.place,

@@ -61,7 +61,8 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, Quoted), S
         format!("{declared}void ww_pattern(void) {{ ww_value = ({holed}); }}\n")
     };
     let parsed = Parsed::parse(language, program.as_str());
-    let unit = front::lower(&parsed, &Options::default(), &mut Memo::new());
+    let options = Options { pattern: true, ..Options::default() };
+    let unit = front::lower(&parsed, &options, &mut Memo::new());
     let reason = unit
         .rejects
         .iter()

@@ -45,8 +45,9 @@ pub(in crate::kernel) fn judge(trace: &Trace) -> Result<Vec<Meeting>, KernelObst
     meetings(trace, &trace.events)
 }
 
-/// Whether the block barrier at `site` orders nothing: without it no two accesses of a block meet that did not before, atomics
-/// included, whose order may matter.
+/// Whether the block barrier at `site` orders nothing: no two accesses of a block that may meet, atomics included, whose order may
+/// matter, stand on two sides of it with no other barrier between them. Each pair of accesses is looked at, not each pair of
+/// places: one place may be reached before the barrier and behind it.
 pub(in crate::kernel) fn redundant(trace: &Trace, site: Site) -> Result<bool, KernelObstacle> {
     // the number of barriers that stay, before each
     let stays: Vec<Vec<u32>> = trace
@@ -68,21 +69,83 @@ pub(in crate::kernel) fn redundant(trace: &Trace, site: Site) -> Result<bool, Ke
         touch: if e.touch == Touch::Atomic { Touch::Write } else { e.touch },
         ..*e
     };
-    let plain =
-        |e: &Event| Event { touch: if e.touch == Touch::Atomic { Touch::Write } else { e.touch }, ..*e };
-    let with: Vec<Event> = trace.events.iter().map(plain).collect();
     let without: Vec<Event> = trace.events.iter().map(moved).collect();
-    let within = |list: Vec<Meeting>| -> FxHashSet<(Site, Site)> {
-        list.iter()
-            .filter(|m| m.first.block == m.second.block)
-            .map(|m| (m.first.site, m.second.site))
-            .collect()
-    };
-    let (a, b) = (meetings(trace, &without)?, meetings(trace, &with)?);
-    if a.len() >= MAX_FOUND {
-        return Err(KernelObstacle::TooLarge);
+    let mut groups: FxHashMap<(u32, u32, u32), Vec<Sided>> = FxHashMap::default();
+    for (old, new) in trace.events.iter().zip(&without) {
+        let of = groups.entry((new.object, new.block, new.epoch)).or_default();
+        of.push(Sided { epoch: old.epoch, event: *new });
     }
-    Ok(within(a).is_subset(&within(b)) && !overlapping_may_meet(trace, &without))
+    let mut pairs = 0;
+    for list in groups.values() {
+        let divided = list.iter().any(|x| x.epoch != list[0].epoch);
+        let written = list.iter().any(|x| x.event.touch != Touch::Read);
+        if divided && written && meet_across(list, trace.uneven_warps, &mut pairs)? {
+            return Ok(false);
+        }
+    }
+    Ok(!overlapping_may_meet(trace, &without))
+}
+
+/// An access with the number of barriers before it as they are.
+#[derive(Clone, Copy)]
+struct Sided {
+    epoch: u32,
+    event: Event,
+}
+
+/// Whether two accesses of one object that a barrier orders now may meet without it.
+fn meet_across(list: &[Sided], uneven: bool, pairs: &mut u64) -> Result<bool, KernelObstacle> {
+    let mut cells: FxHashMap<i64, Vec<Sided>> = FxHashMap::default();
+    let (mut anywhere, mut all) = (Vec::new(), Vec::new());
+    for x in list {
+        note(&mut all, x);
+        match x.event.offset {
+            Some(o) => (0..x.event.size.max(1) as i64).for_each(|k| note(cells.entry(o + k).or_default(), x)),
+            None => note(&mut anywhere, x),
+        }
+    }
+    let mut any = |xs: &[Sided], ys: &[Sided]| -> Result<bool, KernelObstacle> {
+        *pairs += xs.len() as u64 * ys.len() as u64;
+        if *pairs > MAX_PAIRS {
+            return Err(KernelObstacle::TooLarge);
+        }
+        Ok(xs.iter().any(|x| {
+            ys.iter().any(|y| {
+                let (a, b) = (&x.event, &y.event);
+                let one_warp = a.thread / 32 == b.thread / 32;
+                x.epoch != y.epoch
+                    && a.thread != b.thread
+                    && !(a.touch == Touch::Read && b.touch == Touch::Read)
+                    && !(one_warp && a.warp_epoch != b.warp_epoch && !uneven)
+            })
+        }))
+    };
+    if any(&anywhere, &all)? {
+        return Ok(true);
+    }
+    for of_cell in cells.values() {
+        if any(of_cell, of_cell)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Keeps two threads of those that are alike in what decides whether they meet others.
+fn note(list: &mut Vec<Sided>, x: &Sided) {
+    let alike = |y: &&Sided| {
+        let (a, b) = (&x.event, &y.event);
+        x.epoch == y.epoch
+            && (a.touch == Touch::Read) == (b.touch == Touch::Read)
+            && a.thread / 32 == b.thread / 32
+            && a.warp_epoch == b.warp_epoch
+    };
+    let mut found = list.iter().filter(alike);
+    let first = found.next();
+    let kept = first.is_some_and(|f| f.event.thread == x.event.thread) || found.next().is_some();
+    if !kept {
+        list.push(*x);
+    }
 }
 
 /// Whether what two parameters point to, which may be one, is touched by two threads between other barriers than before.

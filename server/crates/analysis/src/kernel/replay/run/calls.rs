@@ -22,7 +22,13 @@ impl<'a> Runner<'a> {
                 self.trace.functions.push(f);
                 self.trace.functions.len() - 1
             });
-            return self.enter(f, n as u32, values);
+            let in_kernel = self.frames.len() == 1;
+            // what stops it there is told at the kernel's own call
+            return self.enter(f, n as u32, values).map_err(|why| match why {
+                KernelObstacle::Value(_) if in_kernel => KernelObstacle::Value(t),
+                KernelObstacle::Structure(_) if in_kernel => KernelObstacle::Structure(t),
+                why => why,
+            });
         }
         if is_barrier(name) {
             let site = self.site(t);

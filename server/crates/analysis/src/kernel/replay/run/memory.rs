@@ -141,10 +141,11 @@ impl<'a> Runner<'a> {
         // dynamic shared memory has one address, by whatever names
         let key: Arc<str> = match (kind, open) {
             (ObjectKind::Shared, true) => "(dynamic shared memory)".into(),
-            (ObjectKind::Shared, false) if self.frames.len() > 1 => {
-                format!("{}::{}", body.name, symbol.name).into()
+            // scopes of one function may have variables of one name
+            (ObjectKind::Shared, false) => format!("{}::{}#{}", body.name, symbol.name, s.0).into(),
+            _ if symbol.storage == Storage::StaticLocal => {
+                format!("{}::{}#{}", body.name, symbol.name, s.0).into()
             }
-            _ if symbol.storage == Storage::StaticLocal => format!("{}::{}", body.name, symbol.name).into(),
             _ => symbol.name.clone(),
         };
         let bytes = match (open, kind) {

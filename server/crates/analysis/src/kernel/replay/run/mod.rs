@@ -202,11 +202,16 @@ impl<'a> Runner<'a> {
 
     fn enter(&mut self, body: &'a Body, function: u32, arguments: Vec<Val>) -> Run<Val> {
         if self.frames.len() >= MAX_CALLS || body.rejects().next().is_some() {
-            return Err(KernelObstacle::Structure(body.root));
+            let gap = body.walk(body.root).find(|&t| matches!(body.op(t), Op::Reject(_)));
+            let gap = gap.filter(|_| self.frames.is_empty()).unwrap_or(body.root);
+            return Err(KernelObstacle::Structure(gap));
         }
         let &[parameters, statements] = body.args(body.root) else {
             return Err(KernelObstacle::Structure(body.root));
         };
+        if body.args(parameters).len() != arguments.len() {
+            return Err(KernelObstacle::Structure(body.root));
+        }
         let exposed = self.exposed.entry(function).or_insert_with(|| {
             let taken = body.symbols.iter_ids().filter(|(_, s)| s.address_taken);
             Arc::new(taken.map(|(id, _)| id).collect())

@@ -1,0 +1,110 @@
+//! Kernels that rules changed, beside what they were: found faults and runs, whether anybody launches them or not.
+
+use std::sync::Arc;
+
+use base::CancelToken;
+use front::{Item, ItemKind};
+use rewrite::rules::Trust;
+use rustc_hash::FxHashSet;
+use term::{Body, Op};
+use text::Text;
+
+use super::{together, Done};
+use crate::kernels::{beside, Beside, Wanted};
+use crate::words::plural;
+use crate::Doc;
+
+/// What the changed kernels of a document are to their originals.
+pub(super) enum Kernels {
+    /// None changed.
+    None,
+    /// All of them do what they did; a sentence, where they were run by themselves.
+    Same(Option<String>),
+    /// A phrase: a fault that was not there.
+    Worse(String),
+    /// A phrase.
+    Different(String),
+    /// A sentence.
+    NotRun(String),
+    Cancelled,
+}
+
+/// Looks at every kernel that changed, or calls what changed. `hosts_ran`: those functions of the host that launch kernels were
+/// run beside their originals.
+pub(super) fn kernels(
+    doc: &Doc,
+    done: &Done,
+    trust: &Trust,
+    hosts_ran: bool,
+    cancel: &CancelToken,
+) -> Kernels {
+    let Ok(text) = Text::new(&done.text) else { return Kernels::None };
+    let new = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
+    let changed = changed(doc, &new);
+    if changed.is_empty() {
+        return Kernels::None;
+    }
+    let (mut runs, mut alone, mut not_run) = (0, 0, None);
+    for name in changed {
+        let launched = doc.unit().items.iter().any(|i| together::launches(i, &name) > 0);
+        let wanted = Wanted {
+            regrouped: trust.regroups(),
+            assumed: trust.assumed().is_some(),
+            hosts_ran: hosts_ran && launched,
+        };
+        match beside(doc, &new, &name, wanted, cancel) {
+            Beside::Same(n) => {
+                runs += n as usize;
+                alone += (n > 0) as usize;
+            }
+            Beside::Worse(what) => return Kernels::Worse(what),
+            Beside::Different(what) => return Kernels::Different(what),
+            Beside::NotRun(why) => not_run = not_run.or(Some(why)),
+            Beside::Cancelled => return Kernels::Cancelled,
+        }
+    }
+    match (not_run, alone) {
+        (Some(why), _) => Kernels::NotRun(why),
+        (None, 0) => Kernels::Same(None),
+        (None, n) => Kernels::Same(Some(format!(
+            "Same results as before in {} of {} alone in the simulator.",
+            plural(runs, "run"),
+            plural(n, "kernel")
+        ))),
+    }
+}
+
+/// Kernels whose text, or that of a function that they call, is another one.
+fn changed(old: &Doc, new: &Doc) -> Vec<Arc<str>> {
+    fn functions(doc: &Doc) -> impl Iterator<Item = &Item> {
+        doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function)
+    }
+    let named = |doc, name: &str| functions(doc).find(|i| *i.name == *name).map(|i| i.body.hash);
+    let other: FxHashSet<Arc<str>> = functions(new)
+        .filter(|i| named(old, &i.name).is_some_and(|hash| hash != i.body.hash))
+        .map(|i| i.name.clone())
+        .collect();
+    let mut out = Vec::new();
+    for kernel in functions(new).filter(|i| i.is_kernel && named(old, &i.name).is_some()) {
+        let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
+        let mut open = vec![kernel.name.clone()];
+        while let Some(name) = open.pop() {
+            if other.contains(&name) {
+                out.push(kernel.name.clone());
+                break;
+            }
+            if seen.insert(name.clone()) {
+                open.extend(functions(new).filter(|i| *i.name == *name).flat_map(|i| called(&i.body)));
+            }
+        }
+    }
+    out
+}
+
+fn called(body: &Body) -> Vec<Arc<str>> {
+    let callee = |t| match body.op(t) {
+        Op::Call => body.args(t).first().and_then(|&c| body.as_symbol(c)),
+        _ => None,
+    };
+    body.walk(body.root).filter_map(callee).map(|s| body.symbols[s].name.clone()).collect()
+}
