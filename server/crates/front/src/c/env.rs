@@ -237,9 +237,9 @@ impl Env {
                 },
                 None => e.what.clone(),
             };
-            if let (true, Exported::Function { ty, library }) = (self.cpp, &what) {
+            if let (true, Exported::Function { ty, library, .. }) = (self.cpp, &what) {
                 let other = match last.map(|(_, old)| (old, &old.what)) {
-                    Some((old, Exported::Function { ty: before, library: known })) => {
+                    Some((old, Exported::Function { ty: before, library: known, .. })) => {
                         !library && !known && !same_parameters((body, *ty), (&old.body, *before))
                     }
                     _ => self.unread.iter().any(|(n, _)| *n == e.name),

@@ -397,11 +397,12 @@ fn kernels_and_their_launches_change_together() {
         )
     "#]]
     .assert_debug_eq(&refused);
-    // all steps, as far as they go
+    // without those who launch it and read its result
     let start = shipped("reduction");
     let alone = &start[..start.find("int total").expect("a host")];
-    let far = stepped(&set, alone, "reduction");
-    assert!(far.contains("__shfl_down_sync") && far.contains("(int *inData, int *outData)"), "{far}");
+    let refused = try_stepped(&set, alone, "reduction", &RuleTarget::File);
+    let Err(Refused::Because(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("is not offered"), "{why}");
 }
 
 /// A result that is more than the text of the document is not given in part.
