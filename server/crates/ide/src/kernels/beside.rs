@@ -184,9 +184,9 @@ fn shapes(item: &front::Item, wanted: Wanted) -> Vec<Shape> {
         blocks.push([33, 1, 1]);
     }
     let grids: &[[u32; 3]] = match (wide, wanted.assumed) {
-        (true, _) => &[[2, 2, 1]],
-        (false, true) => &[[2, 1, 1], [4, 1, 1]],
-        (false, false) => &[[3, 1, 1]],
+        (true, _) => &[[2, 2, 1], [1, 1, 1]],
+        (false, true) => &[[2, 1, 1], [4, 1, 1], [1, 1, 1]],
+        (false, false) => &[[3, 1, 1], [1, 1, 1]],
     };
     let most = item.launch_bounds.unwrap_or(1024);
     let mut out: Vec<Shape> = Vec::new();
