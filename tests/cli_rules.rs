@@ -130,7 +130,7 @@ fn kernels_are_written_beside_their_program() {
 /// What could not be run beside the original is written all the same, and has a status of its own.
 #[test]
 fn what_was_not_run_has_its_own_status() {
-    const PAGE: &str = "# Double behind\n\nTrust: exact\n\n```rules behind once(TopDown)\ncuda`2 * $i` -> cuda`$i * 2`\n```\n\n```cuda example\n__global__ void k(int *a) {\n    a[threadIdx.x] = 2 * a[threadIdx.x];\n}\n```\n```cuda result\n__global__ void k(int *a) {\n    a[threadIdx.x] = a[threadIdx.x] * 2;\n}\n```\n";
+    const PAGE: &str = "# Double behind\n\nTrust: assumes what is said\n\n```rules behind once(TopDown)\ncuda`2 * $i` -> cuda`$i * 2`\n```\n\n```cuda example\n__global__ void k(int *a) {\n    a[threadIdx.x] = 2 * a[threadIdx.x];\n}\n```\n```cuda result\n__global__ void k(int *a) {\n    a[threadIdx.x] = a[threadIdx.x] * 2;\n}\n```\n";
     let kernel = "struct Node { Node *next; int v; };\n__global__ void walk(Node *list, int n) {\n    int i = threadIdx.x;\n    if (i < n)\n        list[i].v = 2 * i;\n}\n";
     let runs = "__global__ void twice(int *a) {\n    a[threadIdx.x] = 2 * a[threadIdx.x];\n}\n";
     let folder = folder(&[("pages/behind.md", PAGE), ("walk.cu", kernel), ("twice.cu", runs)]);

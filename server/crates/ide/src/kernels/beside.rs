@@ -38,7 +38,7 @@ pub(crate) enum Beside {
 pub(crate) struct Wanted {
     /// Floating-point operations may be regrouped.
     pub regrouped: bool,
-    /// The page assumes something, so that odd sizes need not be right.
+    /// The page assumes something, so that odd blocks and sizes beyond the launch need not be right.
     pub assumed: bool,
     /// Those who launch it were run beside their originals: only faults are looked for.
     pub hosts_ran: bool,
@@ -141,10 +141,14 @@ fn launches(old: &Doc, before: &front::Item, new: &Doc, after: &front::Item, wan
         let open: Vec<&String> = open.iter().filter(|n| !s.values.iter().any(|(m, _)| m == *n)).collect();
         let mut sizes: Vec<Option<u64>> = vec![None];
         // sizes that leave the last block, or its last warp, half empty
-        if !wanted.assumed && !open.is_empty() {
+        if !open.is_empty() {
             let block: u64 = s.block.iter().map(|&x| u64::from(x)).product();
-            for n in [threads.saturating_sub(1), threads.saturating_sub(block / 2 + 1), threads + 1, 1, 0] {
-                sizes.push(Some(n));
+            let flat = threads == u64::from(s.grid[0]) * u64::from(s.block[0]);
+            let all = if flat { threads } else { u64::from(s.grid[0]) * u64::from(s.block[0]) };
+            let half = if flat { block / 2 + 1 } else { 3 };
+            sizes.extend([all.saturating_sub(1), all.saturating_sub(half), 1].map(Some));
+            if !wanted.assumed {
+                sizes.extend([all + 1, 0].map(Some));
             }
         }
         for size in sizes {

@@ -19,7 +19,7 @@ const NEIGHBOR: &str = "__device__ int next(int t) { return t + 1; }\n__global__
 
 /// A page of these rules.
 fn page(rules: &str) -> String {
-    format!("# T\n\nTrust: exact\n\n{rules}\n\n```c example\nint x;\n```\n```c result\nint x;\n```\n")
+    format!("# T\n\nTrust: assumes what is said\n\n{rules}\n\n```c example\nint x;\n```\n```c result\nint x;\n```\n")
 }
 
 fn applied(page: Option<&str>, system: &str, program: &str) -> Result<RulesApplied, String> {
@@ -122,8 +122,10 @@ fn a_kernel_keeps_to_the_launches_it_is_made_for() {
     let rules =
         rules.replace("reduction-last-warp", "unstepped").replace("reduction-rounds", "rounds-unstepped");
     let unstepped = page(&rules.replace("[SyncWarp,If", "[If"));
-    let unstepped =
-        unstepped.replace("Trust: exact", "Trust: assumes blocks of 64 threads at least, a power of two");
+    let unstepped = unstepped.replace(
+        "Trust: assumes what is said",
+        "Trust: assumes blocks of 64 threads at least, a power of two",
+    );
     let why = applied(Some(&unstepped), "unstepped", TREE).expect_err("a warp is not in step");
     assert!(why.contains("race"), "{why}");
 
