@@ -1,6 +1,6 @@
 //! `warpwright verify`: kernels beside the loops they replace.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::CancelToken;
@@ -17,8 +17,9 @@ pub struct VerifyArgs {
     /// The loop that begins on this line (from 1); else the marked loops, else all that can be offloaded
     #[arg(long = "loop", value_name = "LINE")]
     loop_line: Option<u32>,
-    /// Where: `simulator`, `local` (a GPU here) or the name of a host
-    #[arg(long, value_name = "WHERE", default_value = "simulator")]
+    /// Where: `simulator`; `machine`: the simulator, and what gcc or clang of the search path builds, the kernels on the
+    /// CPU; `local` (a GPU here) or the name of a host
+    #[arg(long, value_name = "WHERE", default_value = "machine")]
     on: String,
     /// Number of random inputs
     #[arg(long, default_value_t = 12)]
@@ -32,7 +33,7 @@ pub struct VerifyArgs {
 }
 
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
-    if args.on != "simulator" {
+    if !["simulator", "machine"].contains(&args.on.as_str()) {
         anyhow::bail!(
             "verifying on \"{}\" is not supported yet: this version launches no kernels on a GPU. \
              Use --on simulator, which needs none.",
@@ -52,8 +53,21 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     }
     let options = ide::VerifyOptions { cases: args.cases, seed: args.seed, ..Default::default() };
     let mut all_same = true;
+    let folder = args.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let compiler = (args.on == "machine").then(|| device::native_compiler(folder)).flatten();
+    let scratch = tempfile::tempdir()?;
     for which in &whiches {
-        let reports = ide::verify(&report.doc, &report.findings, &memo, which, &options, &CancelToken::new());
+        let never = CancelToken::new();
+        let tried = ide::verify_with_trials(&report.doc, &report.findings, &memo, which, &options, &never);
+        let reports: Vec<_> = tried
+            .into_iter()
+            .map(|(mut one, trial)| {
+                if let (Some(compiler), ide::Outcome::Same) = (&compiler, &one.outcome) {
+                    natively(&mut one, trial.as_ref(), compiler, (scratch.path(), folder));
+                }
+                one
+            })
+            .collect();
         if reports.is_empty() {
             all_same = false;
             note(&super::offload::refusal(&ide::Refused::Stale, which, &report.findings));
@@ -64,6 +78,43 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
         }
     }
     Ok(if all_same { Done::Ok } else { Done::Found })
+}
+
+/// Tries the same inputs on programs that a compiler built, in a folder of their own.
+fn natively(
+    report: &mut ide::VerifyReport,
+    trial: Option<&ide::Trial>,
+    compiler: &device::NativeCompiler,
+    folders: (&Path, &Path),
+) {
+    let Some(trial) = trial else {
+        return report.not_native("the function cannot be called from outside with what was made up");
+    };
+    match try_natively(trial, compiler, folders) {
+        Ok((original, rewritten)) => report.add_native(&compiler.name, &trial.compare(&original, &rewritten)),
+        Err(why) => report.not_native(&format!("{} says: {why}", compiler.name)),
+    }
+}
+
+fn try_natively(
+    trial: &ide::Trial,
+    compiler: &device::NativeCompiler,
+    (folder, beside): (&Path, &Path),
+) -> Result<(Vec<u8>, Vec<u8>), String> {
+    let beside = beside.canonicalize().map_err(|e| e.to_string())?;
+    let mut flags = vec![format!("-iquote{}", beside.display())];
+    flags.extend(trial.flags());
+    let both = device::NativeTrial {
+        original: &trial.original,
+        rewritten: &trial.rewritten,
+        kernels: &trial.kernels,
+        include: trial.include,
+        driver: &trial.driver,
+        support: &trial.support,
+        flags: &flags,
+        input: &trial.input,
+    };
+    compiler.try_both(folder, &both)
 }
 
 /// The loop asked for; else the marked ones; else every outermost loop whose offload is offered.

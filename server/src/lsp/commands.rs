@@ -374,7 +374,7 @@ pub fn verify_value(report: &ide::VerifyReport) -> Value {
     let case =
         |c: &ide::VerifyCase| json!({"input": c.input, "launches": c.launches, "difference": c.difference});
     json!({
-        "function": report.function, "line": report.line, "outcome": outcome, "summary": report.summary,
+        "function": report.function, "line": report.line, "outcome": outcome, "summary": report.summary, "checked": report.checked,
         "cases": report.cases.iter().map(case).collect::<Vec<_>>(),
     })
 }

@@ -16,6 +16,7 @@ mod driver;
 mod error;
 mod library;
 mod log;
+mod native;
 mod nvrtc;
 mod process;
 pub mod protocol;
@@ -31,5 +32,6 @@ pub use compile::{
 pub use driver::{gpus, Gpu, Gpus};
 pub use error::{DeviceError, Unavailable, UnavailableKind};
 pub use library::ENV_NVRTC;
+pub use native::{native_compiler, NativeCompiler, NativeProgram, NativeTrial};
 pub use nvrtc::LibraryInfo;
 pub use prove::{prove, ProveOutcome, ProveRequest, ENV_Z3};

@@ -19,6 +19,7 @@ mod lex;
 mod marks;
 mod omp;
 mod pp;
+mod productions;
 mod says;
 mod stand_ins;
 mod unit;
@@ -30,4 +31,5 @@ pub use api::{
 pub use cuda::LIBRARY_CALLS;
 pub use headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use omp::{omp_directives, omp_threadprivate};
+pub use productions::{all_productions, productions};
 pub use unit::{lower, Memo};

@@ -67,5 +67,7 @@ pub use rules::{
 };
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};
-pub use verify::{verify, Outcome, VerifyCase, VerifyOptions, VerifyReport};
+pub use verify::{
+    verify, verify_with_trials, Natively, Outcome, Trial, VerifyCase, VerifyOptions, VerifyReport,
+};
 pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};

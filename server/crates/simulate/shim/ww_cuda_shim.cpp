@@ -188,6 +188,10 @@ unsigned long long ww_warp_wait(ww_wait kind, unsigned mask, unsigned long long 
     return me->result;
 }
 
+/* for drivers that want to know whether a kernel ran */
+extern "C" unsigned long ww_launch_count;
+unsigned long ww_launch_count;
+
 void ww_launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t, std::function<void()> kernel) {
     unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
     if (threads == 0 || threads > 1024 || block.z > 64 || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
@@ -195,6 +199,7 @@ void ww_launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t, std::fu
         last_error = cudaErrorInvalidConfiguration;
         return;
     }
+    ww_launch_count++;
     const char *s = getenv("WW_SEED");
     seed_state = s ? strtoull(s, NULL, 10) : 1;
     body = &kernel;

@@ -1,7 +1,8 @@
 //! Holds verdicts to programs that gcc built.
 //!
 //! `cargo run --release -p ww-testkit --example traced FIRST COUNT`: random programs; `… nests FIRST COUNT`: random nests;
-//! `… FILE…`: files; `… show SEED`: prints a program.
+//! `… FILE…`: files; `… show SEED`: prints a program; `… coverage COUNT`: writes which productions of C's grammar so many
+//! programs have (`docs/judged.md`).
 #![allow(clippy::print_stdout)]
 
 use testkit::fixture::{analyze, Analyzed};
@@ -54,6 +55,7 @@ fn main() {
         (Some("nests"), _, Some(first), Some(count)) => {
             random(first, count, &|s| nest_text(&generate(s, 12)), false);
         }
+        (Some("coverage"), _, Some(count), _) => print!("{}", testkit::programs::coverage(count)),
         (Some("show"), _, Some(seed), _) => println!("{}", program(seed)),
         _ => files(&args),
     }

@@ -55,8 +55,6 @@ fn on_two_threads<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) ->
     })
 }
 
-/// One witness of so many functions may be unreal, until witnesses are replayed.
-const UNREACHED_OF: u64 = 50;
 /// Witnesses that no execution reaches, known and to be mended: file and line.
 const UNREACHED: [(&str, u32); 2] = [("surroundings.c", 22), ("surroundings.c", 40)];
 
@@ -105,23 +103,34 @@ fn fixtures_are_as_the_compiler_sees_them() {
     assert!(all.claims > 600 && all.witnesses > 350, "too little was judged");
 }
 
-/// Judges random functions, so many at once.
 fn nests(from: u64, count: u64, lie: impl Fn(&mut Analyzed) + Sync) -> Judged {
+    let flags = ["-fno-sanitize=bounds,vla-bound"];
+    random(from, count, &|s| nest_text(&generate(s, SIZE)), &flags, lie)
+}
+
+/// Judges random functions, so many at once.
+fn random(
+    from: u64,
+    count: u64,
+    text: &(dyn Fn(u64) -> String + Sync),
+    flags: &[&str],
+    lie: impl Fn(&mut Analyzed) + Sync,
+) -> Judged {
     let batches: Vec<Vec<u64>> =
         (from..from + count).collect::<Vec<_>>().chunks(TOGETHER).map(<[u64]>::to_vec).collect();
     let results = on_two_threads(&batches, |seeds| {
         let files: Vec<(String, Analyzed)> = seeds
             .iter()
             .map(|&s| {
-                let mut a = analyze(&nest_text(&generate(s, SIZE)));
+                let mut a = analyze(&text(s));
                 lie(&mut a);
                 (format!("seed {s}"), a)
             })
             .collect();
         let dir = tempfile::tempdir().expect("a folder");
-        let flags = ["-fno-sanitize=bounds,vla-bound"];
-        let (mut judged, refused) = judge_files(&files, dir.path(), &flags, 0).expect("it runs");
-        assert!(refused.is_empty(), "gcc refused {refused:?}");
+        let (mut judged, refused) = judge_files(&files, dir.path(), flags, 0).expect("it runs");
+        // a program that is no C is none of ours; few may be
+        assert!(refused.len() * 20 <= files.len(), "gcc refused {refused:?}");
         for f in &mut judged.failures {
             f.what = format!("{}:{}: {}\n{}", files[f.file].0, f.line, f.what, files[f.file].1.text);
         }
@@ -132,20 +141,34 @@ fn nests(from: u64, count: u64, lie: impl Fn(&mut Analyzed) + Sync) -> Judged {
     all
 }
 
-#[test]
-fn random_functions_are_as_the_compiler_sees_them() {
-    if skipped() {
-        return;
-    }
-    let count = number("WARPWRIGHT_TRACED", 2_000) / 4;
-    let all = nests(number("WARPWRIGHT_TRACED_FROM", 0), count, |_| {});
+/// `unreached_of`: one witness of so many functions may be unreal, until witnesses are replayed.
+fn accepted(all: &Judged, count: u64, unreached_of: u64) {
     eprintln!("{all}");
     let unreached = all.failures.iter().filter(|f| f.kind == "unmet").count() as u64;
     let others = all.failures.iter().filter(|f| f.kind != "unmet");
     let wrong: Vec<String> = others.map(|f| format!("[{}] {}", f.kind, f.what)).collect();
-    assert!(unreached <= count / UNREACHED_OF, "{unreached} witnesses that no execution reaches");
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
-    assert!(all.claims > count && all.witnesses > count / 2, "too little was judged");
+    assert!(unreached <= count / unreached_of, "{unreached} witnesses that no execution reaches");
+    assert!(all.claims > count / 3 && all.witnesses > count / 4, "too little was judged");
+}
+
+#[test]
+fn random_nests_are_as_the_compiler_sees_them() {
+    if skipped() {
+        return;
+    }
+    let count = number("WARPWRIGHT_TRACED", 2_000) / 8;
+    accepted(&nests(number("WARPWRIGHT_TRACED_FROM", 0), count, |_| {}), count, 50);
+}
+
+#[test]
+fn random_programs_are_as_the_compiler_sees_them() {
+    if skipped() {
+        return;
+    }
+    let count = number("WARPWRIGHT_TRACED", 2_000);
+    let from = number("WARPWRIGHT_TRACED_FROM", 0);
+    accepted(&random(from, count, &testkit::programs::program, &[], |_| {}), count, 6);
 }
 
 /// A judge that lets everything pass would be no judge.

@@ -224,10 +224,10 @@ pub(super) struct Contents {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     /// Byte offset of the pointer.
-    at: u64,
+    pub at: u64,
     /// Number of the buffer it points into, and the byte offset there.
-    buffer: usize,
-    offset: i64,
+    pub buffer: usize,
+    pub offset: i64,
 }
 
 /// How an input is chosen.

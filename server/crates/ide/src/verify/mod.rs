@@ -4,9 +4,11 @@
 
 mod inputs;
 mod left;
+mod native;
 mod runtime;
 
 pub(crate) use inputs::Layout;
+pub use native::{Natively, Trial};
 
 use base::{Budget, CancelToken};
 use simulate::{Fault, FaultKind, Finding, Program, Schedule, Tolerance, Value};
@@ -69,6 +71,40 @@ pub struct VerifyReport {
     pub cases: Vec<VerifyCase>,
     /// A sentence for the user.
     pub summary: String,
+    /// How it was checked: `simulator`, `natively with gcc 12.2.0`.
+    pub checked: Vec<String>,
+}
+
+impl VerifyReport {
+    /// Adds what a machine said of the same inputs.
+    pub fn add_native(&mut self, compiler: &str, said: &Natively) {
+        self.checked.push(format!("natively with {compiler}"));
+        match said {
+            Natively::Same(n) => {
+                let inputs = plural(*n, "input");
+                self.summary += &format!(" Natively, built by {compiler}, the same on {inputs} of these.");
+            }
+            Natively::Different(what) => {
+                self.outcome = Outcome::Different;
+                self.summary = format!("Built by {compiler}, the rewritten loop is wrong {what}.");
+            }
+            Natively::Disagree(what) => {
+                let why = format!(
+                    "The simulator and this machine ({compiler}) do not agree {what}. That is Warpwright's fault or the original's: one of them reads the program wrongly, or C leaves open what it does. Please report it."
+                );
+                self.outcome = Outcome::NotTried(why.clone());
+                self.summary = why;
+            }
+            Natively::NoKernel => self.not_native("no kernel ran there"),
+            Natively::Unreadable => self.not_native("what the programs wrote cannot be read"),
+        }
+    }
+
+    /// Says why nothing was tried natively.
+    pub fn not_native(&mut self, why: &str) {
+        self.checked.truncate(1);
+        self.summary += &format!(" Not tried natively: {why}.");
+    }
 }
 
 /// Sizes tried, awkward ones first: none, one, around a warp and a block.
@@ -83,6 +119,18 @@ pub fn verify(
     options: &VerifyOptions,
     cancel: &CancelToken,
 ) -> Vec<VerifyReport> {
+    verify_with_trials(doc, findings, memo, which, options, cancel).into_iter().map(|(r, _)| r).collect()
+}
+
+/// Likewise, each with what a machine needs to try the same inputs natively, where that can be written.
+pub fn verify_with_trials(
+    doc: &Doc,
+    findings: &Findings,
+    memo: &Memo,
+    which: &Which,
+    options: &VerifyOptions,
+    cancel: &CancelToken,
+) -> Vec<(VerifyReport, Option<Trial>)> {
     let chosen = crate::offload::choose(findings, which);
     chosen.into_iter().map(|l| one(doc, findings, memo, l, options, cancel)).collect()
 }
@@ -94,13 +142,15 @@ fn one(
     l: &LoopFinding,
     options: &VerifyOptions,
     cancel: &CancelToken,
-) -> VerifyReport {
+) -> (VerifyReport, Option<Trial>) {
     let mut cases = Vec::new();
+    let mut trial = None;
     let tried = match offload(doc, findings, memo, &Which::Key(l.key.to_string()), cancel) {
         Ok(done) => match findings.place(doc, l.item) {
             Some(place) => {
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
                 run_cases(doc, &place, l, &done.host, &kernels, options, cancel, &mut cases)
+                    .map(|t| trial = t)
             }
             None => Err("The loop is not there any more.".to_owned()),
         },
@@ -116,7 +166,7 @@ fn one(
             (Outcome::Different, format!("The rewritten loop is wrong for {}: {what}.", or_nothing(&input)))
         }
         (Err(why), None) => (Outcome::NotTried(why.clone()), why),
-        (Ok(()), None) => {
+        (Ok(_), None) => {
             let fallback = cases.len() - launched;
             let also = match fallback {
                 0 => String::new(),
@@ -138,14 +188,16 @@ fn one(
             )
         }
     };
-    VerifyReport {
+    let report = VerifyReport {
         key: l.key.to_string(),
         line: l.line(),
         function: l.report().function.clone(),
         outcome,
         cases,
         summary,
-    }
+        checked: vec!["simulator".to_owned()],
+    };
+    (report, trial)
 }
 
 fn or_nothing(input: &str) -> &str {
@@ -318,7 +370,7 @@ pub(crate) fn run_cases(
     options: &VerifyOptions,
     cancel: &CancelToken,
     cases: &mut Vec<VerifyCase>,
-) -> Result<(), String> {
+) -> Result<Option<Trial>, String> {
     let body = place.body();
     let regrouped = place.of(finding.id).reductions.iter().any(|r| {
         body.types.as_float(r.ty).is_some()
@@ -345,6 +397,7 @@ pub(crate) fn run_cases(
         cancel,
     };
     let mut failed: Option<String> = None;
+    let mut collector = native::Collector::new(body, &signature);
     for case in 0..options.cases.max(1) {
         if cancel.is_cancelled() {
             return Err("Cancelled.".to_owned());
@@ -369,6 +422,9 @@ pub(crate) fn run_cases(
             }
         };
         let (difference, launches) = sides.compare(&input, case);
+        if let (Ok(None), true) = (&difference, doc.language() == Language::C) {
+            collector.add(&input, &sides.original, &Budget::with_cancel(options.steps, cancel.clone()));
+        }
         // Too long for the steps given is no result.
         if let Ok(difference) = difference {
             cases.push(VerifyCase { input: input.text, launches, difference });
@@ -387,7 +443,16 @@ pub(crate) fn run_cases(
         return Err("The kernel never ran: on all inputs tried its conditions did not hold, and the original loop ran."
             .to_owned());
     }
-    Ok(())
+    Ok(collector.finish(doc.source(), host, kernels, regrouped).map(|mut t| {
+        let o = doc.options();
+        t.defines = o
+            .defines
+            .iter()
+            .map(|(n, v)| v.as_ref().map_or(format!("-D{n}"), |v| format!("-D{n}={v}")))
+            .collect();
+        t.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
+        t
+    }))
 }
 
 /// What is compared.

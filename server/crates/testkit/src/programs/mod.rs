@@ -252,9 +252,51 @@ fn assemble(m: &mut Maker, seed: u64, returns: &str, mut lines: Vec<String>) -> 
     format!("{headers}{file}{body}").replace('@', &seed.to_string())
 }
 
+/// Which productions of C's grammar and which attributes the first programs have, as a page.
+pub fn coverage(count: u64) -> String {
+    let mut met: BTreeMap<String, u64> = front::all_productions().into_iter().map(|p| (p, 0)).collect();
+    for seed in 0..count {
+        for production in front::productions(&program(seed)).into_keys() {
+            *met.entry(production).or_default() += 1;
+        }
+    }
+    let mut out = format!(
+        "# What the judge has met\n\n\
+         Productions of C's grammar (tree-sitter-c's names) and attributes in the first {count} random programs whose verdicts\n\
+         are held to what gcc's instrumentation sees, with the number of programs that have each. Written by\n\
+         `cargo run -p ww-testkit --example traced coverage {count} > docs/judged.md`.\n\n\
+         | production | programs |\n|---|---|\n"
+    );
+    for (production, programs) in &met {
+        out += &format!(
+            "| {production} | {} |\n",
+            if *programs == 0 { "none".to_owned() } else { programs.to_string() }
+        );
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::program;
+    use super::{coverage, program};
+
+    #[test]
+    fn what_the_page_says_is_met_is_still_met() {
+        let page = include_str!("../../../../../docs/judged.md");
+        let count = page
+            .split("the first ")
+            .nth(1)
+            .and_then(|p| p.split(' ').next()?.parse().ok())
+            .expect("a number");
+        let rows = |page: &str| -> Vec<String> {
+            page.lines()
+                .filter(|l| l.starts_with("| ") && !l.ends_with("none |"))
+                .map(|l| l.split('|').nth(1).unwrap_or("").trim().to_owned())
+                .collect()
+        };
+        assert_eq!(rows(page), rows(&coverage(count)), "docs/judged.md is stale");
+        assert!(rows(page).len() > 60);
+    }
 
     #[test]
     fn a_seed_gives_one_program() {

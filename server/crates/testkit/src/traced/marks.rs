@@ -264,7 +264,11 @@ fn values(src: Source<'_>, w: &Witness, l: TermId) -> Option<String> {
 
 /// Whether a reduction's place is the variable itself, not what it points to.
 pub(super) fn is_variable(body: &Body, place: TermId) -> bool {
-    !matches!(body.op(place), Op::Index | Op::Deref | Op::Member { .. })
+    match body.op(place) {
+        Op::Sym(_) | Op::Declare(_) => true,
+        o if o.is_write() => body.args(place).first().is_some_and(|&l| body.as_symbol(l).is_some()),
+        _ => false,
+    }
 }
 
 /// The objects of a loop's reductions and kept privates: address, size, whether it is kept.

@@ -1,0 +1,365 @@
+//! The same inputs on the machine itself: texts for a compiler, the inputs as bytes, and what is expected of them.
+//!
+//! The original and the rewritten program become two programs of their own, each with a driver that reads the inputs and
+//! writes what is in memory afterwards. Types are the compiler's: the driver calls the function as C does. Who compiles and
+//! runs them is not known here ([`Trial`] is plain data); [`Trial::compare`] reads what came back.
+//!
+//! Deliberately absent: what the front end thinks of the program's meaning, but for where scalars lie in memory.
+
+use simulate::{ElementKind, Program, Value};
+use term::{Body, TypeKind};
+
+use super::inputs::{Given, Input, Signature};
+use super::Layout;
+
+const DRIVER: &str = include_str!("driver.c");
+/// An input of more bytes is not tried: it would be written and read several times.
+const MAX_BYTES: usize = 8 << 20;
+
+/// What a machine needs to try one loop's offload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trial {
+    /// C: the program as it is, and as it was rewritten, each with the function that the driver calls.
+    pub original: String,
+    pub rewritten: String,
+    /// C++ over the headers in `support`.
+    pub kernels: Vec<String>,
+    /// The driver's `main`, C.
+    pub driver: String,
+    /// Names and texts of files beside these.
+    pub support: Vec<(String, String)>,
+    /// What kernels want before them.
+    pub include: &'static str,
+    /// `-D` and `-U` of the document.
+    pub(super) defines: Vec<String>,
+    /// Whether the program has OpenMP directives.
+    openmp: bool,
+    /// What the driver reads.
+    pub input: Vec<u8>,
+    regrouped: bool,
+    returns: Option<ElementKind>,
+    cases: Vec<Expected>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Expected {
+    text: String,
+    /// Buffers, then file-scope variables.
+    places: Vec<Place>,
+    value: Option<[u8; 8]>,
+}
+
+/// A piece of memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Place {
+    name: String,
+    /// Of an element: where its scalars are, and how many bytes it has.
+    scalars: Vec<(usize, ElementKind)>,
+    bytes: usize,
+    /// What the simulator's run left.
+    left: simulate::Snapshot,
+}
+
+/// What the machine says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Natively {
+    /// On so many inputs.
+    Same(usize),
+    /// The rewritten program differs from the original, a phrase with the input.
+    Different(String),
+    /// The simulator and the machine do not agree on the original: our fault. A phrase with the input.
+    Disagree(String),
+    /// No kernel ran: the host's checks chose the original loop, always.
+    NoKernel,
+    /// What came back cannot be read.
+    Unreadable,
+}
+
+/// Inputs collected while the simulator runs them.
+pub(super) struct Collector<'a> {
+    body: &'a Body,
+    signature: &'a Signature,
+    input: Vec<u8>,
+    cases: Vec<Expected>,
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn new(body: &'a Body, signature: &'a Signature) -> Collector<'a> {
+        Collector { body, signature, input: Vec::new(), cases: Vec::new() }
+    }
+
+    /// Notes an input on which original and rewritten program agreed in the simulator.
+    pub(super) fn add(&mut self, input: &Input, original: &Program<'_>, budget: &base::Budget) {
+        let all = input.buffers.iter().chain(&input.globals);
+        if all.clone().map(|c| c.snapshot.data.len()).sum::<usize>() > MAX_BYTES || input.buffers.len() > 4000
+        {
+            return;
+        }
+        let Ok((mut heap, args, buffers, globals)) = input.place(self.signature) else { return };
+        let plain = simulate::Options::default();
+        let Ok(out) = simulate::run(original, &self.body.name, &args, &mut heap, &plain, budget) else {
+            return;
+        };
+        let scalars = |l: &Layout| l.leaves.iter().map(|&(at, k)| (at as usize, k)).collect();
+        let places = all
+            .zip(buffers.iter().chain(&globals))
+            .map(|(c, &o)| Place {
+                name: c.name.to_string(),
+                scalars: scalars(&c.layout),
+                bytes: c.layout.bytes.max(1) as usize,
+                left: heap.snapshot(o),
+            })
+            .collect();
+        let value = match out.value {
+            Some(Value::Int(v)) => Some((v as i64).to_le_bytes()),
+            Some(Value::F32(v)) => Some(f64::from(v).to_le_bytes()),
+            Some(Value::F64(v)) => Some(v.to_le_bytes()),
+            _ => None,
+        };
+        self.cases.push(Expected { text: input.text.clone(), places, value });
+        let bytes = encode(input);
+        self.input.extend((bytes.len() as u64).to_le_bytes());
+        self.input.extend(bytes);
+    }
+
+    /// The trial; `None` where the driver cannot call the function or nothing was collected.
+    pub(super) fn finish(
+        self,
+        original: &str,
+        rewritten: &str,
+        kernels: &[&str],
+        regrouped: bool,
+    ) -> Option<Trial> {
+        let returns = match self.body.types.kind(returned(self.body)?) {
+            TypeKind::Int(_) => Some(ElementKind::I64),
+            TypeKind::Float(term::FloatKind::F32 | term::FloatKind::F64) => Some(ElementKind::F64),
+            _ => None,
+        };
+        if self.cases.is_empty() || self.signature.parameters.len() > 60 {
+            return None;
+        }
+        let call = self.call(returns);
+        let mut input = (self.cases.len() as u64).to_le_bytes().to_vec();
+        input.extend(self.input);
+        let support = simulate::shim::FILES.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned()));
+        Some(Trial {
+            original: format!("{original}\n{call}"),
+            rewritten: format!("{rewritten}\n{call}"),
+            kernels: kernels.iter().map(|k| simulate::shim::rewrite(k)).collect(),
+            // the driver's own `main` is one
+            driver: DRIVER.replacen("int main(", "#undef main\nint main(", 1),
+            include: "ww_cuda_shim.h",
+            support: support.collect(),
+            defines: Vec::new(),
+            openmp: original.contains("pragma omp"),
+            input,
+            regrouped,
+            returns,
+            cases: self.cases,
+        })
+    }
+
+    fn call(&self, returns: Option<ElementKind>) -> String {
+        use super::inputs::Parameter;
+        let parameters = self.signature.parameters.iter().enumerate();
+        let arguments: Vec<String> = parameters
+            .map(|(n, p)| match p {
+                Parameter::Size { .. } => format!("ww_a[{n}].i"),
+                Parameter::Real { .. } => format!("ww_a[{n}].d"),
+                Parameter::Buffer { .. } => format!("ww_a[{n}].p"),
+            })
+            .collect();
+        let result = match returns {
+            Some(ElementKind::F64) => "ww_r->d = ",
+            Some(_) => "ww_r->i = ",
+            None => "(void)ww_r; ",
+        };
+        let globals: String = self
+            .signature
+            .globals
+            .iter()
+            .enumerate()
+            .map(|(n, g)| {
+                format!("    if (ww_n == {n}) {{ *ww_size = sizeof {0}; return (void *)&{0}; }}\n", g.name)
+            })
+            .collect();
+        format!(
+            "#undef main\nunion ww_native_word {{ long long i; double d; void *p; }};\n\
+             void ww_native_call(union ww_native_word *ww_a, union ww_native_word *ww_r) {{ (void)ww_a; {result}{}({}); }}\n\
+             void *ww_native_global(int ww_n, unsigned long *ww_size) {{\n{globals}    (void)ww_n; (void)ww_size; return 0;\n}}\n",
+            self.body.name,
+            arguments.join(", ")
+        )
+    }
+}
+
+fn returned(body: &Body) -> Option<term::TypeId> {
+    let term::Op::Function(s) = *body.op(body.root) else { return None };
+    match body.types.kind(body.symbols[s].ty) {
+        TypeKind::Function { ret, .. } => Some(*ret),
+        _ => None,
+    }
+}
+
+fn encode(input: &Input) -> Vec<u8> {
+    let mut out: Vec<u8> = Vec::new();
+    let words = |out: &mut Vec<u8>, all: &[u64]| all.iter().for_each(|w| out.extend(w.to_le_bytes()));
+    words(&mut out, &[input.values.len() as u64]);
+    for v in &input.values {
+        let three = match v {
+            Given::Plain(Value::Int(i)) => [0, *i as i64 as u64, 0],
+            Given::Plain(Value::F32(f)) => [1, f64::from(*f).to_bits(), 0],
+            Given::Plain(Value::F64(f)) => [1, f.to_bits(), 0],
+            Given::Plain(_) => [0, 0, 0],
+            Given::Pointer(b, offset) => [2, *b as u64, *offset as u64],
+        };
+        words(&mut out, &three);
+    }
+    let mut links = Vec::new();
+    for (side, all) in [&input.buffers, &input.globals].into_iter().enumerate() {
+        words(&mut out, &[all.len() as u64]);
+        for (n, c) in all.iter().enumerate() {
+            words(&mut out, &[c.snapshot.data.len() as u64]);
+            out.extend(&c.snapshot.data);
+            links.extend(
+                c.links.iter().map(|l| [side as u64, n as u64, l.at, l.buffer as u64, l.offset as u64]),
+            );
+        }
+    }
+    words(&mut out, &[links.len() as u64]);
+    links.iter().for_each(|l| words(&mut out, l));
+    out
+}
+
+/// What one run of one case left.
+enum Ran<'a> {
+    /// Kernels launched, the value's bytes, and those of the places one after the other.
+    Ended(u64, &'a [u8], Vec<&'a [u8]>),
+    /// How it ended, a phrase.
+    Broke(String),
+}
+
+impl Trial {
+    /// Options for the C texts: what the document was read with; OpenMP, if it has any; its `main` is not ours.
+    pub fn flags(&self) -> Vec<String> {
+        let mut out = vec!["-Dmain=ww_users_main".to_owned()];
+        out.extend(self.defines.iter().cloned());
+        if self.openmp {
+            out.push("-fopenmp".to_owned());
+        }
+        out
+    }
+
+    fn read<'a>(&self, bytes: &'a [u8]) -> Option<Vec<Ran<'a>>> {
+        let mut at = 0;
+        let mut take = |n: usize| {
+            let part = bytes.get(at..at + n)?;
+            at += n;
+            Some(part)
+        };
+        let mut out = Vec::new();
+        for c in &self.cases {
+            let status = u64::from_le_bytes(take(8)?.try_into().ok()?);
+            out.push(match status {
+                1 => {
+                    let launches = u64::from_le_bytes(take(8)?.try_into().ok()?);
+                    let value = take(8)?;
+                    let places =
+                        c.places.iter().map(|p| take(p.left.data.len())).collect::<Option<Vec<_>>>()?;
+                    Ran::Ended(launches, value, places)
+                }
+                270 => Ran::Broke("does not end within ten seconds".to_owned()),
+                256..=511 => Ran::Broke(format!("is ended by signal {}", status - 256)),
+                _ => Ran::Broke(format!("ends with status {}", status.saturating_sub(512))),
+            });
+        }
+        Some(out)
+    }
+
+    /// Compares what both programs wrote, and the original's with what the simulator found.
+    pub fn compare(&self, original: &[u8], rewritten: &[u8]) -> Natively {
+        let (Some(want), Some(got)) = (self.read(original), self.read(rewritten)) else {
+            return Natively::Unreadable;
+        };
+        let mut launches = 0;
+        for ((c, want), got) in self.cases.iter().zip(&want).zip(&got) {
+            let with = |what: String| format!("for {}: {what}", super::or_nothing(&c.text));
+            let (value, places) = match want {
+                Ran::Ended(_, v, p) => (v, p),
+                Ran::Broke(how) => {
+                    return Natively::Disagree(with(format!(
+                        "the original {how}, and ended well in the simulator"
+                    )))
+                }
+            };
+            for (p, now) in c.places.iter().zip(places) {
+                if let Some(k) = differs(p, &p.left.data, now, 1e-5) {
+                    return Natively::Disagree(with(format!(
+                        "the original leaves another `{}[{k}]`",
+                        p.name
+                    )));
+                }
+            }
+            if let (Some(kind), Some(v)) = (self.returns, c.value) {
+                if differs(&Place::value(kind), &v, value, 1e-5).is_some() {
+                    return Natively::Disagree(with("the original returns another value".to_owned()));
+                }
+            }
+            let near = if self.regrouped { 1e-4 } else { 0.0 };
+            match got {
+                Ran::Broke(how) => return Natively::Different(with(format!("the rewritten program {how}"))),
+                Ran::Ended(n, v, now) => {
+                    launches += n;
+                    for (p, (a, b)) in c.places.iter().zip(places.iter().zip(now)) {
+                        if let Some(k) = differs(p, a, b, near) {
+                            return Natively::Different(with(format!("`{}[{k}]` differs", p.name)));
+                        }
+                    }
+                    let kind = self.returns.unwrap_or(ElementKind::I64);
+                    if differs(&Place::value(kind), value, v, near).is_some() {
+                        return Natively::Different(with("the function returns another value".to_owned()));
+                    }
+                }
+            }
+        }
+        match launches {
+            0 => Natively::NoKernel,
+            _ => Natively::Same(self.cases.len()),
+        }
+    }
+}
+
+impl Place {
+    fn value(kind: ElementKind) -> Place {
+        let left = simulate::Snapshot { data: vec![0; 8], init: vec![1; 8] };
+        Place { name: String::new(), scalars: vec![(0, kind)], bytes: 8, left }
+    }
+}
+
+/// The first element of which some scalar differs by more than `near` (of floating ones, relative and absolute). What the
+/// simulator left without a value may be anything.
+fn differs(place: &Place, a: &[u8], b: &[u8], near: f64) -> Option<usize> {
+    let real = |kind: ElementKind, x: &[u8]| match kind {
+        ElementKind::F32 => x.try_into().ok().map(|x| f64::from(f32::from_le_bytes(x))),
+        ElementKind::F64 => x.try_into().ok().map(f64::from_le_bytes),
+        _ => None,
+    };
+    (0..a.len() / place.bytes).find(|&n| {
+        place.scalars.iter().any(|&(at, kind)| {
+            let from = n * place.bytes + at;
+            let range = from..from + kind.size();
+            let (Some(x), Some(y)) = (a.get(range.clone()), b.get(range.clone())) else { return true };
+            let has_value = place.left.init.get(range).is_none_or(|i| i.iter().all(|&i| i == 1));
+            if x == y || !has_value {
+                return false;
+            }
+            match (real(kind, x), real(kind, y)) {
+                (Some(x), Some(y)) if x.is_nan() && y.is_nan() => false,
+                (Some(x), Some(y)) if x.is_finite() && y.is_finite() => {
+                    (x - y).abs() > near * x.abs().max(y.abs()).max(1.0)
+                }
+                _ => true,
+            }
+        })
+    })
+}
