@@ -395,10 +395,27 @@ pub enum ObstacleKind {
     SharedBytes,
     /// A dependence that may exist for some values, without a concrete case.
     Unproved,
+    /// Two iterations that meet were found, but no run of the function from its beginning could be followed to where they do.
+    NotReplayed(NotReplayed),
     /// A condition only the user can promise.
     NeedsPromise(ConditionKind),
     /// The counted steps are used up.
     Budget,
+}
+
+/// Why a pair of iterations that meet could not be shown by following a run of the function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NotReplayed {
+    /// No inputs were found with which a run comes to the loop with the values that the pair needs.
+    NotReached,
+    /// Runs came there, and the two iterations did not meet.
+    NotMet,
+    /// Where the run goes depends on a value that is not followed.
+    Value,
+    /// It comes to a place that was not understood.
+    NotUnderstood,
+    /// It is longer than is followed.
+    Steps,
 }
 
 /// Why a loop does not count.

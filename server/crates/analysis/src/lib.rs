@@ -33,6 +33,7 @@ mod recurrences;
 mod reductions;
 mod regions;
 mod remembered;
+mod replay_witness;
 mod reserved;
 mod scalars;
 mod settle;

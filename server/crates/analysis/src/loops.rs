@@ -14,11 +14,12 @@ use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
 use crate::prove::Known;
 use crate::recurrences::recurrences;
+use crate::replay_witness::{replay, Place, Replayed, ALL_STEPS};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::value::{Poly, Var, VarKind};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId,
-    MetBy, Obstacle, ObstacleKind, Pred, Private, Program, Reduction, ReductionOp, Verdict,
+    MetBy, NotReplayed, Obstacle, ObstacleKind, Pred, Private, Program, Reduction, ReductionOp, Verdict,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -92,6 +93,22 @@ impl<'a> Context<'a> {
         }
         around.reverse();
         Model::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around)
+    }
+
+    /// Where witnesses of a loop are replayed.
+    fn place(&self, root: TermId) -> Place<'_> {
+        let around = std::iter::successors(Some(root), |t| self.parents.get(t.0 as usize).copied().flatten());
+        let plain = self.loops.iter().zip(&self.controls).filter_map(|(l, c)| {
+            let c = c.as_ref().ok().filter(|c| c.is_plain())?;
+            Some((l.0, c.clone()))
+        });
+        Place {
+            body: self.body,
+            program: self.program,
+            root,
+            around: around.collect(),
+            controls: plain.collect(),
+        }
     }
 
     pub(crate) fn loop_ids(&self, model: &Model<'_>) -> Vec<Option<LoopId>> {
@@ -457,6 +474,7 @@ fn dependences(
 ) -> Found {
     let ids = cx.loop_ids(model);
     let mut out = Found::default();
+    let mut replays = Replays { cx, place: None, steps: ALL_STEPS };
     // Equal accesses need testing once.
     let mut unique: Vec<&Access> = Vec::new();
     for a in accesses {
@@ -524,8 +542,25 @@ fn dependences(
                 match outcome {
                     Outcome::No => {}
                     Outcome::Yes(d) => {
-                        if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
-                            facts.dependences.push(*d);
+                        if !seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
+                            continue;
+                        }
+                        let ask = |fixed: &FxHashMap<Var, i128>| match depend::test_at(
+                            model, &ids, source, sink, fixed, detail, &cx.solver, budget,
+                        ) {
+                            Outcome::Yes(d) => Some(*d),
+                            _ => None,
+                        };
+                        match replays.shown(model, *d, budget, ask) {
+                            Ok(d) => facts.dependences.push(d),
+                            Err((d, why)) => {
+                                if !facts.obstacles.contains(&why) && facts.obstacles.len() < MAX_LISTED {
+                                    facts.obstacles.push(why);
+                                }
+                                if facts.dependences.len() < MAX_LISTED {
+                                    facts.dependences.push(d);
+                                }
+                            }
                         }
                     }
                     Outcome::Maybe(d, why) => {
@@ -544,6 +579,73 @@ fn dependences(
         }
     }
     out
+}
+
+/// The replays of one loop's witnesses.
+struct Replays<'c, 'a> {
+    cx: &'c Context<'a>,
+    place: Option<Place<'c>>,
+    /// What is left of the loop's steps.
+    steps: u64,
+}
+
+impl Replays<'_, '_> {
+    /// The dependence with a witness that a run of the function shows, or without one and with the reason. `ask`: the
+    /// dependence with a witness for given values of parameters.
+    fn shown(
+        &mut self,
+        model: &Model<'_>,
+        mut d: Dependence,
+        budget: &Budget,
+        ask: impl Fn(&FxHashMap<Var, i128>) -> Option<Dependence>,
+    ) -> Result<Dependence, (Dependence, Obstacle)> {
+        let cx = self.cx;
+        let place = self.place.get_or_insert_with(|| cx.place(model.root));
+        let before = self.steps;
+        let mut why = (NotReplayed::Steps, None);
+        if let Some(w) = d.witness.clone() {
+            match replay(place, &d, &w, &mut self.steps) {
+                Replayed::Seen => return self.paid(before, budget, d),
+                Replayed::Not(reason, at, arrived) => {
+                    why = (reason, at);
+                    for values in arrived {
+                        let mut fixed = FxHashMap::default();
+                        for (p, v) in values {
+                            fixed.extend(model.known_param(p).map(|x| (x, v)));
+                        }
+                        let Some(other) = ask(&fixed) else { continue };
+                        let Some(w) = other.witness.clone() else { continue };
+                        if matches!(replay(place, &other, &w, &mut self.steps), Replayed::Seen) {
+                            return self.paid(before, budget, other);
+                        }
+                    }
+                }
+            }
+        }
+        d.witness = None;
+        let (reason, at) = why;
+        let why = Obstacle { kind: ObstacleKind::NotReplayed(reason), term: at.unwrap_or(d.sink) };
+        match self.paid(before, budget, d) {
+            Ok(d) | Err((d, _)) => Err((d, why)),
+        }
+    }
+
+    /// Takes what was used from the loop's budget.
+    fn paid(
+        &self,
+        before: u64,
+        budget: &Budget,
+        mut d: Dependence,
+    ) -> Result<Dependence, (Dependence, Obstacle)> {
+        match budget.spend((before - self.steps) / 64) {
+            Ok(()) => Ok(d),
+            Err(_) => {
+                d.witness = None;
+                let term = d.sink;
+                Err((d, Obstacle { kind: ObstacleKind::Budget, term }))
+            }
+        }
+    }
 }
 
 /// What was found beside the dependences.

@@ -417,6 +417,21 @@ pub(crate) fn test(
     solver: &Solver,
     budget: &Budget,
 ) -> Outcome {
+    test_at(model, ids, source, sink, &FxHashMap::default(), detail, solver, budget)
+}
+
+/// The same where these parameters have these values.
+#[allow(clippy::too_many_arguments)] // all that a question is made of
+pub(crate) fn test_at(
+    model: &Model<'_>,
+    ids: &[Option<LoopId>],
+    source: &Access,
+    sink: &Access,
+    known: &FxHashMap<Var, i128>,
+    detail: bool,
+    solver: &Solver,
+    budget: &Budget,
+) -> Outcome {
     let (mut equal, paths_exact) = match overlap(source, sink) {
         Overlap::Never => return Outcome::No,
         Overlap::When { equal, exact } => (equal, exact),
@@ -468,8 +483,7 @@ pub(crate) fn test(
         poly::Error::Spent | poly::Error::Cancelled => Some(ObstacleKind::Budget),
         _ => Some(ObstacleKind::Unproved),
     };
-    let none = FxHashMap::default();
-    let Some(mut found) = pairs(model, source, sink, &equal, &none, &[], true) else {
+    let Some(mut found) = pairs(model, source, sink, &equal, known, &[], true) else {
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
     let mut point = match solver.any(&found.question, budget) {
@@ -485,7 +499,7 @@ pub(crate) fn test(
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
     if !needs.is_empty() {
-        found = match pairs(model, source, sink, &equal, &none, needs, true) {
+        found = match pairs(model, source, sink, &equal, known, needs, true) {
             Some(p) => p,
             None => return maybe(dependence, Some(ObstacleKind::Unproved)),
         };
@@ -499,16 +513,16 @@ pub(crate) fn test(
     for &v in &found.params {
         if let VarKind::Product(fs) = &model.vars[v as usize] {
             for f in fs {
-                if !factors.contains(f) {
+                if !factors.contains(f) && !known.contains_key(f) {
                     factors.push(*f);
                 }
             }
         }
     }
     let chosen = if factors.is_empty() {
-        point.map(|p| (found, p, none))
+        point.map(|p| (found, p, known.clone()))
     } else {
-        match with_fixed_factors(model, source, sink, &equal, &factors, needs, solver, budget) {
+        match with_fixed_factors(model, source, sink, &equal, &factors, known, needs, solver, budget) {
             Ok(c) => c,
             Err(e) => return maybe(dependence, stopped(&e)),
         }
@@ -533,6 +547,7 @@ fn with_fixed_factors(
     sink: &Access,
     equal: &[(Poly, Poly)],
     factors: &[Var],
+    known: &FxHashMap<Var, i128>,
     needs: &[Poly],
     solver: &Solver,
     budget: &Budget,
@@ -544,7 +559,7 @@ fn with_fixed_factors(
     let total = TRY.len().pow(factors.len() as u32);
     for n in 0..total {
         let mut k = n;
-        let mut fixed = FxHashMap::default();
+        let mut fixed = known.clone();
         for &f in factors {
             fixed.insert(f, TRY[k % TRY.len()]);
             k /= TRY.len();

@@ -293,13 +293,6 @@ impl Model<'_> {
             })
     }
 
-    /// Whether something in the context is about the variable's value when the root begins.
-    pub(crate) fn knows_at_entry(&self, s: SymbolId) -> bool {
-        let v = self.param_ids.get(&Param::Symbol(s));
-        self.entry_values.contains_key(&s)
-            || v.is_some_and(|v| self.context.iter().any(|c| c.poly.coefficient(*v) != 0))
-    }
-
     fn mentions(&self, e: TermId, s: SymbolId) -> bool {
         self.body.walk(e).any(|x| self.body.as_symbol(x) == Some(s))
     }

@@ -335,6 +335,11 @@ impl<'a> Model<'a> {
         v
     }
 
+    /// The variable of a parameter that the model has.
+    pub(crate) fn known_param(&self, p: Param) -> Option<Var> {
+        self.param_ids.get(&p).copied()
+    }
+
     /// The value as a linear one: products of parameters become parameters. `None` where it is not linear.
     pub(crate) fn linear(&mut self, p: &Poly) -> Option<Poly> {
         if p.is_linear() {

@@ -1,6 +1,6 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
-use analysis::{NotCounted, Obstacle, ObstacleKind, TroubleKind, Watched};
+use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched};
 use term::Op;
 
 use super::condition;
@@ -184,6 +184,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             format!("`{text}` on line {line} may touch a cell that another iteration writes, and neither this nor the contrary was proved"),
             "Simpler subscripts and bounds, or `restrict` on pointers, may settle it.",
         ),
+        ObstacleKind::NotReplayed(why) => not_replayed(*why, &text, line),
         ObstacleKind::NeedsPromise(kind) => {
             let c = condition(place, kind);
             words(
@@ -220,6 +221,34 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
         ),
     };
     ObstacleWords { kind, reason, remedy: remedy.to_owned() }
+}
+
+/// Why an example of two iterations that meet could not be shown.
+fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
+    let found = "two iterations would meet for some values of its parameters";
+    let (reason, remedy) = match why {
+        NotReplayed::NotReached => (
+            format!("{found}, but no run of the function was found that comes to the loop with such values (`{text}`, line {line})"),
+            "If the values before the loop rule it out, say so in a test or `assert` next to the loop.",
+        ),
+        NotReplayed::NotMet => (
+            format!("{found}, but in the runs that were followed they did not (`{text}`, line {line})"),
+            "If the values before the loop rule it out, say so in a test or `assert` next to the loop.",
+        ),
+        NotReplayed::Value => (
+            format!("{found}, but a run could not be followed there: what `{text}` on line {line} decides is not known"),
+            "Compute it from the function's parameters, or test what the loop relies on next to the loop.",
+        ),
+        NotReplayed::NotUnderstood => (
+            format!("{found}, but a run could not be followed there: `{text}` on line {line} was not understood"),
+            "Write that place in plain form.",
+        ),
+        NotReplayed::Steps => (
+            format!("{found}, but the run that would show it is longer than is followed (`{text}`, line {line})"),
+            "A function with the loop alone, given its values as parameters, can be judged.",
+        ),
+    };
+    ObstacleWords { kind: "not-replayed", reason, remedy: remedy.to_owned() }
 }
 
 /// What a called function does that cannot be seen through. `name`: what does it, if not `function` itself.

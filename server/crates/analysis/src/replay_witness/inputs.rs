@@ -1,0 +1,94 @@
+//! What a run of a function may be given: parameters, file-scope variables, memory that was there before, and what
+//! functions nobody has the text of return and leave behind.
+//!
+//! The argument for choosing them: the function can be called with any arguments, and whatever memory it is given may
+//! hold any value of its type, since some caller (or some definition of a function that is only declared) puts it there. Each input is
+//! one cell and is chosen once a run, when it is first read; what is derived from it follows. Deliberately absent: that
+//! a program around the function may never call it so.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use term::{FloatKind, IntKind, SymbolId, TermId};
+
+use super::values::{Address, Id};
+
+/// Whose memory it is. The same in every run of one function, so that what was found out in one serves the next.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Owner {
+    /// A parameter or other variable of the function itself.
+    Variable(SymbolId),
+    /// A file-scope variable.
+    Global(Arc<str>),
+    /// A static variable of a function.
+    Static(Arc<str>, SymbolId),
+    /// What an input pointer points to.
+    Behind(Id),
+    /// What the n-th execution of a call returned, of a function that is only declared.
+    Result(TermId, u32),
+    /// What an object holds after the n-th such call.
+    After(u32, u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Int { kind: IntKind, least: i128, most: i128 },
+    Real(FloatKind),
+    Pointer,
+}
+
+/// A value that is given to an input.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Given {
+    Int(i128),
+    Real(f64),
+    Null,
+    /// So many bytes into what another input pointer points to.
+    Into(Id, i64),
+    /// To a place that an earlier run had under this number.
+    At(Address),
+}
+
+/// One input.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    pub kind: Kind,
+    /// What it is unless something else is given.
+    pub usual: i128,
+}
+
+/// All inputs met so far.
+#[derive(Default, Debug)]
+pub(super) struct Inputs {
+    all: Vec<Input>,
+    ids: FxHashMap<(Owner, i64, u32), Id>,
+    /// First guesses for variables.
+    pub guesses: FxHashMap<SymbolId, i128>,
+}
+
+/// Integers that nothing is known of: enough for a few iterations, and nothing that guards usually exclude.
+const USUAL: i128 = 8;
+
+impl Inputs {
+    pub fn id(&mut self, owner: &Owner, offset: i64, size: u32, kind: Kind) -> Id {
+        let key = (owner.clone(), offset, size);
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        let id = self.all.len() as Id;
+        let guess = match owner {
+            Owner::Variable(s) if offset == 0 => self.guesses.get(s).copied(),
+            _ => None,
+        };
+        let usual = match kind {
+            Kind::Int { least, most, .. } => guess.unwrap_or(USUAL).clamp(least, most),
+            _ => 1,
+        };
+        self.all.push(Input { kind, usual });
+        self.ids.insert(key, id);
+        id
+    }
+    pub fn get(&self, id: Id) -> Option<&Input> {
+        self.all.get(id as usize)
+    }
+}

@@ -1,0 +1,138 @@
+//! Memory of a replay: objects with cells that are made when they are first touched.
+
+use std::collections::BTreeMap;
+
+use super::inputs::Owner;
+use super::values::{Address, Value};
+
+/// What a cell holds that nobody has written since.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Rest {
+    Input(Owner),
+    Zero,
+    /// Indeterminate, or not followed.
+    Any,
+}
+
+#[derive(Clone, Debug)]
+struct Cell {
+    size: i64,
+    value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    cells: BTreeMap<i64, Cell>,
+    rest: Rest,
+    /// Stretches that hold something else than `rest`; the last one that covers a byte counts.
+    stretches: Vec<(i64, i64, Rest)>,
+    /// Bytes, where they are known: no other may be touched.
+    pub size: Option<i64>,
+    /// A variable that nothing but its name reaches.
+    pub own: bool,
+    /// The input pointer that led here first.
+    pub behind: Option<u32>,
+}
+
+/// What was found at a place.
+pub(super) enum Found {
+    Value(Value),
+    /// Nothing was written there.
+    Rest(Rest),
+    /// Parts of other cells.
+    Mixed,
+}
+
+/// Cells are at most so large.
+const LARGEST: i64 = 16;
+
+#[derive(Default)]
+pub(super) struct Memory {
+    pub objects: Vec<Object>,
+}
+
+impl Object {
+    pub fn new(rest: Rest, size: Option<i64>) -> Object {
+        let (cells, stretches) = (BTreeMap::new(), Vec::new());
+        Object { cells, rest, stretches, size, own: false, behind: None }
+    }
+    fn overlapping(&self, at: i64, size: i64) -> impl Iterator<Item = (&i64, &Cell)> {
+        self.cells.range(at - LARGEST + 1..at + size.max(1)).filter(move |(k, c)| *k + c.size > at)
+    }
+    pub fn load(&self, at: i64, size: i64) -> Found {
+        let mut over = self.overlapping(at, size);
+        match (over.next(), over.next()) {
+            (None, _) => {
+                let covering =
+                    |s: &&(i64, i64, Rest)| s.0 < at.saturating_add(size) && at < s.0.saturating_add(s.1);
+                match self.stretches.iter().rev().find(covering) {
+                    Some((from, n, rest)) if *from <= at && at + size <= from.saturating_add(*n) => {
+                        Found::Rest(rest.clone())
+                    }
+                    Some(_) => Found::Mixed,
+                    None => Found::Rest(self.rest.clone()),
+                }
+            }
+            (Some((&k, c)), None) if k == at && c.size == size => Found::Value(c.value.clone()),
+            _ => Found::Mixed,
+        }
+    }
+    pub fn store(&mut self, at: i64, size: i64, value: Value) {
+        if let Some(c) = self.cells.get_mut(&at).filter(|c| c.size == size) {
+            c.value = value;
+            return;
+        }
+        let over: Vec<(i64, i64)> = self.overlapping(at, size).map(|(k, c)| (*k, c.size)).collect();
+        for (k, n) in over {
+            self.cells.remove(&k);
+            self.stretch(k, n, Rest::Any);
+        }
+        self.cells.insert(at, Cell { size, value });
+    }
+    /// From here on the stretch holds this.
+    pub fn fill(&mut self, at: i64, size: i64, rest: Rest) {
+        if self.size.is_some_and(|n| at <= 0 && at.saturating_add(size) >= n) {
+            return self.refill(rest);
+        }
+        let over: Vec<(i64, i64)> = self.overlapping(at, size).map(|(k, c)| (*k, c.size)).collect();
+        for (k, n) in over {
+            self.cells.remove(&k);
+            if k < at || k + n > at.saturating_add(size) {
+                self.stretch(k, n, Rest::Any);
+            }
+        }
+        self.stretch(at, size, rest);
+    }
+    fn stretch(&mut self, at: i64, size: i64, rest: Rest) {
+        self.stretches.retain(|s| !(at <= s.0 && s.0 + s.1 <= at.saturating_add(size)));
+        self.stretches.push((at, size, rest));
+        if self.stretches.len() > 64 {
+            self.refill(Rest::Any);
+        }
+    }
+    /// From here on all of it holds this.
+    pub fn refill(&mut self, rest: Rest) {
+        self.cells.clear();
+        self.stretches.clear();
+        self.rest = rest;
+    }
+    /// The same bytes as another object's, from other places on.
+    pub fn copy_from(&mut self, to: i64, other: &Object, from: i64, size: i64) {
+        self.fill(to, size, Rest::Any);
+        for (k, c) in other.cells.range(from..from.saturating_add(size)) {
+            if k + c.size <= from.saturating_add(size) {
+                self.store(to + (k - from), c.size, c.value.clone());
+            }
+        }
+    }
+}
+
+impl Memory {
+    pub fn add(&mut self, object: Object) -> u32 {
+        self.objects.push(object);
+        (self.objects.len() - 1) as u32
+    }
+    pub fn at(&mut self, a: Address) -> Option<&mut Object> {
+        self.objects.get_mut(a.object as usize)
+    }
+}

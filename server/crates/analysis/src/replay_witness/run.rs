@@ -1,0 +1,841 @@
+//! One run of the function from its entry: statements, jumps and loops.
+//!
+//! A loop that costs too much is cut short: what it may have written is no longer known, and the run goes on behind it, or, where
+//! the loop counts plainly, in the iteration that matters. That is a larger set of runs than the program has, and what
+//! is seen in it is seen in every run with these inputs (in which, as everywhere, nothing undefined happens).
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeId};
+
+use super::inputs::{Given, Inputs, Owner};
+use super::layout;
+use super::memory::{Memory, Object, Rest};
+use super::values::{Address, Fact, Id, Linear, Number, Shadow, Value};
+use crate::{Control, DependenceKind, NotReplayed, Param, Program, Witness};
+
+/// What a run is to show.
+pub(super) struct Goal<'a> {
+    pub body: &'a Body,
+    pub root: TermId,
+    /// Loops and other terms around the root, itself included.
+    pub around: FxHashSet<TermId>,
+    /// Loops that count plainly: their index and how they go on.
+    pub controls: FxHashMap<TermId, Control>,
+    pub kind: DependenceKind,
+    pub witness: Witness,
+    /// By term: [`SOURCE`], [`SINK`] and what stands near them.
+    pub marks: FxHashMap<TermId, u8>,
+}
+
+pub(super) const SOURCE: u8 = 1;
+pub(super) const SINK: u8 = 2;
+/// Under or around the access that is meant: a part of it, or a call that it stands for.
+pub(super) const NEAR_SOURCE: u8 = 4;
+pub(super) const NEAR_SINK: u8 = 8;
+
+/// Something that had to be so for the run to go its way.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub fact: Option<Fact>,
+    pub other: Other,
+}
+
+/// How it could have been otherwise.
+#[derive(Clone, Debug)]
+pub(super) enum Other {
+    /// By this instead of the fact.
+    Fact(Fact),
+    Give(Id, Given),
+    /// An input as it usually is.
+    Usual(Id),
+    No,
+}
+
+/// The run came to the root.
+#[derive(Clone, Debug)]
+pub(super) struct Reached {
+    /// Events until then.
+    pub events: usize,
+    /// Values of the witness's parameters there, with their forms.
+    pub values: Vec<Option<(i128, Option<Linear>)>>,
+    /// Input pointers that would have to lead elsewhere for a distance to be what the witness says.
+    pub links: Vec<(Id, Given)>,
+}
+
+/// Why the run ends here.
+#[derive(Clone, Debug)]
+pub(super) enum Halt {
+    /// The two iterations met.
+    Seen,
+    Fail(NotReplayed, Option<TermId>),
+}
+
+pub(super) type Res<T> = Result<T, Halt>;
+
+pub(super) enum Flow {
+    Next,
+    Break,
+    Continue,
+    Return(Value),
+    Goto(Arc<str>),
+}
+
+/// A place that control jumps to.
+#[derive(Clone)]
+enum Seek {
+    Label(Arc<str>),
+    Case(TermId),
+}
+
+pub(super) struct Frame<'a> {
+    pub body: &'a Body,
+    pub locals: Vec<u32>,
+    /// Values of variable lengths, fixed where the array was declared.
+    pub lengths: FxHashMap<TermId, i128>,
+    /// The call in the function itself that this one came from.
+    pub call: Option<TermId>,
+}
+
+/// The two iterations, as far as they were seen.
+struct Watch {
+    iteration: i128,
+    source: Vec<(Address, i64, bool)>,
+}
+
+pub(super) struct Run<'a, 'r> {
+    pub goal: &'r Goal<'a>,
+    pub program: &'a Program,
+    pub inputs: &'r mut Inputs,
+    pub given: &'r FxHashMap<Id, Given>,
+    pub memory: Memory,
+    pub frames: Vec<Frame<'a>>,
+    pub globals: FxHashMap<Arc<str>, u32>,
+    pub statics: FxHashMap<(Arc<str>, SymbolId), u32>,
+    pub strings: FxHashMap<Arc<str>, u32>,
+    /// Objects that input pointers lead to.
+    pub behind: FxHashMap<Id, u32>,
+    pub events: Vec<Event>,
+    pub reached: Vec<Reached>,
+    pub helpers: Id,
+    /// Executions of each call whose result is an input.
+    pub results: FxHashMap<TermId, u32>,
+    pub unknown_calls: u32,
+    pub steps: u64,
+    limit: u64,
+    pub depth: u32,
+    seek: Option<Seek>,
+    watch: Option<Watch>,
+    /// Something near the accesses met, if not they themselves.
+    pub nearly: bool,
+    misses: u32,
+}
+
+/// Steps after which a loop is cut short.
+const LOOP_STEPS: u64 = 6_000;
+const MAX_EVENTS: usize = 600;
+const MAX_DEPTH: u32 = 220;
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+impl<'a, 'r> Run<'a, 'r> {
+    pub fn new(
+        goal: &'r Goal<'a>,
+        program: &'a Program,
+        inputs: &'r mut Inputs,
+        given: &'r FxHashMap<Id, Given>,
+        limit: u64,
+    ) -> Run<'a, 'r> {
+        let mut run = Run {
+            goal,
+            program,
+            inputs,
+            given,
+            memory: Memory::default(),
+            frames: Vec::new(),
+            globals: FxHashMap::default(),
+            statics: FxHashMap::default(),
+            strings: FxHashMap::default(),
+            behind: FxHashMap::default(),
+            events: Vec::new(),
+            reached: Vec::new(),
+            helpers: super::values::HELPERS,
+            results: FxHashMap::default(),
+            unknown_calls: 0,
+            steps: 0,
+            limit,
+            depth: 0,
+            seek: None,
+            watch: None,
+            nearly: false,
+            misses: 0,
+        };
+        run.enter(goal.body, None);
+        run
+    }
+
+    pub fn enter(&mut self, body: &'a Body, call: Option<TermId>) {
+        let locals = vec![NOWHERE; body.symbols.len()];
+        self.frames.push(Frame { body, locals, lengths: FxHashMap::default(), call });
+    }
+
+    /// Runs the function; how it ended.
+    pub fn all(&mut self) -> Halt {
+        let body = self.goal.body;
+        let ended = match body.op(body.root) {
+            Op::Function(_) => self.lengths_of_parameters().and_then(|()| {
+                let statements = body.args(body.root).get(1).copied();
+                statements.map_or(Ok(()), |s| self.function(s).map(drop))
+            }),
+            _ => Err(Halt::Fail(NotReplayed::NotReached, None)),
+        };
+        match ended {
+            Ok(()) if self.reached.is_empty() => Halt::Fail(NotReplayed::NotReached, None),
+            Ok(()) if self.misses > 0 => Halt::Fail(NotReplayed::NotMet, None),
+            Ok(()) => Halt::Fail(NotReplayed::NotReached, None),
+            Err(h) => h,
+        }
+    }
+
+    pub fn body(&self) -> &'a Body {
+        self.frames.last().map_or(self.goal.body, |f| f.body)
+    }
+
+    pub fn fail<T>(&self, why: NotReplayed, at: TermId) -> Res<T> {
+        // Said of the function itself.
+        let at = self.frames.iter().find_map(|f| f.call).unwrap_or(at);
+        Err(Halt::Fail(why, Some(at)))
+    }
+
+    pub fn tick(&mut self, t: TermId) -> Res<()> {
+        self.steps += 1;
+        if self.steps > self.limit || self.depth > MAX_DEPTH {
+            return self.fail(NotReplayed::Steps, t);
+        }
+        Ok(())
+    }
+
+    /// The statements of the function that was entered last; its value.
+    pub fn function(&mut self, statements: TermId) -> Res<Value> {
+        let mut flow = self.exec(statements)?;
+        for _ in 0..10_000 {
+            match flow {
+                Flow::Return(v) => return Ok(v),
+                Flow::Goto(label) => {
+                    self.seek = Some(Seek::Label(label));
+                    flow = self.exec(statements)?;
+                    if self.seek.take().is_some() {
+                        return self.fail(NotReplayed::NotUnderstood, statements);
+                    }
+                }
+                _ => return Ok(Value::ANY),
+            }
+        }
+        self.fail(NotReplayed::Steps, statements)
+    }
+
+    fn sought_in(&self, t: TermId) -> bool {
+        let body = self.body();
+        match &self.seek {
+            None => true,
+            Some(Seek::Case(c)) => body.walk(t).any(|x| x == *c),
+            Some(Seek::Label(l)) => body.walk(t).any(|x| matches!(body.op(x), Op::Label(m) if m == l)),
+        }
+    }
+
+    /// Executes a statement.
+    pub fn exec(&mut self, t: TermId) -> Res<Flow> {
+        self.depth += 1;
+        let flow = self.tick(t).and_then(|()| self.statement(t));
+        self.depth -= 1;
+        flow
+    }
+
+    fn statement(&mut self, t: TermId) -> Res<Flow> {
+        let body = self.body();
+        let args = body.args(t);
+        match body.op(t) {
+            Op::List => {
+                for &a in args {
+                    if self.seek.is_some() && !self.sought_in(a) {
+                        continue;
+                    }
+                    match self.exec(a)? {
+                        Flow::Next => {}
+                        flow => return Ok(flow),
+                    }
+                }
+                Ok(Flow::Next)
+            }
+            Op::Label(l) => {
+                if matches!(&self.seek, Some(Seek::Label(m)) if m == l) {
+                    self.seek = None;
+                }
+                Ok(Flow::Next)
+            }
+            Op::Case | Op::Default => {
+                if matches!(&self.seek, Some(Seek::Case(c)) if *c == t) {
+                    self.seek = None;
+                }
+                Ok(Flow::Next)
+            }
+            Op::Empty | Op::Mark(_) => Ok(Flow::Next),
+            Op::Declare(s) => {
+                self.declare(*s, args.first().copied(), t)?;
+                Ok(Flow::Next)
+            }
+            Op::If => {
+                if self.seek.is_some() {
+                    let branch = args.iter().skip(1).copied().find(|&b| self.sought_in(b));
+                    return branch.map_or(Ok(Flow::Next), |b| self.exec(b));
+                }
+                let c = self.eval(args[0])?;
+                match self.decide(&c) {
+                    Some(true) => self.exec(args[1]),
+                    Some(false) => args.get(2).map_or(Ok(Flow::Next), |&e| self.exec(e)),
+                    None => self.either(&args[1..], args[0]),
+                }
+            }
+            Op::For | Op::While | Op::DoWhile => self.repeat(t),
+            Op::Switch => self.switch(t),
+            Op::Break => Ok(Flow::Break),
+            Op::Continue => Ok(Flow::Continue),
+            Op::Goto(l) => Ok(Flow::Goto(l.clone())),
+            Op::Return => {
+                let Some(&v) = args.first() else { return Ok(Flow::Return(Value::ANY)) };
+                let mut v = self.eval(v)?;
+                if let Number::Record(from) = v.number {
+                    let ty = body.ty(args[0]);
+                    let kept = self.memory.add(Object::new(Rest::Any, None));
+                    let to = Address { object: kept, offset: 0 };
+                    self.copy_record(to, from, ty, None)?;
+                    v.number = Number::Record(to);
+                }
+                Ok(Flow::Return(v))
+            }
+            _ => {
+                self.eval(t)?;
+                Ok(Flow::Next)
+            }
+        }
+    }
+
+    /// Of statements of which one is executed, or none, and it is not known which: what they may write is not known after.
+    pub fn either(&mut self, parts: &[TermId], condition: TermId) -> Res<Flow> {
+        let matters = parts.iter().any(|&p| self.jumps_out(p) || self.matters(p));
+        if matters {
+            return self.fail(NotReplayed::Value, condition);
+        }
+        for &p in parts {
+            self.forget(p)?;
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Whether what is looked for is under the term.
+    fn matters(&self, t: TermId) -> bool {
+        if self.frames.len() > 1 {
+            // A called function may be what the access stands for.
+            let call = self.frames[1].call;
+            return self.in_question() && call.is_some_and(|c| self.goal.marks.contains_key(&c));
+        }
+        if self.goal.around.contains(&t) {
+            return true;
+        }
+        self.in_question() && self.goal.body.walk(t).any(|x| self.goal.marks.contains_key(&x))
+    }
+
+    /// Whether one of the two iterations is running.
+    fn in_question(&self) -> bool {
+        let w = &self.goal.witness;
+        self.watch
+            .as_ref()
+            .is_some_and(|x| x.iteration == w.source_iteration || x.iteration == w.sink_iteration)
+    }
+
+    /// Whether control may leave the term elsewhere than at its end.
+    fn jumps_out(&self, t: TermId) -> bool {
+        let body = self.body();
+        let mut stack = vec![(t, false)];
+        while let Some((t, inner)) = stack.pop() {
+            match body.op(t) {
+                Op::Return | Op::Goto(_) | Op::Label(_) => return true,
+                Op::Break | Op::Continue if !inner => return true,
+                op => {
+                    let inner = inner || op.is_loop();
+                    stack.extend(body.args(t).iter().map(|&a| (a, inner)));
+                }
+            }
+        }
+        false
+    }
+
+    fn switch(&mut self, t: TermId) -> Res<Flow> {
+        let body = self.body();
+        let args = body.args(t);
+        if self.seek.is_none() {
+            let v = self.eval(args[0])?;
+            let Number::Int(value) = v.number else {
+                return self.either(&args[1..], args[0]);
+            };
+            // The labels of this switch, not of one inside.
+            let mut labels = Vec::new();
+            let mut stack = vec![args[1]];
+            while let Some(x) = stack.pop() {
+                match body.op(x) {
+                    Op::Switch => {}
+                    Op::Case | Op::Default => labels.push(x),
+                    _ => stack.extend(body.args(x).iter().rev()),
+                }
+            }
+            let form = v.form();
+            let mut target = None;
+            let mut default = None;
+            for l in labels {
+                let Some(&of) = body.args(l).first() else {
+                    default = Some(l);
+                    continue;
+                };
+                if body.args(l).len() != 1 {
+                    return self.fail(NotReplayed::NotUnderstood, l);
+                }
+                let Number::Int(k) = self.eval(of)?.number else {
+                    return self.fail(NotReplayed::NotUnderstood, l);
+                };
+                let fact = form.as_ref().and_then(|f| {
+                    let mut f = f.clone();
+                    f.constant -= k;
+                    Some(Fact::zero(f)).filter(|f| !f.form.is_constant())
+                });
+                let hit = k == value && target.is_none();
+                if target.is_none() {
+                    self.decide(&Value::of_truth(hit, fact));
+                }
+                if hit {
+                    target = Some(l);
+                }
+            }
+            match target.or(default) {
+                Some(l) => self.seek = Some(Seek::Case(l)),
+                None => return Ok(Flow::Next),
+            }
+        }
+        match self.exec(args[1])? {
+            Flow::Break => Ok(Flow::Next),
+            flow => Ok(flow),
+        }
+    }
+
+    /// A loop.
+    fn repeat(&mut self, t: TermId) -> Res<Flow> {
+        let body = self.body();
+        let Some(parts) = body.loop_parts(t) else { return self.fail(NotReplayed::NotUnderstood, t) };
+        let own = self.frames.len() == 1;
+        let root = own && t == self.goal.root;
+        if self.seek.is_none() {
+            if let Some(init) = parts.init {
+                self.exec(init)?;
+            }
+        }
+        if root {
+            self.arrive(t)?;
+        }
+        let begun = self.steps;
+        let mut n: i128 = 0;
+        let mut jumped = false;
+        let mut first = true;
+        let flow = loop {
+            if root && self.watch.is_some() {
+                if n > self.goal.witness.sink_iteration {
+                    self.missed(t)?;
+                }
+                if let Some(w) = &mut self.watch {
+                    w.iteration = n;
+                }
+            }
+            if (self.steps - begun > LOOP_STEPS || jumped)
+                && self.seek.is_none()
+                && !self.jumps_out(parts.body)
+            {
+                match self.cut_short(t, n, root)? {
+                    Cut::Leave => break Flow::Next,
+                    Cut::To(k) => {
+                        n = k;
+                        jumped = true;
+                        if let (Some(w), true) = (&mut self.watch, root) {
+                            w.iteration = n;
+                        }
+                    }
+                    Cut::No => {}
+                }
+            }
+            let tested = parts.tests_first || !first;
+            first = false;
+            if let (Some(c), true, true) = (parts.condition, tested && parts.tests_first, self.seek.is_none())
+            {
+                let v = self.eval(c)?;
+                match self.decide(&v) {
+                    Some(true) => {}
+                    Some(false) => break Flow::Next,
+                    None => break self.either(&[t], c)?,
+                }
+            }
+            match self.exec(parts.body)? {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => break Flow::Next,
+                flow => break flow,
+            }
+            if self.seek.is_some() {
+                break Flow::Next;
+            }
+            if let (Some(c), false) = (parts.condition, parts.tests_first) {
+                let v = self.eval(c)?;
+                match self.decide(&v) {
+                    Some(true) => {}
+                    Some(false) => break Flow::Next,
+                    None => break self.either(&[t], c)?,
+                }
+            }
+            if let Some(step) = parts.step {
+                self.eval(step)?;
+            }
+            n += 1;
+        };
+        if root && self.watch.is_some() {
+            self.missed(t)?;
+        }
+        Ok(flow)
+    }
+
+    /// The root came to its end, or past the second iteration, without the meeting.
+    fn missed(&mut self, t: TermId) -> Res<()> {
+        self.watch = None;
+        self.misses += 1;
+        if self.nearly {
+            return Err(Halt::Seen);
+        }
+        if self.misses >= 3 {
+            return self.fail(NotReplayed::NotMet, t);
+        }
+        Ok(())
+    }
+
+    /// Goes on where it matters in a loop that takes too long.
+    fn cut_short(&mut self, t: TermId, n: i128, root: bool) -> Res<Cut> {
+        let w = &self.goal.witness;
+        let own = self.frames.len() == 1;
+        let around = own && self.goal.around.contains(&t);
+        if !around && !self.matters(t) {
+            self.forget(t)?;
+            return Ok(Cut::Leave);
+        }
+        if root && self.watch.is_none() {
+            // Nothing of it is looked for this time.
+            self.forget(t)?;
+            return Ok(Cut::Leave);
+        }
+        let Some(c) = self.goal.controls.get(&t).filter(|_| own) else { return Ok(Cut::No) };
+        let value = |of: &[(SymbolId, i128)]| of.iter().find(|(s, _)| *s == c.index).map(|x| x.1);
+        let (target, to) = if root {
+            if n < w.source_iteration {
+                (value(&w.source), w.source_iteration)
+            } else if n > w.source_iteration && n < w.sink_iteration {
+                (value(&w.sink), w.sink_iteration)
+            } else {
+                return Ok(Cut::No);
+            }
+        } else if around {
+            let p = w.params.iter().find(|(p, _)| *p == Param::Symbol(c.index));
+            (p.map(|p| p.1), n + 1)
+        } else if self.watch.as_ref().is_some_and(|x| x.iteration == w.source_iteration) {
+            (value(&w.source), n + 1)
+        } else {
+            (value(&w.sink), n + 1)
+        };
+        let Some(target) = target else { return Ok(Cut::No) };
+        let index = c.index;
+        let object = self.variable(index)?;
+        let ty = self.goal.body.symbols[index].ty;
+        let now = self.read(Address { object, offset: 0 }, ty, None)?.as_int();
+        let ahead = match (now, &c.step) {
+            (Some(now), crate::Step::Const(k)) if *k > 0 => now < target,
+            (Some(now), crate::Step::Const(_)) => now > target,
+            _ => return Ok(Cut::No),
+        };
+        if !ahead && now == Some(target) {
+            return Ok(Cut::No);
+        }
+        self.forget(t)?;
+        if !ahead {
+            return Ok(if around { Cut::No } else { Cut::Leave });
+        }
+        self.write(Address { object, offset: 0 }, ty, Value::int(target), None)?;
+        Ok(Cut::To(to))
+    }
+
+    /// The root begins: are the values there those of the witness?
+    fn arrive(&mut self, t: TermId) -> Res<()> {
+        let params = &self.goal.witness.params;
+        let mut values = Vec::with_capacity(params.len());
+        let mut links = Vec::new();
+        for (p, want) in params {
+            let v = match p {
+                Param::Symbol(s) => self.param_symbol(*s),
+                Param::Term(x) => self.eval(*x),
+                Param::Distance { from, to } => self.distance(*from, *to, *want, &mut links),
+            };
+            let v = match v {
+                Ok(v) => v,
+                Err(Halt::Fail(NotReplayed::Steps, at)) => return Err(Halt::Fail(NotReplayed::Steps, at)),
+                Err(_) => Value::ANY,
+            };
+            values.push(v.as_int().map(|n| (n, v.form())));
+        }
+        let as_wanted =
+            values.iter().zip(params).all(|(v, (_, want))| v.as_ref().is_some_and(|v| v.0 == *want));
+        if self.reached.len() < 8 {
+            self.reached.push(Reached { events: self.events.len(), values, links });
+        }
+        self.watch = as_wanted.then(|| Watch { iteration: 0, source: Vec::new() });
+        let _ = t;
+        Ok(())
+    }
+
+    fn param_symbol(&mut self, s: SymbolId) -> Res<Value> {
+        let body = self.body();
+        if body.symbols[s].storage == Storage::Path {
+            return body.path_term(s).map_or(Ok(Value::ANY), |t| self.eval(t));
+        }
+        if let Storage::Constant(v) = body.symbols[s].storage {
+            return Ok(Value::int(v));
+        }
+        let object = self.variable(s)?;
+        self.read(Address { object, offset: 0 }, body.symbols[s].ty, None)
+    }
+
+    fn distance(&mut self, from: TermId, to: TermId, want: i128, links: &mut Vec<(Id, Given)>) -> Res<Value> {
+        let body = self.body();
+        let size = body.types.element(body.ty(from)).and_then(|e| self.size_of(e));
+        let (a, b) = (self.eval(from)?.address(), self.eval(to)?.address());
+        let (Some(a), Some(b), Some(size)) = (a, b, size.filter(|s| *s > 0)) else { return Ok(Value::ANY) };
+        if a.object == b.object {
+            return Ok(Value::int(i128::from((b.offset - a.offset) / size)));
+        }
+        let behind = |r: &Self, a: Address| r.memory.objects.get(a.object as usize).and_then(|o| o.behind);
+        if let (Some(x), Ok(want)) = (behind(self, b), i64::try_from(want)) {
+            let at = a.offset + want.saturating_mul(size) - b.offset;
+            let given = match behind(self, a) {
+                Some(y) => Given::Into(y, at),
+                None => Given::At(Address { object: a.object, offset: at }),
+            };
+            links.push((x, given));
+        }
+        Ok(Value::ANY)
+    }
+
+    /// Notes an access of the function itself (or of what it calls).
+    pub fn touch(&mut self, term: Option<TermId>, at: Address, size: i64, write: bool) -> Res<()> {
+        let (Some(watch), Some(term)) = (&mut self.watch, term) else { return Ok(()) };
+        let term = if self.frames.len() == 1 { term } else { self.frames[1].call.unwrap_or(term) };
+        let Some(&mark) = self.goal.marks.get(&term) else { return Ok(()) };
+        let w = &self.goal.witness;
+        let (first, second) = match self.goal.kind {
+            DependenceKind::Flow => (true, false),
+            DependenceKind::Anti => (false, true),
+            DependenceKind::Output => (true, true),
+        };
+        if watch.iteration == w.source_iteration && write == first && mark & (SOURCE | NEAR_SOURCE) != 0 {
+            watch.source.push((at, size, mark & SOURCE != 0));
+        }
+        if watch.iteration == w.sink_iteration && write == second && mark & (SINK | NEAR_SINK) != 0 {
+            let meets = |a: &Address, n: i64| {
+                a.object == at.object && a.offset < at.offset + size && at.offset < a.offset + n
+            };
+            let met = |exact: bool| watch.source.iter().any(|(a, n, e)| (*e || !exact) && meets(a, *n));
+            if mark & SINK != 0 && met(true) {
+                return Err(Halt::Seen);
+            }
+            self.nearly |= met(false);
+        }
+        Ok(())
+    }
+
+    /// Notes which way a condition goes, and how it could go the other.
+    pub fn decide(&mut self, v: &Value) -> Option<bool> {
+        let holds = v.truth()?;
+        if self.events.len() >= MAX_EVENTS {
+            return Some(holds);
+        }
+        let by_fact = |fact: Option<Fact>| {
+            let (yes, no) = (fact.clone(), fact.and_then(|f| f.negated()));
+            let (fact, other) = if holds { (yes, no) } else { (no, yes) };
+            (fact, other.map_or(Other::No, Other::Fact))
+        };
+        let (fact, other) = match &v.shadow {
+            Shadow::None => return Some(holds),
+            Shadow::Value(f) => by_fact(Some(Fact { form: (**f).clone(), rel: super::values::Rel::NotZero })),
+            Shadow::Truth(f) => by_fact(Some((**f).clone())),
+            Shadow::Input(id) => (None, otherwise(*id, term::BinOp::Ne, self.number_of(*id), !holds)),
+            Shadow::Compared(id, op, with) => (None, otherwise(*id, *op, *with, !holds)),
+        };
+        self.events.push(Event { fact, other });
+        Some(holds)
+    }
+
+    fn number_of(&self, id: Id) -> Option<f64> {
+        match self.inputs.get(id)?.kind {
+            super::inputs::Kind::Pointer => None,
+            _ => Some(0.0),
+        }
+    }
+
+    /// Something that has to stay so for shadows to be right.
+    pub fn rely(&mut self, fact: Option<Fact>) {
+        if let Some(f) = fact.filter(|f| !f.form.is_constant() && self.events.len() < MAX_EVENTS) {
+            self.events.push(Event { fact: Some(f), other: Other::No });
+        }
+    }
+
+    pub fn size_of(&mut self, ty: TypeId) -> Option<i64> {
+        let body = self.body();
+        let lengths = &self.frames.last()?.lengths;
+        layout::size_of(&body.types, lengths, ty)
+    }
+
+    /// The object of a variable of the running function.
+    pub fn variable(&mut self, s: SymbolId) -> Res<u32> {
+        let body = self.body();
+        let symbol = &body.symbols[s];
+        let frame = self.frames.len() - 1;
+        match symbol.storage {
+            Storage::Param(_) | Storage::Local | Storage::Shared => {
+                let known = self.frames[frame].locals[s.0 as usize];
+                if known != NOWHERE {
+                    return Ok(known);
+                }
+                let is_input = frame == 0 && matches!(symbol.storage, Storage::Param(_));
+                let rest = if is_input { Rest::Input(Owner::Variable(s)) } else { Rest::Any };
+                Ok(self.make_variable(s, rest))
+            }
+            Storage::StaticLocal => self.static_variable(s),
+            _ => {
+                if let Some(&o) = self.globals.get(&symbol.name) {
+                    return Ok(o);
+                }
+                let size = self.size_of(symbol.ty);
+                let rest = Rest::Input(Owner::Global(symbol.name.clone()));
+                let o = self.memory.add(Object::new(rest, size));
+                self.globals.insert(symbol.name.clone(), o);
+                Ok(o)
+            }
+        }
+    }
+
+    pub fn make_variable(&mut self, s: SymbolId, rest: Rest) -> u32 {
+        let symbol = &self.body().symbols[s];
+        let size = self.size_of(symbol.ty);
+        let mut object = Object::new(rest, size);
+        object.own = symbol.is_own_scalar();
+        let o = self.memory.add(object);
+        if let Some(f) = self.frames.last_mut() {
+            f.locals[s.0 as usize] = o;
+        }
+        o
+    }
+
+    /// A static variable holds what earlier calls left; one that nothing writes still has its first value.
+    fn static_variable(&mut self, s: SymbolId) -> Res<u32> {
+        let body = self.body();
+        let key = (body.name.clone(), s);
+        if let Some(&o) = self.statics.get(&key) {
+            return Ok(o);
+        }
+        let size = self.size_of(body.symbols[s].ty);
+        let written = body.symbols[s].address_taken
+            || body.walk(body.root).any(|t| {
+                let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
+                place.is_some_and(|&p| crate::nest::base_symbol(body, p) == Some(s))
+            });
+        let array = !body.types.is_arithmetic(body.symbols[s].ty);
+        let rest = match written || array {
+            true => Rest::Input(Owner::Static(body.name.clone(), s)),
+            false => Rest::Zero,
+        };
+        let o = self.memory.add(Object::new(rest, size));
+        self.statics.insert(key, o);
+        if !written {
+            let declared = body.walk(body.root).find(|&t| matches!(body.op(t), Op::Declare(x) if *x == s));
+            if let Some(&init) = declared.and_then(|d| body.args(d).first()) {
+                self.initialise(Address { object: o, offset: 0 }, body.symbols[s].ty, init)?;
+            }
+        }
+        Ok(o)
+    }
+
+    fn declare(&mut self, s: SymbolId, init: Option<TermId>, at: TermId) -> Res<()> {
+        let body = self.body();
+        let symbol = &body.symbols[s];
+        if !matches!(symbol.storage, Storage::Local | Storage::Shared) {
+            return Ok(());
+        }
+        self.fix_lengths(symbol.ty)?;
+        let skipped = self.seek.is_some();
+        let o = self.make_variable(s, Rest::Any);
+        let Some(init) = init.filter(|_| !skipped) else { return Ok(()) };
+        let place = Address { object: o, offset: 0 };
+        let _ = at;
+        match body.op(init) {
+            Op::InitList | Op::Str(_) => self.initialise(place, symbol.ty, init),
+            _ => {
+                let v = self.eval(init)?;
+                self.assign(place, symbol.ty, v, body.ty(init), None)
+            }
+        }
+    }
+
+    fn lengths_of_parameters(&mut self) -> Res<()> {
+        let body = self.goal.body;
+        let parameters = body.args(body.root).first().map_or(&[][..], |&l| body.args(l));
+        for &p in parameters {
+            if let Op::Declare(s) = body.op(p) {
+                self.fix_lengths(body.symbols[*s].ty)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates the lengths of a type as its declaration does.
+    pub fn fix_lengths(&mut self, ty: TypeId) -> Res<()> {
+        let body = self.body();
+        for t in layout::lengths_in(&body.types, ty) {
+            let v = self.eval(t)?.as_int();
+            if let (Some(v), Some(f)) = (v, self.frames.last_mut()) {
+                f.lengths.insert(t, v);
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Cut {
+    /// What is left of the loop is over.
+    Leave,
+    /// This iteration comes next.
+    To(i128),
+    No,
+}
+
+/// What to give to an input so that it compares otherwise. `want`: what is to come out.
+fn otherwise(id: Id, op: term::BinOp, with: Option<f64>, want: bool) -> Other {
+    use term::BinOp;
+    let Some(c) = with else {
+        let null = (op == BinOp::Eq) == want;
+        return if null { Other::Give(id, Given::Null) } else { Other::Usual(id) };
+    };
+    let v = match (op, want) {
+        (BinOp::Lt, true) | (BinOp::Ge, false) => c - 1.0,
+        (BinOp::Gt, true) | (BinOp::Le, false) | (BinOp::Ne, true) | (BinOp::Eq, false) => c + 1.0,
+        _ => c,
+    };
+    Other::Give(id, Given::Real(v))
+}

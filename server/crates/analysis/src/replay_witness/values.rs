@@ -1,0 +1,262 @@
+//! Values of a replay, and what they are made of: beside its number a value may carry its *shadow*, the linear form over
+//! the run's inputs that gave it. Shadows only guide the search for other inputs; numbers alone decide what happened.
+
+use std::rc::Rc;
+
+use term::{BinOp, FloatKind, IntKind};
+
+/// An input, or a helper variable of a shadow (numbered from [`HELPERS`] on).
+pub(super) type Id = u32;
+pub(super) const HELPERS: Id = 1 << 24;
+
+/// `Σ coefficient · variable + constant`
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Linear {
+    pub terms: Vec<(Id, i128)>,
+    pub constant: i128,
+}
+
+/// Coefficients beyond this are given up.
+const LIMIT: i128 = 1 << 50;
+
+impl Linear {
+    pub fn constant(constant: i128) -> Linear {
+        Linear { terms: Vec::new(), constant }
+    }
+    pub fn var(id: Id) -> Linear {
+        Linear { terms: vec![(id, 1)], constant: 0 }
+    }
+    /// `self + k·other`
+    pub fn plus(&self, other: &Linear, k: i128) -> Option<Linear> {
+        let mut out = self.clone();
+        for &(v, c) in &other.terms {
+            let c = c.checked_mul(k)?;
+            match out.terms.iter_mut().find(|t| t.0 == v) {
+                Some(t) => t.1 = t.1.checked_add(c)?,
+                None => out.terms.push((v, c)),
+            }
+        }
+        out.terms.retain(|t| t.1 != 0);
+        out.constant = out.constant.checked_add(other.constant.checked_mul(k)?)?;
+        let large = out.terms.iter().any(|t| t.1.abs() > LIMIT) || out.terms.len() > 12;
+        (!large).then_some(out)
+    }
+    pub fn times(&self, k: i128) -> Option<Linear> {
+        Linear::default().plus(self, k)
+    }
+    pub fn is_constant(&self) -> bool {
+        self.terms.is_empty()
+    }
+}
+
+/// What is said of a linear form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rel {
+    /// At least 0.
+    Least,
+    Zero,
+    NotZero,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Fact {
+    pub form: Linear,
+    pub rel: Rel,
+}
+
+impl Fact {
+    pub fn least(form: Linear) -> Fact {
+        Fact { form, rel: Rel::Least }
+    }
+    pub fn zero(form: Linear) -> Fact {
+        Fact { form, rel: Rel::Zero }
+    }
+    /// `a op b`
+    pub fn compared(op: BinOp, a: &Linear, b: &Linear) -> Option<Fact> {
+        let diff = |x: &Linear, y: &Linear, k: i128| {
+            let mut d = x.plus(y, -1)?;
+            d.constant += k;
+            Some(d)
+        };
+        Some(match op {
+            BinOp::Lt => Fact::least(diff(b, a, -1)?),
+            BinOp::Le => Fact::least(diff(b, a, 0)?),
+            BinOp::Gt => Fact::least(diff(a, b, -1)?),
+            BinOp::Ge => Fact::least(diff(a, b, 0)?),
+            BinOp::Eq => Fact::zero(diff(a, b, 0)?),
+            BinOp::Ne => Fact { form: diff(a, b, 0)?, rel: Rel::NotZero },
+            _ => return None,
+        })
+    }
+    pub fn negated(&self) -> Option<Fact> {
+        Some(match self.rel {
+            Rel::Zero => Fact { form: self.form.clone(), rel: Rel::NotZero },
+            Rel::NotZero => Fact::zero(self.form.clone()),
+            Rel::Least => {
+                let mut form = self.form.times(-1)?;
+                form.constant -= 1;
+                Fact::least(form)
+            }
+        })
+    }
+}
+
+/// Where a value comes from, as far as that helps to change it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) enum Shadow {
+    #[default]
+    None,
+    /// An integer.
+    Value(Rc<Linear>),
+    /// Whether this holds.
+    Truth(Rc<Fact>),
+    /// A floating or pointer input as it was given.
+    Input(Id),
+    /// Whether a floating or pointer input compares so: with a number, or (no number) with the null pointer.
+    Compared(Id, BinOp, Option<f64>),
+}
+
+/// A place in memory: object and byte.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Address {
+    pub object: u32,
+    pub offset: i64,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Number {
+    Int(i128),
+    Real(f64),
+    /// `None`: null.
+    Pointer(Option<Address>),
+    /// A function of this name.
+    Function(std::sync::Arc<str>),
+    /// A struct or union that lies there.
+    Record(Address),
+    /// Any value at all, and not ours to choose.
+    Any,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Value {
+    pub number: Number,
+    pub shadow: Shadow,
+}
+
+impl Value {
+    pub const ANY: Value = Value { number: Number::Any, shadow: Shadow::None };
+    pub fn int(v: i128) -> Value {
+        Value { number: Number::Int(v), shadow: Shadow::None }
+    }
+    pub fn real(v: f64) -> Value {
+        Value { number: Number::Real(v), shadow: Shadow::None }
+    }
+    pub fn pointer(a: Address) -> Value {
+        Value { number: Number::Pointer(Some(a)), shadow: Shadow::None }
+    }
+    pub fn of_truth(holds: bool, fact: Option<Fact>) -> Value {
+        let shadow = fact.map_or(Shadow::None, |f| Shadow::Truth(Rc::new(f)));
+        Value { number: Number::Int(holds.into()), shadow }
+    }
+    pub fn with(number: Number, form: Option<Linear>) -> Value {
+        let shadow = match form {
+            Some(f) if !f.is_constant() => Shadow::Value(Rc::new(f)),
+            _ => Shadow::None,
+        };
+        Value { number, shadow }
+    }
+    pub fn as_int(&self) -> Option<i128> {
+        match self.number {
+            Number::Int(v) => Some(v),
+            _ => None,
+        }
+    }
+    pub fn address(&self) -> Option<Address> {
+        match self.number {
+            Number::Pointer(a) => a,
+            Number::Record(a) => Some(a),
+            _ => None,
+        }
+    }
+    /// Whether it counts as true.
+    pub fn truth(&self) -> Option<bool> {
+        match &self.number {
+            Number::Int(v) => Some(*v != 0),
+            Number::Real(v) => Some(*v != 0.0),
+            Number::Pointer(p) => Some(p.is_some()),
+            Number::Function(_) => Some(true),
+            Number::Record(_) | Number::Any => None,
+        }
+    }
+    /// The linear form of an integer: its shadow, or the number itself.
+    pub fn form(&self) -> Option<Linear> {
+        match (&self.shadow, &self.number) {
+            (Shadow::Value(f), _) => Some((**f).clone()),
+            (Shadow::None, Number::Int(v)) => Some(Linear::constant(*v)),
+            _ => None,
+        }
+    }
+}
+
+/// A floating value as its type holds it; `None`: the type is not followed.
+pub(super) fn rounded(kind: FloatKind, v: f64) -> Option<f64> {
+    match kind {
+        FloatKind::F32 => Some(f64::from(v as f32)),
+        FloatKind::F64 => Some(v),
+        FloatKind::Long => None,
+    }
+}
+
+/// An integer operation on operands that already have the type `kind` (shifts: the left one). `Err`: undefined.
+pub(super) fn integer(op: BinOp, a: i128, b: i128, kind: IntKind) -> Result<i128, ()> {
+    let v = match op {
+        BinOp::Add => a + b,
+        BinOp::Sub => a - b,
+        BinOp::Mul => a.checked_mul(b).ok_or(())?,
+        BinOp::Div | BinOp::Rem if b == 0 => return Err(()),
+        BinOp::Div => a / b,
+        BinOp::Rem => {
+            if kind.signed() && a / b > kind.max() {
+                return Err(());
+            }
+            a % b
+        }
+        BinOp::Shl | BinOp::Shr if !(0..i128::from(kind.bits())).contains(&b) => return Err(()),
+        // A shift of a negative value to the left, or into the sign, is what compilers make of it.
+        BinOp::Shl => return Ok(kind.wrap(a << b)),
+        BinOp::Shr => a >> b,
+        BinOp::BitAnd => a & b,
+        BinOp::BitOr => a | b,
+        BinOp::BitXor => a ^ b,
+        _ => return Err(()),
+    };
+    if kind.signed() {
+        if v < kind.min() || v > kind.max() {
+            return Err(());
+        }
+        return Ok(v);
+    }
+    Ok(kind.wrap(v))
+}
+
+pub(super) fn compare_ints(op: BinOp, a: i128, b: i128) -> bool {
+    match op {
+        BinOp::Lt => a < b,
+        BinOp::Le => a <= b,
+        BinOp::Gt => a > b,
+        BinOp::Ge => a >= b,
+        BinOp::Eq => a == b,
+        _ => a != b,
+    }
+}
+
+pub(super) fn compare_reals(op: BinOp, a: f64, b: f64) -> bool {
+    match op {
+        BinOp::Lt => a < b,
+        BinOp::Le => a <= b,
+        BinOp::Gt => a > b,
+        BinOp::Ge => a >= b,
+        BinOp::Eq => a == b,
+        _ => a != b,
+    }
+}
