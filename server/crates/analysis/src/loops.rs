@@ -16,7 +16,7 @@ use crate::prove::Known;
 use crate::recurrences::recurrences;
 use crate::replay_witness::{replay, Place, Replayed, ALL_STEPS};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
-use crate::value::{Poly, Var, VarKind};
+use crate::value::{Constraint, Poly, Var, VarKind};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId,
     MetBy, NotReplayed, Obstacle, ObstacleKind, Pred, Private, Program, Reduction, ReductionOp, Verdict,
@@ -545,9 +545,8 @@ fn dependences(
                         if !seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
                             continue;
                         }
-                        let ask = |fixed: &FxHashMap<Var, i128>| match depend::test_at(
-                            model, &ids, source, sink, fixed, detail, &cx.solver, budget,
-                        ) {
+                        let ask = || match depend::test(model, &ids, source, sink, detail, &cx.solver, budget)
+                        {
                             Outcome::Yes(d) => Some(*d),
                             _ => None,
                         };
@@ -591,13 +590,13 @@ struct Replays<'c, 'a> {
 
 impl Replays<'_, '_> {
     /// The dependence with a witness that a run of the function shows, or without one and with the reason. `ask`: the
-    /// dependence with a witness for given values of parameters.
+    /// dependence with a witness on the way that the model has just now.
     fn shown(
         &mut self,
         model: &Model<'_>,
         mut d: Dependence,
         budget: &Budget,
-        ask: impl Fn(&FxHashMap<Var, i128>) -> Option<Dependence>,
+        ask: impl Fn() -> Option<Dependence>,
     ) -> Result<Dependence, (Dependence, Obstacle)> {
         let cx = self.cx;
         let place = self.place.get_or_insert_with(|| cx.place(model.root));
@@ -608,12 +607,18 @@ impl Replays<'_, '_> {
                 Replayed::Seen => return self.paid(before, budget, d),
                 Replayed::Not(reason, at, arrived) => {
                     why = (reason, at);
-                    for values in arrived {
-                        let mut fixed = FxHashMap::default();
-                        for (p, v) in values {
-                            fixed.extend(model.known_param(p).map(|x| (x, v)));
+                    // Another pair, for values with which runs do come to the loop on one way.
+                    let mut asked: Vec<Vec<Constraint>> = Vec::new();
+                    for a in arrived {
+                        let way = a.constraints(|p| model.known_param(p));
+                        if way.is_empty() || asked.contains(&way) {
+                            continue;
                         }
-                        let Some(other) = ask(&fixed) else { continue };
+                        asked.push(way.clone());
+                        *model.way.borrow_mut() = way;
+                        let other = ask();
+                        model.way.borrow_mut().clear();
+                        let Some(other) = other else { continue };
                         let Some(w) = other.witness.clone() else { continue };
                         if matches!(replay(place, &other, &w, &mut self.steps), Replayed::Seen) {
                             return self.paid(before, budget, other);

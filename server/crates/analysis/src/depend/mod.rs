@@ -331,8 +331,17 @@ pub(crate) fn pairs(
     // All parameters first, so that every disjunct has the same space.
     let mut all_params: Vec<Var> = Vec::new();
     let mut any = Vec::new();
-    for da in &source.domain.pieces {
-        for db in &sink.domain.pieces {
+    let nothing = [Vec::new()];
+    let way = model.way.borrow();
+    let cases = if model.cases.is_empty() { &nothing[..] } else { &model.cases[..] };
+    for (da, db, case) in source
+        .domain
+        .pieces
+        .iter()
+        .flat_map(|da| sink.domain.pieces.iter().map(move |db| (da, db)))
+        .flat_map(|(da, db)| cases.iter().map(move |case| (da, db, case)))
+    {
+        {
             let mut f = Frame::new(model, source, sink, fixed.clone());
             f.params = all_params.clone();
             for c in da {
@@ -371,7 +380,7 @@ pub(crate) fn pairs(
             let mut used = f.params.len();
             loop {
                 let mut added = false;
-                for c in &model.context {
+                for c in model.context.iter().chain(case).chain(way.iter()) {
                     let touches = c.poly.vars().any(|v| f.params.contains(&v) || f.fixed.contains_key(&v));
                     if touches {
                         f.add(c, false);
@@ -392,7 +401,10 @@ pub(crate) fn pairs(
                 return None;
             }
             all_params = f.params.clone();
-            any.push(Conjunction { exists: f.exists.len(), constraints: f.constraints });
+            let c = Conjunction { exists: f.exists.len(), constraints: f.constraints };
+            if !any.contains(&c) {
+                any.push(c);
+            }
         }
     }
     let dims = source.loops.len() + sink.loops.len();
@@ -413,21 +425,6 @@ pub(crate) fn test(
     ids: &[Option<LoopId>],
     source: &Access,
     sink: &Access,
-    detail: bool,
-    solver: &Solver,
-    budget: &Budget,
-) -> Outcome {
-    test_at(model, ids, source, sink, &FxHashMap::default(), detail, solver, budget)
-}
-
-/// The same where these parameters have these values.
-#[allow(clippy::too_many_arguments)] // all that a question is made of
-pub(crate) fn test_at(
-    model: &Model<'_>,
-    ids: &[Option<LoopId>],
-    source: &Access,
-    sink: &Access,
-    known: &FxHashMap<Var, i128>,
     detail: bool,
     solver: &Solver,
     budget: &Budget,
@@ -483,7 +480,8 @@ pub(crate) fn test_at(
         poly::Error::Spent | poly::Error::Cancelled => Some(ObstacleKind::Budget),
         _ => Some(ObstacleKind::Unproved),
     };
-    let Some(mut found) = pairs(model, source, sink, &equal, known, &[], true) else {
+    let none = FxHashMap::default();
+    let Some(mut found) = pairs(model, source, sink, &equal, &none, &[], true) else {
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
     let mut point = match solver.any(&found.question, budget) {
@@ -499,7 +497,7 @@ pub(crate) fn test_at(
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
     if !needs.is_empty() {
-        found = match pairs(model, source, sink, &equal, known, needs, true) {
+        found = match pairs(model, source, sink, &equal, &none, needs, true) {
             Some(p) => p,
             None => return maybe(dependence, Some(ObstacleKind::Unproved)),
         };
@@ -513,16 +511,16 @@ pub(crate) fn test_at(
     for &v in &found.params {
         if let VarKind::Product(fs) = &model.vars[v as usize] {
             for f in fs {
-                if !factors.contains(f) && !known.contains_key(f) {
+                if !factors.contains(f) {
                     factors.push(*f);
                 }
             }
         }
     }
     let chosen = if factors.is_empty() {
-        point.map(|p| (found, p, known.clone()))
+        point.map(|p| (found, p, none))
     } else {
-        match with_fixed_factors(model, source, sink, &equal, &factors, known, needs, solver, budget) {
+        match with_fixed_factors(model, source, sink, &equal, &factors, needs, solver, budget) {
             Ok(c) => c,
             Err(e) => return maybe(dependence, stopped(&e)),
         }
@@ -547,7 +545,6 @@ fn with_fixed_factors(
     sink: &Access,
     equal: &[(Poly, Poly)],
     factors: &[Var],
-    known: &FxHashMap<Var, i128>,
     needs: &[Poly],
     solver: &Solver,
     budget: &Budget,
@@ -559,7 +556,7 @@ fn with_fixed_factors(
     let total = TRY.len().pow(factors.len() as u32);
     for n in 0..total {
         let mut k = n;
-        let mut fixed = known.clone();
+        let mut fixed = FxHashMap::default();
         for &f in factors {
             fixed.insert(f, TRY[k % TRY.len()]);
             k /= TRY.len();

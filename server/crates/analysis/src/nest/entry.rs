@@ -231,8 +231,11 @@ impl Model<'_> {
         let args = self.body.args(c).to_vec();
         match (self.body.op(c).clone(), holds) {
             (Op::Binary(BinOp::And), true) | (Op::Binary(BinOp::Or), false) => {
-                for &a in &args {
-                    self.assume(a, holds, changed, depth + 1);
+                // What a later part writes ends what an earlier part told.
+                let mut changed = changed.clone();
+                for &a in args.iter().rev() {
+                    self.assume(a, holds, &changed, depth + 1);
+                    changed.extend(self.effects.writes_in(a).iter().copied());
                 }
                 return;
             }
@@ -299,9 +302,9 @@ impl Model<'_> {
 }
 
 /// Whether a statement never lets control come past its end: its last statement leaves.
-fn leaves(body: &Body, t: TermId) -> bool {
+pub(super) fn leaves(body: &Body, t: TermId) -> bool {
     match body.op(t) {
-        Op::Break | Op::Continue | Op::Return => true,
+        Op::Break | Op::Continue | Op::Return | Op::Goto(_) => true,
         Op::List => body.args(t).last().is_some_and(|&l| leaves(body, l)),
         _ => false,
     }

@@ -14,6 +14,7 @@ mod lengths;
 mod loaded;
 mod loops;
 mod origin;
+mod paths;
 mod places;
 mod statements;
 mod together;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, IntKind, Len, LoopParts, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
+pub(crate) use self::paths::project;
 pub(crate) use self::statements::Executed;
 use crate::control;
 use crate::effects::Effects;
@@ -156,6 +158,10 @@ pub(crate) struct Model<'a> {
     pub unproved: Option<Vec<Poly>>,
     /// What is known of the parameters whenever the loop runs.
     pub context: Vec<Constraint>,
+    /// Beside `context`: one of these holds whenever the loop runs. Empty: nothing more is known.
+    pub cases: Vec<Vec<Constraint>>,
+    /// What is asked for besides, while another witness is looked for: one way to the root.
+    pub way: std::cell::RefCell<Vec<Constraint>>,
     /// Quotients with their defining constraints.
     pub quotients: Vec<(Var, Vec<Constraint>)>,
     /// What each quotient is the quotient of: `floor(numerator / divisor)`.
@@ -238,6 +244,8 @@ impl<'a> Model<'a> {
             obligations: Vec::new(),
             unproved: Some(Vec::new()),
             context: Vec::new(),
+            cases: Vec::new(),
+            way: Default::default(),
             quotients: Vec::new(),
             numerators: FxHashMap::default(),
             images: FxHashMap::default(),
@@ -273,6 +281,7 @@ impl<'a> Model<'a> {
         m.read_root();
         m.read_context(enclosing);
         m.read_surroundings(around, root_control);
+        m.read_paths(around);
         m.root_loop(root_control);
         m.type_ranges();
         m.settle_loads();

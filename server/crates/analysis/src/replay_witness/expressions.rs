@@ -879,7 +879,15 @@ impl<'a> Run<'a, '_> {
     pub fn ints(&mut self, op: BinOp, a: &Value, b: &Value, k: IntKind, t: TermId) -> Res<Value> {
         let (Number::Int(x), Number::Int(y)) = (&a.number, &b.number) else { return Ok(Value::ANY) };
         let (x, y) = (*x, *y);
-        let (fa, fb) = (a.form(), b.form());
+        // A truth value that is counted with is decided.
+        let number = |r: &mut Self, v: &Value| match v.shadow {
+            Shadow::Truth(_) | Shadow::Compared(..) => {
+                r.decide(v);
+                v.as_int().map(Linear::constant)
+            }
+            _ => v.form(),
+        };
+        let (fa, fb) = (number(self, a), number(self, b));
         if op.is_comparison() {
             let fact = match (&fa, &fb) {
                 (Some(f), Some(g)) if !(f.is_constant() && g.is_constant()) => Fact::compared(op, f, g),

@@ -66,8 +66,10 @@ pub(super) struct Inputs {
     pub guesses: FxHashMap<SymbolId, i128>,
 }
 
-/// Integers that nothing is known of: enough for a few iterations, and nothing that guards usually exclude.
+/// Integers that nothing is known of: enough for a few iterations, and nothing that guards usually exclude. What lies in
+/// memory is smaller: it may be a subscript.
 const USUAL: i128 = 8;
+const USUAL_IN_MEMORY: i128 = 1;
 
 impl Inputs {
     pub fn id(&mut self, owner: &Owner, offset: i64, size: u32, kind: Kind) -> Id {
@@ -81,7 +83,13 @@ impl Inputs {
             _ => None,
         };
         let usual = match kind {
-            Kind::Int { least, most, .. } => guess.unwrap_or(USUAL).clamp(least, most),
+            Kind::Int { least, most, .. } => {
+                let usual = match owner {
+                    Owner::Behind(_) | Owner::After(..) => USUAL_IN_MEMORY,
+                    _ => USUAL,
+                };
+                guess.unwrap_or(usual).clamp(least, most)
+            }
             _ => 1,
         };
         self.all.push(Input { kind, usual });

@@ -23,6 +23,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TermId};
 
 use crate::depend::{fourier, Found, System};
+use crate::nest::project;
+use crate::value::{Constraint, Poly, Var};
 use crate::{Control, Dependence, NotReplayed, Param, Program, Witness};
 use inputs::{Given, Inputs, Kind};
 use run::{Event, Goal, Halt, Other, Reached, Run};
@@ -50,8 +52,8 @@ pub(crate) struct Place<'a> {
 pub(crate) enum Replayed {
     /// It was seen to happen.
     Seen,
-    /// It was not; why, where, and values of parameters with which runs did come to the loop.
-    Not(NotReplayed, Option<TermId>, Vec<Vec<(Param, i128)>>),
+    /// It was not; why, where, and how runs did come to the loop.
+    Not(NotReplayed, Option<TermId>, Vec<Arrival>),
 }
 
 /// Replays a dependence's witness. `steps`: what is left for the loop; what was used is taken from it.
@@ -73,7 +75,7 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, steps
     }
     let mut queue: Vec<FxHashMap<Id, Given>> = vec![FxHashMap::default()];
     let mut tried: FxHashSet<String> = FxHashSet::default();
-    let mut arrived: Vec<Vec<(Param, i128)>> = Vec::new();
+    let mut arrived: Vec<Arrival> = Vec::new();
     // The first run's reason is told: it is the one with the witness's own values.
     let mut reason: Option<(NotReplayed, Option<TermId>)> = None;
     let mut runs = 0;
@@ -100,17 +102,15 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, steps
             reason = Some((why, at));
         }
         for r in &reached {
-            let values: Option<Vec<i128>> = r.values.iter().map(|v| v.as_ref().map(|v| v.0)).collect();
-            let Some(values) = values else { continue };
-            let there = || witness.params.iter().zip(&values);
-            // Those that were not to be had, with the others to choose again; then all.
-            let others: Vec<_> = there().filter(|(w, v)| w.1 != **v).map(|(w, v)| (w.0, *v)).collect();
-            let all: Vec<_> = there().map(|(w, v)| (w.0, *v)).collect();
-            for some in [others, all] {
-                if !some.is_empty() && !arrived.contains(&some) && arrived.len() < 6 {
-                    arrived.push(some);
-                }
+            if arrived.len() >= 6 {
+                break;
             }
+            let there = r.values.iter().zip(&witness.params);
+            let values = there.filter_map(|(v, (p, _))| v.clone().map(|(now, form)| (*p, now, form)));
+            arrived.push(Arrival {
+                facts: path(&events[..r.events.min(events.len())]),
+                values: values.collect(),
+            });
         }
         for c in candidates(&goal, &events, &reached, &inputs) {
             let mut more = given.clone();
@@ -129,6 +129,42 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, steps
     }
     let (why, at) = reason.unwrap_or((NotReplayed::Steps, None));
     Replayed::Not(why, at, arrived)
+}
+
+/// A way to the loop: what has to hold of the run's inputs for a run to take it, and what the witness's parameters are then.
+pub(crate) struct Arrival {
+    facts: Vec<Fact>,
+    values: Vec<(Param, i128, Option<Linear>)>,
+}
+
+impl Arrival {
+    /// What holds of the parameters on this way. `var`: the model's variable of a parameter.
+    pub(crate) fn constraints(&self, var: impl Fn(Param) -> Option<Var>) -> Vec<Constraint> {
+        // Inputs have numbers behind those of the model's variables.
+        const INPUTS: Var = 1 << 28;
+        let poly = |f: &Linear| {
+            let terms = f.terms.iter().map(|(id, c)| (vec![INPUTS + id], *c));
+            Poly::from_terms(terms.chain([(Vec::new(), f.constant)]))
+        };
+        let mut all: Vec<Constraint> = Vec::new();
+        for f in &self.facts {
+            let Some(p) = poly(&f.form) else { continue };
+            match f.rel {
+                Rel::Least => all.push(Constraint::non_negative(p)),
+                Rel::Zero => all.push(Constraint::zero(p)),
+                Rel::NotZero => {}
+            }
+        }
+        for (p, now, form) in &self.values {
+            let Some(v) = var(*p) else { continue };
+            let value = match form {
+                Some(f) => poly(f),
+                None => Some(Poly::constant(*now)),
+            };
+            all.extend(value.and_then(|x| x.sub(&Poly::var(v))).map(Constraint::zero));
+        }
+        project(&all, |v| v < INPUTS)
+    }
 }
 
 type Change = Vec<(Id, Option<Given>)>;
@@ -168,8 +204,14 @@ fn candidates(goal: &Goal<'_>, events: &[Event], reached: &[Reached], inputs: &I
             out.extend(solve(facts, inputs));
         }
     }
-    let end = reached.first().map_or(events.len(), |r| r.events.min(events.len()));
-    // With the values there asked for as well, if the run came there at all.
+    let as_wanted = |r: &&Reached| {
+        r.values.iter().zip(&goal.witness.params).all(|(v, w)| v.as_ref().is_some_and(|v| v.0 == w.1))
+    };
+    // Where it came with the right values, something in the loop went otherwise.
+    let end = match (reached.iter().find(as_wanted), reached.first()) {
+        (None, Some(r)) => r.events.min(events.len()),
+        _ => events.len(),
+    };
     let mut flips = 0;
     for k in (0..end).rev() {
         if flips >= 8 {

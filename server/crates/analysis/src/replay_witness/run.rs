@@ -569,6 +569,8 @@ impl<'a, 'r> Run<'a, 'r> {
         if !ahead {
             return Ok(if around { Cut::No } else { Cut::Leave });
         }
+        // Its declaration may be among what was forgotten.
+        let object = self.variable(index)?;
         self.write(Address { object, offset: 0 }, ty, Value::int(target), None)?;
         Ok(Cut::To(to))
     }
@@ -581,7 +583,7 @@ impl<'a, 'r> Run<'a, 'r> {
         for (p, want) in params {
             let v = match p {
                 Param::Symbol(s) => self.param_symbol(*s),
-                Param::Term(x) => self.eval(*x),
+                Param::Term(x) => self.without_effects(*x),
                 Param::Distance { from, to } => self.distance(*from, *to, *want, &mut links),
             };
             let v = match v {
@@ -599,6 +601,18 @@ impl<'a, 'r> Run<'a, 'r> {
         self.watch = as_wanted.then(|| Watch { iteration: 0, source: Vec::new() });
         let _ = t;
         Ok(())
+    }
+
+    /// The value of a term that the header has evaluated already: what it does is done.
+    fn without_effects(&mut self, mut t: TermId) -> Res<Value> {
+        let body = self.body();
+        while *body.op(t) == Op::Comma {
+            t = body.args(t)[1];
+        }
+        if body.walk(t).any(|x| body.op(x).is_write() || *body.op(x) == Op::Call) {
+            return Ok(Value::ANY);
+        }
+        self.eval(t)
     }
 
     fn param_symbol(&mut self, s: SymbolId) -> Res<Value> {
