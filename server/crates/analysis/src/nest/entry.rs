@@ -232,10 +232,12 @@ impl Model<'_> {
         match (self.body.op(c).clone(), holds) {
             (Op::Binary(BinOp::And), true) | (Op::Binary(BinOp::Or), false) => {
                 // What a later part writes ends what an earlier part told.
-                let mut changed = changed.clone();
-                for &a in args.iter().rev() {
-                    self.assume(a, holds, &changed, depth + 1);
-                    changed.extend(self.effects.writes_in(a).iter().copied());
+                for (k, &a) in args.iter().enumerate() {
+                    let mut by_then = changed.clone();
+                    for &later in &args[k + 1..] {
+                        by_then.extend(self.effects.writes_in(later).iter().copied());
+                    }
+                    self.assume(a, holds, &by_then, depth + 1);
                 }
                 return;
             }
