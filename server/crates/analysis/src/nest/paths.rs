@@ -35,7 +35,7 @@ impl Model<'_> {
             self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))).collect();
         let gap = self.body.walk(self.body.root).any(|t| matches!(self.body.op(t), Op::Reject(_)));
         let Some(parts) = self.body.loop_parts(self.root) else { return };
-        if gap || self.entered_by_label(&labels, self.root) {
+        if gap || self.body.jumps_unseen(self.body.root) || self.entered_by_label(&labels, self.root) {
             return;
         }
         let mut cases = vec![Case::default()];
