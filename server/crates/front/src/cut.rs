@@ -7,6 +7,7 @@ use term::RejectKind;
 
 use crate::arms::Arm;
 use crate::lex::{Kind, Token};
+use crate::pp::pack::{self, Pack};
 use crate::pp::{Line, MacroState, Macros, Piece};
 use crate::unit::{Walk, Way};
 
@@ -29,6 +30,8 @@ pub(crate) struct Found {
     pub(crate) macros: Option<Arc<Macros>>,
     /// Whether `#pragma STDC FENV_ACCESS ON` is in force in it.
     pub(crate) floating_environment: bool,
+    /// Where in the file `#pragma pack` changes inside it, and to what.
+    pub(crate) packs: Vec<(u32, Pack)>,
     /// Which instance of a template it is.
     pub(crate) instance: Option<Arc<str>>,
 }
@@ -344,6 +347,18 @@ impl Walk<'_, '_> {
                 Way::Unknown => k + 1,
             };
         }
+        if let Line::Pack(_) = self.line(k) {
+            if f.macros.is_none() {
+                f.macros = Some(self.s.macros.clone());
+            }
+            let way = self.inside(k);
+            let at = self.tokens.get(k).map_or(0, |t| t.start);
+            f.packs.push((at, self.s.macros.pack()));
+            return match way {
+                Way::On(j) => j,
+                Way::Unknown => k + 1,
+            };
+        }
         if let Line::Include(included) = self.line(k) {
             self.splice(k, &included, f, braces);
             f.end = f.end.max(self.tokens.get(k).map_or(0, |t| t.end as usize));
@@ -384,6 +399,12 @@ impl Walk<'_, '_> {
                         let state = MacroState::Unknown(reason.clone());
                         Arc::make_mut(&mut self.s.macros).set(n.clone(), state.clone());
                         f.pieces.push(Piece::Set(n, state));
+                    } else if matches!(self.line(j), Line::Pack(_)) {
+                        if f.macros.is_none() {
+                            f.macros = Some(self.s.macros.clone());
+                        }
+                        Arc::make_mut(&mut self.s.macros).apply_pack(&pack::Op::Unknown);
+                        f.packs.push((span.start, Pack::Unknown));
                     } else if matches!(self.line(j), Line::Include(_)) {
                         // Whatever it holds: text, and definitions for what follows.
                         anything = true;

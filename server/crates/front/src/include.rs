@@ -17,6 +17,7 @@ use crate::cut::Found;
 use crate::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
 use crate::lex::Kind;
 use crate::marks::Mark;
+use crate::pp::pack::Pack;
 use crate::pp::{self, predefined, Line, MacroState, MacroToken, Macros, Piece, Spliced};
 use crate::unit::{hash, source, Walk, Way};
 use crate::{Choice, Included, Item, Options, Taken};
@@ -270,6 +271,8 @@ impl Walk<'_, '_> {
         let number = self.s.number;
         let is_function = f.body.is_some() && f.broken.is_none();
         let mut l = self.lower(&f, &macros, number, is_function);
+        let is_mixed = !f.packs.is_empty() && !l.packs.is_empty();
+        self.operators(self.packs_in_body(&f) || is_mixed, &l.packs);
         let library = is_library(header);
         for e in &mut l.exports {
             if let Exported::Function { library: from, internal, .. } = &mut e.what {
@@ -426,6 +429,16 @@ impl Walk<'_, '_> {
                 if let Some(state) = self.s.macros.get(n) {
                     f.pieces.push(Piece::Set(n.clone(), state.clone()));
                 }
+                k += 1;
+                continue;
+            }
+            if let Line::Pack(_) = &line {
+                if f.macros.is_none() {
+                    f.macros = Some(self.s.macros.clone());
+                }
+                self.inside(k);
+                // where it holds cannot be told by places in the document
+                f.packs.push((0, Pack::Unknown));
                 k += 1;
                 continue;
             }

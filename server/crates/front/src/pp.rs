@@ -8,6 +8,7 @@
 
 mod condition;
 mod expand;
+pub(crate) mod pack;
 pub(crate) mod predefined;
 
 use std::sync::Arc;
@@ -97,7 +98,9 @@ pub(crate) enum Line {
     Else,
     Endif,
     Include(Included),
-    /// Pragmas, `#error`, `#line` and unknown ones.
+    /// `#pragma pack` and its like.
+    Pack(pack::Op),
+    /// Other pragmas, `#error`, `#line` and unknown ones.
     Other,
 }
 
@@ -177,6 +180,10 @@ pub(crate) fn line(text: &str) -> Line {
         "ifndef" => name().map_or(Line::If(Vec::new()), |n| Line::Ifdef(n, false)),
         "elifdef" => name().map_or(Line::Elif(Vec::new()), |n| Line::Elifdef(n, true)),
         "elifndef" => name().map_or(Line::Elif(Vec::new()), |n| Line::Elifdef(n, false)),
+        "pragma" => {
+            let words: Vec<&str> = rest.iter().map(|t| &*t.text).collect();
+            pack::read(&words).map_or(Line::Other, Line::Pack)
+        }
         "else" => Line::Else,
         "endif" => Line::Endif,
         "include" | "include_next" | "import" => {
@@ -237,6 +244,8 @@ pub(crate) struct Macros {
     pub(crate) in_system: bool,
     /// Whether some macro so far stands for a brace without its counterpart.
     braces: bool,
+    /// Whether a macro was defined that makes a pragma.
+    operators: bool,
 }
 
 impl Macros {
@@ -250,6 +259,7 @@ impl Macros {
             system_header: false,
             in_system: false,
             braces: false,
+            operators: false,
         };
         for (name, value) in &options.defines {
             if let Line::Define(n, d) = line(&format!("#define {name} {value}")) {
@@ -288,6 +298,8 @@ impl Macros {
             let count = |b: &str| m.body.iter().filter(|t| &*t.text == b).count();
             self.braces |= count("{") != count("}");
         }
+        self.operators |=
+            matches!(&state, MacroState::Defined(m) if m.body.iter().any(|t| pack::is_operator(&t.text)));
         self.map.insert(name, state);
         if self.map.len() > FEW {
             let map = std::mem::take(&mut self.map);
@@ -343,6 +355,7 @@ impl Macros {
             self.project_header |= a.project_header;
             self.system_header |= a.system_header;
             self.braces |= a.braces;
+            self.operators |= a.operators;
         }
         let changes: Vec<(Arc<str>, MacroState)> = names
             .into_iter()

@@ -24,7 +24,7 @@ use crate::headers::Header;
 use crate::include::Including;
 use crate::lex::{Kind, Token};
 use crate::marks::{self, Mark};
-use crate::pp::{self, Line, MacroState, Macros};
+use crate::pp::{self, pack, Line, MacroState, Macros};
 use crate::says;
 use crate::{DirectiveKind, Item, ItemKind, Language, Options, Parsed, Unit};
 
@@ -53,6 +53,8 @@ pub(crate) struct Entry {
 struct Left {
     exports: Arc<[Export]>,
     body: Arc<Body>,
+    /// What `_Pragma` in it does to the layout of structs after it.
+    packs: Arc<[pack::Op]>,
 }
 
 /// An item of the document: known already, or a function still to be lowered.
@@ -270,6 +272,12 @@ impl Walk<'_, '_> {
                 self.open.push(Open::Linkage);
                 return k + 3;
             }
+            "_Pragma" if self.token(k + 1) == "(" && self.token(k + 3) == ")" => {
+                if let Some(op) = pack::of_string(self.token(k + 2)) {
+                    self.operators(false, &[op]);
+                    return k + 4;
+                }
+            }
             _ => {}
         }
         if self.s.language == Language::Cuda {
@@ -381,6 +389,7 @@ impl Walk<'_, '_> {
                 Arc::make_mut(&mut self.s.macros).set(n, state);
             }
             Line::Undef(n) => Arc::make_mut(&mut self.s.macros).set(n, MacroState::Undefined),
+            Line::Pack(op) => Arc::make_mut(&mut self.s.macros).apply_pack(&op),
             // Between items and inside one, this was dealt with before.
             Line::Include(_) => {}
             Line::If(_) | Line::Ifdef(..) => return self.choose(k),
@@ -447,6 +456,7 @@ impl Walk<'_, '_> {
             let header = header.clone();
             return self.take_from_header(f, &header);
         }
+        let (in_body, is_mixed) = (self.packs_in_body(&f), !f.packs.is_empty());
         let span = Span::new(f.start, f.end);
         let text = self.text.get(span.range()).unwrap_or("");
         let text_hash = hash(text);
@@ -478,7 +488,11 @@ impl Walk<'_, '_> {
                 let macros = f.macros.as_ref().unwrap_or(&self.s.macros).clone();
                 let l = self.lower(&f, &macros, number, head.is_some());
                 is_function |= l.kind == ItemKind::Function;
-                let left = Left { exports: l.exports.as_slice().into(), body: Arc::new(l.body) };
+                let left = Left {
+                    exports: l.exports.as_slice().into(),
+                    body: Arc::new(l.body),
+                    packs: l.packs.as_slice().into(),
+                };
                 if head.is_some() {
                     self.s.slots.push(Slot::Todo(Box::new(Job {
                         found: f,
@@ -511,6 +525,31 @@ impl Walk<'_, '_> {
             self.s.env.define(functions.map(|e| e.name.clone()).collect::<Vec<_>>());
         }
         self.s.env.add(number, &left.body, &left.exports, self.s.conditional.as_ref());
+        self.operators(in_body || is_mixed && !left.packs.is_empty(), &left.packs);
+    }
+
+    /// Whether a function's body, which is read later, may change `#pragma pack` by an operator.
+    pub(crate) fn packs_in_body(&self, f: &Found) -> bool {
+        let Some(body) = f.body else { return false };
+        let has_operator =
+            self.text.get(body..f.end).is_some_and(|t| t.contains("_Pragma") || t.contains("__pragma"));
+        let from = self.tokens.partition_point(|t| (t.start as usize) < body);
+        let to = self.tokens.partition_point(|t| (t.start as usize) < f.end).max(from);
+        let words = (from..to).map(|k| self.token(k));
+        self.s.macros.may_pack(words, has_operator)
+    }
+
+    /// Applies what `_Pragma` in an item does to those after it.
+    pub(crate) fn operators(&mut self, unknown: bool, ops: &[pack::Op]) {
+        if unknown || !ops.is_empty() {
+            self.link(("operators", ops.len(), unknown));
+            let macros = Arc::make_mut(&mut self.s.macros);
+            ops.iter().for_each(|op| macros.apply_pack(op));
+            // in which order with other pragmas is not known
+            if unknown {
+                macros.apply_pack(&pack::Op::Unknown);
+            }
+        }
     }
 
     /// What an item makes unknown, without the item.
@@ -633,5 +672,6 @@ pub(crate) fn source<'a>(
         broken: f.broken.clone(),
         poisons: &f.poisons,
         floating_environment: f.floating_environment,
+        packs: &f.packs,
     }
 }

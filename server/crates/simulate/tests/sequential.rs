@@ -220,14 +220,9 @@ fn structs_pointers_switch_and_goto() {
     // switch (q.x) { case 7: q.y *= 2; case 8: q.y += 1; break; default: q.y = 0; }  goto out; q.y = -1; out: return q.y;
     let mut b = B::default();
     let (i32t, f64t) = (b.i32(), b.f64());
-    let rec = b.b.types.add_record(Record {
-        name: "P".into(),
-        is_union: false,
-        fields: Some(vec![
-            Field { name: "x".into(), ty: i32t, bits: None },
-            Field { name: "y".into(), ty: f64t, bits: None },
-        ]),
-    });
+    let rec = b.b.types.add_record(Record::new("P", false));
+    let members = vec![Field::new("x", i32t), Field::new("y", f64t)];
+    b.b.types.complete_record(rec, members, Default::default());
     let pt = b.b.types.plain(TypeKind::Record(rec));
     let (p, q) = (b.local("p", pt), b.local("q", pt));
     let ip = b.ptr(i32t);

@@ -13,6 +13,7 @@ mod directives;
 mod gaps;
 mod hash;
 mod intrinsics;
+mod layout;
 mod ops;
 mod paths;
 mod symbols;
@@ -26,6 +27,7 @@ pub use body::{
 };
 pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};
 pub use intrinsics::{intrinsic, Intrinsic};
+pub use layout::{AlignedForm, Layout, Member, Placing, RecordPlacing};
 pub use ops::{BinOp, Op, UnOp, F64};
 pub use paths::Path;
 pub use symbols::{Space, Storage, Symbol, SymbolId};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::{IdVec, IndexId};
 use rustc_hash::FxHashMap;
 
+use crate::layout::{Layout, Placing, RecordPlacing};
 use crate::{BinOp, TermId};
 
 base::id!(
@@ -222,6 +223,15 @@ pub struct Field {
     pub ty: TypeId,
     /// Width in bits of a bit-field. Neighbouring bit-fields share a memory location.
     pub bits: Option<u32>,
+    /// What is asked of its place.
+    pub placing: Placing,
+}
+
+impl Field {
+    /// A member that lies as its type asks for.
+    pub fn new(name: impl Into<Arc<str>>, ty: TypeId) -> Field {
+        Field { name: name.into(), ty, bits: None, placing: Placing::default() }
+    }
 }
 
 /// A struct or union.
@@ -232,6 +242,17 @@ pub struct Record {
     pub is_union: bool,
     /// `None` where only declared: its members and size are unknown.
     pub fields: Option<Vec<Field>>,
+    /// What is asked of its layout.
+    pub placing: RecordPlacing,
+    /// Where its members lie, where that is known.
+    pub(crate) layout: Option<Arc<Layout>>,
+}
+
+impl Record {
+    /// One that is only declared.
+    pub fn new(name: impl Into<Arc<str>>, is_union: bool) -> Record {
+        Record { name: name.into(), is_union, fields: None, placing: RecordPlacing::default(), layout: None }
+    }
 }
 
 /// The interned types of one body.
@@ -282,8 +303,19 @@ impl Types {
         self.records.push(record)
     }
     /// Completes a record that was only declared.
-    pub fn complete_record(&mut self, id: RecordId, fields: Vec<Field>) {
-        self.records[id].fields = Some(fields);
+    pub fn complete_record(&mut self, id: RecordId, fields: Vec<Field>, placing: RecordPlacing) {
+        let record = &mut self.records[id];
+        record.fields = Some(fields);
+        record.placing = placing;
+        self.records[id].layout = self.lay_out(&self.records[id]).map(Arc::new);
+    }
+    /// Completes a record like one of other types, whose members are these here.
+    pub fn complete_record_like(&mut self, id: RecordId, fields: Vec<Field>, other: &Record) {
+        let record = &mut self.records[id];
+        record.fields = Some(fields);
+        record.placing = other.placing;
+        // Here a member's own record may still be incomplete.
+        record.layout = other.layout.clone();
     }
     /// A record.
     pub fn record(&self, id: RecordId) -> &Record {
@@ -331,7 +363,7 @@ impl Types {
             _ => None,
         }
     }
-    /// Size in bytes and alignment, where both are known (LP64; no VLAs, no opaque types, no bit-fields).
+    /// Size in bytes and alignment, where both are known (LP64; no VLAs, no opaque types).
     pub fn size_align(&self, id: TypeId) -> Option<(u64, u64)> {
         match self.kind(id) {
             TypeKind::Int(k) => Some((k.bits() as u64 / 8, k.bits() as u64 / 8)),
@@ -343,23 +375,7 @@ impl Types {
                 let (s, a) = self.size_align(*of)?;
                 Some((s.checked_mul(*n)?, a))
             }
-            TypeKind::Record(r) => {
-                let record = self.record(*r);
-                let (mut size, mut align) = (0u64, 1u64);
-                for f in record.fields.as_ref()? {
-                    if f.bits.is_some() {
-                        return None;
-                    }
-                    let (s, a) = self.size_align(f.ty)?;
-                    align = align.max(a);
-                    size = if record.is_union {
-                        size.max(s)
-                    } else {
-                        size.next_multiple_of(a).checked_add(s)?
-                    };
-                }
-                Some((size.next_multiple_of(align), align))
-            }
+            TypeKind::Record(r) => self.layout(*r).map(|l| (l.size, l.align)),
             _ => None,
         }
     }

@@ -9,6 +9,7 @@ pub mod gcc;
 pub mod headers;
 pub mod judge;
 pub mod kernels;
+pub mod layouts;
 pub mod mutants;
 pub mod nests;
 pub mod openmp;

@@ -68,11 +68,15 @@ fn same_record(
     let (Some(f), Some(g)) = (&x.fields, &y.fields) else {
         return true;
     };
+    if x.placing != y.placing {
+        return false;
+    }
     open.push((p, q));
     let out = f.len() == g.len()
-        && f.iter()
-            .zip(g)
-            .all(|(f, g)| f.name == g.name && f.bits == g.bits && same(a, f.ty, b, g.ty, depth + 1, open));
+        && f.iter().zip(g).all(|(f, g)| {
+            let alike = f.name == g.name && f.bits == g.bits && f.placing == g.placing;
+            alike && same(a, f.ty, b, g.ty, depth + 1, open)
+        });
     open.pop();
     out
 }
@@ -160,18 +164,14 @@ impl Expander<'_> {
             frame.records.insert(r, id);
             return Ok(id);
         }
-        let id = self.b.types.add_record(term::Record {
-            name: source.name.clone(),
-            is_union: source.is_union,
-            fields: None,
-        });
+        let id = self.b.types.add_record(term::Record::new(source.name.clone(), source.is_union));
         frame.records.insert(r, id);
-        if let Some(fields) = source.fields {
+        if let Some(fields) = source.fields.clone() {
             let mut out = Vec::new();
             for f in fields {
                 out.push(term::Field { ty: self.import(f.ty, frame, chain)?, ..f });
             }
-            self.b.types.complete_record(id, out);
+            self.b.types.complete_record_like(id, out, &source);
         }
         Ok(id)
     }

@@ -216,20 +216,7 @@ fn pointer(body: &Body, t: TermId, mut out: Place) -> Option<Place> {
 
 pub(super) fn field_offset(body: &Body, ty: TypeId, name: &str) -> Option<u64> {
     let TypeKind::Record(r) = body.types.kind(ty) else { return None };
-    let record = body.types.record(*r);
-    if record.is_union {
-        return Some(0);
-    }
-    let mut offset = 0u64;
-    for f in record.fields.as_ref()? {
-        let (size, align) = body.types.size_align(f.ty)?;
-        offset = offset.next_multiple_of(align.max(1));
-        if &*f.name == name {
-            return f.bits.is_none().then_some(offset);
-        }
-        offset += size;
-    }
-    None
+    body.types.member_at(*r, name).map(|found| found.0)
 }
 
 /// The requests of the first way to an access. `alone`: nothing else has looked at the launch.

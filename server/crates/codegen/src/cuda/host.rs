@@ -14,7 +14,7 @@ use super::expr::{Dialect, Exprs};
 use super::host_expr::{element_name, expr, number, pred, quoted, symbol_text, term_text, Helpers};
 use super::places::{Place, Places};
 use super::site::{closing, indentation, line_end, opening};
-use super::{keyed, reduce, wrapped};
+use super::{keyed, reduce, wrapped, wrapped_by};
 use crate::lines::Lines;
 use crate::plan::{constant, guard, BufferPlan, HostValue, Kernel, Plan, ReductionPlan, TestKind, HELPERS};
 use crate::{HostEdit, HostHead};
@@ -141,6 +141,40 @@ pub(crate) fn heads(file: &str, heads: &[&HostHead]) -> Vec<HostEdit> {
     out
 }
 
+/// Statements that do not compile where a struct is not laid out here as in the kernel.
+fn layouts(plan: &Plan<'_>) -> Vec<String> {
+    let types = &plan.body.types;
+    let mut records: Vec<term::RecordId> = Vec::new();
+    for b in plan.device_buffers() {
+        let mut element = b.element;
+        while let TypeKind::Array { of, .. } = types.kind(element) {
+            element = *of;
+        }
+        match types.kind(element) {
+            TypeKind::Record(r) if !records.contains(r) => records.push(*r),
+            _ => {}
+        }
+    }
+    let text = |r: &term::RecordId| {
+        let (record, layout) = (types.record(*r), types.layout(*r)?);
+        // one without a tag has no name that can be written here
+        let is_tag = record.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_tag || record.name.is_empty() {
+            return None;
+        }
+        let name = format!("struct {}", record.name);
+        let mut same = vec![format!("sizeof({name}) == {}", layout.size)];
+        let members = record.fields.iter().flatten().zip(&layout.members);
+        same.extend(members.map(|(f, m)| format!("__builtin_offsetof({name}, {}) == {}", f.name, m.bit / 8)));
+        let start = "(void)sizeof(char[";
+        Some(format!(
+            "{start}{} ? 1 : -1]); /* as in the kernel */",
+            wrapped_by(&same, " &&", start.len(), "    ")
+        ))
+    };
+    records.iter().filter_map(text).collect()
+}
+
 fn block(plan: &Plan<'_>, file_name: &str, out: &mut Lines, h: &mut Helpers) {
     let Some(kernel) = plan.kernels.first() else { return };
     let p = &plan.prefix;
@@ -154,6 +188,9 @@ fn block(plan: &Plan<'_>, file_name: &str, out: &mut Lines, h: &mut Helpers) {
         "   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */",
     );
     out.line(&format!("int {p}done = 0;"));
+    for line in layouts(plan) {
+        out.line(&line);
+    }
     out.flush_left(&format!("#ifndef {OFF_SWITCH}"));
     values(&host, true, out);
     // Trip counts that need nothing but values which may always be read.

@@ -60,21 +60,20 @@ fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
     let exprs = Exprs { plan, kernel: k, dialect: Dialect::Device };
     let types = &plan.body.types;
     let name = exprs.record_name(r);
-    out.open(&format!("struct {name} {{"));
-    for f in types.record(r).fields.iter().flatten() {
-        out.line(&format!("{};", exprs.declarator(f.ty, &field_name(&f.name))));
+    let (Some(form), Some(layout)) = (types.aligned_form(r), types.layout(r)) else { return };
+    let ask = |bytes: Option<u64>| bytes.map_or_else(String::new, |n| format!("alignas({n}) "));
+    out.open(&format!("struct {}{name} {{", ask(form.whole)));
+    for (f, bytes) in types.record(r).fields.iter().flatten().zip(&form.members) {
+        out.line(&format!("{}{};", ask(*bytes), exprs.declarator(f.ty, &field_name(&f.name))));
     }
     out.close("};");
-    let size = types
-        .ids()
-        .find(|&t| matches!(types.kind(t), term::TypeKind::Record(x) if *x == r))
-        .and_then(|t| types.size_align(t));
-    if let Some((bytes, _)) = size {
-        out.line(&format!(
-            "static_assert(sizeof(struct {name}) == {bytes}, \"laid out as in {}\");",
-            plan.site.file_name
-        ));
+    let mut same = vec![format!("sizeof(struct {name}) == {}", layout.size)];
+    for (f, m) in types.record(r).fields.iter().flatten().zip(&layout.members) {
+        same.push(format!("__builtin_offsetof(struct {name}, {}) == {}", field_name(&f.name), m.bit / 8));
     }
+    let start = "static_assert(";
+    let text = super::wrapped_by(&same, " &&", start.len(), "    ");
+    out.line(&format!("{start}{text}, \"laid out as in {}\");", plan.site.file_name));
 }
 
 /// A function of the program, for the device.

@@ -257,7 +257,7 @@ impl Look<'_> {
         match types.kind(ty) {
             TypeKind::Int(_) | TypeKind::Float(FloatKind::F32 | FloatKind::F64) => Ok(()),
             TypeKind::Record(r) => {
-                if types.record(*r).is_union || types.size_align(ty).is_none() {
+                if types.record(*r).is_union || types.aligned_form(*r).is_none() {
                     return Err(FunctionTrouble::Type);
                 }
                 if !self.records.contains(r) {

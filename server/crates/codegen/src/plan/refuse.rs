@@ -37,6 +37,8 @@ pub enum RefusalKind {
     LongDouble,
     /// A type that kernels cannot have (unknown, union, bit-field, pointer inside a struct, …).
     Type(TypeId),
+    /// A struct whose members do not lie at multiples of their sizes, where a GPU cannot load them.
+    Packed(TypeId),
     /// A variable that holds a pointer is used as a value or is local to the loop.
     PointerValue(SymbolId),
     /// `volatile` or `_Atomic`.
@@ -94,6 +96,8 @@ pub enum RefusalKind {
 /// What the user could do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NextStep {
+    /// Align the members by their sizes.
+    AlignMembers,
     /// Use `float` or `double`.
     UseNarrowerType,
     /// Give the array's size in the declaration, or a bound that is fixed before the loop.
@@ -126,6 +130,7 @@ impl RefusalKind {
         use RefusalKind::*;
         match self {
             LongDouble => NextStep::UseNarrowerType,
+            Packed(_) => NextStep::AlignMembers,
             UnknownExtent(_) | UntestableOverlap(_) => NextStep::StateSize,
             NoDeviceVersion(_) | Function(..) | IndirectCall => NextStep::InlineCall,
             PointerValue(_) | PartialSubscript(_) => NextStep::UseSubscripts,

@@ -374,11 +374,14 @@ impl<'a> Support<'a> {
                     }
                     _ => return Some(RefusalKind::Type(ty)),
                 };
+                if fields.iter().any(|f| f.bits.is_some() || f.name.is_empty()) {
+                    return Some(RefusalKind::Type(ty));
+                }
+                if types.aligned_form(r).is_none() {
+                    return Some(RefusalKind::Packed(ty));
+                }
                 open.push(r);
                 for f in &fields {
-                    if f.bits.is_some() {
-                        return Some(RefusalKind::Type(ty));
-                    }
                     let why = self.plain(f.ty, open);
                     if why.is_some() {
                         return why;

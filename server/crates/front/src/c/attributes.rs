@@ -10,6 +10,7 @@ use std::sync::Arc;
 use term::RejectKind;
 use tree_sitter::Node;
 
+use crate::c::asks::Asks;
 use crate::c::env::{Export, Exported};
 use crate::c::{Entity, Lower};
 
@@ -23,6 +24,8 @@ pub(crate) struct Attributes {
     pub other_name: Option<Arc<str>>,
     /// The function that is called with the variable's address where its scope ends.
     pub cleanup: Option<Arc<str>>,
+    /// What is asked of a type's layout.
+    pub layout: Asks,
 }
 
 impl Attributes {
@@ -35,6 +38,7 @@ impl Attributes {
         if self.cleanup.is_none() {
             self.cleanup = other.cleanup.clone();
         }
+        self.layout.extend(&other.layout);
     }
     /// Whether nothing is said that matters.
     pub(crate) fn is_empty(&self) -> bool {
@@ -51,6 +55,7 @@ pub(crate) fn read(tokens: &[&str]) -> Attributes {
         out.other_name = Some(unquoted(tokens));
         return out;
     }
+    out.layout = Asks::read(tokens);
     for (k, word) in tokens.iter().enumerate().skip(1) {
         let bare = word.strip_prefix("__").and_then(|w| w.strip_suffix("__")).unwrap_or(word);
         let argument = || tokens.get(k + 1).filter(|t| **t == "(").and_then(|_| tokens.get(k + 2)).copied();

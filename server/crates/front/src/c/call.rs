@@ -121,7 +121,7 @@ impl Lower<'_> {
                 return self.reject(RejectKind::Macro, &reason, node, args);
             }
         }
-        if matches!(self.lookup(name), Some(Entity::Typedef(_))) {
+        if matches!(self.lookup(name), Some(Entity::Typedef(..))) {
             let reason = format!("`{name}` is a type, not a function");
             return self.reject(RejectKind::Unsupported, &reason, node, args);
         }

@@ -7,6 +7,7 @@ use term::{
 };
 use tree_sitter::Node;
 
+use crate::c::asks::{Asked, Asks};
 use crate::c::attributes::Attributes;
 use crate::c::env::{Export, Exported};
 use crate::c::fields::part_of;
@@ -26,6 +27,8 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Specifiers {
     pub ty: TypeId,
+    /// What the type's name asks for.
+    pub align: Asked,
     pub is_static: bool,
     pub is_extern: bool,
     pub is_shared: bool,
@@ -87,6 +90,7 @@ impl Lower<'_> {
         let unknown = self.unknown();
         let mut spec = Specifiers {
             ty: unknown,
+            align: Asked::Nothing,
             is_static: false,
             is_extern: false,
             is_shared: false,
@@ -113,10 +117,15 @@ impl Lower<'_> {
         }
         if let Some(t) = part_of(node, "type") {
             spec.ty = self.base_type(t);
-            if t.kind() == "type_identifier" {
+            if matches!(t.kind(), "type_identifier" | "primitive_type") {
                 let name = self.text(t);
-                spec.not_a_type =
-                    matches!(self.lookup(name), Some(Entity::Symbol(_) | Entity::Enumerator(..)));
+                match self.lookup(name) {
+                    Some(Entity::Symbol(_) | Entity::Enumerator(..)) => {
+                        spec.not_a_type = t.kind() == "type_identifier";
+                    }
+                    Some(Entity::Typedef(_, align)) => spec.align = align,
+                    _ => {}
+                }
             }
         }
         spec.ty = self.qualified(spec.ty, quals);
@@ -323,7 +332,11 @@ impl Lower<'_> {
         let declarators: Vec<Node<'_>> = node.children_by_field_name("declarator", &mut cursor).collect();
         let only_one = declarators.len() == 1;
         let shared = self.specifier_attributes(node, declarators.first().copied());
-        for d in declarators {
+        let common = match declarators.first() {
+            Some(d) if typedef => self.specifier_asks(node, *d),
+            _ => Asks::default(),
+        };
+        for (k, d) in declarators.into_iter().enumerate() {
             let (inner, init) = if d.kind() == "init_declarator" {
                 (part_of(d, "declarator").unwrap_or(d), part_of(d, "value"))
             } else {
@@ -343,10 +356,16 @@ impl Lower<'_> {
             };
             if typedef {
                 let text: Arc<str> = self.text(name).into();
+                let own = self.declarator_asks(inner, inner, k == 0);
+                let align = match own.at.aligned().or(common.aligned()) {
+                    Asked::Nothing if self.is_array_of(made.ty, spec.ty) => spec.align,
+                    asked => asked,
+                };
                 if self.file_scope() {
-                    self.exports.push(Export { name: text.clone(), what: Exported::Typedef(made.ty) });
+                    let what = Exported::Typedef(made.ty, align);
+                    self.exports.push(Export { name: text.clone(), what });
                 }
-                self.scope().names.insert(text, Entity::Typedef(made.ty));
+                self.scope().names.insert(text, Entity::Typedef(made.ty, align));
                 continue;
             }
             // One declarator: the whole statement is its text; several: each its own part.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, IntKind, RecordId, RejectKind, TypeId};
 
+use crate::c::asks::Asked;
 use crate::c::known::{self, KnownType};
 use crate::cuda::templates::Templates;
 use crate::Language;
@@ -18,7 +19,8 @@ pub(crate) struct Export {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Exported {
-    Typedef(TypeId),
+    /// With the alignment that the name asks for.
+    Typedef(TypeId, Asked),
     /// `value`: what it holds for good, an integer that nothing may change (C11 6.7.3p6). `constant`: `__constant__`.
     Variable {
         ty: TypeId,
@@ -116,7 +118,7 @@ impl<'a> View<'a> {
     pub(crate) fn is_enumeration(self, name: &str) -> bool {
         let tag = self.tag(name).is_some_and(|e| matches!(e.what, Exported::Tag(ExportedTag::Enum(_))));
         let named = self.name(name).is_some_and(|e| match e.what {
-            Exported::Typedef(t) => e.body.types.as_int(t).is_some(),
+            Exported::Typedef(t, _) => e.body.types.as_int(t).is_some(),
             _ => false,
         });
         tag || named
@@ -141,7 +143,7 @@ impl<'a> View<'a> {
     /// Whether a name is a type's, here.
     pub(crate) fn is_type(self, name: &str, language: Language) -> bool {
         match self.name(name) {
-            Some(e) => matches!(e.what, Exported::Typedef(_)),
+            Some(e) => matches!(e.what, Exported::Typedef(..)),
             None if language == Language::Cuda && self.tag(name).is_some() => true,
             None => {
                 !matches!(name, "char" | "short" | "int" | "long" | "float" | "double" | "void" | "bool")

@@ -100,6 +100,7 @@ impl Lower<'_> {
             "field_expression" => self.member(node),
             "call_expression" => self.call(node),
             "sizeof_expression" => self.sizeof(node),
+            "offsetof_expression" => self.offsetof(node),
             "extension_expression" => match node.named_child(0) {
                 Some(n) => self.expr(n),
                 None => self.reject(RejectKind::Syntax, "a part of this expression is missing", node, vec![]),
@@ -498,6 +499,21 @@ impl Lower<'_> {
             None => self.unknown(),
         };
         self.term(Op::Member { field: name, arrow }, [base], ty, node)
+    }
+
+    /// `offsetof(type, member)`, where the layout is known.
+    fn offsetof(&mut self, node: Node<'_>) -> TermId {
+        let ty = self.field(node, "type").map(|t| self.type_name(t));
+        let member = self.field(node, "member").map(|m| self.text(m)).unwrap_or("");
+        let found = ty.and_then(|t| self.b.types.member_at(self.record_of(t)?, member));
+        let ulong = self.b.types.int(IntKind::ULong);
+        match found {
+            Some((bytes, _)) => self.term(Op::Int(i128::from(bytes)), [], ulong, node),
+            None => {
+                let reason = "where this member lies is not known";
+                self.reject(RejectKind::Unsupported, reason, node, vec![])
+            }
+        }
     }
 
     pub(super) fn sizeof(&mut self, node: Node<'_>) -> TermId {

@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: anything between items but the [`Env`] that earlier ones left behind.
 
+mod asks;
 mod attributes;
 mod call;
 mod decl;
@@ -15,6 +16,7 @@ pub(crate) mod literal;
 mod names;
 mod objects;
 mod parameters;
+mod placing;
 mod records;
 mod render;
 mod stmt;
@@ -32,11 +34,13 @@ use term::{
 };
 use tree_sitter::Node;
 
+use crate::c::asks::Asked;
 use crate::c::env::{Export, Exported, View};
 use crate::c::fields::part_of;
 use crate::c::render::Rendered;
 use crate::lex::Token;
 use crate::marks::Mark;
+use crate::pp::pack::{self, Pack};
 use crate::pp::{Expander, Gap, Macros, Piece};
 use crate::says::Says;
 use crate::{Item, ItemKind, Language};
@@ -58,6 +62,8 @@ pub(crate) struct Source<'a> {
     pub header: bool,
     /// Closing braces that the text lacks.
     pub missing: usize,
+    /// Where in the file `#pragma pack` changes inside the item, and to what.
+    pub packs: &'a [(u32, Pack)],
     /// Why the item as a whole cannot be understood.
     pub broken: Option<(RejectKind, Arc<str>)>,
     /// Names that are unknown from here on, where it is broken.
@@ -77,13 +83,16 @@ pub(crate) struct Lowered {
     pub is_host: bool,
     pub is_static: bool,
     pub launch_bounds: Option<u32>,
+    /// What `_Pragma("pack(…)")` in it does for those after it.
+    pub packs: Vec<pack::Op>,
 }
 
 /// What a name means in a scope.
 #[derive(Clone, Debug)]
 enum Entity {
     Symbol(SymbolId),
-    Typedef(TypeId),
+    /// A type, and the alignment that its name asks for.
+    Typedef(TypeId, Asked),
     Enumerator(i128, TypeId),
     /// Declared in a way that was not understood.
     Unknown(RejectKind, Arc<str>),
@@ -108,6 +117,9 @@ struct Lower<'a> {
     env: View<'a>,
     language: Language,
     r: &'a Rendered,
+    /// `#pragma pack` at the item's start and inside.
+    pack: pack::Stack,
+    packs: &'a [(u32, Pack)],
     gaps: &'a [Gap],
     base: u32,
     salt: u64,
@@ -185,6 +197,8 @@ pub(crate) fn lower_item(
         env,
         language,
         r: &rendered,
+        pack: macros.stack(),
+        packs: source.packs,
         gaps: &gaps,
         base: source.span.start,
         salt: source.salt,
@@ -241,6 +255,7 @@ pub(crate) fn lower_item(
         is_host: !cuda_device_only,
         is_static,
         launch_bounds: rendered.launch_bounds,
+        packs: rendered.packs.iter().map(|(_, op)| op.clone()).collect(),
     }
 }
 
@@ -263,6 +278,20 @@ impl<'a> Lower<'a> {
     fn token_span(&self, index: usize) -> Span {
         let s = self.r.infos.get(index).map_or(Span::default(), |i| i.span);
         Span { start: s.start.saturating_sub(self.base), end: s.end.saturating_sub(self.base) }
+    }
+
+    /// `#pragma pack` at a token.
+    fn pack_at(&self, token: usize) -> Pack {
+        let at = self.r.infos.get(token).map_or(0, |i| i.span.start);
+        let changed = self.packs.iter().rev().find(|(from, _)| *from <= at);
+        let operators = self.r.packs.iter().filter(|(k, _)| *k <= token);
+        let operators: Vec<pack::Op> = operators.map(|(_, op)| op.clone()).collect();
+        match (operators.is_empty(), self.packs.is_empty()) {
+            (true, _) => changed.map_or_else(|| self.pack.after(&[]), |(_, pack)| *pack),
+            (false, true) => self.pack.after(&operators),
+            // which came first is not known
+            (false, false) => Pack::Unknown,
+        }
     }
 
     /// A node's place in the source, relative to the item.

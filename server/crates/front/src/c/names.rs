@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use term::{
     intrinsic, Body, Field, FloatKind, IntKind, Intrinsic, Len, Op, Origin, Quals, Record, RecordId,
-    RejectKind, Storage, Symbol, SymbolId, TermId, Type, TypeId, TypeKind,
+    RecordPlacing, RejectKind, Storage, Symbol, SymbolId, TermId, Type, TypeId, TypeKind,
 };
 use tree_sitter::Node;
 
@@ -78,7 +78,7 @@ impl Lower<'_> {
         let e = self.env.name(name)?;
         let (body, what) = (e.body.clone(), e.what.clone());
         Some(match what {
-            Exported::Typedef(t) => Entity::Typedef(self.import(&body, t)),
+            Exported::Typedef(t, align) => Entity::Typedef(self.import(&body, t), align),
             Exported::Enumerator(v, k) => Entity::Enumerator(v, self.b.types.int(k)),
             Exported::Unknown(kind, reason) => Entity::Unknown(kind, reason),
             Exported::SecondName(reason) => Entity::Unknown(RejectKind::Unsupported, reason),
@@ -179,7 +179,7 @@ impl Lower<'_> {
                 self.outside.remove(&name);
                 return self.symbol_use(s, node);
             }
-            Some(Entity::Typedef(_)) => {
+            Some(Entity::Typedef(..)) => {
                 let reason = format!("`{name}` is a type, not a value");
                 return self.reject(RejectKind::Unsupported, &reason, node, vec![]);
             }
@@ -351,16 +351,14 @@ impl Lower<'_> {
                 let id = match self.records.get(name) {
                     Some(&id) => id,
                     None => {
-                        let fields = ["x", "y", "z", "w"]
-                            .iter()
-                            .take(n as usize)
-                            .map(|f| Field { name: (*f).into(), ty: element, bits: None })
-                            .collect();
-                        let id = self.b.types.add_record(Record {
-                            name: name.into(),
-                            is_union: false,
-                            fields: Some(fields),
-                        });
+                        let names = ["x", "y", "z", "w"].iter().take(n as usize);
+                        let fields = names.map(|f| Field::new(*f, element)).collect();
+                        // CUDA's vectors of two and four are read at once.
+                        let whole = self.b.types.size_align(element).map(|x| x.0 * u64::from(n));
+                        let align = whole.filter(|_| n != 3 && name != "dim3").map(|s| s.min(16));
+                        let placing = RecordPlacing { align, ..RecordPlacing::default() };
+                        let id = self.b.types.add_record(Record::new(name, false));
+                        self.b.types.complete_record(id, fields, placing);
                         self.records.insert(name.into(), id);
                         id
                     }
@@ -373,7 +371,7 @@ impl Lower<'_> {
     /// The type a type name stands for, or an opaque one.
     pub(super) fn type_by_name(&mut self, name: &str) -> TypeId {
         match self.lookup(name) {
-            Some(Entity::Typedef(t)) => return t,
+            Some(Entity::Typedef(t, _)) => return t,
             Some(_) => {}
             None => {
                 if let Some(t) = self.known_type(name) {
@@ -453,12 +451,11 @@ impl Lower<'_> {
             None => (body.clone(), record),
         };
         let source = body.types.record(record);
-        let id =
-            self.b.types.add_record(Record { name: name.clone(), is_union: source.is_union, fields: None });
+        let id = self.b.types.add_record(Record::new(name.clone(), source.is_union));
         self.records.insert(name, id);
         if let Some(fields) = &source.fields {
             let fields = fields.iter().map(|f| Field { ty: self.import(&body, f.ty), ..f.clone() }).collect();
-            self.b.types.complete_record(id, fields);
+            self.b.types.complete_record_like(id, fields, source);
         }
         id
     }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use term::{Field, FloatKind, IntKind, Record, RejectKind, TypeId, TypeKind};
 use tree_sitter::Node;
 
+use crate::c::asks::Asked;
 use crate::c::decl::Place;
 use crate::c::env::{Export, Exported, ExportedTag};
 use crate::c::fields::part_of;
+use crate::c::placing::OfDeclarator;
 use crate::c::{Entity, Lower, Tag, MAX_DEPTH};
+use crate::Language;
 
 impl Lower<'_> {
     pub(super) fn base_type(&mut self, node: Node<'_>) -> TypeId {
@@ -101,8 +104,7 @@ impl Lower<'_> {
                         format!("<anonymous {:x}.{}>", self.salt, self.anonymous).into()
                     }
                 };
-                let id =
-                    self.b.types.add_record(Record { name: record_name.clone(), is_union, fields: None });
+                let id = self.b.types.add_record(Record::new(record_name.clone(), is_union));
                 if self.file_scope() {
                     self.records.insert(record_name.clone(), id);
                     self.exports
@@ -116,10 +118,18 @@ impl Lower<'_> {
         };
         if let Some(body) = body {
             self.depth += 1;
-            let fields = if body.has_error() || self.depth > MAX_DEPTH { None } else { self.fields(body) };
+            let (mut placing, packed) = self.record_placing(node, body);
+            let fields = match body.has_error() || self.depth > MAX_DEPTH {
+                true => None,
+                false => self.fields(body, packed, &mut placing.unknown),
+            };
             self.depth -= 1;
             match fields {
-                Some(f) if self.b.types.record(id).fields.is_none() => self.b.types.complete_record(id, f),
+                Some(f) if self.b.types.record(id).fields.is_none() => {
+                    // C has structs of no bytes, C++ has not.
+                    placing.unknown |= f.is_empty() && self.language == Language::Cuda;
+                    self.b.types.complete_record(id, f, placing);
+                }
                 Some(_) => {}
                 None => {
                     let reason = "the members of this type are not all understood";
@@ -131,7 +141,9 @@ impl Lower<'_> {
         self.b.types.plain(TypeKind::Record(id))
     }
 
-    pub(super) fn fields(&mut self, body: Node<'_>) -> Option<Vec<Field>> {
+    /// The members between a record's braces; `unknown` is set where something is asked of their places that is not
+    /// followed.
+    fn fields(&mut self, body: Node<'_>, packed: bool, unknown: &mut bool) -> Option<Vec<Field>> {
         let mut out: Vec<Field> = Vec::new();
         let mut cursor = body.walk();
         for declaration in body.named_children(&mut cursor) {
@@ -140,30 +152,50 @@ impl Lower<'_> {
             }
             let spec = self.specifiers(declaration);
             let mut c = declaration.walk();
-            let mut any = false;
-            for child in declaration.named_children(&mut c) {
-                if child.kind() == "bitfield_clause" {
-                    let width = child.named_child(0)?;
-                    let width = self.expr(width);
-                    let bits = u32::try_from(self.value(width)?).ok()?;
-                    if any {
-                        out.last_mut()?.bits = Some(bits);
-                    } else {
-                        // An unnamed bit-field: padding.
-                        out.push(Field { name: "".into(), ty: spec.ty, bits: Some(bits) });
-                        any = true;
-                    }
-                } else if child.kind().ends_with("declarator") || child.kind() == "field_identifier" {
-                    let d = self.declarator(child, spec.ty, Place::Plain);
-                    if d.odd {
-                        return None;
-                    }
-                    out.push(Field { name: self.text(d.name?).into(), ty: d.ty, bits: None });
-                    any = true;
+            let is_part = |n: &Node<'_>| {
+                n.kind() == "bitfield_clause"
+                    || n.kind() == "field_identifier"
+                    || n.kind().ends_with("declarator")
+            };
+            let parts: Vec<Node<'_>> = declaration.named_children(&mut c).filter(is_part).collect();
+            let common = match parts.first() {
+                Some(first) => self.specifier_asks(declaration, *first),
+                None => self.specifier_asks(declaration, declaration),
+            };
+            let mut k = 0;
+            while let Some(&part) = parts.get(k) {
+                let is_first = k == 0;
+                k += 1;
+                let d = self.declarator(part, spec.ty, Place::Plain);
+                if d.odd {
+                    return None;
                 }
+                let mut field = Field::new(self.text(d.name?), d.ty);
+                let clause = parts.get(k).copied().filter(|p| p.kind() == "bitfield_clause");
+                k += usize::from(clause.is_some());
+                if let Some(clause) = clause {
+                    let width = self.expr(clause.named_child(0)?);
+                    field.bits = Some(u32::try_from(self.value(width)?).ok()?);
+                }
+                field.placing.packed = packed;
+                let own = self.declarator_asks(part, clause.unwrap_or(part), is_first);
+                let of_type = match self.is_array_of(field.ty, spec.ty) {
+                    true => spec.align,
+                    false => Asked::Nothing,
+                };
+                *unknown |= !self.place_field(&mut field, of_type, &common, &own);
+                out.push(field);
             }
-            if !any && matches!(self.b.types.kind(spec.ty), TypeKind::Record(_)) {
-                out.push(Field { name: "".into(), ty: spec.ty, bits: None });
+            // An anonymous member. A tag makes it a mere declaration, which has no place.
+            let of = part_of(declaration, "type");
+            let is_member = of.is_some_and(|t| {
+                part_of(t, "name").is_none() && matches!(t.kind(), "struct_specifier" | "union_specifier")
+            });
+            if parts.is_empty() && is_member {
+                let mut field = Field::new("", spec.ty);
+                field.placing.packed = packed;
+                *unknown |= !self.place_field(&mut field, spec.align, &common, &OfDeclarator::default());
+                out.push(field);
             }
         }
         Some(out)
@@ -177,33 +209,38 @@ impl Lower<'_> {
                 _ => self.unknown(),
             };
         };
-        let mut next: Option<i128> = Some(0);
-        let mut negative = false;
-        let mut wide = false;
+        let attributes = self.type_asks(node, body);
+        let mut next: Option<(i128, IntKind)> = Some((0, IntKind::Int));
+        let (mut least, mut most) = (0, 0);
+        let mut understood = true;
+        let mut wide: Vec<(Arc<str>, i128)> = Vec::new();
         let mut cursor = body.walk();
         for e in body.named_children(&mut cursor) {
             let Some(n) = part_of(e, "name") else {
+                understood &= e.kind() == "comment";
                 next = None;
                 continue;
             };
             let enumerator: Arc<str> = self.text(n).into();
             if let Some(v) = part_of(e, "value") {
                 let v = self.expr(v);
-                next = self.value(v);
+                let kind = self.b.types.as_int(self.ty(v)).unwrap_or(IntKind::Int);
+                next = self.value(v).map(|v| (v, kind));
             }
+            let fits = |v: i128| v >= IntKind::Int.min() && v <= IntKind::Int.max();
             let (entity, what) = match next {
-                Some(v) => {
-                    negative |= v < 0;
-                    let kind = if v >= IntKind::Int.min() && v <= IntKind::Int.max() {
-                        IntKind::Int
-                    } else {
-                        wide = true;
-                        IntKind::Long
-                    };
+                Some((v, kind)) => {
+                    (least, most) = (least.min(v), most.max(v));
+                    // Until the closing brace a large one has the type of its own expression.
+                    let kind = if fits(v) { IntKind::Int } else { kind };
+                    if !fits(v) {
+                        wide.push((enumerator.clone(), v));
+                    }
                     let ty = self.b.types.int(kind);
                     (Entity::Enumerator(v, ty), Exported::Enumerator(v, kind))
                 }
                 None => {
+                    understood = false;
                     let reason: Arc<str> = format!("the value of `{enumerator}` was not understood").into();
                     let kind = RejectKind::Unsupported;
                     (Entity::Unknown(kind, reason.clone()), Exported::Unknown(kind, reason))
@@ -213,19 +250,50 @@ impl Lower<'_> {
                 self.exports.push(Export { name: enumerator.clone(), what });
             }
             self.scope().names.insert(enumerator, entity);
-            next = next.and_then(|v| v.checked_add(1));
+            // One more than the largest value of its type is no value.
+            next = next.filter(|&(v, kind)| v < IntKind::max(kind)).map(|(v, kind)| (v + 1, kind));
         }
-        // What gcc and clang choose (C11 6.7.2.2p4 leaves it to them).
-        let kind = match (wide, negative) {
-            (true, _) => IntKind::Long,
-            (_, true) => IntKind::Int,
-            _ => IntKind::UInt,
+        let underlying = part_of(node, "underlying_type").map(|t| self.base_type(t));
+        let kind = match underlying {
+            Some(t) => self.b.types.as_int(t),
+            None => self.enum_kind(least, most, attributes.has("packed")),
         };
+        let alignment = attributes.aligned() != Asked::Nothing || attributes.is_odd_layout();
+        let Some(kind) = kind.filter(|_| understood && !alignment) else {
+            let text: Arc<str> = format!("enum {}", name.as_deref().unwrap_or("")).into();
+            return self.odd_enum(name, wide, text);
+        };
+        // Those that no `int` holds have the enumeration's own type.
+        for (enumerator, v) in wide {
+            let ty = self.b.types.int(kind);
+            if self.file_scope() {
+                self.exports.push(Export { name: enumerator.clone(), what: Exported::Enumerator(v, kind) });
+            }
+            self.scope().names.insert(enumerator, Entity::Enumerator(v, ty));
+        }
         let ty = self.b.types.int(kind);
         if let Some(n) = name {
             if self.file_scope() {
                 self.exports.push(Export { name: n.clone(), what: Exported::Tag(ExportedTag::Enum(kind)) });
             }
+            self.scope().tags.insert(n, Tag::Enum(ty));
+        }
+        ty
+    }
+
+    /// An enumeration whose type is not known: values that an `int` holds are known all the same.
+    fn odd_enum(&mut self, name: Option<Arc<str>>, wide: Vec<(Arc<str>, i128)>, text: Arc<str>) -> TypeId {
+        let kind = RejectKind::Unsupported;
+        let reason: Arc<str> = "the type of this enumeration is not known".into();
+        for (enumerator, _) in wide {
+            if self.file_scope() {
+                let what = Exported::Unknown(kind, reason.clone());
+                self.exports.push(Export { name: enumerator.clone(), what });
+            }
+            self.scope().names.insert(enumerator, Entity::Unknown(kind, reason.clone()));
+        }
+        let ty = self.b.types.plain(TypeKind::Opaque(text));
+        if let Some(n) = name {
             self.scope().tags.insert(n, Tag::Enum(ty));
         }
         ty

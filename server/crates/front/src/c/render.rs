@@ -15,7 +15,7 @@ use term::RejectKind;
 use crate::c::attributes::{self, Attributes};
 use crate::c::known;
 use crate::lex::Kind;
-use crate::pp::{Expander, PToken, Text};
+use crate::pp::{pack, Expander, PToken, Text};
 use crate::says::{self, Says};
 use crate::Language;
 
@@ -29,6 +29,8 @@ const SPACE: &str = "_Nonnull";
 pub(crate) const VECTOR_CALL: &str = "__ww_construct";
 /// Stands for the name of a template's instance.
 const INSTANCE: &str = "__ww_instance";
+/// The name of a bit-field that has none; the table has the empty one.
+const UNNAMED: &str = "__ww_unnamed";
 /// `k<<<…>>>` as a call that gives the function to be called.
 pub(crate) const LAUNCH: &str = "__ww_launch";
 /// Initialisers of more tokens than this are not looked into.
@@ -58,6 +60,8 @@ pub(crate) struct Rendered {
     pub attributes: Vec<(usize, Attributes)>,
     /// What pragmas written as operators say.
     pub says: Vec<Says>,
+    /// `_Pragma("pack(…)")`, with the number of the token that follows it.
+    pub packs: Vec<(usize, pack::Op)>,
 }
 
 impl Rendered {
@@ -101,8 +105,6 @@ struct Render<'a, 'e> {
     shadowed: FxHashSet<&'a str>,
     /// Local type names and the token after which they are in force.
     pending: Vec<(usize, &'a str)>,
-    /// Whether a struct, union or typedef was seen: layout then matters.
-    layout: bool,
     depth: usize,
     /// The name of a function that is defined without a type: it returns `int` (C89 3.5.2).
     implicit_int: Option<usize>,
@@ -134,7 +136,6 @@ pub(crate) fn render(
         local_types: FxHashSet::default(),
         shadowed: FxHashSet::default(),
         pending: Vec::new(),
-        layout: false,
         doubled: Vec::new(),
         depth: 0,
         implicit_int: None,
@@ -227,6 +228,11 @@ impl<'a> Render<'a, '_> {
                 self.depth = self.depth.saturating_sub(1);
                 self.keep(k)
             }
+            // An unnamed bit-field, which the grammar does not know: it gets a name that the table takes away.
+            ":" if self.is_unnamed(k) => {
+                self.put(k, Some(UNNAMED), Some("".into()));
+                self.keep(k)
+            }
             // `(i) + x`, `(a[i]) - x` where `i`, `a` are no types: in two pairs of parentheses it is never taken for a cast.
             "(" if self.is_wrapped_name(k) => {
                 self.doubled.push(self.group(k) - 1);
@@ -249,6 +255,24 @@ impl<'a> Render<'a, '_> {
                 self.launch(k).unwrap_or_else(|| self.keep(k))
             }
             _ => self.keep(k),
+        }
+    }
+
+    /// Whether the `:` at `k` begins a member's width without a name before it.
+    fn is_unnamed(&self, k: usize) -> bool {
+        let is_word = |j: usize| {
+            let t = self.text(j);
+            TYPE_WORDS.contains(&t) || matches!(t, "const" | "volatile" | "_Bool") || (self.is_type)(t)
+        };
+        let mut j = k;
+        while j > 0 && is_word(j - 1) {
+            j -= 1;
+        }
+        // `_Generic(x, int: 1)` has a comma before the type
+        match j.checked_sub(1).map(|j| self.text(j)) {
+            Some("{" | ";") => j < k,
+            Some(",") => j == k,
+            _ => false,
         }
     }
 
@@ -328,32 +352,36 @@ impl<'a> Render<'a, '_> {
                             | "scalar_storage_order"
                             | "transparent_union"
                             | "address_space"
-                    ) || (self.layout && matches!(w, "packed" | "aligned"))
-                        || w == "packed"
+                    )
                 });
                 if harmful {
                     self.gap(k, RejectKind::Unsupported, "an attribute changes the meaning of a type");
                 }
                 self.attributes(k, end)
             }
-            "__declspec" | "_Alignas" | "alignas" | "__align__" => {
-                if self.layout {
-                    self.gap(k, RejectKind::Unsupported, "an alignment changes the layout of a type");
-                }
-                self.group(k + 1)
-            }
+            "__declspec" | "_Alignas" | "alignas" | "__align__" => self.attributes(k, self.group(k + 1)),
             "__extension__" | "register" | "_Noreturn" | "__noreturn__" => k + 1,
             "__restrict" | "__restrict__" => self.put(k, Some("restrict"), None),
             "__inline" | "__inline__" => self.put(k, Some("inline"), None),
             "__const" | "__const__" | "constexpr" => self.put(k, Some("const"), None),
             "__volatile" | "__volatile__" => self.put(k, Some("volatile"), None),
             "__signed" | "__signed__" => self.put(k, Some("signed"), None),
+            "__builtin_offsetof" => self.put(k, Some("offsetof"), None),
             "_Thread_local" => self.put(k, Some("__thread"), None),
             // A pragma as an operator.
-            "_Pragma" => {
-                let text = crate::c::literal::string(self.text(k + 2)).unwrap_or_default();
-                self.out.says.extend(says::pragma(&text));
-                self.group(k + 1)
+            "_Pragma" | "__pragma" => {
+                let end = self.group(k + 1);
+                let words: Vec<&str> = (k + 2..end.saturating_sub(1)).map(|j| self.text(j)).collect();
+                let op = match words.as_slice() {
+                    [literal] if text == "_Pragma" => {
+                        let said = crate::c::literal::string(literal).unwrap_or_default();
+                        self.out.says.extend(says::pragma(&said));
+                        pack::of_string(literal)
+                    }
+                    words => pack::read(words),
+                };
+                self.out.packs.extend(op.map(|op| (self.out.infos.len(), op)));
+                end
             }
             "_Static_assert" | "static_assert" if self.text(k + 1) == "(" => {
                 let end = self.group(k + 1);
@@ -374,14 +402,9 @@ impl<'a> Render<'a, '_> {
                 self.name(k, text)
             }
             "typedef" => {
-                self.layout = true;
                 if self.depth > 0 {
                     self.local_typedef(k);
                 }
-                self.keep(k)
-            }
-            "struct" | "union" => {
-                self.layout = true;
                 self.keep(k)
             }
             _ if self.language == Language::Cuda => match self.cuda_word(k, text, token) {

@@ -81,12 +81,11 @@ fn push_leaves(types: &Types, ty: TypeId, at: u64, out: &mut Layout, depth: u32,
             if record.is_union {
                 return None;
             }
-            let mut offset = 0u64;
-            for f in record.fields.as_ref()? {
-                let (size, align) = types.size_align(f.ty)?;
-                offset = offset.next_multiple_of(align);
-                push_leaves(types, f.ty, at + offset, out, depth + 1, level)?;
-                offset += size;
+            for (f, m) in record.fields.as_ref()?.iter().zip(&types.layout(*r)?.members) {
+                if f.bits.is_some() {
+                    return None;
+                }
+                push_leaves(types, f.ty, at + m.bit / 8, out, depth + 1, level)?;
             }
         }
         _ => return None,

@@ -20,6 +20,9 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
         RefusalKind::TooDeep => format!("line {line} is nested too deep"),
         RefusalKind::LongDouble => format!("{text} on line {line} is a `long double`, which no GPU has"),
         RefusalKind::Type(_) => format!("{text} on line {line} has a type that kernels cannot have"),
+        RefusalKind::Packed(_) => {
+            format!("{text} on line {line} is a packed struct, some of whose members a GPU cannot load")
+        }
         RefusalKind::PointerValue(s) => {
             format!("the pointer `{}` is used as a value on line {line}", name(*s))
         }
@@ -104,6 +107,7 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
 
 fn next_step(step: NextStep) -> &'static str {
     match step {
+        NextStep::AlignMembers => "Copy its members to arrays of their own, or leave the packing out.",
         NextStep::UseNarrowerType => "Use `float` or `double`.",
         NextStep::StateSize => {
             "Give the array's size in its declaration, or use bounds that are fixed before the loop."

@@ -149,12 +149,19 @@ impl Cx<'_, '_, '_> {
                 let Some(fields) = record.fields else {
                     return Err(self.err("a struct that is only declared"));
                 };
-                for f in fields {
+                let Some(layout) = self.types.layout(r).cloned() else {
+                    return Err(self.err("a struct of unknown layout"));
+                };
+                for (f, m) in fields.iter().zip(&layout.members) {
                     if *next >= items.len() {
                         break;
                     }
-                    let (at, fty) = self.field(ty, &f.name)?;
-                    self.fill_one(addr, offset + at, fty, items, next)?;
+                    match f.bits {
+                        Some(_) if f.name.is_empty() => continue,
+                        Some(_) => return Err(self.err("bit-fields")),
+                        None => {}
+                    }
+                    self.fill_one(addr, offset + m.bit / 8, f.ty, items, next)?;
                     if record.is_union {
                         break; // only the first member
                     }

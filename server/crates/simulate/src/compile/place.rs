@@ -79,23 +79,14 @@ impl Cx<'_, '_, '_> {
         let Some(fields) = &record.fields else {
             return Err(self.err("a member of a struct that is only declared"));
         };
-        let mut at = 0u64;
-        for f in fields {
-            if f.bits.is_some() {
-                return Err(self.err("bit-fields"));
-            }
-            let Some((size, align)) = self.types.size_align(f.ty) else {
-                return Err(self.err("a struct of unknown layout"));
-            };
-            if !record.is_union {
-                at = at.next_multiple_of(align);
-            }
-            if &*f.name == name {
-                return Ok((at, f.ty));
-            }
-            if !record.is_union {
-                at += size;
-            }
+        if fields.iter().any(|f| f.bits.is_some() && &*f.name == name) {
+            return Err(self.err("bit-fields"));
+        }
+        if self.types.layout(*r).is_none() {
+            return Err(self.err("a struct of unknown layout"));
+        }
+        if let Some(found) = self.types.member_at(*r, name) {
+            return Ok(found);
         }
         Err(self.err(&format!("no member `{name}`")))
     }

@@ -122,15 +122,14 @@ fn push(types: &Types, ty: TypeId, at: u64, out: &mut Vec<Leaf>, depth: u32) -> 
         }
         TypeKind::Record(r) => {
             let record = types.record(*r);
-            let mut offset = 0u64;
-            for f in record.fields.as_ref()? {
-                let (size, align) = types.size_align(f.ty)?;
-                offset = offset.next_multiple_of(align);
-                push(types, f.ty, at + offset, out, depth + 1)?;
+            for (f, m) in record.fields.as_ref()?.iter().zip(&types.layout(*r)?.members) {
+                if f.bits.is_some() {
+                    return None;
+                }
+                push(types, f.ty, at + m.bit / 8, out, depth + 1)?;
                 if record.is_union {
                     break;
                 }
-                offset += size;
             }
         }
         _ => return None,
