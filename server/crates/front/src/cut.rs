@@ -67,6 +67,8 @@ impl Walk<'_, '_> {
         // What was seen outside all brackets: an `=`, a parenthesised group, the last words.
         let (mut assigned, mut called, mut typedef) = (false, false, false);
         let mut tag = false;
+        // Words since `struct`, and whether a group after the first is an attribute's: `struct ALIGNED(16) S {`.
+        let (mut named, mut is_attribute) = (0, false);
         // Words since the last group: two of them begin a parameter's declaration in the style before C89.
         let mut words = 0;
         let mut piece = k;
@@ -107,6 +109,7 @@ impl Walk<'_, '_> {
                 && self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
                 && self.token(k + 1) == "("
                 && !self.old_style(j, end)
+                && !is_attribute_word(self.token(k))
             {
                 f.broken = Some((
                     RejectKind::Macro,
@@ -145,6 +148,11 @@ impl Walk<'_, '_> {
                 }
                 continue;
             }
+            if braces == 0 && is_attribute_word(text) {
+                j = self.after_group(j, end);
+                f.end = self.tokens.get(j - 1).map_or(f.end, |t| t.end as usize);
+                continue;
+            }
             match text {
                 "{" => {
                     if braces == 0 && parens == 0 {
@@ -174,7 +182,14 @@ impl Walk<'_, '_> {
                         break;
                     }
                 }
-                "(" => parens += 1,
+                "(" => {
+                    is_attribute |= parens == 0 && tag && named == 1;
+                    parens += 1;
+                }
+                ")" if parens == 1 && is_attribute => {
+                    (parens, is_attribute) = (0, false);
+                    continue;
+                }
                 ")" => {
                     parens = parens.saturating_sub(1);
                     called |= parens == 0 && braces == 0;
@@ -189,7 +204,8 @@ impl Walk<'_, '_> {
                 }
                 "=" if braces == 0 && parens == 0 => assigned = true,
                 "typedef" if braces == 0 => typedef = true,
-                "struct" | "union" | "enum" if braces == 0 && parens == 0 => tag = true,
+                "struct" | "union" | "enum" if braces == 0 && parens == 0 => (tag, named) = (true, 0),
+                _ if tag && parens == 0 && t.kind == Kind::Ident => named += 1,
                 // `struct S f(…) {`: the tag's braces would come before any parenthesis.
                 _ => {}
             }
@@ -248,6 +264,23 @@ impl Walk<'_, '_> {
             (self.token(k) == "?" && self.token(k + 1) == "?" && "=/'()!<>-{}[]".contains(last)).then_some(())
         };
         text.contains("??/\n") || text.contains("??/\r") || tokens.clone().any(|k| joined(k).is_some())
+    }
+
+    /// Index after the parentheses that open at `k`; `k` where none do.
+    fn after_group(&self, k: usize, end: usize) -> usize {
+        let mut open = 0usize;
+        for j in k..end {
+            match self.token(j) {
+                "(" => open += 1,
+                ")" => open = open.saturating_sub(1),
+                ";" | "{" | "}" => return k,
+                _ => {}
+            }
+            if open == 0 {
+                return if j == k { k } else { j + 1 };
+            }
+        }
+        k
     }
 
     /// Index after a macro's use that is an item by itself: its definition ends a declaration or a function, and
@@ -439,4 +472,9 @@ impl Walk<'_, '_> {
         f.end = f.end.max(last as usize);
         endif + 1
     }
+}
+
+/// Whether a group of arguments follows this word that says nothing of what is declared but its attributes.
+fn is_attribute_word(word: &str) -> bool {
+    matches!(word, "__attribute__" | "__attribute" | "__declspec" | "_Alignas" | "alignas" | "__align__")
 }
