@@ -285,8 +285,9 @@ void f(int n, const float *x, double *y, pair *p) {
                 float x;
                 float new_;
             };
-            static_assert(sizeof(struct ww_struct_1) == 8 && __builtin_offsetof(struct ww_struct_1, x) == 0 &&
-                __builtin_offsetof(struct ww_struct_1, new_) == 4, "laid out as in cases.c");
+            static_assert(sizeof(struct ww_struct_1) == 8, "laid out as in cases.c");
+            static_assert(__builtin_offsetof(struct ww_struct_1, x) == 0, "laid out as in cases.c");
+            static_assert(__builtin_offsetof(struct ww_struct_1, new_) == 4, "laid out as in cases.c");
 
             extern "C" __global__ void f_i_kernel(long long ww_trips_i, const float *__restrict__ x,
                 double *__restrict__ y, struct ww_struct_1 *__restrict__ p)

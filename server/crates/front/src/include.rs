@@ -238,6 +238,73 @@ impl Walk<'_, '_> {
         Some(header)
     }
 
+    /// The value of an `#if`'s condition.
+    pub(crate) fn condition(&mut self, k: usize, tokens: &[MacroToken]) -> Option<bool> {
+        let asks = |t: &MacroToken| matches!(&**t.text(), "__has_include" | "__has_include_next");
+        let answered = match tokens.iter().any(asks) {
+            true => Some(self.with_answers(tokens)),
+            false => None,
+        };
+        let tokens = answered.as_deref().unwrap_or(tokens);
+        let line = self.tokens.get(k).and_then(|t| {
+            let on_one_line = !self.token(k).contains('\n');
+            let renumbered = self.text.lines().any(pp::is_renumbering);
+            let before = self.text.get(..t.start as usize)?;
+            let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+            u32::try_from(line).ok().filter(|_| on_one_line && !renumbered)
+        });
+        self.s.macros.condition(tokens, line)
+    }
+
+    /// The tokens with an answer in place of every `__has_include(…)`.
+    fn with_answers(&mut self, tokens: &[MacroToken]) -> Vec<MacroToken> {
+        let mut out = Vec::with_capacity(tokens.len());
+        let mut k = 0;
+        while let Some(t) = tokens.get(k) {
+            let next = match &**t.text() {
+                "__has_include" => false,
+                "__has_include_next" => true,
+                _ => {
+                    out.push(t.clone());
+                    k += 1;
+                    continue;
+                }
+            };
+            let is = |j: usize, w: &str| tokens.get(j).is_some_and(|t| &**t.text() == w);
+            let close = (k + 1..tokens.len()).find(|&j| is(j, ")")).filter(|_| is(k + 1, "("));
+            let Some(close) = close else {
+                // `defined(__has_include)`
+                out.push(t.clone());
+                k += 1;
+                continue;
+            };
+            let inside = tokens.get(k + 2..close).unwrap_or(&[]);
+            out.push(MacroToken::number(match self.has_header(inside, next) {
+                true => "1",
+                false => "?unknown",
+            }));
+            k = close + 1;
+        }
+        out
+    }
+
+    /// Whether such a header is surely there. That one is not found does not say that a compiler would not find it.
+    fn has_header(&mut self, inside: &[MacroToken], next: bool) -> bool {
+        let text = match inside.first().map(|t| &**t.text()) {
+            // a name between brackets is no expression: `linux/if.h`
+            Some("<") => Some(inside.iter().map(|t| &**t.text()).collect::<String>()),
+            _ => self.s.macros.text_of(inside),
+        };
+        let Some((name, quoted)) = text.as_deref().and_then(pp::header_name) else { return false };
+        let ask = Ask { name: name.into(), quoted, next, from: self.header.map(|h| h.id()) };
+        let found = self.s.including.headers.and_then(|h| h.source.find(&ask));
+        self.s.including.asked.push((ask, answer_of(&found)));
+        if self.header.is_none() {
+            self.link(("has", answer_of(&found)));
+        }
+        found.is_some_and(|h| !h.is_guess())
+    }
+
     fn enter(&mut self, ask: &Ask) {
         let Some(header) = self.find(ask) else { return };
         let read = header.read();

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::lex::{self, Kind};
 use crate::Language;
 
-pub(crate) use expand::{Expander, Gap, PToken, Piece, Spliced, Text, GAP};
+pub(crate) use expand::{is_renumbering, Expander, Gap, PToken, Piece, Spliced, Text, GAP};
 
 /// Deepest nesting of arguments and conditions followed.
 const MAX_DEPTH: u32 = 64;
@@ -32,6 +32,10 @@ pub(crate) struct MacroToken {
 }
 
 impl MacroToken {
+    /// A number of our own.
+    pub(crate) fn number(text: &str) -> MacroToken {
+        MacroToken { kind: Kind::Number, text: text.into(), spaced: true }
+    }
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
@@ -388,6 +392,13 @@ impl Macros {
             None => {}
         }
         match name {
+            "__LINE__" | "__FILE__" | "__DATE__" | "__TIME__" | "__COUNTER__" | "__INCLUDE_LEVEL__"
+            | "__BASE_FILE__" | "__TIMESTAMP__" | "__has_include" | "__has_include_next"
+            | "__has_attribute" | "__has_builtin" => Some(true),
+            // gcc has these since its version 14, clang always
+            "__has_feature" | "__has_extension" | "__has_c_attribute" | "__has_cpp_attribute" => None,
+            // which of them a compiler defines depends on how it is called
+            _ if predefined::is_compilers_choice(name) => None,
             _ if predefined::is_absent(name, self.language) => Some(false),
             _ if self.project_header && !(self.in_system && is_for_compilers(name)) => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),

@@ -433,7 +433,7 @@ impl Walk<'_, '_> {
             let line = self.line(at);
             self.note_choices(at, &line);
             let holds = match line {
-                Line::If(c) | Line::Elif(c) => self.s.macros.condition(&c),
+                Line::If(c) | Line::Elif(c) => self.condition(at, &c),
                 Line::Ifdef(n, want) | Line::Elifdef(n, want) => {
                     self.s.macros.is_defined(&n).map(|d| d == want)
                 }

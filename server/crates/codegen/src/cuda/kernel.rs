@@ -71,9 +71,9 @@ fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
     for (f, m) in types.record(r).fields.iter().flatten().zip(&layout.members) {
         same.push(format!("__builtin_offsetof(struct {name}, {}) == {}", field_name(&f.name), m.bit / 8));
     }
-    let start = "static_assert(";
-    let text = super::wrapped_by(&same, " &&", start.len(), "    ");
-    out.line(&format!("{start}{text}, \"laid out as in {}\");", plan.site.file_name));
+    for holds in same {
+        out.line(&format!("static_assert({holds}, \"laid out as in {}\");", plan.site.file_name));
+    }
 }
 
 /// A function of the program, for the device.

@@ -1,4 +1,6 @@
-//! Conditions of `#if`, in three values.
+//! Conditions of `#if`, in three values: 64-bit arithmetic with and without sign, as C11 6.10.1 and 6.6 have it. What
+//! compilers leave to themselves (a signed result that does not fit, a shift by too much, a division by zero that is
+//! evaluated) has no value.
 
 use base::Span;
 
@@ -8,7 +10,8 @@ use crate::Language;
 
 impl Macros {
     /// The value of a condition, where it can be said.
-    pub(crate) fn condition(&self, tokens: &[MacroToken]) -> Option<bool> {
+    /// `line`: what `__LINE__` is there.
+    pub(crate) fn condition(&self, tokens: &[MacroToken], line: Option<u32>) -> Option<bool> {
         // `defined` is taken out before substitution (C11 6.10.1p4).
         let mut plain: Vec<PToken> = Vec::with_capacity(tokens.len());
         let mut k = 0;
@@ -38,34 +41,78 @@ impl Macros {
             });
             k += used;
         }
-        let mut expander = Expander::new(self, "");
+        let mut expander = Expander::of_condition(self);
         let expanded = expander.list(plain);
         if !expander.rejects.is_empty() {
             return None;
         }
-        let mut p = Condition { macros: self, tokens: &expanded, at: 0 };
+        let mut p = Condition { macros: self, tokens: &expanded, at: 0, line };
         let v = p.ternary(0)?;
         if p.at != expanded.len() {
             return None;
         }
-        v.map(|v| v != 0)
+        v.value.map(|v| v != 0)
     }
 }
 
-/// Outer `None`: not a condition we can read. Inner `None`: a value we do not know.
-type Value = Option<Option<i128>>;
+/// A value of a condition, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Value {
+    value: Option<i128>,
+    /// Whether it has the type `uintmax_t` rather than `intmax_t`. Where that is not known, the value is one of both.
+    unsigned: Option<bool>,
+}
+
+const LEAST: i128 = i64::MIN as i128;
+const MOST: i128 = i64::MAX as i128;
+const WIDTH: i128 = 1 << 64;
+
+impl Value {
+    const UNKNOWN: Value = Value { value: None, unsigned: None };
+
+    /// A value in range, of that type.
+    fn new(value: Option<i128>, unsigned: Option<bool>) -> Value {
+        let value = value.and_then(|v| match unsigned {
+            Some(true) => Some(v.rem_euclid(WIDTH)),
+            Some(false) => (LEAST..=MOST).contains(&v).then_some(v),
+            None => (0..=MOST).contains(&v).then_some(v),
+        });
+        Value { value, unsigned }
+    }
+    fn signed(value: i128) -> Value {
+        Value { value: Some(value), unsigned: Some(false) }
+    }
+    fn truth(value: Option<bool>) -> Value {
+        Value { value: value.map(i128::from), unsigned: Some(false) }
+    }
+    fn is_true(self) -> Option<bool> {
+        self.value.map(|v| v != 0)
+    }
+    /// Both in their common type (C11 6.3.1.8).
+    fn common(self, other: Value) -> (Option<i128>, Option<i128>, Option<bool>) {
+        let unsigned = match (self.unsigned, other.unsigned) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        };
+        let of = |v: Value| Value::new(v.value, unsigned).value;
+        (of(self), of(other), unsigned)
+    }
+}
 
 struct Condition<'a> {
     macros: &'a Macros,
     tokens: &'a [PToken],
     at: usize,
+    line: Option<u32>,
 }
 
+/// `None` throughout: not a condition we can read.
 impl Condition<'_> {
     fn peek(&self) -> &str {
         self.tokens.get(self.at).map_or("", |t| t.text(""))
     }
-    fn ternary(&mut self, depth: u32) -> Value {
+    fn ternary(&mut self, depth: u32) -> Option<Value> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -80,14 +127,15 @@ impl Condition<'_> {
         }
         self.at += 1;
         let b = self.ternary(depth + 1)?;
-        Some(match c {
-            Some(0) => b,
-            Some(_) => a,
-            None if a == b => a,
-            None => None,
-        })
+        let (x, y, unsigned) = a.common(b);
+        let value = match c.is_true() {
+            Some(true) => x,
+            Some(false) => y,
+            None => x.filter(|_| x == y),
+        };
+        Some(Value { value, unsigned })
     }
-    fn binary(&mut self, min: u8, depth: u32) -> Value {
+    fn binary(&mut self, min: u8, depth: u32) -> Option<Value> {
         let mut left = self.unary(depth)?;
         loop {
             let op = self.peek();
@@ -105,7 +153,7 @@ impl Condition<'_> {
             left = apply(op, left, right);
         }
     }
-    fn unary(&mut self, depth: u32) -> Value {
+    fn unary(&mut self, depth: u32) -> Option<Value> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -113,10 +161,16 @@ impl Condition<'_> {
         self.at += 1;
         let text = t.text("");
         match (t.kind, text) {
-            (_, "!") => Some(self.unary(depth + 1)?.map(|v| (v == 0) as i128)),
-            (_, "-") => Some(self.unary(depth + 1)?.and_then(i128::checked_neg)),
+            (_, "!") => Some(Value::truth(self.unary(depth + 1)?.is_true().map(|v| !v))),
+            (_, "-") => {
+                let v = self.unary(depth + 1)?;
+                Some(Value::new(v.value.map(|v| -v), v.unsigned))
+            }
             (_, "+") => self.unary(depth + 1),
-            (_, "~") => Some(self.unary(depth + 1)?.map(|v| !v)),
+            (_, "~") => {
+                let v = self.unary(depth + 1)?;
+                Some(Value::new(v.value.map(|v| !v), v.unsigned))
+            }
             (_, "(") => {
                 let v = self.ternary(depth + 1)?;
                 if self.peek() != ")" {
@@ -125,10 +179,8 @@ impl Condition<'_> {
                 self.at += 1;
                 Some(v)
             }
-            (Kind::Number, "?unknown") => Some(None),
-            (Kind::Number | Kind::Char, _) => {
-                Some(crate::c::literal::integer(text, Language::C).map(|(v, _)| v))
-            }
+            (Kind::Number, "?unknown") => Some(Value::UNKNOWN),
+            (Kind::Number | Kind::Char, _) => Some(literal(text)),
             // Came out of a macro, which C leaves undefined (C11 6.10.1p4) and gcc takes as written.
             (Kind::Ident, "defined") => {
                 let open = self.peek() == "(";
@@ -141,65 +193,139 @@ impl Condition<'_> {
                     }
                     self.at += 1;
                 }
-                Some(self.macros.is_defined(&name).map(i128::from))
+                Some(Value::truth(self.macros.is_defined(&name)))
             }
             (Kind::Ident, name) => {
-                if self.peek() == "(" {
-                    // `__has_include(…)` and the like: skip the arguments, know nothing.
-                    let mut open = 0;
-                    loop {
-                        match self.peek() {
-                            "(" => open += 1,
-                            ")" => open -= 1,
-                            "" => return None,
-                            _ => {}
-                        }
-                        self.at += 1;
-                        if open == 0 {
-                            return Some(None);
-                        }
-                    }
-                }
-                if let Some(v) = self.macros.library_value(name) {
-                    return Some(Some(v));
-                }
-                Some(match self.macros.is_defined(name) {
-                    Some(false) => Some(0),
-                    _ => None,
-                })
+                let name = name.to_owned();
+                self.name(&name)
             }
             _ => None,
         }
     }
+
+    /// What is left of a name once macros are replaced.
+    fn name(&mut self, name: &str) -> Option<Value> {
+        if self.peek() == "(" {
+            let mut inside = Vec::new();
+            let mut open = 0;
+            loop {
+                let text = self.tokens.get(self.at)?.text("").to_owned();
+                self.at += 1;
+                match text.as_str() {
+                    "(" => open += 1,
+                    ")" => open -= 1,
+                    _ => {}
+                }
+                if open == 0 {
+                    break;
+                }
+                inside.push(text);
+            }
+            let asked = match inside.get(1..) {
+                Some([only]) => only.trim_matches('_'),
+                _ => return Some(Value::UNKNOWN),
+            };
+            let known = match name {
+                "__has_attribute" => ATTRIBUTES.contains(&asked),
+                "__has_builtin" => asked.strip_prefix("builtin_").is_some_and(|b| BUILTINS.contains(&b)),
+                _ => false,
+            };
+            return Some(if known { Value::signed(1) } else { Value::UNKNOWN });
+        }
+        if let Some(v) = self.macros.library_value(name) {
+            return Some(Value::new(Some(v), None));
+        }
+        let cuda = self.macros.language == Language::Cuda;
+        Some(match name {
+            "__LINE__" => Value { value: self.line.map(i128::from), unsigned: Some(false) },
+            "__COUNTER__" | "__INCLUDE_LEVEL__" => Value { value: None, unsigned: Some(false) },
+            // C++ has these as words of its own
+            "true" if cuda => Value::signed(1),
+            "false" if cuda => Value::signed(0),
+            "and" | "or" | "not" | "bitand" | "bitor" | "xor" | "compl" | "not_eq" if cuda => return None,
+            _ => match (self.macros.get(name), self.macros.is_defined(name)) {
+                // a macro with parameters that has none here, or its own name out of itself
+                (Some(super::MacroState::Defined(_)), _) | (_, Some(false)) => Value::signed(0),
+                _ => Value::UNKNOWN,
+            },
+        })
+    }
 }
 
-fn apply(op: term::BinOp, a: Option<i128>, b: Option<i128>) -> Option<i128> {
+/// Attributes that every compiler knows which can be asked.
+const ATTRIBUTES: [&str; 14] = [
+    "packed",
+    "aligned",
+    "noinline",
+    "always_inline",
+    "const",
+    "pure",
+    "malloc",
+    "nonnull",
+    "format",
+    "weak",
+    "visibility",
+    "section",
+    "used",
+    "cleanup",
+];
+/// Functions likewise, without `__builtin_`.
+const BUILTINS: [&str; 8] =
+    ["expect", "unreachable", "popcount", "clz", "ctz", "memcpy", "constant_p", "trap"];
+
+fn literal(text: &str) -> Value {
+    match crate::c::literal::integer(text, Language::C) {
+        // larger ones than any signed value have no sign, whatever their suffix
+        Some((v, _)) => {
+            let unsigned = v > MOST || (!text.ends_with('\'') && text.to_ascii_lowercase().contains('u'));
+            Value::new(Some(v).filter(|v| *v < WIDTH), Some(unsigned))
+        }
+        None => Value::UNKNOWN,
+    }
+}
+
+fn apply(op: term::BinOp, a: Value, b: Value) -> Value {
     use term::BinOp::*;
-    match (op, a, b) {
-        (And, Some(0), _) | (And, _, Some(0)) => return Some(0),
-        (Or, Some(x), _) | (Or, _, Some(x)) if x != 0 => return Some(1),
+    match op {
+        And | Or => {
+            let decides = op == Or;
+            return Value::truth(match (a.is_true(), b.is_true()) {
+                (Some(x), _) | (_, Some(x)) if x == decides => Some(decides),
+                (Some(_), Some(_)) => Some(!decides),
+                _ => None,
+            });
+        }
+        Shl | Shr => {
+            // The result has the type of the left operand alone.
+            let by = b.value.and_then(|b| u32::try_from(b).ok()).filter(|&s| s < 64);
+            let v = a.value.zip(by).map(|(v, by)| if op == Shl { v << by } else { v >> by });
+            return Value::new(v, a.unsigned);
+        }
         _ => {}
     }
-    let (a, b) = (a?, b?);
-    let shift = u32::try_from(b).ok().filter(|&s| s < 64);
+    let (x, y, unsigned) = a.common(b);
+    let both = x.zip(y);
+    let compared = |holds: fn(&i128, &i128) -> bool| Value::truth(both.map(|(x, y)| holds(&x, &y)));
+    let computed = |f: fn(i128, i128) -> Option<i128>| {
+        let value = both.and_then(|(x, y)| f(x, y));
+        Value::new(value, unsigned)
+    };
     match op {
-        Add => a.checked_add(b),
-        Sub => a.checked_sub(b),
-        Mul => a.checked_mul(b),
-        Div => a.checked_div(b),
-        Rem => a.checked_rem(b),
-        Shl => a.checked_shl(shift?),
-        Shr => a.checked_shr(shift?),
-        BitAnd => Some(a & b),
-        BitOr => Some(a | b),
-        BitXor => Some(a ^ b),
-        Lt => Some((a < b) as i128),
-        Le => Some((a <= b) as i128),
-        Gt => Some((a > b) as i128),
-        Ge => Some((a >= b) as i128),
-        Eq => Some((a == b) as i128),
-        Ne => Some((a != b) as i128),
-        And => Some((a != 0 && b != 0) as i128),
-        Or => Some((a != 0 || b != 0) as i128),
+        Lt => compared(i128::lt),
+        Le => compared(i128::le),
+        Gt => compared(i128::gt),
+        Ge => compared(i128::ge),
+        Eq => compared(i128::eq),
+        Ne => compared(i128::ne),
+        Add => computed(i128::checked_add),
+        Sub => computed(i128::checked_sub),
+        Mul => computed(i128::checked_mul),
+        Div => computed(i128::checked_div),
+        // the remainder is computed with the quotient, which must fit
+        Rem => computed(|x, y| x.checked_rem(y).filter(|_| !(x == LEAST && y == -1))),
+        BitAnd => computed(|x, y| Some(x & y)),
+        BitOr => computed(|x, y| Some(x | y)),
+        BitXor => computed(|x, y| Some(x ^ y)),
+        And | Or | Shl | Shr => Value::UNKNOWN,
     }
 }

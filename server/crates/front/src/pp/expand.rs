@@ -119,6 +119,8 @@ pub(crate) struct Expander<'a> {
     uses: u32,
     steps: usize,
     depth: u32,
+    /// Whether the tokens are a condition's: what `defined` asks for is not replaced.
+    in_condition: bool,
 }
 
 /// Tokens still to be read: those put back, then the rest of a list.
@@ -149,7 +151,13 @@ impl<'a> Expander<'a> {
             uses: 0,
             steps: 0,
             depth: 0,
+            in_condition: false,
         }
+    }
+
+    /// For the tokens of an `#if`.
+    pub(super) fn of_condition(macros: &'a Macros) -> Expander<'a> {
+        Expander { in_condition: true, ..Expander::new(macros, "") }
     }
 
     /// Leaves a gap in the tokens.
@@ -242,8 +250,21 @@ impl<'a> Expander<'a> {
                 }
                 continue;
             }
+            if self.in_condition && t.text(self.source) == "defined" {
+                out.push(t);
+                if let Some(n) = input.next() {
+                    let open = n.text(self.source) == "(";
+                    out.push(n);
+                    out.extend(if open { input.next() } else { None });
+                }
+                continue;
+            }
             let state = self.macros.get(t.text(self.source));
             match state {
+                None if !self.in_condition && is_counted(t.text(self.source)) => {
+                    let made = self.counted(t);
+                    out.push(made);
+                }
                 None | Some(MacroState::Undefined | MacroState::Library) => out.push(t),
                 Some(MacroState::Unknown(why)) => {
                     let reason = format!("the macro `{}` is unknown: {why}", t.text(self.source));
@@ -257,6 +278,20 @@ impl<'a> Expander<'a> {
             }
         }
         self.depth -= 1;
+    }
+
+    /// `__LINE__` as its number; others that differ from use to use are gaps.
+    fn counted(&mut self, t: PToken) -> PToken {
+        let whole = self.source.get(t.span.range()).filter(|_| t.expansion & SPLICED == 0);
+        let on_one_line = whole.is_some_and(|w| !w.contains('\n'));
+        let renumbered = || self.source.lines().any(|l| is_renumbering(l));
+        if t.text(self.source) == "__LINE__" && on_one_line && !renumbered() {
+            let before = self.source.get(..t.span.start as usize).unwrap_or("");
+            let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+            return t.instead(Kind::Number, line.to_string().into());
+        }
+        let reason = format!("`{}` has another value at every use", t.text(self.source));
+        self.gap(RejectKind::Macro, reason.into(), t.span, t.expansion)
     }
 
     fn use_of(&mut self, t: PToken, m: &Macro, input: &mut Input<'_>, out: &mut Vec<PToken>) {
@@ -468,6 +503,19 @@ impl<'a> Expander<'a> {
         out.retain(|t| !is_nothing(t));
         Some(out)
     }
+}
+
+/// Names of the compiler's own whose value depends on the place.
+fn is_counted(name: &str) -> bool {
+    matches!(name, "__LINE__" | "__COUNTER__" | "__INCLUDE_LEVEL__")
+}
+
+/// Whether a line of a text changes the numbers of those after it: `#line 3`, `# 3 "a.c"`.
+pub(crate) fn is_renumbering(line: &str) -> bool {
+    let Some(rest) = line.trim_start().strip_prefix('#') else { return false };
+    let rest = rest.trim_start();
+    rest.strip_prefix("line").is_some_and(|r| r.starts_with([' ', '\t']))
+        || rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// What an empty argument leaves beside `##` (C11 6.10.3.3p2: a placemarker).

@@ -2,9 +2,10 @@
 //! Linux, without optimisation and without options for vector units. Sources: C11 6.10.8; GCC manual, "Common
 //! Predefined Macros"; System V ABI for x86-64 (sizes).
 //!
-//! Deliberately absent: `linux` and `unix`, which programs use as names, and `__SSE2__` and its like: what stands under
-//! them does by hand, for one processor, what the other arm says plainly. [`is_choice`] names those, and they are told
-//! to the user with the verdict.
+//! Deliberately absent: `linux` and `unix`, which compilers define or not by the language's version, and `__SSE2__` and
+//! its like, which every x86-64 has unless it is told otherwise: whether these are defined is not known
+//! ([`is_compilers_choice`]). What options switch on (`__AVX2__`, `_OPENMP`) is taken as not defined ([`is_choice`]), which
+//! is told to the user with the verdict.
 
 use std::sync::{Arc, OnceLock};
 
@@ -204,6 +205,14 @@ pub(crate) fn is_absent(name: &str, language: Language) -> bool {
 fn is_ours(name: &str) -> bool {
     let rest = name.strip_prefix("WW").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
     matches!(rest, Some("_NO_CUDA" | "_MIN" | "_MAX" | "_FLOOR_DIV" | "_APART"))
+}
+
+/// Whether a name that no text defines may be a compiler's own, by its version and defaults.
+pub(crate) fn is_compilers_choice(name: &str) -> bool {
+    matches!(
+        name,
+        "linux" | "unix" | "__SSE__" | "__SSE2__" | "__SSE_MATH__" | "__SSE2_MATH__" | "__MMX__" | "__FXSR__"
+    )
 }
 
 /// Whether a name says how a compiler was called, so that another way is as likely: taken as not defined.
