@@ -246,14 +246,15 @@ impl Walk<'_, '_> {
             false => None,
         };
         let tokens = answered.as_deref().unwrap_or(tokens);
-        let line = self.tokens.get(k).and_then(|t| {
+        let line = || {
+            let t = self.tokens.get(k)?;
             let on_one_line = !self.token(k).contains('\n');
             let renumbered = self.text.lines().any(pp::is_renumbering);
             let before = self.text.get(..t.start as usize)?;
             let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
             u32::try_from(line).ok().filter(|_| on_one_line && !renumbered)
-        });
-        self.s.macros.condition(tokens, line)
+        };
+        self.s.macros.condition(tokens, &line)
     }
 
     /// The tokens with an answer in place of every `__has_include(…)`.

@@ -11,7 +11,7 @@ use crate::Language;
 impl Macros {
     /// The value of a condition, where it can be said.
     /// `line`: what `__LINE__` is there.
-    pub(crate) fn condition(&self, tokens: &[MacroToken], line: Option<u32>) -> Option<bool> {
+    pub(crate) fn condition(&self, tokens: &[MacroToken], line: &dyn Fn() -> Option<u32>) -> Option<bool> {
         // `defined` is taken out before substitution (C11 6.10.1p4).
         let mut plain: Vec<PToken> = Vec::with_capacity(tokens.len());
         let mut k = 0;
@@ -104,7 +104,7 @@ struct Condition<'a> {
     macros: &'a Macros,
     tokens: &'a [PToken],
     at: usize,
-    line: Option<u32>,
+    line: &'a dyn Fn() -> Option<u32>,
 }
 
 /// `None` throughout: not a condition we can read.
@@ -237,7 +237,7 @@ impl Condition<'_> {
         }
         let cuda = self.macros.language == Language::Cuda;
         Some(match name {
-            "__LINE__" => Value { value: self.line.map(i128::from), unsigned: Some(false) },
+            "__LINE__" => Value { value: (self.line)().map(i128::from), unsigned: Some(false) },
             "__COUNTER__" | "__INCLUDE_LEVEL__" => Value { value: None, unsigned: Some(false) },
             // C++ has these as words of its own
             "true" if cuda => Value::signed(1),
