@@ -128,10 +128,6 @@ impl Lower<'_> {
                     }
                 }
             }
-            "offsetof_expression" => {
-                let reason = "`offsetof` is not followed";
-                self.reject_named(RejectKind::Unsupported, reason, node, vec![])
-            }
             "ERROR" => self.reject(RejectKind::Syntax, "the parser reports an error here", node, vec![]),
             kind => {
                 let reason = format!("a {} is not followed", kind.replace('_', " "));
