@@ -27,6 +27,9 @@ pub struct VerifyArgs {
     /// Seed of the inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The value of an integer parameter or file-scope variable in all inputs; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = given)]
+    given: Vec<(String, i128)>,
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -51,7 +54,12 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
         ));
         return Ok(Done::Found);
     }
-    let options = ide::VerifyOptions { cases: args.cases, seed: args.seed, ..Default::default() };
+    let options = ide::VerifyOptions {
+        cases: args.cases,
+        seed: args.seed,
+        given: args.given.clone(),
+        ..Default::default()
+    };
     let mut all_same = true;
     let folder = args.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let compiler = (args.on == "machine").then(|| device::native_compiler(folder)).flatten();
@@ -115,6 +123,13 @@ fn try_natively(
         input: &trial.input,
     };
     compiler.try_both(folder, &both)
+}
+
+/// `n=16`
+fn given(text: &str) -> Result<(String, i128), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, such as n=16")?;
+    let value = value.trim().parse().map_err(|_| format!("`{value}` is no whole number"))?;
+    Ok((name.trim().to_owned(), value))
 }
 
 /// The loop asked for; else the marked ones; else every outermost loop whose offload is offered.

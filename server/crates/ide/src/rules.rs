@@ -514,7 +514,7 @@ fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: 
         Kernels::Same(_) => why,
         Kernels::NotRun(more) => more,
     };
-    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
     let all: Vec<&Application> = done.applications.iter().map(|(_, a)| a).collect();
     match pieces::run(doc, &all, trust.regroups(), &options, cancel) {
         pieces::Pieces::Same => Verified::Pieces(why),
@@ -534,7 +534,7 @@ fn functions_verified(
 ) -> Verified {
     let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
     let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
-    let options = VerifyOptions { cases: CASES, seed: 1, steps };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps, given: Vec::new() };
     let regrouped = trust.regroups();
     let (mut runs, mut functions) = (0, 0);
     let mut not_tried: Option<String> = None;

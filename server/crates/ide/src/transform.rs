@@ -181,7 +181,7 @@ pub(crate) fn checked(
     if check(&again, memo, &Settings::default(), Tier::Full, cancel).is_err() {
         return Err(Refused::Cancelled);
     }
-    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
     match same(doc, place, &after, &options, cancel) {
         Sameness::Same(n) => {
             Ok((after, format!("Same results as before on {} in the simulator.", words::plural(n, "random input"))))

@@ -70,6 +70,12 @@ impl Heap {
     pub fn new() -> Heap {
         Heap::default()
     }
+    /// With a limit of bytes alive at once; beyond it runs end with [`FaultKind::MemoryLimit`].
+    pub fn limited(bytes: u64) -> Heap {
+        let mut heap = Heap::new();
+        heap.mem.limit = bytes;
+        heap
+    }
     /// A buffer of `count` elements of `element_bytes` each, uninitialized (poisoned).
     pub fn alloc(&mut self, name: &str, element_bytes: u32, count: u64) -> Result<ObjectId, Fault> {
         let bytes = count.saturating_mul(element_bytes as u64);

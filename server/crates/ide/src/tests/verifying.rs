@@ -115,3 +115,29 @@ fn a_missing_overlap_check_is_caught() {
 fn a_missing_barrier_is_caught() {
     check_caught(SUM, 3, "__syncthreads();", "", "in `f_i_kernel`");
 }
+
+/// The summary for the loop on a line, with values given.
+fn given(text: &str, line: u32, given: &[(&str, i128)]) -> String {
+    let doc = open(text);
+    let findings = full(&doc);
+    let given = given.iter().map(|g| (g.0.to_owned(), g.1)).collect();
+    let options = VerifyOptions { cases: 4, steps: 3_000_000, given, ..VerifyOptions::default() };
+    let which = Which::Line(line);
+    let reports = verify(&doc, &findings, &Memo::new(), &which, &options, &CancelToken::new());
+    let inputs: Vec<&str> = reports[0].cases.iter().map(|c| c.input.as_str()).collect();
+    format!("{} {:?}", reports[0].summary, inputs)
+}
+
+#[test]
+fn what_takes_too_much_memory_is_said_and_sizes_are_taken() {
+    let large =
+        "double x[20000000];\nvoid f(int n) {\n    for (int i = 0; i < n; i++)\n        x[i] = i;\n}\n";
+    let said = given(large, 3, &[]);
+    assert!(said.contains("more than the 32 MiB") && said.contains("--given n=16"), "{said}");
+    let plain =
+        "void f(int n, int *restrict a, int m) {\n    for (int i = 0; i < n; i++)\n        a[i] = m;\n}\n";
+    let said = given(plain, 2, &[("n", 7)]);
+    assert!(said.starts_with("Same results") && said.matches("n=7").count() == 4, "{said}");
+    let said = given(plain, 2, &[("k", 7)]);
+    assert!(said.contains("`k` is no integer") && said.contains("n, m"), "{said}");
+}

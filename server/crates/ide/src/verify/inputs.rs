@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use simulate::{Access, ElementKind, Fault, Heap, Hooks, Memory, ObjectId, Program, Rng, Snapshot, Value};
+use simulate::{
+    Access, ElementKind, Fault, FaultKind, Heap, Hooks, Memory, ObjectId, Program, Rng, Snapshot, Value,
+};
 use term::{Body, Len, Op, Storage, SymbolId, TypeId, TypeKind, Types};
 
 /// Elements of a pointer's target in the first run, and before and after it.
@@ -30,6 +32,12 @@ const LEAST_ROOM: u64 = 1 << 10;
 const SHARED_ROOM: u64 = 1 << 18;
 /// Elements before the target of such a pointer.
 const INNER_MARGIN: u64 = 64;
+/// Bytes made up for one input; halfway there, what is left gets small. Several copies of an input are alive at once.
+pub(super) const MOST_BYTES: u64 = 32 << 20;
+/// Bytes of one buffer, whatever its elements are.
+const LARGEST_BUFFER: u64 = 4 << 20;
+/// Bytes that a run may hold.
+const MOST_HELD: u64 = 128 << 20;
 /// Pointers are followed so far: parameter to structure to array of rows to row.
 const MAX_LEVELS: u32 = 3;
 
@@ -127,6 +135,15 @@ pub(super) struct Signature {
 }
 
 impl Signature {
+    /// Names of the integers whose values are made up.
+    pub(super) fn sizes(&self) -> Vec<&str> {
+        let parameters = self.parameters.iter().filter_map(|p| match p {
+            Parameter::Size { name, .. } => Some(&**name),
+            _ => None,
+        });
+        parameters.chain(self.globals.iter().filter(|g| g.is_size).map(|g| &*g.name)).collect()
+    }
+
     /// Whether some input can have two names for one piece of memory.
     pub(super) fn may_overlap(&self) -> bool {
         let places: usize = (self.parameters.iter())
@@ -270,7 +287,7 @@ pub(super) type Placed = (Heap, Vec<Value>, Vec<ObjectId>, Vec<ObjectId>);
 impl Input {
     /// Objects with these contents, and the arguments.
     pub(super) fn place(&self, signature: &Signature) -> Result<Placed, Fault> {
-        let mut heap = Heap::new();
+        let mut heap = Heap::limited(MOST_HELD);
         let mut make = |c: &Contents| -> Result<ObjectId, Fault> {
             let least = c.layout.leaves.iter().map(|l| l.1.size()).min();
             let grain = least.unwrap_or(if c.layout.pointers.is_empty() { 1 } else { 8 }) as u32;
@@ -329,17 +346,28 @@ pub(super) fn make(
     function: &str,
     signature: &Signature,
     choice: Choice,
+    given: &[(String, i128)],
     budget: &Budget,
 ) -> Result<Input, Fault> {
     let mut text = Vec::new();
+    let asked = |name: &str| given.iter().find(|g| g.0 == name).map(|g| g.1);
+    // arrays of the file have the size they have
+    let fixed = signature.globals.iter().map(|g| g.layout.bytes.saturating_mul(g.count));
+    if fixed.fold(0u64, u64::saturating_add) > MOST_BYTES {
+        return Err(Fault::plain(FaultKind::MemoryLimit));
+    }
     // what is reached through a restrict pointer is reached through no other
     let mut open: Vec<usize> = Vec::new();
     let wide = Input { values: Vec::new(), buffers: Vec::new(), globals: Vec::new(), text: String::new() };
-    let mut w = Wide { input: wide, bases: Vec::new(), rng: Rng(choice.seed), choice };
+    let mut w = Wide { input: wide, bases: Vec::new(), made: 0, rng: Rng(choice.seed), choice };
     for p in &signature.parameters {
         let given = match p {
             Parameter::Size { name, max } => {
-                let v = if choice.wild { w.number(*max) } else { i128::from(w.size()).min(*max) };
+                let v = match (asked(name), choice.wild) {
+                    (Some(v), _) => v.min(*max),
+                    (None, true) => w.number(*max),
+                    (None, false) => i128::from(w.size()).min(*max),
+                };
                 text.push(format!("{name}={v}"));
                 Given::Plain(Value::Int(v))
             }
@@ -384,13 +412,16 @@ pub(super) fn make(
     for g in &signature.globals {
         let mut c = random(&g.name, &g.layout, g.count, choice.size, choice.awkward, &mut w.rng);
         if g.is_size {
-            let v = w.size();
+            let v = asked(&g.name).and_then(|v| u64::try_from(v).ok()).unwrap_or_else(|| w.size());
             text.push(format!("{}={v}", g.name));
             let n = c.snapshot.data.len();
             c.snapshot.data.copy_from_slice(&v.to_le_bytes()[..n]);
         }
         w.fill_pointers(&mut c, g.count, &mut text, 0);
         w.input.globals.push(c);
+    }
+    if w.made > 2 * MOST_BYTES {
+        return Err(Fault::plain(FaultKind::MemoryLimit));
     }
     let Wide { input: mut wide, bases, .. } = w;
     wide.text = text.join(", ");
@@ -470,6 +501,8 @@ struct Wide {
     input: Input,
     /// By buffer: the byte its pointers point to.
     bases: Vec<u64>,
+    /// Bytes made so far.
+    made: u64,
     rng: Rng,
     choice: Choice,
 }
@@ -503,6 +536,7 @@ impl Wide {
     }
 
     fn push(&mut self, c: Contents, base: u64) -> usize {
+        self.made = self.made.saturating_add(c.snapshot.data.len() as u64);
         self.input.buffers.push(c);
         self.bases.push(base);
         self.input.buffers.len() - 1
@@ -510,13 +544,28 @@ impl Wide {
 
     /// A buffer of elements without pointers.
     fn numbers(&mut self, name: &Arc<str>, layout: &Layout, margin: u64, room: u64) -> usize {
-        let c = random(name, layout, room + 2 * margin, self.choice.size, self.choice.awkward, &mut self.rng);
+        let most = match self.made {
+            m if m > MOST_BYTES => 64 * layout.bytes,
+            m if m > MOST_BYTES / 2 => LARGEST_BUFFER / 64,
+            _ => LARGEST_BUFFER,
+        };
+        let fits = (most / layout.bytes.max(1)).max(64);
+        let margin = margin.min(fits / 16);
+        let c = random(
+            name,
+            layout,
+            room.min(fits) + 2 * margin,
+            self.choice.size,
+            self.choice.awkward,
+            &mut self.rng,
+        );
         self.push(c, margin * layout.bytes)
     }
 
     /// A buffer of elements with pointers: as many as an index up to the size can reach.
     fn table(&mut self, name: &Arc<str>, layout: &Layout, text: &mut Vec<String>, level: u32) -> usize {
-        let count = if level == 0 { self.choice.size + 8 } else { self.choice.size.min(16) + 8 };
+        let most = if self.made > MOST_BYTES / 2 { 2 } else { 16 };
+        let count = if level == 0 { self.choice.size + 8 } else { self.choice.size.min(most) + 8.min(most) };
         let mut c = random(name, layout, count, self.choice.size, self.choice.awkward, &mut self.rng);
         // Beside pointers, integers are sizes.
         let integers: Vec<(u64, ElementKind)> =

@@ -28,11 +28,13 @@ pub struct VerifyOptions {
     pub seed: u64,
     /// Counted steps for each run of original or kernel.
     pub steps: u64,
+    /// Values for integer parameters and file-scope variables, by name; others are made up.
+    pub given: Vec<(String, i128)>,
 }
 
 impl Default for VerifyOptions {
     fn default() -> VerifyOptions {
-        VerifyOptions { cases: 12, seed: 1, steps: 20_000_000 }
+        VerifyOptions { cases: 12, seed: 1, steps: 20_000_000, given: Vec::new() }
     }
 }
 
@@ -327,7 +329,7 @@ pub(crate) fn same_but(
         }
         let choice = inputs::Choice { awkward: false, ..choice };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
-        match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
+        match inputs::make(&sides.original, &body.name, &signature, choice, &options.given, &budget) {
             Ok(input) => match sides.compare(&input, case) {
                 (Ok(None), launches) => {
                     ran += 1;
@@ -385,6 +387,14 @@ pub(crate) fn run_cases(
     let offloaded = Program::of(units.iter().flat_map(|u| u.items.iter().map(|i| &*i.body)));
     let original = Program::of(doc.unit().items.iter().map(|i| &*i.body));
     let signature = inputs::signature(body).map_err(|why| format!("Nothing was compared, because {why}."))?;
+    let sizes = signature.sizes();
+    if let Some((name, _)) = options.given.iter().find(|g| !sizes.contains(&g.0.as_str())) {
+        return Err(format!(
+            "`{name}` is no integer that `{}` gets from outside. Values can be given for: {}.",
+            body.name,
+            or_none(&sizes)
+        ));
+    }
     let may_overlap = signature.may_overlap();
     let sides = Sides {
         original,
@@ -414,13 +424,17 @@ pub(crate) fn run_cases(
             awkward: false,
         };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
-        let input = match inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
-            Ok(i) => i,
-            Err(fault) => {
-                failed.get_or_insert(fault.to_string());
-                continue;
-            }
-        };
+        let input =
+            match inputs::make(&sides.original, &body.name, &signature, choice, &options.given, &budget) {
+                Ok(i) => i,
+                Err(fault) => {
+                    failed.get_or_insert(match fault.kind {
+                        FaultKind::MemoryLimit => too_large(),
+                        _ => fault.to_string(),
+                    });
+                    continue;
+                }
+            };
         let (difference, launches) = sides.compare(&input, case);
         if let (Ok(None), true) = (&difference, doc.language() == Language::C) {
             collector.add(&input, &sides.original, &Budget::with_cancel(options.steps, cancel.clone()));
@@ -435,8 +449,12 @@ pub(crate) fn run_cases(
             "every run took more steps than allowed, or left pointers to memory that cannot be compared"
                 .to_owned()
         });
+        let ask = match (sizes.is_empty(), options.given.is_empty()) {
+            (false, true) => format!(" Give values that it takes: `--given {}=16`.", sizes[0]),
+            _ => String::new(),
+        };
         return Err(format!(
-            "Nothing was compared, because the original itself did not run on any input that was made up: {why}."
+            "Nothing was compared, because the original itself did not run on any input that was made up: {why}.{ask}"
         ));
     }
     if cases.iter().all(|c| c.launches == 0 && c.difference.is_none()) {
@@ -453,6 +471,20 @@ pub(crate) fn run_cases(
         t.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
         t
     }))
+}
+
+fn too_large() -> String {
+    format!(
+        "its arrays take more than the {} MiB that an input may; build with smaller ones (`-D`), or give smaller sizes",
+        inputs::MOST_BYTES >> 20
+    )
+}
+
+fn or_none(names: &[&str]) -> String {
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
 }
 
 /// What is compared.
