@@ -314,7 +314,9 @@ pub(crate) fn same_but(
         // limits of types often are no input at all: then it is one like the others
         if choice.awkward {
             let budget = Budget::with_cancel(options.steps / 8, cancel.clone());
-            if let Ok(input) = inputs::make(&sides.original, &body.name, &signature, choice, &budget) {
+            if let Ok(input) =
+                inputs::make(&sides.original, &body.name, &signature, choice, &options.given, &budget)
+            {
                 match sides.compare(&input, case) {
                     (Ok(None), _) => {
                         ran += 1;
