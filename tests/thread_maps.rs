@@ -46,7 +46,7 @@ fn kernels_by_thread_compute_the_same() {
             continue;
         }
         kernels += 1;
-        let options = VerifyOptions { cases: 4, seed, steps: 5_000_000 };
+        let options = VerifyOptions { cases: 4, seed, steps: 5_000_000, given: Vec::new() };
         for r in verify(&doc, &findings, &memo, &which, &options, &cancel) {
             ran += r.cases.iter().map(|c| u64::from(c.launches)).sum::<u64>();
             if r.outcome == Outcome::Different {
