@@ -552,7 +552,8 @@ fn dependences(
                         };
                         match replays.shown(model, *d, budget, ask) {
                             Ok(d) => facts.dependences.push(d),
-                            Err((d, why)) => {
+                            Err(unshown) => {
+                                let (d, why) = *unshown;
                                 if !facts.obstacles.contains(&why) && facts.obstacles.len() < MAX_LISTED {
                                     facts.obstacles.push(why);
                                 }
@@ -597,7 +598,7 @@ impl Replays<'_, '_> {
         mut d: Dependence,
         budget: &Budget,
         ask: impl Fn() -> Option<Dependence>,
-    ) -> Result<Dependence, (Dependence, Obstacle)> {
+    ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
         let cx = self.cx;
         let place = self.place.get_or_insert_with(|| cx.place(model.root));
         let before = self.steps;
@@ -630,9 +631,8 @@ impl Replays<'_, '_> {
         d.witness = None;
         let (reason, at) = why;
         let why = Obstacle { kind: ObstacleKind::NotReplayed(reason), term: at.unwrap_or(d.sink) };
-        match self.paid(before, budget, d) {
-            Ok(d) | Err((d, _)) => Err((d, why)),
-        }
+        let d = self.paid(before, budget, d).unwrap_or_else(|unpaid| unpaid.0);
+        Err(Box::new((d, why)))
     }
 
     /// Takes what was used from the loop's budget.
@@ -641,13 +641,13 @@ impl Replays<'_, '_> {
         before: u64,
         budget: &Budget,
         mut d: Dependence,
-    ) -> Result<Dependence, (Dependence, Obstacle)> {
+    ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
         match budget.spend((before - self.steps) / 64) {
             Ok(()) => Ok(d),
             Err(_) => {
                 d.witness = None;
                 let term = d.sink;
-                Err((d, Obstacle { kind: ObstacleKind::Budget, term }))
+                Err(Box::new((d, Obstacle { kind: ObstacleKind::Budget, term })))
             }
         }
     }

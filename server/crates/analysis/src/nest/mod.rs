@@ -7,6 +7,7 @@
 
 mod bits;
 mod calls;
+mod context;
 mod entry;
 mod flatten;
 mod inductions;
@@ -396,88 +397,6 @@ impl<'a> Model<'a> {
     pub(super) fn blur(&mut self, kind: ObstacleKind, term: TermId) {
         self.dom.exact = false;
         self.why.get_or_insert(Obstacle { kind, term });
-    }
-
-    /// Ranges of outer indices, where they are affine in what is fixed.
-    pub(super) fn read_context(&mut self, enclosing: &[(TermId, Option<Control>)]) {
-        for (t, control) in enclosing {
-            let Some(c) = control else { continue };
-            // Elsewhere than in a plain header the index may have moved when the root is reached.
-            let (true, Some(bound_term)) = (c.is_plain(), c.bound) else { continue };
-            let moving = self.effects.writes_in(*t);
-            let steady = |m: &Model<'_>, e: TermId| {
-                m.body.walk(e).all(|x| match m.body.op(x) {
-                    Op::Sym(s) => !moving.contains(s),
-                    Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast => true,
-                    _ => false,
-                })
-            };
-            let index = Poly::var(self.param(Param::Symbol(c.index)));
-            // A wrapping index, or a comparison that converts, may leave the plain range.
-            let kind = c.index_type;
-            let never_wraps =
-                (kind.signed() && kind.bits() >= 32) || (c.step == Step::Const(1) && c.relation == BinOp::Lt);
-            let plain = |m: &Model<'_>, e: TermId| {
-                m.body.types.as_int(m.body.ty(e)).is_some_and(|k| k.signed() == kind.signed())
-                    || control::constant(m.body, e).is_some_and(|v| v >= 0)
-            };
-            if !never_wraps {
-                continue;
-            }
-            let saved = std::mem::take(&mut self.obligations);
-            if steady(self, c.lower) && plain(self, c.lower) {
-                if let (Some(lower), Step::Const(step)) = (self.plain_value(c.lower), &c.step) {
-                    let d = if *step > 0 { index.sub(&lower) } else { lower.sub(&index) };
-                    if let Some(d) = d.and_then(|d| self.linear(&d)) {
-                        self.context.push(Constraint::non_negative(d));
-                    }
-                }
-            }
-            if steady(self, bound_term) && plain(self, bound_term) && c.relation != BinOp::Ne {
-                if let Some(bound) = self.plain_value(bound_term) {
-                    let d = compare(c.relation, &index, &bound);
-                    for piece in d.pieces.into_iter().take(1) {
-                        for k in piece {
-                            if let Some(p) = self.linear(&k.poly) {
-                                self.context.push(Constraint { poly: p, equality: k.equality });
-                            }
-                        }
-                    }
-                }
-            }
-            // A conversion that might not keep the value makes the range unsure; then it is not known.
-            if !self.obligations.is_empty() {
-                self.context.clear();
-            }
-            self.obligations = saved;
-        }
-    }
-
-    /// Value ranges that unsigned parameter types give.
-    pub(super) fn type_ranges(&mut self) {
-        for v in 0..self.vars.len() {
-            if let VarKind::Param(p) = &self.vars[v] {
-                let ty = match p {
-                    Param::Symbol(s) => self.body.symbols[*s].ty,
-                    Param::Term(t) => self.body.ty(*t),
-                    Param::Distance { .. } => continue,
-                };
-                if let Some(kind) = self.body.types.as_int(ty) {
-                    if !kind.signed() {
-                        self.context.push(Constraint::non_negative(Poly::var(v as Var)));
-                    }
-                    let var = Poly::var(v as Var);
-                    let below = var.scale(-1).and_then(|p| p.add_constant(kind.max()));
-                    let above = var.add_constant(-kind.min());
-                    self.ranges.extend(below.into_iter().chain(above).map(Constraint::non_negative));
-                    if kind.bits() <= 16 {
-                        let below = Poly::var(v as Var).scale(-1).and_then(|p| p.add_constant(kind.max()));
-                        let above = Poly::var(v as Var).add_constant(-kind.min());
-                        self.context.extend(below.into_iter().chain(above).map(Constraint::non_negative));
-                    }
-                }
-            }
-        }
     }
 }
 

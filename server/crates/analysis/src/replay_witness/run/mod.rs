@@ -1,19 +1,23 @@
-//! One run of the function from its entry: statements, jumps and loops.
+//! One run of the function from its entry: its statements and jumps, and the conditions that it met. `loops` repeats, `watch` sees
+//! whether the two iterations meet, `variables` finds the objects.
 //!
 //! A loop that costs too much is cut short: what it may have written is no longer known, and the run goes on behind it, or, where
 //! the loop counts plainly, in the iteration that matters. That is a larger set of runs than the program has, and what
 //! is seen in it is seen in every run with these inputs (in which, as everywhere, nothing undefined happens).
 
+mod loops;
+mod variables;
+mod watch;
+
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId, TypeId};
+use term::{Body, Op, SymbolId, TermId};
 
-use super::inputs::{Given, Inputs, Owner};
-use super::layout;
+use super::inputs::{Given, Inputs};
 use super::memory::{Memory, Object, Rest};
 use super::values::{Address, Fact, Id, Linear, Number, Shadow, Value};
-use crate::{Control, DependenceKind, NotReplayed, Param, Program, Witness};
+use crate::{Control, DependenceKind, NotReplayed, Program, Witness};
 
 /// What a run is to show.
 pub(super) struct Goal<'a> {
@@ -132,8 +136,6 @@ pub(super) struct Run<'a, 'r> {
     misses: u32,
 }
 
-/// Steps after which a loop is cut short.
-const LOOP_STEPS: u64 = 6_000;
 const MAX_EVENTS: usize = 600;
 const MAX_DEPTH: u32 = 220;
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -426,254 +428,6 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
-    /// A loop.
-    fn repeat(&mut self, t: TermId) -> Res<Flow> {
-        let body = self.body();
-        let Some(parts) = body.loop_parts(t) else { return self.fail(NotReplayed::NotUnderstood, t) };
-        let own = self.frames.len() == 1;
-        let root = own && t == self.goal.root;
-        if self.seek.is_none() {
-            if let Some(init) = parts.init {
-                self.exec(init)?;
-            }
-        }
-        if root {
-            self.arrive(t)?;
-        }
-        let begun = self.steps;
-        let mut n: i128 = 0;
-        let mut jumped = false;
-        let mut first = true;
-        let flow = loop {
-            if root && self.watch.is_some() {
-                if n > self.goal.witness.sink_iteration {
-                    self.missed(t)?;
-                }
-                if let Some(w) = &mut self.watch {
-                    w.iteration = n;
-                }
-            }
-            if (self.steps - begun > LOOP_STEPS || jumped)
-                && self.seek.is_none()
-                && !self.jumps_out(parts.body)
-            {
-                match self.cut_short(t, n, root)? {
-                    Cut::Leave => break Flow::Next,
-                    Cut::To(k) => {
-                        n = k;
-                        jumped = true;
-                        if let (Some(w), true) = (&mut self.watch, root) {
-                            w.iteration = n;
-                        }
-                    }
-                    Cut::No => {}
-                }
-            }
-            let tested = parts.tests_first || !first;
-            first = false;
-            if let (Some(c), true, true) = (parts.condition, tested && parts.tests_first, self.seek.is_none())
-            {
-                let v = self.eval(c)?;
-                match self.decide(&v) {
-                    Some(true) => {}
-                    Some(false) => break Flow::Next,
-                    None => break self.either(&[t], c)?,
-                }
-            }
-            match self.exec(parts.body)? {
-                Flow::Next | Flow::Continue => {}
-                Flow::Break => break Flow::Next,
-                flow => break flow,
-            }
-            if self.seek.is_some() {
-                break Flow::Next;
-            }
-            if let (Some(c), false) = (parts.condition, parts.tests_first) {
-                let v = self.eval(c)?;
-                match self.decide(&v) {
-                    Some(true) => {}
-                    Some(false) => break Flow::Next,
-                    None => break self.either(&[t], c)?,
-                }
-            }
-            if let Some(step) = parts.step {
-                self.eval(step)?;
-            }
-            n += 1;
-        };
-        if root && self.watch.is_some() {
-            self.missed(t)?;
-        }
-        Ok(flow)
-    }
-
-    /// The root came to its end, or past the second iteration, without the meeting.
-    fn missed(&mut self, t: TermId) -> Res<()> {
-        self.watch = None;
-        self.misses += 1;
-        if self.nearly {
-            return Err(Halt::Seen);
-        }
-        if self.misses >= 3 {
-            return self.fail(NotReplayed::NotMet, t);
-        }
-        Ok(())
-    }
-
-    /// Goes on where it matters in a loop that takes too long.
-    fn cut_short(&mut self, t: TermId, n: i128, root: bool) -> Res<Cut> {
-        let w = &self.goal.witness;
-        let own = self.frames.len() == 1;
-        let around = own && self.goal.around.contains(&t);
-        if !around && !self.matters(t) {
-            self.forget(t)?;
-            return Ok(Cut::Leave);
-        }
-        if root && self.watch.is_none() {
-            // Nothing of it is looked for this time.
-            self.forget(t)?;
-            return Ok(Cut::Leave);
-        }
-        let Some(c) = self.goal.controls.get(&t).filter(|_| own) else { return Ok(Cut::No) };
-        let value = |of: &[(SymbolId, i128)]| of.iter().find(|(s, _)| *s == c.index).map(|x| x.1);
-        let (target, to) = if root {
-            if n < w.source_iteration {
-                (value(&w.source), w.source_iteration)
-            } else if n > w.source_iteration && n < w.sink_iteration {
-                (value(&w.sink), w.sink_iteration)
-            } else {
-                return Ok(Cut::No);
-            }
-        } else if around {
-            let p = w.params.iter().find(|(p, _)| *p == Param::Symbol(c.index));
-            (p.map(|p| p.1), n + 1)
-        } else if self.watch.as_ref().is_some_and(|x| x.iteration == w.source_iteration) {
-            (value(&w.source), n + 1)
-        } else {
-            (value(&w.sink), n + 1)
-        };
-        let Some(target) = target else { return Ok(Cut::No) };
-        let index = c.index;
-        let object = self.variable(index)?;
-        let ty = self.goal.body.symbols[index].ty;
-        let now = self.read(Address { object, offset: 0 }, ty, None)?.as_int();
-        let ahead = match (now, &c.step) {
-            (Some(now), crate::Step::Const(k)) if *k > 0 => now < target,
-            (Some(now), crate::Step::Const(_)) => now > target,
-            _ => return Ok(Cut::No),
-        };
-        if !ahead && now == Some(target) {
-            return Ok(Cut::No);
-        }
-        self.forget(t)?;
-        if !ahead {
-            return Ok(if around { Cut::No } else { Cut::Leave });
-        }
-        // Its declaration may be among what was forgotten.
-        let object = self.variable(index)?;
-        self.write(Address { object, offset: 0 }, ty, Value::int(target), None)?;
-        Ok(Cut::To(to))
-    }
-
-    /// The root begins: are the values there those of the witness?
-    fn arrive(&mut self, t: TermId) -> Res<()> {
-        let params = &self.goal.witness.params;
-        let mut values = Vec::with_capacity(params.len());
-        let mut links = Vec::new();
-        for (p, want) in params {
-            let v = match p {
-                Param::Symbol(s) => self.param_symbol(*s),
-                Param::Term(x) => self.without_effects(*x),
-                Param::Distance { from, to } => self.distance(*from, *to, *want, &mut links),
-            };
-            let v = match v {
-                Ok(v) => v,
-                Err(Halt::Fail(NotReplayed::Steps, at)) => return Err(Halt::Fail(NotReplayed::Steps, at)),
-                Err(_) => Value::ANY,
-            };
-            values.push(v.as_int().map(|n| (n, v.form())));
-        }
-        let as_wanted =
-            values.iter().zip(params).all(|(v, (_, want))| v.as_ref().is_some_and(|v| v.0 == *want));
-        if self.reached.len() < 8 {
-            self.reached.push(Reached { events: self.events.len(), values, links });
-        }
-        self.watch = as_wanted.then(|| Watch { iteration: 0, source: Vec::new() });
-        let _ = t;
-        Ok(())
-    }
-
-    /// The value of a term that the header has evaluated already: what it does is done.
-    fn without_effects(&mut self, mut t: TermId) -> Res<Value> {
-        let body = self.body();
-        while *body.op(t) == Op::Comma {
-            t = body.args(t)[1];
-        }
-        if body.walk(t).any(|x| body.op(x).is_write() || *body.op(x) == Op::Call) {
-            return Ok(Value::ANY);
-        }
-        self.eval(t)
-    }
-
-    fn param_symbol(&mut self, s: SymbolId) -> Res<Value> {
-        let body = self.body();
-        if body.symbols[s].storage == Storage::Path {
-            return body.path_term(s).map_or(Ok(Value::ANY), |t| self.eval(t));
-        }
-        if let Storage::Constant(v) = body.symbols[s].storage {
-            return Ok(Value::int(v));
-        }
-        let object = self.variable(s)?;
-        self.read(Address { object, offset: 0 }, body.symbols[s].ty, None)
-    }
-
-    fn distance(&mut self, from: TermId, to: TermId, want: i128, links: &mut Vec<(Id, Given)>) -> Res<Value> {
-        let body = self.body();
-        let size = body.types.element(body.ty(from)).and_then(|e| self.size_of(e));
-        let (a, b) = (self.eval(from)?.address(), self.eval(to)?.address());
-        let (Some(a), Some(b), Some(size)) = (a, b, size.filter(|s| *s > 0)) else { return Ok(Value::ANY) };
-        if a.object == b.object {
-            return Ok(Value::int(i128::from((b.offset - a.offset) / size)));
-        }
-        let behind = |r: &Self, a: Address| r.memory.objects.get(a.object as usize).and_then(|o| o.behind);
-        if let (Some(x), Ok(want)) = (behind(self, b), i64::try_from(want)) {
-            let at = a.offset + want.saturating_mul(size) - b.offset;
-            let given = match behind(self, a) {
-                Some(y) => Given::Into(y, at),
-                None => Given::At(Address { object: a.object, offset: at }),
-            };
-            links.push((x, given));
-        }
-        Ok(Value::ANY)
-    }
-
-    /// Notes an access of the function itself (or of what it calls).
-    pub fn touch(&mut self, term: Option<TermId>, at: Address, size: i64, write: bool) -> Res<()> {
-        let (Some(watch), Some(term)) = (&mut self.watch, term) else { return Ok(()) };
-        let term = if self.frames.len() == 1 { term } else { self.frames[1].call.unwrap_or(term) };
-        let Some(&mark) = self.goal.marks.get(&term) else { return Ok(()) };
-        let w = &self.goal.witness;
-        let (first, second) = match self.goal.kind {
-            DependenceKind::Flow => (true, false),
-            DependenceKind::Anti => (false, true),
-            DependenceKind::Output => (true, true),
-        };
-        if watch.iteration == w.source_iteration && write == first && mark & (SOURCE | NEAR_SOURCE) != 0 {
-            watch.source.push((at, size, mark & SOURCE != 0));
-        }
-        if watch.iteration == w.sink_iteration && write == second && mark & (SINK | NEAR_SINK) != 0 {
-            let meets = |a: &Address, n: i64| {
-                a.object == at.object && a.offset < at.offset + size && at.offset < a.offset + n
-            };
-            let met = |exact: bool| watch.source.iter().any(|(a, n, e)| (*e || !exact) && meets(a, *n));
-            if mark & SINK != 0 && met(true) {
-                return Err(Halt::Seen);
-            }
-            self.nearly |= met(false);
-        }
-        Ok(())
-    }
-
     /// Notes which way a condition goes, and how it could go the other.
     pub fn decide(&mut self, v: &Value) -> Option<bool> {
         let holds = v.truth()?;
@@ -709,134 +463,6 @@ impl<'a, 'r> Run<'a, 'r> {
             self.events.push(Event { fact: Some(f), other: Other::No });
         }
     }
-
-    pub fn size_of(&mut self, ty: TypeId) -> Option<i64> {
-        let body = self.body();
-        let lengths = &self.frames.last()?.lengths;
-        layout::size_of(&body.types, lengths, ty)
-    }
-
-    /// The object of a variable of the running function.
-    pub fn variable(&mut self, s: SymbolId) -> Res<u32> {
-        let body = self.body();
-        let symbol = &body.symbols[s];
-        let frame = self.frames.len() - 1;
-        match symbol.storage {
-            Storage::Param(_) | Storage::Local | Storage::Shared => {
-                let known = self.frames[frame].locals[s.0 as usize];
-                if known != NOWHERE {
-                    return Ok(known);
-                }
-                let is_input = frame == 0 && matches!(symbol.storage, Storage::Param(_));
-                let rest = if is_input { Rest::Input(Owner::Variable(s)) } else { Rest::Any };
-                Ok(self.make_variable(s, rest))
-            }
-            Storage::StaticLocal => self.static_variable(s),
-            _ => {
-                if let Some(&o) = self.globals.get(&symbol.name) {
-                    return Ok(o);
-                }
-                let size = self.size_of(symbol.ty);
-                let rest = Rest::Input(Owner::Global(symbol.name.clone()));
-                let o = self.memory.add(Object::new(rest, size));
-                self.globals.insert(symbol.name.clone(), o);
-                Ok(o)
-            }
-        }
-    }
-
-    pub fn make_variable(&mut self, s: SymbolId, rest: Rest) -> u32 {
-        let symbol = &self.body().symbols[s];
-        let size = self.size_of(symbol.ty);
-        let mut object = Object::new(rest, size);
-        object.own = symbol.is_own_scalar();
-        let o = self.memory.add(object);
-        if let Some(f) = self.frames.last_mut() {
-            f.locals[s.0 as usize] = o;
-        }
-        o
-    }
-
-    /// A static variable holds what earlier calls left; one that nothing writes still has its first value.
-    fn static_variable(&mut self, s: SymbolId) -> Res<u32> {
-        let body = self.body();
-        let key = (body.name.clone(), s);
-        if let Some(&o) = self.statics.get(&key) {
-            return Ok(o);
-        }
-        let size = self.size_of(body.symbols[s].ty);
-        let written = body.symbols[s].address_taken
-            || body.walk(body.root).any(|t| {
-                let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
-                place.is_some_and(|&p| crate::nest::base_symbol(body, p) == Some(s))
-            });
-        let array = !body.types.is_arithmetic(body.symbols[s].ty);
-        let rest = match written || array {
-            true => Rest::Input(Owner::Static(body.name.clone(), s)),
-            false => Rest::Zero,
-        };
-        let o = self.memory.add(Object::new(rest, size));
-        self.statics.insert(key, o);
-        if !written {
-            let declared = body.walk(body.root).find(|&t| matches!(body.op(t), Op::Declare(x) if *x == s));
-            if let Some(&init) = declared.and_then(|d| body.args(d).first()) {
-                self.initialise(Address { object: o, offset: 0 }, body.symbols[s].ty, init)?;
-            }
-        }
-        Ok(o)
-    }
-
-    fn declare(&mut self, s: SymbolId, init: Option<TermId>, at: TermId) -> Res<()> {
-        let body = self.body();
-        let symbol = &body.symbols[s];
-        if !matches!(symbol.storage, Storage::Local | Storage::Shared) {
-            return Ok(());
-        }
-        self.fix_lengths(symbol.ty)?;
-        let skipped = self.seek.is_some();
-        let o = self.make_variable(s, Rest::Any);
-        let Some(init) = init.filter(|_| !skipped) else { return Ok(()) };
-        let place = Address { object: o, offset: 0 };
-        let _ = at;
-        match body.op(init) {
-            Op::InitList | Op::Str(_) => self.initialise(place, symbol.ty, init),
-            _ => {
-                let v = self.eval(init)?;
-                self.assign(place, symbol.ty, v, body.ty(init), None)
-            }
-        }
-    }
-
-    fn lengths_of_parameters(&mut self) -> Res<()> {
-        let body = self.goal.body;
-        let parameters = body.args(body.root).first().map_or(&[][..], |&l| body.args(l));
-        for &p in parameters {
-            if let Op::Declare(s) = body.op(p) {
-                self.fix_lengths(body.symbols[*s].ty)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Evaluates the lengths of a type as its declaration does.
-    pub fn fix_lengths(&mut self, ty: TypeId) -> Res<()> {
-        let body = self.body();
-        for t in layout::lengths_in(&body.types, ty) {
-            let v = self.eval(t)?.as_int();
-            if let (Some(v), Some(f)) = (v, self.frames.last_mut()) {
-                f.lengths.insert(t, v);
-            }
-        }
-        Ok(())
-    }
-}
-
-enum Cut {
-    /// What is left of the loop is over.
-    Leave,
-    /// This iteration comes next.
-    To(i128),
-    No,
 }
 
 /// What to give to an input so that it compares otherwise. `want`: what is to come out.

@@ -1,0 +1,339 @@
+//! Memory in a replay: what a place holds, what inputs hold where nothing was written yet, and what a write leaves there. The
+//! watch is told of every access; a run that leaves an object is none. Values of records are copied leaf by leaf.
+
+use term::{FloatKind, Op, TermId, TypeId, TypeKind};
+
+use super::Place;
+use crate::replay_witness::inputs::{Given, Kind, Owner};
+use crate::replay_witness::layout;
+use crate::replay_witness::memory::{Found, Object, Rest};
+use crate::replay_witness::run::{Halt, Res, Run};
+use crate::replay_witness::values::{rounded, Address, Id, Linear, Number, Shadow, Value};
+use crate::NotReplayed;
+
+impl Run<'_, '_> {
+    pub fn read(&mut self, at: Address, ty: TypeId, term: Option<TermId>) -> Res<Value> {
+        self.read_place(Place { at, ty, bits: None }, term)
+    }
+
+    pub fn read_place(&mut self, p: Place, term: Option<TermId>) -> Res<Value> {
+        let Place { at, ty, bits } = p;
+        let types = &self.body().types;
+        if matches!(types.kind(ty), TypeKind::Array { .. }) {
+            return Ok(Value::pointer(at));
+        }
+        let Some(size) = self.size_of(ty) else { return Ok(Value::ANY) };
+        self.inside(at, size, term)?;
+        self.touch(term, at, size, false)?;
+        let quals = types.quals(ty);
+        match types.kind(ty) {
+            TypeKind::Record(_) => {
+                return Ok(Value { number: Number::Record(at), shadow: Shadow::None });
+            }
+            _ if quals.is_volatile => return Ok(Value::ANY),
+            TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. } => {}
+            _ => return Ok(Value::ANY),
+        }
+        let found = match self.memory.at(at) {
+            Some(o) => o.load(at.offset, size),
+            None => return Ok(Value::ANY),
+        };
+        match found {
+            Found::Value(v) => Ok(self.seen_as(v, ty)),
+            Found::Mixed | Found::Rest(Rest::Any) => Ok(Value::ANY),
+            Found::Rest(Rest::Zero) => Ok(match types.kind(ty) {
+                TypeKind::Int(_) => Value::int(0),
+                TypeKind::Float(_) => Value::real(0.0),
+                _ => Value { number: Number::Pointer(None), shadow: Shadow::None },
+            }),
+            Found::Rest(Rest::Input(owner)) => {
+                let v = self.input(&owner, at.offset, ty, bits);
+                if let Some(o) = self.memory.at(at) {
+                    o.store(at.offset, size, v.clone());
+                }
+                Ok(v)
+            }
+        }
+    }
+
+    /// What was stored, read as this type.
+    fn seen_as(&self, v: Value, ty: TypeId) -> Value {
+        let types = &self.body().types;
+        match (types.kind(ty), &v.number) {
+            (TypeKind::Int(k), Number::Int(n)) if k.wrap(*n) == *n => v,
+            (TypeKind::Int(k), Number::Int(n)) => Value::int(k.wrap(*n)),
+            (TypeKind::Float(_), Number::Real(_)) => v,
+            (TypeKind::Pointer { .. }, Number::Pointer(_) | Number::Function(_)) => v,
+            _ => Value::ANY,
+        }
+    }
+
+    /// An input's value.
+    pub fn input(&mut self, owner: &Owner, offset: i64, ty: TypeId, bits: Option<u32>) -> Value {
+        let types = &self.body().types;
+        let (kind, size) = match types.kind(ty) {
+            TypeKind::Int(k) => {
+                let k = *k;
+                let (mut least, mut most) = (k.min(), k.max());
+                if let Some(b) = bits.filter(|b| *b > 0 && *b < k.bits()) {
+                    (least, most) = match k.signed() {
+                        true => (-(1 << (b - 1)), (1 << (b - 1)) - 1),
+                        false => (0, (1 << b) - 1),
+                    };
+                }
+                (Kind::Int { kind: k, least, most }, k.bits() / 8)
+            }
+            TypeKind::Float(FloatKind::Long) => return Value::ANY,
+            TypeKind::Float(k) => (Kind::Real(*k), if *k == FloatKind::F32 { 4 } else { 8 }),
+            TypeKind::Pointer { to, .. } if !matches!(types.kind(*to), TypeKind::Function { .. }) => {
+                (Kind::Pointer, 8)
+            }
+            _ => return Value::ANY,
+        };
+        let id = self.inputs.id(owner, offset, size, kind);
+        let given = self.given.get(&id).copied();
+        let usual = self.inputs.get(id).map_or(1, |i| i.usual);
+        match (kind, given) {
+            (Kind::Int { least, most, .. }, given) => {
+                let v = match given {
+                    Some(Given::Int(v)) => v,
+                    _ => usual,
+                };
+                Value::with(Number::Int(v.clamp(least, most)), Some(Linear::var(id)))
+            }
+            (Kind::Real(k), given) => {
+                let v = match given {
+                    Some(Given::Real(v)) => v,
+                    _ => 1.0,
+                };
+                Value { number: Number::Real(rounded(k, v).unwrap_or(v)), shadow: Shadow::Input(id) }
+            }
+            (Kind::Pointer, given) => {
+                let at = match given {
+                    Some(Given::Null) => None,
+                    Some(Given::Into(other, by)) => Some(Address { object: self.behind(other), offset: by }),
+                    Some(Given::At(a)) if (a.object as usize) < self.memory.objects.len() => Some(a),
+                    _ => Some(Address { object: self.behind(id), offset: 0 }),
+                };
+                Value { number: Number::Pointer(at), shadow: Shadow::Input(id) }
+            }
+        }
+    }
+
+    fn behind(&mut self, id: Id) -> u32 {
+        if let Some(&o) = self.behind.get(&id) {
+            return o;
+        }
+        let mut object = Object::new(Rest::Input(Owner::Behind(id)), None);
+        object.behind = Some(id);
+        let o = self.memory.add(object);
+        self.behind.insert(id, o);
+        o
+    }
+
+    /// Stores a value that already has the type.
+    pub fn write(&mut self, at: Address, ty: TypeId, v: Value, term: Option<TermId>) -> Res<()> {
+        let Some(size) = self.size_of(ty) else {
+            if let Some(o) = self.memory.at(at) {
+                o.refill(Rest::Any);
+            }
+            return Ok(());
+        };
+        self.inside(at, size, term)?;
+        self.touch(term, at, size, true)?;
+        if let Some(o) = self.memory.at(at) {
+            o.store(at.offset, size, v);
+        }
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, p: Place, v: Value, term: TermId) -> Res<Value> {
+        let mut v = self.convert(v, p.ty);
+        if let (Some(b), Some(k), Number::Int(n)) = (p.bits, self.body().types.as_int(p.ty), &v.number) {
+            if b > 0 && b < k.bits() {
+                let cut = n.rem_euclid(1 << b);
+                let cut = if k.signed() && cut >= 1 << (b - 1) { cut - (1 << b) } else { cut };
+                if cut != *n {
+                    v = Value::int(cut);
+                }
+            }
+        }
+        self.write(p.at, p.ty, v.clone(), Some(term))?;
+        Ok(v)
+    }
+
+    pub(super) fn assign_to(&mut self, p: Place, v: Value, from: TypeId, term: TermId) -> Res<Value> {
+        match v.number {
+            Number::Record(at) => {
+                self.copy_record(p.at, at, p.ty, Some(term))?;
+                Ok(Value { number: Number::Record(p.at), shadow: Shadow::None })
+            }
+            _ if matches!(self.body().types.kind(p.ty), TypeKind::Record(_)) => {
+                self.assign(p.at, p.ty, v, from, Some(term))?;
+                Ok(Value { number: Number::Record(p.at), shadow: Shadow::None })
+            }
+            _ => self.store(p, v, term),
+        }
+    }
+
+    pub fn assign(
+        &mut self,
+        at: Address,
+        ty: TypeId,
+        v: Value,
+        _from: TypeId,
+        term: Option<TermId>,
+    ) -> Res<()> {
+        match v.number {
+            Number::Record(from) => self.copy_record(at, from, ty, term),
+            _ if !matches!(
+                self.body().types.kind(ty),
+                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
+            ) =>
+            {
+                let size = self.size_of(ty).unwrap_or(1 << 40);
+                self.touch(term, at, size, true)?;
+                if let Some(o) = self.memory.at(at) {
+                    o.fill(at.offset, size, Rest::Any);
+                }
+                Ok(())
+            }
+            _ => {
+                let v = self.convert(v, ty);
+                self.write(at, ty, v, term)
+            }
+        }
+    }
+
+    pub fn copy_record(&mut self, to: Address, from: Address, ty: TypeId, term: Option<TermId>) -> Res<()> {
+        let body = self.body();
+        let Some(size) = self.size_of(ty) else { return self.lost_at(to) };
+        self.inside(to, size, term)?;
+        self.touch(term, to, size, true)?;
+        let lengths = &self.frames[self.frames.len() - 1].lengths;
+        let leaves = layout::leaves(&body.types, lengths, ty);
+        let moved = |a: Address, by: i64| Address { object: a.object, offset: a.offset + by };
+        match leaves {
+            Some(leaves) => {
+                let mut values = Vec::with_capacity(leaves.len());
+                for (at, ty) in &leaves {
+                    values.push(self.read(moved(from, *at), *ty, None)?);
+                }
+                for ((at, ty), v) in leaves.iter().zip(values) {
+                    self.write(moved(to, *at), *ty, v, None)?;
+                }
+            }
+            None => self.copy_bytes(to, from, size),
+        }
+        Ok(())
+    }
+
+    pub fn copy_bytes(&mut self, to: Address, from: Address, size: i64) {
+        let Some(source) = self.memory.objects.get(from.object as usize).cloned() else { return };
+        if let Some(o) = self.memory.at(to) {
+            o.copy_from(to.offset, &source, from.offset, size);
+        }
+    }
+
+    fn lost_at(&mut self, at: Address) -> Res<()> {
+        if let Some(o) = self.memory.at(at) {
+            o.refill(Rest::Any);
+        }
+        Ok(())
+    }
+
+    /// A write to a place that is not known.
+    pub(super) fn lost_write(&mut self, place: TermId) -> Res<Value> {
+        self.forget_place(place)?;
+        Ok(Value::ANY)
+    }
+
+    /// Writes an initialiser; what it leaves out is zero.
+    pub fn initialise(&mut self, at: Address, ty: TypeId, init: TermId) -> Res<()> {
+        let body = self.body();
+        match (body.op(init), body.types.kind(ty)) {
+            (Op::InitList, TypeKind::Array { .. } | TypeKind::Record(_)) => {
+                let size = self.size_of(ty).unwrap_or(1 << 40);
+                if let Some(o) = self.memory.at(at) {
+                    o.fill(at.offset, size, Rest::Zero);
+                }
+                let mut next = 0;
+                self.fill(at, ty, init, &mut next)
+            }
+            (Op::Str(s), TypeKind::Array { of, .. }) if self.size_of(*of) == Some(1) => {
+                let size = self.size_of(ty).unwrap_or(s.len() as i64 + 1);
+                if let Some(o) = self.memory.at(at) {
+                    o.fill(at.offset, size, Rest::Zero);
+                    for (k, b) in s.bytes().enumerate().take(size.max(0) as usize) {
+                        o.store(at.offset + k as i64, 1, Value::int(i128::from(b as i8)));
+                    }
+                }
+                Ok(())
+            }
+            (Op::InitList, _) => match body.args(init) {
+                &[one] => self.initialise(at, ty, one),
+                [] => self.assign(at, ty, Value::int(0), ty, None),
+                _ => self.fail(NotReplayed::NotUnderstood, init),
+            },
+            _ => {
+                let v = self.eval(init)?;
+                self.assign(at, ty, v, body.ty(init), None)
+            }
+        }
+    }
+
+    /// Fills one aggregate from a list's items, braces given or elided (C11 6.7.9p20).
+    fn fill(&mut self, at: Address, ty: TypeId, list: TermId, next: &mut usize) -> Res<()> {
+        let body = self.body();
+        let items = body.args(list);
+        let moved = |by: i64| Address { object: at.object, offset: at.offset + by };
+        let parts: Vec<(i64, TypeId)> = match body.types.kind(ty) {
+            TypeKind::Array { of, len } => {
+                let n = match len {
+                    term::Len::Const(n) => (*n).min(items.len() as u64),
+                    _ => items.len() as u64,
+                };
+                let Some(size) = self.size_of(*of) else {
+                    return self.fail(NotReplayed::NotUnderstood, list);
+                };
+                (0..n as i64).map(|k| (k * size, *of)).collect()
+            }
+            TypeKind::Record(r) => {
+                let record = body.types.record(*r);
+                let fields = record.fields.as_deref().unwrap_or_default();
+                let lengths = &self.frames[self.frames.len() - 1].lengths;
+                let all = fields.iter().filter_map(|f| {
+                    let (at, ty, _) = layout::field(&body.types, lengths, ty, &f.name)?;
+                    Some((at, ty))
+                });
+                all.take(if record.is_union { 1 } else { usize::MAX }).collect()
+            }
+            _ => vec![(0, ty)],
+        };
+        for (by, part) in parts {
+            let Some(&item) = items.get(*next) else { return Ok(()) };
+            let aggregate = matches!(body.types.kind(part), TypeKind::Array { .. } | TypeKind::Record(_));
+            let record = matches!(body.types.kind(body.ty(item)), TypeKind::Record(_))
+                && matches!(body.types.kind(part), TypeKind::Record(_));
+            let braced = matches!(body.op(item), Op::InitList | Op::Str(_));
+            if aggregate && !braced && !record {
+                self.fill(moved(by), part, list, next)?;
+                continue;
+            }
+            *next += 1;
+            self.initialise(moved(by), part, item)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the stretch is inside its object: a run that leaves it is none.
+    fn inside(&self, at: Address, size: i64, term: Option<TermId>) -> Res<()> {
+        let bytes = self.memory.objects.get(at.object as usize).and_then(|o| o.size);
+        let outside = bytes.is_some_and(|n| at.offset < 0 || at.offset.saturating_add(size) > n);
+        match (outside, term) {
+            (true, Some(t)) => self.fail(NotReplayed::NotReached, t),
+            (true, None) => Err(Halt::Fail(NotReplayed::NotReached, None)),
+            _ => Ok(()),
+        }
+    }
+}

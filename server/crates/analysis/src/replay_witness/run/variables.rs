@@ -1,0 +1,131 @@
+//! Variables of a run: the objects they are, their declarations, and the lengths that their types were declared with.
+
+use term::{Op, Storage, SymbolId, TermId, TypeId};
+
+use super::{Res, Run, NOWHERE};
+use crate::replay_witness::inputs::Owner;
+use crate::replay_witness::layout;
+use crate::replay_witness::memory::{Object, Rest};
+use crate::replay_witness::values::Address;
+
+impl Run<'_, '_> {
+    pub fn size_of(&mut self, ty: TypeId) -> Option<i64> {
+        let body = self.body();
+        let lengths = &self.frames.last()?.lengths;
+        layout::size_of(&body.types, lengths, ty)
+    }
+
+    /// The object of a variable of the running function.
+    pub fn variable(&mut self, s: SymbolId) -> Res<u32> {
+        let body = self.body();
+        let symbol = &body.symbols[s];
+        let frame = self.frames.len() - 1;
+        match symbol.storage {
+            Storage::Param(_) | Storage::Local | Storage::Shared => {
+                let known = self.frames[frame].locals[s.0 as usize];
+                if known != NOWHERE {
+                    return Ok(known);
+                }
+                let is_input = frame == 0 && matches!(symbol.storage, Storage::Param(_));
+                let rest = if is_input { Rest::Input(Owner::Variable(s)) } else { Rest::Any };
+                Ok(self.make_variable(s, rest))
+            }
+            Storage::StaticLocal => self.static_variable(s),
+            _ => {
+                if let Some(&o) = self.globals.get(&symbol.name) {
+                    return Ok(o);
+                }
+                let size = self.size_of(symbol.ty);
+                let rest = Rest::Input(Owner::Global(symbol.name.clone()));
+                let o = self.memory.add(Object::new(rest, size));
+                self.globals.insert(symbol.name.clone(), o);
+                Ok(o)
+            }
+        }
+    }
+
+    pub fn make_variable(&mut self, s: SymbolId, rest: Rest) -> u32 {
+        let symbol = &self.body().symbols[s];
+        let size = self.size_of(symbol.ty);
+        let mut object = Object::new(rest, size);
+        object.own = symbol.is_own_scalar();
+        let o = self.memory.add(object);
+        if let Some(f) = self.frames.last_mut() {
+            f.locals[s.0 as usize] = o;
+        }
+        o
+    }
+
+    /// A static variable holds what earlier calls left; one that nothing writes still has its first value.
+    fn static_variable(&mut self, s: SymbolId) -> Res<u32> {
+        let body = self.body();
+        let key = (body.name.clone(), s);
+        if let Some(&o) = self.statics.get(&key) {
+            return Ok(o);
+        }
+        let size = self.size_of(body.symbols[s].ty);
+        let written = body.symbols[s].address_taken
+            || body.walk(body.root).any(|t| {
+                let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
+                place.is_some_and(|&p| crate::nest::base_symbol(body, p) == Some(s))
+            });
+        let array = !body.types.is_arithmetic(body.symbols[s].ty);
+        let rest = match written || array {
+            true => Rest::Input(Owner::Static(body.name.clone(), s)),
+            false => Rest::Zero,
+        };
+        let o = self.memory.add(Object::new(rest, size));
+        self.statics.insert(key, o);
+        if !written {
+            let declared = body.walk(body.root).find(|&t| matches!(body.op(t), Op::Declare(x) if *x == s));
+            if let Some(&init) = declared.and_then(|d| body.args(d).first()) {
+                self.initialise(Address { object: o, offset: 0 }, body.symbols[s].ty, init)?;
+            }
+        }
+        Ok(o)
+    }
+
+    pub(super) fn declare(&mut self, s: SymbolId, init: Option<TermId>, at: TermId) -> Res<()> {
+        let body = self.body();
+        let symbol = &body.symbols[s];
+        if !matches!(symbol.storage, Storage::Local | Storage::Shared) {
+            return Ok(());
+        }
+        self.fix_lengths(symbol.ty)?;
+        let skipped = self.seek.is_some();
+        let o = self.make_variable(s, Rest::Any);
+        let Some(init) = init.filter(|_| !skipped) else { return Ok(()) };
+        let place = Address { object: o, offset: 0 };
+        let _ = at;
+        match body.op(init) {
+            Op::InitList | Op::Str(_) => self.initialise(place, symbol.ty, init),
+            _ => {
+                let v = self.eval(init)?;
+                self.assign(place, symbol.ty, v, body.ty(init), None)
+            }
+        }
+    }
+
+    pub(super) fn lengths_of_parameters(&mut self) -> Res<()> {
+        let body = self.goal.body;
+        let parameters = body.args(body.root).first().map_or(&[][..], |&l| body.args(l));
+        for &p in parameters {
+            if let Op::Declare(s) = body.op(p) {
+                self.fix_lengths(body.symbols[*s].ty)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates the lengths of a type as its declaration does.
+    pub fn fix_lengths(&mut self, ty: TypeId) -> Res<()> {
+        let body = self.body();
+        for t in layout::lengths_in(&body.types, ty) {
+            let v = self.eval(t)?.as_int();
+            if let (Some(v), Some(f)) = (v, self.frames.last_mut()) {
+                f.lengths.insert(t, v);
+            }
+        }
+        Ok(())
+    }
+}
