@@ -4,6 +4,10 @@
 //! "sequential", obstacles for "unknown", conditions with the way each is met for the rest. No sentence is made here;
 //! `ide` words them.
 
+mod offload;
+
+pub use offload::{Buffer, Final, Length, Offload};
+
 use std::sync::Arc;
 
 use base::IdVec;
@@ -572,68 +576,4 @@ pub enum Pred {
     And(Vec<Pred>),
     Or(Vec<Pred>),
     Not(Box<Pred>),
-}
-
-/// What a kernel for a loop needs to know beyond its verdict; made on demand by [`crate::offload`].
-#[derive(Clone, Debug)]
-pub struct Offload {
-    /// One to three loops, outermost first, each directly and alone inside the one before it, whose iterations all
-    /// run at once. Their bounds may depend on outer ones.
-    pub band: Vec<LoopId>,
-    /// Position in the band of the loop that runs along the lanes of warps.
-    pub lanes: usize,
-    /// Per loop of the band its largest trip count over the outer ones (F3.4's n_max), and its trip count for given
-    /// outer indices is computed in the kernel from `Control`.
-    pub max_trips: Vec<Expr>,
-    /// Memory the loop touches through arrays and pointers, by object, without privates.
-    pub buffers: Vec<Buffer>,
-    /// Pointer variables that hold one address throughout, with the buffer's variable they point into.
-    pub views: Vec<(SymbolId, SymbolId)>,
-    /// Scalars that are only read: passed by value.
-    pub inputs: Vec<SymbolId>,
-    pub privates: Vec<Private>,
-    pub reductions: Vec<Reduction>,
-    pub inductions: Vec<Induction>,
-    /// Indices and privates declared outside the loop that may be read after it, with the value each then has
-    /// (only valid if the loop ran at least once; otherwise the index has its first value).
-    pub finals: Vec<Final>,
-    /// Conditions the host must test before the launch.
-    pub conditions: Vec<Condition>,
-    /// Pure functions called, with the type of computation each has in C.
-    pub calls: Vec<SymbolId>,
-    /// The code of one thread where statements are spread by a thread map ([`crate::offload_threads`]): the band is
-    /// then the nest's outermost loop alone, and there is a number of ids instead of trips per coordinate of a thread.
-    pub threads: Option<crate::ThreadCode>,
-}
-
-/// The value a variable has after the loop.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Final {
-    pub symbol: SymbolId,
-    pub value: Expr,
-}
-
-/// One object the kernel uses.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Buffer {
-    /// The array or pointer variable.
-    pub symbol: SymbolId,
-    /// Type of one element as the kernel sees it (all subscripts applied; a struct for arrays of structs).
-    pub element: TypeId,
-    /// How many subscripts reach an element, and the inner dimensions' lengths from the second on.
-    pub inner_lengths: Vec<Length>,
-    pub read: bool,
-    pub written: bool,
-    /// Whether the loop surely writes every element of the extent (then it need not be copied in).
-    pub wholly_written: bool,
-    /// First and last element touched, counted in elements from the base; `None`: the whole declared array.
-    pub extent: Option<(Expr, Expr)>,
-}
-
-/// Length of an inner array dimension.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Length {
-    Const(u64),
-    /// The VLA's length term; its value was fixed where the array was declared.
-    Term(TermId),
 }

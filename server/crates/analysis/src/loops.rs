@@ -1,5 +1,9 @@
 //! From a body to the facts of each of its loops.
 
+mod obligations;
+
+pub(crate) use obligations::{expr_of, meet_obligations, note};
+
 use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, FloatKind, Op, SymbolId, TermId};
@@ -9,17 +13,16 @@ use crate::depend::{self, Outcome};
 use crate::effects::Effects;
 use crate::liveness::{early_exit, Liveness};
 use crate::marks::mark_of;
-use crate::nest::{Access, Model, Need, Obligation};
+use crate::nest::{Access, Model};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
-use crate::prove::Known;
 use crate::recurrences::recurrences;
 use crate::replay_witness::{replay, Place, Replayed, ALL_STEPS};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
-use crate::value::{Constraint, Poly, Var, VarKind};
+use crate::value::Constraint;
 use crate::{
-    Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Expr, Facts, LoopFacts, LoopId,
-    MetBy, NotReplayed, Obstacle, ObstacleKind, Pred, Private, Program, Reduction, ReductionOp, Verdict,
+    Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
+    NotReplayed, Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -319,146 +322,6 @@ pub(crate) fn blockers(body: &Body, program: &Program, t: TermId, out: &mut Vec<
 
 fn is_clause(body: &Body, root: TermId, x: TermId) -> bool {
     body.walk(root).any(|m| matches!(body.op(m), Op::Mark(_)) && body.args(m).contains(&x))
-}
-
-pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
-    let obligations = std::mem::take(&mut model.obligations);
-    let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
-        obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
-    flat.append(&mut rest);
-    let mut known = Known::new(model.known());
-    for o in flat {
-        let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
-        let kind = condition_kind(&o.kind);
-        if known.non_negative(&o.poly, &o.domain) {
-            note(facts, kind, MetBy::Proof, None);
-            continue;
-        }
-        match (&mut model.unproved, poly.is_linear()) {
-            (Some(list), true) => list.push(poly.clone()),
-            (unproved, _) => *unproved = None,
-        }
-        let is_param = |v: Var| model.is_param(v);
-        let needs = known
-            .sufficient(&o.poly, &o.domain, &is_param)
-            // A test that always fails would only hide that the answer is not known; so would one that only a loop of
-            // one iteration passes.
-            .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
-            .filter(|ps| !ps.iter().any(|p| fails_when_it_matters(model, p, &known.context)));
-        let preds: Option<Vec<Pred>> = needs
-            .as_ref()
-            .and_then(|ps| ps.iter().map(|p| Some(Pred::NonNegative(expr_of(model, p)?))).collect());
-        match preds {
-            Some(preds) if !preds.is_empty() => {
-                let pred = if preds.len() == 1 { preds[0].clone() } else { Pred::And(preds) };
-                if o.poly.vars().all(|v| model.is_param(v)) && poly.is_linear() {
-                    // From here on it may be taken to hold: where it does not, the original loop runs.
-                    model.context.push(crate::value::Constraint::non_negative(poly));
-                    known = Known::new(model.known());
-                }
-                note(facts, kind, MetBy::RunTimeCheck, Some(pred));
-            }
-            Some(_) => note(facts, kind, MetBy::Proof, None),
-            None if model.takes_box(&o.kind) => {}
-            None => {
-                let term = condition_term(&o.kind);
-                facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term });
-            }
-        }
-    }
-}
-
-/// Whether `p >= 0` fails for sure where the root has two iterations or more.
-fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::value::Constraint]) -> bool {
-    let Some(trips) = model.loops[0].trips.as_ref().and_then(|n| n.add_constant(-2)) else { return false };
-    let Some(fails) = p.scale(-1).and_then(|p| p.add_constant(-1)) else { return false };
-    let mut more = vec![crate::value::Constraint::non_negative(trips)];
-    more.extend_from_slice(known);
-    crate::prove::non_negative(&fails, &crate::value::Domain::always(), &more)
-}
-
-pub(crate) fn note(facts: &mut LoopFacts, kind: ConditionKind, met_by: MetBy, check: Option<Pred>) {
-    if let Some(old) = facts.conditions.iter_mut().find(|c| c.kind == kind) {
-        if let Some(p) = check {
-            old.met_by = met_by;
-            old.check = Some(match old.check.take() {
-                None => p,
-                Some(q) if q == p => p,
-                Some(Pred::And(mut qs)) => {
-                    if !qs.contains(&p) {
-                        qs.push(p);
-                    }
-                    Pred::And(qs)
-                }
-                Some(q) => Pred::And(vec![q, p]),
-            });
-        }
-        return;
-    }
-    facts.conditions.push(Condition { kind, met_by, check });
-}
-
-fn condition_kind(need: &Need) -> ConditionKind {
-    match need {
-        Need::NoWrap(t) => ConditionKind::NoWrap(*t),
-        Need::Bounds { access, length } => match length {
-            crate::nest::Length::Const(n) => {
-                ConditionKind::Bounds { access: *access, length_term: None, length: Some(*n) }
-            }
-            crate::nest::Length::Term(t, _) => {
-                ConditionKind::Bounds { access: *access, length_term: Some(*t), length: None }
-            }
-        },
-        Need::InRow { access, stride } => ConditionKind::InRow { access: *access, stride: *stride },
-        Need::StepSign(t) => ConditionKind::StepSign(*t),
-        Need::Terminates(t) => ConditionKind::Terminates(*t),
-        Need::Trips(t) => ConditionKind::Trips(*t),
-    }
-}
-
-fn condition_term(need: &Need) -> TermId {
-    match need {
-        Need::NoWrap(t) | Need::StepSign(t) | Need::Terminates(t) | Need::Trips(t) => *t,
-        Need::Bounds { access, .. } | Need::InRow { access, .. } => *access,
-    }
-}
-
-/// A value in parameters as an expression for the host.
-pub(crate) fn expr_of(model: &Model<'_>, p: &Poly) -> Option<Expr> {
-    let mut sum = Vec::new();
-    for (m, c) in p.terms() {
-        let mut factors = Vec::new();
-        for &v in m {
-            match &model.vars[v as usize] {
-                VarKind::Param(p) if model.has_text(v) => factors.push(Expr::Param(*p)),
-                VarKind::Product(fs) => {
-                    for &f in fs {
-                        match &model.vars[f as usize] {
-                            VarKind::Param(p) if model.has_text(f) => factors.push(Expr::Param(*p)),
-                            _ => return None,
-                        }
-                    }
-                }
-                _ => return None,
-            }
-        }
-        let mut e = match factors.pop() {
-            None => {
-                sum.push(Expr::Int(c));
-                continue;
-            }
-            Some(e) => e,
-        };
-        while let Some(f) = factors.pop() {
-            e = Expr::Product(Box::new(f), Box::new(e));
-        }
-        sum.push(if c == 1 { e } else { Expr::Mul(c, Box::new(e)) });
-    }
-    Some(match sum.len() {
-        0 => Expr::Int(0),
-        1 => sum.remove(0),
-        _ => Expr::Add(sum),
-    })
 }
 
 // ---- dependences

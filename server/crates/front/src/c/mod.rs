@@ -9,6 +9,7 @@ mod decl;
 pub(crate) mod env;
 mod expr;
 mod fields;
+mod gaps;
 mod gnu;
 mod initialise;
 pub(crate) mod known;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{
-    Body, BodyBuilder, Op, Origin, Reach, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind,
+    Body, BodyBuilder, Op, Origin, RecordId, RejectKind, Semantics, SymbolId, TermId, TypeId, TypeKind,
 };
 use tree_sitter::Node;
 
@@ -329,81 +330,6 @@ impl<'a> Lower<'a> {
         self.term(op, args, void, node)
     }
 
-    /// A gap of unknown type in place of `node`.
-    fn reject(&mut self, kind: RejectKind, reason: &str, node: Node<'_>, understood: Vec<TermId>) -> TermId {
-        let span = self.span(node);
-        let id = self.b.reject(kind, reason, span, understood);
-        let ty = self.unknown();
-        let mut t = self.b.get(id).clone();
-        t.ty = ty;
-        self.b.set(id, t);
-        id
-    }
-
-    /// A gap whose text is all seen: of the function's own variables it touches those it names.
-    fn reject_named(
-        &mut self,
-        kind: RejectKind,
-        reason: &str,
-        node: Node<'_>,
-        mut understood: Vec<TermId>,
-    ) -> TermId {
-        let Some(names) = self.names_in(node) else { return self.reject(kind, reason, node, understood) };
-        for s in names {
-            let ty = self.b.symbols[s].ty;
-            understood.push(self.term(Op::Sym(s), [], ty, node));
-        }
-        let span = self.span(node);
-        let id = self.b.reject_that(kind, reason, span, Reach::Named, understood);
-        let ty = self.unknown();
-        let mut t = self.b.get(id).clone();
-        t.ty = ty;
-        self.b.set(id, t);
-        id
-    }
-
-    /// The variables whose names stand in a node's text; `None` where some of the text is hidden.
-    fn names_in(&mut self, node: Node<'_>) -> Option<Vec<SymbolId>> {
-        let mut out = Vec::new();
-        for word in self.words_in(node) {
-            if word.starts_with(crate::pp::GAP) {
-                return None;
-            }
-            match self.lookup(&word) {
-                Some(Entity::Symbol(s)) if !out.contains(&s) => out.push(s),
-                Some(Entity::Unknown(..)) => return None,
-                // It may be a macro of a header that was not read.
-                None if names::looks_like_macro(&word) => return None,
-                _ => {}
-            }
-        }
-        Some(out)
-    }
-
-    /// The words in a node's text that may be names.
-    fn words_in(&self, node: Node<'_>) -> Vec<Arc<str>> {
-        let (first, last) = self.ends(node);
-        let mut out: Vec<Arc<str>> = Vec::new();
-        for k in first..=last.min(self.r.starts.len().saturating_sub(1)) {
-            let start = self.r.starts.get(k).map_or(0, |&s| s as usize);
-            let end = self.r.starts.get(k + 1).map_or(self.r.text.len(), |&s| s as usize - 1);
-            let word = match self.r.infos.get(k).and_then(|i| i.original.as_deref()) {
-                Some(w) => w,
-                None => self.r.text.get(start..end).unwrap_or(""),
-            };
-            let is_word = word.bytes().next().is_some_and(crate::lex::is_ident_start);
-            if is_word && !names::is_keyword(word) && !out.iter().any(|w| **w == *word) {
-                out.push(word.into());
-            }
-        }
-        out
-    }
-
-    /// The type of what is not understood.
-    fn unknown(&mut self) -> TypeId {
-        self.b.types.plain(TypeKind::Opaque("?".into()))
-    }
-
     fn program(&mut self, items: Vec<TermId>, span: Span) -> TermId {
         let void = self.b.types.void();
         self.b.term(Op::Program, items, void, span)
@@ -592,43 +518,5 @@ impl<'a> Lower<'a> {
             }
             None => self.poison(node),
         }
-    }
-
-    /// Names that occur in something not understood mean nothing that could be relied on.
-    fn poison(&mut self, node: Node<'_>) {
-        for word in self.words_in(node) {
-            if !word.starts_with(crate::pp::GAP) {
-                self.poison_name(word);
-            }
-        }
-    }
-
-    /// A name that an item of C++ declares.
-    fn foreign_name(&mut self, name: Arc<str>, reason: &Arc<str>) {
-        if self.system {
-            return;
-        }
-        let words: Arc<str> = format!("`{name}`: {reason}").into();
-        let what = Exported::Unknown(RejectKind::Foreign, words.clone());
-        self.exports.push(Export { name: name.clone(), what });
-        self.scope().names.insert(name, Entity::Unknown(RejectKind::Foreign, words));
-    }
-
-    fn poison_name(&mut self, name: Arc<str>) {
-        let reason: Arc<str> = format!("the declaration of `{name}` was not understood").into();
-        if self.file_scope() && self.system {
-            return;
-        }
-        if self.file_scope() {
-            // What was known before stays: a stray word does not undo it.
-            if self.env.name(&name).is_some() {
-                return;
-            }
-            self.exports.push(Export {
-                name: name.clone(),
-                what: Exported::Unknown(RejectKind::Unsupported, reason.clone()),
-            });
-        }
-        self.scope().names.insert(name, Entity::Unknown(RejectKind::Unsupported, reason));
     }
 }

@@ -6,7 +6,8 @@
 
 use simulate::{Heap, ObjectId, Snapshot, Tolerance};
 
-use super::{Layout, Skip};
+use super::sides::Skip;
+use super::Layout;
 
 /// Both memories after the runs.
 pub(super) struct Left<'a> {

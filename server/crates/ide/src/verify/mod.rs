@@ -6,13 +6,15 @@ mod inputs;
 mod left;
 mod native;
 mod runtime;
+mod sides;
 
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
 
 use base::{Budget, CancelToken};
-use simulate::{Fault, FaultKind, Finding, Program, Schedule, Tolerance, Value};
+use simulate::{FaultKind, Program};
 
+use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
 use crate::offload::{offload, Refused};
 use crate::place::Place;
@@ -486,140 +488,5 @@ fn or_none(names: &[&str]) -> String {
     match names.is_empty() {
         true => "none".to_owned(),
         false => names.join(", "),
-    }
-}
-
-/// What is compared.
-struct Sides<'a> {
-    original: Program<'a>,
-    offloaded: Program<'a>,
-    function: &'a str,
-    signature: &'a inputs::Signature,
-    /// Whether floating-point operations were regrouped, so that last bits may differ.
-    regrouped: bool,
-    /// Whether the original launches kernels.
-    launches: bool,
-    options: &'a VerifyOptions,
-    cancel: &'a CancelToken,
-}
-
-/// A run that took more than its steps, or left what cannot be compared.
-struct Skip;
-
-impl Sides<'_> {
-    /// Runs both on one input. Gives what differs, and how many kernels ran.
-    fn compare(&self, input: &inputs::Input, case: u32) -> (Result<Option<String>, Skip>, u32) {
-        let Sides { original, offloaded, function, signature, regrouped, launches, options, cancel } = self;
-        let budget = || Budget::with_cancel(options.steps, (*cancel).clone());
-        let spent = |f: &Fault| matches!(f.kind, FaultKind::OutOfFuel | FaultKind::Cancelled);
-        let (Ok(mut a), Ok(mut b)) = (input.place(signature), input.place(signature)) else {
-            return (Err(Skip), 0);
-        };
-        let plain = simulate::Options::default();
-        let schedule = Schedule::seeded(options.seed.wrapping_add(u64::from(case)));
-        let mut launched = 0;
-        let want = match launches {
-            false => simulate::run(original, function, &a.1, &mut a.0, &plain, &budget()).ok(),
-            true => match simulate::run_hosted(original, function, &a.1, &mut a.0, &schedule, &budget()) {
-                // an original with races has no result to compare with
-                Ok((o, all)) if all.iter().all(|l| l.report.completed && l.report.findings.is_empty()) => {
-                    launched = all.len() as u32;
-                    o
-                }
-                _ => None,
-            },
-        };
-        let Some(want) = want else { return (Err(Skip), 0) };
-        let run = simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, &budget());
-        let (got, launches) = match run {
-            Ok(r) => r,
-            Err(f) if spent(&f) => return (Err(Skip), 0),
-            Err(f) => return (Ok(Some(format!("the rewritten code fails: {f}"))), 0),
-        };
-        let ran = launched.max(launches.len() as u32);
-        for l in &launches {
-            if let Some(finding) = l.report.findings.first() {
-                if let Finding::Fault(f) = finding {
-                    if spent(f) {
-                        return (Err(Skip), ran);
-                    }
-                }
-                return (Ok(Some(format!("the kernel `{}` is wrong: {}", l.kernel, words_of(finding)))), ran);
-            }
-            if !l.report.completed {
-                return (Err(Skip), ran);
-            }
-        }
-        let Some(got) = got else { return (Err(Skip), ran) };
-        let near = Tolerance::Relative { relative: 1e-4, absolute: 1e-4 };
-        let tolerance = if *regrouped { near } else { Tolerance::Exact };
-        if let (Some(x), Some(y)) = (want.value, got.value) {
-            if !same_value(x, y, *regrouped) {
-                let why = if *regrouped {
-                    "; sums were regrouped, and what is decided by them may differ"
-                } else {
-                    ""
-                };
-                return (Ok(Some(format!("the function returns {y:?} instead of {x:?}{why}"))), ran);
-            }
-        }
-        let sides = input
-            .buffers
-            .iter()
-            .zip(a.2.iter().zip(&b.2))
-            .chain(input.globals.iter().zip(a.3.iter().zip(&b.3)));
-        let inputs = a.2.iter().chain(&a.3).copied();
-        let last_input = inputs.max().unwrap_or(simulate::ObjectId(0));
-        let left = left::Left { want: &a.0, got: &b.0, tolerance, last_input };
-        let mut skipped = false;
-        for (contents, (&x, &y)) in sides {
-            match left.difference(&contents.name, &contents.layout, (x, y)) {
-                Ok(None) => {}
-                Ok(different) => return (Ok(different), ran),
-                Err(Skip) => skipped = true,
-            }
-        }
-        if skipped {
-            return (Err(Skip), ran);
-        }
-        (Ok(None), ran)
-    }
-}
-
-fn same_value(x: Value, y: Value, regrouped: bool) -> bool {
-    let near = |a: f64, b: f64| {
-        a.to_bits() == b.to_bits()
-            || (a.is_nan() && b.is_nan())
-            || (regrouped && (a - b).abs() <= 1e-4 * a.abs().max(b.abs()).max(1.0))
-    };
-    match (x, y) {
-        (Value::F32(a), Value::F32(b)) => near(f64::from(a), f64::from(b)),
-        (Value::F64(a), Value::F64(b)) => near(a, b),
-        // Objects are numbered by run; a pointer into one is the same if its offset is.
-        (Value::Pointer(_, a), Value::Pointer(_, b)) => a == b,
-        (a, b) => a == b,
-    }
-}
-
-fn words_of(finding: &Finding) -> String {
-    let thread = |t: &simulate::ThreadId| format!("block {:?}, thread {:?}", t.block, t.thread);
-    match finding {
-        Finding::Race(r) => format!(
-            "two threads race for `{}` at byte {}: {} and {}",
-            r.name,
-            r.offset,
-            thread(&r.first.thread),
-            thread(&r.second.thread)
-        ),
-        Finding::BarrierDivergence { waiting, other, .. } => {
-            format!("a barrier is reached by {} and not by {}", thread(waiting), thread(other))
-        }
-        Finding::WarpMask { thread: t, .. } => {
-            format!("the mask of a warp operation is wrong in {}", thread(t))
-        }
-        Finding::UndefinedShuffle { thread: t, .. } => {
-            format!("a shuffle reads a lane that takes no part, in {}", thread(t))
-        }
-        Finding::Fault(f) => f.to_string(),
     }
 }
