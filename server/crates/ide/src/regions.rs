@@ -75,10 +75,13 @@ pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
     Some(format!("{} is wrong, so what it means is not known. {}", named(place, d), message(place, d, own)))
 }
 
-/// The function with a region in which this one is called, directly or through others; the region's line and name.
-fn caller(place: &Place) -> Option<(Arc<str>, u32, Arc<str>)> {
+/// A function with a region, the region's line and its directive's name.
+type Region = (Arc<str>, u32, Arc<str>);
+
+/// The region in which this function is called, directly or through others.
+fn caller(place: &Place) -> Option<Region> {
     let unit = place.doc.unit();
-    let mut known: Vec<(Arc<str>, (Arc<str>, u32, Arc<str>))> = Vec::new();
+    let mut known: Vec<(Arc<str>, Region)> = Vec::new();
     for item in &unit.items {
         let threads = Threads::of(place.doc, item);
         for (name, d) in threads.regions(&item.body).called_by_threads() {

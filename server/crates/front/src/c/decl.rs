@@ -453,7 +453,7 @@ impl Lower<'_> {
             self.scope().cleanups.push((symbol, function));
         }
         let ty = self.b.symbols[symbol].ty;
-        if !file && !(spec.is_extern && !spec.is_shared) {
+        if !file && (!spec.is_extern || spec.is_shared) {
             out.extend(self.foreign_variable(ty, place));
         }
     }

@@ -284,7 +284,7 @@ impl<'a> Expander<'a> {
     fn counted(&mut self, t: PToken) -> PToken {
         let whole = self.source.get(t.span.range()).filter(|_| t.expansion & SPLICED == 0);
         let on_one_line = whole.is_some_and(|w| !w.contains('\n'));
-        let renumbered = || self.source.lines().any(|l| is_renumbering(l));
+        let renumbered = || self.source.lines().any(is_renumbering);
         if t.text(self.source) == "__LINE__" && on_one_line && !renumbered() {
             let before = self.source.get(..t.span.start as usize).unwrap_or("");
             let line = before.bytes().filter(|b| *b == b'\n').count() + 1;

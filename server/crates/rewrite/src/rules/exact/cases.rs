@@ -13,6 +13,9 @@ use super::super::pattern::{Literal, Pattern, TypeTest};
 use super::graph::{Act, Graph, Id, Sort};
 use super::lower::{self, Effect, Ty};
 
+/// Gives what stands for a key, with its type.
+type Values<'f> = dyn FnMut(&mut Graph, &str) -> Option<(Id, Ty)> + 'f;
+
 /// Guards that hold together.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Case {
@@ -216,7 +219,7 @@ impl Case {
     }
 
     /// What the comparisons say, as truth.
-    pub fn facts(&self, g: &mut Graph, of: &mut dyn FnMut(&mut Graph, &str) -> Option<(Id, Ty)>) -> Id {
+    pub fn facts(&self, g: &mut Graph, of: &mut Values<'_>) -> Id {
         let mut all = g.truth(true);
         for (op, a, b) in &self.facts {
             let (Some(x), Some(y)) = (math(g, a, of, &mut all), math(g, b, of, &mut all)) else {
@@ -281,12 +284,7 @@ pub(super) fn holds(test: &TypeTest, ty: Ty) -> bool {
 }
 
 /// An expression of a comparison in whole numbers, which 128 bits hold.
-fn math(
-    g: &mut Graph,
-    p: &Pattern,
-    of: &mut dyn FnMut(&mut Graph, &str) -> Option<(Id, Ty)>,
-    also: &mut Id,
-) -> Option<Id> {
+fn math(g: &mut Graph, p: &Pattern, of: &mut Values<'_>, also: &mut Id) -> Option<Id> {
     let wide = Sort::Bits(128);
     match p {
         Pattern::Literal(Literal::Int(v, _)) => Some(g.bits(128, *v)),

@@ -296,7 +296,7 @@ impl<'a> Lower<'a> {
                         s.under(c, |s| {
                             let (inner, events) = (s.path, s.side.events.len());
                             let first = runs && events == begun + 1;
-                            s.first = first.then(|| First { at, scope, path: outer, inner, events });
+                            s.first = first.then_some(First { at, scope, path: outer, inner, events });
                             s.statement(&parts[3])
                         })
                     })?;

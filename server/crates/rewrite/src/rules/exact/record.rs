@@ -63,14 +63,15 @@ fn look(s: &Subject, types: &Types, p: &Pattern, n: &Tree, statement: bool) -> R
         };
     }
     let Pattern::Term(op, args) = p else { return Ok(()) };
-    let typed = matches!(op, term::Op::Apply(h) if &**h == "Cast" || h.starts_with("Declaration"));
-    let call = *op == term::Op::Call;
+    // types and functions are no values
+    let no_value = match op {
+        term::Op::Apply(h) if &**h == "Cast" => Some(0),
+        term::Op::Apply(h) if h.starts_with("Declaration") => Some(1),
+        term::Op::Call => Some(0),
+        _ => None,
+    };
     for (k, (p, n)) in args.iter().zip(n.args.iter()).enumerate() {
-        // types and functions are no values
-        if (typed && matches!(op, term::Op::Apply(h) if &**h == "Cast") && k == 0)
-            || (typed && k == 1 && !matches!(op, term::Op::Apply(h) if &**h == "Cast"))
-            || (call && k == 0)
-        {
+        if no_value == Some(k) {
             continue;
         }
         let block = super::super::pattern::blocks(op, args.len()).contains(&k);
