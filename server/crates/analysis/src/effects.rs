@@ -43,10 +43,15 @@ impl<'a> Effects<'a> {
         let mut unseen = FxHashMap::default();
         let mut in_gaps = FxHashSet::default();
         for t in body.walk(body.root) {
-            let list = match body.op(t) {
+            let mut list = match body.op(t) {
                 Op::Call => written_by_call(body, program, t),
                 _ => body.touched_by_gap(t),
             };
+            for s in handed_to_a_stranger(body, program, t) {
+                writes.entry(s).or_default().push(t);
+                in_gaps.insert(s);
+                list.push(s);
+            }
             if list.is_empty() {
                 continue;
             }
@@ -282,6 +287,21 @@ pub(crate) fn call<'p>(body: &Body, program: &'p Program, t: TermId) -> Result<C
         None if summary.reads_unknown || summary.writes_unknown => trouble(TroubleKind::Memory, ""),
         None => Ok(Called::Function(function)),
     }
+}
+
+/// The function's own numbers that are given, by name, to what is declared nowhere: `clip(m);` may be a macro of a header that
+/// was not read, and change them.
+fn handed_to_a_stranger(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
+    let (Op::Call, [callee, args @ ..]) = (body.op(t), body.args(t)) else { return Vec::new() };
+    let undeclared = body.as_symbol(*callee).is_some_and(|f| body.symbols[f].storage == Storage::Undeclared);
+    if !undeclared || !matches!(call(body, program, t), Err(ObstacleKind::UnknownCall(_))) {
+        return Vec::new();
+    }
+    let own = |s: &SymbolId| {
+        let symbol = &body.symbols[*s];
+        matches!(symbol.storage, Storage::Local | Storage::Param(_)) && body.types.is_arithmetic(symbol.ty)
+    };
+    args.iter().filter_map(|&a| body.as_symbol(a)).filter(own).collect()
 }
 
 /// Variables of the body whose value the call may change.
