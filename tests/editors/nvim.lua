@@ -137,7 +137,7 @@ local function story()
   -- A page of rewrite rules: what is wrong is said while it is written, and once it is saved it is used.
   local page_lines = {
     '# Write squares as products', '', 'A call of `pow` with the exponent 2 takes longer than a product.', '',
-    'Trust: exact', '', '```rules squares BottomUp', 'square: c`pow($x, 2)` [pur($x)] -> c`$x * $x`', '```', '',
+    'Trust: reassociates', '', '```rules squares BottomUp', 'square: c`pow($x, 2)` [pur($x), type($x, double)] -> c`$x * $x`', '```', '',
     '```c example', '#include <math.h>', 'double f(double x) { return pow(x, 2); }', '```',
     '```c result', '#include <math.h>', 'double f(double x) { return x * x; }', '```', '',
     '```c refused', '#include <math.h>', 'double f(double x) { return pow(x++, 2); }', '```',
