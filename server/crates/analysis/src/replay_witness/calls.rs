@@ -118,7 +118,7 @@ impl<'a> Run<'a, '_> {
                 Value { number: Number::Record(Address { object, offset: 0 }), shadow: Shadow::None }
             }
             TypeKind::Void => Value::ANY,
-            _ => self.input(&owner, 0, ty, None),
+            _ => self.input(&owner, 0, ty),
         }
     }
 

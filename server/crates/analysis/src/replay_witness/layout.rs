@@ -1,8 +1,8 @@
 //! Sizes and places of members, for one replay: what matters is that different members have different bytes and that
-//! members of a union share theirs. Where the ABI's layout is not known (bit-fields), members get bytes of their own.
+//! members of a union share theirs.
 
 use rustc_hash::FxHashMap;
-use term::{Len, TermId, TypeId, TypeKind, Types};
+use term::{Len, RecordId, TermId, TypeId, TypeKind, Types};
 
 /// Bytes of a type. `lengths`: values of variable lengths.
 pub(super) fn size_of(types: &Types, lengths: &FxHashMap<TermId, i128>, ty: TypeId) -> Option<i64> {
@@ -41,33 +41,59 @@ fn aligned(size: i64) -> i64 {
     size.saturating_add(15) & !15
 }
 
-/// Where a member is: byte, type, width in bits of a bit-field.
+/// A bit-field: its width, and how many bytes from the place's first one it lies in.
+#[derive(Clone, Copy)]
+pub(super) struct Bits {
+    pub width: u32,
+    pub bytes: i64,
+}
+
+/// The first byte of a record's `k`-th member. Where the ABI's layout is not known, members have bytes of their own.
+pub(super) fn member(
+    types: &Types,
+    lengths: &FxHashMap<TermId, i128>,
+    r: RecordId,
+    k: usize,
+) -> Option<(i64, Option<Bits>)> {
+    let record = types.record(r);
+    let fields = record.fields.as_ref()?;
+    let width = fields.get(k)?.bits;
+    if let Some(layout) = types.layout(r) {
+        let bit = layout.members.get(k)?.bit;
+        let bits =
+            width.map(|width| Bits { width, bytes: (bit % 8 + u64::from(width)).div_ceil(8).max(1) as i64 });
+        return Some((i64::try_from(bit / 8).ok()?, bits));
+    }
+    let size = |ty: TypeId| size_of(types, lengths, ty).or(flexible(types, ty));
+    let mut at = 0i64;
+    for f in fields.iter().take(if record.is_union { 0 } else { k }) {
+        at = aligned(at).checked_add(size(f.ty)?)?;
+    }
+    let bits = match width {
+        Some(width) => Some(Bits { width, bytes: size(fields[k].ty)? }),
+        None => None,
+    };
+    Some((aligned(at), bits))
+}
+
+/// Where the member of this name is, in the record or an anonymous member of it: byte, type, bits of a bit-field.
 pub(super) fn field(
     types: &Types,
     lengths: &FxHashMap<TermId, i128>,
     ty: TypeId,
     name: &str,
-) -> Option<(i64, TypeId, Option<u32>)> {
+) -> Option<(i64, TypeId, Option<Bits>)> {
     let TypeKind::Record(r) = types.kind(ty) else { return None };
-    let record = types.record(*r);
-    let natural = types.size_align(ty).is_some();
-    let mut at = 0i64;
-    for f in record.fields.as_ref()? {
-        let size = size_of(types, lengths, f.ty).or(flexible(types, f.ty))?;
-        if !record.is_union {
-            let align = types.size_align(f.ty).map_or(1, |x| x.1 as i64);
-            at = if natural { at.checked_add(align - 1)? / align * align } else { aligned(at) };
-        }
+    let fields = types.record(*r).fields.as_ref()?;
+    for (k, f) in fields.iter().enumerate() {
         if &*f.name == name {
-            return Some((at, f.ty, f.bits));
+            let (at, bits) = member(types, lengths, *r, k)?;
+            return Some((at, f.ty, bits));
         }
         if f.name.is_empty() {
             if let Some((inner, ty, bits)) = field(types, lengths, f.ty, name) {
-                return Some((at + inner, ty, bits));
+                return Some((member(types, lengths, *r, k)?.0 + inner, ty, bits));
             }
-        }
-        if !record.is_union {
-            at = at.checked_add(size)?;
         }
     }
     None
@@ -100,11 +126,11 @@ pub(super) fn leaves(
             TypeKind::Record(r) => {
                 let record = types.record(*r);
                 let fields = record.fields.as_ref()?;
-                if record.is_union || fields.iter().any(|f| f.name.is_empty()) {
+                if record.is_union || fields.iter().any(|f| f.name.is_empty() || f.bits.is_some()) {
                     return None;
                 }
-                for f in fields {
-                    let (inner, _, _) = field(types, lengths, ty, &f.name)?;
+                for (k, f) in fields.iter().enumerate() {
+                    let (inner, _) = member(types, lengths, *r, k)?;
                     add(types, lengths, f.ty, at + inner, out)?;
                 }
                 Some(())

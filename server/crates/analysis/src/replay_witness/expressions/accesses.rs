@@ -5,7 +5,7 @@ use term::{FloatKind, Op, TermId, TypeId, TypeKind};
 
 use super::Place;
 use crate::replay_witness::inputs::{Given, Kind, Owner};
-use crate::replay_witness::layout;
+use crate::replay_witness::layout::{self, Bits};
 use crate::replay_witness::memory::{Found, Object, Rest};
 use crate::replay_witness::run::{Halt, Res, Run};
 use crate::replay_witness::values::{rounded, Address, Id, Linear, Number, Shadow, Value};
@@ -22,9 +22,15 @@ impl Run<'_, '_> {
         if matches!(types.kind(ty), TypeKind::Array { .. }) {
             return Ok(Value::pointer(at));
         }
-        let Some(size) = self.size_of(ty) else { return Ok(Value::ANY) };
+        let Some(size) = bits.map_or_else(|| self.size_of(ty), |b| Some(b.bytes)) else {
+            return Ok(Value::ANY);
+        };
         self.inside(at, size, term)?;
         self.touch(term, at, size, false)?;
+        if bits.is_some() {
+            // Bytes are kept, not bits: what of a byte's bits was written is not known.
+            return Ok(Value::ANY);
+        }
         let quals = types.quals(ty);
         match types.kind(ty) {
             TypeKind::Record(_) => {
@@ -47,7 +53,7 @@ impl Run<'_, '_> {
                 _ => Value { number: Number::Pointer(None), shadow: Shadow::None },
             }),
             Found::Rest(Rest::Input(owner)) => {
-                let v = self.input(&owner, at.offset, ty, bits);
+                let v = self.input(&owner, at.offset, ty);
                 if let Some(o) = self.memory.at(at) {
                     o.store(at.offset, size, v.clone());
                 }
@@ -69,19 +75,12 @@ impl Run<'_, '_> {
     }
 
     /// An input's value.
-    pub fn input(&mut self, owner: &Owner, offset: i64, ty: TypeId, bits: Option<u32>) -> Value {
+    pub fn input(&mut self, owner: &Owner, offset: i64, ty: TypeId) -> Value {
         let types = &self.body().types;
         let (kind, size) = match types.kind(ty) {
             TypeKind::Int(k) => {
                 let k = *k;
-                let (mut least, mut most) = (k.min(), k.max());
-                if let Some(b) = bits.filter(|b| *b > 0 && *b < k.bits()) {
-                    (least, most) = match k.signed() {
-                        true => (-(1 << (b - 1)), (1 << (b - 1)) - 1),
-                        false => (0, (1 << b) - 1),
-                    };
-                }
-                (Kind::Int { kind: k, least, most }, k.bits() / 8)
+                (Kind::Int { kind: k, least: k.min(), most: k.max() }, k.bits() / 8)
             }
             TypeKind::Float(FloatKind::Long) => return Value::ANY,
             TypeKind::Float(k) => (Kind::Real(*k), if *k == FloatKind::F32 { 4 } else { 8 }),
@@ -149,14 +148,23 @@ impl Run<'_, '_> {
 
     pub(super) fn store(&mut self, p: Place, v: Value, term: TermId) -> Res<Value> {
         let mut v = self.convert(v, p.ty);
-        if let (Some(b), Some(k), Number::Int(n)) = (p.bits, self.body().types.as_int(p.ty), &v.number) {
-            if b > 0 && b < k.bits() {
-                let cut = n.rem_euclid(1 << b);
-                let cut = if k.signed() && cut >= 1 << (b - 1) { cut - (1 << b) } else { cut };
-                if cut != *n {
-                    v = Value::int(cut);
+        if let Some(Bits { width: b, bytes }) = p.bits {
+            match (self.body().types.as_int(p.ty), &v.number) {
+                (Some(k), Number::Int(n)) if (1..k.bits()).contains(&b) => {
+                    let cut = n.rem_euclid(1 << b);
+                    let cut = if k.signed() && cut >= 1 << (b - 1) { cut - (1 << b) } else { cut };
+                    if cut != *n {
+                        v = Value::int(cut);
+                    }
                 }
+                _ => {}
             }
+            self.inside(p.at, bytes, Some(term))?;
+            self.touch(Some(term), p.at, bytes, true)?;
+            if let Some(o) = self.memory.at(p.at) {
+                o.fill(p.at.offset, bytes, Rest::Any);
+            }
+            return Ok(v);
         }
         self.write(p.at, p.ty, v.clone(), Some(term))?;
         Ok(v)
@@ -287,7 +295,7 @@ impl Run<'_, '_> {
         let body = self.body();
         let items = body.args(list);
         let moved = |by: i64| Address { object: at.object, offset: at.offset + by };
-        let parts: Vec<(i64, TypeId)> = match body.types.kind(ty) {
+        let parts: Vec<(i64, TypeId, Option<Bits>)> = match body.types.kind(ty) {
             TypeKind::Array { of, len } => {
                 let n = match len {
                     term::Len::Const(n) => (*n).min(items.len() as u64),
@@ -296,21 +304,23 @@ impl Run<'_, '_> {
                 let Some(size) = self.size_of(*of) else {
                     return self.fail(NotReplayed::NotUnderstood, list);
                 };
-                (0..n as i64).map(|k| (k * size, *of)).collect()
+                (0..n as i64).map(|k| (k * size, *of, None)).collect()
             }
             TypeKind::Record(r) => {
                 let record = body.types.record(*r);
                 let fields = record.fields.as_deref().unwrap_or_default();
                 let lengths = &self.frames[self.frames.len() - 1].lengths;
-                let all = fields.iter().filter_map(|f| {
-                    let (at, ty, _) = layout::field(&body.types, lengths, ty, &f.name)?;
-                    Some((at, ty))
+                // A bit-field without a name takes no value (C11 6.7.9p9).
+                let named = |f: &term::Field| f.bits.is_none() || !f.name.is_empty();
+                let all = fields.iter().enumerate().filter(|(_, f)| named(f)).filter_map(|(k, f)| {
+                    let (at, bits) = layout::member(&body.types, lengths, *r, k)?;
+                    Some((at, f.ty, bits))
                 });
                 all.take(if record.is_union { 1 } else { usize::MAX }).collect()
             }
-            _ => vec![(0, ty)],
+            _ => vec![(0, ty, None)],
         };
-        for (by, part) in parts {
+        for (by, part, bits) in parts {
             let Some(&item) = items.get(*next) else { return Ok(()) };
             let aggregate = matches!(body.types.kind(part), TypeKind::Array { .. } | TypeKind::Record(_));
             let record = matches!(body.types.kind(body.ty(item)), TypeKind::Record(_))
@@ -321,6 +331,11 @@ impl Run<'_, '_> {
                 continue;
             }
             *next += 1;
+            if bits.is_some() && !braced {
+                let v = self.eval(item)?;
+                self.store(Place { at: moved(by), ty: part, bits }, v, item)?;
+                continue;
+            }
             self.initialise(moved(by), part, item)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ mod operators;
 
 use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use super::layout;
+use super::layout::{self, Bits};
 use super::memory::{Object, Rest};
 use super::run::{Flow, Res, Run};
 use super::values::{rounded, Address, Fact, Number, Shadow, Value};
@@ -17,7 +17,7 @@ use crate::NotReplayed;
 pub(super) struct Place {
     pub at: Address,
     pub ty: TypeId,
-    pub bits: Option<u32>,
+    pub bits: Option<Bits>,
 }
 
 impl<'a> Run<'a, '_> {
