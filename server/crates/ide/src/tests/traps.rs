@@ -10,7 +10,7 @@ use crate::place::line_column;
 use crate::Doc;
 
 fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fixtures/cuda");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fixtures/cuda/traps");
     std::fs::read_to_string(folder.join(name)).expect("the fixture")
 }
 
@@ -22,7 +22,7 @@ fn marks(text: &str) -> Vec<(u32, String)> {
 
 #[test]
 fn code_that_is_not_read_leaves_a_kernel_unknown_and_nothing_else_does() {
-    let text = fixture("traps_cpp.cu");
+    let text = fixture("cpp.cu");
     let doc = open_cuda(&text);
     let reports = kernel_reports(&doc, &[]);
     let marks = marks(&text);
@@ -71,7 +71,7 @@ fn races(doc: &Doc) -> bool {
 
 #[test]
 fn a_barrier_is_called_needless_only_where_no_data_needs_it() {
-    let text = fixture("traps_barriers.cu");
+    let text = fixture("barriers.cu");
     let doc = open_cuda(&text);
     assert!(!races(&doc));
     let needless: Vec<u32> = full(&doc)
