@@ -98,8 +98,12 @@ fn natively(
     let Some(trial) = trial else {
         return report.not_native("the function cannot be called from outside with what was made up");
     };
+    let by = match trial.has_regions() {
+        true => format!("{} with OpenMP regions by {} threads", compiler.name, device::NATIVE_THREADS),
+        false => compiler.name.clone(),
+    };
     match try_natively(trial, compiler, folders) {
-        Ok((original, rewritten)) => report.add_native(&compiler.name, &trial.compare(&original, &rewritten)),
+        Ok((original, rewritten)) => report.add_native(&by, &trial.compare(&original, &rewritten)),
         Err(why) => report.not_native(&format!("{} says: {why}", compiler.name)),
     }
 }

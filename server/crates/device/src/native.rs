@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::process::{Heard, Process};
 
+/// By how many threads OpenMP regions are run.
+pub const NATIVE_THREADS: u32 = 3;
+
 /// A C compiler and its C++ one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NativeCompiler {
@@ -83,7 +86,7 @@ fn text(path: &Path) -> String {
 fn run(argv: &[String], limit: Duration) -> Result<String, String> {
     let mut child = Process::start(
         argv,
-        &[("LC_ALL".to_owned(), "C".to_owned()), ("OMP_NUM_THREADS".to_owned(), "3".to_owned())],
+        &[("LC_ALL".to_owned(), "C".to_owned()), ("OMP_NUM_THREADS".to_owned(), NATIVE_THREADS.to_string())],
         1 << 16,
     )
     .map_err(|e| e.to_string())?;

@@ -181,8 +181,8 @@ fn one(
                 match threads {
                     // what only one thread ran is not shown to be the same for several
                     true => format!(
-                        "With OpenMP turned off the results are the same on {} in the simulator{also}; regions were \
-                         not run by several threads.",
+                        "With OpenMP turned off the results are the same on {} in the simulator{also}; it runs regions \
+                         by one thread.",
                         plural(launched, "random input")
                     ),
                     false => {

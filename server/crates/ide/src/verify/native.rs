@@ -240,6 +240,11 @@ enum Ran<'a> {
 }
 
 impl Trial {
+    /// Whether the programs have OpenMP directives, and are built for them.
+    pub fn has_regions(&self) -> bool {
+        self.openmp
+    }
+
     /// Options for the C texts: what the document was read with; OpenMP, if it has any; its `main` is not ours.
     pub fn flags(&self) -> Vec<String> {
         let mut out = vec!["-Dmain=ww_users_main".to_owned()];
