@@ -288,7 +288,7 @@ fn an_offload_never_loses_what_is_there() {
     assert!(err(&refused).contains("saxpy_i.cu was written for"), "{}", err(&refused));
     assert!(!folder.0.path().join("out/other.c").exists());
     folder.below("out/mine.c", "int x;\n");
-    folder.file("mine.c", &SAXPY.replace("saxpy", "mine"));
+    folder.file("mine.c", SAXPY.replace("saxpy", "mine"));
     let refused = run(&["--loop", "2"], "mine.c");
     assert!(err(&refused).contains("was not written by an offload"), "{}", err(&refused));
     assert_eq!(read(&folder.0.path().join("out/mine.c")), "int x;\n");
