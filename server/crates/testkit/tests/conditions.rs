@@ -24,7 +24,7 @@ fn random_conditions_are_decided_as_gcc_decides_them() {
             (_, None) => {}
         }
     }
-    println!("{decided} decided, {} left, such as {:?}", left.len(), left.get(..12));
+    eprintln!("{decided} decided, {} left, such as {:?}", left.len(), left.get(..12));
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(decided > COUNT / 3 && left.len() * 5 < COUNT, "{decided} decided, {} left", left.len());
 }
