@@ -67,13 +67,14 @@ fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
         out.line(&format!("{}{};", ask(*bytes), exprs.declarator(f.ty, &field_name(&f.name))));
     }
     out.close("};");
-    let mut same = vec![format!("sizeof(struct {name}) == {}", layout.size)];
+    let holds = |what: String| format!("static_assert({what}, \"laid out as in {}\");", plan.site.file_name);
+    out.line(&holds(format!("sizeof(struct {name}) == {}", layout.size)));
+    out.flush_left("#ifndef __CUDACC_RTC__ /* NVRTC 12 has no offsetof */");
     for (f, m) in types.record(r).fields.iter().flatten().zip(&layout.members) {
-        same.push(format!("__builtin_offsetof(struct {name}, {}) == {}", field_name(&f.name), m.bit / 8));
+        let at = format!("__builtin_offsetof(struct {name}, {})", field_name(&f.name));
+        out.line(&holds(format!("{at} == {}", m.bit / 8)));
     }
-    for holds in same {
-        out.line(&format!("static_assert({holds}, \"laid out as in {}\");", plan.site.file_name));
-    }
+    out.flush_left("#endif");
 }
 
 /// A function of the program, for the device.

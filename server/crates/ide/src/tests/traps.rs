@@ -10,7 +10,7 @@ use crate::place::line_column;
 use crate::Doc;
 
 fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fixtures/cuda/traps");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fixtures/cuda-traps");
     std::fs::read_to_string(folder.join(name)).expect("the fixture")
 }
 
