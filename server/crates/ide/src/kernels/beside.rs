@@ -207,11 +207,14 @@ fn shapes(item: &front::Item, wanted: Wanted) -> Vec<Shape> {
     out
 }
 
-/// The parameters' names and types.
+/// The parameters' names and types, without what is promised of the memory behind them.
 fn signature(item: &front::Item) -> Vec<(String, String)> {
     let params = item.body.symbols.iter().filter(|s| matches!(s.storage, Storage::Param(_)));
-    let plain = |s: &term::Symbol| term::notation::type_text(&item.body.types, s.ty).replace("restrict ", "");
-    params.map(|s| (s.name.to_string(), plain(s).replace("const ", ""))).collect()
+    let plain = |s: &term::Symbol| {
+        let text = term::notation::type_text(&item.body.types, s.ty);
+        ["restrict", "const", " "].iter().fold(text, |t, promise| t.replace(promise, ""))
+    };
+    params.map(|s| (s.name.to_string(), plain(s))).collect()
 }
 
 /// What analysis finds of the new kernel and not of the old: a phrase.
