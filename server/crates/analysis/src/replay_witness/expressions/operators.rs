@@ -198,7 +198,7 @@ impl Run<'_, '_> {
             let holds = compare_reals(op, *x, *y);
             let shadow = match (&a.shadow, &b.shadow) {
                 (Shadow::Input(id), _) => Shadow::Compared(*id, op, Some(*y)),
-                (_, Shadow::Input(id)) => Shadow::Compared(*id, mirrored(op), Some(*x)),
+                (_, Shadow::Input(id)) => Shadow::Compared(*id, crate::control::mirrored(op), Some(*x)),
                 _ => Shadow::None,
             };
             return Value { number: Number::Int(holds.into()), shadow };
@@ -395,14 +395,4 @@ fn truth_compared(op: BinOp, a: &Value, b: &Value) -> Option<Value> {
         _ => Shadow::None,
     };
     Some(Value { number: Number::Int((!holds).into()), shadow })
-}
-
-fn mirrored(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        o => o,
-    }
 }
