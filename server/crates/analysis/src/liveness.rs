@@ -6,6 +6,9 @@
 
 mod exits;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use exits::{early_exit, has_continue};
 
 use std::sync::Arc;
@@ -53,15 +56,15 @@ impl Liveness {
             breaks: Vec::new(),
             continues: Vec::new(),
             labels: FxHashMap::default(),
+            solved: FxHashMap::default(),
             depth: 0,
             skip,
         };
         let mut ok = true;
         loop {
-            let size = |w: &Backward<'_>| w.labels.values().map(Set::len).sum::<usize>();
-            let before = size(&walk);
+            let before = walk.at_labels();
             ok = ok && walk.live(body.root, Set::default()).is_some();
-            if !ok || gotos.is_empty() || size(&walk) == before {
+            if !ok || gotos.is_empty() || walk.at_labels() == before {
                 break;
             }
         }
@@ -101,7 +104,20 @@ struct Backward<'a> {
     continues: Vec<Set>,
     /// What is live at each label, as far as found.
     labels: FxHashMap<Arc<str>, Set>,
+    /// What each loop was last walked with.
+    solved: FxHashMap<TermId, Solved>,
     depth: u32,
+}
+
+/// One loop's equations and their least solution. Walks around it put the same question again and again; what is live
+/// after it and at labels only grows from one to the next, so an old solution is where the next begins, and the same
+/// question has the same answer. Without it the work doubles with each loop around.
+struct Solved {
+    after: Set,
+    /// Live at all labels together, counted.
+    at_labels: usize,
+    /// Live at the top, before the condition.
+    top: Set,
 }
 
 const MAX_DEPTH: u32 = 400;
@@ -149,67 +165,30 @@ impl Backward<'_> {
             }
             Op::For => {
                 let (init, cond, step, inner) = (*args.first()?, *args.get(1)?, *args.get(2)?, *args.get(3)?);
-                self.note(t, &live);
-                // Live at the top (before the condition): a fixpoint that only grows.
-                let mut top = live.clone();
-                loop {
-                    let before_step = self.live(step, top.clone())?;
-                    self.breaks.push(live.clone());
-                    self.continues.push(before_step.clone());
-                    let before_body = self.live(inner, before_step);
-                    self.breaks.pop();
-                    self.continues.pop();
-                    let mut at_cond = before_body?;
-                    at_cond.extend(live.iter().copied());
-                    let next = self.live(cond, at_cond)?;
-                    let size = top.len();
-                    top.extend(next);
-                    if top.len() == size {
-                        break;
-                    }
-                }
+                let top = self.top(t, live, |w, after, top| {
+                    let before_step = w.live(step, top.clone())?;
+                    let mut at_cond = w.inside(inner, after, before_step)?;
+                    at_cond.extend(after.iter().copied());
+                    w.live(cond, at_cond)
+                })?;
                 self.live(init, top)?
             }
             Op::While => {
-                self.note(t, &live);
-                let mut top = live.clone();
-                loop {
-                    self.breaks.push(live.clone());
-                    self.continues.push(top.clone());
-                    let before_body = self.live(*args.get(1)?, top.clone());
-                    self.breaks.pop();
-                    self.continues.pop();
-                    let mut at_cond = before_body?;
-                    at_cond.extend(live.iter().copied());
-                    let next = self.live(*args.first()?, at_cond)?;
-                    let size = top.len();
-                    top.extend(next);
-                    if top.len() == size {
-                        break;
-                    }
-                }
-                top
+                let (cond, inner) = (*args.first()?, *args.get(1)?);
+                self.top(t, live, |w, after, top| {
+                    let mut at_cond = w.inside(inner, after, top.clone())?;
+                    at_cond.extend(after.iter().copied());
+                    w.live(cond, at_cond)
+                })?
             }
             Op::DoWhile => {
-                self.note(t, &live);
-                let mut top = live.clone();
-                loop {
+                let (inner, cond) = (*args.first()?, *args.get(1)?);
+                self.top(t, live, |w, after, top| {
                     let mut at_end = top.clone();
-                    at_end.extend(live.iter().copied());
-                    let before_cond = self.live(*args.get(1)?, at_end)?;
-                    self.breaks.push(live.clone());
-                    self.continues.push(before_cond.clone());
-                    let before_body = self.live(*args.first()?, before_cond);
-                    self.breaks.pop();
-                    self.continues.pop();
-                    let next = before_body?;
-                    let size = top.len();
-                    top.extend(next);
-                    if top.len() == size {
-                        break;
-                    }
-                }
-                top
+                    at_end.extend(after.iter().copied());
+                    let before_cond = w.live(cond, at_end)?;
+                    w.inside(inner, after, before_cond)
+                })?
             }
             Op::Switch => {
                 // Any statement of the body may come first: nothing is surely written.
@@ -274,6 +253,47 @@ impl Backward<'_> {
                 live
             }
         })
+    }
+
+    /// Live at a loop's top: the least solution of what `round` (live after the loop, live at its top) says of it.
+    fn top(
+        &mut self,
+        t: TermId,
+        after: Set,
+        round: impl Fn(&mut Self, &Set, &Set) -> Option<Set>,
+    ) -> Option<Set> {
+        self.note(t, &after);
+        let mut top = after.clone();
+        if let Some(known) = self.solved.get(&t) {
+            if known.after == after && known.at_labels == self.at_labels() {
+                return Some(known.top.clone());
+            }
+            top.extend(known.top.iter().copied());
+        }
+        loop {
+            let at_labels = self.at_labels();
+            let size = top.len();
+            let next = round(self, &after, &top)?;
+            top.extend(next);
+            if top.len() == size {
+                self.solved.insert(t, Solved { after, at_labels, top: top.clone() });
+                return Some(top);
+            }
+        }
+    }
+
+    /// Live before a loop's body, given what is live after the loop and where the body ends.
+    fn inside(&mut self, inner: TermId, after: &Set, end: Set) -> Option<Set> {
+        self.breaks.push(after.clone());
+        self.continues.push(end.clone());
+        let before = self.live(inner, end);
+        self.breaks.pop();
+        self.continues.pop();
+        before
+    }
+
+    fn at_labels(&self) -> usize {
+        self.labels.values().map(Set::len).sum()
     }
 
     fn note(&mut self, t: TermId, live: &Set) {

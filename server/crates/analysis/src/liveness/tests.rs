@@ -1,0 +1,65 @@
+//! What is live after loops, in nests too deep for a walk whose work doubles with each loop around.
+
+use std::sync::Arc;
+
+use term::{Body, TermId};
+
+use super::Liveness;
+
+fn body(text: &str) -> Arc<Body> {
+    let parsed = front::Parsed::parse(front::Language::C, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    unit.items.first().map(|i| i.body.clone()).expect("a function")
+}
+
+/// Of each loop, from the outermost, the names that are live after it, in order.
+fn live_after(body: &Body) -> Vec<Vec<String>> {
+    let live = Liveness::new(body);
+    let loops: Vec<TermId> = body.walk(body.root).filter(|&t| body.op(t).is_loop()).collect();
+    let names = |t: TermId| {
+        let mut all: Vec<String> = body
+            .symbols
+            .iter_ids()
+            .filter(|&(s, _)| live.is_live_after(t, s))
+            .map(|(_, s)| s.name.to_string())
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    loops.into_iter().map(names).collect()
+}
+
+#[test]
+fn sixty_loops_in_one_another_end() {
+    const DEPTH: usize = 60;
+    for jumps in [false, true] {
+        let mut text = String::from("int f(int n, int *a) { int s = 0, last = 0, dead = 0;\nagain:\n");
+        for k in 0..DEPTH {
+            text += &match k % 3 {
+                0 => format!("for (int i{k} = 0; i{k} < n; i{k}++) {{\n"),
+                1 => format!("int i{k} = 0; while (i{k}++ < n) {{\n"),
+                _ => format!("int i{k} = 0; do {{\n"),
+            };
+        }
+        text += "dead = n; a[s] = dead; s = s + last; last = n;\n";
+        for k in (0..DEPTH).rev() {
+            text += if k % 3 == 2 { "} while (s < n);\n" } else { "}\n" };
+        }
+        text += if jumps { "if (s < n) goto again;\n" } else { "" };
+        text += "return s; }\n";
+        let body = body(&text);
+        let live = live_after(&body);
+        assert_eq!(live.len(), DEPTH);
+        // behind the outermost one `s` alone is read, unless the way back leads into the nest again
+        let outermost = &live[0];
+        assert!(outermost.contains(&"s".to_owned()) && !outermost.contains(&"dead".to_owned()));
+        assert_eq!(outermost.contains(&"last".to_owned()), jumps, "{outermost:?}");
+        // behind the innermost one everything that another round of those around it reads
+        let innermost = &live[DEPTH - 1];
+        for name in ["s", "last", "n", "a", "i0", "i1", "i57"] {
+            assert!(innermost.contains(&name.to_owned()), "{name} is read later: {innermost:?}");
+        }
+        assert!(!innermost.contains(&"dead".to_owned()));
+    }
+}
