@@ -28,6 +28,9 @@ pub(crate) struct Effects<'a> {
     parents: OnceCell<Vec<Option<TermId>>>,
     /// Variables that a pointer is made of, itself or a part of it, and may still be somewhere when what made it is done.
     abroad: OnceCell<FxHashSet<SymbolId>>,
+    /// Labels and all terms around them.
+    entered: OnceCell<FxHashSet<TermId>>,
+    jumps: OnceCell<bool>,
     /// How many terms write each variable in the whole body (its declaration's initialiser counts as one).
     pub writes: FxHashMap<SymbolId, Vec<TermId>>,
 }
@@ -66,12 +69,34 @@ impl<'a> Effects<'a> {
         }
         let (memo, parts) = (RefCell::default(), RefCell::default());
         let (parents, abroad) = (OnceCell::new(), OnceCell::new());
-        Effects { body, program, unseen, in_gaps, memo, parts, parents, abroad, writes }
+        let (entered, jumps) = (OnceCell::new(), OnceCell::new());
+        Effects { body, program, unseen, in_gaps, memo, parts, parents, abroad, entered, jumps, writes }
     }
 
     /// The term around another.
     pub(crate) fn parent(&self, t: TermId) -> Option<TermId> {
         self.parents.get_or_init(|| self.body.parents()).get(t.0 as usize).copied().flatten()
+    }
+
+    /// Whether a label is the term or stands in it, so that control may come into it from elsewhere.
+    pub(crate) fn entered_by_label(&self, t: TermId) -> bool {
+        let around = || {
+            let mut out = FxHashSet::default();
+            for l in self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))) {
+                let mut at = Some(l);
+                // What is around a term that is there is there.
+                while let Some(x) = at.filter(|&x| out.insert(x)) {
+                    at = self.parent(x);
+                }
+            }
+            out
+        };
+        self.entered.get_or_init(around).contains(&t)
+    }
+
+    /// Whether control may take ways in the body that are not seen.
+    pub(crate) fn jumps_unseen(&self) -> bool {
+        *self.jumps.get_or_init(|| self.body.jumps_unseen(self.body.root))
     }
 
     /// Whether nothing but its own name reaches the local variable, once a call that it is given to is over: every pointer

@@ -133,7 +133,7 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
         g.obstacles.push(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
         return g;
     };
-    let control = match &cx.controls[at] {
+    let control = match cx.control(at) {
         Ok(c) => c.clone(),
         Err(o) => {
             g.obstacles.push(o.clone());
@@ -232,7 +232,7 @@ fn live_out_of(cx: &Context<'_>, at: usize) -> Vec<SymbolId> {
     let mut written: Vec<SymbolId> = cx.effects.writes_in(t).iter().copied().collect();
     written.sort_unstable();
     let outlives = |s: &SymbolId| {
-        !inside.contains(s) && (!body.symbols[*s].is_own_scalar() || cx.liveness.is_live_after(t, *s))
+        !inside.contains(s) && (!body.symbols[*s].is_own_scalar() || cx.liveness().is_live_after(t, *s))
     };
     written.into_iter().filter(outlives).collect()
 }

@@ -4,6 +4,7 @@
 //! may reach and writes nothing for sure; where control may take ways that are not seen, the answer is "all". Before a `goto` what is live at its label is live: the walk is
 //! repeated until what is live at labels grows no more (the least solution of the flow equations, as for any graph).
 
+mod backward;
 mod exits;
 
 #[cfg(test)]
@@ -14,19 +15,24 @@ pub(crate) use exits::{early_exit, has_continue};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId};
+use term::{Body, Op, SymbolId, TermId};
 
+use self::backward::{Backward, Bits};
 use self::exits::{leaves_early, runs};
 use crate::parts::owner;
 
 pub(crate) type Set = FxHashSet<SymbolId>;
 
+const MAX_DEPTH: u32 = 400;
+/// More labels than that are not followed.
+const MAX_LABELS: usize = 60;
+
 /// For every loop the variables that may be read after it before they are written again.
 pub(crate) struct Liveness {
     /// `None`: everything may be.
-    after: Option<FxHashMap<TermId, Set>>,
+    after: Option<FxHashMap<TermId, Bits>>,
     /// Variables declared without a value that some path may read before it writes them.
-    unset: Set,
+    unset: Bits,
 }
 
 impl Liveness {
@@ -47,23 +53,13 @@ impl Liveness {
             }
         }
         if opaque || labels.len() > MAX_LABELS || gotos.iter().any(|l| !labels.contains(l)) {
-            return Liveness { after: None, unset: Set::default() };
+            return Liveness { after: None, unset: Bits::default() };
         }
-        let mut walk = Backward {
-            body,
-            after: FxHashMap::default(),
-            unset: Set::default(),
-            breaks: Vec::new(),
-            continues: Vec::new(),
-            labels: FxHashMap::default(),
-            solved: FxHashMap::default(),
-            depth: 0,
-            skip,
-        };
+        let mut walk = Backward::new(body, skip);
         let mut ok = true;
         loop {
             let before = walk.at_labels();
-            ok = ok && walk.live(body.root, Set::default()).is_some();
+            ok = ok && walk.live(body.root, Bits::default()).is_some();
             if !ok || gotos.is_empty() || walk.at_labels() == before {
                 break;
             }
@@ -75,7 +71,7 @@ impl Liveness {
     /// before it is written. Only meaningful for variables nobody else can reach.
     pub(crate) fn may_be_unset(&self, body: &Body, s: SymbolId) -> bool {
         match &self.after {
-            Some(_) => self.unset.contains(&s),
+            Some(_) => self.unset.contains(s),
             None => body.walk(body.root).any(|t| *body.op(t) == Op::Declare(s) && body.args(t).is_empty()),
         }
     }
@@ -83,7 +79,7 @@ impl Liveness {
     /// Whether the variable may be read after the loop. Only meaningful for variables nobody else can reach.
     pub(crate) fn is_live_after(&self, loop_term: TermId, s: SymbolId) -> bool {
         match &self.after {
-            Some(map) => map.get(&loop_term).is_none_or(|set| set.contains(&s)),
+            Some(map) => map.get(&loop_term).is_none_or(|set| set.contains(s)),
             None => true,
         }
     }
@@ -93,226 +89,6 @@ impl Liveness {
 /// loop reads nothing of it that it did not write in the same iteration, and where nobody else can reach it.
 pub(crate) fn is_read_after(body: &Body, loop_term: TermId, s: SymbolId) -> bool {
     Liveness::skipping(body, Some(loop_term)).is_live_after(loop_term, s)
-}
-
-struct Backward<'a> {
-    body: &'a Body,
-    skip: Option<TermId>,
-    after: FxHashMap<TermId, Set>,
-    unset: Set,
-    breaks: Vec<Set>,
-    continues: Vec<Set>,
-    /// What is live at each label, as far as found.
-    labels: FxHashMap<Arc<str>, Set>,
-    /// What each loop was last walked with.
-    solved: FxHashMap<TermId, Solved>,
-    depth: u32,
-}
-
-/// One loop's equations and their least solution. Walks around it put the same question again and again; what is live
-/// after it and at labels only grows from one to the next, so an old solution is where the next begins, and the same
-/// question has the same answer. Without it the work doubles with each loop around.
-struct Solved {
-    after: Set,
-    /// Live at all labels together, counted.
-    at_labels: usize,
-    /// Live at the top, before the condition.
-    top: Set,
-}
-
-const MAX_DEPTH: u32 = 400;
-/// More labels than that are not followed.
-const MAX_LABELS: usize = 60;
-
-impl Backward<'_> {
-    /// Live before the term, given live after. `None`: too deep to say.
-    fn live(&mut self, t: TermId, after: Set) -> Option<Set> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return None;
-        }
-        let out = self.live_inner(t, after);
-        self.depth -= 1;
-        out
-    }
-
-    fn live_inner(&mut self, t: TermId, mut live: Set) -> Option<Set> {
-        let body = self.body;
-        if self.skip == Some(t) {
-            self.note(t, &live);
-            return Some(live);
-        }
-        let args = body.args(t);
-        Some(match body.op(t) {
-            Op::List | Op::Program | Op::Comma | Op::Function(_) => {
-                for &a in args.iter().rev() {
-                    live = self.live(a, live)?;
-                }
-                live
-            }
-            Op::If | Op::Select => {
-                let mut joined = self.live(*args.get(1)?, live.clone())?;
-                match args.get(2) {
-                    Some(&e) => joined.extend(self.live(e, live)?),
-                    None => joined.extend(live),
-                }
-                self.live(*args.first()?, joined)?
-            }
-            Op::Binary(b) if b.is_logical() => {
-                let mut joined = self.live(*args.get(1)?, live.clone())?;
-                joined.extend(live);
-                self.live(*args.first()?, joined)?
-            }
-            Op::For => {
-                let (init, cond, step, inner) = (*args.first()?, *args.get(1)?, *args.get(2)?, *args.get(3)?);
-                let top = self.top(t, live, |w, after, top| {
-                    let before_step = w.live(step, top.clone())?;
-                    let mut at_cond = w.inside(inner, after, before_step)?;
-                    at_cond.extend(after.iter().copied());
-                    w.live(cond, at_cond)
-                })?;
-                self.live(init, top)?
-            }
-            Op::While => {
-                let (cond, inner) = (*args.first()?, *args.get(1)?);
-                self.top(t, live, |w, after, top| {
-                    let mut at_cond = w.inside(inner, after, top.clone())?;
-                    at_cond.extend(after.iter().copied());
-                    w.live(cond, at_cond)
-                })?
-            }
-            Op::DoWhile => {
-                let (inner, cond) = (*args.first()?, *args.get(1)?);
-                self.top(t, live, |w, after, top| {
-                    let mut at_end = top.clone();
-                    at_end.extend(after.iter().copied());
-                    let before_cond = w.live(cond, at_end)?;
-                    w.inside(inner, after, before_cond)
-                })?
-            }
-            Op::Switch => {
-                // Any statement of the body may come first: nothing is surely written.
-                self.breaks.push(live.clone());
-                let inside = self.live(*args.get(1)?, live.clone());
-                self.breaks.pop();
-                let mut joined = inside?;
-                joined.extend(live);
-                // Reads anywhere inside may be reached from a later label.
-                joined.extend(reads_in(body, *args.get(1)?));
-                self.live(*args.first()?, joined)?
-            }
-            Op::Break => self.breaks.last().cloned().unwrap_or_default(),
-            Op::Continue => self.continues.last().cloned().unwrap_or_default(),
-            Op::Goto(l) => self.labels.get(l).cloned().unwrap_or_default(),
-            Op::Label(l) => {
-                self.labels.entry(l.clone()).or_default().extend(live.iter().copied());
-                live
-            }
-            Op::Return => match args.first() {
-                Some(&e) => self.live(e, Set::default())?,
-                None => Set::default(),
-            },
-            Op::Declare(s) => {
-                let read_later = live.remove(s);
-                match args.first() {
-                    Some(&e) => self.live(e, live)?,
-                    None => {
-                        if read_later && body.symbols[*s].storage == Storage::Local {
-                            self.unset.insert(*s);
-                        }
-                        live
-                    }
-                }
-            }
-            Op::Assign => {
-                let (place, value) = (*args.first()?, *args.get(1)?);
-                match body.as_symbol(place) {
-                    Some(s) => {
-                        live.remove(&s);
-                        self.live(value, live)?
-                    }
-                    None => {
-                        live = self.live(value, live)?;
-                        self.live(place, live)?
-                    }
-                }
-            }
-            Op::Sym(s) => {
-                live.insert(*s);
-                live
-            }
-            Op::SizeOf => live,
-            Op::Reject(_) => {
-                live.extend(body.touched_by_gap(t));
-                live
-            }
-            _ => {
-                for &a in args.iter().rev() {
-                    live = self.live(a, live)?;
-                }
-                live
-            }
-        })
-    }
-
-    /// Live at a loop's top: the least solution of what `round` (live after the loop, live at its top) says of it.
-    fn top(
-        &mut self,
-        t: TermId,
-        after: Set,
-        round: impl Fn(&mut Self, &Set, &Set) -> Option<Set>,
-    ) -> Option<Set> {
-        self.note(t, &after);
-        let mut top = after.clone();
-        if let Some(known) = self.solved.get(&t) {
-            if known.after == after && known.at_labels == self.at_labels() {
-                return Some(known.top.clone());
-            }
-            top.extend(known.top.iter().copied());
-        }
-        loop {
-            let at_labels = self.at_labels();
-            let size = top.len();
-            let next = round(self, &after, &top)?;
-            top.extend(next);
-            if top.len() == size {
-                self.solved.insert(t, Solved { after, at_labels, top: top.clone() });
-                return Some(top);
-            }
-        }
-    }
-
-    /// Live before a loop's body, given what is live after the loop and where the body ends.
-    fn inside(&mut self, inner: TermId, after: &Set, end: Set) -> Option<Set> {
-        self.breaks.push(after.clone());
-        self.continues.push(end.clone());
-        let before = self.live(inner, end);
-        self.breaks.pop();
-        self.continues.pop();
-        before
-    }
-
-    fn at_labels(&self) -> usize {
-        self.labels.values().map(Set::len).sum()
-    }
-
-    fn note(&mut self, t: TermId, live: &Set) {
-        let mut all = live.clone();
-        if !self.labels.is_empty() {
-            // A `goto` in the loop may leave it.
-            for l in self.body.walk(t).filter_map(|x| match self.body.op(x) {
-                Op::Goto(l) => self.labels.get(l),
-                _ => None,
-            }) {
-                all.extend(l.iter().copied());
-            }
-        }
-        self.after.entry(t).or_default().extend(all);
-    }
-}
-
-fn reads_in(body: &Body, root: TermId) -> Set {
-    body.walk(root).filter_map(|t| body.as_symbol(t)).collect()
 }
 
 /// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an

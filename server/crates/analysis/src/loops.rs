@@ -4,6 +4,9 @@ mod obligations;
 
 pub(crate) use obligations::{expr_of, meet_obligations, note};
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, FloatKind, Op, SymbolId, TermId};
@@ -33,10 +36,12 @@ pub(crate) struct Context<'a> {
     pub body: &'a Body,
     pub program: &'a Program,
     pub effects: Effects<'a>,
-    pub liveness: Liveness,
+    liveness: OnceCell<Liveness>,
     /// Loops with the number of the one around.
     pub loops: Vec<(TermId, Option<usize>, u32)>,
-    pub controls: Vec<Result<Control, Obstacle>>,
+    controls: Vec<OnceCell<Result<Control, Obstacle>>>,
+    /// How the loops count that count plainly.
+    plain: OnceCell<Rc<FxHashMap<TermId, Control>>>,
     parents: Vec<Option<TermId>>,
     pub solver: depend::Solver,
     pub ids: FxHashMap<TermId, LoopId>,
@@ -47,7 +52,6 @@ impl<'a> Context<'a> {
     /// asked about.
     pub(crate) fn new(body: &'a Body, program: &'a Program, own: usize) -> Context<'a> {
         let effects = Effects::new(body, program);
-        let liveness = Liveness::new(body);
         let mut loops = Vec::new();
         // Parents come before children: remember the loop around each term on the way down.
         let mut stack = vec![(body.root, None, 0)];
@@ -60,26 +64,37 @@ impl<'a> Context<'a> {
             };
             stack.extend(body.args(t).iter().rev().map(|&a| (a, around, depth)));
         }
-        let controls = loops.iter().map(|&(t, _, _)| control(body, t, &effects)).collect();
+        let controls = loops.iter().map(|_| OnceCell::new()).collect();
         let ids = loops.iter().enumerate().map(|(i, l)| (l.0, LoopId(i as u32))).collect();
         Context {
             body,
             program,
             effects,
-            liveness,
+            liveness: OnceCell::new(),
             loops,
             controls,
+            plain: OnceCell::new(),
             parents: body.parents(),
             solver: depend::Solver::default(),
             ids,
         }
     }
 
+    /// What is live after each loop.
+    pub(crate) fn liveness(&self) -> &Liveness {
+        self.liveness.get_or_init(|| Liveness::new(self.body))
+    }
+
+    /// How a loop counts, or why it does not.
+    pub(crate) fn control(&self, at: usize) -> &Result<Control, Obstacle> {
+        self.controls[at].get_or_init(|| control(self.body, self.loops[at].0, &self.effects))
+    }
+
     fn enclosing(&self, at: usize) -> Vec<(TermId, Option<Control>)> {
         let mut out = Vec::new();
         let mut next = self.loops[at].1;
         while let Some(i) = next {
-            out.push((self.loops[i].0, self.controls[i].clone().ok()));
+            out.push((self.loops[i].0, self.control(i).clone().ok()));
             next = self.loops[i].1;
         }
         out.reverse();
@@ -101,16 +116,19 @@ impl<'a> Context<'a> {
     /// Where witnesses of a loop are replayed.
     fn place(&self, root: TermId) -> Place<'_> {
         let around = std::iter::successors(Some(root), |t| self.parents.get(t.0 as usize).copied().flatten());
-        let plain = self.loops.iter().zip(&self.controls).filter_map(|(l, c)| {
-            let c = c.as_ref().ok().filter(|c| c.is_plain())?;
-            Some((l.0, c.clone()))
-        });
+        let plain = || {
+            let all = self.loops.iter().enumerate().filter_map(|(at, l)| {
+                let c = self.control(at).as_ref().ok().filter(|c| c.is_plain())?;
+                Some((l.0, c.clone()))
+            });
+            Rc::new(all.collect())
+        };
         Place {
             body: self.body,
             program: self.program,
             root,
             around: around.collect(),
-            controls: plain.collect(),
+            controls: self.plain.get_or_init(plain).clone(),
         }
     }
 
@@ -186,7 +204,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         term: t,
         parent: parent.map(|p| LoopId(p as u32)),
         depth,
-        control: cx.controls[at].clone(),
+        control: cx.control(at).clone(),
         verdict: Verdict::Unknown,
         conditions: Vec::new(),
         dependences: Vec::new(),
@@ -200,7 +218,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     // What is inside and cannot be seen through stops everything.
     blockers(body, cx.program, t, &mut facts.obstacles);
     facts.obstacles.extend(crate::watched::watched(body, cx.program, &cx.parents, t));
-    let control = match &cx.controls[at] {
+    let control = match cx.control(at) {
         Ok(c) => c.clone(),
         Err(o) => {
             facts.obstacles.insert(0, o.clone());

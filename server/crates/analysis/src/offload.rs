@@ -177,7 +177,7 @@ pub(crate) fn offload(
     privates.sort_by_key(|p| p.symbol);
 
     let mut finals = Vec::new();
-    if !control.declared_here && cx.liveness.is_live_after(root, control.index) {
+    if !control.declared_here && cx.liveness().is_live_after(root, control.index) {
         let (Some(lower), Some(trips), Step::Const(step)) =
             (model.loops[0].lower.as_ref(), maker.max_trips(0), &control.step)
         else {
@@ -194,7 +194,7 @@ pub(crate) fn offload(
         finals.push(Final { symbol: control.index, value: Expr::Add(sum) });
     }
     for i in &claim.inductions {
-        if cx.liveness.is_live_after(root, i.symbol) {
+        if cx.liveness().is_live_after(root, i.symbol) {
             let Some(trips) = maker.max_trips(0) else {
                 return fail(ObstacleKind::LiveOut(i.symbol), root);
             };
@@ -260,7 +260,7 @@ pub(crate) fn inputs_and_calls(
                 );
                 if scalar && variable && !written.contains(s) && !inputs.contains(s) {
                     // The host would read it to pass it on, even where the loop itself never comes to it.
-                    if !symbol.address_taken && cx.liveness.may_be_unset(body, *s) {
+                    if !symbol.address_taken && cx.liveness().may_be_unset(body, *s) {
                         return Err(vec![Obstacle { kind: ObstacleKind::Unset(*s), term: t }]);
                     }
                     inputs.push(*s);

@@ -1,12 +1,14 @@
 //! Memory that different variables may share: which pairs need a condition, and whether the host can test it.
 
+use std::cell::OnceCell;
+
 use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 
 use crate::alias::{aliasing, Aliasing};
 use crate::loops::{note, Context};
 use crate::nest::{Access, Model};
 use crate::value::VarKind;
-use crate::{ConditionKind, LoopFacts, MetBy, Object, Obstacle, ObstacleKind};
+use crate::{Condition, ConditionKind, LoopFacts, MetBy, Object, Obstacle, ObstacleKind};
 
 /// What must hold of the memory that different variables show: proved, tested by the host, or an obstacle.
 pub(crate) fn alias_conditions(
@@ -27,12 +29,19 @@ pub(crate) fn alias_conditions(
             facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term: write.term });
         }
     }
-    for (i, &a) in bases.iter().enumerate() {
-        for &b in &bases[i + 1..] {
-            let writes = |s: SymbolId| accesses.iter().any(|x| x.base == s && x.write);
-            if !writes(a) && !writes(b) {
+    // Of each base: whether it is written, whether its stretch of memory is known, and where it is first met.
+    let first = |s: SymbolId| accesses.iter().position(|x| x.base == s);
+    let of = |s: SymbolId| {
+        let written = accesses.iter().any(|x| x.base == s && x.write);
+        (s, written, first(s), OnceCell::new())
+    };
+    let each: Vec<(SymbolId, bool, Option<usize>, OnceCell<bool>)> = bases.into_iter().map(of).collect();
+    for (i, (a, a_written, a_first, a_known)) in each.iter().enumerate() {
+        for (b, b_written, b_first, b_known) in &each[i + 1..] {
+            if !a_written && !b_written {
                 continue;
             }
+            let (a, b) = (*a, *b);
             if aliasing(cx.body, &cx.effects, a, b) == Aliasing::Distinct {
                 continue;
             }
@@ -41,13 +50,16 @@ pub(crate) fn alias_conditions(
                 continue;
             }
             let object = |s| Object { symbol: s, fields: Vec::new() };
-            let known = |s: SymbolId| has_extent(cx.body, model, accesses, s);
-            let at = accesses.iter().find(|x| x.base == a || x.base == b).map_or(model.root, |x| x.term);
+            let known =
+                |s: SymbolId, k: &OnceCell<bool>| *k.get_or_init(|| has_extent(cx.body, model, accesses, s));
+            let at = [a_first, b_first].into_iter().flatten().min().map_or(model.root, |k| accesses[*k].term);
             if model.start_together(a, b) {
                 let kind = ObstacleKind::SameArray(object(a), object(b));
                 facts.obstacles.push(Obstacle { kind, term: at });
-            } else if known(a) && known(b) {
-                note(facts, ConditionKind::NoAlias(object(a), object(b)), MetBy::RunTimeCheck, None);
+            } else if known(a, a_known) && known(b, b_known) {
+                // Each pair is met once, and nothing else asks for this of two objects.
+                let kind = ConditionKind::NoAlias(object(a), object(b));
+                facts.conditions.push(Condition { kind, met_by: MetBy::RunTimeCheck, check: None });
             } else {
                 facts
                     .obstacles

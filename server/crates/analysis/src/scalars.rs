@@ -76,7 +76,7 @@ impl Scalars {
                 continue;
             }
             // Its value after the loop is that of the last iteration that writes it.
-            let live = cx.liveness.is_live_after(root, symbol);
+            let live = cx.liveness().is_live_after(root, symbol);
             // The test that ends the loop is no part of an iteration; what only the header's start sets is no write of
             // one either.
             let in_header = |t: Option<TermId>| t.is_some_and(|t| cx.effects.writes_in(t).contains(&symbol));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use base::Span;
 use rustc_hash::FxHashMap;
-use term::Body;
+use term::{Body, Op, TermId};
 use text::{Applied, ContentHash, LineIndex, PositionEncoding, PositionRange, Text};
 
 pub use front::{Choice, Language, Taken};
@@ -56,6 +56,8 @@ struct Inner {
     keys: Vec<Option<Key>>,
     /// Made when it is first asked for.
     lines: OnceLock<LineIndex>,
+    /// Likewise: the launches of each kernel, as items and terms in them.
+    launches: OnceLock<FxHashMap<Arc<str>, Vec<(usize, TermId)>>>,
     /// Shared by all versions of the document.
     front_memo: Arc<Mutex<front::Memo>>,
 }
@@ -148,6 +150,7 @@ impl Doc {
                 program,
                 keys,
                 lines: OnceLock::new(),
+                launches: OnceLock::new(),
                 front_memo,
             }),
         }
@@ -196,6 +199,28 @@ impl Doc {
     }
     pub(crate) fn lines(&self) -> &LineIndex {
         self.inner.lines.get_or_init(|| LineIndex::new(self.source()))
+    }
+    /// Where the document launches a kernel of this name, each with the function it stands in.
+    pub(crate) fn launches(&self, kernel: &str) -> impl Iterator<Item = (&front::Item, TermId)> {
+        let items = &self.inner.unit.items;
+        let find = || {
+            let mut all: FxHashMap<Arc<str>, Vec<(usize, TermId)>> = FxHashMap::default();
+            for (k, host) in items.iter().enumerate() {
+                let body = &host.body;
+                for t in body.walk(body.root) {
+                    let (Op::Launch, [callee, ..]) = (body.op(t), body.args(t)) else { continue };
+                    let name = match body.op(*callee) {
+                        Op::Sym(s) => body.symbols[*s].name.clone(),
+                        Op::Name(n) => n.clone(),
+                        _ => continue,
+                    };
+                    all.entry(name).or_default().push((k, t));
+                }
+            }
+            all
+        };
+        let of_kernel = self.inner.launches.get_or_init(find).get(kernel);
+        of_kernel.into_iter().flatten().map(|&(k, t)| (&items[k], t))
     }
     /// The whole text in one piece.
     pub(crate) fn source(&self) -> &str {

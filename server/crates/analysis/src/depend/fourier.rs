@@ -60,50 +60,78 @@ pub(crate) fn fourier(s: &System) -> Found {
         least.push(e.iter().map(|v| -v).collect());
         least.push(e);
     }
+    // Tightened, without doubles and without what holds anyway. Numbers made of the coefficients tell most lines apart.
+    let mut kept: Vec<Line> = Vec::with_capacity(least.len());
+    let mut marks: Vec<u64> = Vec::with_capacity(least.len());
     loop {
-        // tightened, without doubles and without what holds anyway
-        let mut kept: Vec<Line> = Vec::with_capacity(least.len());
-        for mut l in least {
+        for mut l in least.drain(..) {
             tighten(&mut l);
-            let c = l[l.len() - 1];
+            let (n, c) = (l.len() - 1, l[l.len() - 1]);
             if used(&l).next().is_none() {
                 if c < 0 {
                     return Found::Empty;
                 }
                 continue;
             }
-            let n = l.len() - 1;
-            match kept.iter_mut().find(|k| k[..n] == l[..n]) {
-                Some(k) => k[n] = k[n].min(c),
-                None => kept.push(l),
+            let m = mark(&l[..n]);
+            match (0..kept.len()).find(|&k| marks[k] == m && kept[k][..n] == l[..n]) {
+                Some(k) => kept[k][n] = kept[k][n].min(c),
+                None => {
+                    kept.push(l);
+                    marks.push(m);
+                }
             }
         }
-        least = kept;
+        // The column that costs least: lower times upper bounds.
+        let mut bounds = vec![(0usize, 0usize); s.columns()];
+        for l in &kept {
+            for (b, v) in bounds.iter_mut().zip(l) {
+                match v.signum() {
+                    1 => b.0 += 1,
+                    -1 => b.1 += 1,
+                    _ => {}
+                }
+            }
+        }
         let cost = |k: usize| {
-            let lower = least.iter().filter(|l| l[k] > 0).count();
-            let upper = least.iter().filter(|l| l[k] < 0).count();
+            let (lower, upper) = bounds[k];
             (lower + upper > 0).then_some((lower * upper, k))
         };
         let Some((_, k)) = (0..s.columns()).filter_map(cost).min() else { break };
-        let (with, mut rest): (Vec<Line>, Vec<Line>) = least.into_iter().partition(|l| l[k] != 0);
+        let mut with: Vec<Line> = Vec::new();
+        let mut rest = 0;
+        for at in 0..kept.len() {
+            if kept[at][k] != 0 {
+                with.push(std::mem::take(&mut kept[at]));
+            } else {
+                kept.swap(rest, at);
+                marks.swap(rest, at);
+                rest += 1;
+            }
+        }
+        kept.truncate(rest);
+        marks.truncate(rest);
         for a in with.iter().filter(|l| l[k] > 0) {
             for b in with.iter().filter(|l| l[k] < 0) {
                 let (p, q) = (a[k], -b[k]);
                 let mut l = Vec::with_capacity(a.len());
                 for (x, y) in a.iter().zip(b) {
+                    if *x == 0 && *y == 0 {
+                        l.push(0);
+                        continue;
+                    }
                     match x.checked_mul(q).zip(y.checked_mul(p)).and_then(|(x, y)| x.checked_add(y)) {
                         Some(v) if v.abs() < LIMIT => l.push(v),
                         _ => return Found::Unknown,
                     }
                 }
-                rest.push(l);
+                least.push(l);
             }
         }
-        if rest.len() > MAX_LINES {
+        if kept.len() + least.len() > MAX_LINES {
             return Found::Unknown;
         }
         back.push(Back::Between(k, with));
-        least = rest;
     }
     match choose(s, &back) {
         Some(point) if s.holds(&point) => Found::Point(point),
@@ -129,6 +157,9 @@ fn divide_equation(l: &mut Line) -> bool {
     if g == 0 {
         return c == 0;
     }
+    if g == 1 {
+        return true;
+    }
     if c % g != 0 {
         return false;
     }
@@ -136,9 +167,20 @@ fn divide_equation(l: &mut Line) -> bool {
     true
 }
 
+/// Equal for equal lines.
+fn mark(l: &[i128]) -> u64 {
+    l.iter().fold(0u64, |m, v| (m.rotate_left(5) ^ *v as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
 /// Divides an inequality by the divisor of its coefficients and rounds the constant: the integers in it stay.
 fn tighten(l: &mut Line) {
-    let g = used(l).fold(0, |g, k| gcd(g, l[k]));
+    let mut g = 0;
+    for k in used(l) {
+        g = gcd(g, l[k]);
+        if g == 1 {
+            return;
+        }
+    }
     if g > 1 {
         let n = l.len() - 1;
         l[..n].iter_mut().for_each(|v| *v /= g);

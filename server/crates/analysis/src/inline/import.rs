@@ -10,18 +10,11 @@ pub(crate) fn same_type(a: &Types, x: TypeId, b: &Types, y: TypeId) -> bool {
     same(a, x, b, y, 0, &mut Vec::new())
 }
 
-fn same(
-    a: &Types,
-    x: TypeId,
-    b: &Types,
-    y: TypeId,
-    depth: u32,
-    open: &mut Vec<(RecordId, RecordId)>,
-) -> bool {
+fn same(a: &Types, x: TypeId, b: &Types, y: TypeId, depth: u32, met: &mut Vec<(RecordId, RecordId)>) -> bool {
     if depth > 24 {
         return false;
     }
-    let mut deeper = |x: TypeId, y: TypeId| same(a, x, b, y, depth + 1, open);
+    let mut deeper = |x: TypeId, y: TypeId| same(a, x, b, y, depth + 1, met);
     match (a.kind(x), b.kind(y)) {
         (TypeKind::Void, TypeKind::Void) => true,
         (TypeKind::Int(p), TypeKind::Int(q)) => p == q,
@@ -45,7 +38,7 @@ fn same(
                 && ps.iter().zip(qs).all(|(&p, &q)| deeper(p, q))
         }
         (TypeKind::Opaque(p), TypeKind::Opaque(q)) => p == q,
-        (&TypeKind::Record(p), &TypeKind::Record(q)) => same_record(a, p, b, q, depth, open),
+        (&TypeKind::Record(p), &TypeKind::Record(q)) => same_record(a, p, b, q, depth, met),
         _ => false,
     }
 }
@@ -56,9 +49,10 @@ fn same_record(
     b: &Types,
     q: RecordId,
     depth: u32,
-    open: &mut Vec<(RecordId, RecordId)>,
+    met: &mut Vec<(RecordId, RecordId)>,
 ) -> bool {
-    if open.contains(&(p, q)) {
+    // Asked before: either it is, or the whole answer is no.
+    if met.contains(&(p, q)) {
         return true;
     }
     let (x, y) = (a.record(p), b.record(q));
@@ -71,14 +65,12 @@ fn same_record(
     if x.placing != y.placing {
         return false;
     }
-    open.push((p, q));
-    let out = f.len() == g.len()
+    met.push((p, q));
+    f.len() == g.len()
         && f.iter().zip(g).all(|(f, g)| {
             let alike = f.name == g.name && f.bits == g.bits && f.placing == g.placing;
-            alike && same(a, f.ty, b, g.ty, depth + 1, open)
-        });
-    open.pop();
-    out
+            alike && same(a, f.ty, b, g.ty, depth + 1, met)
+        })
 }
 
 /// Whether an argument of type `x` is taken by a parameter of type `y` of another body as C takes it without a word:

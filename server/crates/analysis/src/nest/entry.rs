@@ -15,10 +15,8 @@ type Changed = FxHashSet<SymbolId>;
 impl Model<'_> {
     /// Reads the facts. `around`: the terms from the body's root down to the loop, both included.
     pub(super) fn read_surroundings(&mut self, around: &[TermId], control: &Control) {
-        let labels: Vec<TermId> =
-            self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))).collect();
         // A place that was not understood writes what it may reach (`Effects::writes_in`).
-        let jumps = self.body.jumps_unseen(self.body.root) || self.entered_by_label(&labels, self.root);
+        let jumps = self.effects.jumps_unseen() || self.effects.entered_by_label(self.root);
         let Some(parts) = self.body.loop_parts(self.root) else { return };
         if jumps {
             return;
@@ -40,14 +38,14 @@ impl Model<'_> {
                     }
                     let at = args.iter().position(|&a| a == child).unwrap_or(0);
                     for &before in args[..at].iter().rev() {
-                        if self.entered_by_label(&labels, before) {
+                        if self.effects.entered_by_label(before) {
                             return;
                         }
                         self.facts_of(before, &mut changed, control);
                     }
                 }
                 Op::If => {
-                    if self.entered_by_label(&labels, parent) {
+                    if self.effects.entered_by_label(parent) {
                         return;
                     }
                     if args.get(1) == Some(&child) {
@@ -59,24 +57,10 @@ impl Model<'_> {
                 }
                 Op::Function(_) | Op::Program => {}
                 // Loops, and whatever else may have run before.
-                _ if self.entered_by_label(&labels, parent) => return,
+                _ if self.effects.entered_by_label(parent) => return,
                 _ => changed.extend(self.effects.writes_in(parent).iter().copied()),
             }
         }
-    }
-
-    /// Whether one of the labels stands in the statement, so that control may come into it from elsewhere.
-    pub(super) fn entered_by_label(&self, labels: &[TermId], t: TermId) -> bool {
-        labels.iter().any(|&l| {
-            let mut at = Some(l);
-            while let Some(x) = at {
-                if x == t {
-                    return true;
-                }
-                at = self.effects.parent(x);
-            }
-            false
-        })
     }
 
     /// What a statement before the root leaves true; then what it writes counts as changed for what stands before it.

@@ -70,9 +70,7 @@ impl Model<'_> {
         }
         let own = symbol.is_own_scalar();
         // Jumps may come to a label from anywhere: none may stand between.
-        let labels: Vec<TermId> =
-            body.walk(body.root).filter(|&t| matches!(body.op(t), Op::Label(_))).collect();
-        if body.jumps_unseen(body.root) || self.entered_by_label(&labels, self.root) {
+        if self.effects.jumps_unseen() || self.effects.entered_by_label(self.root) {
             return None;
         }
         let mut passed: Vec<TermId> = Vec::new();
@@ -94,13 +92,13 @@ impl Model<'_> {
                             };
                             break 'up;
                         }
-                        if self.entered_by_label(&labels, sibling) {
+                        if self.effects.entered_by_label(sibling) {
                             return None;
                         }
                         passed.push(sibling);
                     }
                 }
-                Op::For | Op::While | Op::DoWhile | Op::If if self.entered_by_label(&labels, p) => {
+                Op::For | Op::While | Op::DoWhile | Op::If if self.effects.entered_by_label(p) => {
                     return None
                 }
                 Op::For | Op::While | Op::DoWhile => {

@@ -19,6 +19,8 @@ mod memory;
 mod run;
 mod values;
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TermId};
 
@@ -45,7 +47,7 @@ pub(crate) struct Place<'a> {
     pub root: TermId,
     /// The terms around the root, itself included.
     pub around: Vec<TermId>,
-    pub controls: FxHashMap<TermId, Control>,
+    pub controls: Rc<FxHashMap<TermId, Control>>,
 }
 
 /// How a replay ended.

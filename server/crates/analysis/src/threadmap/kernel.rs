@@ -69,7 +69,7 @@ pub(crate) fn offload(
     let mut finals: Vec<Final> = Vec::new();
     for (k, l) in model.loops.iter().enumerate() {
         let Some(c) = &l.control else { continue };
-        if c.declared_here || model.declared_inside(c.index) || !cx.liveness.is_live_after(root, c.index) {
+        if c.declared_here || model.declared_inside(c.index) || !cx.liveness().is_live_after(root, c.index) {
             continue;
         }
         let lower = l.lower.as_ref().and_then(|p| expr_of(model, p));

@@ -242,7 +242,7 @@ fn privates(
                 facts.loops[id].privates.iter().any(|p| p.symbol == s && !p.declared_inside)
             });
             let holds = mentions.iter().all(|&t| inside(t, l.term));
-            if private && holds && !cx.liveness.is_live_after(l.term, s) {
+            if private && holds && !cx.liveness().is_live_after(l.term, s) {
                 let chain = around(l.term);
                 if best.as_ref().is_none_or(|b| b.len() < chain.len()) {
                     best = Some(chain);

@@ -107,7 +107,7 @@ pub(super) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Or
             }
         }
     }
-    let known = launches(doc, item).find_map(|(host, t)| {
+    let known = doc.launches(&item.name).find_map(|(host, t)| {
         let span = host.body.span(t).shifted(host.span.start);
         Some((of_launch(&host.body, t, item)?, Origin::Launch(span)))
     });
@@ -133,36 +133,17 @@ fn of_launch(body: &Body, t: term::TermId, item: &front::Item) -> Option<Shape> 
 
 /// All launches of a kernel in the file, with what each says; `None`: not all that a run needs.
 pub(super) fn all_of(doc: &Doc, item: &front::Item) -> Vec<Option<Shape>> {
-    launches(doc, item).map(|(host, t)| of_launch(&host.body, t, item)).collect()
+    doc.launches(&item.name).map(|(host, t)| of_launch(&host.body, t, item)).collect()
 }
 
 /// The block with which the file launches the kernel everywhere, where the grid is not known.
 pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<[u32; 3]> {
-    let mut all = launches(doc, item).map(|(host, t)| {
+    let mut all = doc.launches(&item.name).map(|(host, t)| {
         let block = *host.body.args(t).get(2)?;
         launch_extents(&host.body, block)
     });
     let first = all.next()??;
     all.all(|b| b == Some(first)).then_some(first)
-}
-
-/// The launches of a kernel in the file, each with the function it stands in.
-fn launches<'d>(
-    doc: &'d Doc,
-    item: &'d front::Item,
-) -> impl Iterator<Item = (&'d front::Item, term::TermId)> + 'd {
-    doc.unit().items.iter().flat_map(move |host| {
-        let body = &host.body;
-        let of_kernel = move |t: &term::TermId| {
-            let (Op::Launch, [callee, ..]) = (body.op(*t), body.args(*t)) else { return false };
-            match body.op(*callee) {
-                Op::Sym(s) => body.symbols[*s].name == item.name,
-                Op::Name(n) => *n == item.name,
-                _ => false,
-            }
-        };
-        body.walk(body.root).filter(of_kernel).map(move |t| (host, t))
-    })
 }
 
 fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {

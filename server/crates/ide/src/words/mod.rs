@@ -14,6 +14,7 @@ mod terms;
 mod threads;
 
 use analysis::{Cells, ConditionKind, LoopId, MetBy, Reduction, ReductionOp, Verdict};
+use rustc_hash::FxHashSet;
 
 use crate::lints::parallel_inside;
 use crate::place::Place;
@@ -94,10 +95,11 @@ fn regroups(place: &Place, id: LoopId) -> bool {
 /// the program.
 pub(crate) fn conditions_met(place: &Place, id: LoopId, met_by: MetBy) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
+    let mut said: FxHashSet<String> = FxHashSet::default();
     let conditions = place.of(id).conditions.iter();
     for c in conditions.filter(|c| c.met_by == met_by && !matches!(c.kind, ConditionKind::Reassociate(..))) {
         let sentence = condition(place, &c.kind).sentence;
-        if !all.contains(&sentence) {
+        if said.insert(sentence.clone()) {
             all.push(sentence);
         }
     }

@@ -19,7 +19,7 @@ mod values;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use term::{Body, TermId};
+use term::{Body, SymbolId, TermId};
 
 pub(super) use meet::{judge, redundant, Meeting};
 
@@ -229,4 +229,6 @@ pub(super) fn coordinates(number: u32, extents: [u32; 3]) -> [u32; 3] {
 #[derive(Default)]
 struct Names {
     known: FxHashMap<(ObjectKind, Arc<str>), u32>,
+    /// Variables by function.
+    variables: FxHashMap<(u32, SymbolId), u32>,
 }

@@ -6,19 +6,28 @@ use super::*;
 /// Cases followed at once, and kept.
 const MAX_CASES: usize = 10;
 const MAX_KEPT: usize = 5;
+/// Variables of a case beyond which nobody asks whether it can be.
+const MAX_COLUMNS: usize = 30;
 /// Constraints of one case while versions are eliminated.
 const MAX_LINES: usize = 60;
 
 impl Model<'_> {
     /// The cases that can be, if they are few enough; else the others, in which less is known.
-    pub(super) fn few(&self, mut cases: Vec<Case>, otherwise: Vec<Case>) -> Vec<Case> {
-        if cases.len() > 1 {
-            cases.retain(|c| !self.contradicts(&c.facts));
+    pub(super) fn few(&self, cases: Vec<Case>, otherwise: Vec<Case>) -> Vec<Case> {
+        if cases.len() < 2 {
+            return cases;
         }
-        if cases.len() > MAX_CASES {
-            return otherwise;
+        let mut can_be = Vec::new();
+        for c in cases {
+            if self.contradicts(&c.facts) {
+                continue;
+            }
+            if can_be.len() == MAX_CASES {
+                return otherwise;
+            }
+            can_be.push(c);
         }
-        cases
+        can_be
     }
 
     fn contradicts(&self, facts: &[Constraint]) -> bool {
@@ -29,6 +38,9 @@ impl Model<'_> {
                     columns.push(v);
                 }
             }
+        }
+        if columns.len() > MAX_COLUMNS {
+            return false;
         }
         let line = |p: &Poly| -> Vec<i128> {
             columns.iter().map(|v| p.coefficient(*v)).chain([p.constant_part()]).collect()
@@ -49,7 +61,7 @@ impl Model<'_> {
                 }
             }
         }
-        columns.len() <= 30 && crate::depend::impossible(columns.len(), equal, least)
+        crate::depend::impossible(columns.len(), equal, least)
     }
 
     /// Whether it follows from the facts.

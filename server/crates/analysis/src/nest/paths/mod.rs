@@ -29,11 +29,9 @@ type Values = Vec<(Vec<Constraint>, Poly)>;
 impl Model<'_> {
     /// Reads the cases. `around`: the terms from the body's root down to the loop, both included.
     pub(super) fn read_paths(&mut self, around: &[TermId]) {
-        let labels: Vec<TermId> =
-            self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))).collect();
         let gap = self.body.walk(self.body.root).any(|t| matches!(self.body.op(t), Op::Reject(_)));
         let Some(parts) = self.body.loop_parts(self.root) else { return };
-        if gap || self.body.jumps_unseen(self.body.root) || self.entered_by_label(&labels, self.root) {
+        if gap || self.effects.jumps_unseen() || self.effects.entered_by_label(self.root) {
             return;
         }
         let mut cases = vec![Case::default()];
@@ -48,21 +46,21 @@ impl Model<'_> {
                     let at = args.iter().position(|&a| a == child).unwrap_or(0);
                     let up = self.effects.parent(parent);
                     if let Some(switch) = up.filter(|&g| *self.body.op(g) == Op::Switch) {
-                        match self.before_case(switch, parent, &args[..at], cases, &labels) {
+                        match self.before_case(switch, parent, &args[..at], cases) {
                             Some(c) => cases = c,
                             None => return,
                         }
                         continue;
                     }
                     for &t in args[..at].iter().rev() {
-                        if self.entered_by_label(&labels, t) {
+                        if self.effects.entered_by_label(t) {
                             return self.keep(cases);
                         }
                         cases = self.before(t, cases, 0);
                     }
                 }
                 Op::If => {
-                    if self.entered_by_label(&labels, parent) {
+                    if self.effects.entered_by_label(parent) {
                         return self.keep(cases);
                     }
                     if args.get(1) == Some(&child) {
@@ -73,7 +71,7 @@ impl Model<'_> {
                 }
                 // Its value and its body were dealt with at the list.
                 Op::Function(_) | Op::Program | Op::Switch => {}
-                _ if self.entered_by_label(&labels, parent) => return self.keep(cases),
+                _ if self.effects.entered_by_label(parent) => return self.keep(cases),
                 op => {
                     // An iteration begins with the condition; what iterations before did is not known.
                     let body = self.body.loop_parts(parent).filter(|p| p.body == child && p.tests_first);
@@ -94,12 +92,11 @@ impl Model<'_> {
         list: TermId,
         before: &[TermId],
         mut cases: Vec<Case>,
-        labels: &[TermId],
     ) -> Option<Vec<Case>> {
         let is_label = |m: &Self, t: TermId| matches!(m.body.op(t), Op::Case | Op::Default);
         let mut k = before.len();
         while k > 0 && !is_label(self, before[k - 1]) {
-            if self.entered_by_label(labels, before[k - 1]) {
+            if self.effects.entered_by_label(before[k - 1]) {
                 self.keep(cases);
                 return None;
             }

@@ -26,7 +26,7 @@ pub(super) struct Goal<'a> {
     /// Loops and other terms around the root, itself included.
     pub around: FxHashSet<TermId>,
     /// Loops that count plainly: their index and how they go on.
-    pub controls: FxHashMap<TermId, Control>,
+    pub controls: std::rc::Rc<FxHashMap<TermId, Control>>,
     pub kind: DependenceKind,
     pub witness: Witness,
     /// By term: [`SOURCE`], [`SINK`] and what stands near them.

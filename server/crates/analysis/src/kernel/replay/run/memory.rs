@@ -130,6 +130,16 @@ impl<'a> Runner<'a> {
     }
 
     pub(super) fn variable(&mut self, s: SymbolId, kind: ObjectKind) -> u32 {
+        let at = (self.frames.last().map_or(0, |f| f.function), s);
+        if let Some(&n) = self.names.variables.get(&at) {
+            return n;
+        }
+        let n = self.new_variable(s, kind);
+        self.names.variables.insert(at, n);
+        n
+    }
+
+    fn new_variable(&mut self, s: SymbolId, kind: ObjectKind) -> u32 {
         let body = self.body();
         let symbol = &body.symbols[s];
         let mut element = symbol.ty;
