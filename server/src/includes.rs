@@ -1,6 +1,7 @@
 //! Headers on disk: where they are looked for, and one copy of each for the whole session.
 //!
-//! Folders are listed and files are read; no process is ever started. A text that is open in the editor stands for the
+//! Folders are listed and files are read; no process is started here (what the compiler defines says
+//! [`Compilers`]). A text that is open in the editor stands for the
 //! file. What the compiler is told ([`flags`]) comes from the command line or the settings, and from
 //! `compile_commands.json` or `compile_flags.txt` above the document.
 
@@ -13,6 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use flags::Flags;
 use text::Text;
 
+use crate::compiler::Compilers;
+
 /// Longer files are not read as headers.
 const MAX_BYTES: u64 = 8 << 20;
 
@@ -21,6 +24,7 @@ const MAX_BYTES: u64 = 8 << 20;
 pub struct Disk {
     state: Mutex<State>,
     index: Arc<ide::HeaderIndex>,
+    compilers: Arc<Compilers>,
 }
 
 #[derive(Debug, Default)]
@@ -54,6 +58,11 @@ pub struct Given {
 }
 
 impl Disk {
+    /// Asks these compilers what they define.
+    pub fn asking(compilers: Arc<Compilers>) -> Disk {
+        Disk { compilers, ..Disk::default() }
+    }
+
     /// Everything on disk may have changed.
     pub fn forget(&self) {
         let mut state = self.lock();
@@ -92,7 +101,12 @@ impl Disk {
     }
 
     /// How a document is read: with the options of its project, then those given. `path`: where it lies, if it is a file.
-    pub fn options(self: &Arc<Disk>, path: Option<&Path>, given: &Given) -> ide::Options {
+    pub fn options(
+        self: &Arc<Disk>,
+        path: Option<&Path>,
+        language: ide::Language,
+        given: &Given,
+    ) -> ide::Options {
         let path = path.and_then(absolute);
         let told = path.as_deref().and_then(|p| self.project_flags(p));
         let around = match (&told, &path) {
@@ -100,6 +114,12 @@ impl Disk {
             _ => Vec::new(),
         };
         let mut flags = told.unwrap_or_default();
+        // what nvcc is told is not what the host's compiler is told
+        let deciding = flags.deciding.as_deref().filter(|_| language == ide::Language::C);
+        let compiler = self.compilers.predefined(language, deciding);
+        if compiler.as_ref().is_some_and(|c| c.with_options()) {
+            flags.leave_to_compiler();
+        }
         let folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
         let mut folders: Vec<PathBuf> =
             given.includes.iter().filter_map(|i| placed(i, folder.as_deref())).collect();
@@ -123,6 +143,7 @@ impl Disk {
             undefines: flags.undefines,
             includes: flags.includes,
             headers: Some(ide::Headers::new(Arc::new(search), self.index.clone())),
+            compiler,
         }
     }
 
@@ -382,7 +403,7 @@ mod tests {
         let disk = Arc::new(Disk::default());
         let source = folder.path().join("src/x.c");
         let given = Given { includes: vec!["inc".into()], ..Given::default() };
-        let options = disk.options(Some(&source), &given);
+        let options = disk.options(Some(&source), ide::Language::C, &given);
         assert!(options.headers.is_some());
         let search = Search {
             disk: disk.clone(),

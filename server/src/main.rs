@@ -4,6 +4,7 @@
 
 mod cli;
 mod codes;
+mod compiler;
 mod files;
 mod includes;
 mod lsp;

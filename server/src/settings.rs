@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 
+use crate::compiler::Wanted;
 use crate::includes::Given;
 
 /// All settings, each under `warpwright.` in editors.
@@ -33,6 +34,12 @@ pub struct Settings {
     pub inlay_hints: InlayHintSettings,
     pub code_lens: CodeLensSettings,
     pub compile_check: CompileCheckSettings,
+    /// # Compiler that is asked
+    ///
+    /// Absolute path of the C compiler that is asked what it defines (`cc -dM -E -x c /dev/null`, in the background, for two
+    /// seconds at most). Empty: `cc`, `gcc` or `clang` of the search path. `off`: none; macros that compilers define by their
+    /// version and defaults are then unknown. A compiler in a folder of the workspace is never run.
+    pub compiler: String,
     /// # NVRTC library
     ///
     /// Absolute path of `libnvrtc`, NVIDIA's run-time compiler. Empty: the one the system's loader finds. Without one
@@ -54,6 +61,7 @@ impl Default for Settings {
             inlay_hints: InlayHintSettings::default(),
             code_lens: CodeLensSettings::default(),
             compile_check: CompileCheckSettings::default(),
+            compiler: String::new(),
             nvrtc: String::new(),
             architecture: "sm_80".to_owned(),
         }
@@ -183,6 +191,11 @@ impl Settings {
         ide::Settings {
             levels: self.levels.iter().map(|(code, level)| (code.clone(), level.to_ide())).collect(),
         }
+    }
+
+    /// Which compiler is asked.
+    pub fn wanted_compiler(&self) -> Wanted {
+        Wanted::read(&self.compiler)
     }
 
     /// The part that changes how documents are read.

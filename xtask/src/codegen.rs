@@ -96,7 +96,12 @@ fn for_vscode(schema: &Value, order: usize, restricted: bool) -> Value {
         }
     }
     out.insert("order".to_owned(), Value::from(order + 1));
-    let scope = if restricted { "machine-overridable" } else { "window" };
+    let scope = match (restricted, schema["description"].as_str()) {
+        // what is started is no folder's to say, trusted or not
+        (true, Some(words)) if words.contains("is never run") => "machine",
+        (true, _) => "machine-overridable",
+        _ => "window",
+    };
     out.insert("scope".to_owned(), Value::from(scope));
     Value::Object(out)
 }

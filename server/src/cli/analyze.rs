@@ -1,7 +1,6 @@
 //! `warpwright analyze`: the findings of files, in the format asked for.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use base::CancelToken;
 use clap::{Args, ValueEnum};
@@ -9,7 +8,6 @@ use clap::{Args, ValueEnum};
 use super::report::{self, FileReport};
 use super::{note, print, Done, SourceArgs};
 use crate::files::{self, Input};
-use crate::includes::Disk;
 
 #[derive(Args)]
 pub struct AnalyzeArgs {
@@ -63,14 +61,14 @@ impl FailOn {
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
     let launches = super::simulate::launches(&args.launches)?;
-    let disk = Arc::new(Disk::default());
+    let disk = args.source.disk(&args.files);
     let memo = ide::Memo::new();
     let mut reports = Vec::new();
     let mut failed = false;
     for path in &args.files {
         match files::read(path) {
             Ok(input) => {
-                let options = args.source.options(&disk, path);
+                let options = args.source.options(&disk, &input);
                 reports.push(analyze(input, &options, &memo)?);
             }
             Err(e) => {

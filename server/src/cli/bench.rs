@@ -3,15 +3,15 @@
 //! Kernels are compiled where NVRTC is; none is launched on a GPU yet, and the last line says so.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use base::CancelToken;
 use clap::Args;
 
 use super::{analyze, note, print, verify, Done};
+use crate::compiler::Wanted;
 use crate::files::{self, InputError};
-use crate::includes::{Disk, Given};
+use crate::includes::Given;
 use crate::lsp::compile;
 use crate::settings::Settings;
 
@@ -46,7 +46,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     let settings = Settings { architecture: args.arch.clone(), ..Default::default() };
     let mut totals = Totals::default();
     let mut compiler = None;
-    let disk = Arc::new(Disk::default());
+    let disk = super::disk_for(&paths, Wanted::Found);
     for path in &paths {
         let input = match files::read(path) {
             Ok(input) => input,
@@ -56,7 +56,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
                 continue;
             }
         };
-        let options = disk.options(Some(path), &Given::default());
+        let options = disk.options(Some(path), input.language, &Given::default());
         one(args, &settings, input, &options, &mut totals, &mut compiler)?;
     }
     let t = &totals;

@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::files::{self, Existing};
+use crate::compiler::{project_of, Compilers, Wanted};
+use crate::files::{self, Existing, Input};
 use crate::includes::{Disk, Given};
 
 /// Says of loops whether they can run on a GPU, and rewrites them into checked CUDA kernels.
@@ -90,15 +91,36 @@ pub struct SourceArgs {
     /// Look for headers here, as the compiler does
     #[arg(short = 'I', value_name = "DIR")]
     includes: Vec<PathBuf>,
+    /// The compiler that is asked what it defines, by its absolute path; `off`: none. Without this it is the search path's,
+    /// unless it lies in the project of a file
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    compiler: String,
+}
+
+/// Where headers and compilers are found for these files.
+pub fn disk_for(files: &[PathBuf], wanted: Wanted) -> Arc<Disk> {
+    let here = std::env::current_dir().ok().filter(|f| f.parent().is_some());
+    let outside = files.iter().filter_map(|f| project_of(f)).chain(here).collect();
+    Arc::new(Disk::asking(Arc::new(Compilers::now(wanted, outside))))
 }
 
 impl SourceArgs {
+    /// Where headers and compilers are found for these files.
+    fn disk(&self, files: &[PathBuf]) -> Arc<Disk> {
+        disk_for(files, Wanted::read(&self.compiler))
+    }
+
+    /// How the only file is read.
+    fn options_of(&self, input: &Input) -> ide::Options {
+        self.options(&self.disk(std::slice::from_ref(&input.path)), input)
+    }
+
     /// How a file is read.
-    fn options(&self, disk: &Arc<Disk>, path: &Path) -> ide::Options {
+    fn options(&self, disk: &Arc<Disk>, input: &Input) -> ide::Options {
         // as for the compiler, folders are below the current one
         let includes = self.includes.iter().map(|f| std::path::absolute(f).unwrap_or_else(|_| f.clone()));
         let given = Given { defines: self.defines.clone(), includes: includes.collect() };
-        disk.options(Some(path), &given)
+        disk.options(Some(&input.path), input.language, &given)
     }
 }
 

@@ -1,7 +1,6 @@
 //! `warpwright offload`: the rewritten host file and its kernels, as files.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use base::CancelToken;
 use clap::{Args, ValueEnum};
@@ -44,7 +43,8 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
     let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(&Arc::default(), &args.file), &memo)?;
+    let options = args.source.options_of(&input);
+    let report = analyze::analyze(input, &options, &memo)?;
     let which = match args.loop_lines.as_slice() {
         [] => ide::Which::Marked,
         [line] => ide::Which::Line(*line),

@@ -135,6 +135,7 @@ struct File<'a> {
 }
 
 /// A macro or a header and how it was taken: `not defined`, `defined`, `platform` (as gcc on x86-64 Linux has it),
+/// `compiler` (as the one that was asked says, with its name), `either way` (left open: the compiler's options decide),
 /// `not found`, `found nearby` (where nobody said to look), `stand-in`, `not read`.
 #[derive(Serialize)]
 struct Choice<'a> {
@@ -149,6 +150,8 @@ fn choice_json(choice: &ide::Choice) -> Choice<'_> {
         ide::Taken::NotDefined => ("not defined", None),
         ide::Taken::Given(value) => ("defined", Some(&**value)),
         ide::Taken::Platform => ("platform", None),
+        ide::Taken::Compiler(name) => ("compiler", Some(&**name)),
+        ide::Taken::EitherWay => ("either way", None),
         ide::Taken::NotFound => ("not found", None),
         ide::Taken::Guessed => ("found nearby", None),
         ide::Taken::StandIn => ("stand-in", None),

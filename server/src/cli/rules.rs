@@ -190,7 +190,8 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<Done> {
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(&std::sync::Arc::default(), file), &memo)?;
+    let options = args.source.options_of(&input);
+    let report = analyze::analyze(input, &options, &memo)?;
     let target = match (args.loop_line, &args.function) {
         (Some(line), _) => ide::RuleTarget::Loop(line),
         (None, Some(name)) => ide::RuleTarget::Function(name.clone()),

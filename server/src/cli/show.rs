@@ -1,7 +1,6 @@
 //! `warpwright show`: dependences, calls or terms of a file, as a Markdown page or as a graph for Graphviz.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
@@ -45,7 +44,8 @@ enum Format {
 pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(&Arc::default(), &args.file), &memo)?;
+    let options = args.source.options_of(&input);
+    let report = analyze::analyze(input, &options, &memo)?;
     let (doc, findings) = (&report.doc, &report.findings);
     let chosen = args.loop_line.map(ide::Which::Line);
     let view = match (args.what, &chosen) {

@@ -1,7 +1,6 @@
 //! `warpwright simulate`: kernels of a CUDA file run in the simulator, and what they asked of the hardware.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use base::{CancelToken, Span};
 use clap::{Args, ValueEnum};
@@ -40,7 +39,7 @@ enum Format {
 
 pub fn run(args: &SimulateArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
-    let options = args.source.options(&Arc::default(), &args.file);
+    let options = args.source.options_of(&input);
     let doc = ide::Doc::open(input.language, &input.name, input.text, options);
     let mut wanted =
         ide::SimulateOptions { kernel: args.kernel.clone(), seed: args.seed, ..Default::default() };

@@ -42,7 +42,8 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(&std::sync::Arc::default(), file), &memo)?;
+    let options = args.source.options_of(&input);
+    let report = analyze::analyze(input, &options, &memo)?;
     let which = ide::Which::Line(args.loop_line);
     let (doc, findings, cancel) = (&report.doc, &report.findings, CancelToken::new());
     let Some(name) = name else {

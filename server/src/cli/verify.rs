@@ -1,7 +1,6 @@
 //! `warpwright verify`: kernels beside the loops they replace.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use base::CancelToken;
 use clap::Args;
@@ -45,7 +44,8 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     }
     let input = files::read(&args.file)?;
     let memo = ide::Memo::new();
-    let report = analyze::analyze(input, &args.source.options(&Arc::default(), &args.file), &memo)?;
+    let options = args.source.options_of(&input);
+    let report = analyze::analyze(input, &options, &memo)?;
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
         note(&format!(

@@ -1,7 +1,8 @@
 //! What the compiler is told about a file: options of the command line, `compile_commands.json` and
 //! `compile_flags.txt` (the formats of Clang's tooling).
 //!
-//! Deliberately absent: what does not change how a file reads (optimisation, warnings, outputs).
+//! No compiler that is named here is ever run. Options that decide what one defines ([`decides`]) are handed to the one of
+//! this machine. Deliberately absent: what does not change how a file reads (warnings, outputs).
 
 use std::path::{Path, PathBuf};
 
@@ -22,12 +23,20 @@ pub struct Flags {
     pub system: Vec<PathBuf>,
     /// `-include`
     pub includes: Vec<String>,
+    /// All options that decide what a compiler defines; `None`: they are not known, or only of a file nearby.
+    pub deciding: Option<Vec<String>>,
 }
+
+/// What `-fopenmp` defines, where no compiler can be asked.
+const OPENMP: (&str, &str) = ("_OPENMP", "201511");
 
 impl Flags {
     /// Reads options; relative folders are below `folder`.
     fn read(arguments: &[String], folder: &Path) -> Flags {
-        let mut flags = Flags::default();
+        let deciding: Vec<String> = arguments.iter().filter(|a| decides(a)).cloned().collect();
+        // a file of options may say anything
+        let is_all = !arguments.iter().any(|a| a.starts_with('@'));
+        let mut flags = Flags { deciding: Some(deciding).filter(|_| is_all), ..Flags::default() };
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
             let mut value = |name: &str| -> Option<String> {
@@ -57,11 +66,108 @@ impl Flags {
                 flags.defines.retain(|(n, _)| *n != v);
                 flags.undefines.push(v);
             } else if argument == "-fopenmp" {
-                flags.defines.push(("_OPENMP".to_owned(), Some("201511".to_owned())));
+                flags.defines.push((OPENMP.0.to_owned(), Some(OPENMP.1.to_owned())));
             }
         }
         flags
     }
+
+    /// A compiler was asked with the deciding options: what was taken for its answer goes.
+    pub fn leave_to_compiler(&mut self) {
+        self.defines.retain(|(n, v)| (n.as_str(), v.as_deref()) != (OPENMP.0, Some(OPENMP.1)));
+    }
+}
+
+/// Whether an option decides what a compiler defines by itself. None of these reads or writes a file, or starts a program.
+fn decides(option: &str) -> bool {
+    const WORDS: [&str; 22] = [
+        "-ansi",
+        "-pthread",
+        "-fopenmp",
+        "-fopenmp-simd",
+        "-fopenacc",
+        "-ffast-math",
+        "-ffinite-math-only",
+        "-funsafe-math-optimizations",
+        "-fassociative-math",
+        "-freciprocal-math",
+        "-fmath-errno",
+        "-fsigned-zeros",
+        "-ftrapping-math",
+        "-frounding-math",
+        "-fsignaling-nans",
+        "-finline",
+        "-fPIC",
+        "-fpic",
+        "-fPIE",
+        "-fpie",
+        "-funsigned-char",
+        "-fsigned-char",
+    ];
+    const LEVELS: [&str; 10] = ["", "0", "1", "2", "3", "s", "g", "fast", "z", "4"];
+    const PARTS: [&str; 41] = [
+        "avx",
+        "sse",
+        "ssse",
+        "fma",
+        "bmi",
+        "f16c",
+        "popcnt",
+        "lzcnt",
+        "aes",
+        "pclmul",
+        "gfni",
+        "vaes",
+        "vpclmulqdq",
+        "sha",
+        "rdrnd",
+        "rdseed",
+        "adx",
+        "xsave",
+        "abm",
+        "tbm",
+        "xop",
+        "3dnow",
+        "movbe",
+        "crc32",
+        "fsgsbase",
+        "cx16",
+        "sahf",
+        "prfchw",
+        "rtm",
+        "hle",
+        "clflushopt",
+        "clwb",
+        "amx",
+        "mmx",
+        "64",
+        "32",
+        "x32",
+        "16",
+        "lwp",
+        "fxsr",
+        "prefer-vector-width=",
+    ];
+    let is_word = |w: &str| {
+        w.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-' | ':' | '='))
+    };
+    let positive = option.strip_prefix("-fno-").map(|rest| format!("-f{rest}"));
+    let value = |names: &[&str]| names.iter().any(|n| option.starts_with(n));
+    let level = option.strip_prefix("-O").is_some_and(|l| LEVELS.contains(&l));
+    let part = option.strip_prefix("-m").map(|p| p.strip_prefix("no-").unwrap_or(p));
+    is_word(option)
+        && (WORDS.contains(&positive.as_deref().unwrap_or(option))
+            || level
+            || value(&[
+                "-std=",
+                "-march=",
+                "-mcpu=",
+                "-mtune=",
+                "-mfpmath=",
+                "-fsanitize=",
+                "-fstack-protector",
+            ])
+            || part.is_some_and(|p| PARTS.iter().any(|x| p.starts_with(x))))
 }
 
 /// What a folder says of files in and below it.
@@ -91,9 +197,13 @@ impl Project {
         let own = self.commands.iter().find(|(path, _)| path == file);
         let shared =
             |path: &Path| path.components().zip(file.components()).take_while(|(a, b)| a == b).count();
-        // the first of equally near ones
-        let nearest = || self.commands.iter().rev().max_by_key(|(path, _)| shared(path));
-        own.or_else(nearest).map(|(_, flags)| flags).or(self.all.as_ref()).cloned()
+        if let Some((_, flags)) = own {
+            return Some(flags.clone());
+        }
+        // the first of equally near ones; that they are compiled for the same processor is not said
+        let nearest = self.commands.iter().rev().max_by_key(|(path, _)| shared(path));
+        let nearest = nearest.map(|(_, flags)| Flags { deciding: None, ..flags.clone() });
+        nearest.or_else(|| self.all.clone())
     }
 }
 
@@ -155,6 +265,21 @@ mod tests {
         assert_eq!(flags.system, [PathBuf::from("/p/build/sys")]);
         assert_eq!(flags.quoted, [PathBuf::from("/p/build/q")]);
         assert_eq!(flags.includes, ["pre.h"]);
+        assert_eq!(flags.deciding, Some(vec!["-fopenmp".to_owned(), "-O2".to_owned()]));
+    }
+
+    #[test]
+    fn options_that_decide_are_passed_on_and_no_others() {
+        let deciding =
+            |command: &str| Flags::read(&words(command), Path::new("/p")).deciding.map(|d| d.join(" "));
+        let passed =
+            "-O3 -march=native -mavx2 -mno-sse4.2 -std=gnu11 -ffast-math -fno-math-errno -fopenmp -fPIC";
+        assert_eq!(deciding(&format!("cc {passed} -c x.c -o x.o")).as_deref(), Some(passed));
+        // what reads, writes or starts something, or takes the word after it
+        let kept = "-B/evil -fplugin=evil.so -specs=evil -wrapper evil,--args -Xclang -load -imacros x -MF out -dumpdir d \
+                    -save-temps -fprofile-use=x -o x -E --sysroot=/x -Wp,-MD,out -mllvm -I/x -std=c11$(x) -fdump-tree-all";
+        assert_eq!(deciding(kept).as_deref(), Some(""));
+        assert_eq!(deciding("cc @options -O2 x.c"), None);
     }
 
     #[test]
@@ -172,6 +297,12 @@ mod tests {
             flags.defines.first().map(|d| d.0.clone()).unwrap_or_default()
         };
         assert_eq!([name("one/a.c"), name("two/c.c"), name("two/b.c")], ["ONE", "TWO", "TWO"]);
+        let deciding = |file: &str| project.flags_of(&root.join(file)).unwrap_or_default().deciding;
+        assert_eq!(
+            (deciding("one/a.c"), deciding("two/c.c")),
+            (Some(Vec::new()), None),
+            "those of another file"
+        );
         std::fs::write(root.join("compile_flags.txt"), "-DALL\n\n-Iinc\n")?;
         std::fs::remove_file(root.join("compile_commands.json"))?;
         let project = Project::read(root);

@@ -84,7 +84,7 @@ impl Backend {
     /// Asks the client for our settings, without anybody waiting for them.
     fn pull_settings(&self) {
         if !self.caps().configuration {
-            return;
+            return self.host.send(Message::Settled);
         }
         let (client, host) = (self.client.clone(), self.host.clone());
         self.runtime.spawn(async move {
@@ -97,6 +97,7 @@ impl Backend {
                 }
                 Err(e) => tracing::info!("the client gave no settings: {e}"),
             }
+            host.send(Message::Settled);
         });
     }
 
@@ -196,7 +197,11 @@ impl LanguageServer for Backend {
         let trusted = params.initialization_options.as_ref().and_then(|o| o.get("trusted")?.as_bool());
         self.host.send(Message::Folders { added: caps.roots.clone(), removed: Vec::new(), trusted });
         if let Some(settings) = params.initialization_options.filter(|s| !s.is_null()) {
+            let all = settings.get("compiler").is_some();
             self.host.send(Message::Settings(settings));
+            if all {
+                self.host.send(Message::Settled);
+            }
         }
         if let Some(process_id) = params.process_id {
             client_life::watch(process_id);
@@ -241,7 +246,10 @@ impl LanguageServer for Backend {
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
         let is_empty = |v: &Value| v.is_null() || v.as_object().is_some_and(serde_json::Map::is_empty);
         match is_empty(&params.settings) {
-            false => self.host.send(Message::Settings(params.settings)),
+            false => {
+                self.host.send(Message::Settings(params.settings));
+                self.host.send(Message::Settled);
+            }
             true => self.pull_settings(),
         }
     }

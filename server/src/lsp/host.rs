@@ -5,6 +5,7 @@
 //! document one analysis runs at a time, for the newest text; an edit cancels it.
 
 mod rules;
+mod settling;
 mod telling;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use super::pool::Pool;
 use super::to_lsp;
 use super::transport::panic_text;
 use super::work::{Done, Work};
+use crate::compiler::Compilers;
 use crate::includes::Disk;
 use crate::settings::Settings;
 
@@ -89,6 +91,10 @@ pub enum Message {
         uri: lsp::Uri,
     },
     Settings(Value),
+    /// The settings are the user's from now on, not only what we begin with.
+    Settled,
+    /// A compiler has said what it defines.
+    CompilerAnswered,
     /// Headers and build descriptions, or not; rule pages, or not.
     FilesChanged {
         sources: bool,
@@ -169,6 +175,9 @@ struct Host {
     memo: Arc<ide::Memo>,
     /// Headers, those open here included.
     disk: Arc<Disk>,
+    compilers: Arc<Compilers>,
+    /// Whether the user's settings are known: what they may forbid waits for them.
+    settled: bool,
     /// The header that was edited last, and when: documents that include it wait for a pause.
     edited_header: Option<(String, Instant)>,
     places: Where,
@@ -183,6 +192,8 @@ struct Host {
 pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
     let (sender, receiver) = sync_channel(INBOX);
     let handle = HostHandle(sender);
+    let told = handle.clone();
+    let compilers = Arc::new(Compilers::later(move || told.send(Message::CompilerAnswered)));
     let host = Host {
         inbox: handle.clone(),
         tools,
@@ -190,7 +201,9 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
         settings: Arc::default(),
         complained: Vec::new(),
         memo: Arc::default(),
-        disk: Arc::default(),
+        disk: Arc::new(Disk::asking(compilers.clone())),
+        compilers,
+        settled: false,
         edited_header: None,
         places: Where { trusted: true, ..Where::default() },
         pages: Arc::new(Pages::shipped()),
@@ -235,6 +248,8 @@ impl Host {
             Message::Save { uri } => self.save(&uri),
             Message::Close { uri } => self.close(&uri),
             Message::Settings(value) => self.configure(&value),
+            Message::Settled => self.settle(),
+            Message::CompilerAnswered => self.all_again(""),
             Message::FilesChanged { sources, pages } => {
                 if pages {
                     self.read_pages();
@@ -245,6 +260,7 @@ impl Host {
                 }
             }
             Message::Folders { added, removed, trusted } => {
+                added.iter().for_each(|folder| self.compilers.keep_out(folder));
                 self.places.roots.extend(added);
                 self.places.roots.retain(|r| !removed.contains(r));
                 self.places.trusted = trusted.unwrap_or(self.places.trusted);
@@ -294,6 +310,7 @@ impl Host {
             tracing::info!("{}: not a language that is read", uri.as_str());
         }
         self.stand_for_file(&uri, Some(&document.text));
+        self.keep_out_around(&uri);
         let folder = local_path(&uri).and_then(|p| p.parent().map(std::path::Path::to_owned));
         if folder.is_some_and(|f| self.places.near.insert(f)) {
             self.read_pages();
@@ -366,19 +383,6 @@ impl Host {
         self.stand_for_file(uri, None);
         if !self.caps().pulls_diagnostics {
             self.tools.outgoing.send_diagnostics(uri.as_str(), None, "[]");
-        }
-    }
-
-    fn configure(&mut self, value: &Value) {
-        let (settings, complaints) = Settings::read(value);
-        let new: Vec<String> = complaints.into_iter().filter(|c| !self.complained.contains(c)).collect();
-        if !new.is_empty() {
-            self.log(lsp::MessageType::WARNING, &new.join("\n"));
-            self.complained.extend(new);
-        }
-        if *self.settings != settings {
-            self.settings = Arc::new(settings);
-            self.all_again("");
         }
     }
 

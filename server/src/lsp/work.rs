@@ -63,7 +63,7 @@ impl Work {
             None => {
                 let name = file_name(&self.uri);
                 let path = super::edits::local_path(&self.uri);
-                let options = self.disk.options(path.as_deref(), &self.settings.given());
+                let options = self.disk.options(path.as_deref(), self.language, &self.settings.given());
                 ide::Doc::open(self.language, &name, self.text.clone(), options)
             }
         };

@@ -14,6 +14,7 @@ mod client;
 mod compile;
 mod driver;
 mod error;
+pub mod found;
 mod library;
 mod log;
 mod native;

@@ -1,12 +1,12 @@
 //! Programs built and run by the machine's own compiler: `gcc` or `clang` as the search path gives them, in a folder of
 //! the caller's, each step with a limit of time, in a process group that is ended with it.
 //!
-//! Only absolute entries of the search path count, and none within a folder that the caller names: a workspace cannot bring
-//! a compiler along. Deliberately absent: what the programs mean.
+//! Where it is looked for, and where not, says [`crate::found`]. Deliberately absent: what the programs mean.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::found::{self, text};
 use crate::process::{Heard, Process};
 
 /// By how many threads OpenMP regions are run.
@@ -58,17 +58,9 @@ const RUN: Duration = Duration::from_secs(120);
 
 /// The compiler of the search path; `None` where there is none. `outside`: nothing below it is taken.
 pub fn native_compiler(outside: &Path) -> Option<NativeCompiler> {
-    let path = std::env::var_os("PATH")?;
-    let outside = outside.canonicalize().ok();
-    let find = |name: &str| {
-        std::env::split_paths(&path).filter(|p| p.is_absolute()).map(|p| p.join(name)).find(|p| {
-            let real = p.canonicalize().ok();
-            let within = real.as_ref().zip(outside.as_ref()).is_some_and(|(r, o)| r.starts_with(o));
-            p.is_file() && !within
-        })
-    };
+    let outside = [std::path::absolute(outside).ok()?];
     [("gcc", "g++"), ("clang", "clang++")].into_iter().find_map(|(c, cpp)| {
-        let (c_path, cpp) = (find(c)?, find(cpp)?);
+        let (c_path, cpp) = (found::on_path(c, &outside)?, found::on_path(cpp, &outside)?);
         let version = run(
             &[text(&c_path), "-dumpfullversion".to_owned(), "-dumpversion".to_owned()],
             Duration::from_secs(10),
@@ -76,10 +68,6 @@ pub fn native_compiler(outside: &Path) -> Option<NativeCompiler> {
         .ok()?;
         Some(NativeCompiler { c: c_path, cpp, name: format!("{c} {}", version.trim()) })
     })
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 /// Runs a command to its end and gives its output; the error is in words.

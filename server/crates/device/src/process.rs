@@ -39,9 +39,20 @@ pub(crate) enum Heard {
 
 impl Process {
     pub fn start(argv: &[String], env: &[(String, String)], max_line: usize) -> std::io::Result<Process> {
+        Process::start_in(None, argv, env, max_line)
+    }
+
+    /// Likewise, in a folder.
+    pub fn start_in(
+        folder: Option<&std::path::Path>,
+        argv: &[String],
+        env: &[(String, String)],
+        max_line: usize,
+    ) -> std::io::Result<Process> {
         let (program, arguments) =
             argv.split_first().ok_or_else(|| std::io::Error::other("the command is empty"))?;
         let mut command = Command::new(program);
+        folder.map(|f| command.current_dir(f));
         command.args(arguments).envs(env.iter().map(|(k, v)| (k, v)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // a group of its own, so that what the child starts is ended with it

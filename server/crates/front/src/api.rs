@@ -7,6 +7,7 @@ use term::{Body, Op, Reject, TermId};
 
 use crate::headers::{Header, Headers};
 use crate::lex::{self, Lexed};
+use crate::pp::asked::Predefined;
 
 /// A source language.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,6 +53,8 @@ pub struct Options {
     pub includes: Vec<String>,
     /// Where headers are found; `None`: none is.
     pub headers: Option<Headers>,
+    /// What the compiler says it defines, where one was asked; it counts for texts of its language.
+    pub compiler: Option<Arc<Predefined>>,
     /// The text is a pattern: structures in it stand for types that are left open, numbers too.
     pub pattern: bool,
 }
@@ -158,6 +161,10 @@ pub enum Taken {
     Given(Arc<str>),
     /// A macro that tells compilers or systems apart: as gcc on x86-64 Linux has it.
     Platform,
+    /// Likewise, as this compiler says, which was asked.
+    Compiler(Arc<str>),
+    /// A macro that the compiler's options decide, which are not known: whether it is defined is left open.
+    EitherWay,
     /// A header that was not found: what it would define is not known.
     NotFound,
     /// A header that was found around the document, where nobody said to look.

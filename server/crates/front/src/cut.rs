@@ -467,11 +467,103 @@ impl Walk<'_, '_> {
         let whole: Arc<str> = self.text.get(span.range()).unwrap_or("").into();
         self.link(("arms", whole));
         if anything {
-            f.pieces.push(Piece::Reject(RejectKind::Conditional, reason, span, true));
+            let words = self.all_words(k, endif);
+            f.pieces.push(Piece::Arms(reason, span, words));
         }
         f.end = f.end.max(last as usize);
         endif + 1
     }
+
+    /// The words of all arms of a conditional, once macros are replaced; `None` where they are not all of what the arms do:
+    /// control may leave them, or some text is not seen.
+    fn all_words(&self, k: usize, endif: usize) -> Option<Arc<[Arc<str>]>> {
+        if self.s.language == crate::Language::Cuda {
+            return None;
+        }
+        let mut words = Words { macros: &self.s.macros, found: Vec::new(), steps: 0 };
+        for j in k..endif.min(self.tokens.len()) {
+            match self.tokens[j].kind {
+                Kind::Directive => match self.line(j) {
+                    Line::Include(_) | Line::Define(..) | Line::Undef(_) | Line::Pack(_) => return None,
+                    _ => {}
+                },
+                Kind::Ident => {
+                    words.word(&self.token(j).into(), self.token(j + 1) == "(", &mut Vec::new())?
+                }
+                _ if self.token(j) == ":" => return None,
+                _ => {}
+            }
+        }
+        Some(words.found.into())
+    }
+}
+
+/// The words of a text once macros are replaced.
+struct Words<'a> {
+    macros: &'a Macros,
+    found: Vec<Arc<str>>,
+    steps: usize,
+}
+
+impl Words<'_> {
+    /// `called`: whether a parenthesis follows. `open`: the macros it comes out of, which are not replaced again.
+    fn word(&mut self, word: &Arc<str>, called: bool, open: &mut Vec<Arc<str>>) -> Option<()> {
+        self.steps += 1;
+        if is_way_out(word) || self.steps > MAX_WORDS {
+            return None;
+        }
+        match self.macros.get(word) {
+            Some(MacroState::Defined(m)) if !open.contains(word) => {
+                // without its arguments it may get them from what follows
+                if m.is_function_like() && !called {
+                    return None;
+                }
+                open.push(word.clone());
+                let mut body = m.body().iter().peekable();
+                while let Some(t) = body.next() {
+                    match &**t.text() {
+                        ":" | "#" | "##" => return None,
+                        _ if t.kind() == Kind::Ident => {
+                            let called = body.peek().is_some_and(|n| &**n.text() == "(");
+                            self.word(t.text(), called, open)?;
+                        }
+                        _ => {}
+                    }
+                }
+                open.pop();
+                return Some(());
+            }
+            Some(MacroState::Unknown(_) | MacroState::ByOptions(_)) => return None,
+            // a header that is missing may define it
+            None if self.macros.is_defined(word).is_none() => return None,
+            _ => {}
+        }
+        if !self.found.contains(word) {
+            self.found.push(word.clone());
+        }
+        Some(())
+    }
+}
+
+/// Most words of a conditional's arms, those of macros too.
+const MAX_WORDS: usize = 400;
+
+/// Words with which control leaves by other ways than to the next statement, or text is not C's.
+fn is_way_out(word: &str) -> bool {
+    let plain = word.trim_matches('_');
+    matches!(
+        plain,
+        "goto"
+            | "return"
+            | "break"
+            | "continue"
+            | "case"
+            | "default"
+            | "asm"
+            | "setjmp"
+            | "sigsetjmp"
+            | "longjmp"
+    ) || matches!(plain, "vfork" | "getcontext" | "savectx" | "builtin_setjmp" | "builtin_longjmp" | "Pragma")
 }
 
 /// Whether a group of arguments follows this word that says nothing of what is declared but its attributes.

@@ -18,7 +18,7 @@ use crate::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
 use crate::lex::Kind;
 use crate::marks::Mark;
 use crate::pp::pack::Pack;
-use crate::pp::{self, predefined, Line, MacroState, MacroToken, Macros, Piece, Spliced};
+use crate::pp::{self, Line, MacroState, MacroToken, Macros, Piece, Spliced};
 use crate::unit::{hash, source, Walk, Way};
 use crate::{Choice, Included, Item, Options, Taken};
 
@@ -36,7 +36,7 @@ const MAX_SPLICED: usize = 500_000;
 /// What reading headers keeps for a document.
 pub(crate) struct Including<'s> {
     headers: Option<&'s Headers>,
-    options: &'s Options,
+    pub(crate) options: &'s Options,
     depth: u32,
     bytes: usize,
     spliced: usize,
@@ -199,7 +199,10 @@ impl Walk<'_, '_> {
             if !system {
                 self.note(ask.name.clone(), Taken::NotFound);
             }
-            Arc::make_mut(&mut self.s.macros).missing(system);
+            // OpenMP's declares functions and types, and no macro (OpenMP 5.2, 18)
+            if &*ask.name != "omp.h" {
+                Arc::make_mut(&mut self.s.macros).missing(system);
+            }
             return None;
         };
         if header.is_guess() {
@@ -525,60 +528,6 @@ impl Walk<'_, '_> {
             };
         }
         flush(&mut run, f);
-    }
-
-    /// Notes the names a condition tests whose meaning could as well be another.
-    pub(crate) fn note_choices(&mut self, k: usize, line: &Line) {
-        if self.header.is_some_and(|h| h.is_system()) {
-            return;
-        }
-        match line {
-            Line::Ifdef(n, want) | Line::Elifdef(n, want) => {
-                // What a text tests and then defines as nothing guards it.
-                let is_guard =
-                    !want && matches!(self.line(k + 1), Line::Define(m, d) if m == *n && d.is_empty());
-                if !is_guard {
-                    self.note_choice(n);
-                }
-            }
-            Line::If(tokens) | Line::Elif(tokens) => {
-                if pp::not_defined(tokens)
-                    .is_some_and(|n| matches!(self.line(k + 1), Line::Define(m, d) if m == n && d.is_empty()))
-                {
-                    return;
-                }
-                for t in tokens.iter().filter(|t| t.is_name()) {
-                    self.note_choice(t.text());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn note_choice(&mut self, name: &Arc<str>) {
-        let language = self.s.language;
-        let given = self.s.including.options.defines.iter().find(|(n, _)| **n == **name);
-        let taken = match self.s.macros.get(name) {
-            Some(MacroState::Defined(_)) => match given {
-                Some((_, value)) => Taken::Given(value.as_str().into()),
-                None if predefined::all(language).contains_key(name) => Taken::Platform,
-                None => return,
-            },
-            Some(_) => return,
-            None if matches!(&**name, "__cplusplus" | "__CUDACC__" | "__STDC_VERSION__") => return,
-            None if predefined::is_choice(name) => Taken::NotDefined,
-            None if predefined::is_absent(name, language) => Taken::Platform,
-            None if self.s.macros.is_defined(name) == Some(false) => Taken::NotDefined,
-            None => return,
-        };
-        self.note(name.clone(), taken);
-    }
-
-    fn note(&mut self, name: Arc<str>, taken: Taken) {
-        let all = &mut self.s.unit.configuration;
-        if !all.iter().any(|c| c.name == name && c.taken == taken) {
-            all.push(Choice { name, taken });
-        }
     }
 }
 

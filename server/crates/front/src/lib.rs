@@ -11,6 +11,7 @@
 mod api;
 mod arms;
 mod c;
+mod choices;
 mod cuda;
 mod cut;
 mod headers;
@@ -31,5 +32,6 @@ pub use api::{
 pub use cuda::LIBRARY_CALLS;
 pub use headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use omp::{omp_directives, omp_threadprivate};
+pub use pp::asked::Predefined;
 pub use productions::{all_productions, productions};
 pub use unit::{lower, Memo};

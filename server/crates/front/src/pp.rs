@@ -6,6 +6,7 @@
 //! A name that an unread header may define is neither defined nor undefined. Deliberately absent: finding and reading
 //! headers ([`crate::headers`], [`crate::unit`]).
 
+pub(crate) mod asked;
 mod condition;
 mod expand;
 pub(crate) mod pack;
@@ -61,6 +62,10 @@ impl Macro {
     pub(crate) fn object(text: &str) -> Macro {
         Macro { params: None, variadic: false, body: macro_tokens(text) }
     }
+    /// What replaces it.
+    pub(crate) fn body(&self) -> &[MacroToken] {
+        &self.body
+    }
     /// What replaces one without parameters.
     pub(crate) fn object_words(&self) -> Option<Vec<Arc<str>>> {
         self.params.is_none().then(|| self.body.iter().map(|t| t.text.clone()).collect())
@@ -84,6 +89,9 @@ pub(crate) enum MacroState {
     Undefined,
     /// Defined differently, or not at all, depending on a condition that is not known; with that reason.
     Unknown(Arc<str>),
+    /// The compiler defines it so unless its options, which are not known, say otherwise: known to the system's headers
+    /// alone, which mean the same with all options.
+    ByOptions(Arc<Macro>),
     /// Defined by the system's headers, for something whose meaning is known by name: never substituted, so that it
     /// means the same whether or not the headers are there (C11 7.1.4p1: a macro of a library function does what the
     /// function does).
@@ -240,6 +248,8 @@ pub(crate) struct Macros {
     /// The latest, at most [`FEW`]; they hide the others.
     map: FxHashMap<Arc<str>, MacroState>,
     language: Language,
+    /// What a compiler said of itself; `base` holds the macros.
+    asked: Option<Arc<asked::Predefined>>,
     /// A header of the project, or one of the system, was not found.
     project_header: bool,
     system_header: bool,
@@ -254,8 +264,10 @@ pub(crate) struct Macros {
 
 impl Macros {
     pub(crate) fn new(language: Language, options: &crate::Options) -> Macros {
+        let asked = options.compiler.clone().filter(|c| c.language() == language);
         let mut m = Macros {
-            base: predefined::all(language),
+            base: asked.as_ref().map_or_else(|| predefined::all(language), |c| c.table()),
+            asked,
             middle: Arc::default(),
             map: FxHashMap::default(),
             language,
@@ -388,17 +400,22 @@ impl Macros {
         match self.get(name) {
             Some(MacroState::Defined(_) | MacroState::Library) => return Some(true),
             Some(MacroState::Undefined) => return Some(false),
+            Some(MacroState::ByOptions(_)) => return self.in_system.then_some(true),
             Some(MacroState::Unknown(_)) => return None,
             None => {}
+        }
+        if predefined::by_options(name) {
+            let known = self.in_system || self.asked.as_ref().is_some_and(|c| c.with_options());
+            return known.then_some(false);
         }
         match name {
             "__LINE__" | "__FILE__" | "__DATE__" | "__TIME__" | "__COUNTER__" | "__INCLUDE_LEVEL__"
             | "__BASE_FILE__" | "__TIMESTAMP__" | "__has_include" | "__has_include_next"
             | "__has_attribute" | "__has_builtin" => Some(true),
-            // gcc has these since its version 14, clang always
-            "__has_feature" | "__has_extension" | "__has_c_attribute" | "__has_cpp_attribute" => None,
+            "__has_feature" | "__has_extension" => self.asked.as_ref().and_then(|c| c.has_features()),
+            "__has_c_attribute" | "__has_cpp_attribute" => None,
             // which of them a compiler defines depends on how it is called
-            _ if predefined::is_compilers_choice(name) => None,
+            _ if predefined::is_compilers_choice(name) => self.asked.as_ref().map(|_| false),
             _ if predefined::is_absent(name, self.language) => Some(false),
             _ if self.project_header && !(self.in_system && is_for_compilers(name)) => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),
@@ -406,6 +423,18 @@ impl Macros {
             // header of theirs it is their own mark, which another header that is missing here does not set.
             _ if is_for_compilers(name) => (!self.system_header || self.in_system).then_some(false),
             _ => Some(false),
+        }
+    }
+
+    /// The compiler that was asked what it defines.
+    pub(crate) fn asked(&self) -> Option<&asked::Predefined> {
+        self.asked.as_deref()
+    }
+    /// Whether a name is defined by the compiler, as long as no text says otherwise.
+    pub(crate) fn is_predefined(&self, name: &str) -> bool {
+        match &self.asked {
+            Some(c) => c.table().contains_key(name),
+            None => predefined::all(self.language).contains_key(name),
         }
     }
 

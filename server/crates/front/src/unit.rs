@@ -136,7 +136,13 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
     let mut shared = Shared {
         language: parsed.language(),
         macros: Arc::new(macros),
-        chain: hash((parsed.language(), &options.defines, &options.undefines, templates.key())),
+        chain: hash((
+            parsed.language(),
+            &options.defines,
+            &options.undefines,
+            options.compiler.as_ref().map(|c| c.key()),
+            templates.key(),
+        )),
         env: Env::with(templates, parsed.language() == Language::Cuda && !options.pattern),
         conditional: None,
         floating_environment: false,
@@ -333,7 +339,7 @@ impl Walk<'_, '_> {
             None => reason.clone(),
         });
         self.s.nested += 1;
-        let items = self.s.number;
+        let items = self.s.slots.len();
         let mut states = Vec::new();
         let mut at = k;
         let mut has_else = false;
@@ -361,7 +367,8 @@ impl Walk<'_, '_> {
         Arc::make_mut(&mut self.s.macros).merge(&states, &reason);
         self.s.nested -= 1;
         self.s.conditional = outer;
-        if self.s.number > items {
+        // what a header declares is known by its own reason where it is used
+        if self.s.slots.len() > items {
             let words = format!(
                 "this condition is not known here, so what stands under it may or may not be there ({head})"
             );

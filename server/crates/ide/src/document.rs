@@ -22,6 +22,8 @@ pub struct Options {
     pub includes: Vec<String>,
     /// Where headers are found; `None`: none is.
     pub headers: Option<front::Headers>,
+    /// What the compiler says it defines, where one was asked.
+    pub compiler: Option<Arc<front::Predefined>>,
 }
 
 impl Options {
@@ -32,6 +34,7 @@ impl Options {
             undefines: self.undefines.clone(),
             includes: self.includes.clone(),
             headers: self.headers.clone(),
+            compiler: self.compiler.clone(),
             pattern: false,
         }
     }

@@ -46,7 +46,7 @@ pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub use document::{Choice, Doc, Language, Options, Taken};
 pub use enabling::{Enabling, EnablingStep};
-pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Source as HeaderSource};
+pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource};
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use kernels::{

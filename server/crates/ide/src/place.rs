@@ -14,6 +14,8 @@ use crate::{Doc, Language};
 
 /// Longest text of one term in a message, in characters.
 const LONGEST: usize = 48;
+/// Longest sentence that is quoted, in bytes.
+const LONGEST_SENTENCE: usize = 300;
 
 /// A function and its facts.
 #[derive(Clone)]
@@ -244,6 +246,24 @@ pub(crate) fn loop_key(function: &str, occurrence: usize, id: LoopId) -> String 
 fn header_text(text: &str) -> &str {
     let end = text.rfind(')').map_or(text.trim_end().len(), |k| k + 1);
     text.get(..end).unwrap_or(text)
+}
+
+/// A sentence of ours, which may quote a condition of the text: whole, unless that is very long; then it ends with a word.
+pub(crate) fn in_full(text: &str) -> String {
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        if out.len() + word.len() > LONGEST_SENTENCE {
+            // a quotation that is cut ends too
+            let open = out.matches('`').count() % 2 == 1;
+            out.push_str(if open { " …`" } else { " …" });
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// White space made single blanks, and the middle left out of what is long.

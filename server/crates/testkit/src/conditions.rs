@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-use front::{Language, Memo, Options, Parsed};
+use front::{Language, Memo, Options, Parsed, Predefined};
 
 use crate::rng::Rng;
 
@@ -90,6 +91,26 @@ fn leaf(rng: &mut Rng) -> String {
         "(0 && 1/0)",
         "int",
         "__LINE__",
+        // a compiler's own, which its target decides, and which its options decide
+        "linux",
+        "defined(unix)",
+        "defined(__linux__)",
+        "__SSE2__",
+        "defined __SSE__",
+        "__x86_64__",
+        "__SIZEOF_LONG__",
+        "(__GNUC__ > 3)",
+        "defined(__clang__)",
+        "__INT_MAX__",
+        "__LONG_MAX__",
+        "(__STDC_VERSION__ > 199000L)",
+        "__BYTE_ORDER__",
+        "defined(__has_feature)",
+        "_WIN32",
+        "__AVX__",
+        "defined(_OPENMP)",
+        "__OPTIMIZE__",
+        "__NO_INLINE__",
     ];
     (*rng.pick(&words)).to_owned()
 }
@@ -103,10 +124,24 @@ fn text(all: &[String]) -> String {
     out
 }
 
-/// What we say; `None`: not known.
-pub fn ours(all: &[String]) -> Vec<Option<bool>> {
+/// What gcc says it defines, when it is called so. `known`: we are told how.
+pub fn gcc_says(options: &[&str], known: bool) -> Result<Predefined, String> {
+    let out = Command::new("gcc")
+        .args(options)
+        .args(["-dM", "-E", "-x", "c", "/dev/null"])
+        .output()
+        .map_err(|e| format!("gcc: {e}"))?;
+    Predefined::read(Language::C, &String::from_utf8_lossy(&out.stdout), known)
+}
+
+/// What we say with what a compiler said; `None`: not known.
+pub fn ours(all: &[String], compiler: Option<Predefined>) -> Vec<Option<bool>> {
     let parsed = Parsed::parse(Language::C, text(all).as_str());
-    let unit = front::lower(&parsed, &Options::default(), &mut Memo::new());
+    let unit = front::lower(
+        &parsed,
+        &Options { compiler: compiler.map(Arc::new), ..Options::default() },
+        &mut Memo::new(),
+    );
     let mut said = vec![(false, false); all.len()];
     for name in unit.items.iter().map(|i| &i.name) {
         let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
@@ -120,12 +155,13 @@ pub fn ours(all: &[String]) -> Vec<Option<bool>> {
     said.into_iter().map(|s| if s.0 != s.1 { Some(s.0) } else { None }).collect()
 }
 
-/// What gcc says; `None`: it refuses the condition.
-pub fn theirs(all: &[String], dir: &Path) -> Result<Vec<Option<bool>>, String> {
+/// What gcc says when it is called so; `None`: it refuses the condition.
+pub fn theirs(all: &[String], options: &[&str], dir: &Path) -> Result<Vec<Option<bool>>, String> {
     let file = dir.join("conditions.c");
     std::fs::write(&file, text(all)).map_err(|e| e.to_string())?;
     let out = Command::new("gcc")
-        .args(["-E", "-P", "-w", "-std=gnu11", "-fmax-errors=0"])
+        .args(["-E", "-P", "-w", "-fmax-errors=0"])
+        .args(options)
         .arg(&file)
         .output()
         .map_err(|e| format!("gcc: {e}"))?;

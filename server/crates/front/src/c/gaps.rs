@@ -32,10 +32,22 @@ impl Lower<'_> {
         kind: RejectKind,
         reason: &str,
         node: Node<'_>,
-        mut understood: Vec<TermId>,
+        understood: Vec<TermId>,
     ) -> TermId {
         let Some(names) = self.names_in(node) else { return self.reject(kind, reason, node, understood) };
-        for s in names {
+        self.reject_symbols(kind, reason, node, understood, &names)
+    }
+
+    /// A gap that touches these of the function's variables.
+    pub(super) fn reject_symbols(
+        &mut self,
+        kind: RejectKind,
+        reason: &str,
+        node: Node<'_>,
+        mut understood: Vec<TermId>,
+        names: &[SymbolId],
+    ) -> TermId {
+        for &s in names {
             let ty = self.b.symbols[s].ty;
             understood.push(self.term(Op::Sym(s), [], ty, node));
         }
@@ -50,16 +62,22 @@ impl Lower<'_> {
 
     /// The variables whose names stand in a node's text; `None` where some of the text is hidden.
     pub(super) fn names_in(&mut self, node: Node<'_>) -> Option<Vec<SymbolId>> {
+        let words = self.words_in(node);
+        self.symbols_of(&words)
+    }
+
+    /// The variables of these names; `None` where some may be hidden.
+    pub(super) fn symbols_of(&mut self, words: &[Arc<str>]) -> Option<Vec<SymbolId>> {
         let mut out = Vec::new();
-        for word in self.words_in(node) {
+        for word in words {
             if word.starts_with(crate::pp::GAP) {
                 return None;
             }
-            match self.lookup(&word) {
+            match self.lookup(word) {
                 Some(Entity::Symbol(s)) if !out.contains(&s) => out.push(s),
                 Some(Entity::Unknown(..)) => return None,
                 // It may be a macro of a header that was not read.
-                None if names::looks_like_macro(&word) => return None,
+                None if names::looks_like_macro(word) => return None,
                 _ => {}
             }
         }

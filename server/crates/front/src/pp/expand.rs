@@ -88,6 +88,8 @@ pub(crate) enum Piece {
     /// Something stands here that is not understood.
     /// Whether it stands where a statement may.
     Reject(RejectKind, Arc<str>, Span, bool),
+    /// Arms of a condition that is not known, and their words where these are all that they do.
+    Arms(Arc<str>, Span, Option<Arc<[Arc<str>]>>),
 }
 
 /// A token of a file included inside an item.
@@ -105,6 +107,8 @@ pub(crate) struct Spliced {
 pub(crate) struct Gap {
     pub kind: RejectKind,
     pub reason: Arc<str>,
+    /// The words of the text it stands for, where these are all that it names.
+    pub words: Option<Arc<[Arc<str>]>>,
 }
 
 pub(crate) const GAP: &str = "__ww_reject_";
@@ -163,7 +167,7 @@ impl<'a> Expander<'a> {
     /// Leaves a gap in the tokens.
     pub(crate) fn gap(&mut self, kind: RejectKind, reason: Arc<str>, span: Span, expansion: u32) -> PToken {
         let text = format!("{GAP}{}", self.rejects.len());
-        self.rejects.push(Gap { kind, reason });
+        self.rejects.push(Gap { kind, reason, words: None });
         PToken { kind: Kind::Ident, text: Text::Own(text.into()), spaced: true, span, expansion, hide: None }
     }
 
@@ -177,8 +181,17 @@ impl<'a> Expander<'a> {
                 pieces[k..].iter().position(|p| matches!(p, Piece::Set(..))).map_or(pieces.len(), |n| k + n);
             let mut gaps = Vec::new();
             for p in &pieces[k..end] {
-                if let Piece::Reject(kind, reason, span, _) = p {
-                    gaps.push(self.gap(*kind, reason.clone(), *span, 0));
+                match p {
+                    Piece::Reject(kind, reason, span, _) => {
+                        gaps.push(self.gap(*kind, reason.clone(), *span, 0));
+                    }
+                    Piece::Arms(reason, span, words) => {
+                        gaps.push(self.gap(RejectKind::Conditional, reason.clone(), *span, 0));
+                        if let Some(gap) = self.rejects.last_mut() {
+                            gap.words.clone_from(words);
+                        }
+                    }
+                    _ => {}
                 }
             }
             let mut gaps = gaps.into_iter();
@@ -186,7 +199,7 @@ impl<'a> Expander<'a> {
                 pieces[k..end].iter().flat_map(|p| {
                     let (range, gap) = match p {
                         Piece::Tokens(r) => (r.clone(), None),
-                        Piece::Reject(..) => (0..0, gaps.next()),
+                        Piece::Reject(..) | Piece::Arms(..) => (0..0, gaps.next()),
                         _ => (0..0, None),
                     };
                     let spliced: &[Spliced] = match p {
@@ -266,12 +279,19 @@ impl<'a> Expander<'a> {
                     out.push(made);
                 }
                 None | Some(MacroState::Undefined | MacroState::Library) => out.push(t),
+                // one token, whatever it is
+                Some(MacroState::ByOptions(_)) if self.in_condition && !self.macros.in_system => out.push(t),
                 Some(MacroState::Unknown(why)) => {
                     let reason = format!("the macro `{}` is unknown: {why}", t.text(self.source));
                     let gap = self.gap(RejectKind::Macro, reason.into(), t.span, t.expansion);
                     out.push(gap);
                 }
-                Some(MacroState::Defined(m)) => {
+                Some(MacroState::ByOptions(_)) if !self.macros.in_system => {
+                    let reason = format!("`{}` depends on the compiler's options", t.text(self.source));
+                    let gap = self.gap(RejectKind::Macro, reason.into(), t.span, t.expansion);
+                    out.push(gap);
+                }
+                Some(MacroState::Defined(m) | MacroState::ByOptions(m)) => {
                     let m = m.clone();
                     self.use_of(t, &m, input, out);
                 }

@@ -1,11 +1,11 @@
-//! What the compiler defines before the first line: C and CUDA are read as gcc (nvcc with gcc) reads them on x86-64
-//! Linux, without optimisation and without options for vector units. Sources: C11 6.10.8; GCC manual, "Common
-//! Predefined Macros"; System V ABI for x86-64 (sizes).
+//! What the compiler defines before the first line. Where one was asked it is what it said ([`super::asked`]); else C and
+//! CUDA are read as gcc (nvcc with gcc) reads them on x86-64 Linux. Sources: C11 6.10.8; GCC manual, "Common Predefined
+//! Macros"; System V ABI for x86-64 (sizes).
 //!
 //! Deliberately absent: `linux` and `unix`, which compilers define or not by the language's version, and `__SSE2__` and
-//! its like, which every x86-64 has unless it is told otherwise: whether these are defined is not known
-//! ([`is_compilers_choice`]). What options switch on (`__AVX2__`, `_OPENMP`) is taken as not defined ([`is_choice`]), which
-//! is told to the user with the verdict.
+//! its like, which every x86-64 has unless it is told otherwise: where nobody was asked they are unknown
+//! ([`is_compilers_choice`]). What options switch on (`__AVX2__`, `_OPENMP`, `__OPTIMIZE__`) is unknown as long as the
+//! options are ([`by_options`]), asked or not. What only `-D` defines (`NDEBUG`) is a name of the program like others.
 
 use std::sync::{Arc, OnceLock};
 
@@ -165,21 +165,37 @@ __CUDACC__ 1
 __GNUG__ 12
 ";
 
-type Table = FxHashMap<Arc<str>, MacroState>;
+pub(crate) type Table = FxHashMap<Arc<str>, MacroState>;
 
-/// The macros that are there before the first line.
+/// The macros that are there before the first line, where no compiler was asked.
 pub(crate) fn all(language: Language) -> Arc<Table> {
     static ALL: [OnceLock<Arc<Table>>; 2] = [OnceLock::new(), OnceLock::new()];
     let cuda = language == Language::Cuda;
     let made = ALL[usize::from(cuda)].get_or_init(|| {
         let lines = BOTH.lines().chain(if cuda { CUDA } else { C }.lines());
         let defined = lines.filter_map(|l| match line(&format!("#define {l}")) {
+            Line::Define(n, m) if by_options(&n) => Some((n, MacroState::ByOptions(m))),
             Line::Define(n, m) => Some((n, MacroState::Defined(m))),
             _ => None,
         });
         Arc::new(defined.collect())
     });
     made.clone()
+}
+
+/// What nvcc defines beside its host compiler, and decides instead of it.
+pub(super) fn of_cuda() -> impl Iterator<Item = &'static str> {
+    CUDA.lines().filter(|l| !l.is_empty())
+}
+
+/// What an answer must say as we do, because types are laid out by it: names and values.
+pub(super) fn layout() -> impl Iterator<Item = &'static str> {
+    let decides = |l: &&str| {
+        let name = l.split(' ').next().unwrap_or("");
+        let is_type = name.ends_with("_TYPE__") && !name.contains("_FAST");
+        name.starts_with("__SIZEOF_") || is_type || matches!(name, "__CHAR_BIT__" | "__BYTE_ORDER__")
+    };
+    BOTH.lines().filter(decides)
 }
 
 /// Whether a name that no text defines is surely not defined: it tells other compilers and systems apart, or a mode that
@@ -197,8 +213,13 @@ pub(crate) fn is_absent(name: &str, language: Language) -> bool {
         // Kernels are read as nvcc reads them, and host files that we rewrote as they are built with CUDA.
         | "__CUDACC_RTC__" => true,
         "__STRICT_ANSI__" | "__CHAR_UNSIGNED__" | "__NO_CTYPE" => true,
-        _ => is_ours(name) || is_choice(name),
+        _ => is_ours(name) || is_another(name) || is_other_processor(name),
     }
+}
+
+/// Whether a name tells of the vector unit of a processor that is none of x86-64.
+fn is_other_processor(name: &str) -> bool {
+    ["__ARM_NEON", "__ARM_FEATURE_", "__ALTIVEC__", "__VSX__"].iter().any(|p| name.starts_with(p))
 }
 
 /// Whether our own host text asks for it: the switch that leaves our code out, and what says that a helper is defined.
@@ -215,21 +236,122 @@ pub(crate) fn is_compilers_choice(name: &str) -> bool {
     )
 }
 
-/// Whether a name says how a compiler was called, so that another way is as likely: taken as not defined.
-pub(crate) fn is_choice(name: &str) -> bool {
-    const VECTORS: [&str; 8] =
-        ["__SSE", "__AVX", "__ARM_NEON", "__ARM_FEATURE_SVE", "__ALTIVEC__", "__VSX__", "__FMA", "__MMX"];
+/// Whether a name tells which compiler it is, so that another one is as likely: taken as not defined.
+fn is_another(name: &str) -> bool {
+    matches!(name, "__clang__" | "__INTEL_COMPILER" | "__ICC" | "__PGI" | "__NVCOMPILER")
+}
+
+/// Whether a name says how a compiler was called: what it optimizes, for which processor, with which extensions.
+pub(crate) fn by_options(name: &str) -> bool {
+    // parts of an x86-64 processor that not every one has
+    const PARTS: [&str; 57] = [
+        "__SSE3",
+        "__SSSE3",
+        "__SSE4",
+        "__AVX",
+        "__AMX",
+        "__FMA",
+        "__F16C",
+        "__BMI",
+        "__POPCNT",
+        "__LZCNT",
+        "__AES",
+        "__PCLMUL",
+        "__GFNI",
+        "__VAES",
+        "__VPCLMULQDQ",
+        "__SHA",
+        "__RDRND",
+        "__RDSEED",
+        "__RDPID",
+        "__ADX",
+        "__XSAVE",
+        "__ABM",
+        "__TBM",
+        "__XOP",
+        "__3dNOW",
+        "__PRFCHW",
+        "__PREFETCHWT1",
+        "__MOVBE",
+        "__MOVDIR",
+        "__CRC32",
+        "__FSGSBASE",
+        "__RTM",
+        "__HLE",
+        "__EVEX",
+        "__LWP",
+        "__CLFLUSHOPT",
+        "__CLWB",
+        "__CLDEMOTE",
+        "__LAHF_SAHF",
+        "__ENQCMD",
+        "__WAITPKG",
+        "__PTWRITE",
+        "__SERIALIZE",
+        "__SGX",
+        "__SHSTK",
+        "__TSXLDTRK",
+        "__UINTR",
+        "__WBNOINVD",
+        "__PCONFIG",
+        "__PKU",
+        "__HRESET",
+        "__KL__",
+        "__WIDEKL",
+        "__MWAITX",
+        "__CLZERO",
+        "__INVPCID",
+        "__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16",
+    ];
+    // for which processor, and how
+    const WAYS: [&str; 21] = [
+        "__tune_",
+        "__code_model_",
+        "__k8",
+        "__corei7",
+        "__core2",
+        "__core_avx2",
+        "__bdver",
+        "__znver",
+        "__nocona",
+        "__atom",
+        "__amdfam10",
+        "__btver",
+        "__SANITIZE_",
+        "__STDC_IEC_",
+        "__FLT16_",
+        "__FP_FAST_FMA",
+        "__GCC_IEC_559",
+        "__FLT_EVAL_METHOD",
+        "_SOFT_FLOAT",
+        "__CET__",
+        "__GCC_HAVE_DWARF2",
+    ];
     matches!(
         name,
         "_OPENMP"
             | "_OPENACC"
             | "__OPTIMIZE__"
             | "__OPTIMIZE_SIZE__"
+            | "__NO_INLINE__"
             | "__FAST_MATH__"
-            | "__clang__"
-            | "__INTEL_COMPILER"
-            | "__ICC"
-            | "__PGI"
-            | "__NVCOMPILER"
-    ) || VECTORS.iter().any(|v| name.starts_with(v))
+            | "__FINITE_MATH_ONLY__"
+            | "__NO_MATH_ERRNO__"
+            | "__NO_SIGNED_ZEROS__"
+            | "__NO_TRAPPING_MATH__"
+            | "__RECIPROCAL_MATH__"
+            | "__ASSOCIATIVE_MATH__"
+            | "__ROUNDING_MATH__"
+            | "__SUPPORT_SNAN__"
+            | "__BIGGEST_ALIGNMENT__"
+            | "__PIC__"
+            | "__pic__"
+            | "__PIE__"
+            | "__pie__"
+            | "__SSP__"
+            | "__SSP_ALL__"
+            | "__SSP_STRONG__"
+            | "_REENTRANT"
+            | "__CLANG_CUDA_APPROX_TRANSCENDENTALS__"
+    ) || PARTS.iter().chain(&WAYS).any(|p| name.starts_with(p))
 }

@@ -4,7 +4,7 @@ use base::Span;
 use front::ItemKind;
 
 use super::{Find, Lint, Said};
-use crate::place::one_line;
+use crate::place::in_full;
 use crate::{Doc, Severity};
 
 pub(super) const LINT: Lint = Lint {
@@ -46,7 +46,7 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Said)>) {
     let message = format!(
         "Loops here are not analyzed: this place was not understood ({}). Nothing is said of them until it is \
          written in a form that can be read.",
-        one_line(reason)
+        in_full(reason)
     );
     found.push((shown, Said { message, ..Said::default() }));
 }

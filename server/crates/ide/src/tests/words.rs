@@ -1,7 +1,7 @@
 //! Small words.
 
 use crate::hover::escape;
-use crate::place::one_line;
+use crate::place::{in_full, one_line};
 use crate::words::{list, plural};
 
 #[test]
@@ -10,6 +10,16 @@ fn terms_become_one_short_line() {
     let long = "value[index_of_the_row * number_of_columns + index_of_the_column]";
     assert_eq!(one_line(long), "value[index_of_the_row * number_ … _the_column]");
     assert_eq!(one_line("ü".repeat(60).as_str()).chars().count(), 47);
+}
+
+#[test]
+fn reasons_are_told_in_full() {
+    let reason = "`PRINT_ARRAYS` may be a macro of a header that was not read";
+    assert_eq!(in_full(reason), reason);
+    let long = format!("the condition `#if {} 1` is not known here", "defined(SOMETHING)\n && ".repeat(20));
+    let told = in_full(&long);
+    assert!(told.len() < 310 && told.ends_with(" …`"), "{told}");
+    assert!(in_full(&"ü".repeat(400)).ends_with('…'));
 }
 
 #[test]

@@ -2,13 +2,17 @@
 
 use front::{Choice, Taken};
 
-/// Phrases that continue "read with …" or "where …", each once. The compiler and system are one phrase.
+/// Phrases that continue "read with …" or "where …", each once. The compiler and system are one phrase, and so is what the
+/// compiler's options leave open.
 pub(crate) fn configuration(choices: &[Choice]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    let (mut platform, mut guessed) = (false, Vec::new());
+    let (mut platform, mut guessed) = (None, Vec::new());
+    let mut open: Vec<&str> = Vec::new();
     for c in choices {
         match &c.taken {
-            Taken::Platform => platform = true,
+            Taken::Platform => platform = Some("gcc on x86-64 Linux".to_owned()),
+            Taken::Compiler(name) => platform = Some(format!("{name} as found here")),
+            Taken::EitherWay => open.push(&c.name),
             Taken::Guessed => guessed.push(&c.name),
             _ => out.extend(phrase(c)),
         }
@@ -20,9 +24,14 @@ pub(crate) fn configuration(choices: &[Choice]) -> Vec<String> {
             out.push(format!("`{first}` and {} more headers from folders around the file", rest.len()));
         }
     }
-    if platform {
-        out.push("gcc on x86-64 Linux".to_owned());
+    if let [first @ .., last] = open.as_slice() {
+        let all = match first {
+            [] => format!("`{last}`"),
+            _ => format!("`{}` and `{last}`", first.join("`, `")),
+        };
+        out.push(format!("{all} defined or not, which the compiler's options decide"));
     }
+    out.extend(platform);
     out
 }
 
@@ -35,6 +44,6 @@ fn phrase(choice: &Choice) -> Option<String> {
         Taken::NotFound => format!("`{name}` not found"),
         Taken::StandIn => format!("`{name}` not found and a text of Warpwright's own in its place"),
         Taken::TooMuch => format!("`{name}` not read, because headers are nested too deeply or too long"),
-        Taken::Platform | Taken::Guessed => return None,
+        Taken::Platform | Taken::Compiler(_) | Taken::EitherWay | Taken::Guessed => return None,
     })
 }

@@ -4,7 +4,7 @@ use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Wat
 use term::Op;
 
 use super::condition;
-use crate::place::{one_line, Place};
+use crate::place::{in_full, Place};
 
 /// An obstacle in words.
 pub(crate) struct ObstacleWords {
@@ -57,7 +57,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             let reason = match place.body().op(obstacle.term) {
                 Op::Reject(r) => format!(
                     "line {line} was not understood ({})",
-                    one_line(&place.body().reject(*r).reason)
+                    in_full(&place.body().reject(*r).reason)
                 ),
                 _ if is_loop => format!("the loop on line {line} was not analyzed"),
                 _ => format!("`{text}` on line {line} was not understood"),
