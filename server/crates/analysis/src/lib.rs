@@ -64,6 +64,7 @@ pub use mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};
 pub use program::Program;
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use remembered::Remembered;
+pub use replay_witness::{follow, Argument, Followed};
 pub use reserved::is_reserved;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{

@@ -20,12 +20,12 @@ use crate::nest::{Access, Model};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
 use crate::recurrences::recurrences;
-use crate::replay_witness::{replay, Place, Replayed, ALL_STEPS};
+use crate::replay_witness::{replay, Place, Replayed, Search};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
-use crate::value::Constraint;
+use crate::value::{Constraint, Poly};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
-    NotReplayed, Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict,
+    NotReplayed, Obstacle, ObstacleKind, Param, Private, Program, Reduction, ReductionOp, Verdict, Witness,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -129,6 +129,7 @@ impl<'a> Context<'a> {
             root,
             around: around.collect(),
             controls: self.plain.get_or_init(plain).clone(),
+            places: self.body.walk(self.body.root).zip(0..).collect(),
         }
     }
 
@@ -355,7 +356,7 @@ fn dependences(
 ) -> Found {
     let ids = cx.loop_ids(model);
     let mut out = Found::default();
-    let mut replays = Replays { cx, place: None, steps: ALL_STEPS };
+    let mut replays = Replays { cx, place: None, search: Search::new() };
     // Equal accesses need testing once.
     let mut unique: Vec<&Access> = Vec::new();
     for a in accesses {
@@ -466,8 +467,7 @@ fn dependences(
 struct Replays<'c, 'a> {
     cx: &'c Context<'a>,
     place: Option<Place<'c>>,
-    /// What is left of the loop's steps.
-    steps: u64,
+    search: Search,
 }
 
 impl Replays<'_, '_> {
@@ -482,11 +482,14 @@ impl Replays<'_, '_> {
     ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
         let cx = self.cx;
         let place = self.place.get_or_insert_with(|| cx.place(model.root));
-        let before = self.steps;
+        let before = self.search.steps;
         let mut why = (NotReplayed::Steps, None);
         if let Some(w) = d.witness.clone() {
-            match replay(place, &d, &w, &mut self.steps) {
-                Replayed::Seen => return self.paid(before, budget, d),
+            match replay(place, &d, &w, &mut self.search) {
+                Replayed::Seen(seen) => {
+                    let d = with_cell(model, d, seen, &ask);
+                    return self.paid(before, budget, d);
+                }
                 Replayed::Not(reason, at, arrived) => {
                     why = (reason, at);
                     // Another pair, for values with which runs do come to the loop on one way.
@@ -497,13 +500,11 @@ impl Replays<'_, '_> {
                             continue;
                         }
                         asked.push(way.clone());
-                        *model.way.borrow_mut() = way;
-                        let other = ask();
-                        model.way.borrow_mut().clear();
-                        let Some(other) = other else { continue };
+                        let Some(other) = on_way(model, way, &ask) else { continue };
                         let Some(w) = other.witness.clone() else { continue };
-                        if matches!(replay(place, &other, &w, &mut self.steps), Replayed::Seen) {
-                            return self.paid(before, budget, other);
+                        if let Replayed::Seen(seen) = replay(place, &other, &w, &mut self.search) {
+                            let d = with_cell(model, other, seen, &ask);
+                            return self.paid(before, budget, d);
                         }
                     }
                 }
@@ -523,7 +524,7 @@ impl Replays<'_, '_> {
         budget: &Budget,
         mut d: Dependence,
     ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
-        match budget.spend((before - self.steps) / 64) {
+        match budget.spend((before - self.search.steps) / 64) {
             Ok(()) => Ok(d),
             Err(_) => {
                 d.witness = None;
@@ -532,6 +533,39 @@ impl Replays<'_, '_> {
             }
         }
     }
+}
+
+/// The dependence with a witness for which this holds of the parameters.
+fn on_way(
+    model: &Model<'_>,
+    way: Vec<Constraint>,
+    ask: &impl Fn() -> Option<Dependence>,
+) -> Option<Dependence> {
+    *model.way.borrow_mut() = way;
+    let other = ask();
+    model.way.borrow_mut().clear();
+    other
+}
+
+/// The dependence with the witness that a run has shown; the model says which cell it is, where it knows the same pair.
+fn with_cell(
+    model: &Model<'_>,
+    mut d: Dependence,
+    seen: Witness,
+    ask: &impl Fn() -> Option<Dependence>,
+) -> Dependence {
+    if d.witness.as_ref() == Some(&seen) {
+        return d;
+    }
+    let value = |(p, v): &(Param, i128)| {
+        let var = model.known_param(*p)?;
+        Some(Constraint::zero(Poly::var(var).sub(&Poly::constant(*v))?))
+    };
+    let pair = |w: &Witness| (w.source_iteration, w.sink_iteration);
+    let way = seen.params.iter().filter_map(value).collect();
+    let known = on_way(model, way, ask).and_then(|d| d.witness).filter(|w| pair(w) == pair(&seen));
+    d.witness = Some(known.unwrap_or(seen));
+    d
 }
 
 /// What was found beside the dependences.

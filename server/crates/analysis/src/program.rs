@@ -179,7 +179,14 @@ impl Program {
         if symbol.storage != Storage::Function || body.library.contains(&f) {
             return None;
         }
-        let function = self.function(&symbol.name)?;
+        let function = self.called_by_name(&symbol.name, body, call)?;
+        crate::inline::same_type(&body.types, symbol.ty, &function.body.types, function.ty)
+            .then_some(function)
+    }
+
+    /// The function of this name, if it is one of this program and the arguments of the call fit its definition.
+    pub(crate) fn called_by_name(&self, name: &str, body: &Body, call: TermId) -> Option<&Function> {
+        let function = self.function(name)?;
         let from = &function.body;
         let TypeKind::Function { params, .. } = from.types.kind(function.ty) else { return None };
         let args = body.args(call).get(1..)?;
@@ -188,8 +195,7 @@ impl Program {
                 .iter()
                 .zip(params)
                 .all(|(&a, &p)| crate::inline::fits(&body.types, body.ty(a), &from.types, p));
-        (fit && crate::inline::same_type(&body.types, symbol.ty, &from.types, function.ty))
-            .then_some(function)
+        fit.then_some(function)
     }
 }
 

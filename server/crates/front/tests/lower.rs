@@ -252,7 +252,7 @@ fn what_is_not_followed_is_said() {
         "LOCK; UNLOCK(a); _Pragma(\"omp parallel\") n = 1;",
         expect![[r#"
         Reject(Macro,"`LOCK` may be a macro of a header that was not read",LOCK)
-        Reject(Macro,"`UNLOCK` may be a macro of a header that was not read",a)
+        Reject(Unread,"`UNLOCK` may be a macro of a header that was not read",a)
         Assignment(n,1)
         ! Macro at `LOCK;`: `LOCK` may be a macro of a header that was not read
         ! Macro at `UNLOCK(a)`: `UNLOCK` may be a macro of a header that was not read

@@ -152,7 +152,7 @@ fn conditionals() {
         "#include \"mine.h\"\n#ifndef N\n#define N 7\n#endif\nint f(void) { return N; }",
         expect![[r#"
         f NIL
-          Return(Reject(Macro,"the macro `N` is unknown: it depends on `#ifndef N`"))
+          Return(Reject(Unread,"the macro `N` is unknown: it depends on `#ifndef N`"))
         ! Macro at `N`: the macro `N` is unknown: it depends on `#ifndef N`
     "#]],
     );

@@ -45,6 +45,8 @@ pub enum RejectKind {
     Unsupported,
     /// A macro whose definition could not be used.
     Macro,
+    /// A call or a macro of which the text is not there: a header that was not read may define it.
+    Unread,
     /// A preprocessor conditional inside the body that changes its meaning.
     Conditional,
     /// Nested deeper than we follow.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conditions;
+pub mod evaluators;
 pub mod fixture;
 pub mod gcc;
 pub mod headers;

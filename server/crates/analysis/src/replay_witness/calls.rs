@@ -3,10 +3,11 @@
 
 use term::{Intrinsic, Op, Storage, TermId, TypeId, TypeKind};
 
-use super::inputs::Owner;
-use super::memory::{Object, Rest};
+use super::formula::Tree;
+use super::inputs::{Kind, Owner};
+use super::memory::{Found, Object, Rest};
 use super::run::{Res, Run};
-use super::values::{rounded, Address, Fact, Number, Shadow, Value};
+use super::values::{math, Address, Fact, Number, Shadow, Value};
 use crate::effects;
 use crate::summaries::{library_effect, LibraryResult};
 use crate::NotReplayed;
@@ -28,8 +29,17 @@ impl<'a> Run<'a, '_> {
             matches!(body.symbols[f].storage, Storage::Function | Storage::Undeclared | Storage::Builtin)
         });
         let Some(f) = named else {
-            self.eval(args[0])?;
-            return self.unknown_call(t);
+            // Through a pointer: to a function that the run knows, or to any.
+            return match self.eval(args[0])?.number {
+                Number::Function(name) => match self.program.called_by_name(&name, body, t) {
+                    Some(f) => self.known_call(&f.body, f.returns, t, values),
+                    None => self.unknown_call(t),
+                },
+                Number::Pointer(Some(_)) => self.unknown_call(t),
+                Number::Pointer(None) => self.fail(NotReplayed::NotReached, t),
+                // It may be one that is not ours to make up.
+                _ => self.fail(NotReplayed::Value, t),
+            };
         };
         let name = body.symbols[f].name.clone();
         if body.library.contains(&f) {
@@ -92,6 +102,11 @@ impl<'a> Run<'a, '_> {
 
     /// A function of which there is no text: it may return anything, and leave anything in memory that it can reach.
     fn unknown_call(&mut self, t: TermId) -> Res<Value> {
+        self.left_by_strangers();
+        Ok(self.result(t))
+    }
+
+    fn left_by_strangers(&mut self) {
         self.unknown_calls += 1;
         let n = self.unknown_calls;
         for (k, o) in self.memory.objects.iter_mut().enumerate() {
@@ -99,18 +114,20 @@ impl<'a> Run<'a, '_> {
                 o.refill(Rest::Input(Owner::After(n, k as u32)));
             }
         }
-        Ok(self.result(t))
+    }
+
+    /// A call of a name that no text defines: like one of a function that is only declared, but that the type of the result
+    /// shows where it is used.
+    pub fn unread_call(&mut self, t: TermId) -> Value {
+        self.left_by_strangers();
+        Value::free(self.result_owner(t))
     }
 
     /// An input for what a call returns.
     fn result(&mut self, t: TermId) -> Value {
+        let owner = self.result_owner(t);
         let body = self.body();
         let ty = body.ty(t);
-        // Calls in called functions are told apart by where those were called.
-        let key = self.frames[self.frames.len() - 1].call.unwrap_or(t);
-        let n = self.results.entry(key).or_insert(0);
-        *n += 1;
-        let owner = Owner::Result(key, *n);
         match body.types.kind(ty) {
             TypeKind::Record(_) => {
                 let size = self.size_of(ty);
@@ -118,8 +135,17 @@ impl<'a> Run<'a, '_> {
                 Value { number: Number::Record(Address { object, offset: 0 }), shadow: Shadow::None }
             }
             TypeKind::Void => Value::ANY,
+            TypeKind::Opaque(_) => Value::free(owner),
             _ => self.input(&owner, 0, ty),
         }
+    }
+
+    fn result_owner(&mut self, t: TermId) -> Owner {
+        // Calls in called functions are told apart by where those were called.
+        let key = self.frames[self.frames.len() - 1].call.unwrap_or(t);
+        let n = self.results.entry(key).or_insert(0);
+        *n += 1;
+        Owner::Result(key, *n)
     }
 
     fn fresh(&mut self, size: Option<i128>, rest: Rest) -> Value {
@@ -152,6 +178,26 @@ impl<'a> Run<'a, '_> {
                     o.1.store(o.0.offset, 8, new);
                 }
                 return Ok(Value::int(0));
+            }
+            "memcmp" | "strcmp" | "strncmp" => {
+                if let (Some(a), Some(b)) = (address(0), address(1)) {
+                    let most = if name == "strcmp" { Some(i64::MAX) } else { bytes(2) };
+                    if let Some(most) = most {
+                        return self.compare(a, b, most, name != "memcmp", t);
+                    }
+                }
+            }
+            "strlen" => {
+                if let Some(a) = address(0) {
+                    for k in 0..64 {
+                        let c = self.byte(Address { offset: a.offset + k, ..a }, t)?;
+                        match self.decide(&c) {
+                            Some(true) => {}
+                            Some(false) => return Ok(Value::int(k.into())),
+                            None => break,
+                        }
+                    }
+                }
             }
             "free" => return Ok(Value::ANY),
             "exit" | "abort" | "_Exit" => return self.fail(NotReplayed::NotReached, t),
@@ -236,6 +282,63 @@ impl<'a> Run<'a, '_> {
         })
     }
 
+    /// A byte of memory as an unsigned number.
+    fn byte(&mut self, at: Address, t: TermId) -> Res<Value> {
+        let plain = |r: &Self| {
+            let object = r.memory.objects.get(at.object as usize);
+            object.map(|o| o.load(at.offset, 1))
+        };
+        if let Some(size) = self.memory.objects.get(at.object as usize).and_then(|o| o.size) {
+            if !(0..size).contains(&at.offset) {
+                return self.fail(NotReplayed::NotReached, t);
+            }
+        }
+        let kind = term::IntKind::UChar;
+        Ok(match plain(self) {
+            Some(Found::Value(v)) => self.converted(v, kind),
+            Some(Found::Rest(Rest::Zero)) => Value::int(0),
+            Some(Found::Rest(Rest::Input(owner))) => {
+                let whole = Kind::Int { kind, least: kind.min(), most: kind.max() };
+                let v = self.chosen(&owner, at.offset, 1, whole);
+                if let Some(o) = self.memory.at(at) {
+                    o.store(at.offset, 1, v.clone());
+                }
+                v
+            }
+            _ => Value::ANY,
+        })
+    }
+
+    /// `memcmp` and its kin: the order of the first bytes that differ.
+    fn compare(&mut self, a: Address, b: Address, most: i64, text: bool, t: TermId) -> Res<Value> {
+        for k in 0..most {
+            if k >= 64 {
+                return Ok(Value::ANY);
+            }
+            let moved = |p: Address| Address { offset: p.offset.wrapping_add(k), ..p };
+            let (x, y) = (self.byte(moved(a), t)?, self.byte(moved(b), t)?);
+            let kind = term::IntKind::Int;
+            let equal = self.ints(term::BinOp::Eq, &x, &y, kind, t)?;
+            match self.decide(&equal) {
+                None => return Ok(Value::ANY),
+                Some(false) => {
+                    let less = self.ints(term::BinOp::Lt, &x, &y, kind, t)?;
+                    return Ok(match self.decide(&less) {
+                        Some(less) => Value::int(if less { -1 } else { 1 }),
+                        None => Value::ANY,
+                    });
+                }
+                Some(true) if text => {
+                    if self.decide(&x) != Some(true) {
+                        break;
+                    }
+                }
+                Some(true) => {}
+            }
+        }
+        Ok(Value::int(0))
+    }
+
     fn intrinsic(&mut self, name: &str, i: Intrinsic, values: &[Value]) -> Value {
         match i {
             Intrinsic::Int { kind, .. } => {
@@ -253,29 +356,26 @@ impl<'a> Run<'a, '_> {
                 self.rely(minus.clone().map(Fact::least));
                 Value::with(Number::Int(-n), minus)
             }
-            Intrinsic::Float { kind, .. } => {
+            Intrinsic::Float { kind, arity } => {
                 let stem = name.strip_suffix('f').filter(|_| kind == term::FloatKind::F32).unwrap_or(name);
-                let real = |k: usize| match values.get(k).map(|v| &v.number) {
-                    Some(Number::Real(r)) => rounded(kind, *r),
-                    Some(Number::Int(n)) => rounded(kind, *n as f64),
-                    _ => None,
+                let Some(values) = values.get(..usize::from(arity)) else { return Value::ANY };
+                let values: Vec<Value> = values.iter().map(|v| self.to_real(v.clone(), kind)).collect();
+                let Some((x, ex)) = values.first().and_then(Value::as_real) else { return Value::ANY };
+                let y = match values.get(1).map(Value::as_real) {
+                    Some(None) => return Value::ANY,
+                    y => y.flatten(),
                 };
-                let Some(x) = real(0) else { return Value::ANY };
-                // Only those that C and IEEE 754 fix to the last bit.
-                let v = match (stem, real(1)) {
-                    ("sqrt", _) => x.sqrt(),
-                    ("fabs", _) => x.abs(),
-                    ("floor", _) => x.floor(),
-                    ("ceil", _) => x.ceil(),
-                    ("trunc", _) => x.trunc(),
-                    ("round", _) => x.round(),
-                    ("fmin", Some(y)) => x.min(y),
-                    ("fmax", Some(y)) => x.max(y),
-                    ("copysign", Some(y)) => x.copysign(y),
-                    ("fmod", Some(y)) if y != 0.0 => x % y,
+                let Some((v, exact)) = math(stem, x, y.map(|y| y.0)) else { return Value::ANY };
+                let off = ex > 0.0 || y.is_some_and(|y| y.1 > 0.0);
+                let error = match (off, exact) {
+                    (false, true) => 0.0,
+                    // Four units in the last place: more than any library in use is off for these.
+                    (false, false) => v.abs() * 4.0 * f64::EPSILON,
+                    (true, _) if stem == "fabs" => ex,
+                    (true, _) if stem == "sqrt" && x > 2.0 * ex => ex / (x - ex).sqrt(),
                     _ => return Value::ANY,
                 };
-                rounded(kind, v).map_or(Value::ANY, Value::real)
+                Value::near(kind, v, error).shadowed(Tree::math(stem, kind, &values))
             }
             _ => Value::ANY,
         }

@@ -28,6 +28,8 @@ pub(super) enum Owner {
     Result(TermId, u32),
     /// What an object holds after the n-th such call.
     After(u32, u32),
+    /// A member of a record of which no text is seen, in what the owner has.
+    Member(Arc<Owner>, i64),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +65,7 @@ pub(super) struct Inputs {
     all: Vec<Input>,
     ids: FxHashMap<(Owner, i64, u32), Id>,
     /// First guesses for variables.
-    pub guesses: FxHashMap<SymbolId, i128>,
+    guesses: FxHashMap<SymbolId, i128>,
 }
 
 /// Integers that nothing is known of: enough for a few iterations, and nothing that guards usually exclude. What lies in
@@ -72,6 +74,17 @@ const USUAL: i128 = 8;
 const USUAL_IN_MEMORY: i128 = 1;
 
 impl Inputs {
+    /// What variables are first taken to hold.
+    pub fn guess(&mut self, guesses: FxHashMap<SymbolId, i128>) {
+        self.guesses = guesses;
+        for ((owner, offset, _), id) in &self.ids {
+            let (Owner::Variable(s), 0) = (owner, *offset) else { continue };
+            let Some(input) = self.all.get_mut(*id as usize) else { continue };
+            if let (Some(v), Kind::Int { least, most, .. }) = (self.guesses.get(s), input.kind) {
+                input.usual = (*v).clamp(least, most);
+            }
+        }
+    }
     pub fn id(&mut self, owner: &Owner, offset: i64, size: u32, kind: Kind) -> Id {
         let key = (owner.clone(), offset, size);
         if let Some(&id) = self.ids.get(&key) {
@@ -85,6 +98,8 @@ impl Inputs {
         let usual = match kind {
             Kind::Int { least, most, .. } => {
                 let usual = match owner {
+                    // Text comes to an end.
+                    Owner::Behind(_) | Owner::After(..) if size == 1 && offset >= 3 => 0,
                     Owner::Behind(_) | Owner::After(..) => USUAL_IN_MEMORY,
                     _ => USUAL,
                 };

@@ -2,7 +2,7 @@
 //! members of a union share theirs.
 
 use rustc_hash::FxHashMap;
-use term::{Len, RecordId, TermId, TypeId, TypeKind, Types};
+use term::{IntKind, Len, RecordId, TermId, TypeId, TypeKind, Types};
 
 /// Bytes of a type. `lengths`: values of variable lengths.
 pub(super) fn size_of(types: &Types, lengths: &FxHashMap<TermId, i128>, ty: TypeId) -> Option<i64> {
@@ -28,6 +28,8 @@ pub(super) fn size_of(types: &Types, lengths: &FxHashMap<TermId, i128>, ty: Type
             Some(aligned(size))
         }
         TypeKind::Void => Some(1),
+        // Some header says how large it is: as a pointer or a `long` is.
+        TypeKind::Opaque(_) => Some(8),
         _ => None,
     }
 }
@@ -41,11 +43,31 @@ fn aligned(size: i64) -> i64 {
     size.saturating_add(15) & !15
 }
 
-/// A bit-field: its width, and how many bytes from the place's first one it lies in.
+/// A bit-field: its width, the bit it begins at in the place's first byte, and how many bytes from there it lies in.
 #[derive(Clone, Copy)]
 pub(super) struct Bits {
     pub width: u32,
+    pub first: u32,
     pub bytes: i64,
+}
+
+impl Bits {
+    /// What is kept of a number.
+    pub fn cut(&self, n: i128, k: IntKind) -> i128 {
+        match k {
+            IntKind::Bool => n,
+            _ if !(1..64).contains(&self.width) => k.wrap(n),
+            _ => {
+                let cut = n.rem_euclid(1 << self.width);
+                let negative = k.signed() && cut >= 1 << (self.width - 1);
+                if negative {
+                    cut - (1 << self.width)
+                } else {
+                    cut
+                }
+            }
+        }
+    }
 }
 
 /// The first byte of a record's `k`-th member. Where the ABI's layout is not known, members have bytes of their own.
@@ -60,8 +82,11 @@ pub(super) fn member(
     let width = fields.get(k)?.bits;
     if let Some(layout) = types.layout(r) {
         let bit = layout.members.get(k)?.bit;
-        let bits =
-            width.map(|width| Bits { width, bytes: (bit % 8 + u64::from(width)).div_ceil(8).max(1) as i64 });
+        let bits = width.map(|width| Bits {
+            width,
+            first: (bit % 8) as u32,
+            bytes: (bit % 8 + u64::from(width)).div_ceil(8).max(1) as i64,
+        });
         return Some((i64::try_from(bit / 8).ok()?, bits));
     }
     let size = |ty: TypeId| size_of(types, lengths, ty).or(flexible(types, ty));
@@ -70,7 +95,7 @@ pub(super) fn member(
         at = aligned(at).checked_add(size(f.ty)?)?;
     }
     let bits = match width {
-        Some(width) => Some(Bits { width, bytes: size(fields[k].ty)? }),
+        Some(width) => Some(Bits { width, first: 0, bytes: size(fields[k].ty)? }),
         None => None,
     };
     Some((aligned(at), bits))

@@ -1,9 +1,14 @@
 //! Values of a replay, and what they are made of: beside its number a value may carry its *shadow*, the linear form over
-//! the run's inputs that gave it. Shadows only guide the search for other inputs; numbers alone decide what happened.
+//! the run's inputs that gave it, or the tree of operations (`formula`). Shadows only guide the search for other inputs;
+//! numbers alone decide what happened. A floating number that the machine may have otherwise in its last bits carries how
+//! far off it may be, and where that matters it decides nothing.
 
 use std::rc::Rc;
 
 use term::{BinOp, FloatKind, IntKind};
+
+use super::formula::Tree;
+use super::inputs::Owner;
 
 /// An input, or a helper variable of a shadow (numbered from [`HELPERS`] on).
 pub(super) type Id = u32;
@@ -112,8 +117,12 @@ pub(super) enum Shadow {
     Truth(Rc<Fact>),
     /// A floating or pointer input as it was given.
     Input(Id),
-    /// Whether a floating or pointer input compares so: with a number, or (no number) with the null pointer.
-    Compared(Id, BinOp, Option<f64>),
+    /// Whether a pointer input compares so with the null pointer.
+    Compared(Id, BinOp),
+    /// What else inputs gave.
+    Tree(Tree),
+    /// What a name that is defined in no text stands for: an input of the type that it turns out to be used with.
+    Free(Rc<Owner>),
 }
 
 /// A place in memory: object and byte.
@@ -127,6 +136,8 @@ pub(super) struct Address {
 pub(super) enum Number {
     Int(i128),
     Real(f64),
+    /// Near this: within so much of it.
+    About(f64, f64),
     /// `None`: null.
     Pointer(Option<Address>),
     /// A function of this name.
@@ -150,6 +161,42 @@ impl Value {
     }
     pub fn real(v: f64) -> Value {
         Value { number: Number::Real(v), shadow: Shadow::None }
+    }
+    /// A floating number as its type holds it, from one computed that may be off by `error`.
+    pub fn near(kind: FloatKind, v: f64, error: f64) -> Value {
+        let r = rounded(kind, v);
+        let error = match kind {
+            _ if error.is_nan() => return Value::ANY,
+            FloatKind::F64 | FloatKind::F32 if error == 0.0 => 0.0,
+            // Each operation rounds, at most by this much.
+            FloatKind::F32 => error + r.abs() * f64::from(f32::EPSILON) + f64::from(f32::MIN_POSITIVE),
+            _ => error + r.abs() * f64::EPSILON + f64::MIN_POSITIVE,
+        };
+        match error {
+            0.0 => Value::real(r),
+            _ if r.is_finite() && error.is_finite() => {
+                Value { number: Number::About(r, error), shadow: Shadow::None }
+            }
+            _ => Value::ANY,
+        }
+    }
+    /// A floating or whole number, and how far off it may be.
+    pub fn as_real(&self) -> Option<(f64, f64)> {
+        match self.number {
+            Number::Real(r) => Some((r, 0.0)),
+            Number::About(r, e) => Some((r, e)),
+            Number::Int(n) => Some((n as f64, 0.0)),
+            _ => None,
+        }
+    }
+    pub fn shadowed(mut self, shadow: Shadow) -> Value {
+        if !matches!(self.number, Number::Any) {
+            self.shadow = shadow;
+        }
+        self
+    }
+    pub fn free(owner: Owner) -> Value {
+        Value { number: Number::Any, shadow: Shadow::Free(Rc::new(owner)) }
     }
     pub fn pointer(a: Address) -> Value {
         Value { number: Number::Pointer(Some(a)), shadow: Shadow::None }
@@ -183,9 +230,10 @@ impl Value {
         match &self.number {
             Number::Int(v) => Some(*v != 0),
             Number::Real(v) => Some(*v != 0.0),
+            Number::About(v, e) if v.abs() > *e => Some(true),
             Number::Pointer(p) => Some(p.is_some()),
             Number::Function(_) => Some(true),
-            Number::Record(_) | Number::Any => None,
+            Number::Record(_) | Number::About(..) | Number::Any => None,
         }
     }
     /// The linear form of an integer: its shadow, or the number itself.
@@ -198,13 +246,80 @@ impl Value {
     }
 }
 
-/// A floating value as its type holds it; `None`: the type is not followed.
-pub(super) fn rounded(kind: FloatKind, v: f64) -> Option<f64> {
+/// A floating value as its type holds it, but for `long double`, of which the last bits are not kept.
+pub(super) fn rounded(kind: FloatKind, v: f64) -> f64 {
     match kind {
-        FloatKind::F32 => Some(f64::from(v as f32)),
-        FloatKind::F64 => Some(v),
-        FloatKind::Long => None,
+        FloatKind::F32 => f64::from(v as f32),
+        FloatKind::F64 | FloatKind::Long => v,
     }
+}
+
+pub(super) fn arithmetic(op: BinOp, x: f64, y: f64) -> Option<f64> {
+    Some(match op {
+        BinOp::Add => x + y,
+        BinOp::Sub => x - y,
+        BinOp::Mul => x * y,
+        BinOp::Div => x / y,
+        _ => return None,
+    })
+}
+
+/// How far off a result may be when its operands are off by `ex` and `ey`.
+pub(super) fn spread(op: BinOp, (x, ex): (f64, f64), (y, ey): (f64, f64)) -> f64 {
+    if ex == 0.0 && ey == 0.0 {
+        return 0.0;
+    }
+    match op {
+        BinOp::Add | BinOp::Sub => ex + ey,
+        BinOp::Mul => x.abs() * ey + y.abs() * ex + ex * ey,
+        BinOp::Div if y.abs() > 2.0 * ey => (ex + (x / y).abs() * ey) / (y.abs() - ey),
+        _ => f64::NAN,
+    }
+}
+
+/// A function of `<math.h>` at a point, and whether C and IEEE 754 fix the result to the last bit. `None`: not followed there.
+pub(super) fn math(stem: &str, x: f64, y: Option<f64>) -> Option<(f64, bool)> {
+    let exact = match (stem, y) {
+        ("sqrt", _) => x.sqrt(),
+        ("fabs", _) => x.abs(),
+        ("floor", _) => x.floor(),
+        ("ceil", _) => x.ceil(),
+        ("trunc", _) => x.trunc(),
+        ("round", _) => x.round(),
+        ("fmin", Some(y)) => x.min(y),
+        ("fmax", Some(y)) => x.max(y),
+        ("copysign", Some(y)) => x.copysign(y),
+        ("fmod", Some(y)) if y != 0.0 => x % y,
+        _ => {
+            // Where libraries agree but for the last bits: not near poles, not for huge arguments.
+            let tame = x.is_finite() && x.abs() < 1e6;
+            let v = match (stem, y) {
+                _ if !tame => return None,
+                ("exp", _) => x.exp(),
+                ("exp2", _) => x.exp2(),
+                ("expm1", _) => x.exp_m1(),
+                ("log", _) if x > 0.0 => x.ln(),
+                ("log2", _) if x > 0.0 => x.log2(),
+                ("log10", _) if x > 0.0 => x.log10(),
+                ("log1p", _) if x > -1.0 => x.ln_1p(),
+                ("sin", _) => x.sin(),
+                ("cos", _) => x.cos(),
+                ("atan", _) => x.atan(),
+                ("asin", _) if x.abs() <= 1.0 => x.asin(),
+                ("acos", _) if x.abs() <= 1.0 => x.acos(),
+                ("sinh", _) => x.sinh(),
+                ("cosh", _) => x.cosh(),
+                ("tanh", _) => x.tanh(),
+                ("cbrt", _) => x.cbrt(),
+                ("pow", Some(y)) if x > 0.0 && y.abs() < 1e4 => x.powf(y),
+                ("atan2", Some(y)) if x != 0.0 && y > 0.0 => x.atan2(y),
+                ("hypot", Some(y)) if y.abs() < 1e6 => x.hypot(y),
+                _ => return None,
+            };
+            return v.is_finite().then_some((v, false));
+        }
+    };
+    Some((exact, true))
 }
 
 /// An integer operation on operands that already have the type `kind` (shifts: the left one). `Err`: undefined.

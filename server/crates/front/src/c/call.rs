@@ -118,7 +118,7 @@ impl Lower<'_> {
             }
             if names::looks_like_macro(name) {
                 let reason = format!("`{name}` may be a macro of a header that was not read");
-                return self.reject(RejectKind::Macro, &reason, node, args);
+                return self.reject(RejectKind::Unread, &reason, node, args);
             }
         }
         if matches!(self.lookup(name), Some(Entity::Typedef(..))) {

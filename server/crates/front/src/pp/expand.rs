@@ -283,7 +283,7 @@ impl<'a> Expander<'a> {
                 Some(MacroState::ByOptions(_)) if self.in_condition && !self.macros.in_system => out.push(t),
                 Some(MacroState::Unknown(why)) => {
                     let reason = format!("the macro `{}` is unknown: {why}", t.text(self.source));
-                    let gap = self.gap(RejectKind::Macro, reason.into(), t.span, t.expansion);
+                    let gap = self.gap(RejectKind::Unread, reason.into(), t.span, t.expansion);
                     out.push(gap);
                 }
                 Some(MacroState::ByOptions(_)) if !self.macros.in_system => {

@@ -142,6 +142,7 @@ fn kind_name(kind: RejectKind) -> &'static str {
         RejectKind::Syntax => "Syntax",
         RejectKind::Unsupported => "Unsupported",
         RejectKind::Macro => "Macro",
+        RejectKind::Unread => "Unread",
         RejectKind::Conditional => "Conditional",
         RejectKind::TooDeep => "TooDeep",
         RejectKind::Foreign => "Foreign",

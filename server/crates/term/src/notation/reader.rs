@@ -587,6 +587,7 @@ fn kind(word: &str) -> Option<RejectKind> {
         "Syntax" => RejectKind::Syntax,
         "Unsupported" => RejectKind::Unsupported,
         "Macro" => RejectKind::Macro,
+        "Unread" => RejectKind::Unread,
         "Conditional" => RejectKind::Conditional,
         "TooDeep" => RejectKind::TooDeep,
         "Foreign" => RejectKind::Foreign,

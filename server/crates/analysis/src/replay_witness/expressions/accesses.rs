@@ -1,6 +1,8 @@
 //! Memory in a replay: what a place holds, what inputs hold where nothing was written yet, and what a write leaves there. The
 //! watch is told of every access; a run that leaves an object is none. Values of records are copied leaf by leaf.
 
+use std::sync::Arc;
+
 use term::{FloatKind, Op, TermId, TypeId, TypeKind};
 
 use super::Place;
@@ -11,7 +13,21 @@ use crate::replay_witness::run::{Halt, Res, Run};
 use crate::replay_witness::values::{rounded, Address, Id, Linear, Number, Shadow, Value};
 use crate::NotReplayed;
 
+/// Members of a record of which no text is seen lie behind all bytes that objects have, each so far from the next.
+const UNSEEN: i64 = 1 << 48;
+const UNSEEN_STEP: i64 = 1 << 32;
+
 impl Run<'_, '_> {
+    /// Where the member of this name lies in a record of which no text is seen: some header says where.
+    pub fn unseen_member(&mut self, name: &str) -> i64 {
+        let known = self.unseen.iter().position(|n| **n == *name);
+        let k = known.unwrap_or_else(|| {
+            self.unseen.push(name.into());
+            self.unseen.len() - 1
+        });
+        UNSEEN + k as i64 * UNSEEN_STEP
+    }
+
     pub fn read(&mut self, at: Address, ty: TypeId, term: Option<TermId>) -> Res<Value> {
         self.read_place(Place { at, ty, bits: None }, term)
     }
@@ -27,9 +43,18 @@ impl Run<'_, '_> {
         };
         self.inside(at, size, term)?;
         self.touch(term, at, size, false)?;
-        if bits.is_some() {
-            // Bytes are kept, not bits: what of a byte's bits was written is not known.
-            return Ok(Value::ANY);
+        if let Some(b) = bits {
+            return Ok(self.read_bits(at, ty, b));
+        }
+        if matches!(types.kind(ty), TypeKind::Opaque(_)) {
+            return Ok(match self.memory.at(at).map(|o| o.load(at.offset, size)) {
+                Some(Found::Value(v)) => v,
+                Some(Found::Rest(Rest::Zero)) => Value::int(0),
+                Some(Found::Rest(Rest::Input(owner))) => {
+                    Value::free(Owner::Member(Arc::new(owner), at.offset))
+                }
+                _ => Value::ANY,
+            });
         }
         let quals = types.quals(ty);
         match types.kind(ty) {
@@ -62,13 +87,45 @@ impl Run<'_, '_> {
         }
     }
 
+    /// A bit-field's value.
+    fn read_bits(&mut self, at: Address, ty: TypeId, b: Bits) -> Value {
+        let Some(k) = self.body().types.as_int(ty) else { return Value::ANY };
+        let found = match self.memory.at(at) {
+            Some(o) => o.load_bits(at.offset, b),
+            None => return Value::ANY,
+        };
+        match found {
+            Found::Value(v) => match v.number {
+                Number::Int(n) if b.cut(n, k) == n => v,
+                Number::Int(n) => Value::int(b.cut(n, k)),
+                _ => Value::ANY,
+            },
+            Found::Mixed | Found::Rest(Rest::Any) => Value::ANY,
+            Found::Rest(Rest::Zero) => Value::int(0),
+            Found::Rest(Rest::Input(owner)) => {
+                let (least, most) = match k.signed() {
+                    true => (-(1i128 << (b.width - 1)), (1i128 << (b.width - 1)) - 1),
+                    false => (0, (1i128 << b.width) - 1),
+                };
+                let (least, most) = (least.max(k.min()), most.min(k.max()));
+                // Bits have places of their own: no other input has this size.
+                let place = at.offset.wrapping_mul(8).wrapping_add(i64::from(b.first));
+                let v = self.chosen(&owner, place, 1000 + b.width, Kind::Int { kind: k, least, most });
+                if let Some(o) = self.memory.at(at) {
+                    o.store_bits(at.offset, b, v.clone());
+                }
+                v
+            }
+        }
+    }
+
     /// What was stored, read as this type.
     fn seen_as(&self, v: Value, ty: TypeId) -> Value {
         let types = &self.body().types;
         match (types.kind(ty), &v.number) {
             (TypeKind::Int(k), Number::Int(n)) if k.wrap(*n) == *n => v,
             (TypeKind::Int(k), Number::Int(n)) => Value::int(k.wrap(*n)),
-            (TypeKind::Float(_), Number::Real(_)) => v,
+            (TypeKind::Float(_), Number::Real(_) | Number::About(..)) => v,
             (TypeKind::Pointer { .. }, Number::Pointer(_) | Number::Function(_)) => v,
             _ => Value::ANY,
         }
@@ -82,13 +139,22 @@ impl Run<'_, '_> {
                 let k = *k;
                 (Kind::Int { kind: k, least: k.min(), most: k.max() }, k.bits() / 8)
             }
-            TypeKind::Float(FloatKind::Long) => return Value::ANY,
-            TypeKind::Float(k) => (Kind::Real(*k), if *k == FloatKind::F32 { 4 } else { 8 }),
-            TypeKind::Pointer { to, .. } if !matches!(types.kind(*to), TypeKind::Function { .. }) => {
-                (Kind::Pointer, 8)
+            TypeKind::Float(k) => {
+                let size = match k {
+                    FloatKind::F32 => 4,
+                    FloatKind::F64 => 8,
+                    FloatKind::Long => 16,
+                };
+                (Kind::Real(*k), size)
             }
+            TypeKind::Pointer { .. } => (Kind::Pointer, 8),
             _ => return Value::ANY,
         };
+        self.chosen(owner, offset, size, kind)
+    }
+
+    /// The input of this place and kind.
+    pub fn chosen(&mut self, owner: &Owner, offset: i64, size: u32, kind: Kind) -> Value {
         let id = self.inputs.id(owner, offset, size, kind);
         let given = self.given.get(&id).copied();
         let usual = self.inputs.get(id).map_or(1, |i| i.usual);
@@ -105,7 +171,7 @@ impl Run<'_, '_> {
                     Some(Given::Real(v)) => v,
                     _ => 1.0,
                 };
-                Value { number: Number::Real(rounded(k, v).unwrap_or(v)), shadow: Shadow::Input(id) }
+                Value { number: Number::Real(rounded(k, v)), shadow: Shadow::Input(id) }
             }
             (Kind::Pointer, given) => {
                 let at = match given {
@@ -148,21 +214,20 @@ impl Run<'_, '_> {
 
     pub(super) fn store(&mut self, p: Place, v: Value, term: TermId) -> Res<Value> {
         let mut v = self.convert(v, p.ty);
-        if let Some(Bits { width: b, bytes }) = p.bits {
+        if let Some(b) = p.bits {
             match (self.body().types.as_int(p.ty), &v.number) {
-                (Some(k), Number::Int(n)) if (1..k.bits()).contains(&b) => {
-                    let cut = n.rem_euclid(1 << b);
-                    let cut = if k.signed() && cut >= 1 << (b - 1) { cut - (1 << b) } else { cut };
+                (Some(k), Number::Int(n)) => {
+                    let cut = b.cut(*n, k);
                     if cut != *n {
                         v = Value::int(cut);
                     }
                 }
-                _ => {}
+                _ => v = Value::ANY,
             }
-            self.inside(p.at, bytes, Some(term))?;
-            self.touch(Some(term), p.at, bytes, true)?;
+            self.inside(p.at, b.bytes, Some(term))?;
+            self.touch(Some(term), p.at, b.bytes, true)?;
             if let Some(o) = self.memory.at(p.at) {
-                o.fill(p.at.offset, bytes, Rest::Any);
+                o.store_bits(p.at.offset, b, v.clone());
             }
             return Ok(v);
         }
@@ -196,7 +261,7 @@ impl Run<'_, '_> {
             Number::Record(from) => self.copy_record(at, from, ty, term),
             _ if !matches!(
                 self.body().types.kind(ty),
-                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
+                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. } | TypeKind::Opaque(_)
             ) =>
             {
                 let size = self.size_of(ty).unwrap_or(1 << 40);

@@ -4,13 +4,15 @@
 mod accesses;
 mod operators;
 
-use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{BinOp, FloatKind, IntKind, Op, RejectKind, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use super::inputs::Owner;
 use super::layout::{self, Bits};
 use super::memory::{Object, Rest};
 use super::run::{Flow, Res, Run};
 use super::values::{rounded, Address, Fact, Number, Shadow, Value};
 use crate::NotReplayed;
+pub(super) use operators::Common;
 
 /// A place in memory and what lies there.
 #[derive(Clone, Copy)]
@@ -35,8 +37,12 @@ impl<'a> Run<'a, '_> {
         match body.op(t) {
             Op::Empty => Ok(Value::ANY),
             Op::Int(v) => Ok(Value::int(*v)),
-            Op::Float(f) => Ok(match body.types.as_float(ty).and_then(|k| rounded(k, f.get())) {
-                Some(v) => Value::real(v),
+            Op::Float(f) => Ok(match body.types.as_float(ty) {
+                // `0.1L` has more digits than are kept.
+                Some(k @ FloatKind::Long) if f.get().fract() != 0.0 => {
+                    Value::near(k, f.get(), f.get().abs() * f64::EPSILON)
+                }
+                Some(k) => Value::real(rounded(k, f.get())),
                 None => Value::ANY,
             }),
             Op::Str(s) => {
@@ -97,7 +103,7 @@ impl<'a> Run<'a, '_> {
                 Ok(self.convert(v, ty))
             }
             Op::Comma => {
-                self.eval(args[0])?;
+                self.exec(args[0])?;
                 self.eval(args[1])
             }
             Op::Cast => {
@@ -163,8 +169,21 @@ impl<'a> Run<'a, '_> {
                 Flow::Next => Ok(Value::ANY),
                 _ => self.fail(NotReplayed::NotUnderstood, t),
             },
+            Op::Reject(r) => self.unread(body.reject(*r), t),
             _ => self.fail(NotReplayed::NotUnderstood, t),
         }
+    }
+
+    /// A call of a name that no text defines, where its value is used: a function, or a macro that is as good as one.
+    fn unread(&mut self, gap: &term::Reject, t: TermId) -> Res<Value> {
+        let body = self.body();
+        if gap.kind != RejectKind::Unread {
+            return self.fail(NotReplayed::NotUnderstood, t);
+        }
+        for &a in body.args(t) {
+            self.eval(a)?;
+        }
+        Ok(self.unread_call(t))
     }
 
     fn size_value(&mut self, ty: TypeId) -> Value {
@@ -187,6 +206,9 @@ impl<'a> Run<'a, '_> {
             Storage::Constant(v) => return Ok(Value::int(v)),
             Storage::Function => {
                 return Ok(Value { number: Number::Function(symbol.name.clone()), shadow: Shadow::None })
+            }
+            Storage::Undeclared if matches!(body.types.kind(symbol.ty), TypeKind::Opaque(_)) => {
+                return Ok(Value::free(Owner::Global(symbol.name.clone())));
             }
             _ => {}
         }
@@ -230,6 +252,10 @@ impl<'a> Run<'a, '_> {
                     }
                     false => (self.place(args[0])?.map(|p| p.at), Some(of)),
                 };
+                if let (Some(at), Some(TypeKind::Opaque(_))) = (base, record.map(|r| body.types.kind(r))) {
+                    let offset = at.offset.checked_add(self.unseen_member(field));
+                    return Ok(offset.map(|offset| Place { at: Address { offset, ..at }, ty, bits: None }));
+                }
                 let lengths = &self.frames[self.frames.len() - 1].lengths;
                 let found = record.and_then(|r| layout::field(&body.types, lengths, r, field));
                 Ok(base.zip(found).map(|(at, (offset, fty, bits))| Place {
@@ -276,6 +302,7 @@ impl<'a> Run<'a, '_> {
 
     fn shifted(&mut self, base: &Value, by: &Value, size: i64, t: TermId) -> Res<Option<Address>> {
         let Some(a) = self.pointed(base, t)? else { return Ok(None) };
+        let by = &self.used_as(by.clone(), Common::Int(IntKind::Int));
         let Some(k) = by.as_int().and_then(|k| i64::try_from(k).ok()) else { return Ok(None) };
         let bytes = self.memory.objects.get(a.object as usize).and_then(|o| o.size);
         if let (Some(bytes), Some(f), true) = (bytes, by.form().filter(|f| !f.is_constant()), size > 0) {

@@ -5,9 +5,12 @@ use std::rc::Rc;
 
 use term::{BinOp, FloatKind, IntKind, TermId, TypeId, TypeKind, UnOp};
 
+use crate::replay_witness::formula::Tree;
+use crate::replay_witness::inputs::{Given, Kind};
 use crate::replay_witness::run::{Res, Run};
 use crate::replay_witness::values::{
-    compare_ints, compare_reals, integer, rounded, Fact, Linear, Number, Rel, Shadow, Value,
+    arithmetic, compare_ints, compare_reals, integer, rounded, spread, Address, Fact, Linear, Number, Rel,
+    Shadow, Value,
 };
 use crate::NotReplayed;
 
@@ -16,19 +19,12 @@ impl Run<'_, '_> {
         let types = &self.body().types;
         match types.kind(to) {
             TypeKind::Int(k) => self.converted(v, *k),
-            TypeKind::Float(k) => {
-                let n = match v.number {
-                    Number::Int(n) if *k == FloatKind::F32 => Some(f64::from(n as f32)),
-                    Number::Int(n) => Some(n as f64),
-                    Number::Real(r) => Some(r),
-                    _ => None,
-                };
-                let same = matches!(v.shadow, Shadow::Input(_)) && matches!(v.number, Number::Real(_));
-                match n.and_then(|n| rounded(*k, n)) {
-                    Some(n) => {
-                        Value { number: Number::Real(n), shadow: if same { v.shadow } else { Shadow::None } }
-                    }
-                    None => Value::ANY,
+            TypeKind::Float(k) => self.to_real(v, *k),
+            TypeKind::Pointer { .. } if matches!(v.shadow, Shadow::Free(_)) => {
+                let Shadow::Free(owner) = &v.shadow else { return Value::ANY };
+                match *self.free.entry((**owner).clone()).or_insert((Kind::Pointer, 8)) {
+                    (Kind::Pointer, _) => self.input(owner, 0, to),
+                    _ => Value::ANY,
                 }
             }
             TypeKind::Pointer { .. } => match v.number {
@@ -36,17 +32,58 @@ impl Run<'_, '_> {
                 Number::Pointer(_) | Number::Function(_) => v,
                 _ => Value::ANY,
             },
-            TypeKind::Record(_) => v,
+            // Of a type that is not known it stays what it is.
+            TypeKind::Record(_) | TypeKind::Opaque(_) => v,
             _ => Value::ANY,
         }
     }
 
+    pub fn to_real(&mut self, v: Value, k: FloatKind) -> Value {
+        let v = self.used_as(v, Common::Float(k));
+        let Some((n, error)) = v.as_real() else { return Value::ANY };
+        let n = match v.number {
+            Number::Int(whole) if k == FloatKind::F32 => f64::from(whole as f32),
+            _ => n,
+        };
+        let shadow = match (&v.shadow, &v.number) {
+            (Shadow::Input(_), Number::Real(r)) if rounded(k, *r) == *r => v.shadow.clone(),
+            (Shadow::Input(_) | Shadow::Value(_) | Shadow::Tree(_), _) => Tree::to_real(k, &v),
+            _ => Shadow::None,
+        };
+        // Whole numbers and numbers of other types are taken over with one rounding, which an exact one has as well.
+        match (error > 0.0, k) {
+            (false, FloatKind::Long) => Value::real(n),
+            _ => Value::near(k, n, error),
+        }
+        .shadowed(shadow)
+    }
+
+    /// A value that stands for something defined nowhere becomes an input of the type that it is used with.
+    pub(in crate::replay_witness) fn used_as(&mut self, v: Value, as_what: Common) -> Value {
+        let Shadow::Free(owner) = &v.shadow else { return v };
+        let (kind, size) = match as_what {
+            Common::Int(k) => (Kind::Int { kind: k, least: k.min(), most: k.max() }, k.bits() / 8),
+            Common::Float(FloatKind::F32) => (Kind::Real(FloatKind::F32), 4),
+            Common::Float(_) => (Kind::Real(FloatKind::F64), 8),
+        };
+        // One name is one thing in a run.
+        let (kind, size) = *self.free.entry((**owner).clone()).or_insert((kind, size));
+        self.chosen(&owner.clone(), 0, size, kind)
+    }
+
     pub fn converted(&mut self, v: Value, to: IntKind) -> Value {
+        let v = self.used_as(v, Common::Int(to));
         if to == IntKind::Bool {
             let Some(holds) = v.truth() else { return Value::ANY };
             let shadow = match v.shadow {
                 Shadow::Value(f) => Shadow::Truth(Rc::new(Fact { form: (*f).clone(), rel: Rel::NotZero })),
-                Shadow::Input(_) => Shadow::None,
+                Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
+                    Shadow::Compared(id, BinOp::Ne)
+                }
+                Shadow::Input(_) | Shadow::Tree(_) => match Tree::not(&v) {
+                    s @ Shadow::Tree(_) => Tree::not(&Value::of_truth(!holds, None).shadowed(s)),
+                    s => s,
+                },
                 s => s,
             };
             return Value { number: Number::Int(holds.into()), shadow };
@@ -54,6 +91,9 @@ impl Run<'_, '_> {
         match v.number {
             Number::Int(n) => {
                 let w = to.wrap(n);
+                if matches!(v.shadow, Shadow::Tree(_)) {
+                    return Value::int(w).shadowed(Tree::to_int(to, &v));
+                }
                 if w != n {
                     return Value::int(w);
                 }
@@ -74,11 +114,13 @@ impl Run<'_, '_> {
                 }
                 v
             }
-            Number::Real(r) => {
+            Number::Real(r) | Number::About(r, _) => {
+                let error = v.as_real().map_or(0.0, |v| v.1);
                 let cut = r.trunc();
                 let fits = cut.is_finite() && cut >= to.min() as f64 && cut <= to.max() as f64;
-                if fits {
-                    Value::int(to.wrap(cut as i128))
+                let sure = (r - error).trunc() == cut && (r + error).trunc() == cut;
+                if fits && sure {
+                    Value::int(to.wrap(cut as i128)).shadowed(Tree::to_int(to, &v))
                 } else {
                     Value::ANY
                 }
@@ -89,29 +131,42 @@ impl Run<'_, '_> {
 
     pub(super) fn unary(&mut self, op: UnOp, v: Value, arg: TermId, ty: TypeId) -> Res<Value> {
         let types = &self.body().types;
+        let v = match (&v.shadow, op) {
+            (Shadow::Free(_), UnOp::Not) => self.used_as(v, Common::Int(IntKind::Int)),
+            _ => v,
+        };
         if op == UnOp::Not {
             let Some(holds) = v.truth() else { return Ok(Value::ANY) };
             let shadow = match &v.shadow {
                 Shadow::Value(f) => Shadow::Truth(Rc::new(Fact::zero((**f).clone()))),
                 Shadow::Truth(f) => f.negated().map_or(Shadow::None, |f| Shadow::Truth(Rc::new(f))),
-                Shadow::Input(id) => {
-                    let zero = matches!(v.number, Number::Real(_)).then_some(0.0);
-                    Shadow::Compared(*id, BinOp::Eq, zero)
+                Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
+                    Shadow::Compared(*id, BinOp::Eq)
                 }
-                Shadow::Compared(id, op, c) => Shadow::Compared(*id, crate::nest::negated(*op), *c),
-                Shadow::None => Shadow::None,
+                Shadow::Input(_) | Shadow::Tree(_) => Tree::not(&v),
+                Shadow::Compared(id, op) => Shadow::Compared(*id, crate::nest::negated(*op)),
+                Shadow::None | Shadow::Free(_) => Shadow::None,
             };
             return Ok(Value { number: Number::Int((!holds).into()), shadow });
         }
-        if let Some(k) = types.as_float(ty) {
-            let v = self.convert(v, ty);
-            return Ok(match (op, &v.number) {
-                (UnOp::Plus, _) => v,
-                (UnOp::Neg, Number::Real(r)) => rounded(k, -r).map_or(Value::ANY, Value::real),
+        let common = match (types.as_int(ty), types.as_float(ty)) {
+            (Some(k), _) => Some(Common::Int(k)),
+            (_, Some(k)) => Some(Common::Float(k)),
+            _ => self.kind_of(&v, ty),
+        };
+        if let Some(Common::Float(k)) = common {
+            let v = self.to_real(v, k);
+            return Ok(match op {
+                UnOp::Plus => v,
+                UnOp::Neg => self.floats(BinOp::Mul, &Value::real(-1.0), &v, k),
                 _ => Value::ANY,
             });
         }
-        let Some(k) = types.as_int(ty) else { return Ok(Value::ANY) };
+        let k = match common {
+            Some(Common::Int(k)) => k,
+            _ if matches!(v.shadow, Shadow::Free(_)) => IntKind::Int,
+            _ => return Ok(Value::ANY),
+        };
         let v = self.converted(v, k);
         match op {
             UnOp::Plus => Ok(v),
@@ -131,16 +186,40 @@ impl Run<'_, '_> {
         }
     }
 
-    fn common(&self, op: BinOp, a: TypeId, b: TypeId) -> Option<Common> {
+    /// The arithmetic type of a value, where its term's is not known by the value itself.
+    fn kind_of(&self, v: &Value, ty: TypeId) -> Option<Common> {
         let types = &self.body().types;
+        match (types.as_int(ty), types.as_float(ty), &v.number) {
+            (Some(k), _, _) => Some(Common::Int(k)),
+            (_, Some(k), _) => Some(Common::Float(k)),
+            _ if !matches!(types.kind(ty), TypeKind::Opaque(_)) => None,
+            (_, _, Number::Int(n)) if IntKind::Int.wrap(*n) == *n => Some(Common::Int(IntKind::Int)),
+            (_, _, Number::Int(_)) => Some(Common::Int(IntKind::Long)),
+            (_, _, Number::Real(_) | Number::About(..)) => Some(Common::Float(FloatKind::F64)),
+            _ => None,
+        }
+    }
+
+    fn common(&self, op: BinOp, a: (&Value, TypeId), b: (&Value, TypeId)) -> Option<Common> {
+        let free = |v: &Value| matches!(v.shadow, Shadow::Free(_));
+        let kinds = match (self.kind_of(a.0, a.1), self.kind_of(b.0, b.1)) {
+            (None, None) if free(a.0) && free(b.0) => (Common::Int(IntKind::Int), Common::Int(IntKind::Int)),
+            (None, Some(k)) if free(a.0) => (k, k),
+            (Some(k), None) if free(b.0) => (k, k),
+            (Some(a), Some(b)) => (a, b),
+            _ => return None,
+        };
         if matches!(op, BinOp::Shl | BinOp::Shr) {
-            return types.as_int(a).map(|k| Common::Int(k.promoted()));
+            return match kinds.0 {
+                Common::Int(k) => Some(Common::Int(k.promoted())),
+                Common::Float(_) => None,
+            };
         }
-        match (types.as_float(a), types.as_float(b)) {
-            (Some(x), Some(y)) => Some(Common::Float(x.max(y))),
-            (Some(x), None) | (None, Some(x)) => Some(Common::Float(x)),
-            (None, None) => Some(Common::Int(types.as_int(a)?.common(types.as_int(b)?))),
-        }
+        Some(match kinds {
+            (Common::Float(x), Common::Float(y)) => Common::Float(x.max(y)),
+            (Common::Float(x), _) | (_, Common::Float(x)) => Common::Float(x),
+            (Common::Int(x), Common::Int(y)) => Common::Int(x.common(y)),
+        })
     }
 
     pub(super) fn binary(
@@ -154,9 +233,9 @@ impl Run<'_, '_> {
         let ((a, at), (b, bt)) = (a, b);
         let (pa, pb) = (types.element(at), types.element(bt));
         if pa.is_some() || pb.is_some() {
-            return Ok(self.pointers(op, a, pa, b, pb));
+            return self.pointers(op, (a, pa), (b, pb), t);
         }
-        match self.common(op, at, bt) {
+        match self.common(op, (&a, at), (&b, bt)) {
             None => Ok(Value::ANY),
             Some(Common::Int(k)) => {
                 if op.is_comparison() {
@@ -166,63 +245,49 @@ impl Run<'_, '_> {
                 }
                 let a = self.converted(a, k);
                 let b = match op {
-                    BinOp::Shl | BinOp::Shr => b,
+                    BinOp::Shl | BinOp::Shr => self.used_as(b, Common::Int(IntKind::Int)),
                     _ => self.converted(b, k),
                 };
                 self.ints(op, &a, &b, k, t)
             }
             Some(Common::Float(k)) => {
-                let number = |v: &Value| match v.number {
-                    Number::Int(n) if k == FloatKind::F32 => Some(f64::from(n as f32)),
-                    Number::Int(n) => Some(n as f64),
-                    Number::Real(r) => Some(r),
-                    _ => None,
-                };
-                let input =
-                    |v: &Value| matches!(v.shadow, Shadow::Input(_)) && matches!(v.number, Number::Real(_));
-                let wrap = |v: &Value| match number(v).and_then(|n| rounded(k, n)) {
-                    Some(n) => Value {
-                        number: Number::Real(n),
-                        shadow: if input(v) { v.shadow.clone() } else { Shadow::None },
-                    },
-                    None => Value::ANY,
-                };
-                Ok(self.floats(op, &wrap(&a), &wrap(&b), k))
+                let (a, b) = (self.to_real(a, k), self.to_real(b, k));
+                Ok(self.floats(op, &a, &b, k))
             }
         }
     }
 
     pub(super) fn floats(&mut self, op: BinOp, a: &Value, b: &Value, k: FloatKind) -> Value {
-        let (Number::Real(x), Number::Real(y)) = (&a.number, &b.number) else { return Value::ANY };
+        let (Some(x), Some(y)) = (a.as_real(), b.as_real()) else { return Value::ANY };
+        let shadow = Tree::reals(op, k, a, b);
         if op.is_comparison() {
-            let holds = compare_reals(op, *x, *y);
-            let shadow = match (&a.shadow, &b.shadow) {
-                (Shadow::Input(id), _) => Shadow::Compared(*id, op, Some(*y)),
-                (_, Shadow::Input(id)) => Shadow::Compared(*id, crate::control::mirrored(op), Some(*x)),
-                _ => Shadow::None,
-            };
+            if x.1 + y.1 > 0.0 && (x.0 - y.0).abs() <= x.1 + y.1 {
+                return Value::ANY;
+            }
+            let holds = compare_reals(op, x.0, y.0);
             return Value { number: Number::Int(holds.into()), shadow };
         }
-        let v = match op {
-            BinOp::Add => x + y,
-            BinOp::Sub => x - y,
-            BinOp::Mul => x * y,
-            BinOp::Div => x / y,
-            _ => return Value::ANY,
-        };
-        rounded(k, v).map_or(Value::ANY, Value::real)
+        let Some(v) = arithmetic(op, x.0, y.0) else { return Value::ANY };
+        Value::near(k, v, spread(op, x, y)).shadowed(shadow)
     }
 
-    fn pointers(&mut self, op: BinOp, a: Value, pa: Option<TypeId>, b: Value, pb: Option<TypeId>) -> Value {
+    fn pointers(
+        &mut self,
+        op: BinOp,
+        (a, pa): (Value, Option<TypeId>),
+        (b, pb): (Value, Option<TypeId>),
+        t: TermId,
+    ) -> Res<Value> {
         match (op, pa, pb) {
-            (BinOp::Add, Some(of), None) => self.moved(&a, &b, 1, of),
-            (BinOp::Add, None, Some(of)) => self.moved(&b, &a, 1, of),
-            (BinOp::Sub, Some(of), None) => self.moved(&a, &b, -1, of),
+            (BinOp::Add, Some(of), None) => Ok(self.moved(&a, &b, 1, of)),
+            (BinOp::Add, None, Some(of)) => Ok(self.moved(&b, &a, 1, of)),
+            (BinOp::Sub, Some(of), None) => Ok(self.moved(&a, &b, -1, of)),
             (BinOp::Sub, Some(of), Some(_)) => match (a.address(), b.address(), self.size_of(of)) {
                 (Some(x), Some(y), Some(size)) if x.object == y.object && size > 0 => {
-                    Value::int(i128::from((x.offset - y.offset) / size))
+                    Ok(Value::int(i128::from((x.offset - y.offset) / size)))
                 }
-                _ => Value::ANY,
+                (Some(x), Some(y), _) => self.apart(x, y, t),
+                _ => Ok(Value::ANY),
             },
             _ if op.is_comparison() => {
                 let null = |v: &Value| matches!(v.number, Number::Pointer(None) | Number::Int(0));
@@ -232,23 +297,42 @@ impl Run<'_, '_> {
                     _ => None,
                 };
                 let shadow = match (&a.shadow, &b.shadow) {
-                    (Shadow::Input(id), _) if null(&b) => Shadow::Compared(*id, op, None),
-                    (_, Shadow::Input(id)) if null(&a) => Shadow::Compared(*id, op, None),
+                    (Shadow::Input(id), _) if null(&b) => Shadow::Compared(*id, op),
+                    (_, Shadow::Input(id)) if null(&a) => Shadow::Compared(*id, op),
                     _ => Shadow::None,
                 };
-                let (Some(x), Some(y)) = (pointer(&a), pointer(&b)) else { return Value::ANY };
+                let (Some(x), Some(y)) = (pointer(&a), pointer(&b)) else { return Ok(Value::ANY) };
                 let holds = match (op, x, y) {
                     (BinOp::Eq, x, y) => x == y,
                     (BinOp::Ne, x, y) => x != y,
                     (_, Some(x), Some(y)) if x.object == y.object => {
                         compare_ints(op, x.offset.into(), y.offset.into())
                     }
-                    _ => return Value::ANY,
+                    (_, Some(x), Some(y)) => return self.apart(x, y, t),
+                    _ => return Ok(Value::ANY),
                 };
-                Value { number: Number::Int(holds.into()), shadow }
+                Ok(Value { number: Number::Int(holds.into()), shadow })
             }
-            _ => Value::ANY,
+            _ => Ok(Value::ANY),
         }
+    }
+
+    /// Two pointers are compared, or one is taken from the other, that do not lead into one object: undefined (C11 6.5.6p9,
+    /// 6.5.8p5), so the run is none; an input that is one of them might lead to the other's object.
+    fn apart(&mut self, x: Address, y: Address, t: TermId) -> Res<Value> {
+        let behind = |a: Address| self.memory.objects.get(a.object as usize).and_then(|o| o.behind);
+        let into = |to: Address, by: i64| match behind(to) {
+            Some(id) => Given::Into(id, to.offset + by),
+            None => Given::At(Address { object: to.object, offset: to.offset + by }),
+        };
+        let (id, given) = match (behind(x), behind(y)) {
+            (Some(a), Some(b)) if a > b => (a, into(y, -FAR_APART)),
+            (_, Some(b)) => (b, into(x, FAR_APART)),
+            (Some(a), None) => (a, into(y, -FAR_APART)),
+            (None, None) => return Ok(Value::ANY),
+        };
+        self.may_be(id, given);
+        self.fail(NotReplayed::NotReached, t)
     }
 
     /// On operands of the type `k` (the right one of a shift aside).
@@ -261,20 +345,29 @@ impl Run<'_, '_> {
                 r.decide(v);
                 v.as_int().map(Linear::constant)
             }
+            Shadow::Tree(_) => None,
             _ => v.form(),
         };
         let (fa, fb) = (number(self, a), number(self, b));
         if op.is_comparison() {
             let fact = match (&fa, &fb) {
                 (Some(f), Some(g)) if !(f.is_constant() && g.is_constant()) => Fact::compared(op, f, g),
-                _ => None,
+                (Some(_), Some(_)) => None,
+                _ => {
+                    let holds = Value::of_truth(compare_ints(op, x, y), None);
+                    return Ok(holds.shadowed(Tree::ints(op, k, a, b)));
+                }
             };
             return Ok(Value::of_truth(compare_ints(op, x, y), fact));
         }
         if matches!(op, BinOp::Div | BinOp::Rem) {
             // Who divides by an input has to choose it.
             let zero = fb.clone().filter(|f| !f.is_constant()).map(|form| Fact { form, rel: Rel::NotZero });
-            self.decide(&Value::of_truth(y != 0, zero));
+            let truth = Value::of_truth(y != 0, zero);
+            self.decide(&match b.shadow {
+                Shadow::Tree(_) => truth.shadowed(Tree::ints(BinOp::Ne, k, b, &Value::int(0))),
+                _ => truth,
+            });
         }
         let Ok(v) = integer(op, x, y, k) else { return self.fail(NotReplayed::NotReached, t) };
         let form = match (op, fa, fb) {
@@ -301,6 +394,9 @@ impl Run<'_, '_> {
             }
             _ => None,
         };
+        if form.is_none() {
+            return Ok(Value::int(v).shadowed(Tree::ints(op, k, a, b)));
+        }
         let form = form.filter(|f| !f.is_constant());
         if let (Some(f), false) = (&form, k.signed()) {
             // An unsigned result is that of the whole numbers only where it does not wrap.
@@ -353,9 +449,12 @@ impl Run<'_, '_> {
     }
 }
 
+/// Bytes between pointers that are compared.
+const FAR_APART: i64 = 64;
+
 /// The type in which an operation is computed.
 #[derive(Clone, Copy, PartialEq)]
-enum Common {
+pub(in crate::replay_witness) enum Common {
     Int(IntKind),
     Float(FloatKind),
 }
@@ -391,7 +490,7 @@ fn truth_compared(op: BinOp, a: &Value, b: &Value) -> Option<Value> {
     }
     let shadow = match shadow {
         Shadow::Truth(f) => Shadow::Truth(Rc::new(f.negated()?)),
-        Shadow::Compared(id, op, c) => Shadow::Compared(*id, crate::nest::negated(*op), *c),
+        Shadow::Compared(id, op) => Shadow::Compared(*id, crate::nest::negated(*op)),
         _ => Shadow::None,
     };
     Some(Value { number: Number::Int((!holds).into()), shadow })

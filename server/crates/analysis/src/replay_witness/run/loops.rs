@@ -8,6 +8,10 @@ use crate::{NotReplayed, Param};
 
 /// Steps after which a loop is cut short.
 const LOOP_STEPS: u64 = 6_000;
+/// Iterations behind the witness's in which another meeting is still looked for.
+const FURTHER: i128 = 40;
+/// Executions of the root in which nothing met.
+const MISSES: u32 = 12;
 
 impl Run<'_, '_> {
     /// A loop.
@@ -22,15 +26,17 @@ impl Run<'_, '_> {
             }
         }
         if root {
-            self.arrive(t)?;
+            self.arrive()?;
         }
         let begun = self.steps;
         let mut n: i128 = 0;
         let mut jumped = false;
         let mut first = true;
         let flow = loop {
-            if root && self.watch.is_some() {
-                if n > self.goal.witness.sink_iteration {
+            if root {
+                if self.watch.as_ref().is_some_and(|w| w.wanted)
+                    && n > self.goal.witness.sink_iteration + FURTHER
+                {
                     self.missed(t)?;
                 }
                 if let Some(w) = &mut self.watch {
@@ -57,12 +63,13 @@ impl Run<'_, '_> {
             first = false;
             if let (Some(c), true, true) = (parts.condition, tested && parts.tests_first, self.seek.is_none())
             {
-                let v = self.eval(c)?;
-                match self.decide(&v) {
-                    Some(true) => {}
-                    Some(false) => break Flow::Next,
-                    None => break self.either(&[t], c)?,
+                match self.goes_on(t, c, n)? {
+                    None => {}
+                    Some(flow) => break flow,
                 }
+            }
+            if own && self.seek.is_none() {
+                self.note_index(t, root)?;
             }
             match self.exec(parts.body)? {
                 Flow::Next | Flow::Continue => {}
@@ -73,15 +80,13 @@ impl Run<'_, '_> {
                 break Flow::Next;
             }
             if let (Some(c), false) = (parts.condition, parts.tests_first) {
-                let v = self.eval(c)?;
-                match self.decide(&v) {
-                    Some(true) => {}
-                    Some(false) => break Flow::Next,
-                    None => break self.either(&[t], c)?,
+                match self.goes_on(t, c, n)? {
+                    None => {}
+                    Some(flow) => break flow,
                 }
             }
             if let Some(step) = parts.step {
-                self.eval(step)?;
+                self.exec(step)?;
             }
             n += 1;
         };
@@ -91,15 +96,54 @@ impl Run<'_, '_> {
         Ok(flow)
     }
 
-    /// The root came to its end, or past the second iteration, without the meeting.
+    /// Evaluates a loop's condition; how it ends, if it does.
+    fn goes_on(&mut self, t: TermId, condition: TermId, n: i128) -> Res<Option<Flow>> {
+        let v = self.eval(condition)?;
+        let on = match self.decide(&v) {
+            Some(on) => on,
+            None if self.must_choose(&[t]) => self.choose(condition)?,
+            None => return self.either(&[t], condition).map(Some),
+        };
+        if on {
+            return Ok(None);
+        }
+        if self.frames.len() == 1 && self.goal.around.contains(&t) && (n < 3 || t == self.goal.root) {
+            self.turned();
+        }
+        Ok(Some(Flow::Next))
+    }
+
+    /// What the loop's index is in the iteration that begins, if the root is watched.
+    fn note_index(&mut self, t: TermId, root: bool) -> Res<()> {
+        if self.watch.is_none() {
+            return Ok(());
+        }
+        let index = match root {
+            true => self.goal.witness.source.first().map(|x| x.0),
+            false => self.goal.controls.get(&t).map(|c| c.index),
+        };
+        let Some(index) = index else { return Ok(()) };
+        let object = self.variable(index)?;
+        let ty = self.goal.body.symbols[index].ty;
+        let now = self.read(Address { object, offset: 0 }, ty, None)?.as_int();
+        if let Some(w) = &mut self.watch {
+            match now {
+                Some(now) => w.indices.insert(index, now),
+                None => w.indices.remove(&index),
+            };
+        }
+        Ok(())
+    }
+
+    /// The root came to its end, or far past the second iteration, without the meeting.
     fn missed(&mut self, t: TermId) -> Res<()> {
         self.watch = None;
         self.misses += 1;
-        if self.nearly {
-            return Err(Halt::Seen);
+        if let Some(m) = self.nearly.take() {
+            return Err(Halt::Seen(m));
         }
-        if self.misses >= 3 {
-            return self.fail(NotReplayed::NotMet, t);
+        if self.misses >= MISSES {
+            return Err(self.not_met(Some(t)));
         }
         Ok(())
     }
@@ -113,8 +157,8 @@ impl Run<'_, '_> {
             self.forget(t)?;
             return Ok(Cut::Leave);
         }
-        if root && self.watch.is_none() {
-            // Nothing of it is looked for this time.
+        if root && self.watch.as_ref().is_none_or(|w| !w.wanted) {
+            // Where it has gone on for so long, nothing of it is looked for any more.
             self.forget(t)?;
             return Ok(Cut::Leave);
         }

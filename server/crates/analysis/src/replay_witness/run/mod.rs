@@ -3,18 +3,22 @@
 //!
 //! A loop that costs too much is cut short: what it may have written is no longer known, and the run goes on behind it, or, where
 //! the loop counts plainly, in the iteration that matters. That is a larger set of runs than the program has, and what
-//! is seen in it is seen in every run with these inputs (in which, as everywhere, nothing undefined happens).
+//! is seen in it is seen in every run with these inputs (in which, as everywhere, nothing undefined happens). Where a value that
+//! is not known decides whether control leaves its way to the loop, both ways are followed, one run each (`choices`).
 
 mod loops;
 mod variables;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
-use super::inputs::{Given, Inputs};
+use super::expressions::Common;
+use super::formula::Tree;
+use super::inputs::{Given, Inputs, Kind, Owner};
 use super::memory::{Memory, Object, Rest};
 use super::values::{Address, Fact, Id, Linear, Number, Shadow, Value};
 use crate::{Control, DependenceKind, NotReplayed, Program, Witness};
@@ -29,6 +33,8 @@ pub(super) struct Goal<'a> {
     pub controls: std::rc::Rc<FxHashMap<TermId, Control>>,
     pub kind: DependenceKind,
     pub witness: Witness,
+    /// The term's place in the order of the text, by term.
+    pub places: &'a FxHashMap<TermId, u32>,
     /// By term: [`SOURCE`], [`SINK`] and what stands near them.
     pub marks: FxHashMap<TermId, u8>,
 }
@@ -43,6 +49,8 @@ pub(super) const NEAR_SINK: u8 = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub fact: Option<Fact>,
+    /// A tree that came out so.
+    pub tree: Option<(Tree, bool)>,
     pub other: Other,
 }
 
@@ -51,6 +59,8 @@ pub(super) struct Event {
 pub(super) enum Other {
     /// By this instead of the fact.
     Fact(Fact),
+    /// By the event's tree.
+    Tree,
     Give(Id, Given),
     /// An input as it usually is.
     Usual(Id),
@@ -68,11 +78,23 @@ pub(super) struct Reached {
     pub links: Vec<(Id, Given)>,
 }
 
+/// Two iterations that were seen to meet.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Meeting {
+    pub source_iteration: i128,
+    pub sink_iteration: i128,
+    /// Indices, by the witness's lists.
+    pub source: Vec<Option<i128>>,
+    pub sink: Vec<Option<i128>>,
+    /// Values of the witness's parameters in that execution of the loop.
+    pub params: Vec<Option<i128>>,
+}
+
 /// Why the run ends here.
 #[derive(Clone, Debug)]
 pub(super) enum Halt {
-    /// The two iterations met.
-    Seen,
+    /// Two iterations met.
+    Seen(Meeting),
     Fail(NotReplayed, Option<TermId>),
 }
 
@@ -102,10 +124,24 @@ pub(super) struct Frame<'a> {
     pub call: Option<TermId>,
 }
 
-/// The two iterations, as far as they were seen.
+/// One execution of the root, as far as it was seen.
 struct Watch {
     iteration: i128,
-    source: Vec<(Address, i64, bool)>,
+    /// It began with the witness's values.
+    wanted: bool,
+    params: Vec<Option<i128>>,
+    /// Values of the indices where their loops' iterations began.
+    indices: FxHashMap<SymbolId, i128>,
+    /// Accesses of the source, by object and first byte: the last one and the last of an earlier iteration.
+    sources: BTreeMap<(u32, i64), [Option<Access>; 2]>,
+}
+
+#[derive(Clone)]
+struct Access {
+    iteration: i128,
+    size: i64,
+    exact: bool,
+    indices: Vec<Option<i128>>,
 }
 
 pub(super) struct Run<'a, 'r> {
@@ -132,11 +168,28 @@ pub(super) struct Run<'a, 'r> {
     seek: Option<Seek>,
     watch: Option<Watch>,
     /// Something near the accesses met, if not they themselves.
-    pub nearly: bool,
+    pub nearly: Option<Meeting>,
+    /// Only this meeting counts: the one of another way through what is not known.
+    pub only: Option<&'r Meeting>,
     misses: u32,
+    /// What names that no text defines are taken for.
+    pub free: FxHashMap<Owner, (Kind, u32)>,
+    /// Members of records of which no text is seen.
+    pub unseen: Vec<Arc<str>>,
+    /// Ways to take where a value that is not known decides, and those taken.
+    pub choices: &'r [bool],
+    pub taken: Vec<bool>,
+    /// Such a place where something of what is looked for was left out.
+    blind: Option<TermId>,
+    /// How far the run came on the way to the root.
+    pub progress: u32,
+    /// Numbers of events after which the run took a way that does not lead to the root, or left it.
+    pub turns: Vec<usize>,
 }
 
 const MAX_EVENTS: usize = 600;
+/// Places in one run where both ways are followed.
+const MAX_CHOICES: usize = 6;
 const MAX_DEPTH: u32 = 220;
 pub(super) const NOWHERE: u32 = u32::MAX;
 
@@ -146,6 +199,7 @@ impl<'a, 'r> Run<'a, 'r> {
         program: &'a Program,
         inputs: &'r mut Inputs,
         given: &'r FxHashMap<Id, Given>,
+        choices: &'r [bool],
         limit: u64,
     ) -> Run<'a, 'r> {
         let mut run = Run {
@@ -169,8 +223,16 @@ impl<'a, 'r> Run<'a, 'r> {
             depth: 0,
             seek: None,
             watch: None,
-            nearly: false,
+            nearly: None,
+            only: None,
             misses: 0,
+            free: FxHashMap::default(),
+            unseen: Vec::new(),
+            choices,
+            taken: Vec::new(),
+            blind: None,
+            progress: 0,
+            turns: Vec::new(),
         };
         run.enter(goal.body, None);
         run
@@ -193,9 +255,17 @@ impl<'a, 'r> Run<'a, 'r> {
         };
         match ended {
             Ok(()) if self.reached.is_empty() => Halt::Fail(NotReplayed::NotReached, None),
-            Ok(()) if self.misses > 0 => Halt::Fail(NotReplayed::NotMet, None),
+            Ok(()) if self.misses > 0 => self.not_met(None),
             Ok(()) => Halt::Fail(NotReplayed::NotReached, None),
             Err(h) => h,
+        }
+    }
+
+    /// The root ended without the meeting.
+    fn not_met(&self, at: Option<TermId>) -> Halt {
+        match self.blind {
+            Some(t) => Halt::Fail(NotReplayed::Value, Some(t)),
+            None => Halt::Fail(NotReplayed::NotMet, at),
         }
     }
 
@@ -248,6 +318,13 @@ impl<'a, 'r> Run<'a, 'r> {
     /// Executes a statement.
     pub fn exec(&mut self, t: TermId) -> Res<Flow> {
         self.depth += 1;
+        if self.frames.len() == 1 {
+            let place = |t: TermId| self.goal.places.get(&t).copied();
+            match (place(t), place(self.goal.root)) {
+                (Some(k), Some(root)) if k <= root => self.progress = self.progress.max(k),
+                _ => {}
+            }
+        }
         let flow = self.tick(t).and_then(|()| self.statement(t));
         self.depth -= 1;
         flow
@@ -292,11 +369,19 @@ impl<'a, 'r> Run<'a, 'r> {
                     return branch.map_or(Ok(Flow::Next), |b| self.exec(b));
                 }
                 let c = self.eval(args[0])?;
-                match self.decide(&c) {
-                    Some(true) => self.exec(args[1]),
-                    Some(false) => args.get(2).map_or(Ok(Flow::Next), |&e| self.exec(e)),
-                    None => self.either(&args[1..], args[0]),
+                let holds = match self.decide(&c) {
+                    Some(holds) => holds,
+                    None if self.must_choose(&args[1..]) => self.choose(args[0])?,
+                    None => return self.either(&args[1..], args[0]),
+                };
+                let taken = args.get(if holds { 1 } else { 2 }).copied();
+                if self.frames.len() == 1
+                    && self.goal.around.contains(&t)
+                    && taken.is_none_or(|b| !self.goal.around.contains(&b))
+                {
+                    self.turned();
                 }
+                taken.map_or(Ok(Flow::Next), |b| self.exec(b))
             }
             Op::For | Op::While | Op::DoWhile => self.repeat(t),
             Op::Switch => self.switch(t),
@@ -315,6 +400,8 @@ impl<'a, 'r> Run<'a, 'r> {
                 }
                 Ok(Flow::Return(v))
             }
+            // It may do what it likes, leave the function too.
+            Op::Reject(_) => self.fail(NotReplayed::NotUnderstood, t),
             _ => {
                 self.eval(t)?;
                 Ok(Flow::Next)
@@ -324,14 +411,44 @@ impl<'a, 'r> Run<'a, 'r> {
 
     /// Of statements of which one is executed, or none, and it is not known which: what they may write is not known after.
     pub fn either(&mut self, parts: &[TermId], condition: TermId) -> Res<Flow> {
-        let matters = parts.iter().any(|&p| self.jumps_out(p) || self.matters(p));
-        if matters {
+        if self.must_choose(parts) {
             return self.fail(NotReplayed::Value, condition);
         }
         for &p in parts {
+            if self.matters(p) {
+                self.blind.get_or_insert(condition);
+            }
             self.forget(p)?;
         }
         Ok(Flow::Next)
+    }
+
+    /// Whether one of the statements is on the way to the root, or off it.
+    fn must_choose(&self, parts: &[TermId]) -> bool {
+        let own = self.frames.len() == 1;
+        parts.iter().any(|&p| self.jumps_out(p) || own && self.goal.around.contains(&p))
+    }
+
+    /// Which way this run takes where a value that is not known decides; another run takes the other.
+    fn choose(&mut self, condition: TermId) -> Res<bool> {
+        let way = match self.choices.get(self.taken.len()) {
+            Some(&way) => way,
+            None if self.taken.len() < MAX_CHOICES => true,
+            None => return self.fail(NotReplayed::Value, condition),
+        };
+        self.taken.push(way);
+        Ok(way)
+    }
+
+    /// Here the run leaves the way to the root, or the root.
+    fn turned(&mut self) {
+        let now = self.events.len();
+        if self.turns.last() != Some(&now) {
+            if self.turns.len() >= 6 {
+                self.turns.remove(0);
+            }
+            self.turns.push(now);
+        }
     }
 
     /// Whether what is looked for is under the term.
@@ -347,12 +464,12 @@ impl<'a, 'r> Run<'a, 'r> {
         self.in_question() && self.goal.body.walk(t).any(|x| self.goal.marks.contains_key(&x))
     }
 
-    /// Whether one of the two iterations is running.
+    /// Whether one of the witness's two iterations is running.
     fn in_question(&self) -> bool {
         let w = &self.goal.witness;
-        self.watch
-            .as_ref()
-            .is_some_and(|x| x.iteration == w.source_iteration || x.iteration == w.sink_iteration)
+        self.watch.as_ref().is_some_and(|x| {
+            x.wanted && (x.iteration == w.source_iteration || x.iteration == w.sink_iteration)
+        })
     }
 
     /// Whether control may leave the term elsewhere than at its end.
@@ -398,8 +515,27 @@ impl<'a, 'r> Run<'a, 'r> {
                     default = Some(l);
                     continue;
                 };
-                if body.args(l).len() != 1 {
-                    return self.fail(NotReplayed::NotUnderstood, l);
+                // `case 1 ... 3:`
+                if let &[low, high] = body.args(l) {
+                    let (low, high) = (self.eval(low)?.as_int(), self.eval(high)?.as_int());
+                    let Some((low, high)) = low.zip(high) else {
+                        return self.fail(NotReplayed::NotUnderstood, l);
+                    };
+                    let beyond = |by: i128, from: i128| {
+                        let mut f = form.as_ref()?.times(by)?;
+                        f.constant -= by * from;
+                        Some(Fact::least(f)).filter(|f| !f.form.is_constant())
+                    };
+                    let inside = |r: &mut Self, holds: bool, fact: Option<Fact>| {
+                        r.decide(&Value::of_truth(holds, fact)) == Some(true)
+                    };
+                    if target.is_none()
+                        && inside(self, value >= low, beyond(1, low))
+                        && inside(self, value <= high, beyond(-1, high))
+                    {
+                        target = Some(l);
+                    }
+                    continue;
                 }
                 let Number::Int(k) = self.eval(of)?.number else {
                     return self.fail(NotReplayed::NotUnderstood, l);
@@ -417,6 +553,7 @@ impl<'a, 'r> Run<'a, 'r> {
                     target = Some(l);
                 }
             }
+            self.aim(t, args[1], &v, target.or(default))?;
             match target.or(default) {
                 Some(l) => self.seek = Some(Seek::Case(l)),
                 None => return Ok(Flow::Next),
@@ -428,8 +565,43 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
+    /// Notes which value of a `switch` around the root leads there, if this one does not.
+    fn aim(&mut self, t: TermId, statements: TermId, v: &Value, taken: Option<TermId>) -> Res<()> {
+        let body = self.body();
+        if self.frames.len() > 1 || !self.goal.around.contains(&t) {
+            return Ok(());
+        }
+        let items = body.args(statements);
+        let Some(root) = items.iter().position(|x| self.goal.around.contains(x)) else { return Ok(()) };
+        let label = items[..root].iter().rev().find(|&&x| matches!(body.op(x), Op::Case | Op::Default));
+        let Some(&label) = label.filter(|&&l| Some(l) != taken) else { return Ok(()) };
+        if let Some(&of) = body.args(label).first() {
+            let k = self.eval(of)?;
+            let tree = match Tree::ints(term::BinOp::Eq, term::IntKind::Long, v, &k) {
+                Shadow::Tree(t) => Some((t, false)),
+                _ => None,
+            };
+            let fact = v.form().zip(k.form()).and_then(|(v, k)| Fact::compared(term::BinOp::Eq, &v, &k));
+            let other = match (fact, &tree) {
+                (Some(f), _) if !f.form.is_constant() => Other::Fact(f),
+                (_, Some(_)) => Other::Tree,
+                _ => Other::No,
+            };
+            if self.events.len() < MAX_EVENTS {
+                self.events.push(Event { fact: None, tree, other });
+            }
+        }
+        self.turned();
+        Ok(())
+    }
+
     /// Notes which way a condition goes, and how it could go the other.
     pub fn decide(&mut self, v: &Value) -> Option<bool> {
+        if matches!(v.shadow, Shadow::Free(_)) {
+            let int = Common::Int(term::IntKind::Int);
+            let v = self.used_as(v.clone(), int);
+            return v.truth().and_then(|_| self.decide(&v));
+        }
         let holds = v.truth()?;
         if self.events.len() >= MAX_EVENTS {
             return Some(holds);
@@ -437,45 +609,45 @@ impl<'a, 'r> Run<'a, 'r> {
         let by_fact = |fact: Option<Fact>| {
             let (yes, no) = (fact.clone(), fact.and_then(|f| f.negated()));
             let (fact, other) = if holds { (yes, no) } else { (no, yes) };
-            (fact, other.map_or(Other::No, Other::Fact))
+            let other = other.map_or(Other::No, Other::Fact);
+            Event { fact, tree: None, other }
         };
-        let (fact, other) = match &v.shadow {
-            Shadow::None => return Some(holds),
+        let event = match &v.shadow {
+            Shadow::None | Shadow::Free(_) => return Some(holds),
             Shadow::Value(f) => by_fact(Some(Fact { form: (**f).clone(), rel: super::values::Rel::NotZero })),
             Shadow::Truth(f) => by_fact(Some((**f).clone())),
-            Shadow::Input(id) => (None, otherwise(*id, term::BinOp::Ne, self.number_of(*id), !holds)),
-            Shadow::Compared(id, op, with) => (None, otherwise(*id, *op, *with, !holds)),
+            Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
+                Event { fact: None, tree: None, other: otherwise(*id, term::BinOp::Ne, !holds) }
+            }
+            Shadow::Compared(id, op) => Event { fact: None, tree: None, other: otherwise(*id, *op, !holds) },
+            Shadow::Input(_) | Shadow::Tree(_) => {
+                let tree = Tree::of(v).map(|t| (t, holds));
+                Event { fact: None, other: if tree.is_some() { Other::Tree } else { Other::No }, tree }
+            }
         };
-        self.events.push(Event { fact, other });
+        self.events.push(event);
         Some(holds)
     }
 
-    fn number_of(&self, id: Id) -> Option<f64> {
-        match self.inputs.get(id)?.kind {
-            super::inputs::Kind::Pointer => None,
-            _ => Some(0.0),
+    /// An input that would better be this.
+    pub fn may_be(&mut self, id: Id, given: Given) {
+        if self.events.len() < MAX_EVENTS {
+            self.events.push(Event { fact: None, tree: None, other: Other::Give(id, given) });
         }
     }
 
     /// Something that has to stay so for shadows to be right.
     pub fn rely(&mut self, fact: Option<Fact>) {
         if let Some(f) = fact.filter(|f| !f.form.is_constant() && self.events.len() < MAX_EVENTS) {
-            self.events.push(Event { fact: Some(f), other: Other::No });
+            self.events.push(Event { fact: Some(f), tree: None, other: Other::No });
         }
     }
 }
 
-/// What to give to an input so that it compares otherwise. `want`: what is to come out.
-fn otherwise(id: Id, op: term::BinOp, with: Option<f64>, want: bool) -> Other {
-    use term::BinOp;
-    let Some(c) = with else {
-        let null = (op == BinOp::Eq) == want;
-        return if null { Other::Give(id, Given::Null) } else { Other::Usual(id) };
-    };
-    let v = match (op, want) {
-        (BinOp::Lt, true) | (BinOp::Ge, false) => c - 1.0,
-        (BinOp::Gt, true) | (BinOp::Le, false) | (BinOp::Ne, true) | (BinOp::Eq, false) => c + 1.0,
-        _ => c,
-    };
-    Other::Give(id, Given::Real(v))
+/// What to give to a pointer input so that it compares otherwise with null. `want`: what is to come out.
+fn otherwise(id: Id, op: term::BinOp, want: bool) -> Other {
+    match (op == term::BinOp::Eq) == want {
+        true => Other::Give(id, Given::Null),
+        false => Other::Usual(id),
+    }
 }

@@ -1,18 +1,38 @@
 //! Variables of a run: the objects they are, their declarations, and the lengths that their types were declared with.
 
-use term::{Op, Storage, SymbolId, TermId, TypeId};
+use term::{Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Res, Run, NOWHERE};
 use crate::replay_witness::inputs::Owner;
 use crate::replay_witness::layout;
 use crate::replay_witness::memory::{Object, Rest};
 use crate::replay_witness::values::Address;
+use crate::NotReplayed;
 
 impl Run<'_, '_> {
     pub fn size_of(&mut self, ty: TypeId) -> Option<i64> {
         let body = self.body();
         let lengths = &self.frames.last()?.lengths;
         layout::size_of(&body.types, lengths, ty)
+    }
+
+    /// Bytes of an object of the type; `None`: not known, since no text says how large a part of it is.
+    fn object_size(&mut self, ty: TypeId) -> Option<i64> {
+        let types = &self.body().types;
+        let mut inner = ty;
+        while let TypeKind::Array { of, .. } = types.kind(inner) {
+            inner = *of;
+        }
+        let known = match types.kind(inner) {
+            TypeKind::Opaque(_) => false,
+            TypeKind::Record(_) => types.size_align(inner).is_some(),
+            _ => true,
+        };
+        if known {
+            self.size_of(ty)
+        } else {
+            None
+        }
     }
 
     /// The object of a variable of the running function.
@@ -35,7 +55,7 @@ impl Run<'_, '_> {
                 if let Some(&o) = self.globals.get(&symbol.name) {
                     return Ok(o);
                 }
-                let size = self.size_of(symbol.ty);
+                let size = self.object_size(symbol.ty);
                 let rest = Rest::Input(Owner::Global(symbol.name.clone()));
                 let o = self.memory.add(Object::new(rest, size));
                 self.globals.insert(symbol.name.clone(), o);
@@ -46,7 +66,7 @@ impl Run<'_, '_> {
 
     pub fn make_variable(&mut self, s: SymbolId, rest: Rest) -> u32 {
         let symbol = &self.body().symbols[s];
-        let size = self.size_of(symbol.ty);
+        let size = self.object_size(symbol.ty);
         let mut object = Object::new(rest, size);
         object.own = symbol.is_own_scalar();
         let o = self.memory.add(object);
@@ -63,7 +83,7 @@ impl Run<'_, '_> {
         if let Some(&o) = self.statics.get(&key) {
             return Ok(o);
         }
-        let size = self.size_of(body.symbols[s].ty);
+        let size = self.object_size(body.symbols[s].ty);
         let written = body.symbols[s].address_taken
             || body.walk(body.root).any(|t| {
                 let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
@@ -122,6 +142,10 @@ impl Run<'_, '_> {
         let body = self.body();
         for t in layout::lengths_in(&body.types, ty) {
             let v = self.eval(t)?.as_int();
+            // C11 6.7.6.2p5
+            if v.is_some_and(|v| v <= 0) {
+                return self.fail(NotReplayed::NotReached, t);
+            }
             if let (Some(v), Some(f)) = (v, self.frames.last_mut()) {
                 f.lengths.insert(t, v);
             }

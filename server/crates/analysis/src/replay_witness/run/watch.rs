@@ -1,15 +1,16 @@
-//! The watch: whether a run comes to the root with the witness's values, and which accesses meet in the two iterations.
+//! The watch: with which values a run comes to the root, and in which two iterations of it the accesses meet. Any two will do:
+//! what the run has shown is the witness.
 
 use term::{Op, Storage, SymbolId, TermId};
 
-use super::{Halt, Reached, Res, Run, Watch, NEAR_SINK, NEAR_SOURCE, SINK, SOURCE};
+use super::{Access, Halt, Meeting, Reached, Res, Run, Watch, NEAR_SINK, NEAR_SOURCE, SINK, SOURCE};
 use crate::replay_witness::inputs::Given;
 use crate::replay_witness::values::{Address, Id, Value};
 use crate::{DependenceKind, NotReplayed, Param};
 
 impl Run<'_, '_> {
     /// The root begins: are the values there those of the witness?
-    pub(super) fn arrive(&mut self, t: TermId) -> Res<()> {
+    pub(super) fn arrive(&mut self) -> Res<()> {
         let params = &self.goal.witness.params;
         let mut values = Vec::with_capacity(params.len());
         let mut links = Vec::new();
@@ -28,11 +29,17 @@ impl Run<'_, '_> {
         }
         let as_wanted =
             values.iter().zip(params).all(|(v, (_, want))| v.as_ref().is_some_and(|v| v.0 == *want));
+        let numbers = values.iter().map(|v| v.as_ref().map(|v| v.0)).collect();
         if self.reached.len() < 8 {
             self.reached.push(Reached { events: self.events.len(), values, links });
         }
-        self.watch = as_wanted.then(|| Watch { iteration: 0, source: Vec::new() });
-        let _ = t;
+        self.watch = Some(Watch {
+            iteration: 0,
+            wanted: as_wanted,
+            params: numbers,
+            indices: Default::default(),
+            sources: Default::default(),
+        });
         Ok(())
     }
 
@@ -91,19 +98,74 @@ impl Run<'_, '_> {
             DependenceKind::Anti => (false, true),
             DependenceKind::Output => (true, true),
         };
-        if watch.iteration == w.source_iteration && write == first && mark & (SOURCE | NEAR_SOURCE) != 0 {
-            watch.source.push((at, size, mark & SOURCE != 0));
-        }
-        if watch.iteration == w.sink_iteration && write == second && mark & (SINK | NEAR_SINK) != 0 {
-            let meets = |a: &Address, n: i64| {
-                a.object == at.object && a.offset < at.offset + size && at.offset < a.offset + n
-            };
-            let met = |exact: bool| watch.source.iter().any(|(a, n, e)| (*e || !exact) && meets(a, *n));
-            if mark & SINK != 0 && met(true) {
-                return Err(Halt::Seen);
+        let now = watch.iteration;
+        let indices = |of: &[(SymbolId, i128)]| -> Vec<Option<i128>> {
+            of.iter().map(|(s, _)| watch.indices.get(s).copied()).collect()
+        };
+        let mut met: Option<(bool, Meeting)> = None;
+        if write == second && mark & (SINK | NEAR_SINK) != 0 {
+            // Cells are small: what begins far before does not reach here.
+            let near = watch.sources.range((at.object, at.offset.saturating_sub(REACH))..);
+            let near = near.take_while(|((o, k), _)| *o == at.object && *k < at.offset.saturating_add(size));
+            for ((_, k), both) in near {
+                let earlier = both.iter().flatten().filter(|a| a.iteration < now && k + a.size > at.offset);
+                for a in earlier {
+                    let exact = a.exact && mark & SINK != 0;
+                    let meeting = Meeting {
+                        source_iteration: a.iteration,
+                        sink_iteration: now,
+                        source: a.indices.clone(),
+                        sink: indices(&w.sink),
+                        params: watch.params.clone(),
+                    };
+                    let counts = match self.only {
+                        Some(only) => meeting.is(only),
+                        None => met.as_ref().is_none_or(|m| exact && !m.0),
+                    };
+                    if counts {
+                        met = Some((exact, meeting));
+                    }
+                }
             }
-            self.nearly |= met(false);
         }
-        Ok(())
+        if write == first && mark & (SOURCE | NEAR_SOURCE) != 0 {
+            let access =
+                Access { iteration: now, size, exact: mark & SOURCE != 0, indices: indices(&w.source) };
+            if watch.sources.len() < MAX_SOURCES {
+                let both = watch.sources.entry((at.object, at.offset)).or_default();
+                match &both[0] {
+                    Some(last) if last.iteration < now => both[1] = both[0].take(),
+                    // Who has the exact place keeps it.
+                    Some(last) if last.exact && !access.exact => return self.meet(met),
+                    _ => {}
+                }
+                both[0] = Some(access);
+            }
+        }
+        self.meet(met)
+    }
+
+    fn meet(&mut self, met: Option<(bool, Meeting)>) -> Res<()> {
+        match met {
+            Some((true, m)) => Err(Halt::Seen(m)),
+            Some((false, m)) => {
+                self.nearly.get_or_insert(m);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Accesses of the source that are remembered in one execution of the root.
+const MAX_SOURCES: usize = 4_000;
+/// Bytes that one access has at most, but for copies of large objects.
+const REACH: i64 = 4_096;
+
+impl Meeting {
+    /// Whether the other is the same pair, with the same values.
+    fn is(&self, other: &Meeting) -> bool {
+        (self.source_iteration, self.sink_iteration) == (other.source_iteration, other.sink_iteration)
+            && self.params == other.params
     }
 }
