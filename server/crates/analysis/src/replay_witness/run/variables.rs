@@ -6,7 +6,7 @@ use super::{Res, Run, NOWHERE};
 use crate::replay_witness::inputs::Owner;
 use crate::replay_witness::layout;
 use crate::replay_witness::memory::{Object, Rest};
-use crate::replay_witness::values::Address;
+use crate::replay_witness::values::{Address, Fact, Value};
 use crate::NotReplayed;
 
 impl Run<'_, '_> {
@@ -141,11 +141,19 @@ impl Run<'_, '_> {
     pub fn fix_lengths(&mut self, ty: TypeId) -> Res<()> {
         let body = self.body();
         for t in layout::lengths_in(&body.types, ty) {
-            let v = self.eval(t)?.as_int();
-            // C11 6.7.6.2p5
-            if v.is_some_and(|v| v <= 0) {
-                return self.fail(NotReplayed::NotReached, t);
+            let v = self.eval(t)?;
+            // One that is not positive is undefined (C11 6.7.6.2p5).
+            if let Some(n) = v.as_int() {
+                let fact = v.form().filter(|f| !f.is_constant()).map(|mut f| {
+                    f.constant -= 1;
+                    Fact::least(f)
+                });
+                self.decide(&Value::of_truth(n > 0, fact));
+                if n <= 0 {
+                    return self.fail(NotReplayed::NotReached, t);
+                }
             }
+            let v = v.as_int();
             if let (Some(v), Some(f)) = (v, self.frames.last_mut()) {
                 f.lengths.insert(t, v);
             }
