@@ -402,6 +402,9 @@ impl<'a, 'r> Run<'a, 'r> {
             }
             // It may do what it likes, leave the function too.
             Op::Reject(_) => self.fail(NotReplayed::NotUnderstood, t),
+            Op::Call if matches!(body.op(args[0]), Op::Reject(_)) => {
+                self.fail(NotReplayed::NotUnderstood, args[0])
+            }
             _ => {
                 self.eval(t)?;
                 Ok(Flow::Next)
