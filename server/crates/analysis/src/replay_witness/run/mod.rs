@@ -1,5 +1,6 @@
 //! One run of the function from its entry: its statements and jumps, and the conditions that it met. `loops` repeats, `watch` sees
-//! whether the two iterations meet, `variables` finds the objects.
+//! whether the two iterations meet, `variables` finds the objects, `ways` notes
+//! what decided.
 //!
 //! A loop that costs too much is cut short: what it may have written is no longer known, and the run goes on behind it, or, where
 //! the loop counts plainly, in the iteration that matters. That is a larger set of runs than the program has, and what
@@ -9,6 +10,7 @@
 mod loops;
 mod variables;
 mod watch;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +18,10 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
-use super::expressions::Common;
 use super::formula::Tree;
 use super::inputs::{Given, Inputs, Kind, Owner};
 use super::memory::{Memory, Object, Rest};
-use super::values::{Address, Fact, Id, Linear, Number, Shadow, Value};
+use super::values::{Address, Fact, Id, Linear, Number, Value};
 use crate::{Control, DependenceKind, NotReplayed, Program, Witness};
 
 /// What a run is to show.
@@ -566,91 +567,5 @@ impl<'a, 'r> Run<'a, 'r> {
             Flow::Break => Ok(Flow::Next),
             flow => Ok(flow),
         }
-    }
-
-    /// Notes which value of a `switch` around the root leads there, if this one does not.
-    fn aim(&mut self, t: TermId, statements: TermId, v: &Value, taken: Option<TermId>) -> Res<()> {
-        let body = self.body();
-        if self.frames.len() > 1 || !self.goal.around.contains(&t) {
-            return Ok(());
-        }
-        let items = body.args(statements);
-        let Some(root) = items.iter().position(|x| self.goal.around.contains(x)) else { return Ok(()) };
-        let label = items[..root].iter().rev().find(|&&x| matches!(body.op(x), Op::Case | Op::Default));
-        let Some(&label) = label.filter(|&&l| Some(l) != taken) else { return Ok(()) };
-        if let Some(&of) = body.args(label).first() {
-            let k = self.eval(of)?;
-            let tree = match Tree::ints(term::BinOp::Eq, term::IntKind::Long, v, &k) {
-                Shadow::Tree(t) => Some((t, false)),
-                _ => None,
-            };
-            let fact = v.form().zip(k.form()).and_then(|(v, k)| Fact::compared(term::BinOp::Eq, &v, &k));
-            let other = match (fact, &tree) {
-                (Some(f), _) if !f.form.is_constant() => Other::Fact(f),
-                (_, Some(_)) => Other::Tree,
-                _ => Other::No,
-            };
-            if self.events.len() < MAX_EVENTS {
-                self.events.push(Event { fact: None, tree, other });
-            }
-        }
-        self.turned();
-        Ok(())
-    }
-
-    /// Notes which way a condition goes, and how it could go the other.
-    pub fn decide(&mut self, v: &Value) -> Option<bool> {
-        if matches!(v.shadow, Shadow::Free(_)) {
-            let int = Common::Int(term::IntKind::Int);
-            let v = self.used_as(v.clone(), int);
-            return v.truth().and_then(|_| self.decide(&v));
-        }
-        let holds = v.truth()?;
-        if self.events.len() >= MAX_EVENTS {
-            return Some(holds);
-        }
-        let by_fact = |fact: Option<Fact>| {
-            let (yes, no) = (fact.clone(), fact.and_then(|f| f.negated()));
-            let (fact, other) = if holds { (yes, no) } else { (no, yes) };
-            let other = other.map_or(Other::No, Other::Fact);
-            Event { fact, tree: None, other }
-        };
-        let event = match &v.shadow {
-            Shadow::None | Shadow::Free(_) => return Some(holds),
-            Shadow::Value(f) => by_fact(Some(Fact { form: (**f).clone(), rel: super::values::Rel::NotZero })),
-            Shadow::Truth(f) => by_fact(Some((**f).clone())),
-            Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
-                Event { fact: None, tree: None, other: otherwise(*id, term::BinOp::Ne, !holds) }
-            }
-            Shadow::Compared(id, op) => Event { fact: None, tree: None, other: otherwise(*id, *op, !holds) },
-            Shadow::Input(_) | Shadow::Tree(_) => {
-                let tree = Tree::of(v).map(|t| (t, holds));
-                Event { fact: None, other: if tree.is_some() { Other::Tree } else { Other::No }, tree }
-            }
-        };
-        self.events.push(event);
-        Some(holds)
-    }
-
-    /// An input that would better be this.
-    pub fn may_be(&mut self, id: Id, given: Given) {
-        if self.events.len() < MAX_EVENTS {
-            self.events.push(Event { fact: None, tree: None, other: Other::Give(id, given) });
-        }
-    }
-
-    /// Something that has to stay so for shadows to be right.
-    pub fn rely(&mut self, fact: Option<Fact>) {
-        if let Some(f) = fact.filter(|f| !f.form.is_constant() && self.events.len() < MAX_EVENTS) {
-            self.events.push(Event { fact: Some(f), tree: None, other: Other::No });
-        }
-    }
-}
-
-/// What to give to a pointer input so that it compares otherwise with null. `want`: what is to come out.
-fn otherwise(id: Id, op: term::BinOp, want: bool) -> Other {
-    match (op == term::BinOp::Eq) == want {
-        true => Other::Give(id, Given::Null),
-        false => Other::Usual(id),
     }
 }
