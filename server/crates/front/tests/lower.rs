@@ -251,12 +251,12 @@ fn what_is_not_followed_is_said() {
     check(
         "LOCK; UNLOCK(a); _Pragma(\"omp parallel\") n = 1;",
         expect![[r#"
-        Reject(Macro,"`LOCK` may be a macro of a header that was not read",LOCK)
-        Reject(Unread,"`UNLOCK` may be a macro of a header that was not read",a)
-        Assignment(n,1)
-        ! Macro at `LOCK;`: `LOCK` may be a macro of a header that was not read
-        ! Macro at `UNLOCK(a)`: `UNLOCK` may be a macro of a header that was not read
-    "#]],
+            Reject(Macro,"`LOCK` may be a macro of a header that was not read",LOCK)
+            Reject(Unread,"`UNLOCK` may be a macro of a header that was not read",a)
+            Assignment(n,1)
+            ! Macro at `LOCK;`: `LOCK` may be a macro of a header that was not read
+            ! Unread at `UNLOCK(a)`: `UNLOCK` may be a macro of a header that was not read
+        "#]],
     );
     check(
         "struct { unsigned b : 3; int c; } s; n = s.b - 5; m = s.c;",

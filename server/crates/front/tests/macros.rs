@@ -151,10 +151,10 @@ fn conditionals() {
     check(
         "#include \"mine.h\"\n#ifndef N\n#define N 7\n#endif\nint f(void) { return N; }",
         expect![[r#"
-        f NIL
-          Return(Reject(Unread,"the macro `N` is unknown: it depends on `#ifndef N`"))
-        ! Macro at `N`: the macro `N` is unknown: it depends on `#ifndef N`
-    "#]],
+            f NIL
+              Return(Reject(Unread,"the macro `N` is unknown: it depends on `#ifndef N`"))
+            ! Unread at `N`: the macro `N` is unknown: it depends on `#ifndef N`
+        "#]],
     );
     check("#include \"mine.h\"\n#ifdef FLOAT\ntypedef float real;\n#else\ntypedef double real;\n#endif\nreal f(real x) { return x; }", expect![[r#"
         f [Declaration(x,real)]

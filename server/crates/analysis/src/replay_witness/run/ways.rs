@@ -1,0 +1,97 @@
+//! Which way a run goes, and what would have led it another: conditions that it met, ways that it chose.
+
+use term::{BinOp, IntKind, Op, TermId};
+
+use super::{Event, Number, Other, Res, Run, MAX_EVENTS};
+use crate::replay_witness::expressions::Common;
+use crate::replay_witness::formula::Tree;
+use crate::replay_witness::inputs::Given;
+use crate::replay_witness::values::{Fact, Id, Rel, Shadow, Value};
+
+impl Run<'_, '_> {
+    /// Notes which value of a `switch` around the root leads there, if this one does not.
+    pub(super) fn aim(&mut self, t: TermId, statements: TermId, v: &Value, taken: Option<TermId>) -> Res<()> {
+        let body = self.body();
+        if self.frames.len() > 1 || !self.goal.around.contains(&t) {
+            return Ok(());
+        }
+        let items = body.args(statements);
+        let Some(root) = items.iter().position(|x| self.goal.around.contains(x)) else { return Ok(()) };
+        let label = items[..root].iter().rev().find(|&&x| matches!(body.op(x), Op::Case | Op::Default));
+        let Some(&label) = label.filter(|&&l| Some(l) != taken) else { return Ok(()) };
+        if let Some(&of) = body.args(label).first() {
+            let k = self.eval(of)?;
+            let tree = match Tree::ints(BinOp::Eq, IntKind::Long, v, &k) {
+                Shadow::Tree(t) => Some((t, false)),
+                _ => None,
+            };
+            let fact = v.form().zip(k.form()).and_then(|(v, k)| Fact::compared(BinOp::Eq, &v, &k));
+            let other = match (fact, &tree) {
+                (Some(f), _) if !f.form.is_constant() => Other::Fact(f),
+                (_, Some(_)) => Other::Tree,
+                _ => Other::No,
+            };
+            if self.events.len() < MAX_EVENTS {
+                self.events.push(Event { fact: None, tree, other });
+            }
+        }
+        self.turned();
+        Ok(())
+    }
+
+    /// Notes which way a condition goes, and how it could go the other.
+    pub(in crate::replay_witness) fn decide(&mut self, v: &Value) -> Option<bool> {
+        if matches!(v.shadow, Shadow::Free(_)) {
+            let int = Common::Int(IntKind::Int);
+            let v = self.used_as(v.clone(), int);
+            return v.truth().and_then(|_| self.decide(&v));
+        }
+        let holds = v.truth()?;
+        if self.events.len() >= MAX_EVENTS {
+            return Some(holds);
+        }
+        let by_fact = |fact: Option<Fact>| {
+            let (yes, no) = (fact.clone(), fact.and_then(|f| f.negated()));
+            let (fact, other) = if holds { (yes, no) } else { (no, yes) };
+            let other = other.map_or(Other::No, Other::Fact);
+            Event { fact, tree: None, other }
+        };
+        let event = match &v.shadow {
+            Shadow::None | Shadow::Free(_) => return Some(holds),
+            Shadow::Value(f) => by_fact(Some(Fact { form: (**f).clone(), rel: Rel::NotZero })),
+            Shadow::Truth(f) => by_fact(Some((**f).clone())),
+            Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
+                Event { fact: None, tree: None, other: otherwise(*id, BinOp::Ne, !holds) }
+            }
+            Shadow::Compared(id, op) => Event { fact: None, tree: None, other: otherwise(*id, *op, !holds) },
+            Shadow::Input(_) | Shadow::Tree(_) => {
+                let tree = Tree::of(v).map(|t| (t, holds));
+                Event { fact: None, other: if tree.is_some() { Other::Tree } else { Other::No }, tree }
+            }
+        };
+        self.events.push(event);
+        Some(holds)
+    }
+
+    /// An input that would better be this.
+    pub(in crate::replay_witness) fn may_be(&mut self, id: Id, given: Given) {
+        if self.events.len() < MAX_EVENTS {
+            self.events.push(Event { fact: None, tree: None, other: Other::Give(id, given) });
+        }
+    }
+
+    /// Something that has to stay so for shadows to be right.
+    pub(in crate::replay_witness) fn rely(&mut self, fact: Option<Fact>) {
+        if let Some(f) = fact.filter(|f| !f.form.is_constant() && self.events.len() < MAX_EVENTS) {
+            self.events.push(Event { fact: Some(f), tree: None, other: Other::No });
+        }
+    }
+}
+
+/// What to give to a pointer input so that it compares otherwise with null. `want`: what is to come out.
+fn otherwise(id: Id, op: BinOp, want: bool) -> Other {
+    match (op == BinOp::Eq) == want {
+        true => Other::Give(id, Given::Null),
+        false => Other::Usual(id),
+    }
+}
