@@ -6,6 +6,7 @@
 // A chore's output is its purpose.
 #![allow(clippy::print_stdout)]
 
+mod bounds;
 mod client;
 mod codegen;
 mod demo;
@@ -32,6 +33,8 @@ cargo xtask new lint NAME      starts a lint (ide/src/lints/NAME.rs); also: new 
 cargo xtask metrics [typing|kernels|programs|rules] [--write]
                                measures waiting times, the thirty kernels, twenty files of Debian packages and rewriting,
                                or one of them; --write updates docs/performance.md
+cargo xtask metrics bounds FOLDER [COUNT]
+                               time and memory of verify and bench on COUNT (50) C files below a folder
 cargo xtask dist               release build and VS Code package, into target/dist/
 cargo xtask tools              only installs what the tests need";
 
@@ -55,6 +58,7 @@ fn run() -> Result<()> {
         ["codegen"] => codegen::run(codegen::Mode::Write),
         ["codegen", "--check"] => codegen::run(codegen::Mode::Check),
         ["new", kind, name] => scaffold::run(kind, name),
+        ["metrics", "bounds", rest @ ..] => bounds::from_words(rest),
         ["metrics", rest @ ..] => measure(rest),
         ["dist"] => dist::run(),
         ["tools"] => test::install().map(drop),

@@ -60,11 +60,29 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
         given: args.given.clone(),
         ..Default::default()
     };
+    // with several loops, each takes of the values those that it knows
+    let names: Vec<Vec<String>> =
+        whiches.iter().map(|w| ide::given_names(&report.doc, &report.findings, w)).collect();
+    if let Some((name, _)) =
+        args.given.iter().find(|g| names.len() > 1 && !names.iter().flatten().any(|n| *n == g.0))
+    {
+        let mut all: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+        all.sort_unstable();
+        all.dedup();
+        anyhow::bail!(
+            "`{name}` is no integer that one of these functions gets from outside. Values can be given for: {}.",
+            all.join(", ")
+        );
+    }
     let mut all_same = true;
     let folder = args.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let compiler = (args.on == "machine").then(|| device::native_compiler(folder)).flatten();
     let scratch = tempfile::tempdir()?;
-    for which in &whiches {
+    for (which, names) in whiches.iter().zip(&names) {
+        let mut options = options.clone();
+        if whiches.len() > 1 {
+            options.given.retain(|g| names.contains(&g.0));
+        }
         let never = CancelToken::new();
         let tried = ide::verify_with_trials(&report.doc, &report.findings, &memo, which, &options, &never);
         let reports: Vec<_> = tried

@@ -1,6 +1,10 @@
 //! From a loop to its kernel and host text: plan → print, then read back and checked before anybody sees it.
 
+use std::sync::Arc;
+
 use base::{CancelToken, Span};
+use rustc_hash::FxHashSet;
+use term::Storage;
 use text::{Edit, EditSet};
 
 use crate::actions::mark_removal;
@@ -332,6 +336,17 @@ fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
             )));
         }
     }
+    let own = declared(doc.unit());
+    let texts = offloaded.edit.create.iter().filter(|f| f.name.ends_with(".cu"));
+    let texts = texts.map(|f| (Language::Cuda, &*f.text)).chain([(doc.language(), &*offloaded.host)]);
+    for (language, text) in texts {
+        if let Some(name) = missing(language, doc, text, &own) {
+            return Err(Refused::Because(format!(
+                "The generated code names `{name}`, which nothing declares there, so it is not offered. Please report this \
+                 loop."
+            )));
+        }
+    }
     let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
     if let Some((line, reason)) = first_reject(doc.language(), doc, &offloaded.host, &known) {
         return Err(Refused::Because(format!(
@@ -340,6 +355,29 @@ fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
         )));
     }
     Ok(())
+}
+
+/// Names of the variables that a document's functions declare.
+fn declared(unit: &front::Unit) -> FxHashSet<Arc<str>> {
+    let symbols = unit.items.iter().flat_map(|i| i.body.symbols.iter());
+    let variables =
+        symbols.filter(|s| matches!(s.storage, Storage::Local | Storage::Param(_) | Storage::StaticLocal));
+    variables.map(|s| s.name.clone()).collect()
+}
+
+/// A name of ours, or of a variable that the document declares, which a generated text uses and does not declare.
+fn missing(language: Language, doc: &Doc, text: &str, own: &FxHashSet<Arc<str>>) -> Option<Arc<str>> {
+    let generated = front::Parsed::parse(language, text);
+    let unit = front::lower(&generated, &doc.options().to_front(), &mut front::Memo::new());
+    // the document's own functions may use what we have not seen
+    let known: FxHashSet<Arc<str>> = undeclared(doc.unit()).collect();
+    let found = undeclared(&unit).find(|n| !known.contains(n) && (n.starts_with("ww_") || own.contains(n)));
+    found
+}
+
+fn undeclared(unit: &front::Unit) -> impl Iterator<Item = Arc<str>> + '_ {
+    let symbols = unit.items.iter().flat_map(|i| i.body.symbols.iter());
+    symbols.filter(|s| s.storage == Storage::Undeclared).map(|s| s.name.clone())
 }
 
 /// The first place of a text that is not understood, with its 1-based line; as many as are `known` are let through.

@@ -277,6 +277,10 @@ pub enum Ins {
         a: Reg,
         n: Reg,
     },
+    /// Zeros where nobody wrote yet, from an address to the end of its object; nothing where there is none.
+    Settle {
+        p: Reg,
+    },
     /// Faults if the flag register is zero: the variable was never written.
     CheckInit {
         flag: Reg,

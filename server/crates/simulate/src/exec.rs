@@ -364,6 +364,9 @@ impl Thread {
                             }
                         }
                     }
+                    Ins::Settle { p } => {
+                        *fuel = fuel.saturating_sub(mem.settle(r[p as usize]) / 64);
+                    }
                     Ins::CheckInit { flag, var } => {
                         if r[flag as usize] == 0 {
                             fault!(FaultKind::Uninitialized {
@@ -438,8 +441,10 @@ impl Thread {
                         let p = r[p as usize];
                         if p != 0 {
                             match locate(p) {
-                                Some((o, 0))
-                                    if mem.get(o).is_some_and(|x| x.live && &*x.name == "malloc") =>
+                                Some((o, at))
+                                    if mem.get(o).is_some_and(|x| {
+                                        x.live && (at == 0 && &*x.name == "malloc" || x.freed_at == Some(at))
+                                    }) =>
                                 {
                                     mem.release(o)
                                 }

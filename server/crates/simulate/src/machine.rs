@@ -87,6 +87,12 @@ impl Heap {
         self.write(o, 0, values)?;
         Ok(o)
     }
+    /// Lets the program itself end a buffer's life, by `free` of the address of this byte.
+    pub fn may_free(&mut self, o: ObjectId, at: i64) {
+        if let Some(x) = self.mem.get_mut(o) {
+            x.freed_at = Some(at);
+        }
+    }
     /// Ends a buffer's life.
     pub fn free(&mut self, o: ObjectId) {
         self.mem.release(o);
@@ -284,10 +290,12 @@ pub(crate) fn refuel(budget: &Budget, want: u64) -> Result<u64, Fault> {
 /// Arguments as a function's registers.
 pub(crate) fn arguments(code: &Code, func: u32, args: &[Value]) -> Result<Vec<u64>, Fault> {
     let f = code.funcs.get(func as usize).ok_or_else(|| Fault::bad_call("no such function"))?;
-    if matches!(f.ret, RetKind::Record(_)) {
+    // a struct is returned into memory of the caller, whose address comes last
+    let hidden = matches!(f.ret, RetKind::Record(_)).then_some(ParamKind::Pointer);
+    if hidden.is_some() && f.params.len() == args.len() {
         return Err(Fault::bad_call("a function that returns a struct"));
     }
-    if f.params.len() != args.len() {
+    if f.params.len() + usize::from(hidden.is_some()) != args.len() {
         return Err(Fault::bad_call(&format!(
             "`{}` takes {} arguments, {} were given",
             f.name,
@@ -296,7 +304,7 @@ pub(crate) fn arguments(code: &Code, func: u32, args: &[Value]) -> Result<Vec<u6
         )));
     }
     let mut regs = Vec::with_capacity(args.len());
-    for (i, (k, v)) in f.params.iter().zip(args).enumerate() {
+    for (i, (k, v)) in f.params.iter().chain(&hidden).zip(args).enumerate() {
         regs.push(match (k, v) {
             (ParamKind::Int(k), Value::Int(v)) if k.wrap(*v) == *v => *v as u64,
             (ParamKind::F32, Value::F32(v)) => v.to_bits() as u64,

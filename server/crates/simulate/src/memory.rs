@@ -59,6 +59,8 @@ pub struct Object {
     pub read_only: bool,
     /// Which execution of a declaration this is: another number means other cells, though the bytes are reused.
     pub incarnation: u64,
+    /// The byte whose address `free` takes, of what a caller made in the place of an allocation.
+    pub freed_at: Option<i64>,
     /// For variables: the symbol's number and the function's (`u32::MAX` where there is none).
     pub variable: (u32, u32),
 }
@@ -98,6 +100,7 @@ impl Memory {
             live: false,
             read_only: true,
             incarnation: 0,
+            freed_at: None,
             variable: (u32::MAX, u32::MAX),
         };
         Memory { objects: vec![none], free: Default::default(), bytes: 0, limit, next_incarnation: 1 }
@@ -126,6 +129,7 @@ impl Memory {
             live: true,
             read_only: false,
             incarnation,
+            freed_at: None,
             variable: (u32::MAX, u32::MAX),
         };
         if self.free.len() > QUARANTINE {
@@ -269,6 +273,17 @@ impl Memory {
         t.data[tat..tat + n].copy_from_slice(&data);
         t.init[tat..tat + n].copy_from_slice(&init);
         Ok(((tid, tat), (fid, fat)))
+    }
+
+    /// Zeros where nobody wrote yet, from an address to the end of its object. Gives the number of bytes looked at.
+    pub fn settle(&mut self, from: u64) -> u64 {
+        let Some((id, at)) = locate(from) else { return 0 };
+        let Some(o) = self.get_mut(id).filter(|o| o.live && !o.read_only) else { return 0 };
+        let at = at.clamp(0, o.data.len() as i64) as usize;
+        for (byte, init) in o.data[at..].iter_mut().zip(&mut o.init[at..]).filter(|(_, init)| **init == 0) {
+            (*byte, *init) = (0, 1);
+        }
+        (o.data.len() - at) as u64
     }
 
     /// Sets bytes and marks them initialized.

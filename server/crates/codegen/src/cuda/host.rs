@@ -231,7 +231,7 @@ fn extent(host: &Exprs<'_>, k: usize, b: &BufferPlan, out: &mut Lines, h: &mut H
     let sized = b.on_device
         || plan.tests.iter().any(|t| match t.kind {
             TestKind::Apart(i, j) => i == k || j == k,
-            TestKind::Outside { buffer, .. } => buffer == k,
+            TestKind::Outside { buffer, .. } | TestKind::CellInBuffer { buffer, .. } => buffer == k,
             _ => false,
         });
     let counted =

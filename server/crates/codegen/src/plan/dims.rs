@@ -18,27 +18,32 @@ impl<'a> Builder<'_, 'a> {
         for (k, (facts, c)) in band.iter().enumerate() {
             let outer: Vec<SymbolId> = dims.iter().map(|d| d.index).collect();
             let positive: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
+            // `k = j = 0`: the index gets what the other one holds then, which is assigned once, on the host
+            let Some(lower) = assigned(body, c.lower) else {
+                self.refuse(RefusalKind::Induction(c.index), c.lower);
+                continue;
+            };
             let varies = |t: TermId| outer.iter().any(|&o| mentions(body, t, o));
             let step_term = match c.step {
                 Step::Term { term, .. } => Some(term),
                 Step::Const(_) => None,
             };
             let rectangular =
-                !varies(c.lower) && !c.bound.is_some_and(varies) && !step_term.is_some_and(varies);
+                !varies(lower) && !c.bound.is_some_and(varies) && !step_term.is_some_and(varies);
             // The value an index has before the loop is only there, on the host; so is that of a variable of which
             // each thread has its own, set in the body.
-            let own = body.as_symbol(c.lower) == Some(c.index);
+            let own = body.as_symbol(lower) == Some(c.index);
             let shadowed = |t: TermId| privates.iter().any(|p| mentions(body, t, p.symbol));
             let outside = |t: TermId| !varies(t) && (reads_memory(body, t) || shadowed(t));
-            let lower_on_host = own || outside(c.lower);
+            let lower_on_host = own || outside(lower);
             let step_on_host = step_term.is_some_and(outside);
-            let inside = [(!lower_on_host).then_some(c.lower), step_term.filter(|_| !step_on_host)];
+            let inside = [(!lower_on_host).then_some(lower), step_term.filter(|_| !step_on_host)];
             let bound = c.bound.filter(|_| !rectangular);
             if inside.into_iter().chain([bound]).flatten().any(shadowed) {
                 self.refuse(RefusalKind::NotParallel, facts.term);
             }
             if !lower_on_host {
-                support.visit(c.lower);
+                support.visit(lower);
             }
             if let (Some(t), false) = (step_term, step_on_host) {
                 support.visit(t);
@@ -51,7 +56,7 @@ impl<'a> Builder<'_, 'a> {
                 }
             }
             let integer = |t: TermId| body.types.as_int(body.ty(t)).is_some();
-            if !integer(c.lower) || !c.bound.is_none_or(integer) {
+            if !integer(lower) || !c.bound.is_none_or(integer) {
                 self.refuse(RefusalKind::NotParallel, facts.term);
             }
             let downwards = match c.step {
@@ -72,7 +77,7 @@ impl<'a> Builder<'_, 'a> {
                 strided: axes[k] != Axis::X,
                 rectangular,
                 trips: simplify::trips(&self.input.offload.max_trips[k], &positive),
-                lower: c.lower,
+                lower,
                 lower_on_host,
                 bound: c.bound,
                 shift: c.shift,
@@ -105,4 +110,26 @@ impl<'a> Builder<'_, 'a> {
 fn reads_memory(body: &Body, term: TermId) -> bool {
     body.walk(term)
         .any(|t| matches!(body.op(t), Op::Index | Op::Deref | Op::Member { .. } | Op::Call | Op::SizeOf))
+}
+
+/// What an assignment, or several in one, assigns; the term itself if it is none. `None` where the value is another one
+/// than what stands there, or finding it does something.
+fn assigned(body: &Body, t: TermId) -> Option<TermId> {
+    if !matches!(body.op(t), Op::Assign) {
+        return Some(t);
+    }
+    let &[place, value] = body.args(t) else { return None };
+    let value = assigned(body, value)?;
+    let kind = body.types.as_int(body.ty(place))?;
+    match body.as_int(value) {
+        Some(v) => (kind.wrap(v) == v).then_some(value),
+        None => {
+            let target = body.as_symbol(place)?;
+            let plain = body
+                .walk(value)
+                .all(|x| matches!(body.op(x), Op::Sym(_) | Op::Int(_) | Op::Binary(_) | Op::Unary(_)));
+            let same = body.types.as_int(body.ty(value)) == Some(kind);
+            (same && plain && !mentions(body, value, target)).then_some(value)
+        }
+    }
 }

@@ -63,7 +63,7 @@ pub(super) fn arguments(body: &Body, shape: &Shape) -> Result<Vec<Argument>, Str
                     element = *of;
                 }
                 let Some(layout) = Layout::of(&body.types, element, 0)
-                    .filter(|l| l.pointers.is_empty() && !l.leaves.is_empty())
+                    .filter(|l| l.pointers.is_empty() && l.raw.is_empty() && !l.leaves.is_empty())
                 else {
                     return Err(format!("no contents can be made up for what `{name}` points to"));
                 };

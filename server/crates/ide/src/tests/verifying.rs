@@ -141,3 +141,76 @@ fn what_takes_too_much_memory_is_said_and_sizes_are_taken() {
     let said = given(plain, 2, &[("k", 7)]);
     assert!(said.contains("`k` is no integer") && said.contains("n, m"), "{said}");
 }
+
+#[test]
+fn what_a_function_calls_is_stood_in_for() {
+    let text = "#include <assert.h>\nvoid start(int which);\nvoid *get(unsigned long bytes);\ndouble half(void);\nint rows(const char *name);\nint f(const char *name, double *restrict a)\n{\n    start(3);\n    int n = rows(name);\n    assert(n > 2);\n    double *b = get(n * sizeof(double)), h = half();\n    for (int i = 0; i < n; i++)\n        b[i] = h + i;\n    for (int i = 0; i < n; i++)\n        a[i] = b[i] * 2;\n    return n;\n}\n";
+    let said = given(text, 14, &[]);
+    assert!(said.starts_with("Same results"), "{said}");
+    assert!(said.contains("stood in for") && said.contains("`start`, `rows`, `get`, `half`."), "{said}");
+    // what a stand-in gives can be given, and an assertion that fails is no input
+    let said = given(text, 14, &[("rows()", 16)]);
+    assert!(said.starts_with("Same results") && said.contains("rows()=16"), "{said}");
+    let said = given(text, 14, &[("rows()", 1)]);
+    assert!(said.contains("an assertion that does not hold"), "{said}");
+}
+
+#[test]
+fn what_ends_the_run_is_no_input() {
+    let text = "#include <stdlib.h>\nint known(void);\nvoid f(int n, int *a)\n{\n    if (!known()) exit(1);\n    for (int i = 0; i < n; i++)\n        a[i] = i;\n}\n";
+    let said = given(text, 6, &[("known()", 0)]);
+    assert!(said.contains("`exit`, which ends the run"), "{said}");
+    assert!(given(text, 6, &[]).starts_with("Same results"));
+}
+
+#[test]
+fn steps_behind_pointers_are_met() {
+    let text = "int axpy(int *n, float *a, float *x, int *incx, float *y, int *incy)\n{\n    if (*incx != 1 || *incy != 1 || *n <= 0)\n        return 0;\n    for (int i = 0; i < *n; i++)\n        y[i] += *a * x[i];\n    return 0;\n}\n";
+    let said = given(text, 5, &[]);
+    assert!(said.starts_with("Same results"), "{said}");
+}
+
+#[test]
+fn structures_are_handed_over_and_back() {
+    let text = "struct layer { int n; double *bias; struct layer *next; void (*f)(struct layer); };\nstruct layer scaled(struct layer l, double s)\n{\n    for (int i = 0; i < l.n; i++)\n        l.bias[i] *= s;\n    l.n += 1;\n    return l;\n}\n";
+    let said = given(text, 4, &[]);
+    assert!(said.starts_with("Same results"), "{said}");
+}
+
+#[test]
+fn what_is_not_known_is_compared_as_bytes() {
+    let text = "union word { int i; unsigned char c[4]; };\nstruct mixed { int n; union word w; int *a; };\nvoid f(struct mixed *m, void *state)\n{\n    for (int i = 0; i < m->n; i++)\n        m->a[i] = i;\n    m->w.i = m->n;\n    *(int *)state = 5;\n}\n";
+    check_same(text, 5);
+    check_caught(text, 5, "m->w.i = m->n;", "m->w.i = m->n + 1;", "differs");
+    check_caught(text, 5, "*(int *)state = 5;", "*(int *)state = 6;", "differs");
+}
+
+#[test]
+fn a_function_may_free_what_it_is_given() {
+    let text = "#include <stdlib.h>\nfloat *widened(unsigned char *data, int n)\n{\n    float *out = malloc(n * sizeof(float));\n    if (!out) { free(data); return 0; }\n    for (int i = 0; i < n; i++)\n        out[i] = data[i] / 255.0f;\n    free(data);\n    return out;\n}\n";
+    check_same(text, 6);
+}
+
+#[test]
+fn numbers_are_taken_from_zero_to_one_where_others_are_refused() {
+    let text = "#include <math.h>\nvoid bytes(int n, const float *restrict x, unsigned char *restrict out)\n{\n    for (int i = 0; i < n; i++)\n        out[i] = (unsigned char)(powf(x[i], 0.5f) * 200);\n}\n";
+    check_same(text, 4);
+}
+
+#[test]
+fn smaller_arrays_are_tried_where_there_is_no_room() {
+    let text = "#define N 4096\nstatic double a[N][N], b[N][N];\nvoid f(void)\n{\n    for (int j = 0; j < N; j++)\n        for (int i = 0; i < N; i++)\n            a[j][i] = b[j][i] + i;\n}\n";
+    let said = given(text, 5, &[]);
+    assert!(said.starts_with("With `N` 8 instead of 4096") && said.contains("Same results"), "{said}");
+}
+
+#[test]
+fn a_chain_of_assignments_begins_a_loop() {
+    check_same("void f(int n, int *restrict a)\n{\n    int k, j;\n    for (k = j = 0; k < n; ++k, j += 2)\n        a[j] = k;\n}\n", 4);
+    check_same("int f(int n, int *restrict a)\n{\n    int k, j = 7;\n    for (k = j = 0; k < n; k++)\n        a[k] = 1;\n    return j;\n}\n", 4);
+}
+
+#[test]
+fn a_sum_is_kept_apart_from_what_only_the_host_reads() {
+    check_same("struct boxes { int count; int *atoms; };\nstruct all { int local, global; };\nstruct state { struct boxes *boxes; struct all *all; };\nvoid f(struct state *s)\n{\n    s->all->local = 0;\n    for (int i = 0; i < s->boxes->count; i++)\n        s->all->local += s->boxes->atoms[i];\n}\n", 7);
+}

@@ -5,8 +5,14 @@
 //! is then an access out of bounds.
 
 mod layout;
+mod signature;
+mod stand_ins;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use layout::Layout;
+pub(super) use signature::{signature, Global, Parameter, Signature};
+pub(super) use stand_ins::stand_ins;
 
 use std::sync::Arc;
 
@@ -15,9 +21,6 @@ use rustc_hash::FxHashMap;
 use simulate::{
     Access, ElementKind, Fault, FaultKind, Heap, Hooks, Memory, ObjectId, Program, Rng, Snapshot, Value,
 };
-use term::{Body, Len, Op, Storage, SymbolId, TypeKind};
-
-use self::layout::pointee;
 
 /// Elements of a pointer's target in the first run, and before and after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +39,8 @@ impl Room {
 /// Elements behind a pointer that lies in memory itself, where many such pointers share [`SHARED_ROOM`].
 const LEAST_ROOM: u64 = 1 << 10;
 const SHARED_ROOM: u64 = 1 << 18;
+/// Scalars and pointers of a table of structures.
+const SHARED_PARTS: u64 = 1 << 14;
 /// Elements before the target of such a pointer.
 const INNER_MARGIN: u64 = 64;
 /// Bytes made up for one input; halfway there, what is left gets small. Several copies of an input are alive at once.
@@ -44,103 +49,6 @@ pub(super) const MOST_BYTES: u64 = 32 << 20;
 const LARGEST_BUFFER: u64 = 4 << 20;
 /// Bytes that a run may hold.
 const MOST_HELD: u64 = 128 << 20;
-/// What the function takes.
-#[derive(Clone, Debug)]
-pub(super) enum Parameter {
-    Size { name: Arc<str>, max: i128 },
-    Real { double: bool },
-    Buffer { name: Arc<str>, layout: Layout, may_alias: bool },
-}
-
-/// A file-scope variable the function uses.
-#[derive(Clone, Debug)]
-pub(super) struct Global {
-    pub name: Arc<str>,
-    pub layout: Layout,
-    pub count: u64,
-    is_size: bool,
-}
-
-/// All a run of the function depends on.
-#[derive(Clone, Debug)]
-pub(super) struct Signature {
-    pub parameters: Vec<Parameter>,
-    pub globals: Vec<Global>,
-}
-
-impl Signature {
-    /// Names of the integers whose values are made up.
-    pub(super) fn sizes(&self) -> Vec<&str> {
-        let parameters = self.parameters.iter().filter_map(|p| match p {
-            Parameter::Size { name, .. } => Some(&**name),
-            _ => None,
-        });
-        parameters.chain(self.globals.iter().filter(|g| g.is_size).map(|g| &*g.name)).collect()
-    }
-
-    /// Whether some input can have two names for one piece of memory.
-    pub(super) fn may_overlap(&self) -> bool {
-        let places: usize = (self.parameters.iter())
-            .map(|p| match p {
-                Parameter::Buffer { layout, may_alias, .. } => {
-                    usize::from(*may_alias) + 2 * layout.pointers.len()
-                }
-                _ => 0,
-            })
-            .sum();
-        places > 1
-    }
-}
-
-/// Reads what a function takes; `Err`: what cannot be made up, in words that follow "because".
-pub(super) fn signature(body: &Body) -> Result<Signature, String> {
-    let list = body.args(body.root).first().copied();
-    let mut parameters = Vec::new();
-    for &p in list.iter().flat_map(|&l| body.args(l)) {
-        let Op::Declare(s) = *body.op(p) else { continue };
-        let symbol = &body.symbols[s];
-        let unknown = || Err(format!("no input can be made up for the parameter `{}`", symbol.name));
-        parameters.push(match body.types.kind(symbol.ty) {
-            &TypeKind::Int(k) => Parameter::Size { name: symbol.name.clone(), max: k.max() },
-            TypeKind::Float(term::FloatKind::F32) => Parameter::Real { double: false },
-            TypeKind::Float(term::FloatKind::F64) => Parameter::Real { double: true },
-            TypeKind::Pointer { to, .. } => match pointee(&body.types, *to, 0) {
-                Some(layout) => Parameter::Buffer {
-                    name: symbol.name.clone(),
-                    layout,
-                    may_alias: !body.types.quals(symbol.ty).is_restrict,
-                },
-                None => return unknown(),
-            },
-            _ => return unknown(),
-        });
-    }
-    let mut globals = Vec::new();
-    let used: rustc_hash::FxHashSet<SymbolId> =
-        body.walk(body.root).filter_map(|t| body.as_symbol(t)).collect();
-    for (id, symbol) in body.symbols.iter_ids() {
-        if !used.contains(&id) || !matches!(symbol.storage, Storage::Global { .. }) {
-            continue;
-        }
-        if body.types.quals(symbol.ty).is_const {
-            continue;
-        }
-        let (mut element, mut count) = (symbol.ty, 1u64);
-        while let TypeKind::Array { of, len } = body.types.kind(element) {
-            let Len::Const(n) = len else {
-                return Err(format!("the size of the array `{}` is not known", symbol.name));
-            };
-            count = count.saturating_mul(*n);
-            element = *of;
-        }
-        let Some(layout) = Layout::of(&body.types, element, 0) else {
-            return Err(format!("no contents can be made up for the variable `{}`", symbol.name));
-        };
-        let is_size = matches!(body.types.kind(symbol.ty), TypeKind::Int(_));
-        globals.push(Global { name: symbol.name.clone(), layout, count, is_size });
-    }
-    Ok(Signature { parameters, globals })
-}
 
 /// One input, ready to be given to any number of runs.
 #[derive(Clone, Debug)]
@@ -195,8 +103,23 @@ pub(super) struct Choice {
     pub launches: bool,
     /// Whether numbers are not taken for sizes: negative ones and the largest occur as well.
     pub wild: bool,
+    /// What memory holds.
+    pub held: Held,
     /// Whether limits of types, and numbers that behave like no other (NaN, infinities, -0.0, denormals), occur.
     pub awkward: bool,
+}
+
+/// What made-up memory holds, for programs that do not take everything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Held {
+    /// Whole numbers below the size, floating ones on both sides of zero.
+    #[default]
+    Any,
+    /// Whole numbers below 3, floating ones from 0 to 1.
+    Gentle,
+    /// Of each object by chance: all ones, all the size, or as it is gentle; integers that are handed over are one or the
+    /// size. So lengths and steps behind pointers are met.
+    Alike,
 }
 
 /// Floating numbers that behave like no other.
@@ -236,6 +159,20 @@ impl Input {
             for l in &c.links {
                 if let Some(&target) = buffers.get(l.buffer) {
                     heap.write_pointer(o, l.at, target, l.offset)?;
+                }
+            }
+        }
+        // what the program frees was allocated by somebody
+        let pointed = self.buffers.iter().chain(&self.globals).flat_map(|c| &c.links);
+        for l in pointed {
+            if let Some(&o) = buffers.get(l.buffer) {
+                heap.may_free(o, l.offset);
+            }
+        }
+        for v in &self.values {
+            if let Given::Pointer(b, offset) = v {
+                if let Some(&o) = buffers.get(*b) {
+                    heap.may_free(o, *offset);
                 }
             }
         }
@@ -283,6 +220,19 @@ pub(super) fn make(
     given: &[(String, i128)],
     budget: &Budget,
 ) -> Result<Input, Fault> {
+    make_counted(program, function, signature, choice, given, budget, &mut 0)
+}
+
+/// Likewise; `made` gets the bytes of the input before it is cut.
+fn make_counted(
+    program: &Program<'_>,
+    function: &str,
+    signature: &Signature,
+    choice: Choice,
+    given: &[(String, i128)],
+    budget: &Budget,
+    made: &mut u64,
+) -> Result<Input, Fault> {
     let mut text = Vec::new();
     let asked = |name: &str| given.iter().find(|g| g.0 == name).map(|g| g.1);
     // arrays of the file have the size they have
@@ -293,7 +243,8 @@ pub(super) fn make(
     // what is reached through a restrict pointer is reached through no other
     let mut open: Vec<usize> = Vec::new();
     let wide = Input { values: Vec::new(), buffers: Vec::new(), globals: Vec::new(), text: String::new() };
-    let mut w = Wide { input: wide, bases: Vec::new(), made: 0, rng: Rng(choice.seed), choice };
+    let mut w =
+        Wide { input: wide, bases: Vec::new(), whole: Vec::new(), made: 0, rng: Rng(choice.seed), choice };
     for p in &signature.parameters {
         let given = match p {
             Parameter::Size { name, max } => {
@@ -306,11 +257,17 @@ pub(super) fn make(
                 Given::Plain(Value::Int(v))
             }
             Parameter::Real { double } => {
-                let v = match choice.awkward {
-                    true => AWKWARD[w.rng.below(AWKWARD.len())],
-                    false => w.rng.below(2001) as f64 / 500.0 - 2.0,
+                let v = match (choice.awkward, choice.held) {
+                    (true, _) => AWKWARD[w.rng.below(AWKWARD.len())],
+                    (false, Held::Any) => w.rng.below(2001) as f64 / 500.0 - 2.0,
+                    (false, _) => w.rng.below(1001) as f64 / 1000.0,
                 };
                 Given::Plain(if *double { Value::F64(v) } else { Value::F32(v as f32) })
+            }
+            Parameter::Whole { name, layout } => {
+                let b = w.table(name, layout, &mut text, 0);
+                w.whole.push(b);
+                Given::Pointer(b, 0)
             }
             Parameter::Buffer { name, layout, may_alias } => {
                 let shared = w.input.buffers.iter().enumerate().position(|(k, b): (usize, &Contents)| {
@@ -344,7 +301,7 @@ pub(super) fn make(
         w.input.values.push(given);
     }
     for g in &signature.globals {
-        let mut c = random(&g.name, &g.layout, g.count, choice.size, choice.awkward, &mut w.rng);
+        let mut c = random(&g.name, &g.layout, g.count, choice, &mut w.rng);
         if g.is_size {
             let v = asked(&g.name).and_then(|v| u64::try_from(v).ok()).unwrap_or_else(|| w.size());
             text.push(format!("{}={v}", g.name));
@@ -354,10 +311,11 @@ pub(super) fn make(
         w.fill_pointers(&mut c, g.count, &mut text, 0);
         w.input.globals.push(c);
     }
+    *made = w.made + w.input.globals.iter().map(|g| g.snapshot.data.len() as u64).sum::<u64>();
     if w.made > 2 * MOST_BYTES {
         return Err(Fault::plain(FaultKind::MemoryLimit));
     }
-    let Wide { input: mut wide, bases, .. } = w;
+    let Wide { input: mut wide, bases, whole, .. } = w;
     wide.text = text.join(", ");
 
     if choice.launches {
@@ -373,6 +331,9 @@ pub(super) fn make(
     let mut cut = wide.clone();
     let mut firsts = vec![0; buffers.len()];
     for (b, &o) in buffers.iter().enumerate() {
+        if whole.contains(&b) {
+            continue;
+        }
         let layout = wide.buffers[b].layout.clone();
         let base = bases[b];
         let (first, end) = reach.touched.get(&o).copied().unwrap_or((base, base));
@@ -400,22 +361,30 @@ pub(super) fn make(
     Ok(cut)
 }
 
-fn random(name: &Arc<str>, layout: &Layout, count: u64, size: u64, awkward: bool, rng: &mut Rng) -> Contents {
+fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mut Rng) -> Contents {
+    let Choice { size, awkward, held, .. } = choice;
     let bytes = (layout.bytes * count) as usize;
     let mut snapshot = Snapshot { data: vec![0; bytes], init: vec![1; bytes] };
     // Small whole numbers now and then serve as subscripts; sometimes they are negative.
-    let limit = size.max(1) as usize;
+    let limit = if held == Held::Any { size.max(1) as usize } else { 3 };
+    let alike = match (held, rng.below(3)) {
+        (Held::Alike, 0) => Some(1),
+        (Held::Alike, 1) => Some(size as i64),
+        _ => None,
+    };
+    let low = if held == Held::Any { -2.0 } else { 0.0 };
+    let unit = if held == Held::Any { (1 << 18) as f64 } else { (1 << 20) as f64 };
     for element in snapshot.data.chunks_exact_mut(layout.bytes as usize) {
         for &(at, kind) in &layout.leaves {
             let slot = &mut element[at as usize..at as usize + kind.size()];
             let whole = rng.below(limit) as i64;
             let real = match awkward && rng.below(3) == 0 {
                 true => AWKWARD[rng.below(AWKWARD.len())],
-                false => rng.below(1 << 20) as f64 / (1 << 18) as f64 - 2.0,
+                false => rng.below(1 << 20) as f64 / unit + low,
             };
             let whole = match awkward && rng.below(6) == 0 {
                 true => [i64::MAX, i64::MIN, -1][rng.below(3)] >> (64 - 8 * kind.size().clamp(1, 8)),
-                false => whole,
+                false => alike.unwrap_or(whole),
             };
             match kind {
                 ElementKind::F64 => slot.copy_from_slice(&real.to_le_bytes()),
@@ -435,6 +404,8 @@ struct Wide {
     input: Input,
     /// By buffer: the byte its pointers point to.
     bases: Vec<u64>,
+    /// Buffers that stay as large as they are.
+    whole: Vec<usize>,
     /// Bytes made so far.
     made: u64,
     rng: Rng,
@@ -462,6 +433,9 @@ impl Wide {
         }
     }
     fn size(&mut self) -> u64 {
+        if self.choice.held == Held::Alike && self.rng.below(3) == 0 {
+            return 1;
+        }
         if self.choice.equal {
             self.choice.size
         } else {
@@ -485,14 +459,7 @@ impl Wide {
         };
         let fits = (most / layout.bytes.max(1)).max(64);
         let margin = margin.min(fits / 16);
-        let c = random(
-            name,
-            layout,
-            room.min(fits) + 2 * margin,
-            self.choice.size,
-            self.choice.awkward,
-            &mut self.rng,
-        );
+        let c = random(name, layout, room.min(fits) + 2 * margin, self.choice, &mut self.rng);
         self.push(c, margin * layout.bytes)
     }
 
@@ -500,7 +467,9 @@ impl Wide {
     fn table(&mut self, name: &Arc<str>, layout: &Layout, text: &mut Vec<String>, level: u32) -> usize {
         let most = if self.made > MOST_BYTES / 2 { 2 } else { 16 };
         let count = if level == 0 { self.choice.size + 8 } else { self.choice.size.min(most) + 8.min(most) };
-        let mut c = random(name, layout, count, self.choice.size, self.choice.awkward, &mut self.rng);
+        // of structures that are programs of their own there are few
+        let count = count.min(SHARED_PARTS / layout.parts().max(1)).max(1);
+        let mut c = random(name, layout, count, self.choice, &mut self.rng);
         // Beside pointers, integers are sizes.
         let integers: Vec<(u64, ElementKind)> =
             layout.leaves.iter().filter(|l| !l.1.is_float() && l.1.size() >= 4).copied().collect();

@@ -2,17 +2,20 @@
 //!
 //! What runs is the emitted text, read back: the host's checks, copies and fallback as much as the kernel.
 
+mod cases;
 mod inputs;
 mod left;
 mod native;
 mod runtime;
 mod sides;
+mod smaller;
 
+pub(crate) use cases::run_cases;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
 
 use base::{Budget, CancelToken};
-use simulate::{FaultKind, Program};
+use simulate::Program;
 
 use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
@@ -114,6 +117,9 @@ impl VerifyReport {
 /// Sizes tried, awkward ones first: none, one, around a warp and a block.
 const SIZES: [u64; 14] = [5, 0, 1, 33, 2, 8, 257, 31, 3, 32, 255, 17, 64, 100];
 
+/// Sizes for functions that did not run on these, or too long.
+const GENTLE_SIZES: [u64; 7] = [4, 2, 3, 9, 1, 33, 6];
+
 /// Compares the loops chosen with their offloaded form, one report a loop.
 pub fn verify(
     doc: &Doc,
@@ -136,7 +142,76 @@ pub fn verify_with_trials(
     cancel: &CancelToken,
 ) -> Vec<(VerifyReport, Option<Trial>)> {
     let chosen = crate::offload::choose(findings, which);
-    chosen.into_iter().map(|l| one(doc, findings, memo, l, options, cancel)).collect()
+    let mut smaller = Smaller::default();
+    let several = chosen.len() > 1;
+    let all = chosen.into_iter().map(|l| {
+        let mut options = options.clone();
+        if several {
+            // each takes those that it knows
+            let names = given_names(doc, findings, &Which::Key(l.key.to_string()));
+            options.given.retain(|g| names.contains(&g.0));
+        }
+        let options = &options;
+        let first = one(doc, findings, memo, l, options, cancel);
+        match &first.0.outcome {
+            Outcome::NotTried(why) if why.contains(&too_large()) => {
+                smaller.one(doc, l, options, cancel).unwrap_or(first)
+            }
+            _ => first,
+        }
+    });
+    all.collect()
+}
+
+/// Names of the integers of the chosen loops' functions that [`VerifyOptions::given`] may hold.
+pub fn given_names(doc: &Doc, findings: &Findings, which: &Which) -> Vec<String> {
+    let program = Program::of(doc.unit().items.iter().map(|i| &*i.body));
+    let mut out: Vec<String> = Vec::new();
+    for l in crate::offload::choose(findings, which) {
+        let Some(place) = findings.place(doc, l.item) else { continue };
+        let Ok(mut signature) = inputs::signature(place.body()) else { continue };
+        signature.globals.extend(inputs::stand_ins(&program, place.body()).1);
+        out.extend(signature.sizes().iter().map(|s| (*s).to_owned()));
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// The document with smaller arrays, made when it is first asked for.
+#[derive(Default)]
+struct Smaller {
+    made: Option<Option<(Doc, Findings, String)>>,
+}
+
+impl Smaller {
+    /// The report of a loop of the smaller document on the same line; `None` where nothing can be said of it.
+    fn one(
+        &mut self,
+        doc: &Doc,
+        l: &LoopFinding,
+        options: &VerifyOptions,
+        cancel: &CancelToken,
+    ) -> Option<(VerifyReport, Option<Trial>)> {
+        let made = self.made.get_or_insert_with(|| {
+            let (small, changed) = smaller::smaller(doc)?;
+            let settings = crate::Settings::default();
+            let findings = crate::check(&small, &Memo::new(), &settings, crate::Tier::Full, cancel).ok()?;
+            let changed: Vec<String> =
+                changed.iter().map(|(name, new, old)| format!("`{name}` {new} instead of {old}")).collect();
+            Some((small, findings, changed.join(", ")))
+        });
+        let (small, findings, changed) = made.as_ref()?;
+        let same = findings.on_line(l.line())?;
+        let (mut report, trial) = one(small, findings, &Memo::new(), same, options, cancel);
+        if let Outcome::NotTried(_) = report.outcome {
+            return None;
+        }
+        report.key = l.key.to_string();
+        report.summary =
+            format!("With {changed}, for its arrays are larger than an input may be: {}", report.summary);
+        Some((report, trial))
+    }
 }
 
 fn one(
@@ -148,13 +223,13 @@ fn one(
     cancel: &CancelToken,
 ) -> (VerifyReport, Option<Trial>) {
     let mut cases = Vec::new();
-    let mut trial = None;
+    let (mut trial, mut stood_in) = (None, String::new());
     let tried = match offload(doc, findings, memo, &Which::Key(l.key.to_string()), cancel) {
         Ok(done) => match findings.place(doc, l.item) {
             Some(place) => {
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
                 run_cases(doc, &place, l, &done.host, &kernels, options, cancel, &mut cases)
-                    .map(|t| trial = t)
+                    .map(|(t, s)| (trial, stood_in) = (t, s))
             }
             None => Err("The loop is not there any more.".to_owned()),
         },
@@ -192,6 +267,8 @@ fn one(
             )
         }
     };
+    let is_same = outcome == Outcome::Same && !stood_in.is_empty();
+    let summary = if is_same { format!("{summary} {stood_in}") } else { summary };
     let report = VerifyReport {
         key: l.key.to_string(),
         line: l.line(),
@@ -295,6 +372,8 @@ pub(crate) fn same_but(
         launches: how.launches,
         options,
         cancel,
+        total: &Budget::with_cancel(u64::MAX, cancel.clone()),
+        not_run: Default::default(),
     };
     let (mut ran, mut kernels_ran) = (0, 0);
     let mut failed: Option<String> = None;
@@ -311,6 +390,7 @@ pub(crate) fn same_but(
             room: inputs::Room::SMALL,
             launches: how.launches,
             wild: how.wild && k % 2 == 1,
+            held: inputs::Held::Any,
             awkward: how.wild && !how.regrouped && !how.launches && k % 4 == 1,
         };
         // limits of types often are no input at all: then it is one like the others
@@ -349,6 +429,9 @@ pub(crate) fn same_but(
             }
         }
     }
+    if let Some(what) = sides.not_run.take() {
+        return Sameness::NotTried(format!("the new text was not run: {what}."));
+    }
     match (ran, failed) {
         (0, Some(why)) => {
             Sameness::NotTried(format!("the original did not run on any input made up: {why}."))
@@ -365,128 +448,9 @@ pub(crate) fn same_but(
     }
 }
 
-/// Runs the original beside the texts given. `Err` says why nothing was compared.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn run_cases(
-    doc: &Doc,
-    place: &Place,
-    finding: &LoopFinding,
-    host: &str,
-    kernels: &[&str],
-    options: &VerifyOptions,
-    cancel: &CancelToken,
-    cases: &mut Vec<VerifyCase>,
-) -> Result<Option<Trial>, String> {
-    let body = place.body();
-    let regrouped = place.of(finding.id).reductions.iter().any(|r| {
-        body.types.as_float(r.ty).is_some()
-            && matches!(r.op, analysis::ReductionOp::Add | analysis::ReductionOp::Mul)
-    });
-    let read = |language: Language, before: &str, text: &str| {
-        let parsed = front::Parsed::parse(language, format!("{before}{text}"));
-        front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
-    };
-    let mut units = vec![read(doc.language(), runtime::HOST, host)];
-    units.extend(kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)));
-    let offloaded = Program::of(units.iter().flat_map(|u| u.items.iter().map(|i| &*i.body)));
-    let original = Program::of(doc.unit().items.iter().map(|i| &*i.body));
-    let signature = inputs::signature(body).map_err(|why| format!("Nothing was compared, because {why}."))?;
-    let sizes = signature.sizes();
-    if let Some((name, _)) = options.given.iter().find(|g| !sizes.contains(&g.0.as_str())) {
-        return Err(format!(
-            "`{name}` is no integer that `{}` gets from outside. Values can be given for: {}.",
-            body.name,
-            or_none(&sizes)
-        ));
-    }
-    let may_overlap = signature.may_overlap();
-    let sides = Sides {
-        original,
-        offloaded,
-        function: &body.name,
-        signature: &signature,
-        regrouped,
-        launches: false,
-        options,
-        cancel,
-    };
-    let mut failed: Option<String> = None;
-    let mut collector = native::Collector::new(body, &signature);
-    for case in 0..options.cases.max(1) {
-        if cancel.is_cancelled() {
-            return Err("Cancelled.".to_owned());
-        }
-        let k = case as usize;
-        let choice = inputs::Choice {
-            size: SIZES[k % SIZES.len()],
-            equal: k % 3 != 2,
-            overlap: may_overlap && k % 4 == 3,
-            seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
-            room: inputs::Room::WIDE,
-            launches: false,
-            wild: false,
-            awkward: false,
-        };
-        let budget = Budget::with_cancel(options.steps, cancel.clone());
-        let input =
-            match inputs::make(&sides.original, &body.name, &signature, choice, &options.given, &budget) {
-                Ok(i) => i,
-                Err(fault) => {
-                    failed.get_or_insert(match fault.kind {
-                        FaultKind::MemoryLimit => too_large(),
-                        _ => fault.to_string(),
-                    });
-                    continue;
-                }
-            };
-        let (difference, launches) = sides.compare(&input, case);
-        if let (Ok(None), true) = (&difference, doc.language() == Language::C) {
-            collector.add(&input, &sides.original, &Budget::with_cancel(options.steps, cancel.clone()));
-        }
-        // Too long for the steps given is no result.
-        if let Ok(difference) = difference {
-            cases.push(VerifyCase { input: input.text, launches, difference });
-        }
-    }
-    if cases.is_empty() {
-        let why = failed.unwrap_or_else(|| {
-            "every run took more steps than allowed, or left pointers to memory that cannot be compared"
-                .to_owned()
-        });
-        let ask = match (sizes.is_empty(), options.given.is_empty()) {
-            (false, true) => format!(" Give values that it takes: `--given {}=16`.", sizes[0]),
-            _ => String::new(),
-        };
-        return Err(format!(
-            "Nothing was compared, because the original itself did not run on any input that was made up: {why}.{ask}"
-        ));
-    }
-    if cases.iter().all(|c| c.launches == 0 && c.difference.is_none()) {
-        return Err("The kernel never ran: on all inputs tried its conditions did not hold, and the original loop ran."
-            .to_owned());
-    }
-    Ok(collector.finish(doc.source(), host, kernels, regrouped).map(|mut t| {
-        let o = doc.options();
-        t.defines = o
-            .defines
-            .iter()
-            .map(|(n, v)| v.as_ref().map_or(format!("-D{n}"), |v| format!("-D{n}={v}")))
-            .collect();
-        t.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
-        t
-    }))
-}
-
 fn too_large() -> String {
     format!(
         "its arrays take more than the {} MiB that an input may; build with smaller ones (`-D`), or give smaller sizes",
         inputs::MOST_BYTES >> 20
     )
-}
-
-fn or_none(names: &[&str]) -> String {
-    match names.is_empty() {
-        true => "none".to_owned(),
-        false => names.join(", "),
-    }
 }

@@ -100,6 +100,10 @@ impl<'a> Collector<'a> {
         let Ok(out) = simulate::run(original, &self.body.name, &args, &mut heap, &plain, budget) else {
             return;
         };
+        // what the function frees is no more to be looked at
+        if buffers.iter().chain(&globals).any(|&o| heap.bytes(o).is_none()) {
+            return;
+        }
         let scalars = |l: &Layout| l.leaves.iter().map(|&(at, k)| (at as usize, k)).collect();
         let places = all
             .zip(buffers.iter().chain(&globals))
@@ -135,7 +139,11 @@ impl<'a> Collector<'a> {
             TypeKind::Float(term::FloatKind::F32 | term::FloatKind::F64) => Some(ElementKind::F64),
             _ => None,
         };
-        if self.cases.is_empty() || self.signature.parameters.len() > 60 {
+        let by_value = |p: &super::inputs::Parameter| matches!(p, super::inputs::Parameter::Whole { .. });
+        if self.cases.is_empty()
+            || self.signature.parameters.len() > 60
+            || self.signature.parameters.iter().any(by_value)
+        {
             return None;
         }
         let call = self.call(returns);
@@ -167,6 +175,8 @@ impl<'a> Collector<'a> {
                 Parameter::Size { .. } => format!("ww_a[{n}].i"),
                 Parameter::Real { .. } => format!("ww_a[{n}].d"),
                 Parameter::Buffer { .. } => format!("ww_a[{n}].p"),
+                // told apart in `finish`
+                Parameter::Whole { .. } => String::new(),
             })
             .collect();
         let result = match returns {

@@ -19,6 +19,10 @@ pub(super) struct Sides<'a> {
     pub launches: bool,
     pub options: &'a VerifyOptions,
     pub cancel: &'a CancelToken,
+    /// Steps of all runs.
+    pub total: &'a Budget,
+    /// What of the rewritten code could not be executed, if anything.
+    pub not_run: std::cell::RefCell<Option<String>>,
 }
 
 /// A run that took more than its steps, or left what cannot be compared.
@@ -27,8 +31,23 @@ pub(super) struct Skip;
 impl Sides<'_> {
     /// Runs both on one input. Gives what differs, and how many kernels ran.
     pub(super) fn compare(&self, input: &inputs::Input, case: u32) -> (Result<Option<String>, Skip>, u32) {
-        let Sides { original, offloaded, function, signature, regrouped, launches, options, cancel } = self;
-        let budget = || Budget::with_cancel(options.steps, (*cancel).clone());
+        let steps = self.options.steps.min(self.total.left());
+        let budget = Budget::with_cancel(steps, self.cancel.clone());
+        let again = Budget::with_cancel(steps, self.cancel.clone());
+        let out = self.compare_within(input, case, &budget, &again);
+        let _ = self.total.spend((2 * steps - budget.left() - again.left()).min(self.total.left()));
+        out
+    }
+
+    /// The original takes steps of the first budget, the rewritten function of the second.
+    fn compare_within(
+        &self,
+        input: &inputs::Input,
+        case: u32,
+        first: &Budget,
+        second: &Budget,
+    ) -> (Result<Option<String>, Skip>, u32) {
+        let Sides { original, offloaded, function, signature, regrouped, launches, options, .. } = self;
         let spent = |f: &Fault| matches!(f.kind, FaultKind::OutOfFuel | FaultKind::Cancelled);
         let (Ok(mut a), Ok(mut b)) = (input.place(signature), input.place(signature)) else {
             return (Err(Skip), 0);
@@ -37,8 +56,8 @@ impl Sides<'_> {
         let schedule = Schedule::seeded(options.seed.wrapping_add(u64::from(case)));
         let mut launched = 0;
         let want = match launches {
-            false => simulate::run(original, function, &a.1, &mut a.0, &plain, &budget()).ok(),
-            true => match simulate::run_hosted(original, function, &a.1, &mut a.0, &schedule, &budget()) {
+            false => simulate::run(original, function, &a.1, &mut a.0, &plain, first).ok(),
+            true => match simulate::run_hosted(original, function, &a.1, &mut a.0, &schedule, first) {
                 // an original with races has no result to compare with
                 Ok((o, all)) if all.iter().all(|l| l.report.completed && l.report.findings.is_empty()) => {
                     launched = all.len() as u32;
@@ -48,10 +67,15 @@ impl Sides<'_> {
             },
         };
         let Some(want) = want else { return (Err(Skip), 0) };
-        let run = simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, &budget());
+        let run = simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, second);
         let (got, launches) = match run {
             Ok(r) => r,
             Err(f) if spent(&f) => return (Err(Skip), 0),
+            // what this machine does not execute is no fault of the code
+            Err(f) if matches!(f.kind, FaultKind::NotSupported { .. }) => {
+                self.not_run.borrow_mut().get_or_insert(f.to_string());
+                return (Err(Skip), 0);
+            }
             Err(f) => return (Ok(Some(format!("the rewritten code fails: {f}"))), 0),
         };
         let ran = launched.max(launches.len() as u32);
@@ -59,6 +83,10 @@ impl Sides<'_> {
             if let Some(finding) = l.report.findings.first() {
                 if let Finding::Fault(f) = finding {
                     if spent(f) {
+                        return (Err(Skip), ran);
+                    }
+                    if matches!(f.kind, FaultKind::NotSupported { .. }) {
+                        self.not_run.borrow_mut().get_or_insert(f.to_string());
                         return (Err(Skip), ran);
                     }
                 }

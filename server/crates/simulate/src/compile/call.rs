@@ -58,7 +58,7 @@ impl Cx<'_, '_, '_> {
         if let Some(v) = self.device(&name, args)? {
             return Ok(v);
         }
-        self.library(&name, args)
+        self.library(t, &name, args)
     }
 
     /// A function template of a library by the type of the numbers that its third and fourth arguments point to:
@@ -418,7 +418,7 @@ impl Cx<'_, '_, '_> {
     }
 
     /// A few functions of C's library that move or make memory.
-    fn library(&mut self, name: &str, args: &[TermId]) -> R<Option<V>> {
+    fn library(&mut self, t: TermId, name: &str, args: &[TermId]) -> R<Option<V>> {
         if name == "printf" {
             // its arguments are evaluated; what is printed nobody sees, so it has no value either
             self.values(args)?;
@@ -431,6 +431,9 @@ impl Cx<'_, '_, '_> {
             ("memcpy" | "memmove" | "memset", 3) | ("malloc" | "free", 1) | ("calloc", 2)
         );
         if !known {
+            if self.unit.program.stand_ins.contains(name) {
+                return self.stand_in(t, name, args);
+            }
             return Err(self.err(&format!("the function `{name}`, whose body is not known")));
         }
         let v = self.values(args)?;

@@ -12,6 +12,7 @@ mod init;
 mod launch;
 mod place;
 mod scopes;
+mod stand_in;
 mod stmt;
 mod types;
 
@@ -33,6 +34,8 @@ pub struct Program<'a> {
     several: FxHashSet<Arc<str>>,
     /// Functions of files of kernels: there they are meant, whatever else has their names.
     device: FxHashMap<Arc<str>, &'a Body>,
+    /// Functions without a body that host code may call all the same (see `stand_in.rs`).
+    stand_ins: FxHashSet<Arc<str>>,
 }
 
 impl<'a> Program<'a> {
@@ -74,6 +77,7 @@ impl<'a> Program<'a> {
     /// As kernels see it.
     pub(crate) fn for_kernels(&self) -> Program<'a> {
         let mut p = self.clone();
+        p.stand_ins.clear();
         p.several.retain(|name| !self.device.contains_key(name));
         p.functions.extend(self.device.iter().map(|(name, b)| (name.clone(), *b)));
         p
@@ -86,6 +90,19 @@ impl<'a> Program<'a> {
             }
             _ => self.declarations.push(body),
         }
+    }
+    /// Lets host code call functions of these names that have no body: each does nothing and gives the value of the
+    /// file-scope variable that [`Program::stand_in_value`] names, or fresh memory where it gives a `void *`.
+    pub fn stand_in(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
+        self.stand_ins.extend(names);
+    }
+    /// Whether a function of this name ends the run, at least where its argument is false; then nothing stands in for it.
+    pub fn is_ending(name: &str) -> bool {
+        matches!(name, "assert" | "exit" | "abort" | "_Exit" | "_exit" | "quick_exit" | "longjmp")
+    }
+    /// The file-scope variable whose value a stand-in gives.
+    pub fn stand_in_value(name: &str) -> Arc<str> {
+        format!("{name}()").into()
     }
     /// The function's body.
     pub fn function(&self, name: &str) -> Option<&'a Body> {

@@ -1,0 +1,137 @@
+//! What a function takes from outside: its parameters, and the file-scope variables that it uses. Deliberately absent: values.
+
+use std::sync::Arc;
+
+use term::{Body, Len, Op, Storage, SymbolId, TypeId, TypeKind};
+
+use super::layout::{pointee, Layout};
+
+/// What the function takes.
+#[derive(Clone, Debug)]
+pub(in crate::verify) enum Parameter {
+    Size {
+        name: Arc<str>,
+        max: i128,
+    },
+    Real {
+        double: bool,
+    },
+    Buffer {
+        name: Arc<str>,
+        layout: Layout,
+        may_alias: bool,
+    },
+    /// A structure handed over whole, or the place of one that is returned.
+    Whole {
+        name: Arc<str>,
+        layout: Layout,
+    },
+}
+
+/// A file-scope variable the function uses.
+#[derive(Clone, Debug)]
+pub(in crate::verify) struct Global {
+    pub name: Arc<str>,
+    pub layout: Layout,
+    pub count: u64,
+    pub(in crate::verify) is_size: bool,
+}
+
+/// All a run of the function depends on.
+#[derive(Clone, Debug)]
+pub(in crate::verify) struct Signature {
+    pub parameters: Vec<Parameter>,
+    pub globals: Vec<Global>,
+}
+
+impl Signature {
+    /// Names of the integers whose values are made up.
+    pub(in crate::verify) fn sizes(&self) -> Vec<&str> {
+        let parameters = self.parameters.iter().filter_map(|p| match p {
+            Parameter::Size { name, .. } => Some(&**name),
+            _ => None,
+        });
+        parameters.chain(self.globals.iter().filter(|g| g.is_size).map(|g| &*g.name)).collect()
+    }
+
+    /// Whether some input can have two names for one piece of memory.
+    pub(in crate::verify) fn may_overlap(&self) -> bool {
+        let places: usize = (self.parameters.iter())
+            .map(|p| match p {
+                Parameter::Buffer { layout, may_alias, .. } => {
+                    usize::from(*may_alias) + 2 * layout.pointers.len()
+                }
+                _ => 0,
+            })
+            .sum();
+        places > 1
+    }
+}
+
+/// Reads what a function takes; `Err`: what cannot be made up, in words that follow "because".
+pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
+    let list = body.args(body.root).first().copied();
+    let mut parameters = Vec::new();
+    for &p in list.iter().flat_map(|&l| body.args(l)) {
+        let Op::Declare(s) = *body.op(p) else { continue };
+        let symbol = &body.symbols[s];
+        let unknown = || Err(format!("no input can be made up for the parameter `{}`", symbol.name));
+        parameters.push(match body.types.kind(symbol.ty) {
+            &TypeKind::Int(k) => Parameter::Size { name: symbol.name.clone(), max: k.max() },
+            TypeKind::Float(term::FloatKind::F32) => Parameter::Real { double: false },
+            TypeKind::Float(term::FloatKind::F64) => Parameter::Real { double: true },
+            TypeKind::Pointer { to, .. } => match pointee(&body.types, *to, 0) {
+                Some(layout) => Parameter::Buffer {
+                    name: symbol.name.clone(),
+                    layout,
+                    may_alias: !body.types.quals(symbol.ty).is_restrict,
+                },
+                None => return unknown(),
+            },
+            TypeKind::Record(_) => match Layout::of(&body.types, symbol.ty, 0) {
+                Some(layout) => Parameter::Whole { name: symbol.name.clone(), layout },
+                None => return unknown(),
+            },
+            _ => return unknown(),
+        });
+    }
+    if let Some(ret) = returned(body).filter(|r| matches!(body.types.kind(*r), TypeKind::Record(_))) {
+        match Layout::of(&body.types, ret, 0) {
+            Some(layout) => parameters.push(Parameter::Whole { name: "what is returned".into(), layout }),
+            None => return Err("what the function returns cannot be compared".to_owned()),
+        }
+    }
+    let mut globals = Vec::new();
+    let used: rustc_hash::FxHashSet<SymbolId> =
+        body.walk(body.root).filter_map(|t| body.as_symbol(t)).collect();
+    for (id, symbol) in body.symbols.iter_ids() {
+        if !used.contains(&id) || !matches!(symbol.storage, Storage::Global { .. }) {
+            continue;
+        }
+        if body.types.quals(symbol.ty).is_const {
+            continue;
+        }
+        let (mut element, mut count) = (symbol.ty, 1u64);
+        while let TypeKind::Array { of, len } = body.types.kind(element) {
+            let Len::Const(n) = len else {
+                return Err(format!("the size of the array `{}` is not known", symbol.name));
+            };
+            count = count.saturating_mul(*n);
+            element = *of;
+        }
+        let Some(layout) = Layout::of(&body.types, element, 0) else {
+            return Err(format!("no contents can be made up for the variable `{}`", symbol.name));
+        };
+        let is_size = matches!(body.types.kind(symbol.ty), TypeKind::Int(_));
+        globals.push(Global { name: symbol.name.clone(), layout, count, is_size });
+    }
+    Ok(Signature { parameters, globals })
+}
+
+fn returned(body: &Body) -> Option<TypeId> {
+    let Op::Function(s) = *body.op(body.root) else { return None };
+    match body.types.kind(body.symbols[s].ty) {
+        TypeKind::Function { ret, .. } => Some(*ret),
+        _ => None,
+    }
+}
