@@ -214,3 +214,20 @@ fn a_chain_of_assignments_begins_a_loop() {
 fn a_sum_is_kept_apart_from_what_only_the_host_reads() {
     check_same("struct boxes { int count; int *atoms; };\nstruct all { int local, global; };\nstruct state { struct boxes *boxes; struct all *all; };\nvoid f(struct state *s)\n{\n    s->all->local = 0;\n    for (int i = 0; i < s->boxes->count; i++)\n        s->all->local += s->boxes->atoms[i];\n}\n", 7);
 }
+
+#[test]
+fn functions_of_headers_are_run_and_not_stood_in_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("zero.h"), "static void zero(double *a) { a[0] = 0; a[1] = 0; }\n")
+        .expect("a file");
+    let options =
+        crate::Options { headers: Some(testkit::headers::beside(folder.path())), ..Default::default() };
+    let text = "#include \"zero.h\"\nvoid log_it(int n);\nvoid f(int n, double (*restrict a)[2])\n{\n    log_it(n);\n    for (int i = 0; i < n; i++)\n        zero(a[i]);\n}\n";
+    let doc = crate::Doc::open(crate::Language::C, "a.c", text::Text::new(text).expect("short"), options);
+    let findings = full(&doc);
+    let options = VerifyOptions { cases: 8, steps: 3_000_000, ..VerifyOptions::default() };
+    let report =
+        verify(&doc, &findings, &Memo::new(), &Which::Line(6), &options, &CancelToken::new()).remove(0);
+    assert_eq!(report.outcome, Outcome::Same, "{report:#?}");
+    assert!(report.summary.ends_with("made-up values: `log_it`."), "{}", report.summary);
+}

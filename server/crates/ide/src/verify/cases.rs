@@ -5,7 +5,9 @@ use base::{Budget, CancelToken};
 use simulate::{FaultKind, Program};
 
 use super::sides::Sides;
-use super::{inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES};
+use super::{
+    bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
+};
 use crate::check::LoopFinding;
 use crate::place::Place;
 use crate::{Doc, Language};
@@ -34,8 +36,8 @@ pub(crate) fn run_cases(
     };
     let mut units = vec![read(doc.language(), runtime::HOST, host)];
     units.extend(kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)));
-    let offloaded = Program::of(units.iter().flat_map(|u| u.items.iter().map(|i| &*i.body)));
-    let original = Program::of(doc.unit().items.iter().map(|i| &*i.body));
+    let offloaded = Program::of(units.iter().flat_map(bodies));
+    let original = Program::of(bodies(doc.unit()));
     let signature = inputs::signature(body).map_err(|why| format!("Nothing was compared, because {why}."))?;
     let (names, values) = inputs::stand_ins(&original, body);
     let all: Vec<String> = signature

@@ -165,7 +165,7 @@ pub fn verify_with_trials(
 
 /// Names of the integers of the chosen loops' functions that [`VerifyOptions::given`] may hold.
 pub fn given_names(doc: &Doc, findings: &Findings, which: &Which) -> Vec<String> {
-    let program = Program::of(doc.unit().items.iter().map(|i| &*i.body));
+    let program = Program::of(bodies(doc.unit()));
     let mut out: Vec<String> = Vec::new();
     for l in crate::offload::choose(findings, which) {
         let Some(place) = findings.place(doc, l.item) else { continue };
@@ -359,12 +359,12 @@ pub(crate) fn same_but(
         Ok(s) => s,
         Err(why) => return Sameness::NotTried(format!("{why}.")),
     };
-    let mut offloaded = Program::of(host.items.iter().map(|i| &*i.body));
+    let mut offloaded = Program::of(bodies(&host));
     for u in &kernels {
-        offloaded.add_kernels(u.items.iter().map(|i| &*i.body));
+        offloaded.add_kernels(bodies(u));
     }
     let sides = Sides {
-        original: Program::of(given.items.iter().map(|i| &*i.body)),
+        original: Program::of(bodies(given)),
         offloaded,
         function: &body.name,
         signature: &signature,
@@ -446,6 +446,11 @@ pub(crate) fn same_but(
         }
         (n, _) => Sameness::Same(n),
     }
+}
+
+/// The functions and declarations of a unit, and the functions of headers that they call.
+fn bodies(unit: &front::Unit) -> impl Iterator<Item = &term::Body> {
+    unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &*i.body)
 }
 
 fn too_large() -> String {
