@@ -114,7 +114,9 @@ fn natively(
     folders: (&Path, &Path),
 ) {
     let Some(trial) = trial else {
-        return report.not_native("the function cannot be called from outside with what was made up");
+        return report.not_native(
+            "functions were stood in for, or this one cannot be called from outside with what was made up",
+        );
     };
     let by = match trial.has_regions() {
         true => format!("{} with OpenMP regions by {} threads", compiler.name, device::NATIVE_THREADS),
