@@ -7,8 +7,7 @@ use std::path::Path;
 use base::CancelToken;
 use device::{native_compiler, NativeCompiler, NativeTrial};
 use ide::{
-    check, verify_with_trials, Doc, Memo, Natively, Options, Outcome, Settings, Tier, Trial, VerifyOptions,
-    Which,
+    check, Doc, Memo, Natively, Options, Outcome, Settings, Tier, Trial, Verifier, VerifyOptions, Which,
 };
 
 fn number(variable: &str, or: u64) -> u64 {
@@ -47,7 +46,7 @@ fn trials(text: &str) -> Vec<(Outcome, Option<Trial>)> {
     let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
     let options = VerifyOptions { cases: 4, steps: 3_000_000, ..Default::default() };
     let all = findings.loops.iter().map(|l| Which::Key(l.key.to_string()));
-    all.flat_map(|which| verify_with_trials(&doc, &findings, &memo, &which, &options, &cancel))
+    all.flat_map(|which| Verifier::new(&doc, &findings, &memo, &options).run(&which, &cancel))
         .map(|(r, t)| (r.outcome, t))
         .collect()
 }
@@ -79,6 +78,17 @@ fn what_is_planted_is_found() {
     never.rewritten = never.original.clone();
     never.kernels.clear();
     assert!(matches!(run(&never, &compiler, folder.path()), Natively::NoKernel));
+}
+
+#[test]
+fn constants_of_the_file_are_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(compiler) = compiler(folder.path()) else { return };
+    let text = "typedef const short fixed;\nstatic const int tab[4] = { 1, 0, [2] = 3, 2 };\nconst double grid[2][2] = { { 1, 2 }, { 3 } };\nfixed steps[] = { 4, 5, 6, 7 };\nconst struct { int a; float b; } pairs[2] = { { 1, 2 }, { .b = 3 } };\nvoid f(int n, double *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = tab[i & 3] + grid[1][i & 1] + steps[i & 3] * pairs[i & 1].b;\n}\n";
+    let (outcome, trial) = trials(text).pop().expect("one loop");
+    assert_eq!(outcome, Outcome::Same);
+    let said = run(&trial.expect("it can be called"), &compiler, folder.path());
+    assert!(matches!(said, Natively::Same(_)), "{said:?}");
 }
 
 #[test]

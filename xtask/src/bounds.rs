@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn memory_of_children_is_seen() {
-        let mut child = Command::new("sh").args(["-c", "sleep 0.3; :"]).spawn().unwrap();
+        let mut child = std::process::Command::new("sh").args(["-c", "sleep 0.3; :"]).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(100));
         assert!(held(&child) > 0);
         child.wait().unwrap();

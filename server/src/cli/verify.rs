@@ -78,18 +78,15 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     let folder = args.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let compiler = (args.on == "machine").then(|| device::native_compiler(folder)).flatten();
     let scratch = tempfile::tempdir()?;
-    for (which, names) in whiches.iter().zip(&names) {
-        let mut options = options.clone();
-        if whiches.len() > 1 {
-            options.given.retain(|g| names.contains(&g.0));
-        }
-        let never = CancelToken::new();
-        let tried = ide::verify_with_trials(&report.doc, &report.findings, &memo, which, &options, &never);
+    let verifier =
+        ide::Verifier::new(&report.doc, &report.findings, &memo, &options).for_several(whiches.len() > 1);
+    for which in &whiches {
+        let tried = verifier.run(which, &CancelToken::new());
         let reports: Vec<_> = tried
             .into_iter()
             .map(|(mut one, trial)| {
                 if let (Some(compiler), ide::Outcome::Same) = (&compiler, &one.outcome) {
-                    natively(&mut one, trial.as_ref(), compiler, (scratch.path(), folder));
+                    natively(&mut one, trial.as_ref(), &verifier, compiler, (scratch.path(), folder));
                 }
                 one
             })
@@ -110,6 +107,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
 fn natively(
     report: &mut ide::VerifyReport,
     trial: Option<&ide::Trial>,
+    verifier: &ide::Verifier<'_>,
     compiler: &device::NativeCompiler,
     folders: (&Path, &Path),
 ) {
@@ -118,6 +116,12 @@ fn natively(
             "functions were stood in for, or this one cannot be called from outside with what was made up",
         );
     };
+    if !verifier.may_build(trial) {
+        return report.not_native(&format!(
+            "what one command may build was built for the loops before it; ask for this one alone with `--loop {}`",
+            report.line
+        ));
+    }
     let by = match trial.has_regions() {
         true => format!("{} with OpenMP regions by {} threads", compiler.name, device::NATIVE_THREADS),
         false => compiler.name.clone(),

@@ -27,6 +27,8 @@ pub struct NativeProgram<'a> {
     /// Name of the binary.
     pub name: &'a str,
     pub c: Vec<&'a str>,
+    /// C with the `main`, if none of the others has it: one for all programs of a folder, without the flags.
+    pub driver: Option<&'a str>,
     /// C++ with `include` before it, and C++ without.
     pub cpp: &'a [String],
     pub include: &'a str,
@@ -124,6 +126,15 @@ impl NativeCompiler {
             argv.extend(p.flags.iter().cloned());
             objects.push(step(argv, &name)?);
         }
+        if let Some(t) = p.driver {
+            // the same for every program in this folder, whatever the flags of the others are
+            let object = place("driver.o");
+            if !Path::new(&object).exists() {
+                write("driver.c", t)?;
+                step(vec![c.clone(), place("driver.c"), "-O1".to_owned(), "-w".to_owned()], "driver")?;
+            }
+            objects.push(object);
+        }
         let general =
             ["-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fwrapv", "-x", "c++"].map(str::to_owned);
         for (n, t) in p.cpp.iter().enumerate() {
@@ -169,7 +180,8 @@ impl NativeCompiler {
             t.support.iter().map(|s| s.0.as_str()).filter(|n| n.ends_with(".cpp")).collect();
         let program = |name, text, cpp, support| NativeProgram {
             name,
-            c: vec![text, t.driver],
+            c: vec![text],
+            driver: Some(t.driver),
             cpp,
             include: t.include,
             support,

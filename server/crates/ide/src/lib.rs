@@ -68,7 +68,6 @@ pub use rules::{
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{
-    given_names, verify, verify_with_trials, Natively, Outcome, Trial, VerifyCase, VerifyOptions,
-    VerifyReport,
+    given_names, verify, Natively, Outcome, Trial, Verifier, VerifyCase, VerifyOptions, VerifyReport,
 };
 pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};

@@ -63,8 +63,18 @@ fn check_caught(code: &str, line: u32, from: &str, to: &str, expected: &str) {
     let place = findings.place(&doc, finding.item).expect("a function");
     let options = VerifyOptions { steps: 3_000_000, ..VerifyOptions::default() };
     let mut cases = Vec::new();
-    crate::verify::run_cases(&doc, &place, finding, &host, &[&kernel], &options, &cancel, &mut cases)
-        .expect("tried");
+    let plenty = crate::verify::Share::plenty();
+    crate::verify::run_cases(
+        &doc,
+        &place,
+        finding,
+        (&host, &[&kernel]),
+        &options,
+        &plenty,
+        &cancel,
+        &mut cases,
+    )
+    .expect("tried");
     let first = cases.iter().find_map(|c| c.difference.as_deref()).unwrap_or("nothing differs");
     assert!(first.contains(expected), "{first}");
 }

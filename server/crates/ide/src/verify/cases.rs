@@ -4,6 +4,7 @@
 use base::{Budget, CancelToken};
 use simulate::{FaultKind, Program};
 
+use super::effort::{of_bytes, Share};
 use super::sides::Sides;
 use super::{
     bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
@@ -19,9 +20,9 @@ pub(crate) fn run_cases(
     doc: &Doc,
     place: &Place,
     finding: &LoopFinding,
-    host: &str,
-    kernels: &[&str],
+    (host, kernels): (&str, &[&str]),
     options: &VerifyOptions,
+    share: &Share,
     cancel: &CancelToken,
     cases: &mut Vec<VerifyCase>,
 ) -> Result<(Option<Trial>, String), String> {
@@ -53,7 +54,8 @@ pub(crate) fn run_cases(
             or_none(&all)
         ));
     }
-    let total = Budget::with_cancel(options.steps.saturating_mul(ALL_RUNS), cancel.clone());
+    let allowed = options.steps.saturating_mul(ALL_RUNS).min(share.budget.left());
+    let total = Budget::with_cancel(allowed, cancel.clone());
     let mut tried = Tried { doc, options, cancel, total: &total, cases, failed: None };
     let mut wider = signature.clone();
     wider.globals.extend(values);
@@ -104,6 +106,7 @@ pub(crate) fn run_cases(
         }
     }
     let Tried { cases, failed, .. } = tried;
+    let _ = share.budget.spend(allowed - total.left());
     let not_run = sides.not_run.take();
     if let (Some(what), false) = (not_run, cases.iter().any(|c| c.difference.is_some())) {
         return Err(format!("The rewritten code was not run: {what}. Please report this loop."));
@@ -253,15 +256,18 @@ impl Tried<'_, '_> {
             return Ok(false);
         }
         let budget = Budget::with_cancel(steps, self.cancel.clone());
-        let made = inputs::make(
+        let mut bytes = 0;
+        let made = inputs::make_counted(
             &sides.original,
             sides.function,
             sides.signature,
             choice,
             &self.options.given,
             &budget,
+            &mut bytes,
         );
-        let _ = self.total.spend((steps - budget.left()).min(self.total.left()));
+        let taken = steps - budget.left() + of_bytes(bytes);
+        let _ = self.total.spend(taken.min(self.total.left()));
         let input = match made {
             Ok(i) => i,
             Err(fault) => {

@@ -224,7 +224,7 @@ pub(super) fn make(
 }
 
 /// Likewise; `made` gets the bytes of the input before it is cut.
-fn make_counted(
+pub(super) fn make_counted(
     program: &Program<'_>,
     function: &str,
     signature: &Signature,
@@ -311,7 +311,7 @@ fn make_counted(
         w.fill_pointers(&mut c, g.count, &mut text, 0);
         w.input.globals.push(c);
     }
-    *made = w.made + w.input.globals.iter().map(|g| g.snapshot.data.len() as u64).sum::<u64>();
+    *made += w.made + w.input.globals.iter().map(|g| g.snapshot.data.len() as u64).sum::<u64>();
     if w.made > 2 * MOST_BYTES {
         return Err(Fault::plain(FaultKind::MemoryLimit));
     }

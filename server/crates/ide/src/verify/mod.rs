@@ -3,6 +3,7 @@
 //! What runs is the emitted text, read back: the host's checks, copies and fallback as much as the kernel.
 
 mod cases;
+mod effort;
 mod inputs;
 mod left;
 mod native;
@@ -11,6 +12,9 @@ mod sides;
 mod smaller;
 
 pub(crate) use cases::run_cases;
+#[cfg(test)]
+pub(crate) use effort::Share;
+pub use effort::Verifier;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
 
@@ -129,38 +133,7 @@ pub fn verify(
     options: &VerifyOptions,
     cancel: &CancelToken,
 ) -> Vec<VerifyReport> {
-    verify_with_trials(doc, findings, memo, which, options, cancel).into_iter().map(|(r, _)| r).collect()
-}
-
-/// Likewise, each with what a machine needs to try the same inputs natively, where that can be written.
-pub fn verify_with_trials(
-    doc: &Doc,
-    findings: &Findings,
-    memo: &Memo,
-    which: &Which,
-    options: &VerifyOptions,
-    cancel: &CancelToken,
-) -> Vec<(VerifyReport, Option<Trial>)> {
-    let chosen = crate::offload::choose(findings, which);
-    let mut smaller = Smaller::default();
-    let several = chosen.len() > 1;
-    let all = chosen.into_iter().map(|l| {
-        let mut options = options.clone();
-        if several {
-            // each takes those that it knows
-            let names = given_names(doc, findings, &Which::Key(l.key.to_string()));
-            options.given.retain(|g| names.contains(&g.0));
-        }
-        let options = &options;
-        let first = one(doc, findings, memo, l, options, cancel);
-        match &first.0.outcome {
-            Outcome::NotTried(why) if why.contains(&too_large()) => {
-                smaller.one(doc, l, options, cancel).unwrap_or(first)
-            }
-            _ => first,
-        }
-    });
-    all.collect()
+    Verifier::new(doc, findings, memo, options).run(which, cancel).into_iter().map(|(r, _)| r).collect()
 }
 
 /// Names of the integers of the chosen loops' functions that [`VerifyOptions::given`] may hold.
@@ -191,6 +164,7 @@ impl Smaller {
         doc: &Doc,
         l: &LoopFinding,
         options: &VerifyOptions,
+        share: &effort::Share,
         cancel: &CancelToken,
     ) -> Option<(VerifyReport, Option<Trial>)> {
         let made = self.made.get_or_insert_with(|| {
@@ -203,7 +177,7 @@ impl Smaller {
         });
         let (small, findings, changed) = made.as_ref()?;
         let same = findings.on_line(l.line())?;
-        let (mut report, trial) = one(small, findings, &Memo::new(), same, options, cancel);
+        let (mut report, trial) = one(small, findings, &Memo::new(), same, options, share, cancel);
         if let Outcome::NotTried(_) = report.outcome {
             return None;
         }
@@ -220,15 +194,22 @@ fn one(
     memo: &Memo,
     l: &LoopFinding,
     options: &VerifyOptions,
+    share: &effort::Share,
     cancel: &CancelToken,
 ) -> (VerifyReport, Option<Trial>) {
     let mut cases = Vec::new();
     let (mut trial, mut stood_in) = (None, String::new());
-    let tried = match offload(doc, findings, memo, &Which::Key(l.key.to_string()), cancel) {
+    // it is written, and read again
+    share.read(2 * doc.source().len());
+    let offloaded = match share.is_spent() {
+        true => Err(Refused::Because(effort::spent(l.line()))),
+        false => offload(doc, findings, memo, &Which::Key(l.key.to_string()), cancel),
+    };
+    let tried = match offloaded {
         Ok(done) => match findings.place(doc, l.item) {
             Some(place) => {
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
-                run_cases(doc, &place, l, &done.host, &kernels, options, cancel, &mut cases)
+                run_cases(doc, &place, l, (&done.host, &kernels), options, share, cancel, &mut cases)
                     .map(|(t, s)| (trial, stood_in) = (t, s))
             }
             None => Err("The loop is not there any more.".to_owned()),
@@ -244,7 +225,10 @@ fn one(
         (_, Some((input, what))) => {
             (Outcome::Different, format!("The rewritten loop is wrong for {}: {what}.", or_nothing(&input)))
         }
-        (Err(why), None) => (Outcome::NotTried(why.clone()), why),
+        (Err(why), None) => {
+            let why = if share.is_spent() { effort::spent(l.line()) } else { why };
+            (Outcome::NotTried(why.clone()), why)
+        }
         (Ok(_), None) => {
             let fallback = cases.len() - launched;
             let also = match fallback {

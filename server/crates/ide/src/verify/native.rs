@@ -143,6 +143,7 @@ impl<'a> Collector<'a> {
         if self.cases.is_empty()
             || self.signature.parameters.len() > 60
             || self.signature.parameters.iter().any(by_value)
+            || self.signature.globals.iter().any(|g| g.constant)
         {
             return None;
         }
@@ -154,8 +155,7 @@ impl<'a> Collector<'a> {
             original: format!("{original}\n{call}"),
             rewritten: format!("{rewritten}\n{call}"),
             kernels: kernels.iter().map(|k| simulate::shim::rewrite(k)).collect(),
-            // the driver's own `main` is one
-            driver: DRIVER.replacen("int main(", "#undef main\nint main(", 1),
+            driver: DRIVER.to_owned(),
             include: "ww_cuda_shim.h",
             support: support.collect(),
             defines: Vec::new(),

@@ -35,6 +35,8 @@ pub(in crate::verify) struct Global {
     pub layout: Layout,
     pub count: u64,
     pub(in crate::verify) is_size: bool,
+    /// Whether nothing may be written into it, and this text does not say what it holds.
+    pub(in crate::verify) constant: bool,
 }
 
 /// All a run of the function depends on.
@@ -104,26 +106,34 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
     let mut globals = Vec::new();
     let used: rustc_hash::FxHashSet<SymbolId> =
         body.walk(body.root).filter_map(|t| body.as_symbol(t)).collect();
-    for (id, symbol) in body.symbols.iter_ids() {
+    'symbols: for (id, symbol) in body.symbols.iter_ids() {
         if !used.contains(&id) || !matches!(symbol.storage, Storage::Global { .. }) {
-            continue;
-        }
-        if body.types.quals(symbol.ty).is_const {
             continue;
         }
         let (mut element, mut count) = (symbol.ty, 1u64);
         while let TypeKind::Array { of, len } = body.types.kind(element) {
             let Len::Const(n) = len else {
+                // `const int t[] = { … }` has the length that its text gives
+                if body.types.quals(*of).is_const
+                    && matches!(symbol.storage, Storage::Global { defined_here: true, .. })
+                {
+                    continue 'symbols;
+                }
                 return Err(format!("the size of the array `{}` is not known", symbol.name));
             };
             count = count.saturating_mul(*n);
             element = *of;
         }
+        // a constant has the value that its text gives, and may lie where nothing is written; of an array the elements are it
+        let constant = [symbol.ty, element].into_iter().any(|t| body.types.quals(t).is_const);
+        if constant && matches!(symbol.storage, Storage::Global { defined_here: true, .. }) {
+            continue;
+        }
         let Some(layout) = Layout::of(&body.types, element, 0) else {
             return Err(format!("no contents can be made up for the variable `{}`", symbol.name));
         };
         let is_size = matches!(body.types.kind(symbol.ty), TypeKind::Int(_));
-        globals.push(Global { name: symbol.name.clone(), layout, count, is_size });
+        globals.push(Global { name: symbol.name.clone(), layout, count, is_size, constant });
     }
     Ok(Signature { parameters, globals })
 }

@@ -35,7 +35,8 @@ pub(in crate::verify) fn stand_ins(program: &Program<'_>, function: &Body) -> (V
             if !matches!(body.types.kind(ty), TypeKind::Void) {
                 let Some(layout) = Layout::of(&body.types, ty, 0) else { continue };
                 let is_size = matches!(body.types.kind(ty), TypeKind::Int(_));
-                values.push(Global { name: Program::stand_in_value(&name), layout, count: 1, is_size });
+                let name = Program::stand_in_value(&name);
+                values.push(Global { name, layout, count: 1, is_size, constant: false });
             }
             names.push(name);
         }

@@ -1,0 +1,140 @@
+//! What one command may spend on all its loops together: counted, never timed, so that the same file gives the same answer on
+//! every machine. A loop takes at most half of what is left, so that a few expensive ones leave something to the others.
+//! Deliberately absent: what is tried first.
+
+use std::cell::RefCell;
+
+use base::{Budget, CancelToken};
+
+use super::{given_names, one, too_large, Outcome, Smaller, Trial, VerifyOptions, VerifyReport};
+use crate::{Doc, Findings, Memo, Which};
+
+/// Steps of all runs, and what else is counted as such.
+const STEPS: u64 = 600_000_000;
+/// With fewer left a loop is not begun.
+const LEAST: u64 = 4_000_000;
+/// Steps for a byte of text that is read again, and bytes of an input for a step.
+const PER_TEXT_BYTE: u64 = 16;
+const BYTES_PER_STEP: u64 = 8;
+/// Bytes of text that a compiler of the machine gets, headers and the driver counted as so many.
+const BUILT: u64 = 6 << 20;
+const BUILT_BESIDE: u64 = 96 << 10;
+
+/// Verifies loops of one document within one budget.
+pub struct Verifier<'a> {
+    doc: &'a Doc,
+    findings: &'a Findings,
+    memo: &'a Memo,
+    options: &'a VerifyOptions,
+    steps: Budget,
+    built: Budget,
+    smaller: RefCell<Smaller>,
+    several: bool,
+}
+
+impl<'a> Verifier<'a> {
+    /// For one command.
+    pub fn new(
+        doc: &'a Doc,
+        findings: &'a Findings,
+        memo: &'a Memo,
+        options: &'a VerifyOptions,
+    ) -> Verifier<'a> {
+        Verifier {
+            doc,
+            findings,
+            memo,
+            options,
+            steps: Budget::new(STEPS),
+            built: Budget::new(BUILT),
+            smaller: RefCell::default(),
+            several: false,
+        }
+    }
+
+    /// Says that loops are chosen one after the other, and that a value is given for those that know it.
+    pub fn for_several(self, several: bool) -> Verifier<'a> {
+        Verifier { several, ..self }
+    }
+
+    /// One report a loop chosen, each with what a machine needs to try the same inputs natively, where that can be written.
+    pub fn run(&self, which: &Which, cancel: &CancelToken) -> Vec<(VerifyReport, Option<Trial>)> {
+        let Verifier { doc, findings, memo, .. } = *self;
+        let chosen = crate::offload::choose(findings, which);
+        let several = self.several || chosen.len() > 1;
+        let all = chosen.into_iter().map(|l| {
+            let mut options = self.options.clone();
+            if several && !options.given.is_empty() {
+                // each takes those that it knows
+                let names = given_names(doc, findings, &Which::Key(l.key.to_string()));
+                options.given.retain(|g| names.contains(&g.0));
+            }
+            let share = Share::of(&self.steps, cancel);
+            let first = one(doc, findings, memo, l, &options, &share, cancel);
+            let tried = match &first.0.outcome {
+                Outcome::NotTried(why) if why.contains(&too_large()) => {
+                    self.smaller.borrow_mut().one(doc, l, &options, &share, cancel).unwrap_or(first)
+                }
+                _ => first,
+            };
+            share.end(&self.steps);
+            tried
+        });
+        all.collect()
+    }
+
+    /// Whether a trial may be built and run natively still: what that takes is counted by the bytes that a compiler reads.
+    pub fn may_build(&self, trial: &Trial) -> bool {
+        let kernels: usize = trial.kernels.iter().map(String::len).sum();
+        let bytes = (trial.original.len() + trial.rewritten.len() + kernels) as u64;
+        self.built.spend(bytes + BUILT_BESIDE).is_ok()
+    }
+}
+
+/// What one loop may spend.
+pub(crate) struct Share {
+    given: u64,
+    pub budget: Budget,
+}
+
+impl Share {
+    fn of(whole: &Budget, cancel: &CancelToken) -> Share {
+        let given = match whole.left() {
+            left if left < LEAST => 0,
+            left => left / 2,
+        };
+        Share { given, budget: Budget::with_cancel(given, cancel.clone()) }
+    }
+
+    /// For a loop that is looked at alone.
+    #[cfg(test)]
+    pub(crate) fn plenty() -> Share {
+        Share { given: u64::MAX, budget: Budget::new(u64::MAX) }
+    }
+
+    fn end(&self, whole: &Budget) {
+        let _ = whole.spend(self.given - self.budget.left());
+    }
+
+    pub fn is_spent(&self) -> bool {
+        self.budget.left() == 0
+    }
+
+    /// So much text was read.
+    pub fn read(&self, bytes: usize) {
+        let _ = self.budget.spend(bytes as u64 * PER_TEXT_BYTE);
+    }
+}
+
+/// Bytes of inputs as steps.
+pub(super) fn of_bytes(bytes: u64) -> u64 {
+    bytes / BYTES_PER_STEP
+}
+
+/// What is said of a loop that was not tried, or not to an end, because of the loops before it.
+pub(super) fn spent(line: u32) -> String {
+    format!(
+        "Not tried: the command's budget was spent on the loops of this file before it. Ask for this one alone with \
+         `--loop {line}`."
+    )
+}
