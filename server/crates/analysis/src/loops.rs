@@ -551,10 +551,12 @@ fn on_way(
 fn with_cell(
     model: &Model<'_>,
     mut d: Dependence,
-    seen: Witness,
+    mut seen: Witness,
     ask: &impl Fn() -> Option<Dependence>,
 ) -> Dependence {
+    let entry = std::mem::take(&mut seen.entry);
     if d.witness.as_ref() == Some(&seen) {
+        d.witness = Some(Witness { entry, ..seen });
         return d;
     }
     let value = |(p, v): &(Param, i128)| {
@@ -564,7 +566,7 @@ fn with_cell(
     let pair = |w: &Witness| (w.source_iteration, w.sink_iteration);
     let way = seen.params.iter().filter_map(value).collect();
     let known = on_way(model, way, ask).and_then(|d| d.witness).filter(|w| pair(w) == pair(&seen));
-    d.witness = Some(known.unwrap_or(seen));
+    d.witness = Some(Witness { entry, ..known.unwrap_or(seen) });
     d
 }
 

@@ -34,8 +34,7 @@ fn fixtures() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
-            // Some of the traps do not run under the marks yet: they are judged by `tests/fixtures.rs`.
-            if path.is_dir() && !path.ends_with("traps") {
+            if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "c") {
                 out.push(path);
@@ -56,8 +55,8 @@ fn on_two_threads<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) ->
     })
 }
 
-/// Witnesses that no execution reaches, known and to be mended: file and line.
-const UNREACHED: [(&str, u32); 2] = [("surroundings.c", 22), ("surroundings.c", 40)];
+/// Functions of fixtures that never come to an end under the marks: they do what C leaves undefined, or too much.
+const NEVER: usize = 12;
 
 #[test]
 fn fixtures_are_as_the_compiler_sees_them() {
@@ -76,9 +75,7 @@ fn fixtures_are_as_the_compiler_sees_them() {
         let (judged, refused) = judge_files(&files, dir.path(), &flags, 5).expect("it runs");
         let mut wrong: Vec<String> = refused.into_iter().map(|(n, why)| format!("{n}: {why}")).collect();
         for f in &judged.failures {
-            if f.kind != "unmet" || !UNREACHED.contains(&(name.as_str(), f.line)) {
-                wrong.push(format!("{name}:{}: [{}] {}", f.line, f.kind, f.what));
-            }
+            wrong.push(format!("{name}:{}: [{}] {}", f.line, f.kind, f.what));
         }
         for e in &expected {
             let at = (0, e.line);
@@ -101,7 +98,8 @@ fn fixtures_are_as_the_compiler_sees_them() {
     }
     eprintln!("{all}\nnever run: {:?}", all.never);
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
-    assert!(all.claims > 600 && all.witnesses > 350, "too little was judged");
+    assert!(all.never.len() <= NEVER, "{} functions never ran", all.never.len());
+    assert!(all.claims > 700 && all.witnesses > 550, "too little was judged");
 }
 
 fn nests(from: u64, count: u64, lie: impl Fn(&mut Analyzed) + Sync) -> Judged {
@@ -142,14 +140,10 @@ fn random(
     all
 }
 
-/// `unreached_of`: one witness of so many functions may be unreal, until witnesses are replayed.
-fn accepted(all: &Judged, count: u64, unreached_of: u64) {
+fn accepted(all: &Judged, count: u64) {
     eprintln!("{all}");
-    let unreached = all.failures.iter().filter(|f| f.kind == "unmet").count() as u64;
-    let others = all.failures.iter().filter(|f| f.kind != "unmet");
-    let wrong: Vec<String> = others.map(|f| format!("[{}] {}", f.kind, f.what)).collect();
-    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
-    assert!(unreached <= count / unreached_of, "{unreached} witnesses that no execution reaches");
+    let wrong: Vec<String> = all.failures.iter().map(|f| format!("[{}] {}", f.kind, f.what)).collect();
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
     assert!(all.claims > count / 3 && all.witnesses > count / 4, "too little was judged");
 }
 
@@ -159,7 +153,7 @@ fn random_nests_are_as_the_compiler_sees_them() {
         return;
     }
     let count = number("WARPWRIGHT_TRACED", 2_000) / 8;
-    accepted(&nests(number("WARPWRIGHT_TRACED_FROM", 0), count, |_| {}), count, 50);
+    accepted(&nests(number("WARPWRIGHT_TRACED_FROM", 0), count, |_| {}), count);
 }
 
 #[test]
@@ -167,9 +161,9 @@ fn random_programs_are_as_the_compiler_sees_them() {
     if skipped() {
         return;
     }
-    let count = number("WARPWRIGHT_TRACED", 150);
+    let count = number("WARPWRIGHT_TRACED", 2_000);
     let from = number("WARPWRIGHT_TRACED_FROM", 0);
-    accepted(&random(from, count, &testkit::programs::program, &[], |_| {}), count, 6);
+    accepted(&random(from, count, &testkit::programs::program, &[], |_| {}), count);
 }
 
 /// A judge that lets everything pass would be no judge.

@@ -15,6 +15,89 @@ type Changed = FxHashSet<SymbolId>;
 impl Model<'_> {
     /// Reads the facts. `around`: the terms from the body's root down to the loop, both included.
     pub(super) fn read_surroundings(&mut self, around: &[TermId], control: &Control) {
+        self.read_before(around, control);
+        self.keep_visible(around);
+    }
+
+    /// What was found of variables of blocks that ended before the root (`{ int old = m; m = n; n = old; }`) is said without
+    /// them: nobody can name them there, and another variable may have the name.
+    fn keep_visible(&mut self, around: &[TermId]) {
+        if self.entry_values.is_empty() && self.entry_pointers.is_empty() && self.context.is_empty() {
+            return;
+        }
+        let ended = self.ended_before(around);
+        let gone: FxHashSet<Var> =
+            ended.iter().filter_map(|s| self.param_ids.get(&Param::Symbol(*s))).copied().collect();
+        let known: FxHashMap<Var, Poly> = ended
+            .iter()
+            .filter_map(|s| {
+                Some((*self.param_ids.get(&Param::Symbol(*s))?, self.entry_values.get(s)?.clone()))
+            })
+            .collect();
+        let mentions = |p: &Poly| p.vars().any(|v| gone.contains(&v));
+        let without = |p: &Poly| {
+            let mut p = p.clone();
+            for _ in 0..8 {
+                if !mentions(&p) {
+                    return Some(p);
+                }
+                let mut next = Poly::constant(0);
+                for (vars, c) in p.terms() {
+                    let part = match vars {
+                        [v] if gone.contains(v) => known.get(v)?.scale(c)?,
+                        _ => Poly::from_terms([(vars.to_vec(), c)])?,
+                    };
+                    next = next.add(&part)?;
+                }
+                p = next;
+            }
+            None
+        };
+        let values = std::mem::take(&mut self.entry_values);
+        self.entry_values = values
+            .into_iter()
+            .filter(|(s, _)| !ended.contains(s))
+            .filter_map(|(s, p)| Some((s, without(&p)?)))
+            .collect();
+        if self.context.iter().any(|k| mentions(&k.poly)) {
+            let (mixed, mut rest): (Vec<Constraint>, Vec<Constraint>) =
+                self.context.drain(..).partition(|k| k.poly.is_linear());
+            rest.retain(|k| !mentions(&k.poly));
+            self.context = paths::project(&mixed, |v| !gone.contains(&v));
+            self.context.extend(rest);
+        }
+        self.entry_pointers.retain(|s, loc| {
+            let subs = || loc.subs.iter().filter_map(|(v, _)| v.as_deref()).flatten();
+            !ended.contains(s) && !ended.contains(&loc.base) && !subs().any(|(_, p)| mentions(p))
+        });
+    }
+
+    /// The function's own variables whose block ended before the root began.
+    fn ended_before(&self, around: &[TermId]) -> FxHashSet<SymbolId> {
+        let declared = self.body.walk(self.body.root).filter_map(|t| match self.body.op(t) {
+            Op::Declare(s) if matches!(self.body.symbols[*s].storage, Storage::Local) => Some((t, *s)),
+            _ => None,
+        });
+        let ended = |t: TermId| {
+            let mut at = t;
+            while let Some(p) = self.effects.parent(at) {
+                // several declarations of a header are a list that is no block
+                let list = *self.body.op(p) == Op::List;
+                let header = list
+                    && self.effects.parent(p).is_some_and(|g| {
+                        *self.body.op(g) == Op::For && self.body.args(g).first() == Some(&p)
+                    });
+                if (list && !header) || *self.body.op(p) == Op::For {
+                    return !around.contains(&p);
+                }
+                at = p;
+            }
+            false
+        };
+        declared.filter(|(t, _)| ended(*t)).map(|(_, s)| s).collect()
+    }
+
+    fn read_before(&mut self, around: &[TermId], control: &Control) {
         // A place that was not understood writes what it may reach (`Effects::writes_in`).
         let jumps = self.effects.jumps_unseen() || self.effects.entered_by_label(self.root);
         let Some(parts) = self.body.loop_parts(self.root) else { return };

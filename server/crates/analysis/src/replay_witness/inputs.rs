@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use term::{FloatKind, IntKind, SymbolId, TermId};
 
 use super::values::{Address, Id};
+use crate::{Entry, EntryOwner, EntryValue};
 
 /// Whose memory it is. The same in every run of one function, so that what was found out in one serves the next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -113,5 +114,43 @@ impl Inputs {
     }
     pub fn get(&self, id: Id) -> Option<&Input> {
         self.all.get(id as usize)
+    }
+    /// All inputs as the run had them that was given this.
+    pub fn entries(&self, given: &FxHashMap<Id, Given>) -> Vec<Entry> {
+        let mut places: Vec<Option<(&Owner, i64, u32)>> = vec![None; self.all.len()];
+        for ((owner, offset, size), id) in &self.ids {
+            if let Some(place) = places.get_mut(*id as usize) {
+                *place = Some((owner, *offset, *size));
+            }
+        }
+        let of = |(id, (input, place)): (usize, (&Input, &Option<(&Owner, i64, u32)>))| {
+            let (owner, offset, size) = (*place)?;
+            let given = given.get(&(id as Id)).copied();
+            let value = match (input.kind, given) {
+                (Kind::Int { least, most, .. }, Some(Given::Int(v))) => EntryValue::Int(v.clamp(least, most)),
+                (Kind::Int { least, most, .. }, _) => EntryValue::Int(input.usual.clamp(least, most)),
+                (Kind::Real(_), Some(Given::Real(v))) => EntryValue::Real(v.to_bits()),
+                (Kind::Real(_), _) => EntryValue::Real(1f64.to_bits()),
+                (Kind::Pointer, Some(Given::Null)) => EntryValue::Null,
+                (Kind::Pointer, Some(Given::Into(other, by))) => EntryValue::Into(other, by),
+                (Kind::Pointer, Some(Given::At(_))) => EntryValue::Other,
+                (Kind::Pointer, _) => EntryValue::Apart,
+            };
+            let owner = match owner {
+                Owner::Variable(s) => EntryOwner::Parameter(*s),
+                Owner::Global(name) => EntryOwner::Global(name.clone()),
+                Owner::Behind(id) => EntryOwner::Behind(*id),
+                Owner::Static(..) | Owner::Result(..) | Owner::After(..) | Owner::Member(..) => {
+                    EntryOwner::Other
+                }
+            };
+            Some(Entry { owner, offset, size, value })
+        };
+        let all: Vec<Option<Entry>> = self.all.iter().zip(&places).enumerate().map(of).collect();
+        // positions are ids
+        if all.iter().any(Option::is_none) {
+            return Vec::new();
+        }
+        all.into_iter().flatten().collect()
     }
 }

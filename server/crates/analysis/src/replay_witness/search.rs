@@ -106,8 +106,12 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
         if !met_before.insert(format!("{key:?}")) {
             continue;
         }
+        let began = given.clone();
         let left = match all_ways(&goal, place, given, search, &mut runs) {
-            Ok(m) => return Replayed::Seen(said(&goal, &m)),
+            Ok(m) => {
+                let entry = search.inputs.entries(&began);
+                return Replayed::Seen(Witness { entry, ..said(&goal, &m) });
+            }
             Err(left) => Rc::new(left),
         };
         if reason.is_none() {
@@ -248,6 +252,7 @@ fn said(goal: &Goal<'_>, m: &Meeting) -> Witness {
         sink_iteration: m.sink_iteration,
         // Which cell it is, is for the model to say.
         cell: Vec::new(),
+        entry: Vec::new(),
     }
 }
 

@@ -5,12 +5,14 @@
 //! Deliberately absent: any opinion on which loops are parallel, and care for what C leaves undefined: what goes wrong is
 //! noticed by the run and discarded.
 
+mod declarations;
 mod grammar;
 
 use std::collections::BTreeMap;
 
 use crate::rng::Rng;
-use grammar::{Rule, FILE, PARTS, RULES, VARIABLES, VARIABLE_PARTS};
+use declarations::{FILE, PARTS, VARIABLES, VARIABLE_PARTS};
+use grammar::{Rule, RULES};
 
 /// How deep alternatives are expanded before the plain ones are taken.
 const DEPTH: u32 = 5;
@@ -21,6 +23,8 @@ struct Maker {
     /// Names of the indices of the loops around, innermost last, and how many there were.
     indices: Vec<String>,
     loops: usize,
+    /// Whether most statements are such as can be offloaded.
+    mild: bool,
 }
 
 fn rule(name: &str) -> Option<&'static Rule> {
@@ -97,7 +101,12 @@ impl Maker {
     /// One statement at the innermost loop's index; what declares gets a block of its own.
     fn statement(&mut self, depth: u32) -> String {
         let index = self.indices.last().cloned().unwrap_or_else(|| "n".to_owned());
-        let name = if depth > DEPTH { "<place> = <val>;" } else { "<stmt>" };
+        let name = match depth > DEPTH {
+            true if self.mild => "a[~] = <easyval>;",
+            true => "<place> = <val>;",
+            false if self.mild && self.rng.chance(85) => "<easy>",
+            false => "<stmt>",
+        };
         let text = self.expand(name, depth);
         // `~` of an inner loop is replaced already
         let out = text.replace('~', &index);
@@ -147,23 +156,34 @@ fn occurs(text: &str, word: &str) -> bool {
 
 /// A random program, the text of a whole file.
 pub fn program(seed: u64) -> String {
-    let mut m =
-        Maker { rng: Rng::new(seed ^ 0x9E0_6A3), chosen: BTreeMap::new(), indices: Vec::new(), loops: 0 };
+    written(seed, false)
+}
+
+/// One of which most loops can be offloaded.
+pub fn mild(seed: u64) -> String {
+    written(seed, true)
+}
+
+fn written(seed: u64, mild: bool) -> String {
+    let rng = Rng::new(seed ^ if mild { 0x311_D } else { 0x9E0_6A3 });
+    let mut m = Maker { rng, chosen: BTreeMap::new(), indices: Vec::new(), loops: 0, mild };
     let returns = *m.rng.pick(&["void", "int", "double", "void", "long"]);
     let mut lines: Vec<String> = Vec::new();
     let mut labels = 0u32;
-    for _ in 0..m.rng.below(4) {
+    for _ in 0..m.rng.below(if mild { 2 } else { 4 }) {
         labels += 1;
         let line = m.expand("<entry>", 0).replace("past", &format!("past{labels}"));
+        let line = line.replace("again", &format!("again{labels}"));
         // names declared twice
         let line = again(&line, "y", labels);
-        let line = ["z[", "lit", "pn", "pm", "vl", "calls", "fp", "row@"]
+        let line = ["z[", "lit", "pn", "pm", "vl", "calls", "fp", "row@", "first", "lim", "un ", "un;"]
             .iter()
             .fold(line, |l, w| l.replace(w, &format!("e{labels}{w}")));
         lines.push(if returns == "void" { line.replace("return 0;", "return;") } else { line });
     }
     for _ in 0..1 + m.rng.below(2) {
-        let guard = if m.rng.chance(35) { m.expand("<guard>", 0) } else { String::new() };
+        let guard =
+            if m.rng.chance(if mild { 8 } else { 35 }) { m.expand("<guard>", 0) } else { String::new() };
         let nest = m.one_loop(1);
         lines.push(match guard.as_str() {
             "" => nest,
@@ -244,6 +264,8 @@ fn assemble(m: &mut Maker, seed: u64, returns: &str, mut lines: Vec<String>) -> 
         ("math.h", &["sqrt", "fabs"]),
         ("stdlib.h", &["abs"]),
         ("errno.h", &["errno"]),
+        ("stdbool.h", &["true", "false"]),
+        ("stdarg.h", &["va_list"]),
     ] {
         if words.iter().any(|w| occurs(&file, w) || occurs(&body, w)) {
             headers += &format!("#include <{header}>\n");

@@ -1,9 +1,10 @@
 //! From analyzed files to a binary that runs their functions, and one run's record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use term::{Body, Storage, SymbolId, TypeKind};
 
@@ -14,6 +15,15 @@ use crate::fixture::Analyzed;
 
 const RUNTIME: &str = concat!(include_str!("runtime.c"), include_str!("runs.c"));
 const HEADER: &str = include_str!("runtime.h");
+
+/// Functions that the runtime stands in for.
+const LIBRARY: [&str; 13] = [
+    "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy",
+    "rand", "exit", "abort",
+];
+
+/// The runtime, compiled once.
+static OBJECT: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
 
 /// A function that is called.
 #[derive(Clone, Debug)]
@@ -33,6 +43,12 @@ pub struct Batch<'a> {
     text: String,
 }
 
+/// Why gcc does not build a batch: its words, by file where it names a line of one.
+pub(super) struct Refused {
+    pub why: String,
+    pub files: BTreeMap<usize, String>,
+}
+
 /// A program with what is known of its loops.
 pub struct Built<'a> {
     pub(super) batch: Batch<'a>,
@@ -43,6 +59,11 @@ pub struct Built<'a> {
 impl<'a> Batch<'a> {
     /// Marks files. All are put behind each other into one text, so that their file-scope names must differ.
     pub fn new(files: &'a [(String, Analyzed)]) -> Batch<'a> {
+        Batch::without(files, &BTreeSet::new())
+    }
+
+    /// The same without some of them.
+    pub(super) fn without(files: &'a [(String, Analyzed)], left_out: &BTreeSet<usize>) -> Batch<'a> {
         let mut b = Batch {
             files,
             tables: Tables::default(),
@@ -53,7 +74,9 @@ impl<'a> Batch<'a> {
         let mut out = String::from(
             "#include \"ww_traced.h\"\n#define main ww_users_main\n#define register\nstatic char ww_zero[1 << 16];\n",
         );
-        for n in 0..files.len() {
+        for n in (0..files.len()).filter(|n| !left_out.contains(n)) {
+            // its own numbers of lines, and its number where gcc complains
+            out += &format!("#line 1 \"traced_{n}.c\"\n");
             b.file(n, &mut out);
         }
         b.text = out + &b.end();
@@ -79,6 +102,9 @@ impl<'a> Batch<'a> {
                 self.tables.vars.push(var);
             }
         }
+        // functions of the library's names are the file's own: the process itself needs the library's
+        let own: Vec<&str> = a.unit.items.iter().map(|i| &*i.name).filter(|n| LIBRARY.contains(n)).collect();
+        own.iter().for_each(|n| *out += &format!("#define {n} ww_own_{n}\n"));
         let (mut inserts, mut after) = (Inserts::default(), String::new());
         let all: Vec<_> = globals.values().copied().collect();
         for (i, item) in a.unit.items.iter().enumerate() {
@@ -105,6 +131,7 @@ impl<'a> Batch<'a> {
             *out += "\n";
         }
         *out += &after;
+        own.iter().for_each(|n| *out += &format!("#undef {n}\n"));
     }
 
     fn end(&self) -> String {
@@ -131,6 +158,7 @@ impl<'a> Batch<'a> {
         out += &table("ww_member ww_members", &t.members, "{ -1, -1, 0 }");
         out += &format!("const int ww_member_count = {};\n", t.members.len());
         out += &table("int ww_header_vars", &t.headers, "-1, -1");
+        out += &format!("const int ww_header_count = {};\n", t.headers.len());
         out += &format!("const int ww_var_count = {};\n", t.vars.len() + 1);
         out += &table("ww_case ww_cases", &cases, "{ 0, 0, 0 }");
         out += &format!("const int ww_case_count = {};\n", cases.len());
@@ -139,58 +167,78 @@ impl<'a> Batch<'a> {
 
     /// Compiles and links in a folder; the error is gcc's.
     pub fn build(self, dir: &Path, flags: &[&str]) -> Result<Built<'a>, String> {
+        self.try_build(dir, flags).map_err(|r| r.why)
+    }
+
+    pub(super) fn try_build(self, dir: &Path, flags: &[&str]) -> Result<Built<'a>, Refused> {
+        let plain = |why: String| Refused { why, files: BTreeMap::new() };
+        self.prepare(dir).map_err(plain)?;
+        self.compile(dir, flags).map_err(|why| Refused { files: self.named(&why), why })?;
+        link(dir).map_err(plain)?;
+        Ok(Built { batch: self, binary: dir.join("traced"), dir: dir.to_owned() })
+    }
+
+    /// The files that gcc complains of.
+    fn named(&self, why: &str) -> BTreeMap<usize, String> {
+        let mut out: BTreeMap<usize, String> = BTreeMap::new();
+        for line in why.lines() {
+            let number =
+                line.split_once("traced_").and_then(|(_, rest)| rest.split('.').next()?.parse().ok());
+            if let Some(n) = number.filter(|n| *n < self.files.len()) {
+                out.entry(n).or_insert_with(|| line.to_owned());
+            }
+        }
+        out
+    }
+
+    /// Puts the runtime into a folder.
+    fn prepare(&self, dir: &Path) -> Result<(), String> {
         let io = |e: std::io::Error| format!("{}: {e}", dir.display());
         let runtime = dir.join("ww_runtime.o");
         if !runtime.exists() {
-            std::fs::write(dir.join("runtime.h"), HEADER).map_err(io)?;
             std::fs::write(dir.join("ww_traced.h"), HEADER).map_err(io)?;
-            std::fs::write(dir.join("ww_runtime.c"), RUNTIME).map_err(io)?;
-            gcc(
-                dir,
-                &[
-                    "-O2",
-                    "-fno-omit-frame-pointer",
-                    "-fno-builtin",
-                    "-w",
-                    "-c",
-                    "ww_runtime.c",
-                    "-o",
-                    "ww_runtime.o",
-                ],
-            )?;
+            let object = OBJECT.get_or_init(|| {
+                std::fs::write(dir.join("runtime.h"), HEADER).map_err(io)?;
+                std::fs::write(dir.join("ww_runtime.c"), RUNTIME).map_err(io)?;
+                let flags = "-O2 -fno-omit-frame-pointer -fno-builtin -w -c ww_runtime.c -o ww_runtime.o";
+                gcc(dir, &flags.split(' ').collect::<Vec<_>>())?;
+                std::fs::read(&runtime).map_err(io)
+            });
+            std::fs::write(&runtime, object.as_ref().map_err(String::clone)?).map_err(io)?;
         }
+        Ok(())
+    }
+
+    fn compile(&self, dir: &Path, flags: &[&str]) -> Result<(), String> {
+        let io = |e: std::io::Error| format!("{}: {e}", dir.display());
         std::fs::write(dir.join("traced.c"), &self.text).map_err(io)?;
         let mut all = vec![
             "-std=gnu11",
             "-O0",
-            "-g1",
             "-w",
             "-ffp-contract=off",
             "-fno-omit-frame-pointer",
             "-fsanitize=thread",
         ];
+        // what a signal tells as well is not asked for
         all.extend([
             "-fsanitize=undefined",
             "-fsanitize-undefined-trap-on-error",
-            "-fno-sanitize=alignment,vptr",
+            "-fno-sanitize=alignment,vptr,null,pointer-overflow,object-size,bool,enum,builtin",
         ]);
         all.extend(["-fno-builtin", "-I."]);
         all.extend(flags);
         all.extend(["-c", "traced.c", "-o", "traced.o"]);
-        gcc(dir, &all)?;
-        let mut link = vec!["traced.o", "ww_runtime.o", "-o", "traced", "-no-pie", "-lm"];
-        let wraps: Vec<String> = [
-            "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset", "memcmp", "strlen",
-            "strcpy", "rand", "exit", "abort",
-        ]
-        .iter()
-        .map(|w| format!("-Wl,--wrap={w}"))
-        .collect();
-        link.extend(wraps.iter().map(String::as_str));
-        link.push("-Wl,--unresolved-symbols=ignore-all");
-        gcc(dir, &link)?;
-        Ok(Built { batch: self, binary: dir.join("traced"), dir: dir.to_owned() })
+        gcc(dir, &all)
     }
+}
+
+fn link(dir: &Path) -> Result<(), String> {
+    let mut link = vec!["traced.o", "ww_runtime.o", "-o", "traced", "-no-pie", "-lm"];
+    let wraps: Vec<String> = LIBRARY.iter().map(|w| format!("-Wl,--wrap={w}")).collect();
+    link.extend(wraps.iter().map(String::as_str));
+    link.push("-Wl,--unresolved-symbols=ignore-all");
+    gcc(dir, &link)
 }
 
 /// Whether the file's own text names it: a header's variables need not be there.
@@ -208,7 +256,7 @@ fn gcc(dir: &Path, args: &[&str]) -> Result<(), String> {
     }
     let all = String::from_utf8_lossy(&out.stderr).into_owned();
     let some: Vec<&str> =
-        all.lines().filter(|l| l.contains("error") || l.contains("undefined")).take(6).collect();
+        all.lines().filter(|l| l.contains("error") || l.contains("undefined")).take(60).collect();
     Err(format!("gcc: {}", some.join("\n")))
 }
 
@@ -219,8 +267,24 @@ pub(super) struct Run {
     pub seed: u64,
     pub size: i64,
     pub overlap: bool,
+    /// Whether every byte that is touched is told.
+    pub trace: bool,
     pub limit: u64,
     pub args: Vec<i64>,
+    /// What a replay began with.
+    pub entries: Vec<Cell>,
+}
+
+/// A scalar of it, in the runtime's numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cell {
+    pub owner: u8,
+    pub index: i64,
+    pub offset: i64,
+    pub size: u32,
+    pub kind: u8,
+    pub into: u32,
+    pub bits: u64,
 }
 
 impl Run {
@@ -230,6 +294,9 @@ impl Run {
             given.filter_map(|(g, v)| Some(format!("{}={v}", g.as_ref()?.name))).collect();
         if self.overlap {
             all.push("arrays may overlap".to_owned());
+        }
+        if !self.entries.is_empty() {
+            all.push("what the replay began with".to_owned());
         }
         all.push(format!("seed {}", self.seed));
         all.join(", ")
@@ -253,7 +320,8 @@ impl Built<'_> {
             let before = out.len();
             self.run_some(&runs[before..], &mut out)?;
             if out.len() == before {
-                return Err("the traced program does not run".to_owned());
+                let why = Some("the traced program does not start".to_owned());
+                out.resize(runs.len(), Record { lines: Vec::new(), fault: why });
             }
         }
         Ok(out)
@@ -263,13 +331,17 @@ impl Built<'_> {
         let io = |e: std::io::Error| format!("{}: {e}", self.dir.display());
         let mut input = String::new();
         for r in runs {
-            let args: Vec<String> = r.args.iter().map(i64::to_string).collect();
+            let mut args: Vec<String> = r.args.iter().map(i64::to_string).collect();
+            args.extend(r.entries.iter().map(|e| {
+                format!("@ {} {} {} {} {} {} {}", e.owner, e.index, e.offset, e.size, e.kind, e.into, e.bits)
+            }));
             input += &format!(
-                "{} {} {} {} {} {}\n",
+                "{} {} {} {} {} {} {}\n",
                 r.case,
                 r.seed,
                 r.size,
                 i32::from(r.overlap),
+                i32::from(r.trace),
                 r.limit,
                 args.join(" ")
             );

@@ -53,8 +53,64 @@ impl Filler<'_> {
         }
     }
 
+    /// The scalars of a type as rows of a table, `of` a C expression of it that is not evaluated; nothing where there are
+    /// pointers, bit-fields or arrays of structures: those need code.
+    fn rows(&self, ty: TypeId, of: &str, member: &str, out: &mut Vec<String>) -> Option<()> {
+        let offset = match member.strip_prefix('.') {
+            Some(m) => format!("__builtin_offsetof(__typeof__({of}), {m})"),
+            None => "0".to_owned(),
+        };
+        let kind = |ty: TypeId| match self.types.kind(ty) {
+            TypeKind::Int(term::IntKind::Bool) => Some(2),
+            TypeKind::Int(_) => Some(0),
+            TypeKind::Float(_) => Some(1),
+            _ => None,
+        };
+        let whole = format!("({of}){member}");
+        match self.types.kind(ty) {
+            TypeKind::Array { .. } => {
+                let (mut leaf, mut one) = (ty, whole.clone());
+                while let TypeKind::Array { of, len: Len::Const(_) } = self.types.kind(leaf) {
+                    leaf = *of;
+                    one += "[0]";
+                }
+                out.push(format!("{{{offset},sizeof({one}),sizeof({whole})/sizeof({one}),{}}}", kind(leaf)?));
+            }
+            TypeKind::Record(r) => {
+                let record = self.types.record(*r);
+                let fields = record.fields.as_deref()?;
+                for f in fields.iter().take(if record.is_union { 1 } else { 100 }) {
+                    if is_name(&f.name) {
+                        f.bits.is_none().then_some(())?;
+                        self.rows(f.ty, of, &format!("{member}.{}", f.name), out)?;
+                    }
+                }
+            }
+            _ => out.push(format!("{{{offset},sizeof({whole}),1,{}}}", kind(ty)?)),
+        }
+        Some(())
+    }
+
+    /// Fills `count` elements from `at` on by a table, if one will do.
+    fn by_table(&mut self, ty: TypeId, of: &str, at: &str, count: &str) -> bool {
+        let mut rows = Vec::new();
+        if self.rows(ty, of, "", &mut rows).is_none() || rows.is_empty() {
+            return false;
+        }
+        let table = self.fresh("t");
+        self.out += &format!(
+            "{{static const ww_row {table}[]={{{}}};ww_rows((void *){at},sizeof({of}),{count},{table},{});}}",
+            rows.join(","),
+            rows.len()
+        );
+        true
+    }
+
     /// Fills a place of the type.
     fn place(&mut self, ty: TypeId, place: &str, depth: u32) {
+        if self.by_table(ty, place, &format!("&({place})"), "1") {
+            return;
+        }
         match self.types.kind(ty).clone() {
             TypeKind::Int(term::IntKind::Bool) => {
                 self.out += &format!("*(_Bool *)&({place}) = ww_small() & 1;");
@@ -126,6 +182,9 @@ impl Filler<'_> {
                 format!("(ww_count(0) * (long)sizeof(*{p}) / (long)(sizeof({inner}) ? sizeof({inner}) : 1))")
             }
         };
+        if self.by_table(leaf, &inner, p, &count) {
+            return;
+        }
         self.out += &format!(
             "__typeof__(&{inner}) {q} = (void *){p};for (long {k} = 0, ww_n = {count}; {k} < ww_n && {k} < 20000; {k}++) {{"
         );
@@ -158,7 +217,7 @@ pub(super) fn call(
                 probe.push(format!("ww_arg({n})"));
             }
             TypeKind::Float(_) => {
-                real.push("ww_real()".to_owned());
+                real.push(format!("ww_real_arg({n})"));
                 probe.push("0".to_owned());
             }
             TypeKind::Pointer { to, .. } => {
@@ -199,8 +258,13 @@ pub(super) fn call(
         set += &own.out;
     }
     let fill = format!("if (ww_filling == {}) {{ {} ww_filled(); }}", function + 1, f.out);
+    let tells = match returned(body) {
+        Some(TypeKind::Int(_)) => "ww_whole",
+        Some(TypeKind::Float(_)) => "ww_floating",
+        _ => "",
+    };
     let after = format!(
-        "WW_QUIET static void ww_call_{function}(void) {{ {name}({}); }}\n\
+        "WW_QUIET static void ww_call_{function}(void) {{ {tells}({name}({})); }}\n\
          WW_QUIET static void ww_probe_{function}(void) {{ {name}({}); }}\n\
          WW_QUIET static void ww_fill_{function}(void) {{ {set} ww_fill({}, ww_probe_{function}); }}\n",
         real.join(", "),
@@ -208,6 +272,15 @@ pub(super) fn call(
         function + 1
     );
     Ok(Call { fill, after, given })
+}
+
+/// The type of the function's value.
+pub(super) fn returned(body: &Body) -> Option<&TypeKind> {
+    let Op::Function(s) = *body.op(body.root) else { return None };
+    match body.types.kind(body.symbols[s].ty) {
+        TypeKind::Function { ret, .. } => Some(body.types.kind(*ret)),
+        _ => None,
+    }
 }
 
 fn pointer_parameter(f: &mut Filler<'_>, n: usize, symbol: &Symbol, to: TypeId) {

@@ -1,6 +1,6 @@
 //! Holds what is said of loops to the records of runs.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use analysis::{LoopFacts, Param, ReductionOp, Step, Verdict};
@@ -8,14 +8,15 @@ use base::Span;
 use term::{Storage, SymbolId, TypeKind};
 
 use super::build::{Batch, Built, Record, Run};
+use super::calls::{made_up, witness_run, EXACT, LIMITS, SIZES, TRIES};
+use super::interpreter::{compare, Told};
 use super::marks::{is_variable, Loop};
 use crate::fixture::{verdict_name, Analyzed};
-use crate::rng::Rng;
 
 /// A claim that a run refutes.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// `claim`, `private`, `live-out`, `witness`, `unmet`, `counting`.
+    /// `claim`, `private`, `live-out`, `witness`, `unmet`, `counting`, `interpreter`.
     pub kind: &'static str,
     /// Position among the batch's files.
     pub file: usize,
@@ -41,6 +42,9 @@ pub struct Judged {
     pub witnesses: u64,
     pub unmet: u64,
     pub unasked: u64,
+    /// Calls compared with the interpreter's, and those that cannot be, by reason.
+    pub interpreted: u64,
+    pub not_interpreted: BTreeMap<String, u64>,
     /// Functions never called or never ended, and why.
     pub never: Vec<String>,
     /// Unknown or sequential loops in whose runs nothing was carried, with two iterations or more: file and line.
@@ -64,6 +68,10 @@ impl Judged {
         self.witnesses += o.witnesses;
         self.unmet += o.unmet;
         self.unasked += o.unasked;
+        self.interpreted += o.interpreted;
+        for (k, v) in o.not_interpreted {
+            *self.not_interpreted.entry(k).or_default() += v;
+        }
         self.never.extend(o.never);
         self.looked_parallel.extend(o.looked_parallel);
         self.flows.extend(o.flows);
@@ -79,18 +87,11 @@ impl std::fmt::Display for Judged {
         )?;
         write!(
             f,
-            "claims held to runs: {}, not judged: {}; witnesses seen: {}, whose values no run had: {}, not asked: {}; functions never run: {}; wrong: {}",
-            self.claims, self.unjudged, self.witnesses, self.unmet, self.unasked, self.never.len(), self.failures.len()
+            "interpreted alike: {}, not compared: {:?}\nclaims held to runs: {}, not judged: {}; witnesses seen: {}, whose values no run had: {}, not asked: {}; functions never run: {}; wrong: {}",
+            self.interpreted, self.not_interpreted, self.claims, self.unjudged, self.witnesses, self.unmet, self.unasked, self.never.len(), self.failures.len()
         )
     }
 }
-
-/// How many made-up calls each function gets, with their sizes; every third may have overlapping arrays.
-const SIZES: [i64; 7] = [6, 5, 13, 3, 8, 2, 9];
-/// Events of one call.
-const LIMIT: u64 = 1_000_000;
-/// More calls for a witness whose values no call had.
-const TRIES: u64 = 24;
 
 #[derive(Default)]
 struct Seen {
@@ -101,6 +102,8 @@ struct Seen {
     /// Per query: whether some run had its values, and whether the dependence was seen.
     met: Vec<bool>,
     seen: Vec<bool>,
+    /// Per query: whether a run with exactly the inputs of its replay came to its end.
+    replayed: Vec<bool>,
     said: HashSet<String>,
 }
 
@@ -111,10 +114,23 @@ pub fn judge_files(
     flags: &[&str],
     more: usize,
 ) -> Result<(Judged, Vec<(String, String)>), String> {
-    match Batch::new(files).build(dir, flags) {
-        Ok(built) => Ok((judge(&built, more)?, Vec::new())),
-        Err(why) if files.len() == 1 => Ok((Judged::default(), vec![(files[0].0.clone(), why)])),
-        Err(_) => {
+    let (mut left_out, mut refused) = (BTreeSet::new(), Vec::new());
+    while left_out.len() < files.len() {
+        let why = match Batch::without(files, &left_out).try_build(dir, flags) {
+            Ok(built) => return Ok((judge(&built, more)?, refused)),
+            Err(why) if why.files.is_empty() => break,
+            Err(why) => why,
+        };
+        left_out.extend(why.files.keys().copied());
+        refused.extend(why.files.into_iter().map(|(n, why)| (files[n].0.clone(), why)));
+    }
+    match files {
+        _ if left_out.len() == files.len() => Ok((Judged::default(), refused)),
+        [(name, _)] => {
+            let why = Batch::new(files).build(dir, flags).err().unwrap_or_default();
+            Ok((Judged::default(), vec![(name.clone(), why)]))
+        }
+        _ => {
             let (a, b) = files.split_at(files.len() / 2);
             let (mut all, mut refused) = judge_files(a, dir, flags, more)?;
             let (mut rest, others) = judge_files(b, dir, flags, more)?;
@@ -139,21 +155,25 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
         .map(|l| Seen {
             met: vec![false; l.queries.len()],
             seen: vec![false; l.queries.len()],
+            replayed: vec![false; l.queries.len()],
             ..Seen::default()
         })
         .collect();
     out.unmarked = batch.tables.unmarked as u64;
     out.loops = (batch.tables.loops.len() + batch.tables.unmarked) as u64;
+    let limit = LIMITS[usize::from(more > 0)];
     let mut runs = Vec::new();
     for round in 0..SIZES.len() + more {
         for case in 0..batch.cases.len() {
-            runs.push(made_up(built, case, round));
+            runs.push(made_up(built, case, round, limit));
         }
     }
     let mut ended: HashSet<usize> = HashSet::new();
     let mut why: HashMap<usize, String> = HashMap::new();
-    let mut go = |runs: &[Run], seen: &mut Vec<Seen>, out: &mut Judged| -> Result<(), String> {
+    let mut go = |runs: &[Run], seen: &mut Vec<Seen>, out: &mut Judged| -> Result<Vec<bool>, String> {
+        let mut all = Vec::with_capacity(runs.len());
         for (run, record) in runs.iter().zip(built.run(runs)?) {
+            all.push(record.fault.is_none());
             match &record.fault {
                 Some(f) => {
                     *out.faults.entry(f.clone()).or_default() += 1;
@@ -163,6 +183,9 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
                     out.runs += 1;
                     ended.insert(run.case);
                     hold(built, run, &record, seen, out);
+                    if run.trace {
+                        interpreted(built, run, &record, out);
+                    }
                 }
             }
             // what was seen was seen, whatever happened later
@@ -175,23 +198,35 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
                 }
             }
         }
-        Ok(())
+        Ok(all)
     };
     go(&runs, &mut seen, &mut out)?;
     // witnesses: calls with their values, until each has been met
     for round in 0..TRIES {
-        let mut runs = Vec::new();
+        let (mut runs, mut asked) = (Vec::new(), Vec::new());
+        let mut open = false;
         for (n, l) in batch.tables.loops.iter().enumerate() {
-            for (q, &d) in l.queries.iter().enumerate() {
-                if !seen[n].seen[q] {
-                    runs.extend(witness_run(built, l, d, round));
+            for (q, &d) in l.queries.iter().enumerate().filter(|(q, _)| !seen[n].seen[*q]) {
+                // one that its own inputs did not show is not looked for with others
+                if round >= EXACT && seen[n].replayed[q] {
+                    continue;
+                }
+                open = true;
+                if let Some(run) = witness_run(built, l, d, round, limit) {
+                    runs.push(run);
+                    asked.push((n, q));
                 }
             }
         }
-        if runs.is_empty() {
+        if !open {
             break;
         }
-        go(&runs, &mut seen, &mut out)?;
+        let ended = go(&runs, &mut seen, &mut out)?;
+        for (k, (n, q)) in asked.iter().enumerate() {
+            // not one of which a part could not be given
+            let exact = runs[k].entries.iter().all(|e| e.owner != 9);
+            seen[*n].replayed[*q] |= round < EXACT && ended[k] && exact;
+        }
     }
     for (n, l) in batch.tables.loops.iter().enumerate() {
         let facts = facts(built, l);
@@ -218,8 +253,8 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
                 (true, false) => {}
                 (false, _) => {
                     out.unmet += 1;
-                    let case = batch.cases.iter().position(|c| (c.file, c.item) == (l.file, l.item));
-                    if case.is_some_and(|c| ended.contains(&c) && is_given(built, l, d, c)) {
+                    // where a run with its own inputs does not end, or a part of them cannot be given, nothing is known
+                    if s.replayed[q] {
                         let what = format!("no run met the witness: {}", witness(built, l, d));
                         out.failures.push(Failure {
                             kind: "unmet",
@@ -243,7 +278,7 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
     Ok(out)
 }
 
-fn facts<'a>(built: &Built<'a>, l: &Loop) -> &'a LoopFacts {
+pub(super) fn facts<'a>(built: &Built<'a>, l: &Loop) -> &'a LoopFacts {
     &built.batch.files[l.file].1.facts[l.item].loops[l.id]
 }
 
@@ -304,93 +339,19 @@ fn witness(built: &Built<'_>, l: &Loop, d: usize) -> String {
     )
 }
 
-fn made_up(built: &Built<'_>, case: usize, round: usize) -> Run {
-    let size = SIZES.get(round).copied().unwrap_or(3 + round as i64 % 7);
-    let mut rng = Rng::new((round as u64) << 20 ^ case as u64 ^ 0x7ACE);
-    let c = &built.batch.cases[case];
-    let small = steps(built, case);
-    // often all are equal: many programs do something then alone
-    let equal = rng.chance(30);
-    let args = c
-        .given
-        .iter()
-        .map(|g| match g {
-            Some(g) if small.contains(&g.symbol) => rng.between(1, 3),
-            Some(_) if equal => size,
-            Some(_) if rng.chance(10) => rng.between(-2, 2),
-            _ => size + rng.between(-2, 2),
-        })
-        .collect();
-    Run { case, seed: round as u64 * 31 + 1, size, overlap: round % 3 == 1, limit: LIMIT, args }
-}
-
-/// Variables that loops step by: as large as the others they would leave one iteration.
-fn steps(built: &Built<'_>, case: usize) -> Vec<SymbolId> {
-    let c = &built.batch.cases[case];
-    let a = &built.batch.files[c.file].1;
-    let body = &a.unit.items[c.item].body;
-    let step = |l: &LoopFacts| match l.control.as_ref().ok()?.step {
-        Step::Term { term, .. } => body.as_symbol(term),
-        Step::Const(_) => None,
-    };
-    a.facts[c.item].loops.iter().filter_map(step).collect()
-}
-
-/// Whether the witness speaks of nothing but what a call gives and of indices of loops around.
-fn is_given(built: &Built<'_>, l: &Loop, d: usize, case: usize) -> bool {
-    let a = &built.batch.files[l.file].1;
-    let (body, all) = (&a.unit.items[l.item].body, &a.facts[l.item].loops);
-    let mut around: Vec<SymbolId> = Vec::new();
-    let mut at = all[l.id].parent;
-    while let Some(id) = at {
-        around.extend(all[id].control.iter().map(|c| c.index));
-        at = all[id].parent;
-    }
-    let Some(w) = &all[l.id].dependences[d].witness else { return false };
-    w.params.iter().all(|(p, _)| match p {
-        Param::Symbol(s) => {
-            let name = &body.symbols[*s].name;
-            let given = &built.batch.cases[case].given;
-            around.contains(s) || given.iter().flatten().any(|g| *g.name == **name && g.symbol == *s)
-        }
-        _ => false,
-    })
-}
-
-/// A call that has the witness's values where a parameter or a file-scope variable of that name can be given one.
-fn witness_run(built: &Built<'_>, l: &Loop, d: usize, round: u64) -> Option<Run> {
-    let case = built.batch.cases.iter().position(|c| (c.file, c.item) == (l.file, l.item))?;
-    let body = &built.batch.files[l.file].1.unit.items[l.item].body;
-    let w = facts(built, l).dependences[d].witness.as_ref()?;
-    let largest =
-        w.params.iter().map(|(_, v)| v.unsigned_abs()).filter(|v| *v < 200).max().unwrap_or(0) as i64;
-    let mut run = made_up(built, case, round as usize % 5);
-    // what the witness does not fix: about as large, small, negative, in turn
-    let mut rng = Rng::new(round << 8 ^ case as u64);
-    let size = [largest + 2, 8, largest.max(3), 2][round as usize % 4];
-    for v in &mut run.args {
-        *v = if rng.chance(12) { rng.between(-3, 3) } else { size + rng.between(-2, 2) };
-    }
-    run.size = size.clamp(2, 80);
-    run.overlap = false;
-    run.limit = 4 * LIMIT;
-    run.seed = 1000 + round;
-    for (p, v) in &w.params {
-        let Param::Symbol(s) = p else { continue };
-        let symbol = &body.symbols[*s];
-        let slot = built.batch.cases[case].given.iter().position(|g| {
-            g.as_ref().is_some_and(|g| match symbol.storage {
-                Storage::Param(_) => g.symbol == *s && *g.name == *symbol.name,
-                Storage::Global { .. } => *g.name == *symbol.name,
-                _ => false,
-            })
-        });
-        // in half of the rounds a value that the function may change before is free
-        if let (Some(slot), Ok(v)) = (slot, i64::try_from(*v)) {
-            run.args[slot] = v;
+/// Holds the interpreter to a call that was told byte by byte.
+fn interpreted(built: &Built<'_>, run: &Run, record: &Record, out: &mut Judged) {
+    let case = &built.batch.cases[run.case];
+    match compare(built, run, record) {
+        Told::Same => out.interpreted += 1,
+        Told::Not(why) => *out.not_interpreted.entry(why).or_default() += 1,
+        Told::Different(what) => {
+            let a = &built.batch.files[case.file].1;
+            let line = a.loops.iter().find(|f| f.item == case.item).map_or(0, |f| f.line);
+            let what = format!("{what}; called with {}", run.words(case));
+            out.failures.push(Failure { kind: "interpreter", file: case.file, line, what });
         }
     }
-    Some(run)
 }
 
 /// Compares one call's record with what is said.

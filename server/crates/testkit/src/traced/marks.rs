@@ -68,7 +68,7 @@ impl Inserts {
 }
 
 /// Number of witnesses of a loop that are looked for.
-const QUERIES: usize = 3;
+const QUERIES: usize = 12;
 
 /// Marks one function. `fill` is put in at its beginning.
 pub(super) fn function(
@@ -221,8 +221,18 @@ fn one_loop(
         queries.push(n);
     }
     let holds = src.conditions(&l.conditions, l.term);
-    let matched = if matched.is_empty() { "0".to_owned() } else { matched.join(" | ") };
-    begin += &format!("ww_begin({number}, {holds}, {matched});");
+    let matched = matched.join(" | ");
+    begin += &format!("ww_begin({number}, {holds});");
+    // what is fixed while it runs may be set by its header, and changed again by its condition
+    let condition = (*op == Op::For).then(|| after_semicolon(text, skip_blank(text, from + 3) + 1)).flatten();
+    match condition {
+        _ if matched.is_empty() => {}
+        Some(at) => {
+            let rest = if text[skip_blank(text, at)..].starts_with(';') { ", 1" } else { "," };
+            out.point(at, format!("(ww_fresh({number}) ? (ww_off(), ww_match({number}, {matched}), ww_on()) : (void)0){rest}"));
+        }
+        None => begin += &format!("ww_match({number}, {matched});"),
+    }
     for (n, (object, size, kept)) in objects(src, l).into_iter().enumerate() {
         begin += &format!("ww_object({n}, {object}, {size}, {kept});");
     }

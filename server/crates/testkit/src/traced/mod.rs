@@ -6,7 +6,9 @@
 //! Deliberately absent: any opinion on which loops are parallel, and layout: sizes, offsets and conversions are gcc's.
 
 mod build;
+mod calls;
 mod inputs;
+mod interpreter;
 mod judge;
 mod marks;
 mod print;

@@ -6,6 +6,18 @@ static unsigned long bits(void) { S->rng ^= S->rng << 13; S->rng ^= S->rng >> 7;
 static long between(long a, long b) { return a + (long)(bits() % (unsigned long)(b - a + 1)); }
 long long ww_arg(int n) { return S->args[n]; }
 double ww_real(void) { return (double)between(-16, 16) / 4; }
+double ww_real_arg(int n) {
+    if (n >= 64) return ww_real();
+    if (!S->real_known[n]) S->reals[n] = ww_real();
+    S->real_known[n] = 1;
+    return S->reals[n];
+}
+void ww_whole(long long v) { if (S->trace) fprintf(S->out, "V %lld\n", v); }
+void ww_floating(double v) {
+    unsigned long bits;
+    memcpy(&bits, &v, 8);
+    if (S->trace) fprintf(S->out, "V %lu\n", bits);
+}
 long long ww_small(void) { return bits() % 16 == 0 ? -1 : between(0, S->size > 3 ? S->size : 3); }
 void ww_int(void *at, unsigned long size) { long long v = ww_small(); memcpy(at, &v, size < 8 ? size : 8); }
 void ww_float(void *at, unsigned long size) {
@@ -33,6 +45,17 @@ void *ww_room(int n, unsigned long element, int shares) {
     if (n >= 0) { S->given[n] = p; S->pointers[n] = shares ? p : 0; S->elements[n] = element; }
     return p;
 }
+void ww_rows(void *at, unsigned long element, long count, const ww_row *rows, int n) {
+    char *p = at;
+    for (long k = 0; k < count && k < 20000; k++, p += element)
+        for (int r = 0; r < n; r++)
+            for (unsigned e = 0; e < rows[r].count && e < 100000; e++) {
+                char *to = p + rows[r].offset + e * rows[r].size;
+                if (rows[r].kind == 0) ww_int(to, rows[r].size);
+                else if (rows[r].kind == 1) ww_float(to, rows[r].size);
+                else *to = ww_small() & 1;
+            }
+}
 void ww_filled(void) { ww_filling = 0; siglongjmp(S->filled, 1); }
 
 /* ---- the runs */
@@ -42,7 +65,7 @@ static void fault(const char *why) {
     siglongjmp(S->back, 1);
 }
 static void signalled(int s) {
-    if (s == SIGALRM) {
+    if (s == SIGPROF) {
         /* the next access ends the call; without one nothing can */
         if (S->limit == 0) { fflush(S->out); _exit(7); }
         S->limit = 0;
@@ -51,10 +74,90 @@ static void signalled(int s) {
     fault(s == SIGILL ? "undefined" : s == SIGSEGV || s == SIGBUS ? "memory" : s == SIGFPE ? "arithmetic" : "signal");
 }
 
+static int is_ours(const char *p, long size) {
+    return (p >= ARENA && p + size <= S->top) || (p >= &__data_start && p + size <= &_end);
+}
+/* where the pointer of an entry leads */
+static char *behind(long n) {
+    if (n < 0 || n >= S->entry_count) return 0;
+    Entry *e = &S->entries[n];
+    if (e->owner == 0) return e->index < 64 && e->offset == 0 ? S->given[e->index] : 0;
+    char *p = 0;
+    if (e->at && is_ours(e->at, 8)) memcpy(&p, e->at, 8);
+    return p;
+}
+/* Puts into parameters (0), rooms of structures given by value (3), variables (1) and what entries point to (2) what is asked for:
+   integers (0), floating numbers (1), null (2), a pointer into what another entry's points to (4). Others stay as they are. */
+static void begin_with(void) {
+    for (int k = 0; k < S->entry_count; k++) {
+        Entry *e = &S->entries[k];
+        char *from = e->owner == 1 ? (e->index >= 0 && e->index < ww_var_count ? S->vars[e->index].at : 0)
+                   : e->owner == 2 ? behind(e->index)
+                   : e->owner == 3 && e->index < 64 ? S->given[e->index] : 0;
+        e->at = from ? from + e->offset : 0;
+        char *target = e->kind == 4 ? behind(e->into) : 0;
+        if (target) target += (long)e->bits;
+        if (e->owner == 0) {
+            if (e->index >= 64) continue;
+            if (e->kind == 0) S->args[e->index] = (long long)e->bits;
+            if (e->kind == 1) { memcpy(&S->reals[e->index], &e->bits, 8); S->real_known[e->index] = 1; }
+            if (e->kind == 2 || target) S->given[e->index] = target;
+        } else if (e->at && e->size <= 16 && is_ours(e->at, e->size)) {
+            double d;
+            memcpy(&d, &e->bits, 8);
+            float f = (float)d;
+            if (e->kind == 0) memcpy(e->at, &e->bits, (unsigned long)(e->size < 8 ? e->size : 8));
+            if (e->kind == 1) memcpy(e->at, e->size == 4 ? (void *)&f : (void *)&d, e->size == 4 ? 4 : 8);
+            if (e->kind == 2 || target) memcpy(e->at, &target, 8);
+        }
+    }
+}
+
+/* for a run that is told: what is there now */
+static void remember(void) {
+    unsigned long data = (unsigned long)(&_end - &__data_start), arena = (unsigned long)(S->top - ARENA);
+    S->data_before = mmap(0, data, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    S->before_size = arena;
+    S->before = mmap(0, arena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    memcpy(S->data_before, &__data_start, data);
+    for (int k = 0; k < S->alloc_count; k++) {
+        unsigned long guard = S->allocs[k].size > 2 * GUARD + 4096 ? GUARD - 4096 : 0;
+        memcpy(S->before + (S->allocs[k].at + guard - ARENA), S->allocs[k].at + guard, S->allocs[k].size - 2 * guard);
+    }
+}
+/* every byte that was touched: whose it is, where in it, what it held before and holds now, how often it was read and written */
+static void tell(void) {
+    for (int k = 0; k < 64; k++) {
+        unsigned long bits;
+        memcpy(&bits, &S->reals[k], 8);
+        if (S->real_known[k]) fprintf(S->out, "D %d %lu\n", k, bits);
+    }
+    for (int k = 0; k < S->touched_count; k++) {
+        char *p = S->touched[k];
+        Cell *c = cell(p, 14);
+        int who = owner(p), parameter = -1;
+        unsigned char was = 0;
+        long at = 0;
+        if (p >= ARENA && p < ARENA + ARENA_SIZE) {
+            for (int n = 0; n < 64 && who < -1; n++)
+                if (S->given[n] && owner(S->given[n]) == who) { parameter = n; break; }
+            if (parameter >= 0) at = p - S->given[parameter];
+            was = (unsigned char)S->before[p - ARENA];
+        } else if (who >= 0) {
+            at = p - S->vars[who].at;
+            was = (unsigned char)S->data_before[p - &__data_start];
+        }
+        fprintf(S->out, "B %d %d %ld %d %d %d %d\n", parameter, who, at, was, (unsigned char)*p, c->rf, c->wf);
+    }
+    fprintf(S->out, "Z\n");
+}
+
 static void run(int n) {
     ww_filling = 0;
     S->on = 0;
     ww_cases[n].fill();
+    begin_with();
+    if (S->trace) remember();
     S->stack_top = (char *)__builtin_frame_address(0);
     S->stack_low = S->stack_top;
     S->on = 1;
@@ -72,6 +175,7 @@ static void run(int n) {
             }
         }
     }
+    if (S->trace) tell();
     fprintf(S->out, "R\n");
 }
 
@@ -94,7 +198,7 @@ int main(int argc, char **argv) {
     static char alternate[1 << 16];
     stack_t st = { .ss_sp = alternate, .ss_size = sizeof alternate };
     sigaltstack(&st, 0);
-    int all[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM, SIGTRAP };
+    int all[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGTRAP };
     for (unsigned n = 0; n < sizeof all / sizeof *all; n++) {
         struct sigaction sa;
         memset(&sa, 0, sizeof sa);
@@ -108,18 +212,30 @@ int main(int argc, char **argv) {
     static char line[1 << 14];
     char *words = mmap(0, sizeof line, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     while (fgets(words, sizeof line, stdin)) {
-        /* case seed size overlap limit args… */
+        /* case seed size overlap trace limit args… */
         char *at = words;
         int n = (int)strtol(at, &at, 10);
         unsigned long seed = strtoul(at, &at, 10);
         long long size = strtoll(at, &at, 10);
         int overlap = (int)strtol(at, &at, 10);
+        int trace = (int)strtol(at, &at, 10);
         unsigned long limit = strtoul(at, &at, 10);
         long long args[64] = { 0 };
         for (int k = 0; k < 64; k++) {
             char *before = at;
             args[k] = strtoll(at, &at, 10);
             if (at == before) break;
+        }
+        /* then entries: @ owner index offset size kind into bits */
+        S->entry_count = 0;
+        memset(S->real_known, 0, sizeof S->real_known);
+        while ((at = strchr(at, '@')) && S->entry_count < ENTRIES) {
+            Entry *e = &S->entries[S->entry_count++];
+            long *parts[] = { &e->owner, &e->index, &e->offset, &e->size, &e->kind, &e->into };
+            at++;
+            for (int k = 0; k < 6; k++) *parts[k] = strtol(at, &at, 10);
+            e->bits = strtoul(at, &at, 10);
+            e->at = 0;
         }
         if (n < 0 || n >= ww_case_count) return 5;
         memcpy(&__data_start, image, data);
@@ -138,15 +254,21 @@ int main(int argc, char **argv) {
         S->rng = seed * 2654435761ul + 88172645463325252ul;
         S->size = size;
         S->overlap = overlap;
+        S->trace = trace;
+        S->touched_count = 0;
+        if (S->before) munmap(S->before, S->before_size);
+        if (S->data_before) munmap(S->data_before, data);
+        S->before = S->data_before = 0;
         memcpy(S->args, args, sizeof args);
         fprintf(S->out, "C %d\n", n);
-        struct itimerval t = { { 2, 0 }, { 3, 0 } };
-        setitimer(ITIMER_REAL, &t, 0);
+        /* of the processor: a busy machine ends nothing */
+        struct itimerval t = { { 0, 300000 }, { 0, 300000 } };
+        setitimer(ITIMER_PROF, &t, 0);
         if (!sigsetjmp(S->back, 0)) run(n);
         S->on = 0;
         fflush(S->out);
         struct itimerval stop = { { 0, 0 }, { 0, 0 } };
-        setitimer(ITIMER_REAL, &stop, 0);
+        setitimer(ITIMER_PROF, &stop, 0);
     }
     fprintf(S->out, "end\n");
     return fclose(S->out) != 0;

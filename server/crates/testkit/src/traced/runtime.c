@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "runtime.h"
 
-enum { LEVELS = 12, CELLS = 1 << 21, VARS = 1 << 16, CONTEXTS = 1 << 21, ALLOCS = 1 << 16, REDUCTIONS = 12, PENDING = 1 << 16 };
+enum { LEVELS = 12, CELLS = 1 << 21, VARS = 1 << 16, CONTEXTS = 1 << 21, ALLOCS = 1 << 16, REDUCTIONS = 12, PENDING = 1 << 16, ENTRIES = 256, TOUCHED = 1 << 14 };
 #define ARENA ((char *)0x200000000000)
 #define ARENA_SIZE (8ul << 30)
 #define GUARD (192ul << 10)
@@ -34,7 +34,7 @@ enum { EXPOSED = 1, QUERY = 256 };
 
 typedef struct { char *at; unsigned long size; int kept; } Object;
 typedef struct {
-    int loop, iteration, holds;
+    int loop, iteration, holds, asked;
     unsigned serial, matched;
     Object objects[REDUCTIONS];
     long long index, step;
@@ -44,6 +44,8 @@ typedef struct { int parent, loop; unsigned serial; int level, holds; } Context;
 typedef struct { char *at; unsigned long size; char *frame; int is_static; } Var;
 typedef struct { char *at; unsigned long size; } Alloc;
 typedef struct { char *at; unsigned size; int write; void *pc; } Access;
+/* a scalar that a call begins with; see `begin_with` */
+typedef struct { long owner, index, offset, size, kind, into; unsigned long bits; char *at; } Entry;
 
 typedef struct {
     int on, depth, context, contexts;
@@ -73,6 +75,16 @@ typedef struct {
     unsigned long said[1 << 16];
     unsigned said_epoch[1 << 16];
     char *given[64];
+    Entry entries[ENTRIES];
+    int entry_count;
+    double reals[64];
+    int real_known[64];
+    /* of a run that is told byte by byte: the program's memory as it was, and what was touched */
+    int trace;
+    char *before, *data_before;
+    unsigned long before_size;
+    char *touched[TOUCHED];
+    int touched_count;
 
     unsigned long cells_used;
 } State;
@@ -82,7 +94,8 @@ extern const ww_query ww_queries[];
 extern const int ww_first_query[];   /* by loop */
 extern const ww_member ww_members[];
 extern const int ww_member_count;
-extern const int ww_header_vars[];     /* pairs: loop, variable; ended by -1 */
+extern const int ww_header_vars[];     /* pairs: loop, variable; ordered by loop, ended by -1 */
+extern const int ww_header_count;
 extern const int ww_var_count;
 extern const ww_case ww_cases[];
 extern const int ww_case_count;
@@ -155,9 +168,14 @@ int ww_apart(const void *a, const void *b) {
 
 /* ---- bytes */
 
+/* eight neighbours stand side by side */
+static unsigned long first_slot(const char *p, unsigned level) {
+    return (mix((unsigned long)p >> 3 << 4 | level) << 3) + ((unsigned long)p & 7);
+}
+
 static Cell *cell(const char *p, int level) {
-    unsigned long key = ((unsigned long)p << 4) | (unsigned)level, h = mix(key);
-    for (;; h++) {
+    unsigned long key = ((unsigned long)p << 4) | (unsigned)level;
+    for (unsigned long h = first_slot(p, (unsigned)level);; h += 8) {
         Cell *c = &S->cells[h & (CELLS - 1)];
         if (c->epoch != S->epoch) {
             if (++S->cells_used > CELLS * 3ul / 4) fault("too many cells");
@@ -171,7 +189,7 @@ static void forget(char *from, char *to) {
     for (char *p = from; p < to; p++)
         for (int l = 0; l <= S->depth; l++) {
             unsigned long key = ((unsigned long)p << 4) | (l == S->depth ? 15u : (unsigned)l);
-            for (unsigned long h = mix(key);; h++) {
+            for (unsigned long h = first_slot(p, (unsigned)(key & 15));; h += 8) {
                 Cell *c = &S->cells[h & (CELLS - 1)];
                 if (c->epoch != S->epoch) break;
                 if (c->key != key) continue;
@@ -193,9 +211,14 @@ static void say(const char *what, Level *l, const char *p, int kind, int a, int 
 
 /* the reduction of the running update that a byte belongs to at a level, or -1 */
 static int reduction(Level *l, const char *p) {
-    for (int n = 0; n < ww_member_count; n++) {
+    int low = 0, high = ww_member_count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (ww_members[middle].update < S->update) low = middle + 1; else high = middle;
+    }
+    for (int n = low; n < ww_member_count && ww_members[n].update == S->update; n++) {
         const ww_member *m = &ww_members[n];
-        if (m->update != S->update || m->loop != l->loop) continue;
+        if (m->loop != l->loop) continue;
         Object *o = &l->objects[m->reduction];
         if (p >= o->at && p < o->at + o->size) return m->reduction;
     }
@@ -219,7 +242,7 @@ static void byte(char *p, int write, int in_update, void *pc, int from, int to) 
                 /* kinds: 0 flow, 1 anti, 2 output */
                 const ww_query *w = &ww_queries[ww_first_query[l->loop] + (int)q];
                 int first = w->kind != 1, second = w->kind != 0;
-                if (it == w->sink && write == second && (c->flags & (QUERY << q)) && first_time((0xAul << 56) + (unsigned)l->loop * 8u + q))
+                if (it == w->sink && write == second && (c->flags & (QUERY << q)) && first_time((0xAul << 56) + (unsigned)l->loop * 16u + q))
                     fprintf(S->out, "S %d %d %d\n", l->loop, (int)q, owner(p));
                 if (it == w->source && write == first) c->flags |= QUERY << q;
             }
@@ -275,11 +298,21 @@ static void last(char *p, int write, void *pc) {
 }
 
 static void access_(char *p, unsigned long size, int write, void *pc) {
-    if (S->on <= 0) return;
+    if (S->on <= 0 || p == (char *)&ww_filling) return;
     if (++S->events > S->limit) fault("budget");
     if (is_stack(p)) { if (p < S->stack_low) S->stack_low = p; }
     else if (p >= ARENA && p < ARENA + ARENA_SIZE && owner(p) == -1000000) fault("out of bounds");
     S->events += size / 8;
+    if (S->trace && !is_stack(p))
+        for (unsigned long n = 0; n < size; n++) {
+            Cell *c = cell(p + n, 14);
+            if (!c->serial) {
+                c->serial = 1;
+                c->rf = c->wf = 0;
+                if (S->touched_count < TOUCHED) S->touched[S->touched_count++] = p + n; else S->trace = 0;
+            }
+            if (write) c->wf++; else c->rf++;
+        }
     if (S->updates) {
         if (S->pendings == PENDING || size > 1 << 16) fault("update too long");
         S->pending[S->pendings++] = (Access){ p, (unsigned)size, write, pc };
@@ -358,7 +391,7 @@ static int context(Level *l, int parent) {
 }
 
 /* between ww_off and ww_on */
-void ww_begin(int loop, int holds, unsigned matched) {
+void ww_begin(int loop, int holds) {
     if (S->on < 0) return;
     flush(FRAME);
     if (S->depth == LEVELS) fault("too deep");
@@ -367,17 +400,33 @@ void ww_begin(int loop, int holds, unsigned matched) {
     l->holds = holds;
     l->iteration = NONE;
     l->serial = ++S->serial;
-    l->matched = matched;
+    l->matched = 0;
+    l->asked = 0;
     for (int n = 0; n < REDUCTIONS; n++) l->objects[n] = (Object){ 0, 0, 0 };
     l->context = context(l, S->context);
     S->context = l->context;
-    if (matched)
-        for (unsigned q = 0; q < 8; q++)
-            if (matched >> q & 1 && first_time((0xBul << 56) + (unsigned)loop * 8 + q)) fprintf(S->out, "M %d %u\n", loop, q);
-    for (const int *h = ww_header_vars; *h >= 0; h += 2)
-        if (*h == loop && S->vars[h[1]].frame == FRAME && S->vars[h[1]].at)
+    int low = 0, high = ww_header_count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (ww_header_vars[2 * middle] < loop) low = middle + 1; else high = middle;
+    }
+    for (const int *h = ww_header_vars + 2 * low; *h == loop; h += 2)
+        if ( S->vars[h[1]].frame == FRAME && S->vars[h[1]].at)
             forget(S->vars[h[1]].at, S->vars[h[1]].at + S->vars[h[1]].size);
     S->depth++;
+}
+int ww_fresh(int loop) {
+    if (S->on <= 0 || S->depth == 0) return 0;
+    Level *l = &S->levels[S->depth - 1];
+    return l->loop == loop && l->iteration == NONE && !l->asked;
+}
+/* between ww_off and ww_on */
+void ww_match(int loop, unsigned matched) {
+    if (S->on < 0 || S->depth == 0 || S->levels[S->depth - 1].loop != loop) return;
+    S->levels[S->depth - 1].asked = 1;
+    S->levels[S->depth - 1].matched = matched;
+    for (unsigned q = 0; q < 16; q++)
+        if (matched >> q & 1 && first_time((0xBul << 56) + (unsigned)loop * 16 + q)) fprintf(S->out, "M %d %u\n", loop, q);
 }
 void ww_object(int reduction, void *at, unsigned long size, int kept) {
     if (S->on < 0 || S->depth == 0) return;

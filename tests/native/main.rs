@@ -1,0 +1,218 @@
+//! The same inputs on programs that a compiler of the machine built: offloads of what people write around loops compute the
+//! same there, and what is planted in either program is found. 100 programs with offloads, or as many as `WARPWRIGHT_NATIVE`
+//! says, from the seed `WARPWRIGHT_NATIVE_FROM` on, by `WARPWRIGHT_THREADS` threads.
+
+mod batch;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+
+use base::CancelToken;
+use device::{native_compiler, NativeCompiler, NativeTrial};
+use ide::{
+    check, Doc, Memo, Natively, Options, Outcome, Settings, Tier, Trial, Verifier, VerifyOptions, Which,
+};
+
+fn number(variable: &str, or: u64) -> u64 {
+    std::env::var(variable).map_or(or, |n| n.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
+}
+
+fn compiler(outside: &Path) -> Option<NativeCompiler> {
+    let found = native_compiler(outside);
+    if found.is_none() {
+        eprintln!("SKIPPED: no gcc or clang on PATH");
+        assert!(std::env::var_os("CI").is_none(), "native runs were skipped in CI");
+    }
+    found
+}
+
+fn run(trial: &Trial, compiler: &NativeCompiler, folder: &Path) -> Natively {
+    let both = NativeTrial {
+        original: &trial.original,
+        rewritten: &trial.rewritten,
+        kernels: &trial.kernels,
+        include: trial.include,
+        driver: &trial.driver,
+        support: &trial.support,
+        flags: &trial.flags(),
+        input: &trial.input,
+    };
+    let (original, rewritten) = compiler.try_both(folder, &both).expect("it is built and runs");
+    trial.compare(&original, &rewritten)
+}
+
+/// What the simulator says of each offload of a text, with its trial.
+fn trials(text: &str) -> Vec<(Outcome, Option<Trial>)> {
+    let (memo, settings, cancel) = (Memo::default(), Settings::default(), CancelToken::new());
+    let text = text::Text::new(text).expect("a short text");
+    let doc = Doc::open(ide::Language::C, "program.c", text, Options::default());
+    let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
+    let options = VerifyOptions { cases: 4, steps: 3_000_000, ..Default::default() };
+    let all = findings.loops.iter().map(|l| Which::Key(l.key.to_string()));
+    all.flat_map(|which| Verifier::new(&doc, &findings, &memo, &options).run(&which, &cancel))
+        .map(|(r, t)| (r.outcome, t))
+        .collect()
+}
+
+const TEXT: &str = "struct s { char tag; double x; };\nint scale = 3;\ndouble f(int n, struct s *a, const float *restrict b)\n{\n    for (int i = 0; i < n; i++)\n        a[i].x = b[i] * scale + a[i].tag;\n    return n;\n}\n";
+
+#[test]
+fn constants_of_the_file_are_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(compiler) = compiler(folder.path()) else { return };
+    let text = "typedef const short fixed;\nstatic const int tab[4] = { 1, 0, [2] = 3, 2 };\nconst double grid[2][2] = { { 1, 2 }, { 3 } };\nfixed steps[] = { 4, 5, 6, 7 };\nconst struct { int a; float b; } pairs[2] = { { 1, 2 }, { .b = 3 } };\nvoid f(int n, double *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = tab[i & 3] + grid[1][i & 1] + steps[i & 3] * pairs[i & 1].b;\n}\n";
+    let (outcome, trial) = trials(text).pop().expect("one loop");
+    assert_eq!(outcome, Outcome::Same);
+    let said = run(&trial.expect("it can be called"), &compiler, folder.path());
+    assert!(matches!(said, Natively::Same(_)), "{said:?}");
+}
+
+#[test]
+fn what_is_planted_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(compiler) = compiler(folder.path()) else { return };
+    let (outcome, trial) = trials(TEXT).pop().expect("one loop");
+    let trial = trial.expect("it can be called");
+    assert_eq!(outcome, Outcome::Same);
+    assert!(matches!(run(&trial, &compiler, folder.path()), Natively::Same(4)));
+    let mut wrong = trial.clone();
+    wrong
+        .kernels
+        .iter_mut()
+        .for_each(|k| *k = k.replace("scale +", "scale -").replace("scale) +", "scale) -"));
+    assert_ne!(wrong.kernels, trial.kernels, "the kernel has another form now");
+    assert!(matches!(run(&wrong, &compiler, folder.path()), Natively::Different(_)));
+    let mut misread = trial.clone();
+    misread.original = misread.original.replace("* scale +", "* scale -");
+    assert!(matches!(run(&misread, &compiler, folder.path()), Natively::Disagree(_)));
+    let mut broken = trial.clone();
+    broken.rewritten = broken.rewritten.replace("return n;", "return *(volatile double *)1;");
+    assert!(matches!(run(&broken, &compiler, folder.path()), Natively::Different(_)));
+    let mut never = trial.clone();
+    never.rewritten = never.original.clone();
+    never.kernels.clear();
+    assert!(matches!(run(&never, &compiler, folder.path()), Natively::NoKernel));
+}
+
+/// What came of many programs.
+#[derive(Default)]
+struct Tally {
+    /// Programs read, and those of which an offload was run.
+    programs: u64,
+    offloaded: u64,
+    /// Offloads that are the same, and those whose kernels never ran.
+    same: u64,
+    no_kernel: u64,
+    wrong: Vec<String>,
+}
+
+/// Offloads that are built together, their bytes of input, and programs that are read before it is asked whether there are enough.
+const TOGETHER: usize = 60;
+const BYTES: usize = 32 << 20;
+const READ: u64 = 20;
+
+/// Offloads that wait to be built: each program's first, second, … loops with those of the others.
+#[derive(Default)]
+struct Waiting {
+    rounds: Vec<Vec<(u64, Trial)>>,
+    bytes: usize,
+}
+
+impl Waiting {
+    /// Reads one program.
+    fn add(&mut self, seed: u64, out: &mut Tally) {
+        let text = text(seed);
+        let mut some = 0;
+        for (outcome, trial) in trials(&text) {
+            match (outcome, trial) {
+                (Outcome::Same, Some(trial)) => {
+                    if self.rounds.len() == some {
+                        self.rounds.push(Vec::new());
+                    }
+                    self.bytes += trial.input.len();
+                    self.rounds[some].push((seed, trial));
+                    some += 1;
+                }
+                (Outcome::Different, _) => out.wrong.push(format!("seed {seed}: in the simulator\n{text}")),
+                _ => {}
+            }
+        }
+        out.programs += 1;
+        out.offloaded += u64::from(some > 0);
+    }
+
+    fn is_enough(&self) -> bool {
+        self.bytes > BYTES || self.rounds.first().is_some_and(|r| r.len() >= TOGETHER)
+    }
+
+    fn run(&mut self, compiler: &NativeCompiler, folder: &Path, out: &mut Tally) {
+        self.bytes = 0;
+        for round in self.rounds.drain(..) {
+            let all: Vec<&Trial> = round.iter().map(|(_, t)| t).collect();
+            for ((seed, _), said) in round.iter().zip(batch::run(&all, compiler, folder)) {
+                match said {
+                    Ok(Natively::Same(_)) => out.same += 1,
+                    Ok(Natively::NoKernel) => out.no_kernel += 1,
+                    other => out.wrong.push(format!("seed {seed}: {other:?}\n{}", text(*seed))),
+                }
+            }
+        }
+    }
+}
+
+/// Every third program is any one, the others are such as can mostly be offloaded.
+fn text(seed: u64) -> String {
+    match seed % 3 {
+        0 => testkit::programs::program(seed),
+        _ => testkit::programs::mild(seed),
+    }
+}
+
+#[test]
+fn offloaded_programs_compute_the_same_natively() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(compiler) = compiler(folder.path()) else { return };
+    let (from, count) = (number("WARPWRIGHT_NATIVE_FROM", 0), number("WARPWRIGHT_NATIVE", 100));
+    let threads = number("WARPWRIGHT_THREADS", 2);
+    let (next, all) = (AtomicU64::new(from), Mutex::new(Tally::default()));
+    std::thread::scope(|s| {
+        for _ in 0..threads {
+            s.spawn(|| {
+                let folder = tempfile::tempdir().expect("a folder");
+                let mut waiting = Waiting::default();
+                loop {
+                    let at = next.fetch_add(READ, Ordering::Relaxed);
+                    let enough =
+                        at >= from + 20 * count || all.lock().expect("no panic").offloaded >= count;
+                    let mut here = Tally::default();
+                    if !enough {
+                        (at..at + READ).for_each(|seed| waiting.add(seed, &mut here));
+                    }
+                    if enough || waiting.is_enough() {
+                        waiting.run(&compiler, folder.path(), &mut here);
+                    }
+                    let mut all = all.lock().expect("no panic");
+                    here.wrong.iter().for_each(|w| eprintln!("{w}\n"));
+                    all.programs += here.programs;
+                    all.offloaded += here.offloaded;
+                    all.same += here.same;
+                    all.no_kernel += here.no_kernel;
+                    all.wrong.extend(here.wrong);
+                    if here.same > 0 {
+                        eprintln!(
+                            "{} programs from seed {from} on, {} with offloads; {} offloads are the same natively, {} ran no kernel; wrong: {}",
+                            all.programs, all.offloaded, all.same, all.no_kernel, all.wrong.len()
+                        );
+                    }
+                    if enough {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let all = all.into_inner().expect("no panic");
+    assert!(all.wrong.is_empty(), "{} wrong\n{}", all.wrong.len(), all.wrong.join("\n\n"));
+    assert!(all.offloaded >= count && all.same >= count / 2, "too few offloads were tried");
+}
