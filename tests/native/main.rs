@@ -1,5 +1,5 @@
 //! The same inputs on programs that a compiler of the machine built: offloads of what people write around loops compute the
-//! same there, and what is planted in either program is found. 100 programs with offloads, or as many as `WARPWRIGHT_NATIVE`
+//! same there, and what is planted in either program is found. 50 programs with offloads, or as many as `WARPWRIGHT_NATIVE`
 //! says, from the seed `WARPWRIGHT_NATIVE_FROM` on, by `WARPWRIGHT_THREADS` threads.
 
 mod batch;
@@ -108,7 +108,7 @@ struct Tally {
 }
 
 /// Offloads that are built together, their bytes of input, and programs that are read before it is asked whether there are enough.
-const TOGETHER: usize = 60;
+const TOGETHER: usize = 40;
 const BYTES: usize = 32 << 20;
 const READ: u64 = 20;
 
@@ -173,7 +173,7 @@ fn text(seed: u64) -> String {
 fn offloaded_programs_compute_the_same_natively() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(compiler) = compiler(folder.path()) else { return };
-    let (from, count) = (number("WARPWRIGHT_NATIVE_FROM", 0), number("WARPWRIGHT_NATIVE", 100));
+    let (from, count) = (number("WARPWRIGHT_NATIVE_FROM", 0), number("WARPWRIGHT_NATIVE", 50));
     let threads = number("WARPWRIGHT_THREADS", 2);
     let (next, all) = (AtomicU64::new(from), Mutex::new(Tally::default()));
     std::thread::scope(|s| {

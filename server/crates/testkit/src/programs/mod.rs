@@ -165,7 +165,7 @@ pub fn mild(seed: u64) -> String {
 }
 
 fn written(seed: u64, mild: bool) -> String {
-    let rng = Rng::new(seed ^ if mild { 0x311_D } else { 0x9E0_6A3 });
+    let rng = Rng::new(seed ^ if mild { 0x311D } else { 0x9E0_6A3 });
     let mut m = Maker { rng, chosen: BTreeMap::new(), indices: Vec::new(), loops: 0, mild };
     let returns = *m.rng.pick(&["void", "int", "double", "void", "long"]);
     let mut lines: Vec<String> = Vec::new();

@@ -213,6 +213,8 @@ fn told(built: &Built<'_>, run: &Run, record: &Record) -> Told {
                     Told::Not("read by the interpreter alone".to_owned())
                 }
                 FaultKind::Uninitialized { .. } => Told::Not("an uninitialized variable".to_owned()),
+                FaultKind::BadCall { .. } => Told::Not("a variable that is not made up".to_owned()),
+                FaultKind::BadLength { .. } => Told::Not("a length that is not positive".to_owned()),
                 // it asks of packed members what C asks of all others
                 FaultKind::Misaligned { .. } => Told::Not("not aligned".to_owned()),
                 FaultKind::PointerRange => Told::Not("a pointer out of range".to_owned()),
@@ -244,9 +246,11 @@ fn told(built: &Built<'_>, run: &Run, record: &Record) -> Told {
                     now.data.get(offset)
                 ));
             }
-            // gcc evaluates parts twice where it checks them, and once what is written twice: how often says nothing
+            // gcc evaluates parts twice where it checks them, reads back what it wrote (`x = y = z`), and once what is
+            // written twice: how often says nothing
             let (reads, writes) = counts.0.get(&(*o, offset as u32)).copied().unwrap_or_default();
-            if !bits && (reads == 0 && b.reads > 0 || (writes == 0) != (b.writes == 0)) {
+            let unread = reads == 0 && b.reads > 0 && b.writes == 0;
+            if !bits && (unread || (writes == 0) != (b.writes == 0)) {
                 return Told::Different(format!(
                     "byte {at} of {place:?} is read {} and written {} times, in the interpreter {reads} and {writes}",
                     b.reads, b.writes

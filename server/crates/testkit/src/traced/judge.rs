@@ -104,6 +104,9 @@ struct Seen {
     seen: Vec<bool>,
     /// Per query: whether a run with exactly the inputs of its replay came to its end.
     replayed: Vec<bool>,
+    /// Per query: a run that had its values and did not show it. Values need not be all that it depends on, so that its own
+    /// run may show it yet.
+    missed: Vec<Option<String>>,
     said: HashSet<String>,
 }
 
@@ -156,6 +159,7 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
             met: vec![false; l.queries.len()],
             seen: vec![false; l.queries.len()],
             replayed: vec![false; l.queries.len()],
+            missed: vec![None; l.queries.len()],
             ..Seen::default()
         })
         .collect();
@@ -241,7 +245,8 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
             if s.flows {
                 out.flows.push(at);
             }
-            if !s.carried && !claim {
+            // what reductions do is set aside by the runtime
+            if !s.carried && !claim && facts.reductions.is_empty() {
                 out.looked_parallel.push(at);
             }
         }
@@ -250,7 +255,16 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
         for (q, &d) in l.queries.iter().enumerate() {
             match (s.met[q], s.seen[q]) {
                 (_, true) => out.witnesses += 1,
-                (true, false) => {}
+                (true, false) => {
+                    if let Some(what) = s.missed[q].clone() {
+                        out.failures.push(Failure {
+                            kind: "witness",
+                            file: l.file,
+                            line: line(built, l),
+                            what,
+                        });
+                    }
+                }
                 (false, _) => {
                     out.unmet += 1;
                     // where a run with its own inputs does not end, or a part of them cannot be given, nothing is known
@@ -479,16 +493,9 @@ fn hold(built: &Built<'_>, run: &Run, record: &Record, seen: &mut [Seen], out: &
         state.met[q] = true;
         if found.contains(&(n, q as i64)) {
             state.seen[q] = true;
-        } else if !state.seen[q]
-            && facts(built, l).verdict == Verdict::Sequential
-            && state.said.insert(format!("witness {q}"))
-        {
-            let what = format!(
-                "the witness did not happen: {}; called with {}",
-                witness(built, l, l.queries[q]),
-                words()
-            );
-            out.failures.push(Failure { kind: "witness", file: l.file, line: line(built, l), what });
+        } else if facts(built, l).verdict == Verdict::Sequential && state.missed[q].is_none() {
+            let what = witness(built, l, l.queries[q]);
+            state.missed[q] = Some(format!("the witness did not happen: {what}; called with {}", words()));
         }
     }
 }
