@@ -13,6 +13,8 @@ use std::sync::Arc;
 use base::IdVec;
 use term::{BinOp, IntKind, SymbolId, TermId, TypeId};
 
+use crate::Entry;
+
 base::id!(
     /// A loop of one body, in textual order.
     pub struct LoopId
@@ -339,42 +341,6 @@ pub struct Witness {
     /// What a run of the function that showed it began with: what it read, and some that other runs did. Everything else
     /// may be anything.
     pub entry: Vec<Entry>,
-}
-
-/// A scalar that was there when a function began.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
-    pub owner: EntryOwner,
-    /// Bytes from the owner's beginning, or from where the pointer points.
-    pub offset: i64,
-    pub size: u32,
-    pub value: EntryValue,
-}
-
-/// Whose memory it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum EntryOwner {
-    /// A parameter.
-    Parameter(SymbolId),
-    Global(Arc<str>),
-    /// What the pointer points to that is the entry of this position.
-    Behind(u32),
-    /// Static variables of functions, and what functions that are only declared return and leave.
-    Other,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EntryValue {
-    Int(i128),
-    /// The bits of an `f64`.
-    Real(u64),
-    Null,
-    /// A pointer to memory of its own.
-    Apart,
-    /// So many bytes into what the pointer points to that is the entry of this position.
-    Into(u32, i64),
-    /// A pointer to something else.
-    Other,
 }
 
 /// A value that is fixed during the loop.

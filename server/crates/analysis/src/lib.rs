@@ -9,6 +9,7 @@ mod control;
 mod covers;
 mod depend;
 mod effects;
+mod entries;
 mod extent;
 mod extremes;
 mod facts;
@@ -50,6 +51,7 @@ use std::sync::Arc;
 use base::Budget;
 use term::{Body, SymbolId, TermId};
 
+pub use entries::{Entry, EntryOwner, EntryValue};
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use host::{host_faults, HostContext, HostFault, SharedArray};

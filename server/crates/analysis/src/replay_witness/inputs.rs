@@ -74,6 +74,9 @@ pub(super) struct Inputs {
 const USUAL: i128 = 8;
 const USUAL_IN_MEMORY: i128 = 1;
 
+/// Bit-fields have their width behind this for a size, and bits for an offset.
+pub(super) const BITS: u32 = 1000;
+
 impl Inputs {
     /// What variables are first taken to hold.
     pub fn guess(&mut self, guesses: FxHashMap<SymbolId, i128>) {
@@ -145,7 +148,8 @@ impl Inputs {
                     EntryOwner::Other
                 }
             };
-            Some(Entry { owner, offset, size, value })
+            let (size, bits) = if size > BITS { (0, size - BITS) } else { (size, 0) };
+            Some(Entry { owner, offset, size, bits, value })
         };
         let all: Vec<Option<Entry>> = self.all.iter().zip(&places).enumerate().map(of).collect();
         // positions are ids

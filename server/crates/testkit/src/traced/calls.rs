@@ -134,7 +134,8 @@ fn entries(built: &Built<'_>, l: &Loop, entry: &[Entry]) -> Option<Vec<Cell>> {
             EntryValue::Into(n, by) => (4, n, by as u64),
             EntryValue::Other => return Some(nothing),
         };
-        Some(Cell { owner, index, offset: e.offset, size: e.size, kind, into, bits })
+        let (kind, size) = if e.bits > 0 { (5, e.bits) } else { (kind, e.size) };
+        Some(Cell { owner, index, offset: e.offset, size, kind, into, bits })
     };
     if entry.len() > 250 {
         return None;

@@ -87,13 +87,21 @@ static char *behind(long n) {
     return p;
 }
 /* Puts into parameters (0), rooms of structures given by value (3), variables (1) and what entries point to (2) what is asked for:
-   integers (0), floating numbers (1), null (2), a pointer into what another entry's points to (4). Others stay as they are. */
+   integers (0), floating numbers (1), null (2), a pointer into what another entry's points to (4), bits (5). Others stay as they are. */
 static void begin_with(void) {
     for (int k = 0; k < S->entry_count; k++) {
         Entry *e = &S->entries[k];
         char *from = e->owner == 1 ? (e->index >= 0 && e->index < ww_var_count ? S->vars[e->index].at : 0)
                    : e->owner == 2 ? behind(e->index)
                    : e->owner == 3 && e->index < 64 ? S->given[e->index] : 0;
+        if (e->kind == 5 && from) {
+            for (long n = 0; n < e->size; n++) {
+                char *at = from + ((e->offset + n) >> 3);
+                int bit = 1 << ((e->offset + n) & 7);
+                if (is_ours(at, 1)) *at = (char)((*at & ~bit) | (e->bits >> n & 1 ? bit : 0));
+            }
+            continue;
+        }
         e->at = from ? from + e->offset : 0;
         char *target = e->kind == 4 ? behind(e->into) : 0;
         if (target) target += (long)e->bits;

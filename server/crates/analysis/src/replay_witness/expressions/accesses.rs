@@ -6,7 +6,7 @@ use std::sync::Arc;
 use term::{FloatKind, Op, TermId, TypeId, TypeKind};
 
 use super::Place;
-use crate::replay_witness::inputs::{Given, Kind, Owner};
+use crate::replay_witness::inputs::{Given, Kind, Owner, BITS};
 use crate::replay_witness::layout::{self, Bits};
 use crate::replay_witness::memory::{Found, Object, Rest};
 use crate::replay_witness::run::{Halt, Res, Run};
@@ -110,7 +110,7 @@ impl Run<'_, '_> {
                 let (least, most) = (least.max(k.min()), most.min(k.max()));
                 // Bits have places of their own: no other input has this size.
                 let place = at.offset.wrapping_mul(8).wrapping_add(i64::from(b.first));
-                let v = self.chosen(&owner, place, 1000 + b.width, Kind::Int { kind: k, least, most });
+                let v = self.chosen(&owner, place, BITS + b.width, Kind::Int { kind: k, least, most });
                 if let Some(o) = self.memory.at(at) {
                     o.store_bits(at.offset, b, v.clone());
                 }
