@@ -65,7 +65,8 @@ fn built(trials: &[&Trial], compiler: &NativeCompiler, folder: &Path) -> Result<
     let (kernels, flags) = ([kernels], first.flags());
     let program = |name, text, cpp, support| NativeProgram {
         name,
-        c: vec![text, &first.driver],
+        c: vec![text],
+        driver: Some(&first.driver),
         cpp,
         include: first.include,
         support,
