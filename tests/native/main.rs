@@ -38,8 +38,8 @@ fn run(trial: &Trial, compiler: &NativeCompiler, folder: &Path) -> Natively {
         flags: &trial.flags(),
         input: &trial.input,
     };
-    let (original, rewritten) = compiler.try_both(folder, &both).expect("it is built and runs");
-    trial.compare(&original, &rewritten)
+    let ran = compiler.try_both(folder, &both).expect("it is built and runs");
+    trial.compare(&ran.original, ran.alone.as_ref(), &ran.rewritten)
 }
 
 /// What the simulator says of each offload of a text, with its trial.
@@ -166,6 +166,24 @@ fn text(seed: u64) -> String {
     match seed % 3 {
         0 => testkit::programs::program(seed),
         _ => testkit::programs::mild(seed),
+    }
+}
+
+#[test]
+fn inputs_on_which_threads_race_are_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(compiler) = compiler(folder.path()) else { return };
+    // with threads, who comes last is open; with one it is the last
+    let text = "void f(int n, int *restrict a, int *restrict last)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = i;\n#pragma omp parallel for schedule(static, 1)\n    for (int i = 0; i < n; i++)\n        last[0] = n - i;\n}\n";
+    let apart = text.replace("last[0] = n - i", "last[i] = n - i");
+    for (text, races) in [(text.to_owned(), true), (apart, false)] {
+        let (outcome, trial) = trials(&text).swap_remove(0);
+        assert_eq!(outcome, Outcome::Same);
+        let said = run(&trial.expect("it can be called"), &compiler, folder.path());
+        match races {
+            true => assert!(matches!(said, Natively::Raced | Natively::Same(_)), "{said:?}"),
+            false => assert!(matches!(said, Natively::Same(_)), "{said:?}"),
+        }
     }
 }
 

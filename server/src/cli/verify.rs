@@ -127,7 +127,9 @@ fn natively(
         false => compiler.name.clone(),
     };
     match try_natively(trial, compiler, folders) {
-        Ok((original, rewritten)) => report.add_native(&by, &trial.compare(&original, &rewritten)),
+        Ok(ran) => {
+            report.add_native(&by, &trial.compare(&ran.original, ran.alone.as_ref(), &ran.rewritten));
+        }
         Err(why) => report.not_native(&format!("{} says: {why}", compiler.name)),
     }
 }
@@ -136,7 +138,7 @@ fn try_natively(
     trial: &ide::Trial,
     compiler: &device::NativeCompiler,
     (folder, beside): (&Path, &Path),
-) -> Result<(Vec<u8>, Vec<u8>), String> {
+) -> Result<device::NativeRuns, String> {
     let beside = beside.canonicalize().map_err(|e| e.to_string())?;
     let mut flags = vec![format!("-iquote{}", beside.display())];
     flags.extend(trial.flags());

@@ -54,6 +54,15 @@ pub struct NativeTrial<'a> {
     pub input: &'a [u8],
 }
 
+/// What the programs of a trial wrote.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NativeRuns {
+    pub original: Vec<u8>,
+    /// Original and rewritten with one thread, where they have regions for several.
+    pub alone: Option<(Vec<u8>, Vec<u8>)>,
+    pub rewritten: Vec<u8>,
+}
+
 /// Time for one compilation, and for one run.
 const COMPILE: Duration = Duration::from_secs(60);
 const RUN: Duration = Duration::from_secs(120);
@@ -74,9 +83,13 @@ pub fn native_compiler(outside: &Path) -> Option<NativeCompiler> {
 
 /// Runs a command to its end and gives its output; the error is in words.
 fn run(argv: &[String], limit: Duration) -> Result<String, String> {
+    run_by(NATIVE_THREADS, argv, limit)
+}
+
+fn run_by(threads: u32, argv: &[String], limit: Duration) -> Result<String, String> {
     let mut child = Process::start(
         argv,
-        &[("LC_ALL".to_owned(), "C".to_owned()), ("OMP_NUM_THREADS".to_owned(), NATIVE_THREADS.to_string())],
+        &[("LC_ALL".to_owned(), "C".to_owned()), ("OMP_NUM_THREADS".to_owned(), threads.to_string())],
         1 << 16,
     )
     .map_err(|e| e.to_string())?;
@@ -167,9 +180,10 @@ impl NativeCompiler {
         Ok(binary)
     }
 
-    /// Builds and runs both programs in a folder: what each wrote. Several trials may have one folder, one after the other:
+    /// Builds and runs both programs in a folder: what each wrote, and, where they have OpenMP regions, what both write
+    /// with one thread. Several trials may have one folder, one after the other:
     /// what all have is compiled once.
-    pub fn try_both(&self, folder: &Path, t: &NativeTrial<'_>) -> Result<(Vec<u8>, Vec<u8>), String> {
+    pub fn try_both(&self, folder: &Path, t: &NativeTrial<'_>) -> Result<NativeRuns, String> {
         let words = |e: std::io::Error| e.to_string();
         for (name, text) in t.support {
             std::fs::write(folder.join(name), text).map_err(words)?;
@@ -188,14 +202,24 @@ impl NativeCompiler {
             flags: t.flags,
         };
         let original = self.build(folder, &program("original", t.original, &[], Vec::new()))?;
-        let first = self.run(&original, &input, &output)?;
+        let first = self.run(NATIVE_THREADS, &original, &input, &output)?;
         let rewritten = self.build(folder, &program("rewritten", t.rewritten, t.kernels, parts))?;
-        Ok((first, self.run(&rewritten, &input, &output)?))
+        let alone = match t.flags.iter().any(|f| f == "-fopenmp") {
+            true => {
+                Some((self.run(1, &original, &input, &output)?, self.run(1, &rewritten, &input, &output)?))
+            }
+            false => None,
+        };
+        Ok(NativeRuns {
+            original: first,
+            alone,
+            rewritten: self.run(NATIVE_THREADS, &rewritten, &input, &output)?,
+        })
     }
 
     /// Runs a program that reads one file of the folder and writes another one, which is given back.
-    pub fn run(&self, binary: &Path, input: &Path, output: &Path) -> Result<Vec<u8>, String> {
-        run(&[text(binary), text(input), text(output)], RUN)?;
+    pub fn run(&self, threads: u32, binary: &Path, input: &Path, output: &Path) -> Result<Vec<u8>, String> {
+        run_by(threads, &[text(binary), text(input), text(output)], RUN)?;
         std::fs::read(output).map_err(|e| e.to_string())
     }
 }

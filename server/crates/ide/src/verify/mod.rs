@@ -107,6 +107,9 @@ impl VerifyReport {
                 self.summary = why;
             }
             Natively::NoKernel => self.not_native("no kernel ran there"),
+            Natively::Raced => self.not_native(
+                "on the inputs on which a kernel ran, several threads leave something else than one",
+            ),
             Natively::Unreadable => self.not_native("what the programs wrote cannot be read"),
         }
     }

@@ -71,6 +71,8 @@ pub enum Natively {
     Disagree(String),
     /// No kernel ran: the host's checks chose the original loop, always.
     NoKernel,
+    /// On every input on which a kernel ran, something else is left with several threads than with one.
+    Raced,
     /// What came back cannot be read.
     Unreadable,
 }
@@ -291,56 +293,71 @@ impl Trial {
         Some(out)
     }
 
-    /// Compares what both programs wrote, and the original's with what the simulator found.
-    pub fn compare(&self, original: &[u8], rewritten: &[u8]) -> Natively {
+    /// Compares what both programs wrote, and the original's with what the simulator found. `alone`: what both wrote with
+    /// one thread; an input on which several threads leave something else is none, for they race.
+    pub fn compare(&self, original: &[u8], alone: Option<&(Vec<u8>, Vec<u8>)>, rewritten: &[u8]) -> Natively {
         let (Some(want), Some(got)) = (self.read(original), self.read(rewritten)) else {
             return Natively::Unreadable;
         };
-        let mut launches = 0;
-        for ((c, want), got) in self.cases.iter().zip(&want).zip(&got) {
+        let alone = alone.and_then(|(a, b)| self.read(a).zip(self.read(b)));
+        let (mut launches, mut compared) = (0, 0);
+        for (k, ((c, want), got)) in self.cases.iter().zip(&want).zip(&got).enumerate() {
+            let pair = alone.as_ref().and_then(|(a, b)| a.get(k).zip(b.get(k)));
+            if let Some((a, b)) = pair {
+                let is_right = self.disagrees(c, a).is_none() && self.wrong(c, a, b).is_none();
+                if is_right && (self.disagrees(c, want).is_some() || self.wrong(c, want, got).is_some()) {
+                    continue;
+                }
+            }
+            compared += 1;
             let with = |what: String| format!("for {}: {what}", super::or_nothing(&c.text));
-            let (value, places) = match want {
-                Ran::Ended(_, v, p) => (v, p),
-                Ran::Broke(how) => {
-                    return Natively::Disagree(with(format!(
-                        "the original {how}, and ended well in the simulator"
-                    )))
-                }
-            };
-            for (p, now) in c.places.iter().zip(places) {
-                if let Some(k) = differs(p, &p.left.data, now, 1e-5) {
-                    return Natively::Disagree(with(format!(
-                        "the original leaves another `{}[{k}]`",
-                        p.name
-                    )));
-                }
+            if let Some(what) = self.disagrees(c, want) {
+                return Natively::Disagree(with(what));
             }
-            if let (Some(kind), Some(v)) = (self.returns, c.value) {
-                if differs(&Place::value(kind), &v, value, 1e-5).is_some() {
-                    return Natively::Disagree(with("the original returns another value".to_owned()));
-                }
+            if let Some(what) = self.wrong(c, want, got) {
+                return Natively::Different(with(what));
             }
-            let near = if self.regrouped { 1e-4 } else { 0.0 };
-            match got {
-                Ran::Broke(how) => return Natively::Different(with(format!("the rewritten program {how}"))),
-                Ran::Ended(n, v, now) => {
-                    launches += n;
-                    for (p, (a, b)) in c.places.iter().zip(places.iter().zip(now)) {
-                        if let Some(k) = differs(p, a, b, near) {
-                            return Natively::Different(with(format!("`{}[{k}]` differs", p.name)));
-                        }
-                    }
-                    let kind = self.returns.unwrap_or(ElementKind::I64);
-                    if differs(&Place::value(kind), value, v, near).is_some() {
-                        return Natively::Different(with("the function returns another value".to_owned()));
-                    }
-                }
+            if let Ran::Ended(n, ..) = got {
+                launches += n;
             }
         }
-        match launches {
-            0 => Natively::NoKernel,
-            _ => Natively::Same(self.cases.len()),
+        match (compared, launches) {
+            (n, 0) if n < self.cases.len() => Natively::Raced,
+            (_, 0) => Natively::NoKernel,
+            (n, _) => Natively::Same(n),
         }
+    }
+
+    /// What the rewritten program leaves otherwise than the original, a phrase.
+    fn wrong(&self, c: &Expected, want: &Ran<'_>, got: &Ran<'_>) -> Option<String> {
+        let Ran::Ended(_, value, places) = want else { return None };
+        let near = if self.regrouped { 1e-4 } else { 0.0 };
+        let (v, now) = match got {
+            Ran::Broke(how) => return Some(format!("the rewritten program {how}")),
+            Ran::Ended(_, v, now) => (v, now),
+        };
+        for (p, (a, b)) in c.places.iter().zip(places.iter().zip(now)) {
+            if let Some(k) = differs(p, a, b, near) {
+                return Some(format!("`{}[{k}]` differs", p.name));
+            }
+        }
+        let kind = self.returns.unwrap_or(ElementKind::I64);
+        differs(&Place::value(kind), value, v, near).map(|_| "the function returns another value".to_owned())
+    }
+
+    /// What a run of the original leaves otherwise than the simulator's, a phrase.
+    fn disagrees(&self, c: &Expected, ran: &Ran<'_>) -> Option<String> {
+        let (value, places) = match ran {
+            Ran::Ended(_, v, p) => (v, p),
+            Ran::Broke(how) => return Some(format!("the original {how}, and ended well in the simulator")),
+        };
+        for (p, now) in c.places.iter().zip(places) {
+            if let Some(k) = differs(p, &p.left.data, now, 1e-5) {
+                return Some(format!("the original leaves another `{}[{k}]`", p.name));
+            }
+        }
+        let (kind, v) = (self.returns?, c.value?);
+        differs(&Place::value(kind), &v, value, 1e-5).map(|_| "the original returns another value".to_owned())
     }
 }
 

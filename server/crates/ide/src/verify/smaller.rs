@@ -1,6 +1,6 @@
-//! The same program with smaller numbers in its macros, for files whose arrays are larger than an input may be.
+//! The same program with smaller numbers in its macros and variables, for files whose arrays are larger than an input may be.
 //!
-//! `#define N 4096` becomes `#define N 8` where some array is as long as `N`; larger numbers stay larger, equal ones equal, and
+//! `#define N 4096` becomes `#define N 8` where some array is as long as `N`, and `int n = 4096;` likewise; larger numbers stay larger, equal ones equal, and
 //! what one divided another does still, if they were powers of two. The loop is found again by its line, analyzed and
 //! rewritten anew: it is another program, and the report says so. Deliberately absent: numbers that stand in an array's
 //! declaration themselves.
@@ -60,7 +60,28 @@ pub(super) fn smaller(doc: &Doc) -> Option<(Doc, Vec<(String, u64, u64)>)> {
 }
 
 /// `#define NAME 4096` or `#define NAME (4096)`: name, digits, number.
+///
+/// Likewise `int name = 4096;`, which lengths of arrays may be made of.
 fn definition(line: &str) -> Option<(&str, &str, u64)> {
+    macro_definition(line).or_else(|| variable(line))
+}
+
+fn variable(line: &str) -> Option<(&str, &str, u64)> {
+    let (before, after) = line.split_once('=')?;
+    let mut words = before.split_ascii_whitespace().rev();
+    let name = words.next()?;
+    let is_type =
+        |w: &str| matches!(w, "static" | "const" | "int" | "long" | "unsigned" | "size_t" | "constexpr");
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name || words.clone().next().is_none() || !words.all(is_type) {
+        return None;
+    }
+    let digits = after.split(';').next()?.trim();
+    (after.contains(';') && !digits.is_empty()).then_some(())?;
+    Some((name, digits, digits.parse().ok()?))
+}
+
+fn macro_definition(line: &str) -> Option<(&str, &str, u64)> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define")?;
     let rest = rest.strip_prefix([' ', '\t'])?.trim_start();
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
@@ -100,5 +121,9 @@ mod tests {
         assert_eq!(made("#define N 16\nint a[N];\n"), None);
         assert_eq!(made("#define N 4096 + 1\nint a[N];\n"), None);
         assert_eq!(made("int a[4096];\n"), None);
+        let text = "void f(void) {\n    const int n = 4096; // rows\n    int m = 300, k = 4096;\n    float a[n];\n}\n";
+        let (new, changed) = made(text).expect("a length");
+        assert_eq!(new, text.replace("n = 4096", "n = 8"));
+        assert_eq!(changed, [("n".to_owned(), 8, 4096)]);
     }
 }

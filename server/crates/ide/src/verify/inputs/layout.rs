@@ -131,7 +131,8 @@ fn behind(types: &Types, to: TypeId, level: u32, left: &mut usize) -> Option<Lay
     }
     match types.kind(element) {
         TypeKind::Function { .. } => None,
-        TypeKind::Void => Some(Layout::unknown()),
+        // what is only handed on
+        TypeKind::Void | TypeKind::Opaque(_) => Some(Layout::unknown()),
         TypeKind::Record(r) if types.record(*r).fields.is_none() => Some(Layout::unknown()),
         _ => Layout::within(types, element, level, left),
     }
