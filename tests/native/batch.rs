@@ -82,8 +82,12 @@ fn one(n: usize, trial: &Trial, compiler: &NativeCompiler, folder: &Path) -> Res
     std::fs::write(&input, &trial.input).map_err(|e| e.to_string())?;
     let mut all = Vec::new();
     for name in ["original", "rewritten"] {
-        all.push(compiler.run(&folder.join(name), &input, &output).map_err(|e| format!("{name}: {e}"))?);
+        all.push(
+            compiler
+                .run(device::NATIVE_THREADS, &folder.join(name), &input, &output)
+                .map_err(|e| format!("{name}: {e}"))?,
+        );
     }
     let _ = std::fs::remove_file(&input);
-    Ok(trial.compare(&all[0], &all[1]))
+    Ok(trial.compare(&all[0], None, &all[1]))
 }
