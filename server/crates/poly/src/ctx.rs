@@ -381,7 +381,7 @@ objects! {
     isl_point isl_point_free;
     isl_aff isl_aff_free isl_aff_copy;
     isl_pw_aff isl_pw_aff_free isl_pw_aff_copy;
-    isl_pw_multi_aff isl_pw_multi_aff_free;
+    isl_pw_multi_aff isl_pw_multi_aff_free isl_pw_multi_aff_copy;
     isl_union_map isl_union_map_free isl_union_map_copy;
     isl_union_flow isl_union_flow_free;
     isl_ast_build isl_ast_build_free;

@@ -186,6 +186,10 @@ extern "C" {
     pub fn isl_set_lexmax(a: *mut isl_set) -> *mut isl_set;
     pub fn isl_set_lexmin_pw_multi_aff(a: *mut isl_set) -> *mut isl_pw_multi_aff;
     pub fn isl_set_lexmax_pw_multi_aff(a: *mut isl_set) -> *mut isl_pw_multi_aff;
+    pub fn isl_set_from_pw_multi_aff(a: *mut isl_pw_multi_aff) -> *mut isl_set;
+    pub fn isl_set_from_pw_aff(a: *mut isl_pw_aff) -> *mut isl_set;
+    pub fn isl_set_lex_lt_set(a: *mut isl_set, b: *mut isl_set) -> *mut isl_map;
+    pub fn isl_set_lex_gt_set(a: *mut isl_set, b: *mut isl_set) -> *mut isl_map;
     pub fn isl_set_dim_max(a: *mut isl_set, b: c_int) -> *mut isl_pw_aff;
     pub fn isl_set_dim_min(a: *mut isl_set, b: c_int) -> *mut isl_pw_aff;
     pub fn isl_set_dim_max_val(a: *mut isl_set, b: c_int) -> *mut isl_val;
@@ -310,6 +314,7 @@ extern "C" {
     pub fn isl_pw_aff_foreach_piece(a: *mut isl_pw_aff, b: PieceFn, c: *mut c_void) -> c_int;
     pub fn isl_pw_aff_union_max(a: *mut isl_pw_aff, b: *mut isl_pw_aff) -> *mut isl_pw_aff;
     pub fn isl_pw_aff_union_min(a: *mut isl_pw_aff, b: *mut isl_pw_aff) -> *mut isl_pw_aff;
+    pub fn isl_pw_multi_aff_copy(a: *mut isl_pw_multi_aff) -> *mut isl_pw_multi_aff;
     pub fn isl_pw_multi_aff_free(a: *mut isl_pw_multi_aff) -> *mut isl_pw_multi_aff;
     pub fn isl_pw_multi_aff_get_pw_aff(a: *mut isl_pw_multi_aff, b: c_int) -> *mut isl_pw_aff;
     pub fn isl_ast_build_from_context(a: *mut isl_set) -> *mut isl_ast_build;
