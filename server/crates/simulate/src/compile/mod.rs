@@ -91,19 +91,6 @@ impl<'a> Program<'a> {
             _ => self.declarations.push(body),
         }
     }
-    /// Lets host code call functions of these names that have no body: each does nothing and gives the value of the
-    /// file-scope variable that [`Program::stand_in_value`] names, or fresh memory where it gives a `void *`.
-    pub fn stand_in(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
-        self.stand_ins.extend(names);
-    }
-    /// Whether a function of this name ends the run, at least where its argument is false; then nothing stands in for it.
-    pub fn is_ending(name: &str) -> bool {
-        matches!(name, "assert" | "exit" | "abort" | "_Exit" | "_exit" | "quick_exit" | "longjmp")
-    }
-    /// The file-scope variable whose value a stand-in gives.
-    pub fn stand_in_value(name: &str) -> Arc<str> {
-        format!("{name}()").into()
-    }
     /// The function's body.
     pub fn function(&self, name: &str) -> Option<&'a Body> {
         self.functions.get(name).copied()

@@ -4,6 +4,8 @@
 //! value, and gives the value of a file-scope variable, which the caller provides; memory where it gives a `void *`. What
 //! holds of every such function holds of it. Deliberately absent: what the functions really do.
 
+use std::sync::Arc;
+
 use term::{IntKind, Op, TermId, TypeKind};
 
 use super::types::Class;
@@ -12,6 +14,22 @@ use crate::code::*;
 
 /// Bytes given by a function that gives memory and takes no number.
 const ROOM: u64 = 1 << 16;
+
+impl Program<'_> {
+    /// Lets host code call functions of these names that have no body: each does nothing and gives the value of the
+    /// file-scope variable that [`Program::stand_in_value`] names, or fresh memory where it gives a `void *`.
+    pub fn stand_in(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
+        self.stand_ins.extend(names);
+    }
+    /// Whether a function of this name ends the run, at least where its argument is false; then nothing stands in for it.
+    pub fn is_ending(name: &str) -> bool {
+        matches!(name, "assert" | "exit" | "abort" | "_Exit" | "_exit" | "quick_exit" | "longjmp")
+    }
+    /// The file-scope variable whose value a stand-in gives.
+    pub fn stand_in_value(name: &str) -> Arc<str> {
+        format!("{name}()").into()
+    }
+}
 
 impl Cx<'_, '_, '_> {
     pub(super) fn stand_in(&mut self, t: TermId, name: &str, args: &[TermId]) -> R<Option<V>> {
