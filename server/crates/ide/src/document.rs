@@ -59,11 +59,14 @@ struct Inner {
     keys: Vec<Option<Key>>,
     /// Made when it is first asked for.
     lines: OnceLock<LineIndex>,
-    /// Likewise: the launches of each kernel, as items and terms in them.
-    launches: OnceLock<FxHashMap<Arc<str>, Vec<(usize, TermId)>>>,
+    /// Likewise.
+    launches: OnceLock<Launches>,
     /// Shared by all versions of the document.
     front_memo: Arc<Mutex<front::Memo>>,
 }
+
+/// The launches of each kernel, as items and terms in them.
+type Launches = FxHashMap<Arc<str>, Vec<(usize, TermId)>>;
 
 /// Under what the facts of an item are remembered: its meaning and its characters. Two texts that read the same in
 /// different surroundings differ in the first half, a collision of the short first half shows in the second.

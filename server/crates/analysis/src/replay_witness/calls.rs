@@ -361,7 +361,7 @@ impl<'a> Run<'a, '_> {
             Intrinsic::Float { kind, arity } => {
                 let stem = name.strip_suffix('f').filter(|_| kind == term::FloatKind::F32).unwrap_or(name);
                 let Some(values) = values.get(..usize::from(arity)) else { return Value::ANY };
-                let values: Vec<Value> = values.iter().map(|v| self.to_real(v.clone(), kind)).collect();
+                let values: Vec<Value> = values.iter().map(|v| self.real_of(v.clone(), kind)).collect();
                 let Some((x, ex)) = values.first().and_then(Value::as_real) else { return Value::ANY };
                 let y = match values.get(1).map(Value::as_real) {
                     Some(None) => return Value::ANY,

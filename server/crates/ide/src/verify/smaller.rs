@@ -14,8 +14,11 @@ const LEAST: u64 = 64;
 /// The smallest number put in their place.
 const FIRST: u64 = 8;
 
-/// The document with smaller arrays, and what was changed: name, number, former number. `None` where nothing is.
-pub(super) fn smaller(doc: &Doc) -> Option<(Doc, Vec<(String, u64, u64)>)> {
+/// What was changed: name, number, former number.
+pub(super) type Changed = (String, u64, u64);
+
+/// The document with smaller arrays, and what was changed. `None` where nothing is.
+pub(super) fn smaller(doc: &Doc) -> Option<(Doc, Vec<Changed>)> {
     let source = doc.source();
     let found: Vec<(&str, &str, u64)> = source.lines().filter_map(definition).collect();
     let lengths = lengths(source);
@@ -107,7 +110,7 @@ fn lengths(source: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn made(text: &str) -> Option<(String, Vec<(String, u64, u64)>)> {
+    fn made(text: &str) -> Option<(String, Vec<Changed>)> {
         let doc = crate::tests::open(text);
         smaller(&doc).map(|(d, c)| (d.source().to_owned(), c))
     }

@@ -145,9 +145,11 @@ impl Cx<'_, '_, '_> {
 
     /// Whether evaluating a term does anything.
     fn acts(&self, t: TermId) -> bool {
-        self.body.walk(t).any(|x| match self.body.op(x) {
-            Op::Assign | Op::Compound(_) | Op::Step { .. } | Op::Call | Op::Reject(_) => true,
-            _ => false,
+        self.body.walk(t).any(|x| {
+            matches!(
+                self.body.op(x),
+                Op::Assign | Op::Compound(_) | Op::Step { .. } | Op::Call | Op::Reject(_)
+            )
         })
     }
 }

@@ -19,7 +19,7 @@ impl Run<'_, '_> {
         let types = &self.body().types;
         match types.kind(to) {
             TypeKind::Int(k) => self.converted(v, *k),
-            TypeKind::Float(k) => self.to_real(v, *k),
+            TypeKind::Float(k) => self.real_of(v, *k),
             TypeKind::Pointer { .. } if matches!(v.shadow, Shadow::Free(_)) => {
                 let Shadow::Free(owner) = &v.shadow else { return Value::ANY };
                 match *self.free.entry((**owner).clone()).or_insert((Kind::Pointer, 8)) {
@@ -38,7 +38,7 @@ impl Run<'_, '_> {
         }
     }
 
-    pub fn to_real(&mut self, v: Value, k: FloatKind) -> Value {
+    pub fn real_of(&mut self, v: Value, k: FloatKind) -> Value {
         let v = self.used_as(v, Common::Float(k));
         let Some((n, error)) = v.as_real() else { return Value::ANY };
         let n = match v.number {
@@ -155,7 +155,7 @@ impl Run<'_, '_> {
             _ => self.kind_of(&v, ty),
         };
         if let Some(Common::Float(k)) = common {
-            let v = self.to_real(v, k);
+            let v = self.real_of(v, k);
             return Ok(match op {
                 UnOp::Plus => v,
                 UnOp::Neg => self.floats(BinOp::Mul, &Value::real(-1.0), &v, k),
@@ -251,7 +251,7 @@ impl Run<'_, '_> {
                 self.ints(op, &a, &b, k, t)
             }
             Some(Common::Float(k)) => {
-                let (a, b) = (self.to_real(a, k), self.to_real(b, k));
+                let (a, b) = (self.real_of(a, k), self.real_of(b, k));
                 Ok(self.floats(op, &a, &b, k))
             }
         }
