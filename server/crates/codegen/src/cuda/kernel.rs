@@ -228,6 +228,12 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
         out.from(d.term, &format!("if ({guard}) {{"));
     }
     out.indent();
+    // The compiler warns of an index that nothing names.
+    let names = |t| body.walk(t).any(|x| body.as_symbol(x) == Some(d.index));
+    let dims = &exprs.kernel.dims;
+    if !names(exprs.kernel.body) && !dims.iter().any(|o| names(o.lower) || o.bound.is_some_and(names)) {
+        return;
+    }
     let ty = int_name(d.index_type, Dialect::Device);
     let name = exprs.name(d.index);
     let value = if d.index_type == term::IntKind::LongLong {
