@@ -151,7 +151,7 @@ impl Graph {
         self.intern(Node { act: Act::Const(v), args: vec![], sort })
     }
 
-    /// The operation, simplified where that needs no thought.
+    /// The operation, after the identities that hold for all values: equal operands, neutral and absorbing constants.
     pub fn make(&mut self, act: Act, sort: Sort, mut args: Vec<Id>) -> Id {
         use Act::{Add, And, Eq, FAdd, FEq, FMul, FNeg, FProduct, FSum, If, Mul, MulLeaves, Not, Or, Xor};
         if self.regroup && sort.float() {
