@@ -20,7 +20,7 @@ use crate::nest::{Access, Model};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
 use crate::recurrences::recurrences;
-use crate::replay_witness::{replay, Place, Replayed, Search};
+use crate::replay_witness::{replay, steering, Place, Replayed, Search};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::value::{Constraint, Poly};
 use crate::{
@@ -116,6 +116,7 @@ impl<'a> Context<'a> {
     /// Where witnesses of a loop are replayed.
     fn place(&self, root: TermId) -> Place<'_> {
         let around = std::iter::successors(Some(root), |t| self.parents.get(t.0 as usize).copied().flatten());
+        let around: Vec<TermId> = around.collect();
         let plain = || {
             let all = self.loops.iter().enumerate().filter_map(|(at, l)| {
                 let c = self.control(at).as_ref().ok().filter(|c| c.is_plain())?;
@@ -127,7 +128,8 @@ impl<'a> Context<'a> {
             body: self.body,
             program: self.program,
             root,
-            around: around.collect(),
+            steering: steering(self.body, &around, &self.parents),
+            around,
             controls: self.plain.get_or_init(plain).clone(),
             places: self.body.walk(self.body.root).zip(0..).collect(),
         }

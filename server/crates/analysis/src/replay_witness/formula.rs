@@ -11,7 +11,7 @@ use super::values::{
 };
 
 /// Nodes of one tree.
-const MAX_NODES: u32 = 48;
+const MAX_NODES: u32 = 120;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Tree(Rc<(Node, u32)>);

@@ -28,7 +28,7 @@ mod values;
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TermId};
 
 use crate::nest::project;
@@ -53,6 +53,30 @@ pub(crate) struct Place<'a> {
     pub controls: Rc<FxHashMap<TermId, Control>>,
     /// Where each term stands in the order of the text.
     pub places: FxHashMap<TermId, u32>,
+    /// Terms that decide whether control comes to the root: those around it, and branches that jump away from it.
+    pub steering: FxHashSet<TermId>,
+}
+
+/// What decides whether control comes to the root: the terms around it, jumps that leave one of them, and the branches that
+/// those stand in.
+pub(crate) fn steering(body: &Body, around: &[TermId], parents: &[Option<TermId>]) -> FxHashSet<TermId> {
+    let up = |t: TermId| std::iter::successors(Some(t), |t| parents.get(t.0 as usize).copied().flatten());
+    let mut out: FxHashSet<TermId> = around.iter().copied().collect();
+    for t in body.walk(body.root) {
+        let ends: fn(&Op) -> bool = match body.op(t) {
+            Op::Return | Op::Goto(_) => |_| false,
+            Op::Continue => Op::is_loop,
+            Op::Break => |op| op.is_loop() || *op == Op::Switch,
+            _ => continue,
+        };
+        let left = up(t).skip(1).find(|&x| ends(body.op(x)));
+        if left.is_some_and(|x| !around.contains(&x)) {
+            continue;
+        }
+        let inside = up(t).take_while(|&x| Some(x) != left);
+        out.extend(inside.filter(|&x| x == t || matches!(body.op(x), Op::If | Op::Switch)));
+    }
+    out
 }
 
 /// How a replay ended.

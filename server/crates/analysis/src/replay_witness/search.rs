@@ -11,7 +11,7 @@ use term::TermId;
 
 use super::formula::Tree;
 use super::inputs::Inputs;
-use super::run::{Event, Goal, Halt, Meeting, Other, Reached, Run};
+use super::run::{Event, Goal, Halt, Led, Meeting, Other, Reached, Run};
 use super::solve::{keeps_trees, path, solve, tried, Change};
 use super::values::{Fact, Id};
 use super::{marks, Arrival, Givens, Place, Replayed, Search, RUN_STEPS};
@@ -60,6 +60,7 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
         kind: d.kind,
         witness: witness.clone(),
         places: &place.places,
+        steering: &place.steering,
         marks: marks(place.body, place.root, d),
     };
     let symbol = |(p, v): &(Param, i128)| match p {
@@ -74,6 +75,7 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
         reached: Vec::new(),
         turns: Vec::new(),
         progress: 0,
+        rounds: 0,
     });
     let mut waiting =
         vec![Waiting { from: nothing.clone(), step: Step::Nothing, worth: i64::MAX, stalled: 0, depth: 0 }];
@@ -110,6 +112,10 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
         let left = match all_ways(&goal, place, given, search, &mut runs) {
             Ok(m) => {
                 let entry = search.inputs.entries(&began);
+                // The loop's next dependence is likely to show with the same.
+                search.arrived.retain(|a| *a != began);
+                search.arrived.insert(0, began);
+                search.arrived.truncate(MAX_ARRIVED);
                 return Replayed::Seen(Witness { entry, ..said(&goal, &m) });
             }
             Err(left) => Rc::new(left),
@@ -129,9 +135,9 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
             });
         }
         stalled = if left.distance() > from.distance() { 0 } else { stalled + 1 };
-        for (rank, step) in steps_from(&left).into_iter().enumerate() {
+        for (step, less) in steps_from(&left) {
             if waiting.len() < MAX_WAITING {
-                let worth = left.distance() * 8 - rank as i64 - STALLED * stalled;
+                let worth = left.distance() * 8 - less - STALLED * stalled;
                 waiting.push(Waiting { from: left.clone(), step, worth, stalled, depth: depth + 1 });
             }
         }
@@ -149,12 +155,13 @@ struct Left {
     reached: Vec<Reached>,
     turns: Vec<usize>,
     progress: u32,
+    rounds: i128,
 }
 
 impl Left {
     /// How far it came.
     fn distance(&self) -> i64 {
-        i64::from(self.progress) * 2 + 2 * i64::from(!self.reached.is_empty())
+        i64::from(self.progress) * 2 + 2 * i64::from(!self.reached.is_empty()) + 2 * self.rounds.min(2) as i64
     }
 }
 
@@ -182,7 +189,7 @@ fn all_ways(
         }
         let mut taken = std::mem::take(&mut run.taken);
         let (events, reached) = (std::mem::take(&mut run.events), std::mem::take(&mut run.reached));
-        let (turns, progress) = (std::mem::take(&mut run.turns), run.progress);
+        let (turns, progress, rounds) = (std::mem::take(&mut run.turns), run.progress, run.rounds);
         search.steps = search.steps.saturating_sub(used);
         match halt {
             Halt::Seen(m) => {
@@ -208,6 +215,7 @@ fn all_ways(
                     reached,
                     turns,
                     progress,
+                    rounds,
                 });
             }
         }
@@ -224,6 +232,7 @@ fn all_ways(
             reached: Vec::new(),
             turns: Vec::new(),
             progress: 0,
+            rounds: 0,
         }),
     }
 }
@@ -256,30 +265,46 @@ fn said(goal: &Goal<'_>, m: &Meeting) -> Witness {
     }
 }
 
-/// What to try after a run: the values at the loop, then its conditions, from where the way was left and from the end back.
-fn steps_from(left: &Left) -> Vec<Step> {
-    let mut out: Vec<Step> = Vec::new();
+/// What to try after a run, and what that is worth less than the best: the values at the loop, then its conditions, those first
+/// that led it away.
+fn steps_from(left: &Left) -> Vec<(Step, i64)> {
+    let mut out: Vec<(Step, i64)> = Vec::new();
     for (k, r) in left.reached.iter().take(4).enumerate() {
         if !r.links.is_empty() {
-            out.push(Step::Change(r.links.iter().map(|(id, g)| (*id, Some(*g))).collect()));
+            out.push((Step::Change(r.links.iter().map(|(id, g)| (*id, Some(*g))).collect()), 0));
         }
-        out.push(Step::Values(k));
+        out.push((Step::Values(k), 0));
     }
     let mut turned: FxHashSet<usize> = FxHashSet::default();
-    let mut turn = |from: usize, most: usize| {
-        let open = |k: &usize| !matches!(left.events[*k].other, Other::No);
-        for k in (0..from.min(left.events.len())).rev().filter(open).take(most) {
-            if turned.insert(k) {
-                out.push(Step::Turn(k));
-            }
+    let mut rank = 0;
+    let mut turn = |k: usize, less: i64| {
+        let open = left.events.get(k).is_some_and(|e| !matches!(e.other, Other::No) && e.led != Led::Moot);
+        if open && turned.insert(k) {
+            rank += 1;
+            out.push((Step::Turn(k), rank + less));
         }
+        open
     };
-    for &k in left.turns.iter().rev() {
-        turn(k, 2);
+    // Where the way was left: first what came soonest after the root, then from the end back.
+    let all = 0..left.events.len();
+    let away = |k: &usize| left.events[*k].led == Led::Away;
+    let last = left.reached.last().map_or(left.events.len(), |r| r.events);
+    for k in all.clone().skip(last).filter(away).take(4) {
+        turn(k, 0);
     }
-    turn(left.events.len(), 24);
+    for k in all.clone().rev().filter(away).take(12) {
+        turn(k, 0);
+    }
+    // What nothing that can be turned decided may come from what was decided before.
+    for &k in left.turns.iter().rev().filter(|&&k| k == 0 || left.events[k - 1].led != Led::Away) {
+        (0..k).rev().filter(|&k| turn(k, 4)).take(2).for_each(drop);
+    }
+    for k in all.clone().rev().filter(|k| left.events[*k].led == Led::On).take(12) {
+        turn(k, 8);
+    }
+    all.clone().rev().filter(|&k| turn(k, 12)).take(20).for_each(drop);
     if let Some(r) = left.reached.first() {
-        turn(r.events, 3);
+        (0..r.events).rev().filter(|&k| turn(k, 12)).take(3).for_each(drop);
     }
     out
 }
@@ -317,6 +342,10 @@ fn next_inputs(goal: &Goal<'_>, left: &Left, step: Step, inputs: &Inputs, steps:
                 Other::No => return None,
                 Other::Give(id, g) => vec![(*id, Some(*g))],
                 Other::Usual(id) => vec![(*id, None)],
+                Other::Make(tree, want) => {
+                    let now = |id: Id| left.given.get(&id).copied();
+                    tried(tree, *want, &events[..k], inputs, &now, steps)?
+                }
                 Other::Tree => {
                     let (tree, held) = event.tree.as_ref()?;
                     let now = |id: Id| left.given.get(&id).copied();

@@ -12,6 +12,11 @@ const MAX_COLUMNS: usize = 40;
 /// Values tried for two inputs together.
 const MAX_PAIRS: usize = 1_500;
 
+/// Inputs of one tree of which some values are tried, and of which all; and how many some are.
+const MANY: usize = 12;
+const FEW: usize = 4;
+const FIRST: usize = 12;
+
 /// What to give to inputs; `None`: what they usually are.
 pub(super) type Change = Vec<(Id, Option<Given>)>;
 
@@ -202,7 +207,7 @@ pub(super) fn tried(
     steps: &mut u64,
 ) -> Option<Change> {
     let current = |id: Id| plain(id, inputs, now);
-    let ids: Vec<Id> = tree.inputs().into_iter().filter(|id| current(*id).is_some()).take(4).collect();
+    let ids: Vec<Id> = tree.inputs().into_iter().filter(|id| current(*id).is_some()).take(MANY).collect();
     // What else is said of these inputs, and the numbers it is said with.
     let trees: Vec<(&Tree, bool)> = before
         .iter()
@@ -261,16 +266,19 @@ pub(super) fn tried(
         matches!(best, Some((0, _)))
     };
     'all: {
-        for (&id, palette) in ids.iter().zip(&palettes) {
-            for &v in palette {
-                if offer(&[(id, v)]) {
-                    break 'all;
+        // The values that are tried first of all inputs before the others of any.
+        for &(inputs, from, to) in &[(MANY, 0, FIRST), (FEW, FIRST, usize::MAX)] {
+            for (&id, palette) in ids.iter().zip(&palettes).take(inputs) {
+                for &v in palette.iter().take(to).skip(from) {
+                    if offer(&[(id, v)]) {
+                        break 'all;
+                    }
                 }
             }
         }
         let mut pairs = 0;
-        for (k, &a) in ids.iter().enumerate() {
-            for (j, &b) in ids.iter().enumerate().skip(k + 1) {
+        for (k, &a) in ids.iter().enumerate().take(FEW) {
+            for (j, &b) in ids.iter().enumerate().take(FEW).skip(k + 1) {
                 for &x in &palettes[k] {
                     for &y in &palettes[j] {
                         pairs += 1;

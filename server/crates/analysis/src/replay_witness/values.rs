@@ -290,6 +290,9 @@ pub(super) fn math(stem: &str, x: f64, y: Option<f64>) -> Option<(f64, bool)> {
         ("fmax", Some(y)) => x.max(y),
         ("copysign", Some(y)) => x.copysign(y),
         ("fmod", Some(y)) if y != 0.0 => x % y,
+        // C11 F.10.4.4
+        ("pow", Some(y)) if x == 0.0 && y > 0.0 && y.is_finite() => x.powf(y),
+        ("pow", Some(y)) if y == 0.0 => 1.0,
         _ => {
             // Where libraries agree but for the last bits: not near poles, not for huge arguments.
             let tame = x.is_finite() && x.abs() < 1e6;
@@ -312,6 +315,7 @@ pub(super) fn math(stem: &str, x: f64, y: Option<f64>) -> Option<(f64, bool)> {
                 ("tanh", _) => x.tanh(),
                 ("cbrt", _) => x.cbrt(),
                 ("pow", Some(y)) if x > 0.0 && y.abs() < 1e4 => x.powf(y),
+                ("pow", Some(y)) if x < 0.0 && y.abs() < 1e4 && y.fract() == 0.0 => x.powf(y),
                 ("atan2", Some(y)) if x != 0.0 && y > 0.0 => x.atan2(y),
                 ("hypot", Some(y)) if y.abs() < 1e6 => x.hypot(y),
                 _ => return None,

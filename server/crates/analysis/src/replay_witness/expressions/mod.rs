@@ -9,7 +9,7 @@ use term::{BinOp, FloatKind, IntKind, Op, RejectKind, Storage, SymbolId, TermId,
 use super::inputs::Owner;
 use super::layout::{self, Bits};
 use super::memory::{Object, Rest};
-use super::run::{Flow, Res, Run};
+use super::run::{Flow, Led, Res, Run};
 use super::values::{rounded, Address, Fact, Number, Shadow, Value};
 use crate::NotReplayed;
 pub(super) use operators::Common;
@@ -68,6 +68,7 @@ impl<'a> Run<'a, '_> {
                 self.unary(*op, v, args[0], ty)
             }
             Op::Binary(op @ (BinOp::And | BinOp::Or)) => {
+                let begun = self.events.len();
                 let first = self.eval(args[0])?;
                 let ends_at = *op == BinOp::Or;
                 match self.decide(&first) {
@@ -78,8 +79,13 @@ impl<'a> Run<'a, '_> {
                         return Ok(Value::ANY);
                     }
                 }
+                let other = begun..self.events.len();
                 let second = self.eval(args[1])?;
-                Ok(match self.decide(&second) {
+                let second = self.decide(&second);
+                if second == Some(ends_at) {
+                    self.led(other, Led::Moot);
+                }
+                Ok(match second {
                     Some(b) => Value::int(b.into()),
                     None => Value::ANY,
                 })

@@ -262,6 +262,7 @@ impl Run<'_, '_> {
         let shadow = Tree::reals(op, k, a, b);
         if op.is_comparison() {
             if x.1 + y.1 > 0.0 && (x.0 - y.0).abs() <= x.1 + y.1 {
+                self.blurred(&shadow);
                 return Value::ANY;
             }
             let holds = compare_reals(op, x.0, y.0);

@@ -71,6 +71,9 @@ impl Run<'_, '_> {
             if own && self.seek.is_none() {
                 self.note_index(t, root)?;
             }
+            if root {
+                self.rounds = self.rounds.max(n + 1);
+            }
             match self.exec(parts.body)? {
                 Flow::Next | Flow::Continue => {}
                 Flow::Break => break Flow::Next,
@@ -98,12 +101,14 @@ impl Run<'_, '_> {
 
     /// Evaluates a loop's condition; how it ends, if it does.
     fn goes_on(&mut self, t: TermId, condition: TermId, n: i128) -> Res<Option<Flow>> {
+        let begun = self.events.len();
         let v = self.eval(condition)?;
         let on = match self.decide(&v) {
             Some(on) => on,
             None if self.must_choose(&[t]) => self.choose(condition)?,
             None => return self.either(&[t], condition).map(Some),
         };
+        self.steered(t, begun);
         if on {
             return Ok(None);
         }

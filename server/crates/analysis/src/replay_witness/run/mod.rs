@@ -36,6 +36,8 @@ pub(super) struct Goal<'a> {
     pub witness: Witness,
     /// The term's place in the order of the text, by term.
     pub places: &'a FxHashMap<TermId, u32>,
+    /// What decides whether control comes to the root.
+    pub steering: &'a FxHashSet<TermId>,
     /// By term: [`SOURCE`], [`SINK`] and what stands near them.
     pub marks: FxHashMap<TermId, u8>,
 }
@@ -53,6 +55,20 @@ pub(super) struct Event {
     /// A tree that came out so.
     pub tree: Option<(Tree, bool)>,
     pub other: Other,
+    pub led: Led,
+}
+
+/// What a decision did for the way to the root, the least promising to turn first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Led {
+    /// Another part of the condition decided (`a || b` where `b` holds): to turn `a` alone changes nothing.
+    Moot,
+    /// It decided something else.
+    Nowhere,
+    /// On, or on around it.
+    On,
+    /// Away from it.
+    Away,
 }
 
 /// How it could have been otherwise.
@@ -65,6 +81,8 @@ pub(super) enum Other {
     Give(Id, Given),
     /// An input as it usually is.
     Usual(Id),
+    /// By values for which this comes out so, where it was not known how it does.
+    Make(Tree, bool),
     No,
 }
 
@@ -184,6 +202,10 @@ pub(super) struct Run<'a, 'r> {
     blind: Option<TermId>,
     /// How far the run came on the way to the root.
     pub progress: u32,
+    /// The events of the last decision on the way to the root.
+    decided: std::ops::Range<usize>,
+    /// Most iterations of one execution of the root.
+    pub rounds: i128,
     /// Numbers of events after which the run took a way that does not lead to the root, or left it.
     pub turns: Vec<usize>,
 }
@@ -233,6 +255,8 @@ impl<'a, 'r> Run<'a, 'r> {
             taken: Vec::new(),
             blind: None,
             progress: 0,
+            decided: 0..0,
+            rounds: 0,
             turns: Vec::new(),
         };
         run.enter(goal.body, None);
@@ -369,12 +393,14 @@ impl<'a, 'r> Run<'a, 'r> {
                     let branch = args.iter().skip(1).copied().find(|&b| self.sought_in(b));
                     return branch.map_or(Ok(Flow::Next), |b| self.exec(b));
                 }
+                let begun = self.events.len();
                 let c = self.eval(args[0])?;
                 let holds = match self.decide(&c) {
                     Some(holds) => holds,
                     None if self.must_choose(&args[1..]) => self.choose(args[0])?,
                     None => return self.either(&args[1..], args[0]),
                 };
+                self.steered(t, begun);
                 let taken = args.get(if holds { 1 } else { 2 }).copied();
                 if self.frames.len() == 1
                     && self.goal.around.contains(&t)
@@ -386,10 +412,20 @@ impl<'a, 'r> Run<'a, 'r> {
             }
             Op::For | Op::While | Op::DoWhile => self.repeat(t),
             Op::Switch => self.switch(t),
-            Op::Break => Ok(Flow::Break),
-            Op::Continue => Ok(Flow::Continue),
-            Op::Goto(l) => Ok(Flow::Goto(l.clone())),
+            Op::Break => {
+                self.jumped(t);
+                Ok(Flow::Break)
+            }
+            Op::Continue => {
+                self.jumped(t);
+                Ok(Flow::Continue)
+            }
+            Op::Goto(l) => {
+                self.jumped(t);
+                Ok(Flow::Goto(l.clone()))
+            }
             Op::Return => {
+                self.jumped(t);
                 let Some(&v) = args.first() else { return Ok(Flow::Return(Value::ANY)) };
                 let mut v = self.eval(v)?;
                 if let Number::Record(from) = v.number {
@@ -444,17 +480,6 @@ impl<'a, 'r> Run<'a, 'r> {
         Ok(way)
     }
 
-    /// Here the run leaves the way to the root, or the root.
-    fn turned(&mut self) {
-        let now = self.events.len();
-        if self.turns.last() != Some(&now) {
-            if self.turns.len() >= 6 {
-                self.turns.remove(0);
-            }
-            self.turns.push(now);
-        }
-    }
-
     /// Whether what is looked for is under the term.
     fn matters(&self, t: TermId) -> bool {
         if self.frames.len() > 1 {
@@ -497,6 +522,7 @@ impl<'a, 'r> Run<'a, 'r> {
         let body = self.body();
         let args = body.args(t);
         if self.seek.is_none() {
+            let begun = self.events.len();
             let v = self.eval(args[0])?;
             let Number::Int(value) = v.number else {
                 return self.either(&args[1..], args[0]);
@@ -557,6 +583,7 @@ impl<'a, 'r> Run<'a, 'r> {
                     target = Some(l);
                 }
             }
+            self.steered(t, begun);
             self.aim(t, args[1], &v, target.or(default))?;
             match target.or(default) {
                 Some(l) => self.seek = Some(Seek::Case(l)),

@@ -2,7 +2,7 @@
 
 use term::{BinOp, IntKind, Op, TermId};
 
-use super::{Event, Number, Other, Res, Run, MAX_EVENTS};
+use super::{Event, Led, Number, Other, Res, Run, MAX_EVENTS};
 use crate::replay_witness::expressions::Common;
 use crate::replay_witness::formula::Tree;
 use crate::replay_witness::inputs::Given;
@@ -32,11 +32,43 @@ impl Run<'_, '_> {
                 _ => Other::No,
             };
             if self.events.len() < MAX_EVENTS {
-                self.events.push(Event { fact: None, tree, other });
+                self.events.push(Event { fact: None, tree, other, led: Led::Away });
             }
         }
         self.turned();
         Ok(())
+    }
+
+    /// Conditions since `begun` decided a branch: whether one that matters.
+    pub(super) fn steered(&mut self, t: TermId, begun: usize) {
+        if self.frames.len() == 1 && self.goal.steering.contains(&t) {
+            self.decided = begun..self.events.len();
+            self.led(self.decided.clone(), Led::On);
+        }
+    }
+
+    pub(in crate::replay_witness) fn led(&mut self, events: std::ops::Range<usize>, to: Led) {
+        let events = self.events.get_mut(events).unwrap_or_default();
+        events.iter_mut().filter(|e| e.led != Led::Moot).for_each(|e| e.led = to);
+    }
+
+    /// A jump: what was decided last may have led the run away from the root.
+    pub(super) fn jumped(&mut self, t: TermId) {
+        if self.frames.len() == 1 && self.goal.steering.contains(&t) {
+            self.turned();
+        }
+    }
+
+    /// Here the run leaves the way to the root, or the root.
+    pub(super) fn turned(&mut self) {
+        let now = self.events.len();
+        self.led(self.decided.clone(), Led::Away);
+        if self.turns.last() != Some(&now) {
+            if self.turns.len() >= 6 {
+                self.turns.remove(0);
+            }
+            self.turns.push(now);
+        }
     }
 
     /// Notes which way a condition goes, and how it could go the other.
@@ -54,36 +86,54 @@ impl Run<'_, '_> {
             let (yes, no) = (fact.clone(), fact.and_then(|f| f.negated()));
             let (fact, other) = if holds { (yes, no) } else { (no, yes) };
             let other = other.map_or(Other::No, Other::Fact);
-            Event { fact, tree: None, other }
+            Event { fact, tree: None, other, led: Led::Nowhere }
         };
         let event = match &v.shadow {
             Shadow::None | Shadow::Free(_) => return Some(holds),
             Shadow::Value(f) => by_fact(Some(Fact { form: (**f).clone(), rel: Rel::NotZero })),
             Shadow::Truth(f) => by_fact(Some((**f).clone())),
             Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
-                Event { fact: None, tree: None, other: otherwise(*id, BinOp::Ne, !holds) }
+                Event { fact: None, tree: None, other: otherwise(*id, BinOp::Ne, !holds), led: Led::Nowhere }
             }
-            Shadow::Compared(id, op) => Event { fact: None, tree: None, other: otherwise(*id, *op, !holds) },
+            Shadow::Compared(id, op) => {
+                Event { fact: None, tree: None, other: otherwise(*id, *op, !holds), led: Led::Nowhere }
+            }
             Shadow::Input(_) | Shadow::Tree(_) => {
                 let tree = Tree::of(v).map(|t| (t, holds));
-                Event { fact: None, other: if tree.is_some() { Other::Tree } else { Other::No }, tree }
+                Event {
+                    fact: None,
+                    other: if tree.is_some() { Other::Tree } else { Other::No },
+                    tree,
+                    led: Led::Nowhere,
+                }
             }
         };
         self.events.push(event);
         Some(holds)
     }
 
+    /// Numbers too near to each other to be compared: inputs for which they are not.
+    pub(in crate::replay_witness) fn blurred(&mut self, comparison: &Shadow) {
+        let Shadow::Tree(t) = comparison else { return };
+        for want in [true, false] {
+            if self.events.len() < MAX_EVENTS {
+                let other = Other::Make(t.clone(), want);
+                self.events.push(Event { fact: None, tree: None, other, led: Led::Nowhere });
+            }
+        }
+    }
+
     /// An input that would better be this.
     pub(in crate::replay_witness) fn may_be(&mut self, id: Id, given: Given) {
         if self.events.len() < MAX_EVENTS {
-            self.events.push(Event { fact: None, tree: None, other: Other::Give(id, given) });
+            self.events.push(Event { fact: None, tree: None, other: Other::Give(id, given), led: Led::Away });
         }
     }
 
     /// Something that has to stay so for shadows to be right.
     pub(in crate::replay_witness) fn rely(&mut self, fact: Option<Fact>) {
         if let Some(f) = fact.filter(|f| !f.form.is_constant() && self.events.len() < MAX_EVENTS) {
-            self.events.push(Event { fact: Some(f), tree: None, other: Other::No });
+            self.events.push(Event { fact: Some(f), tree: None, other: Other::No, led: Led::Nowhere });
         }
     }
 }
