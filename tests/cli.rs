@@ -426,6 +426,40 @@ fn headers_are_found_as_the_compiler_finds_them() {
 }
 
 #[test]
+fn a_compiler_finds_the_headers_that_are_found_here() {
+    let folder = Folder::new();
+    folder.below("proj/src/deep/a.h", "#include \"b.h\"\n#include \"near.h\"\n");
+    folder.below("proj/include/b.h", "#define FACTOR 3\n");
+    folder.below("proj/src/near.h", "#define MORE 1\n");
+    folder.below(
+        "proj/src/deep/f.c",
+        "#include \"a.h\"\nvoid f(int n, int *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = a[i] * FACTOR + MORE;\n}\n",
+    );
+    let said = |()| out(&folder.run(&["verify", "proj/src/deep/f.c"]));
+    let all = [
+        ("around it", None),
+        ("by options", Some("-I../../include -I .. -c f.c")),
+        (
+            "as the system's",
+            Some("-isystem ../../include -iquote .. -wrapper touch,owned -B. -specs=x -c f.c"),
+        ),
+    ];
+    for (how, command) in all {
+        if let Some(command) = command {
+            let at = folder.0.path().join("proj/src/deep");
+            let database =
+                serde_json::json!([{"directory": at, "file": "f.c", "command": format!("./gcc {command}")}]);
+            folder.below("proj/compile_commands.json", &database.to_string());
+        }
+        let text = said(());
+        let skipped = text.contains("Same results") && !text.contains("ativel");
+        assert!(skipped || text.contains("Natively, built by"), "{how}: {text}");
+        assert!(!skipped || std::env::var_os("CI").is_none(), "native runs were skipped in CI");
+    }
+    assert!(!folder.names().contains(&"owned".to_owned()));
+}
+
+#[test]
 fn structs_of_headers_are_understood() {
     let folder = Folder::new();
     folder.below("x.h", "#pragma once\nstruct grid { int n; double *cell; };\ntypedef struct grid grid;\n");

@@ -147,6 +147,34 @@ impl Disk {
         }
     }
 
+    /// Options that make a compiler look for a document's headers where they are looked for here, and for nothing else: what
+    /// else a project says of compilers is not told to one.
+    pub fn for_compiler(&self, path: &Path, given: &Given) -> Vec<String> {
+        let Some(path) = absolute(path) else { return Vec::new() };
+        let told = self.project_flags(&path);
+        let around = if told.is_none() { around(&path) } else { Vec::new() };
+        let flags = told.unwrap_or_default();
+        let folder = path.parent().map(Path::to_owned);
+        let given = given.includes.iter().filter_map(|i| placed(i, folder.as_deref()));
+        let all = [
+            ("-iquote", folder.iter().cloned().chain(flags.quoted).collect::<Vec<_>>()),
+            ("-I", given.chain(flags.folders).collect()),
+            ("-isystem", flags.system),
+            ("-idirafter", around),
+        ];
+        let files = flags.includes.into_iter().filter(|f| Path::new(f).is_absolute());
+        let folders = all.into_iter().flat_map(|(option, folders)| {
+            folders
+                .into_iter()
+                .filter(|f| f.is_dir())
+                .map(move |f| (option, f.to_string_lossy().into_owned()))
+        });
+        folders
+            .chain(files.map(|f| ("-include", f)))
+            .flat_map(|(option, of)| [option.to_owned(), of])
+            .collect()
+    }
+
     fn project_flags(&self, document: &Path) -> Option<Flags> {
         for folder in document.ancestors().skip(1) {
             let known = self.lock().projects.get(folder).cloned();

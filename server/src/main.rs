@@ -8,6 +8,7 @@ mod compiler;
 mod files;
 mod includes;
 mod lsp;
+mod native;
 mod prove;
 mod settings;
 

@@ -3,13 +3,15 @@
 //! says, from the seed `WARPWRIGHT_NATIVE_FROM` on, by `WARPWRIGHT_THREADS` threads.
 
 mod batch;
+#[path = "../../server/src/native.rs"]
+mod native;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
 use base::CancelToken;
-use device::{native_compiler, NativeCompiler, NativeTrial};
+use device::{native_compiler, NativeCompiler};
 use ide::{
     check, Doc, Memo, Natively, Options, Outcome, Settings, Tier, Trial, Verifier, VerifyOptions, Which,
 };
@@ -28,18 +30,8 @@ fn compiler(outside: &Path) -> Option<NativeCompiler> {
 }
 
 fn run(trial: &Trial, compiler: &NativeCompiler, folder: &Path) -> Natively {
-    let both = NativeTrial {
-        original: &trial.original,
-        rewritten: &trial.rewritten,
-        kernels: &trial.kernels,
-        include: trial.include,
-        driver: &trial.driver,
-        support: &trial.support,
-        flags: &trial.flags(),
-        input: &trial.input,
-    };
-    let ran = compiler.try_both(folder, &both).expect("it is built and runs");
-    trial.compare(&ran.original, ran.alone.as_ref(), &ran.rewritten)
+    let ran = native::run(trial, compiler, folder, &[]).expect("it is built and runs");
+    native::said(trial, &ran)
 }
 
 /// What the simulator says of each offload of a text, with its trial.
@@ -66,6 +58,33 @@ fn constants_of_the_file_are_not_written() {
     assert_eq!(outcome, Outcome::Same);
     let said = run(&trial.expect("it can be called"), &compiler, folder.path());
     assert!(matches!(said, Natively::Same(_)), "{said:?}");
+}
+
+#[test]
+fn a_programs_own_main_is_called() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(compiler) = compiler(folder.path()) else { return };
+    let text = "int missing(void);\nint left[64];\nint other(void) { return missing(); }\nint main(int argc, char **argv)\n{\n    for (int i = 0; i < 64; i++)\n        left[i] = i * argc;\n    return 3;\n}\n";
+    let (outcome, trial) = trials(text).pop().expect("one loop");
+    assert_eq!(outcome, Outcome::Same);
+    let said = run(&trial.expect("it can be called"), &compiler, folder.path());
+    assert!(matches!(said, Natively::Same(_)), "{said:?}");
+}
+
+#[test]
+fn addresses_among_numbers_are_not_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(compiler) = compiler(folder.path()) else { return };
+    let text = "void *malloc(unsigned long n);\nunsigned long f(int n, unsigned long *keep, const double *b, double *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = b[i] + 1;\n    keep[0] = (unsigned long)malloc(8);\n    keep[1] = (unsigned long)a;\n    keep[2] = n;\n    return keep[0];\n}\n";
+    let (outcome, trial) = trials(text).pop().expect("one loop");
+    assert_eq!(outcome, Outcome::Same);
+    let trial = trial.expect("it can be called");
+    let said = run(&trial, &compiler, folder.path());
+    assert!(matches!(said, Natively::Same(_)), "{said:?}");
+    // what is no address still is
+    let mut misread = trial.clone();
+    misread.original = misread.original.replace("keep[2] = n;", "keep[2] = n + 1;");
+    assert!(matches!(run(&misread, &compiler, folder.path()), Natively::Disagree(_)));
 }
 
 #[test]

@@ -117,10 +117,13 @@ impl SourceArgs {
 
     /// How a file is read.
     fn options(&self, disk: &Arc<Disk>, input: &Input) -> ide::Options {
+        disk.options(Some(&input.path), input.language, &self.given())
+    }
+
+    fn given(&self) -> Given {
         // as for the compiler, folders are below the current one
         let includes = self.includes.iter().map(|f| std::path::absolute(f).unwrap_or_else(|_| f.clone()));
-        let given = Given { defines: self.defines.clone(), includes: includes.collect() };
-        disk.options(Some(&input.path), input.language, &given)
+        Given { defines: self.defines.clone(), includes: includes.collect() }
     }
 }
 

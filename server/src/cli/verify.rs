@@ -6,6 +6,7 @@ use base::CancelToken;
 use clap::Args;
 
 use super::{analyze, note, print, Done, SourceArgs};
+use crate::compiler::project_of;
 use crate::files;
 use crate::lsp::sentence;
 
@@ -44,7 +45,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     }
     let input = files::read(&args.file)?;
     let memo = ide::Memo::new();
-    let options = args.source.options_of(&input);
+    let disk = args.source.disk(std::slice::from_ref(&input.path));
+    let options = args.source.options(&disk, &input);
+    let headers = disk.for_compiler(&input.path, &args.source.given());
     let report = analyze::analyze(input, &options, &memo)?;
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
@@ -76,7 +79,8 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     }
     let mut all_same = true;
     let folder = args.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let compiler = (args.on == "machine").then(|| device::native_compiler(folder)).flatten();
+    let outside = project_of(&args.file).unwrap_or_else(|| folder.to_owned());
+    let compiler = (args.on == "machine").then(|| device::native_compiler(&outside)).flatten();
     let scratch = tempfile::tempdir()?;
     let verifier =
         ide::Verifier::new(&report.doc, &report.findings, &memo, &options).for_several(whiches.len() > 1);
@@ -86,7 +90,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             .into_iter()
             .map(|(mut one, trial)| {
                 if let (Some(compiler), ide::Outcome::Same) = (&compiler, &one.outcome) {
-                    natively(&mut one, trial.as_ref(), &verifier, compiler, (scratch.path(), folder));
+                    natively(&mut one, trial.as_ref(), &verifier, compiler, (scratch.path(), &headers));
                 }
                 one
             })
@@ -109,7 +113,7 @@ fn natively(
     trial: Option<&ide::Trial>,
     verifier: &ide::Verifier<'_>,
     compiler: &device::NativeCompiler,
-    folders: (&Path, &Path),
+    (folder, headers): (&Path, &[String]),
 ) {
     let Some(trial) = trial else {
         return report.not_native(
@@ -126,33 +130,12 @@ fn natively(
         true => format!("{} with OpenMP regions by {} threads", compiler.name, device::NATIVE_THREADS),
         false => compiler.name.clone(),
     };
-    match try_natively(trial, compiler, folders) {
+    match crate::native::run(trial, compiler, folder, headers) {
         Ok(ran) => {
-            report.add_native(&by, &trial.compare(&ran.original, ran.alone.as_ref(), &ran.rewritten));
+            report.add_native(&by, &crate::native::said(trial, &ran));
         }
         Err(why) => report.not_native(&format!("{} says: {why}", compiler.name)),
     }
-}
-
-fn try_natively(
-    trial: &ide::Trial,
-    compiler: &device::NativeCompiler,
-    (folder, beside): (&Path, &Path),
-) -> Result<device::NativeRuns, String> {
-    let beside = beside.canonicalize().map_err(|e| e.to_string())?;
-    let mut flags = vec![format!("-iquote{}", beside.display())];
-    flags.extend(trial.flags());
-    let both = device::NativeTrial {
-        original: &trial.original,
-        rewritten: &trial.rewritten,
-        kernels: &trial.kernels,
-        include: trial.include,
-        driver: &trial.driver,
-        support: &trial.support,
-        flags: &flags,
-        input: &trial.input,
-    };
-    compiler.try_both(folder, &both)
 }
 
 /// `n=16`

@@ -409,3 +409,25 @@ fn a_file_that_may_be_included_inside_an_item_is_a_gap() {
     let unit = unit_with(text, &[("g.h", "#ifndef G_H\n#define G_H\n#define G 1\n#endif\n")], &[]);
     assert_eq!(body(&unit, "f").rejects().count(), 0);
 }
+
+#[test]
+fn what_a_conditional_declaration_says_again_stays_known() {
+    // the missing header may define what decides; the types are the same either way
+    check(
+        "#include \"missing.h\"\n#ifdef MAYBE\n#include \"n.h\"\n#endif\n#include \"n.h\"\nword f(void *p, half h) { return (word)p + h + RED; }",
+        &[("n.h", "#ifndef N\n#define N\ntypedef unsigned long word;\ntypedef short half;\nenum { RED = 3 };\n#endif\n")],
+        expect![[r#"
+            f [Declaration(p,`void*`),Declaration(h,short)]
+              Return(Cast(`unsigned long`,p)+h+RED)
+        "#]],
+    );
+    check(
+        "#include \"missing.h\"\ntypedef int word;\n#ifdef MAYBE\ntypedef long word;\n#endif\nlong f(void *p) { return (word)p; }",
+        &[],
+        expect![[r#"
+            f [Declaration(p,`void*`)]
+              Return(Cast(word,p))
+            !! Conditional at `#ifdef MAYBE`: this condition is not known here, so what stands under it may or may not be there (#ifdef MAYBE)
+        "#]],
+    );
+}

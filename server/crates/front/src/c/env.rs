@@ -316,7 +316,17 @@ fn merged(e: &Export, body: &Body, old: &EnvName, conditional: Option<&Arc<str>>
         *weak |= *was_weak;
         *internal |= *was_internal;
     }
-    let harmless = matches!((&what, &old.what), (Exported::Function { .. }, Exported::Function { .. }));
+    let number =
+        |b: &Body, t: TypeId| Some((b.types.as_int(t), b.types.as_float(t))).filter(|n| *n != (None, None));
+    let harmless = match (&what, &old.what) {
+        (Exported::Function { .. }, Exported::Function { .. }) => true,
+        // a header that was read before, for certain or not, says the same again
+        (Exported::Typedef(t, asked), Exported::Typedef(o, before)) => {
+            asked == before && number(body, *t).is_some_and(|n| number(&old.body, *o) == Some(n))
+        }
+        (Exported::Enumerator(v, k), Exported::Enumerator(o, before)) => (v, k) == (o, before),
+        _ => false,
+    };
     if let Some(reason) = conditional.filter(|_| !harmless) {
         let words = format!("`{}` is declared differently: {reason}", e.name);
         what = Exported::Unknown(RejectKind::Conditional, words.into());

@@ -5,7 +5,7 @@ use base::CancelToken;
 use super::{full, open};
 use crate::{verify, Memo, Outcome, VerifyOptions, VerifyReport, Which};
 
-fn report(code: &str, line: u32) -> VerifyReport {
+pub(super) fn report(code: &str, line: u32) -> VerifyReport {
     let doc = open(code);
     let findings = full(&doc);
     let options = VerifyOptions { cases: 8, steps: 3_000_000, ..VerifyOptions::default() };

@@ -56,7 +56,7 @@ pub(crate) fn run_cases(
     }
     let allowed = options.steps.saturating_mul(ALL_RUNS).min(share.budget.left());
     let total = Budget::with_cancel(allowed, cancel.clone());
-    let mut tried = Tried { doc, options, cancel, total: &total, cases, failed: None };
+    let mut tried = Tried { doc, options, cancel, total: &total, cases, failed: None, uncompared: false };
     let mut wider = signature.clone();
     wider.globals.extend(values);
     let mut sides = Sides {
@@ -105,17 +105,17 @@ pub(crate) fn run_cases(
             );
         }
     }
-    let Tried { cases, failed, .. } = tried;
+    let Tried { cases, failed, uncompared, .. } = tried;
     let _ = share.budget.spend(allowed - total.left());
     let not_run = sides.not_run.take();
     if let (Some(what), false) = (not_run, cases.iter().any(|c| c.difference.is_some())) {
         return Err(format!("The rewritten code was not run: {what}. Please report this loop."));
     }
     if cases.is_empty() {
-        let why = failed.unwrap_or_else(|| {
-            "every run took more steps than allowed, or left pointers to memory that cannot be compared"
-                .to_owned()
-        });
+        if uncompared {
+            return Err(UNCOMPARED.to_owned());
+        }
+        let why = failed.unwrap_or_else(|| "every run took more steps than allowed".to_owned());
         let ask = match (all.is_empty(), options.given.is_empty()) {
             (false, true) => format!(" Give values that it takes: `--given {}`.", ask_for(&all)),
             _ => String::new(),
@@ -125,6 +125,9 @@ pub(crate) fn run_cases(
         ));
     }
     if cases.iter().all(|c| c.launches == 0 && c.difference.is_none()) {
+        if uncompared {
+            return Err(UNCOMPARED.to_owned());
+        }
         return Err("The kernel never ran: on all inputs tried its conditions did not hold, and the original loop ran."
             .to_owned());
     }
@@ -174,7 +177,14 @@ struct Tried<'a, 'c> {
     total: &'a Budget,
     cases: &'c mut Vec<VerifyCase>,
     failed: Option<String>,
+    /// Whether a kernel ran and what was left cannot be compared.
+    uncompared: bool,
 }
+
+/// What is said where a kernel ran, and never on an input of which it can be told whether the same is left.
+const UNCOMPARED: &str = "Nothing was compared: where the kernel ran, the runs took more steps than allowed, or left what \
+                          cannot be compared: pointers to memory of unknown types, or regrouped sums in memory that the \
+                          program uses as another type.";
 
 impl Tried<'_, '_> {
     /// Whether a kernel ran, or something is wrong.
@@ -287,8 +297,9 @@ impl Tried<'_, '_> {
             );
         }
         // Too long for the steps given is no result.
-        if let Ok(difference) = difference {
-            self.cases.push(VerifyCase { input: input.text, launches, difference });
+        match difference {
+            Ok(difference) => self.cases.push(VerifyCase { input: input.text, launches, difference }),
+            Err(_) => self.uncompared |= launches > 0,
         }
         Ok(true)
     }

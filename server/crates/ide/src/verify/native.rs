@@ -13,6 +13,8 @@ use super::inputs::{Given, Input, Signature};
 use super::Layout;
 
 const DRIVER: &str = include_str!("driver.c");
+/// What the program's own `main` is called.
+const USERS_MAIN: &str = "ww_users_main";
 /// An input of more bytes is not tried: it would be written and read several times.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -56,7 +58,7 @@ struct Place {
     /// Of an element: where its scalars are, and how many bytes it has.
     scalars: Vec<(usize, ElementKind)>,
     bytes: usize,
-    /// What the simulator's run left.
+    /// What the simulator's run left; addresses have no value here.
     left: simulate::Snapshot,
 }
 
@@ -107,16 +109,22 @@ impl<'a> Collector<'a> {
             return;
         }
         let scalars = |l: &Layout| l.leaves.iter().map(|&(at, k)| (at as usize, k)).collect();
+        let left = |o| {
+            let mut left = heap.snapshot(o);
+            forget_addresses(&heap, &mut left);
+            left
+        };
         let places = all
             .zip(buffers.iter().chain(&globals))
             .map(|(c, &o)| Place {
                 name: c.name.to_string(),
                 scalars: scalars(&c.layout),
                 bytes: c.layout.bytes.max(1) as usize,
-                left: heap.snapshot(o),
+                left: left(o),
             })
             .collect();
         let value = match out.value {
+            Some(Value::Int(v)) if is_address(&heap, v as u64) => None,
             Some(Value::Int(v)) => Some((v as i64).to_le_bytes()),
             Some(Value::F32(v)) => Some(f64::from(v).to_le_bytes()),
             Some(Value::F64(v)) => Some(v.to_le_bytes()),
@@ -199,9 +207,26 @@ impl<'a> Collector<'a> {
             "#undef main\nunion ww_native_word {{ long long i; double d; void *p; }};\n\
              void ww_native_call(union ww_native_word *ww_a, union ww_native_word *ww_r) {{ (void)ww_a; {result}{}({}); }}\n\
              void *ww_native_global(int ww_n, unsigned long *ww_size) {{\n{globals}    (void)ww_n; (void)ww_size; return 0;\n}}\n",
-            self.body.name,
+            // the driver has another one
+            if &*self.body.name == "main" { USERS_MAIN } else { &*self.body.name },
             arguments.join(", ")
         )
+    }
+}
+
+/// Whether a number is where the simulator has an object: a machine has it elsewhere.
+fn is_address(heap: &simulate::Heap, word: u64) -> bool {
+    simulate::locate(word).is_some_and(|(o, offset)| {
+        heap.memory().get(o).is_some_and(|o| (0..=o.data.len() as i64).contains(&offset))
+    })
+}
+
+/// What stands where an address does, whatever its type says, may be anything on a machine.
+fn forget_addresses(heap: &simulate::Heap, s: &mut simulate::Snapshot) {
+    for (word, init) in s.data.chunks_exact(8).zip(s.init.chunks_exact_mut(8)) {
+        if word.try_into().is_ok_and(|w| is_address(heap, u64::from_le_bytes(w))) {
+            init.fill(0);
+        }
     }
 }
 
@@ -259,7 +284,7 @@ impl Trial {
 
     /// Options for the C texts: what the document was read with; OpenMP, if it has any; its `main` is not ours.
     pub fn flags(&self) -> Vec<String> {
-        let mut out = vec!["-Dmain=ww_users_main".to_owned()];
+        let mut out = vec![format!("-Dmain={USERS_MAIN}")];
         out.extend(self.defines.iter().cloned());
         if self.openmp {
             out.push("-fopenmp".to_owned());
@@ -341,6 +366,8 @@ impl Trial {
                 return Some(format!("`{}[{k}]` differs", p.name));
             }
         }
+        // none, or an address
+        c.value?;
         let kind = self.returns.unwrap_or(ElementKind::I64);
         differs(&Place::value(kind), value, v, near).map(|_| "the function returns another value".to_owned())
     }

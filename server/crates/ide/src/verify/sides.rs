@@ -2,7 +2,9 @@
 //! Deliberately absent: which inputs there are.
 
 use base::{Budget, CancelToken};
+use rustc_hash::FxHashSet;
 use simulate::{Fault, FaultKind, Finding, Program, Schedule, Tolerance, Value};
+use term::{Body, Op, TypeKind};
 
 use super::left::Left;
 use super::{inputs, VerifyOptions};
@@ -99,8 +101,16 @@ impl Sides<'_> {
         let Some(got) = got else { return (Err(Skip), ran) };
         let near = Tolerance::Relative { relative: 1e-4, absolute: 1e-4 };
         let tolerance = if *regrouped { near } else { Tolerance::Exact };
+        let inputs = a.2.iter().chain(&a.3).copied();
+        let last_input = inputs.max().unwrap_or(simulate::ObjectId(0));
+        let is_retyped = *regrouped && is_retyped(original, function);
+        let left = Left { want: &a.0, got: &b.0, tolerance, last_input, is_retyped };
         if let (Some(x), Some(y)) = (want.value, got.value) {
-            if !same_value(x, y, *regrouped) {
+            let address = match (x, y) {
+                (Value::Int(x), Value::Int(y)) => left.pair(x as u64, y as u64),
+                _ => None,
+            };
+            if address.is_none() && !same_value(x, y, *regrouped) {
                 let why = if *regrouped {
                     "; sums were regrouped, and what is decided by them may differ"
                 } else {
@@ -114,9 +124,6 @@ impl Sides<'_> {
             .iter()
             .zip(a.2.iter().zip(&b.2))
             .chain(input.globals.iter().zip(a.3.iter().zip(&b.3)));
-        let inputs = a.2.iter().chain(&a.3).copied();
-        let last_input = inputs.max().unwrap_or(simulate::ObjectId(0));
-        let left = Left { want: &a.0, got: &b.0, tolerance, last_input };
         let mut skipped = false;
         for (contents, (&x, &y)) in sides {
             match left.difference(&contents.name, &contents.layout, (x, y)) {
@@ -130,6 +137,36 @@ impl Sides<'_> {
         }
         (Ok(None), ran)
     }
+}
+
+/// Whether a function, or one that it reaches, casts a pointer to a number or structure to one to another: what the memory
+/// holds is then not what its type says.
+fn is_retyped(program: &Program<'_>, function: &str) -> bool {
+    let mut seen = FxHashSet::default();
+    let mut queue: Vec<&Body> = program.function(function).into_iter().collect();
+    while let Some(body) = queue.pop() {
+        if !seen.insert(&body.name) {
+            continue;
+        }
+        for t in body.walk(body.root) {
+            match body.op(t) {
+                Op::Cast => {
+                    let element = |t| body.types.element(body.ty(t)).map(|e| body.types.kind(e));
+                    let pair = body.args(t).first().and_then(|&a| element(a)).zip(element(t));
+                    // what comes from `void *` gets its first type
+                    if pair.is_some_and(|(a, b)| a != b && !matches!(a, TypeKind::Void)) {
+                        return true;
+                    }
+                }
+                Op::Call => {
+                    let name = body.args(t).first().and_then(|&c| body.as_symbol(c));
+                    queue.extend(name.and_then(|s| program.function(&body.symbols[s].name)));
+                }
+                _ => {}
+            }
+        }
+    }
+    false
 }
 
 fn same_value(x: Value, y: Value, regrouped: bool) -> bool {
