@@ -221,7 +221,7 @@ impl<'a> Place<'a> {
 }
 
 /// `ww_done`, `ww2_done`: what codegen calls the variable that says whether the kernel has done the loop's work.
-fn is_done_flag(name: &str) -> bool {
+pub(crate) fn is_done_flag(name: &str) -> bool {
     let rest = name.strip_prefix("ww").and_then(|r| r.strip_suffix("_done"));
     rest.is_some_and(|r| r.chars().all(|c| c.is_ascii_digit()))
 }

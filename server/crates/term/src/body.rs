@@ -389,6 +389,19 @@ impl BodyBuilder {
     pub fn span(&self, id: TermId) -> Span {
         self.spans[id.index()]
     }
+    /// Likewise, of a part of a body alone: what was not understood outside of `root` is left out.
+    pub fn finish_part(mut self, root: TermId) -> Body {
+        let mut kept = IdVec::new();
+        let mut stack = vec![root];
+        while let Some(t) = stack.pop() {
+            if let Op::Reject(old) = self.terms[t].op {
+                self.terms[t].op = Op::Reject(kept.push(self.rejects[old].clone()));
+            }
+            stack.extend(self.terms[t].args.iter().copied());
+        }
+        self.rejects = kept;
+        self.finish(root)
+    }
     /// Ends building. Terms not under `root` are kept but mean nothing, save those array types refer to.
     pub fn finish(self, root: TermId) -> Body {
         let mut body = Body {

@@ -24,6 +24,7 @@ mod tiling;
 mod transforming;
 mod traps;
 mod verifying;
+mod verifying_alone;
 mod verifying_retyped;
 mod views;
 mod words;

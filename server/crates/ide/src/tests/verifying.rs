@@ -13,7 +13,7 @@ pub(super) fn report(code: &str, line: u32) -> VerifyReport {
     verify(&doc, &findings, &Memo::new(), &which, &options, &CancelToken::new()).remove(0)
 }
 
-fn check_same(code: &str, line: u32) {
+pub(super) fn check_same(code: &str, line: u32) {
     let report = report(code, line);
     assert_eq!(report.outcome, Outcome::Same, "{report:#?}");
 }
@@ -51,7 +51,20 @@ fn what_is_not_offloaded_is_not_verified() {
 }
 
 /// The offloaded text with one piece of it replaced must be found wrong.
-fn check_caught(code: &str, line: u32, from: &str, to: &str, expected: &str) {
+pub(super) fn check_caught(code: &str, line: u32, from: &str, to: &str, expected: &str) {
+    let (tried, cases) = with_replaced(code, line, from, to);
+    tried.expect("tried");
+    let first = cases.iter().find_map(|c| c.difference.as_deref()).unwrap_or("nothing differs");
+    assert!(first.contains(expected), "{first}");
+}
+
+/// What is said of the offloaded text with one piece of it replaced.
+pub(super) fn with_replaced(
+    code: &str,
+    line: u32,
+    from: &str,
+    to: &str,
+) -> (Result<String, String>, Vec<crate::VerifyCase>) {
     let doc = open(code);
     let findings = full(&doc);
     let cancel = CancelToken::new();
@@ -64,19 +77,10 @@ fn check_caught(code: &str, line: u32, from: &str, to: &str, expected: &str) {
     let options = VerifyOptions { steps: 3_000_000, ..VerifyOptions::default() };
     let mut cases = Vec::new();
     let plenty = crate::verify::Share::plenty();
-    crate::verify::run_cases(
-        &doc,
-        &place,
-        finding,
-        (&host, &[&kernel]),
-        &options,
-        &plenty,
-        &cancel,
-        &mut cases,
-    )
-    .expect("tried");
-    let first = cases.iter().find_map(|c| c.difference.as_deref()).unwrap_or("nothing differs");
-    assert!(first.contains(expected), "{first}");
+    let texts = (host.as_str(), &[kernel.as_str()][..]);
+    let tried =
+        crate::verify::run_cases(&doc, &place, finding, texts, &options, &plenty, &cancel, &mut cases);
+    (tried.map(|(_, said)| said), cases)
 }
 
 const SAXPY: &str = "void saxpy(int n, float a, const float *x, float *y) {\n    for (int i = 0; i < n; i++)\n        y[i] = a * x[i] + y[i];\n}\n";

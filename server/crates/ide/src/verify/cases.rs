@@ -7,13 +7,13 @@ use simulate::{FaultKind, Program};
 use super::effort::{of_bytes, Share};
 use super::sides::Sides;
 use super::{
-    bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
+    alone, bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
 };
 use crate::check::LoopFinding;
 use crate::place::Place;
 use crate::{Doc, Language};
 
-/// Runs the original beside the texts given: a trial for a machine, and a sentence on what was stood in for. `Err` says why
+/// Runs the original beside the texts given: a trial for a machine, and sentences on what stood in for what. `Err` says why
 /// nothing was compared.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn run_cases(
@@ -26,122 +26,280 @@ pub(crate) fn run_cases(
     cancel: &CancelToken,
     cases: &mut Vec<VerifyCase>,
 ) -> Result<(Option<Trial>, String), String> {
-    let body = place.body();
-    let regrouped = place.of(finding.id).reductions.iter().any(|r| {
-        body.types.as_float(r.ty).is_some()
-            && matches!(r.op, analysis::ReductionOp::Add | analysis::ReductionOp::Mul)
-    });
     let read = |language: Language, before: &str, text: &str| {
         let parsed = front::Parsed::parse(language, format!("{before}{text}"));
         front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
     };
-    let mut units = vec![read(doc.language(), runtime::HOST, host)];
-    units.extend(kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)));
-    let offloaded = Program::of(units.iter().flat_map(bodies));
-    let original = Program::of(bodies(doc.unit()));
-    let signature = inputs::signature(body).map_err(|why| format!("Nothing was compared, because {why}."))?;
-    let (names, values) = inputs::stand_ins(&original, body);
-    let all: Vec<String> = signature
-        .sizes()
-        .iter()
-        .map(|s| (*s).to_owned())
-        .chain(values.iter().map(|v| v.name.to_string()))
-        .collect();
-    if let Some((name, _)) = options.given.iter().find(|g| !all.contains(&g.0)) {
-        return Err(format!(
-            "`{name}` is no integer that `{}` gets from outside. Values can be given for: {}.",
-            body.name,
-            or_none(&all)
-        ));
-    }
-    let allowed = options.steps.saturating_mul(ALL_RUNS).min(share.budget.left());
-    let total = Budget::with_cancel(allowed, cancel.clone());
-    let mut tried = Tried { doc, options, cancel, total: &total, cases, failed: None, uncompared: false };
-    let mut wider = signature.clone();
-    wider.globals.extend(values);
-    let mut sides = Sides {
-        original,
-        offloaded,
-        function: &body.name,
-        signature: &signature,
-        regrouped,
-        launches: false,
-        options,
-        cancel,
-        total: &total,
-        not_run: Default::default(),
+    let rewritten = read(doc.language(), runtime::HOST, host);
+    let device: Vec<front::Unit> = kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect();
+    let regrouped = place.of(finding.id).reductions.iter().any(|r| {
+        place.body().types.as_float(r.ty).is_some()
+            && matches!(r.op, analysis::ReductionOp::Add | analysis::ReductionOp::Mul)
+    });
+    let both = Both { doc, place, rewritten, device, regrouped, options, share, cancel };
+    let failed = match share.known_failure(&place.body().name) {
+        Some(known) => known,
+        None => match both.whole((host, kernels), cases) {
+            Ok(done) => return Ok(done),
+            Err(failed) => failed,
+        },
     };
-    let mut collector = native::Collector::new(body, &signature);
-    tried.plain(&sides, &mut collector)?;
-    let mut stood_in = String::new();
-    if !tried.is_enough() {
-        // once more with what the function calls and what it may want of memory
-        drop(collector);
-        let Sides { mut original, mut offloaded, not_run, .. } = sides;
-        original.stand_in(names.iter().cloned());
-        offloaded.stand_in(names.iter().cloned());
-        sides = Sides {
+    if failed.is_of_function {
+        share.remember_failure(&place.body().name, &failed);
+    }
+    let Some(because) = &failed.because else { return Err(failed.why) };
+    cases.clear();
+    match both.alone(finding.id, cases) {
+        Ok(()) => Ok((
+            None,
+            format!(
+                "The loop was tried alone, with made-up values for what comes before it, because {because}."
+            ),
+        )),
+        Err(why) => Err(format!("{} Nor was the loop alone compared: {why}", failed.why)),
+    }
+}
+
+/// Why the function was not compared as a whole.
+#[derive(Clone, Debug)]
+pub(super) struct Failed {
+    /// A sentence.
+    why: String,
+    /// Likewise, to follow "because"; `None` where the loop alone should not be tried.
+    because: Option<String>,
+    /// Whether it would be the same for other loops of the function.
+    is_of_function: bool,
+}
+
+impl Failed {
+    fn plainly(why: String) -> Failed {
+        Failed { why, because: None, is_of_function: false }
+    }
+
+    fn uncompared() -> Failed {
+        let because = "what the whole function leaves cannot be compared".to_owned();
+        Failed { because: Some(because), ..Failed::plainly(UNCOMPARED.to_owned()) }
+    }
+}
+
+/// The original and what became of it.
+struct Both<'a> {
+    doc: &'a Doc,
+    place: &'a Place<'a>,
+    rewritten: front::Unit,
+    device: Vec<front::Unit>,
+    regrouped: bool,
+    options: &'a VerifyOptions,
+    share: &'a Share,
+    cancel: &'a CancelToken,
+}
+
+impl Both<'_> {
+    /// The function as a whole.
+    fn whole(
+        &self,
+        (host, kernels): (&str, &[&str]),
+        cases: &mut Vec<VerifyCase>,
+    ) -> Result<(Option<Trial>, String), Failed> {
+        let Both { doc, options, share, cancel, regrouped, .. } = *self;
+        let body = self.place.body();
+        let offloaded = Program::of(bodies(&self.rewritten).chain(self.device.iter().flat_map(bodies)));
+        let original = Program::of(bodies(doc.unit()));
+        let signature = inputs::signature(body).map_err(|why| Failed {
+            why: format!("Nothing was compared, because {why}."),
+            because: Some(why),
+            is_of_function: true,
+        })?;
+        let (names, values) = inputs::stand_ins(&original, body);
+        let all: Vec<String> = signature
+            .sizes()
+            .iter()
+            .map(|s| (*s).to_owned())
+            .chain(values.iter().map(|v| v.name.to_string()))
+            .collect();
+        if let Some((name, _)) = options.given.iter().find(|g| !all.contains(&g.0)) {
+            return Err(Failed::plainly(format!(
+                "`{name}` is no integer that `{}` gets from outside. Values can be given for: {}.",
+                body.name,
+                or_none(&all)
+            )));
+        }
+        // something is left to try the loop alone
+        let left = share.budget.left();
+        let allowed = options.steps.saturating_mul(ALL_RUNS).min(left - left / 4);
+        let total = Budget::with_cancel(allowed, cancel.clone());
+        let mut tried = Tried { doc, options, cancel, total: &total, cases, failed: None, uncompared: false };
+        let mut wider = signature.clone();
+        wider.globals.extend(values);
+        let mut sides = Sides {
             original,
             offloaded,
             function: &body.name,
-            signature: &wider,
+            signature: &signature,
             regrouped,
             launches: false,
             options,
             cancel,
             total: &total,
-            not_run,
+            not_run: Default::default(),
         };
-        tried.failed = None;
-        collector = native::Collector::new(body, &wider);
-        tried
-            .gentle(&sides, (names.is_empty() && doc.language() == Language::C).then_some(&mut collector))?;
-        let names: Vec<String> =
-            names.iter().filter(|n| !simulate::Program::is_ending(n)).map(|n| format!("`{n}`")).collect();
-        if !names.is_empty() {
-            stood_in = format!(
-                "Functions whose bodies are not known were stood in for by ones that do nothing and give made-up values: {}.",
-                some_of(&names)
-            );
+        let mut collector = native::Collector::new(body, &signature);
+        let may_overlap = signature.may_overlap();
+        tried.plain(&sides, may_overlap, Some(&mut collector)).map_err(Failed::plainly)?;
+        let mut stood_in = String::new();
+        if !tried.is_enough() {
+            // once more with what the function calls and what it may want of memory
+            drop(collector);
+            let Sides { mut original, mut offloaded, not_run, .. } = sides;
+            original.stand_in(names.iter().cloned());
+            offloaded.stand_in(names.iter().cloned());
+            sides = Sides {
+                original,
+                offloaded,
+                function: &body.name,
+                signature: &wider,
+                regrouped,
+                launches: false,
+                options,
+                cancel,
+                total: &total,
+                not_run,
+            };
+            tried.failed = None;
+            collector = native::Collector::new(body, &wider);
+            let native = names.is_empty() && doc.language() == Language::C;
+            tried.gentle(&sides, native.then_some(&mut collector)).map_err(Failed::plainly)?;
+            let names: Vec<String> =
+                names.iter().filter(|n| !simulate::Program::is_ending(n)).map(|n| format!("`{n}`")).collect();
+            if !names.is_empty() {
+                stood_in = format!(
+                    "Functions whose bodies are not known were stood in for by ones that do nothing and give made-up values: {}.",
+                    some_of(&names)
+                );
+            }
         }
+        let Tried { cases, failed, uncompared, .. } = tried;
+        let _ = share.budget.spend(allowed - total.left());
+        if let Some(why) = not_run(&sides, cases) {
+            return Err(Failed {
+                because: Some("the rewritten function could not be run as a whole".to_owned()),
+                ..Failed::plainly(why)
+            });
+        }
+        if cases.is_empty() {
+            if uncompared {
+                return Err(Failed::uncompared());
+            }
+            let why = failed.unwrap_or_else(|| NO_CASE.to_owned());
+            let is_too_large = why == too_large();
+            let ask = match (all.is_empty(), options.given.is_empty()) {
+                (false, true) => format!(" Give values that it takes: `--given {}`.", ask_for(&all)),
+                _ => String::new(),
+            };
+            return Err(Failed {
+                why: format!(
+                    "Nothing was compared, because the original itself did not run on any input that was made up: {why}.{ask}"
+                ),
+                because: Some(format!("the whole function did not run on any input that was made up ({why})")),
+                // of the same program with smaller arrays it may run
+                is_of_function: total.left() > 0 && !is_too_large,
+            });
+        }
+        if cases.iter().all(|c| c.launches == 0 && c.difference.is_none()) {
+            if uncompared {
+                return Err(Failed::uncompared());
+            }
+            return Err(Failed {
+                because: Some("on all inputs for the whole function the original loop ran".to_owned()),
+                ..Failed::plainly(NO_KERNEL.to_owned())
+            });
+        }
+        let mut trial = collector.finish(doc.source(), host, kernels, regrouped);
+        if let Some(t) = &mut trial {
+            let o = doc.options();
+            t.defines = o
+                .defines
+                .iter()
+                .map(|(n, v)| v.as_ref().map_or(format!("-D{n}"), |v| format!("-D{n}={v}")))
+                .collect();
+            t.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
+        }
+        Ok((trial, stood_in))
     }
-    let Tried { cases, failed, uncompared, .. } = tried;
-    let _ = share.budget.spend(allowed - total.left());
-    let not_run = sides.not_run.take();
-    if let (Some(what), false) = (not_run, cases.iter().any(|c| c.difference.is_some())) {
-        return Err(format!("The rewritten code was not run: {what}. Please report this loop."));
-    }
-    if cases.is_empty() {
-        if uncompared {
+
+    /// The loop alone. A difference is no result here: the values it was found with may never occur.
+    fn alone(&self, id: analysis::LoopId, cases: &mut Vec<VerifyCase>) -> Result<(), String> {
+        let Both { doc, options, share, cancel, regrouped, .. } = *self;
+        let cannot = |why: String| format!("{why}.");
+        let parts = alone::alone(self.place, id, &self.rewritten).map_err(cannot)?;
+        let whole = self.place.body();
+        let original = bodies(doc.unit()).map(|b| if std::ptr::eq(b, whole) { &parts.original } else { b });
+        let there: &term::Body = &self.rewritten.items[parts.item].body;
+        let rewritten =
+            bodies(&self.rewritten).map(|b| if std::ptr::eq(b, there) { &parts.rewritten } else { b });
+        let sizes = parts.signature.sizes();
+        let mut options = options.clone();
+        options.given.retain(|g| sizes.contains(&g.0.as_str()));
+        let allowed = options.steps.saturating_mul(ALL_RUNS).min(share.budget.left());
+        let total = Budget::with_cancel(allowed, cancel.clone());
+        let sides = Sides {
+            original: Program::of(original),
+            offloaded: Program::of(rewritten.chain(self.device.iter().flat_map(bodies))),
+            function: &whole.name,
+            signature: &parts.signature,
+            regrouped,
+            launches: false,
+            options: &options,
+            cancel,
+            total: &total,
+            not_run: Default::default(),
+        };
+        let mut tried =
+            Tried { doc, options: &options, cancel, total: &total, cases, failed: None, uncompared: false };
+        // what was made before the loop lies apart
+        tried.plain(&sides, false, None)?;
+        if !tried.is_enough() {
+            tried.failed = None;
+            tried.gentle(&sides, None)?;
+        }
+        let Tried { cases, failed, uncompared, .. } = tried;
+        let _ = share.budget.spend(allowed - total.left());
+        if let Some(case) = cases.iter().find(|c| c.difference.is_some()) {
+            let (input, what) = (case.input.clone(), case.difference.clone().unwrap_or_default());
+            cases.clear();
+            return Err(format!(
+                "there the rewritten one differs for {}: {what}; but the function may never come to the loop with such \
+                 values.",
+                super::or_nothing(&input)
+            ));
+        }
+        if let Some(why) = not_run(&sides, cases) {
+            return Err(why);
+        }
+        if uncompared && cases.iter().all(|c| c.launches == 0) {
+            cases.clear();
             return Err(UNCOMPARED.to_owned());
         }
-        let why = failed.unwrap_or_else(|| "every run took more steps than allowed".to_owned());
-        let ask = match (all.is_empty(), options.given.is_empty()) {
-            (false, true) => format!(" Give values that it takes: `--given {}`.", ask_for(&all)),
-            _ => String::new(),
-        };
-        return Err(format!(
-            "Nothing was compared, because the original itself did not run on any input that was made up: {why}.{ask}"
-        ));
-    }
-    if cases.iter().all(|c| c.launches == 0 && c.difference.is_none()) {
-        if uncompared {
-            return Err(UNCOMPARED.to_owned());
+        if cases.is_empty() {
+            return Err(cannot(failed.unwrap_or_else(|| NO_CASE.to_owned())));
         }
-        return Err("The kernel never ran: on all inputs tried its conditions did not hold, and the original loop ran."
-            .to_owned());
+        if cases.iter().all(|c| c.launches == 0) {
+            cases.clear();
+            return Err(NO_KERNEL.to_owned());
+        }
+        Ok(())
     }
-    let mut trial = collector.finish(doc.source(), host, kernels, regrouped);
-    if let Some(t) = &mut trial {
-        let o = doc.options();
-        t.defines = o
-            .defines
-            .iter()
-            .map(|(n, v)| v.as_ref().map_or(format!("-D{n}"), |v| format!("-D{n}={v}")))
-            .collect();
-        t.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
-    }
-    Ok((trial, stood_in))
+}
+
+const NO_CASE: &str = "every run took more steps than allowed";
+const NO_KERNEL: &str =
+    "The kernel never ran: on all inputs tried its conditions did not hold, and the original loop ran.";
+
+/// What of the rewritten code could not be executed, if nothing else is wrong: a sentence.
+fn not_run(sides: &Sides<'_>, cases: &[VerifyCase]) -> Option<String> {
+    let what = sides.not_run.take()?;
+    let is_wrong = cases.iter().any(|c| c.difference.is_some());
+    (!is_wrong).then(|| format!("The rewritten code was not run: {what}. Please report this loop."))
 }
 
 /// A name or expression that can be given with `--given`, quoted where a shell wants that.
@@ -193,8 +351,12 @@ impl Tried<'_, '_> {
     }
 
     /// Inputs for functions that take everything.
-    fn plain(&mut self, sides: &Sides<'_>, collector: &mut native::Collector<'_>) -> Result<(), String> {
-        let may_overlap = sides.signature.may_overlap();
+    fn plain(
+        &mut self,
+        sides: &Sides<'_>,
+        may_overlap: bool,
+        mut collector: Option<&mut native::Collector<'_>>,
+    ) -> Result<(), String> {
         for case in 0..self.options.cases.max(1) {
             let k = case as usize;
             let choice = inputs::Choice {
@@ -203,7 +365,7 @@ impl Tried<'_, '_> {
                 overlap: may_overlap && k % 4 == 3,
                 ..self.choice(case)
             };
-            let collector = (self.doc.language() == Language::C).then_some(&mut *collector);
+            let collector = collector.as_deref_mut().filter(|_| self.doc.language() == Language::C);
             if !self.one(sides, choice, case, collector)? {
                 break;
             }

@@ -3,9 +3,13 @@
 //! Deliberately absent: what is tried first.
 
 use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use base::{Budget, CancelToken};
+use rustc_hash::FxHashMap;
 
+use super::cases::Failed;
 use super::{given_names, one, too_large, Outcome, Smaller, Trial, VerifyOptions, VerifyReport};
 use crate::{Doc, Findings, Memo, Which};
 
@@ -30,7 +34,11 @@ pub struct Verifier<'a> {
     built: Budget,
     smaller: RefCell<Smaller>,
     several: bool,
+    failed: Failures,
 }
+
+/// Functions that do not run as a whole on any input that is made up, and why.
+type Failures = Rc<RefCell<FxHashMap<Arc<str>, Failed>>>;
 
 impl<'a> Verifier<'a> {
     /// For one command.
@@ -49,6 +57,7 @@ impl<'a> Verifier<'a> {
             built: Budget::new(BUILT),
             smaller: RefCell::default(),
             several: false,
+            failed: Failures::default(),
         }
     }
 
@@ -69,7 +78,7 @@ impl<'a> Verifier<'a> {
                 let names = given_names(doc, findings, &Which::Key(l.key.to_string()));
                 options.given.retain(|g| names.contains(&g.0));
             }
-            let share = Share::of(&self.steps, cancel);
+            let share = Share::of(&self.steps, self.failed.clone(), cancel);
             let first = one(doc, findings, memo, l, &options, &share, cancel);
             let tried = match &first.0.outcome {
                 Outcome::NotTried(why) if why.contains(&too_large()) => {
@@ -95,25 +104,35 @@ impl<'a> Verifier<'a> {
 pub(crate) struct Share {
     given: u64,
     pub budget: Budget,
+    failed: Failures,
 }
 
 impl Share {
-    fn of(whole: &Budget, cancel: &CancelToken) -> Share {
+    fn of(whole: &Budget, failed: Failures, cancel: &CancelToken) -> Share {
         let given = match whole.left() {
             left if left < LEAST => 0,
             left => left / 2,
         };
-        Share { given, budget: Budget::with_cancel(given, cancel.clone()) }
+        Share { given, budget: Budget::with_cancel(given, cancel.clone()), failed }
     }
 
     /// For a loop that is looked at alone.
     #[cfg(test)]
     pub(crate) fn plenty() -> Share {
-        Share { given: u64::MAX, budget: Budget::new(u64::MAX) }
+        Share { given: u64::MAX, budget: Budget::new(u64::MAX), failed: Failures::default() }
     }
 
     fn end(&self, whole: &Budget) {
         let _ = whole.spend(self.given - self.budget.left());
+    }
+
+    /// Why the function does not run as a whole, if another loop of it was tried before.
+    pub(super) fn known_failure(&self, function: &str) -> Option<Failed> {
+        self.failed.borrow().get(function).cloned()
+    }
+
+    pub(super) fn remember_failure(&self, function: &Arc<str>, failed: &Failed) {
+        self.failed.borrow_mut().insert(function.clone(), failed.clone());
     }
 
     pub fn is_spent(&self) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! What runs is the emitted text, read back: the host's checks, copies and fallback as much as the kernel.
 
+mod alone;
 mod cases;
 mod effort;
 mod inputs;

@@ -97,10 +97,13 @@ fn macro_definition(line: &str) -> Option<(&str, &str, u64)> {
     Some((name, digits, digits.parse().ok()?))
 }
 
-/// Names between brackets.
+/// Names between brackets, and those among the arguments of functions that give memory.
 fn lengths(source: &str) -> Vec<&str> {
     let parts = source.split('[').skip(1).filter_map(|p| p.split(']').next());
+    // up to the end of the statement: sizes are nested calls and casts
+    let given = source.split("alloc(").skip(1).filter_map(|p| p.split(';').next());
     parts
+        .chain(given)
         .flat_map(|p| p.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
         .filter(|w| !w.is_empty())
         .collect()
@@ -124,6 +127,10 @@ mod tests {
         assert_eq!(made("#define N 16\nint a[N];\n"), None);
         assert_eq!(made("#define N 4096 + 1\nint a[N];\n"), None);
         assert_eq!(made("int a[4096];\n"), None);
+        let text = "void f(void) {\n    int n = 4096;\n    int k = 4096;\n    float *a = malloc(sizeof(float) * n);\n}\n";
+        let (new, changed) = made(text).expect("memory that is asked for");
+        assert_eq!(new, text.replace("n = 4096", "n = 8"));
+        assert_eq!(changed, [("n".to_owned(), 8, 4096)]);
         let text = "void f(void) {\n    const int n = 4096; // rows\n    int m = 300, k = 4096;\n    float a[n];\n}\n";
         let (new, changed) = made(text).expect("a length");
         assert_eq!(new, text.replace("n = 4096", "n = 8"));

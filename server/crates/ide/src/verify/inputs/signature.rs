@@ -37,6 +37,8 @@ pub(in crate::verify) struct Global {
     pub(in crate::verify) is_size: bool,
     /// Whether nothing may be written into it, and this text does not say what it holds.
     pub(in crate::verify) constant: bool,
+    /// Whether nobody looks at it after the run.
+    pub(in crate::verify) dead: bool,
 }
 
 /// All a run of the function depends on.
@@ -133,7 +135,7 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
             return Err(format!("no contents can be made up for the variable `{}`", symbol.name));
         };
         let is_size = matches!(body.types.kind(symbol.ty), TypeKind::Int(_));
-        globals.push(Global { name: symbol.name.clone(), layout, count, is_size, constant });
+        globals.push(Global { name: symbol.name.clone(), layout, count, is_size, constant, dead: false });
     }
     Ok(Signature { parameters, globals })
 }

@@ -36,7 +36,7 @@ pub(in crate::verify) fn stand_ins(program: &Program<'_>, function: &Body) -> (V
                 let Some(layout) = Layout::of(&body.types, ty, 0) else { continue };
                 let is_size = matches!(body.types.kind(ty), TypeKind::Int(_));
                 let name = Program::stand_in_value(&name);
-                values.push(Global { name, layout, count: 1, is_size, constant: false });
+                values.push(Global { name, layout, count: 1, is_size, constant: false, dead: false });
             }
             names.push(name);
         }
