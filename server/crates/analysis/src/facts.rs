@@ -27,6 +27,9 @@ pub struct Facts {
     pub loops: IdVec<LoopId, LoopFacts>,
     /// Whether some answer is `unknown` only because the budget was spent: a larger one may say more.
     pub out_of_budget: bool,
+    /// Functions and file-scope constants whose text was followed to find out, each with [`crate::Program::text_of`] it: where
+    /// one is another, these are no longer the facts.
+    pub rests_on: Vec<(Arc<str>, u64)>,
     /// Thread maps found on demand (see [`crate::thread_map`]).
     pub thread_maps: crate::Remembered<Result<Arc<crate::ThreadMap>, Vec<Obstacle>>>,
     /// What nests are like along the lanes of warps, found on demand (see [`crate::lane_mapping`]).

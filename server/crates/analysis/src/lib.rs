@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod constants;
 mod control;
 mod covers;
 mod depend;

@@ -4,8 +4,9 @@ mod obligations;
 
 pub(crate) use obligations::{expr_of, meet_obligations, note};
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -45,6 +46,8 @@ pub(crate) struct Context<'a> {
     parents: Vec<Option<TermId>>,
     pub solver: depend::Solver,
     pub ids: FxHashMap<TermId, LoopId>,
+    /// Functions and file-scope variables whose text replays followed, or missed.
+    pub followed: RefCell<FxHashSet<Arc<str>>>,
 }
 
 impl<'a> Context<'a> {
@@ -77,6 +80,7 @@ impl<'a> Context<'a> {
             parents: body.parents(),
             solver: depend::Solver::default(),
             ids,
+            followed: RefCell::default(),
         }
     }
 
@@ -159,6 +163,9 @@ pub(crate) fn analyze(
         facts.loops.push(l);
     }
     facts.tests = cx.solver.counts.take();
+    let followed = cx.followed.take().into_iter();
+    facts.rests_on = followed.map(|name| (name.clone(), program.text_of(&name))).collect();
+    facts.rests_on.sort();
     facts
 }
 
@@ -462,6 +469,7 @@ fn dependences(
             }
         }
     }
+    cx.followed.borrow_mut().extend(replays.search.followed);
     out
 }
 
@@ -565,9 +573,17 @@ fn with_cell(
         let var = model.known_param(*p)?;
         Some(Constraint::zero(Poly::var(var).sub(&Poly::constant(*v))?))
     };
-    let pair = |w: &Witness| (w.source_iteration, w.sink_iteration);
+    let has = |all: &[(SymbolId, i128)], some: &[(SymbolId, i128)]| some.iter().all(|x| all.contains(x));
+    // The run's values, all of them: the model does not know what else of its parameters was computed before the loop.
+    let is_seen = |w: &Witness| {
+        (w.source_iteration, w.sink_iteration) == (seen.source_iteration, seen.sink_iteration)
+            && w.params.len() == seen.params.len()
+            && w.params.iter().all(|p| seen.params.contains(p))
+            && has(&w.source, &seen.source)
+            && has(&w.sink, &seen.sink)
+    };
     let way = seen.params.iter().filter_map(value).collect();
-    let known = on_way(model, way, ask).and_then(|d| d.witness).filter(|w| pair(w) == pair(&seen));
+    let known = on_way(model, way, ask).and_then(|d| d.witness).filter(is_seen);
     d.witness = Some(Witness { entry, ..known.unwrap_or(seen) });
     d
 }

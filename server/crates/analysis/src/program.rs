@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use crate::constants::{constants, Constant};
 use crate::inline::{shape, Shape};
 use crate::summaries::{local, solve, Local, Summary};
 use crate::watched::Watch;
@@ -25,6 +26,8 @@ struct Inner {
     functions: FxHashMap<Arc<str>, Known>,
     /// File-scope variables that functions use, each with a function that does.
     globals: FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>,
+    /// File-scope variables that keep their first value.
+    constants: FxHashMap<Arc<str>, Constant>,
     watch: Watch,
 }
 
@@ -101,7 +104,22 @@ impl Program {
             };
             functions.insert(name, known);
         }
-        let mut program = Inner { functions, globals, watch: Watch::default() };
+        let constants = {
+            let locals = || {
+                functions.values().filter_map(|k: &Known| match k {
+                    Known::One(f) => Some(&f.local),
+                    Known::Several => None,
+                })
+            };
+            // What a second text of a function does is not read.
+            let all = functions.values().all(|k| matches!(k, Known::One(_)))
+                && locals().all(|l| l.touched.is_some());
+            let touched =
+                all.then(|| locals().flat_map(|l| l.touched.iter().flatten()).collect::<FxHashSet<_>>());
+            let declarations = bodies.iter().copied().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
+            constants(declarations, touched.as_ref())
+        };
+        let mut program = Inner { functions, globals, constants, watch: Watch::default() };
         program.summarize(&before.inner);
         program.watch = Watch::of(program.all());
         Program { inner: Arc::new(program) }
@@ -124,6 +142,26 @@ impl Program {
     /// A function that uses the file-scope variable, and the variable there.
     pub(crate) fn global(&self, name: &str) -> Option<(&Arc<Body>, SymbolId)> {
         self.inner.globals.get(name).map(|(b, s)| (b, *s))
+    }
+
+    /// Whether the file-scope variable of this name is known to hold its first value for as long as the program runs.
+    pub fn keeps_first_value(&self, name: &str) -> bool {
+        self.constant(name).is_some()
+    }
+
+    /// The file-scope variable that keeps its first value.
+    pub(crate) fn constant(&self, name: &str) -> Option<&Constant> {
+        self.inner.constants.get(name)
+    }
+
+    /// A hash of the text that a function or file-scope constant of the program has; none of what it has no text of. Facts that
+    /// rest on what was seen in it (see [`crate::Facts::rests_on`]) hold as long as it is the same.
+    pub fn text_of(&self, name: &str) -> u64 {
+        match (self.function(name), self.constant(name)) {
+            (Some(f), _) => f.body.hash,
+            (None, Some(c)) => c.body.hash,
+            (None, None) => 0,
+        }
     }
 
     /// What a function of the program does.

@@ -141,7 +141,7 @@ pub fn warm(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken, part: usiz
 pub fn known(doc: &Doc, memo: &Memo, settings: &Settings, tier: Tier) -> Findings {
     let remembered = |index: usize| {
         let (key, item) = (doc.key(index)?, doc.unit().items.get(index)?);
-        let (facts, words) = memo.get(key, tier)?;
+        let (facts, words) = memo.get(key, tier, doc.program())?;
         let words = worded(&Place::new(doc, item, facts.clone()), Some(words?), memo, key);
         Some((facts, words))
     };
@@ -187,7 +187,7 @@ fn facts_of(
     if cancel.is_cancelled() {
         return Err(Cancelled);
     }
-    if let Some(known) = memo.get(key, tier) {
+    if let Some(known) = memo.get(key, tier, doc.program()) {
         return Ok(known);
     }
     let budget = Budget::with_cancel(tier.steps(), cancel.clone());
@@ -196,7 +196,7 @@ fn facts_of(
     if cancel.is_cancelled() {
         return Err(Cancelled);
     }
-    Ok((memo.put(key, tier, facts), None))
+    Ok((memo.put(key, tier, facts, doc.program()), None))
 }
 
 /// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use analysis::Facts;
+use analysis::{Facts, Program};
 use rustc_hash::FxHashMap;
 
 use crate::check::Tier;
@@ -44,14 +44,19 @@ impl Memo {
         Memo::default()
     }
 
-    /// The facts for this key if they are at least as good as `tier` asks, and what was said with them.
-    pub(crate) fn get(&self, key: Key, tier: Tier) -> Option<(Arc<Facts>, Option<Arc<Worded>>)> {
+    /// The facts for this key if they hold in this program and are at least as good as `tier` asks, and what was said with them.
+    pub(crate) fn get(
+        &self,
+        key: Key,
+        tier: Tier,
+        program: &Program,
+    ) -> Option<(Arc<Facts>, Option<Arc<Worded>>)> {
         let mut entries = self.lock();
         entries.uses += 1;
         let now = entries.uses;
         let entry = entries.by_key.get_mut(&key)?;
         // where nothing was cut short, a larger budget finds the same
-        let good = entry.tier >= tier || !entry.facts.out_of_budget;
+        let good = (entry.tier >= tier || !entry.facts.out_of_budget) && hold(&entry.facts, program);
         good.then(|| {
             entry.used = now;
             (entry.facts.clone(), entry.worded.clone())
@@ -59,12 +64,12 @@ impl Memo {
     }
 
     /// Remembers facts, unless better ones were found meanwhile; returns those that are kept.
-    pub(crate) fn put(&self, key: Key, tier: Tier, facts: Facts) -> Arc<Facts> {
+    pub(crate) fn put(&self, key: Key, tier: Tier, facts: Facts, program: &Program) -> Arc<Facts> {
         let mut entries = self.lock();
         entries.uses += 1;
         let now = entries.uses;
         if let Some(old) = entries.by_key.get_mut(&key) {
-            if old.tier >= tier {
+            if old.tier >= tier && hold(&old.facts, program) {
                 old.used = now;
                 return old.facts.clone();
             }
@@ -99,6 +104,11 @@ impl Memo {
         // entries are inserted whole: after a panic elsewhere they are still right
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether all that the facts rest on beside what the key stands for is as it was.
+fn hold(facts: &Facts, program: &Program) -> bool {
+    facts.rests_on.iter().all(|(name, text)| program.text_of(name) == *text)
 }
 
 fn forget_half(entries: &mut Entries) {

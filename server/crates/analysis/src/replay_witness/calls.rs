@@ -32,10 +32,13 @@ impl<'a> Run<'a, '_> {
             // Through a pointer: to a function that the run knows, or to any.
             let callee = self.eval(args[0])?;
             return match callee.number {
-                Number::Function(name) => match self.program.called_by_name(&name, body, t) {
-                    Some(f) => self.known_call(&f.body, f.returns, t, values),
-                    None => self.unknown_call(t),
-                },
+                Number::Function(name) => {
+                    self.followed.insert(name.clone());
+                    match self.program.called_by_name(&name, body, t) {
+                        Some(f) => self.known_call(&f.body, f.returns, t, values),
+                        None => self.unknown_call(t),
+                    }
+                }
                 Number::Pointer(Some(_)) => self.unknown_call(t),
                 Number::Pointer(None) => self.fail(NotReplayed::NotReached, t),
                 Number::Any if matches!(callee.shadow, Shadow::Free(_)) => Ok(self.unread_call(t)),
@@ -47,6 +50,7 @@ impl<'a> Run<'a, '_> {
         if body.library.contains(&f) {
             return self.library(&name, t, values);
         }
+        self.followed.insert(name);
         if let Some(function) = self.program.callee(body, t) {
             return self.known_call(&function.body, function.returns, t, values);
         }

@@ -27,6 +27,7 @@ mod solve;
 mod values;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TermId};
@@ -97,13 +98,21 @@ pub(crate) struct Search {
     inputs: Inputs,
     /// With which inputs runs came to the loop.
     arrived: Vec<Givens>,
+    /// Functions and file-scope variables whose text the runs followed, or missed.
+    pub followed: FxHashSet<Arc<str>>,
     /// One dependence was tried with all means: the next needs not begin from nothing.
     tried: bool,
 }
 
 impl Search {
     pub fn new() -> Search {
-        Search { steps: ALL_STEPS, inputs: Inputs::default(), arrived: Vec::new(), tried: false }
+        Search {
+            steps: ALL_STEPS,
+            inputs: Inputs::default(),
+            arrived: Vec::new(),
+            followed: FxHashSet::default(),
+            tried: false,
+        }
     }
 }
 

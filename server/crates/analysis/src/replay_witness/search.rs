@@ -190,6 +190,7 @@ fn all_ways(
         let mut taken = std::mem::take(&mut run.taken);
         let (events, reached) = (std::mem::take(&mut run.events), std::mem::take(&mut run.reached));
         let (turns, progress, rounds) = (std::mem::take(&mut run.turns), run.progress, run.rounds);
+        search.followed.extend(run.followed.drain());
         search.steps = search.steps.saturating_sub(used);
         match halt {
             Halt::Seen(m) => {

@@ -19,6 +19,8 @@ pub(crate) struct Local {
     pub meaning: u64,
     /// A hash of its type.
     pub signature: u64,
+    /// File-scope variables that it may change or lets out; `None`: any.
+    pub touched: Option<Vec<Arc<str>>>,
 }
 
 pub(crate) fn local(body: &Body) -> Local {
@@ -53,7 +55,8 @@ pub(crate) fn local(body: &Body) -> Local {
         }
         (&t.args, t.ty).hash(&mut meaning);
     }
-    Local { calls, meaning: meaning.finish(), signature }
+    let touched = crate::constants::touched(body);
+    Local { calls, meaning: meaning.finish(), signature, touched }
 }
 
 /// The summaries of functions that call each other in a circle (mostly: of one function).

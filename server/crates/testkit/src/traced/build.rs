@@ -106,7 +106,9 @@ impl<'a> Batch<'a> {
         let own: Vec<&str> = a.unit.items.iter().map(|i| &*i.name).filter(|n| LIBRARY.contains(n)).collect();
         own.iter().for_each(|n| *out += &format!("#define {n} ww_own_{n}\n"));
         let (mut inserts, mut after) = (Inserts::default(), String::new());
-        let all: Vec<_> = globals.values().copied().collect();
+        // what nothing writes is no input: the fourth says so
+        let fixed = |name: &str| a.program.keeps_first_value(name);
+        let all: Vec<_> = globals.iter().map(|(name, &(var, b, s))| (var, b, s, fixed(name))).collect();
         for (i, item) in a.unit.items.iter().enumerate() {
             let source = Source { text: &a.text, start: item.span.start as usize, body: &item.body };
             let mut fill = String::new();

@@ -193,12 +193,13 @@ impl Filler<'_> {
     }
 }
 
-/// The call of a function, or why none can be written. `globals`: file-scope variables with a body that knows each.
+/// The call of a function, or why none can be written. `globals`: file-scope variables, each with a body that knows it and
+/// whether nothing ever writes it.
 pub(super) fn call(
     src: Source<'_>,
     name: &str,
     function: usize,
-    globals: &[(usize, &Body, SymbolId)],
+    globals: &[(usize, &Body, SymbolId, bool)],
 ) -> Result<Call, String> {
     let body = src.body;
     let list = body.args(body.root).first().copied();
@@ -241,10 +242,10 @@ pub(super) fn call(
     }
     let mut g = Filler { types: &body.types, out: String::new(), names: 0 };
     let mut set = String::new();
-    for &(var, known, s) in globals {
+    for &(var, known, s, fixed) in globals {
         let symbol = &known.symbols[s];
         set += &format!("ww_static({var}, (void *)&{0}, sizeof {0});", symbol.name);
-        if is_fixed(&known.types, symbol) {
+        if fixed || is_fixed(&known.types, symbol) {
             continue;
         }
         if known.types.as_int(symbol.ty).is_some() {

@@ -321,6 +321,12 @@ impl<'a> Run<'a, '_> {
                 high.constant += i128::from(most);
                 self.decide(&Value::of_truth(k <= most, Some(Fact::least(high))));
             }
+            // What a constant table holds there is no input: another element may be the one that leads on.
+            if self.memory.objects.get(a.object as usize).is_some_and(|o| o.own) {
+                let mut here = f;
+                here.constant -= i128::from(k);
+                self.decide(&Value::of_truth(true, Some(Fact::zero(here))));
+            }
         }
         let offset = k.checked_mul(size).and_then(|d| a.offset.checked_add(d));
         Ok(offset.map(|offset| Address { object: a.object, offset }))

@@ -173,6 +173,8 @@ pub(super) struct Run<'a, 'r> {
     pub globals: FxHashMap<Arc<str>, u32>,
     pub statics: FxHashMap<(Arc<str>, SymbolId), u32>,
     pub strings: FxHashMap<Arc<str>, u32>,
+    /// Functions and file-scope variables of which the program's text was asked.
+    pub followed: FxHashSet<Arc<str>>,
     /// Objects that input pointers lead to.
     pub behind: FxHashMap<Id, u32>,
     pub events: Vec<Event>,
@@ -235,6 +237,7 @@ impl<'a, 'r> Run<'a, 'r> {
             globals: FxHashMap::default(),
             statics: FxHashMap::default(),
             strings: FxHashMap::default(),
+            followed: FxHashSet::default(),
             behind: FxHashMap::default(),
             events: Vec::new(),
             reached: Vec::new(),

@@ -1,15 +1,33 @@
 //! Variables of a run: the objects they are, their declarations, and the lengths that their types were declared with.
 
-use term::{Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Res, Run, NOWHERE};
+use crate::constants::{is_const, Constant};
 use crate::replay_witness::inputs::Owner;
 use crate::replay_witness::layout;
 use crate::replay_witness::memory::{Object, Rest};
 use crate::replay_witness::values::{Address, Fact, Value};
 use crate::NotReplayed;
 
-impl Run<'_, '_> {
+/// How many elements of this type an initializer gives to an array; `None`: braces are left out, and it is not counted.
+fn items(body: &Body, init: TermId, of: TypeId) -> Option<i64> {
+    let is_scalar = |ty| !matches!(body.types.kind(ty), TypeKind::Array { .. } | TypeKind::Record(_));
+    match body.op(init) {
+        Op::Str(s) if is_scalar(of) => Some(s.len() as i64 + 1),
+        Op::InitList => {
+            let all = body.args(init);
+            let whole = |t: &TermId| matches!(body.op(*t), Op::InitList | Op::Str(_));
+            (is_scalar(of) || all.iter().all(whole)).then_some(all.len() as i64)
+        }
+        _ => None,
+    }
+}
+
+/// Items of a constant table that count as one step.
+const ITEMS_PER_STEP: u64 = 16;
+
+impl<'a> Run<'a, '_> {
     pub fn size_of(&mut self, ty: TypeId) -> Option<i64> {
         let body = self.body();
         let lengths = &self.frames.last()?.lengths;
@@ -55,6 +73,10 @@ impl Run<'_, '_> {
                 if let Some(&o) = self.globals.get(&symbol.name) {
                     return Ok(o);
                 }
+                self.followed.insert(symbol.name.clone());
+                if let Some(c) = self.program.constant(&symbol.name) {
+                    return self.constant(c);
+                }
                 let size = self.object_size(symbol.ty);
                 let rest = Rest::Input(Owner::Global(symbol.name.clone()));
                 let o = self.memory.add(Object::new(rest, size));
@@ -64,11 +86,39 @@ impl Run<'_, '_> {
         }
     }
 
+    /// A file-scope variable that keeps its first value.
+    fn constant(&mut self, c: &'a Constant) -> Res<u32> {
+        let symbol = &c.body.symbols[c.symbol];
+        let call = self.frames.iter().find_map(|f| f.call).unwrap_or(self.goal.root);
+        let before = self.steps;
+        self.enter(&c.body, Some(call));
+        let size = match (c.body.types.kind(symbol.ty), c.init) {
+            // Its text says how long it is.
+            (&TypeKind::Array { of, len: Len::Unknown }, Some(init)) => {
+                let size = self.object_size(of);
+                size.zip(items(&c.body, init, of)).and_then(|(s, n)| s.checked_mul(n))
+            }
+            _ => self.object_size(symbol.ty),
+        };
+        let mut object = Object::new(Rest::Zero, size);
+        object.own = true;
+        let o = self.memory.add(object);
+        self.globals.insert(symbol.name.clone(), o);
+        let done = match c.init {
+            Some(init) => self.initialise(Address { object: o, offset: 0 }, symbol.ty, init),
+            None => Ok(()),
+        };
+        self.frames.pop();
+        // A table's items are numbers mostly: less work than statements.
+        self.steps = before + (self.steps - before) / ITEMS_PER_STEP;
+        done.map(|()| o)
+    }
+
     pub fn make_variable(&mut self, s: SymbolId, rest: Rest) -> u32 {
         let symbol = &self.body().symbols[s];
         let size = self.object_size(symbol.ty);
         let mut object = Object::new(rest, size);
-        object.own = symbol.is_own_scalar();
+        object.own = symbol.is_own_scalar() || is_const(&self.body().types, symbol.ty);
         let o = self.memory.add(object);
         if let Some(f) = self.frames.last_mut() {
             f.locals[s.0 as usize] = o;
@@ -84,17 +134,21 @@ impl Run<'_, '_> {
             return Ok(o);
         }
         let size = self.object_size(body.symbols[s].ty);
-        let written = body.symbols[s].address_taken
-            || body.walk(body.root).any(|t| {
-                let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
-                place.is_some_and(|&p| crate::nest::base_symbol(body, p) == Some(s))
-            });
+        let constant = is_const(&body.types, body.symbols[s].ty);
+        let written = !constant && body.symbols[s].address_taken
+            || !constant
+                && body.walk(body.root).any(|t| {
+                    let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
+                    place.is_some_and(|&p| crate::nest::base_symbol(body, p) == Some(s))
+                });
         let array = !body.types.is_arithmetic(body.symbols[s].ty);
         let rest = match written || array {
-            true => Rest::Input(Owner::Static(body.name.clone(), s)),
-            false => Rest::Zero,
+            true if !constant => Rest::Input(Owner::Static(body.name.clone(), s)),
+            _ => Rest::Zero,
         };
-        let o = self.memory.add(Object::new(rest, size));
+        let mut object = Object::new(rest, size);
+        object.own = constant || !written && !array;
+        let o = self.memory.add(object);
         self.statics.insert(key, o);
         if !written {
             let declared = body.walk(body.root).find(|&t| matches!(body.op(t), Op::Declare(x) if *x == s));
