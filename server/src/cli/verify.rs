@@ -1,5 +1,6 @@
 //! `warpwright verify`: kernels beside the loops they replace.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use base::CancelToken;
@@ -84,7 +85,11 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     let scratch = tempfile::tempdir()?;
     let verifier =
         ide::Verifier::new(&report.doc, &report.findings, &memo, &options).for_several(whiches.len() > 1);
-    for which in &whiches {
+    // where nobody chose, loops inside of one that gets no kernel are tried in its place
+    let is_all = args.loop_line.is_none() && report.findings.marked().next().is_none();
+    let mut left: VecDeque<ide::Which> = whiches.into();
+    while let Some(which) = left.pop_front() {
+        let which = &which;
         let tried = verifier.run(which, &CancelToken::new());
         let reports: Vec<_> = tried
             .into_iter()
@@ -102,6 +107,11 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
         for one in &reports {
             all_same &= one.outcome == ide::Outcome::Same;
             print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
+            if is_all && !one.has_kernel {
+                for inner in inside(&report.findings, &one.key).into_iter().rev() {
+                    left.push_front(inner);
+                }
+            }
         }
     }
     Ok(if all_same { Done::Ok } else { Done::Found })
@@ -158,8 +168,21 @@ pub fn chosen(findings: &ide::Findings, line: Option<u32>) -> Vec<ide::Which> {
 
 /// Parallel loops with a thread map that lie in no other such loop.
 pub fn offloadable(findings: &ide::Findings) -> impl Iterator<Item = &ide::LoopFinding> {
+    outermost(findings.loops.iter())
+}
+
+/// Likewise of those inside the loop of a key.
+fn inside(findings: &ide::Findings, key: &str) -> Vec<ide::Which> {
+    let Some(around) = findings.by_key(key) else { return Vec::new() };
+    let inner = findings.loops.iter().filter(|l| around.span.contains(l.span) && l.span != around.span);
+    outermost(inner).map(|l| ide::Which::Key(l.key.to_string())).collect()
+}
+
+fn outermost<'a>(
+    loops: impl Iterator<Item = &'a ide::LoopFinding>,
+) -> impl Iterator<Item = &'a ide::LoopFinding> {
     let mut end = 0;
-    findings.loops.iter().filter(move |l| {
+    loops.filter(move |l| {
         let parallel = matches!(l.report().verdict, "independent" | "reduction");
         let outermost = parallel && l.report().thread_map.is_some() && l.span.start >= end;
         if outermost {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{IdVec, IndexId, Span};
 
-use crate::{Op, Symbol, SymbolId, TypeId, Types};
+use crate::{Len, Op, Symbol, SymbolId, TypeId, TypeKind, Types};
 
 base::id!(
     /// A term of one body.
@@ -389,15 +389,30 @@ impl BodyBuilder {
     pub fn span(&self, id: TermId) -> Span {
         self.spans[id.index()]
     }
-    /// Likewise, of a part of a body alone: what was not understood outside of `root` is left out.
+    /// Ends building, of a part of a body: nothing is left of what stands neither under `root` nor in lengths of types.
     pub fn finish_part(mut self, root: TermId) -> Body {
         let mut kept = IdVec::new();
-        let mut stack = vec![root];
+        let mut is_kept = vec![false; self.terms.len()];
+        let lengths = self.types.ids().filter_map(|ty| match self.types.kind(ty) {
+            TypeKind::Array { len: Len::Term(t), .. } | TypeKind::Pointer { declared: Len::Term(t), .. } => {
+                Some(*t)
+            }
+            _ => None,
+        });
+        let mut stack: Vec<TermId> = lengths.chain([root]).collect();
         while let Some(t) = stack.pop() {
+            if std::mem::replace(&mut is_kept[t.index()], true) {
+                continue;
+            }
             if let Op::Reject(old) = self.terms[t].op {
                 self.terms[t].op = Op::Reject(kept.push(self.rejects[old].clone()));
             }
             stack.extend(self.terms[t].args.iter().copied());
+        }
+        let left_out = self.terms.iter_ids().map(|(t, _)| t).filter(|t| !is_kept[t.index()]);
+        for t in left_out.collect::<Vec<_>>() {
+            self.terms[t].op = Op::Empty;
+            self.terms[t].args = Box::default();
         }
         self.rejects = kept;
         self.finish(root)

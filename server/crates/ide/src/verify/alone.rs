@@ -5,14 +5,16 @@
 //! leaves behind (and arrays, structures) file-scope variables, and both get made-up contents. Variables that are set
 //! once, where they are declared, and from what is known keep that declaration, so that `n` is 4096 and `q` is `p + n` here as well.
 //!
-//! That two such runs agree tells the same as elsewhere. That they differ does not: the loop may never be come to with these
-//! values. Deliberately absent: what is made of the answer (`cases.rs`).
+//! That two such runs agree tells the same as elsewhere. That they differ tells something only where nothing is taken from
+//! before the loop ([`is_same_alone`]): else the loop may never be come to with these values. Deliberately absent: what is
+//! made of the answer (`cases.rs`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use base::{Budget, CancelToken, Span};
 use rustc_hash::FxHashSet;
-use term::{Body, Len, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, BodyBuilder, Len, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind};
 
 use super::inputs::{signature, Signature};
 use crate::place::Place;
@@ -101,6 +103,29 @@ pub(super) fn alone(place: &Place, id: analysis::LoopId, host: &front::Unit) -> 
         g.dead = roles.iter().any(is_dead);
     }
     Ok(Alone { original, rewritten, item, signature })
+}
+
+/// Whether the loop alone is analyzed and rewritten as it is in its function, so that the kernel and its host text rest on
+/// nothing that only the function knows.
+pub(super) fn is_same_alone(place: &Place, id: analysis::LoopId, cancel: &CancelToken) -> bool {
+    let body = place.body();
+    let term = place.of(id).term;
+    let Ok(uses) = Uses::of(body, term) else { return false };
+    let live = analysis::live_out(body, place.doc.program(), &place.facts, id);
+    let item =
+        front::Item { body: Arc::new(part_that_is_read(body, term, &uses, &live)), ..place.item.clone() };
+    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let facts = analysis::analyze(&item.body, place.doc.program(), analysis::FULL_STEPS, &budget);
+    let Some(there) = facts.of_term(term) else { return false };
+    let part = Place::new(place.doc, &item, Arc::new(facts));
+    let written = |place: &Place, id| {
+        let printed = |plan: &codegen::Plan| codegen::print(plan, codegen::Target::CudaC);
+        let output = crate::plans::with_plan(place, id, cancel, printed).ok()?;
+        let host = codegen::host_edits(place.doc.source(), &[&output]);
+        let host: Vec<_> = host.into_iter().map(|e| (e.span, e.text)).collect();
+        Some((output.kernel_file.text, host))
+    };
+    written(place, id).is_some_and(|whole| written(&part, there).as_ref() == Some(&whole))
 }
 
 /// The block that an offload has written into a function: the one that declares `ww_done`.
@@ -300,7 +325,7 @@ fn part(body: &Body, part: TermId, uses: &Uses, roles: &Roles, taken: &FxHashSet
     let mut new = body.to_builder();
     let void = new.types.void();
     let span = body.span(part);
-    let mut parameters = Vec::new();
+    let (mut parameters, mut declared) = (Vec::new(), kept(body, uses));
     for &s in &uses.all {
         let symbol = &body.symbols[s];
         if let Some(of) = variable_array(body, symbol) {
@@ -308,8 +333,24 @@ fn part(body: &Body, part: TermId, uses: &Uses, roles: &Roles, taken: &FxHashSet
         }
         match roles.get(&symbol.name) {
             Some(Role::Parameter) => {
-                new.symbols[s].storage = Storage::Param(parameters.len() as u32);
-                parameters.push(new.term(Op::Declare(s), [], void, span));
+                let storage = Storage::Param(parameters.len() as u32);
+                let handed = match flat(body, symbol.ty) {
+                    // rows have their lengths once what these are made of is declared
+                    Some(element) => {
+                        let ty = new.types.pointer(element);
+                        let symbol = Symbol { ty, storage, address_taken: false, ..symbol.clone() };
+                        let handed = new.symbols.push(symbol);
+                        let value = new.term(Op::Sym(handed), [], ty, span);
+                        new.symbols[s].storage = Storage::Local;
+                        declared.push((position(body, s), new.term(Op::Declare(s), [value], void, span)));
+                        handed
+                    }
+                    None => {
+                        new.symbols[s].storage = storage;
+                        s
+                    }
+                };
+                parameters.push(new.term(Op::Declare(handed), [], void, span));
             }
             Some(Role::Variable { .. }) => {
                 new.symbols[s].name = outer_name(&symbol.name, taken);
@@ -320,9 +361,71 @@ fn part(body: &Body, part: TermId, uses: &Uses, roles: &Roles, taken: &FxHashSet
             Some(Role::Kept) | None => {}
         }
     }
-    let mut statements: Vec<TermId> = uses.kept.iter().filter_map(|&s| declaration(body, s)).collect();
-    statements.sort_by_key(|&t| body.span(t).start);
+    let mut statements = in_order(declared);
     statements.push(part);
+    function(body, new, parameters, statements, span)
+}
+
+/// Likewise for the analysis: variables are those of a function, and what is read after the part is read here.
+fn part_that_is_read(body: &Body, part: TermId, uses: &Uses, live: &[SymbolId]) -> Body {
+    let mut new = body.to_builder();
+    let void = new.types.void();
+    let span = body.span(part);
+    let (mut parameters, mut all) = (Vec::new(), kept(body, uses));
+    for &s in uses.all.iter().filter(|s| !uses.kept.contains(s)) {
+        let declared = new.term(Op::Declare(s), [], void, span);
+        match is_scalar(body, &body.symbols[s]) {
+            true => {
+                new.symbols[s].storage = Storage::Param(parameters.len() as u32);
+                parameters.push(declared);
+            }
+            false => all.push((position(body, s), declared)),
+        }
+    }
+    let mut statements = in_order(all);
+    statements.push(part);
+    for &s in live.iter().filter(|s| uses.all.contains(s)) {
+        statements.push(new.term(Op::Sym(s), [], body.symbols[s].ty, span));
+    }
+    function(body, new, parameters, statements, span)
+}
+
+/// The declarations that go with a part, each with its place in the text.
+fn kept(body: &Body, uses: &Uses) -> Vec<(u32, TermId)> {
+    uses.kept.iter().filter_map(|&s| Some((position(body, s), declaration(body, s)?))).collect()
+}
+
+fn in_order(mut declarations: Vec<(u32, TermId)>) -> Vec<TermId> {
+    declarations.sort_by_key(|d| d.0);
+    declarations.into_iter().map(|d| d.1).collect()
+}
+
+/// Where a variable is declared.
+fn position(body: &Body, s: SymbolId) -> u32 {
+    let at = body.walk(body.root).find(|&t| declared(body, t) == Some(s));
+    at.map_or(0, |t| body.span(t).start)
+}
+
+/// What rows of variable length consist of; `None` for other types.
+fn flat(body: &Body, ty: TypeId) -> Option<TypeId> {
+    let mut terms = Vec::new();
+    lengths(body, ty, &mut terms);
+    let mut at = ty;
+    while let TypeKind::Array { of, .. } | TypeKind::Pointer { to: of, .. } = body.types.kind(at) {
+        at = *of;
+    }
+    (!terms.is_empty()).then_some(at)
+}
+
+/// A function without a value.
+fn function(
+    body: &Body,
+    mut new: BodyBuilder,
+    parameters: Vec<TermId>,
+    statements: Vec<TermId>,
+    span: Span,
+) -> Body {
+    let void = new.types.void();
     let root = body.root;
     if let Op::Function(f) = *body.op(root) {
         let kind = TypeKind::Function { ret: void, params: Vec::new(), variadic: false };

@@ -227,7 +227,8 @@ impl Both<'_> {
         Ok((trial, stood_in))
     }
 
-    /// The loop alone. A difference is no result here: the values it was found with may never occur.
+    /// The loop alone. A difference is a result only where what was made takes nothing from before the loop: else the values
+    /// it was found with may never occur.
     fn alone(&self, id: analysis::LoopId, cases: &mut Vec<VerifyCase>) -> Result<(), String> {
         let Both { doc, options, share, cancel, regrouped, .. } = *self;
         let cannot = |why: String| format!("{why}.");
@@ -264,7 +265,11 @@ impl Both<'_> {
         }
         let Tried { cases, failed, uncompared, .. } = tried;
         let _ = share.budget.spend(allowed - total.left());
-        if let Some(case) = cases.iter().find(|c| c.difference.is_some()) {
+        if let Some(case) = cases.iter_mut().find(|c| c.difference.is_some()) {
+            if alone::is_same_alone(self.place, id, cancel) {
+                case.input = format!("the loop alone with {}", super::or_nothing(&case.input));
+                return Ok(());
+            }
             let (input, what) = (case.input.clone(), case.difference.clone().unwrap_or_default());
             cases.clear();
             return Err(format!(
@@ -429,15 +434,7 @@ impl Tried<'_, '_> {
         }
         let budget = Budget::with_cancel(steps, self.cancel.clone());
         let mut bytes = 0;
-        let made = inputs::make_counted(
-            &sides.original,
-            sides.function,
-            sides.signature,
-            choice,
-            &self.options.given,
-            &budget,
-            &mut bytes,
-        );
+        let made = sides.input().make(choice, &budget, &mut bytes);
         let taken = steps - budget.left() + of_bytes(bytes);
         let _ = self.total.spend(taken.min(self.total.left()));
         let input = match made {

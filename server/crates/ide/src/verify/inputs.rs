@@ -5,6 +5,7 @@
 //! is then an access out of bounds.
 
 mod layout;
+mod making;
 mod signature;
 mod stand_ins;
 #[cfg(test)]
@@ -14,13 +15,13 @@ pub(crate) use layout::Layout;
 pub(super) use signature::{signature, Global, Parameter, Signature};
 pub(super) use stand_ins::stand_ins;
 
+use making::wide;
+
 use std::sync::Arc;
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use simulate::{
-    Access, ElementKind, Fault, FaultKind, Heap, Hooks, Memory, ObjectId, Program, Rng, Snapshot, Value,
-};
+use simulate::{Access, Fault, Heap, Hooks, Memory, ObjectId, Program, Snapshot, Value};
 
 /// Elements of a pointer's target in the first run, and before and after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,17 +37,8 @@ impl Room {
     pub(super) const SMALL: Room = Room { elements: 1 << 13, margin: 1024 };
 }
 
-/// Elements behind a pointer that lies in memory itself, where many such pointers share [`SHARED_ROOM`].
-const LEAST_ROOM: u64 = 1 << 10;
-const SHARED_ROOM: u64 = 1 << 18;
-/// Scalars and pointers of a table of structures.
-const SHARED_PARTS: u64 = 1 << 14;
-/// Elements before the target of such a pointer.
-const INNER_MARGIN: u64 = 64;
 /// Bytes made up for one input; halfway there, what is left gets small. Several copies of an input are alive at once.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
-/// Bytes of one buffer, whatever its elements are.
-const LARGEST_BUFFER: u64 = 4 << 20;
 /// Bytes that a run may hold.
 const MOST_HELD: u64 = 128 << 20;
 
@@ -122,22 +114,6 @@ pub(super) enum Held {
     Alike,
 }
 
-/// Floating numbers that behave like no other.
-const AWKWARD: [f64; 12] = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    f64::NAN,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    f64::MAX,
-    f64::MIN_POSITIVE,
-    5e-324,
-    1e-45,
-    2_147_483_648.0,
-];
-
 /// A heap, the arguments, and the objects of buffers and of globals.
 pub(super) type Placed = (Heap, Vec<Value>, Vec<ObjectId>, Vec<ObjectId>);
 
@@ -210,319 +186,29 @@ impl Hooks for Reach {
     }
 }
 
-/// Makes an input: runs the original on wide buffers and cuts them to what it touched. `Err` says why this choice gives
-/// none (the original itself fails on it, mostly).
-pub(super) fn make(
-    program: &Program<'_>,
-    function: &str,
-    signature: &Signature,
-    choice: Choice,
-    given: &[(String, i128)],
-    budget: &Budget,
-) -> Result<Input, Fault> {
-    make_counted(program, function, signature, choice, given, budget, &mut 0)
+/// Whose input is made.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'a, 'p> {
+    pub program: &'a Program<'p>,
+    pub function: &'a str,
+    pub signature: &'a Signature,
+    /// Values that somebody gave, by name.
+    pub given: &'a [(String, i128)],
 }
 
-/// Likewise; `made` gets the bytes of the input before it is cut.
-pub(super) fn make_counted(
-    program: &Program<'_>,
-    function: &str,
-    signature: &Signature,
-    choice: Choice,
-    given: &[(String, i128)],
-    budget: &Budget,
-    made: &mut u64,
-) -> Result<Input, Fault> {
-    let mut text = Vec::new();
-    let asked = |name: &str| given.iter().find(|g| g.0 == name).map(|g| g.1);
-    // arrays of the file have the size they have
-    let fixed = signature.globals.iter().map(|g| g.layout.bytes.saturating_mul(g.count));
-    if fixed.fold(0u64, u64::saturating_add) > MOST_BYTES {
-        return Err(Fault::plain(FaultKind::MemoryLimit));
-    }
-    // what is reached through a restrict pointer is reached through no other
-    let mut open: Vec<usize> = Vec::new();
-    let wide = Input { values: Vec::new(), buffers: Vec::new(), globals: Vec::new(), text: String::new() };
-    let mut w =
-        Wide { input: wide, bases: Vec::new(), whole: Vec::new(), made: 0, rng: Rng(choice.seed), choice };
-    for p in &signature.parameters {
-        let given = match p {
-            Parameter::Size { name, max } => {
-                let v = match (asked(name), choice.wild) {
-                    (Some(v), _) => v.min(*max),
-                    (None, true) => w.number(*max),
-                    (None, false) => i128::from(w.size()).min(*max),
-                };
-                text.push(format!("{name}={v}"));
-                Given::Plain(Value::Int(v))
-            }
-            Parameter::Real { double } => {
-                let v = match (choice.awkward, choice.held) {
-                    (true, _) => AWKWARD[w.rng.below(AWKWARD.len())],
-                    (false, Held::Any) => w.rng.below(2001) as f64 / 500.0 - 2.0,
-                    (false, _) => w.rng.below(1001) as f64 / 1000.0,
-                };
-                Given::Plain(if *double { Value::F64(v) } else { Value::F32(v as f32) })
-            }
-            Parameter::Whole { name, layout } => {
-                let b = w.table(name, layout, &mut text, 0);
-                w.whole.push(b);
-                Given::Pointer(b, 0)
-            }
-            Parameter::Buffer { name, layout, may_alias } => {
-                let shared = w.input.buffers.iter().enumerate().position(|(k, b): (usize, &Contents)| {
-                    choice.overlap
-                        && *may_alias
-                        && open.contains(&k)
-                        && layout.pointers.is_empty()
-                        && b.layout.bytes == layout.bytes
-                        && b.layout.uniform() == layout.uniform()
-                });
-                match shared {
-                    Some(b) => {
-                        let shift = w.rng.below(2) as i64 * layout.bytes as i64;
-                        text.push(format!("{name} overlaps {}", w.input.buffers[b].name));
-                        Given::Pointer(b, w.bases[b] as i64 + shift)
-                    }
-                    None if layout.pointers.is_empty() => {
-                        let b = w.numbers(name, layout, choice.room.margin, choice.room.elements);
-                        if *may_alias {
-                            open.push(b);
-                        }
-                        Given::Pointer(b, w.bases[b] as i64)
-                    }
-                    None => {
-                        let b = w.table(name, layout, &mut text, 0);
-                        Given::Pointer(b, 0)
-                    }
-                }
-            }
-        };
-        w.input.values.push(given);
-    }
-    for g in &signature.globals {
-        let mut c = random(&g.name, &g.layout, g.count, choice, &mut w.rng);
-        if g.is_size {
-            let v = asked(&g.name).and_then(|v| u64::try_from(v).ok()).unwrap_or_else(|| w.size());
-            text.push(format!("{}={v}", g.name));
-            let n = c.snapshot.data.len();
-            c.snapshot.data.copy_from_slice(&v.to_le_bytes()[..n]);
+impl Of<'_, '_> {
+    /// Makes an input: runs the original on wide buffers and cuts them to what it touched. `Err` says why this choice gives
+    /// none (the original itself fails on it, mostly). `made` gets the bytes of the input before it is cut.
+    pub(super) fn make(self, choice: Choice, budget: &Budget, made: &mut u64) -> Result<Input, Fault> {
+        let wide = wide(self.signature, choice, self.given, made)?;
+        if choice.launches {
+            // what kernels touch is not watched from here: the buffers keep their margins
+            return Ok(wide.input);
         }
-        w.fill_pointers(&mut c, g.count, &mut text, 0);
-        w.input.globals.push(c);
-    }
-    *made += w.made + w.input.globals.iter().map(|g| g.snapshot.data.len() as u64).sum::<u64>();
-    if w.made > 2 * MOST_BYTES {
-        return Err(Fault::plain(FaultKind::MemoryLimit));
-    }
-    let Wide { input: mut wide, bases, whole, .. } = w;
-    wide.text = text.join(", ");
-
-    if choice.launches {
-        // what kernels touch is not watched from here: the buffers keep their margins
-        return Ok(wide);
-    }
-    let (mut heap, args, buffers, _) = wide.place(signature)?;
-    let code = simulate::compile(program, function, &simulate::Options::default())?;
-    let mut reach = Reach::default();
-    simulate::run_code(&code, &args, &mut heap, budget, &mut reach)?;
-
-    // Cut each buffer to what was touched. All of it holds known values: what the loop leaves alone must survive.
-    let mut cut = wide.clone();
-    let mut firsts = vec![0; buffers.len()];
-    for (b, &o) in buffers.iter().enumerate() {
-        if whole.contains(&b) {
-            continue;
-        }
-        let layout = wide.buffers[b].layout.clone();
-        let base = bases[b];
-        let (first, end) = reach.touched.get(&o).copied().unwrap_or((base, base));
-        let first = first.min(base) / layout.bytes * layout.bytes;
-        let end = end.max(base).next_multiple_of(layout.bytes);
-        let range = first as usize..end as usize;
-        let s = &wide.buffers[b].snapshot;
-        let init = s.init[range.clone()].to_vec();
-        cut.buffers[b].snapshot = Snapshot { data: s.data[range].to_vec(), init };
-        cut.buffers[b].links.retain_mut(|l| {
-            let inside = l.at >= first && l.at + 8 <= end;
-            l.at = l.at.saturating_sub(first);
-            inside
-        });
-        firsts[b] = first as i64;
-    }
-    for l in cut.buffers.iter_mut().chain(&mut cut.globals).flat_map(|c| &mut c.links) {
-        l.offset -= firsts[l.buffer];
-    }
-    for v in &mut cut.values {
-        if let Given::Pointer(b, offset) = v {
-            *offset -= firsts[*b];
-        }
-    }
-    Ok(cut)
-}
-
-fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mut Rng) -> Contents {
-    let Choice { size, awkward, held, .. } = choice;
-    let bytes = (layout.bytes * count) as usize;
-    let mut snapshot = Snapshot { data: vec![0; bytes], init: vec![1; bytes] };
-    // Small whole numbers now and then serve as subscripts; sometimes they are negative.
-    let limit = if held == Held::Any { size.max(1) as usize } else { 3 };
-    let alike = match (held, rng.below(3)) {
-        (Held::Alike, 0) => Some(1),
-        (Held::Alike, 1) => Some(size as i64),
-        _ => None,
-    };
-    let low = if held == Held::Any { -2.0 } else { 0.0 };
-    let unit = if held == Held::Any { (1 << 18) as f64 } else { (1 << 20) as f64 };
-    for element in snapshot.data.chunks_exact_mut(layout.bytes as usize) {
-        for &(at, kind) in &layout.leaves {
-            let slot = &mut element[at as usize..at as usize + kind.size()];
-            let whole = rng.below(limit) as i64;
-            let real = match awkward && rng.below(3) == 0 {
-                true => AWKWARD[rng.below(AWKWARD.len())],
-                false => rng.below(1 << 20) as f64 / unit + low,
-            };
-            let whole = match awkward && rng.below(6) == 0 {
-                true => [i64::MAX, i64::MIN, -1][rng.below(3)] >> (64 - 8 * kind.size().clamp(1, 8)),
-                false => alike.unwrap_or(whole),
-            };
-            match kind {
-                ElementKind::F64 => slot.copy_from_slice(&real.to_le_bytes()),
-                ElementKind::F32 => slot.copy_from_slice(&(real as f32).to_le_bytes()),
-                _ => {
-                    let n = slot.len();
-                    slot.copy_from_slice(&whole.to_le_bytes()[..n]);
-                }
-            }
-        }
-    }
-    Contents { name: name.clone(), layout: layout.clone(), snapshot, links: Vec::new() }
-}
-
-/// An input in the making.
-struct Wide {
-    input: Input,
-    /// By buffer: the byte its pointers point to.
-    bases: Vec<u64>,
-    /// Buffers that stay as large as they are.
-    whole: Vec<usize>,
-    /// Bytes made so far.
-    made: u64,
-    rng: Rng,
-    choice: Choice,
-}
-
-impl Wide {
-    /// Any number of a type whose largest is given.
-    fn number(&mut self, max: i128) -> i128 {
-        if max <= 1 {
-            return i128::from(self.rng.below(2) == 1);
-        }
-        if self.choice.awkward {
-            // the smallest of an unsigned type is 0
-            let least = if (max + 1).trailing_zeros() % 2 == 1 { -max - 1 } else { 0 };
-            return [0, 1, -1, max, least, max - 1, least + 1, 2][self.rng.below(8)].max(least);
-        }
-        // the largest of a signed type is one less than an odd power of two
-        let signed = (max + 1).trailing_zeros() % 2 == 1;
-        const SIGNED: [i128; 8] = [-1, -7, -2, -33, 11, -128, 6, -5];
-        let k = self.rng.below(8);
-        match signed {
-            true => SIGNED[k],
-            false => [max, 13, max - 6, 40, max / 2 + 1, 3, 7, max - 31][k],
-        }
-    }
-    fn size(&mut self) -> u64 {
-        if self.choice.held == Held::Alike && self.rng.below(3) == 0 {
-            return 1;
-        }
-        if self.choice.equal {
-            self.choice.size
-        } else {
-            self.choice.size.saturating_add(self.rng.below(4) as u64).saturating_sub(self.rng.below(3) as u64)
-        }
-    }
-
-    fn push(&mut self, c: Contents, base: u64) -> usize {
-        self.made = self.made.saturating_add(c.snapshot.data.len() as u64);
-        self.input.buffers.push(c);
-        self.bases.push(base);
-        self.input.buffers.len() - 1
-    }
-
-    /// A buffer of elements without pointers.
-    fn numbers(&mut self, name: &Arc<str>, layout: &Layout, margin: u64, room: u64) -> usize {
-        let most = match self.made {
-            m if m > MOST_BYTES => 64 * layout.bytes,
-            m if m > MOST_BYTES / 2 => LARGEST_BUFFER / 64,
-            _ => LARGEST_BUFFER,
-        };
-        let fits = (most / layout.bytes.max(1)).max(64);
-        let margin = margin.min(fits / 16);
-        let c = random(name, layout, room.min(fits) + 2 * margin, self.choice, &mut self.rng);
-        self.push(c, margin * layout.bytes)
-    }
-
-    /// A buffer of elements with pointers: as many as an index up to the size can reach.
-    fn table(&mut self, name: &Arc<str>, layout: &Layout, text: &mut Vec<String>, level: u32) -> usize {
-        let most = if self.made > MOST_BYTES / 2 { 2 } else { 16 };
-        let count = if level == 0 { self.choice.size + 8 } else { self.choice.size.min(most) + 8.min(most) };
-        // of structures that are programs of their own there are few
-        let count = count.min(SHARED_PARTS / layout.parts().max(1)).max(1);
-        let mut c = random(name, layout, count, self.choice, &mut self.rng);
-        // Beside pointers, integers are sizes.
-        let integers: Vec<(u64, ElementKind)> =
-            layout.leaves.iter().filter(|l| !l.1.is_float() && l.1.size() >= 4).copied().collect();
-        for (k, element) in c.snapshot.data.chunks_exact_mut(layout.bytes as usize).enumerate() {
-            for &(at, kind) in &integers {
-                let v = self.size();
-                if k == 0 && level == 0 {
-                    text.push(format!("{name}->#{at}={v}"));
-                }
-                element[at as usize..at as usize + kind.size()]
-                    .copy_from_slice(&v.to_le_bytes()[..kind.size()]);
-            }
-        }
-        self.fill_pointers(&mut c, count, text, level);
-        self.push(c, 0)
-    }
-
-    /// Makes what the pointers in a piece of memory point to.
-    fn fill_pointers(&mut self, c: &mut Contents, count: u64, text: &mut Vec<String>, level: u32) {
-        let layout = c.layout.clone();
-        let structure = !layout.leaves.is_empty() || layout.pointers.len() > 1;
-        let share = (SHARED_ROOM / (count * layout.pointers.len().max(1) as u64).max(1)).max(LEAST_ROOM);
-        let (first_new, mut told) = (self.input.buffers.len(), false);
-        for k in 0..count {
-            for (at, to) in &layout.pointers {
-                let at = k * layout.bytes + at;
-                let Some(to) = to else {
-                    c.snapshot.data[at as usize..at as usize + 8].fill(0);
-                    continue;
-                };
-                let name: Arc<str> = format!("{}[{k}]+{}", c.name, at - k * layout.bytes).into();
-                let twin = (first_new..self.input.buffers.len()).rev().find(|&b| {
-                    to.pointers.is_empty() && self.input.buffers[b].layout.uniform() == to.uniform()
-                });
-                let shared = twin.filter(|_| self.choice.overlap && self.rng.below(3) == 0);
-                let (buffer, shift) = match shared {
-                    Some(b) => {
-                        if !told {
-                            text.push(format!("{name} overlaps {}", self.input.buffers[b].name));
-                            told = true;
-                        }
-                        (b, self.rng.below(2) as u64 * to.bytes)
-                    }
-                    None if to.pointers.is_empty() => {
-                        let room =
-                            if structure && k == 0 && level == 0 { self.choice.room.elements } else { share };
-                        (self.numbers(&name, to, INNER_MARGIN, room), 0)
-                    }
-                    None => (self.table(&name, to, text, level + 1), 0),
-                };
-                let offset = (self.bases[buffer] + shift) as i64;
-                c.links.push(Link { at, buffer, offset });
-            }
-        }
+        let (mut heap, args, buffers, _) = wide.input.place(self.signature)?;
+        let code = simulate::compile(self.program, self.function, &simulate::Options::default())?;
+        let mut reach = Reach::default();
+        simulate::run_code(&code, &args, &mut heap, budget, &mut reach)?;
+        Ok(wide.cut(&buffers, &reach))
     }
 }

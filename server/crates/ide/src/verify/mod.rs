@@ -83,6 +83,8 @@ pub struct VerifyReport {
     pub cases: Vec<VerifyCase>,
     /// A sentence for the user.
     pub summary: String,
+    /// Whether there is a kernel to check.
+    pub has_kernel: bool,
     /// How it was checked: `simulator`, `natively with gcc 12.2.0`.
     pub checked: Vec<String>,
 }
@@ -209,6 +211,7 @@ fn one(
         true => Err(Refused::Because(effort::spent(l.line()))),
         false => offload(doc, findings, memo, &Which::Key(l.key.to_string()), cancel),
     };
+    let has_kernel = offloaded.is_ok();
     let tried = match offloaded {
         Ok(done) => match findings.place(doc, l.item) {
             Some(place) => {
@@ -264,6 +267,7 @@ fn one(
         outcome,
         cases,
         summary,
+        has_kernel,
         checked: vec!["simulator".to_owned()],
     };
     (report, trial)
@@ -384,9 +388,7 @@ pub(crate) fn same_but(
         // limits of types often are no input at all: then it is one like the others
         if choice.awkward {
             let budget = Budget::with_cancel(options.steps / 8, cancel.clone());
-            if let Ok(input) =
-                inputs::make(&sides.original, &body.name, &signature, choice, &options.given, &budget)
-            {
+            if let Ok(input) = sides.input().make(choice, &budget, &mut 0) {
                 match sides.compare(&input, case) {
                     (Ok(None), _) => {
                         ran += 1;
@@ -401,7 +403,7 @@ pub(crate) fn same_but(
         }
         let choice = inputs::Choice { awkward: false, ..choice };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
-        match inputs::make(&sides.original, &body.name, &signature, choice, &options.given, &budget) {
+        match sides.input().make(choice, &budget, &mut 0) {
             Ok(input) => match sides.compare(&input, case) {
                 (Ok(None), launches) => {
                     ran += 1;

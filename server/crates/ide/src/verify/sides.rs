@@ -30,7 +30,17 @@ pub(super) struct Sides<'a> {
 /// A run that took more than its steps, or left what cannot be compared.
 pub(super) struct Skip;
 
-impl Sides<'_> {
+impl<'p> Sides<'p> {
+    /// Whose inputs are made.
+    pub(super) fn input(&self) -> inputs::Of<'_, 'p> {
+        inputs::Of {
+            program: &self.original,
+            function: self.function,
+            signature: self.signature,
+            given: &self.options.given,
+        }
+    }
+
     /// Runs both on one input. Gives what differs, and how many kernels ran.
     pub(super) fn compare(&self, input: &inputs::Input, case: u32) -> (Result<Option<String>, Skip>, u32) {
         let steps = self.options.steps.min(self.total.left());

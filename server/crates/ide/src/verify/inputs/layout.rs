@@ -27,10 +27,10 @@ impl Layout {
     }
     fn within(types: &Types, ty: TypeId, level: u32, left: &mut usize) -> Option<Layout> {
         let (bytes, _) = types.size_align(ty)?;
-        let mut out =
-            Layout { bytes: bytes.max(1), leaves: Vec::new(), pointers: Vec::new(), raw: Vec::new() };
-        push_leaves(types, ty, 0, &mut out, 0, level, left)?;
-        Some(out)
+        let out = Layout { bytes: bytes.max(1), leaves: Vec::new(), pointers: Vec::new(), raw: Vec::new() };
+        let mut making = Making { types, level, left, out };
+        making.push(ty, 0, 0)?;
+        Some(making.out)
     }
     /// A byte of something unknown.
     fn unknown() -> Layout {
@@ -52,71 +52,71 @@ impl Layout {
     }
 }
 
-fn push_leaves(
-    types: &Types,
-    ty: TypeId,
-    at: u64,
-    out: &mut Layout,
-    depth: u32,
+/// A layout in the making.
+struct Making<'a> {
+    types: &'a Types,
+    /// Pointers followed to come here.
     level: u32,
-    left: &mut usize,
-) -> Option<()> {
-    if depth > 16 || out.leaves.len() > 1 << 15 || out.pointers.len() > 1024 {
-        return None;
-    }
-    match types.kind(ty) {
-        TypeKind::Int(_) | TypeKind::Float(_) => {
-            *left = left.saturating_sub(1);
-            out.leaves.push((at, ElementKind::of(types, ty)?));
-        }
-        TypeKind::Pointer { to, .. } => {
-            *left = left.saturating_sub(1);
-            let is_followed = level < MAX_LEVELS && *left > 0;
-            let inner = if is_followed { behind(types, *to, level + 1, left) } else { None };
-            out.pointers.push((at, inner.map(Box::new)));
-        }
-        TypeKind::Array { of, len: Len::Const(n) } => {
-            let (size, _) = types.size_align(*of)?;
-            for k in 0..*n {
-                push_leaves(types, *of, at + k * size, out, depth + 1, level, left)?;
-            }
-        }
-        TypeKind::Record(r) => {
-            let record = types.record(*r);
-            if record.is_union {
-                // a pointer among bytes could not be compared
-                let mut inner = Layout { raw: Vec::new(), ..Layout::unknown() };
-                push_members(types, *r, 0, &mut inner, depth, level, left)?;
-                if !inner.pointers.is_empty() {
-                    return None;
-                }
-                out.raw.push((at, types.size_align(ty)?.0));
-                return Some(());
-            }
-            push_members(types, *r, at, out, depth, level, left)?;
-        }
-        _ => return None,
-    }
-    Some(())
+    /// Scalars and pointers that there may be still.
+    left: &'a mut usize,
+    out: Layout,
 }
 
-fn push_members(
-    types: &Types,
-    record: RecordId,
-    at: u64,
-    out: &mut Layout,
-    depth: u32,
-    level: u32,
-    left: &mut usize,
-) -> Option<()> {
-    for (f, m) in types.record(record).fields.as_ref()?.iter().zip(&types.layout(record)?.members) {
-        match f.bits {
-            Some(_) if out.raw.contains(&(at + m.bit / 8, 1)) => {}
-            Some(_) => out.raw.push((at + m.bit / 8, 1)),
-            None => push_leaves(types, f.ty, at + m.bit / 8, out, depth + 1, level, left)?,
+impl Making<'_> {
+    /// A type's scalars and pointers, from a byte on. `None`: something of it is not known.
+    fn push(&mut self, ty: TypeId, at: u64, depth: u32) -> Option<()> {
+        let Making { types, level, out, .. } = self;
+        if depth > 16 || out.leaves.len() > 1 << 15 || out.pointers.len() > 1024 {
+            return None;
         }
+        match types.kind(ty) {
+            TypeKind::Int(_) | TypeKind::Float(_) => {
+                *self.left = self.left.saturating_sub(1);
+                out.leaves.push((at, ElementKind::of(types, ty)?));
+            }
+            TypeKind::Pointer { to, .. } => {
+                *self.left = self.left.saturating_sub(1);
+                let is_followed = *level < MAX_LEVELS && *self.left > 0;
+                let inner = if is_followed { behind(types, *to, *level + 1, self.left) } else { None };
+                out.pointers.push((at, inner.map(Box::new)));
+            }
+            TypeKind::Array { of, len: Len::Const(n) } => {
+                let (of, n) = (*of, *n);
+                let (size, _) = types.size_align(of)?;
+                for k in 0..n {
+                    self.push(of, at + k * size, depth + 1)?;
+                }
+            }
+            TypeKind::Record(r) if types.record(*r).is_union => {
+                // a pointer among bytes could not be compared
+                let bytes = types.size_align(ty)?.0;
+                let inner = Layout { raw: Vec::new(), ..Layout::unknown() };
+                let mut inner =
+                    Making { types: self.types, level: self.level, left: &mut *self.left, out: inner };
+                inner.push_members(*r, 0, depth)?;
+                if !inner.out.pointers.is_empty() {
+                    return None;
+                }
+                self.out.raw.push((at, bytes));
+            }
+            TypeKind::Record(r) => self.push_members(*r, at, depth)?,
+            _ => return None,
+        }
+        Some(())
     }
-    Some(())
+
+    fn push_members(&mut self, record: RecordId, at: u64, depth: u32) -> Option<()> {
+        let types = self.types;
+        for (f, m) in types.record(record).fields.as_ref()?.iter().zip(&types.layout(record)?.members) {
+            let at = at + m.bit / 8;
+            match f.bits {
+                Some(_) if self.out.raw.contains(&(at, 1)) => {}
+                Some(_) => self.out.raw.push((at, 1)),
+                None => self.push(f.ty, at, depth + 1)?,
+            }
+        }
+        Some(())
+    }
 }
 
 /// The element that a pointer points to, all dimensions removed.

@@ -25,8 +25,11 @@ fn most_bytes(text: &str) -> (u64, usize) {
             awkward: false,
         };
         let mut bytes = 0;
-        let made =
-            make_counted(&program, &body.name, &signature, choice, &[], &Budget::new(20_000_000), &mut bytes);
+        let made = Of { program: &program, function: &body.name, signature: &signature, given: &[] }.make(
+            choice,
+            &Budget::new(20_000_000),
+            &mut bytes,
+        );
         most = most.max(bytes);
         count += usize::from(made.is_ok());
     }
