@@ -91,13 +91,20 @@ impl Stmts<'_, '_> {
             (Op::Switch, &[value, inner]) => {
                 let line = format!("switch ({}) {{", self.exprs.top(value));
                 self.out.from(t, &line);
-                for s in body.args(inner).to_vec() {
+                let all = body.args(inner).to_vec();
+                let last = all.iter().rposition(|&s| !matches!(body.op(s), Op::Empty | Op::Mark(_)));
+                for (k, &s) in all.iter().enumerate() {
                     let label = matches!(body.op(s), Op::Case | Op::Default);
                     if !label {
                         self.out.indent();
                     }
                     self.statement(s, true);
                     if !label {
+                        self.out.dedent();
+                    } else if Some(k) == last {
+                        // a label stands before a statement (C11 6.8.1p1)
+                        self.out.indent();
+                        self.out.line(";");
                         self.out.dedent();
                     }
                 }

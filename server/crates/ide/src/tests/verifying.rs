@@ -245,3 +245,20 @@ fn functions_of_headers_are_run_and_not_stood_in_for() {
     assert_eq!(report.outcome, Outcome::Same, "{report:#?}");
     assert!(report.summary.ends_with("made-up values: `log_it`."), "{}", report.summary);
 }
+
+#[test]
+fn whole_numbers_that_regrouped_sums_decide_are_not_compared() {
+    // The sum's last bits reach `out[i]`, and the steps of the next sums, as whole numbers.
+    let text = "struct box { char tag; int x; };\nint f(int n, float *a, const float *b, struct box *out)\n{\n    int last = 0;\n    for (int i = 0; i < n; i++) {\n        float sum = 0;\n        for (int k = 0; k < 4; k++)\n            sum += b[i + k] * 1e6f;\n        out[i].x = sum;\n        last += sum > a[i];\n        a[i] = sum;\n    }\n    return last;\n}\n";
+    let said = given(text, 7, &[]);
+    assert!(!said.contains("wrong"), "{said}");
+    // Where whole numbers cannot come from the sum, they are.
+    let text = "float f(int n, const float *restrict b, int *restrict out)\n{\n    float sum = 0;\n    for (int i = 0; i < n; i++) {\n        sum += b[i];\n        out[i] = i;\n    }\n    return sum;\n}\n";
+    check_same(text, 4);
+    check_caught(text, 4, "out[i] = i;", "out[i] = i + 1;", "instead of");
+}
+
+#[test]
+fn a_label_may_stand_last_in_a_switch() {
+    check_same("void f(int n, int *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        switch (a[i] & 3) {\n        case 0: a[i] = 1; break;\n        case 2: a[i] = 5;\n        default: ;\n        }\n}\n", 3);
+}

@@ -5,6 +5,7 @@ use base::{Budget, CancelToken};
 use simulate::{FaultKind, Program};
 
 use super::effort::{of_bytes, Share};
+use super::rounding::Sums;
 use super::sides::Sides;
 use super::{
     alone, bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
@@ -32,11 +33,8 @@ pub(crate) fn run_cases(
     };
     let rewritten = read(doc.language(), runtime::HOST, host);
     let device: Vec<front::Unit> = kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect();
-    let regrouped = place.of(finding.id).reductions.iter().any(|r| {
-        place.body().types.as_float(r.ty).is_some()
-            && matches!(r.op, analysis::ReductionOp::Add | analysis::ReductionOp::Mul)
-    });
-    let both = Both { doc, place, rewritten, device, regrouped, options, share, cancel };
+    let sums = Sums::of(place.body(), place.of(finding.id));
+    let both = Both { doc, place, rewritten, device, sums, options, share, cancel };
     let failed = match share.known_failure(&place.body().name) {
         Some(known) => known,
         None => match both.whole((host, kernels), cases) {
@@ -88,7 +86,7 @@ struct Both<'a> {
     place: &'a Place<'a>,
     rewritten: front::Unit,
     device: Vec<front::Unit>,
-    regrouped: bool,
+    sums: Option<Sums>,
     options: &'a VerifyOptions,
     share: &'a Share,
     cancel: &'a CancelToken,
@@ -101,10 +99,11 @@ impl Both<'_> {
         (host, kernels): (&str, &[&str]),
         cases: &mut Vec<VerifyCase>,
     ) -> Result<(Option<Trial>, String), Failed> {
-        let Both { doc, options, share, cancel, regrouped, .. } = *self;
+        let Both { doc, options, share, cancel, .. } = *self;
         let body = self.place.body();
         let offloaded = Program::of(bodies(&self.rewritten).chain(self.device.iter().flat_map(bodies)));
         let original = Program::of(bodies(doc.unit()));
+        let rounded = self.sums.as_ref().is_some_and(|s| s.may_decide(&original, &body.name));
         let signature = inputs::signature(body).map_err(|why| Failed {
             why: format!("Nothing was compared, because {why}."),
             because: Some(why),
@@ -136,7 +135,7 @@ impl Both<'_> {
             offloaded,
             function: &body.name,
             signature: &signature,
-            regrouped,
+            sums: self.sums.clone(),
             launches: false,
             options,
             cancel,
@@ -158,7 +157,7 @@ impl Both<'_> {
                 offloaded,
                 function: &body.name,
                 signature: &wider,
-                regrouped,
+                sums: self.sums.clone(),
                 launches: false,
                 options,
                 cancel,
@@ -214,7 +213,7 @@ impl Both<'_> {
                 ..Failed::plainly(NO_KERNEL.to_owned())
             });
         }
-        let mut trial = collector.finish(doc.source(), host, kernels, regrouped);
+        let mut trial = collector.finish(doc.source(), host, kernels, (self.sums.is_some(), rounded));
         if let Some(t) = &mut trial {
             let o = doc.options();
             t.defines = o
@@ -230,7 +229,7 @@ impl Both<'_> {
     /// The loop alone. A difference is a result only where what was made takes nothing from before the loop: else the values
     /// it was found with may never occur.
     fn alone(&self, id: analysis::LoopId, cases: &mut Vec<VerifyCase>) -> Result<(), String> {
-        let Both { doc, options, share, cancel, regrouped, .. } = *self;
+        let Both { doc, options, share, cancel, .. } = *self;
         let cannot = |why: String| format!("{why}.");
         let parts = alone::alone(self.place, id, &self.rewritten).map_err(cannot)?;
         let whole = self.place.body();
@@ -248,7 +247,7 @@ impl Both<'_> {
             offloaded: Program::of(rewritten.chain(self.device.iter().flat_map(bodies))),
             function: &whole.name,
             signature: &parts.signature,
-            regrouped,
+            sums: self.sums.clone(),
             launches: false,
             options: &options,
             cancel,
@@ -346,8 +345,8 @@ struct Tried<'a, 'c> {
 
 /// What is said where a kernel ran, and never on an input of which it can be told whether the same is left.
 const UNCOMPARED: &str = "Nothing was compared: where the kernel ran, the runs took more steps than allowed, or left what \
-                          cannot be compared: pointers to memory of unknown types, or regrouped sums in memory that the \
-                          program uses as another type.";
+                          cannot be compared: pointers to memory of unknown types, or regrouped sums of which \
+                          the last bits decide whole numbers.";
 
 impl Tried<'_, '_> {
     /// Whether a kernel ran, or something is wrong.

@@ -18,8 +18,8 @@ pub(super) struct Left<'a> {
     pub tolerance: Tolerance,
     /// The last object of the input; both runs number these alike.
     pub last_input: ObjectId,
-    /// Whether the program uses memory as another type than it has.
-    pub is_retyped: bool,
+    /// Whether last bits of floating numbers may decide what is no floating number, or memory is used as another type than it has.
+    pub is_rounded: bool,
 }
 
 impl Left<'_> {
@@ -108,7 +108,7 @@ impl Left<'_> {
 
     /// Whether what is no floating number by its type may be one whose last bits differ.
     fn may_be_regrouped(&self) -> bool {
-        self.tolerance != Tolerance::Exact && self.is_retyped
+        self.tolerance != Tolerance::Exact && self.is_rounded
     }
 
     /// Makes addresses of what the runs made alike in both where what they lead to is, in places that are no pointers by their
@@ -256,7 +256,7 @@ mod tests {
         let (want, x) = after(7, [1.0, 2.0], 0).expect("small");
         let (got, y) = after(got.0, got.1, 3).expect("small");
         let left =
-            Left { want: &want, got: &got, tolerance: Tolerance::Exact, last_input: x, is_retyped: false };
+            Left { want: &want, got: &got, tolerance: Tolerance::Exact, last_input: x, is_rounded: false };
         left.difference("s", &layout, (x, y))
     }
 
@@ -266,7 +266,7 @@ mod tests {
         let layout = Layout { bytes: 16, leaves, pointers: Vec::new(), raw: Vec::new() };
         let (want, x) = after(7, [1.0, 2.0], 0).expect("small");
         let (got, y) = after(got.0, got.1, 3).expect("small");
-        let left = Left { want: &want, got: &got, tolerance, last_input: x, is_retyped: true };
+        let left = Left { want: &want, got: &got, tolerance, last_input: x, is_rounded: true };
         left.difference("s", &layout, (x, y))
     }
 

@@ -8,6 +8,7 @@ mod effort;
 mod inputs;
 mod left;
 mod native;
+mod rounding;
 mod runtime;
 mod sides;
 mod smaller;
@@ -360,7 +361,7 @@ pub(crate) fn same_but(
         offloaded,
         function: &body.name,
         signature: &signature,
-        regrouped: how.regrouped,
+        sums: how.regrouped.then(rounding::Sums::default),
         launches: how.launches,
         options,
         cancel,

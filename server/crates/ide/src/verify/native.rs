@@ -39,6 +39,8 @@ pub struct Trial {
     /// What the driver reads.
     pub input: Vec<u8>,
     regrouped: bool,
+    /// Whether regrouped sums may decide whole numbers, too.
+    rounded: bool,
     returns: Option<ElementKind>,
     cases: Vec<Expected>,
 }
@@ -142,7 +144,7 @@ impl<'a> Collector<'a> {
         original: &str,
         rewritten: &str,
         kernels: &[&str],
-        regrouped: bool,
+        (regrouped, rounded): (bool, bool),
     ) -> Option<Trial> {
         let returns = match self.body.types.kind(returned(self.body)?) {
             TypeKind::Int(_) => Some(ElementKind::I64),
@@ -172,6 +174,7 @@ impl<'a> Collector<'a> {
             openmp: original.contains("pragma omp"),
             input,
             regrouped,
+            rounded,
             returns,
             cases: self.cases,
         })
@@ -362,14 +365,15 @@ impl Trial {
             Ran::Ended(_, v, now) => (v, now),
         };
         for (p, (a, b)) in c.places.iter().zip(places.iter().zip(now)) {
-            if let Some(k) = differs(p, a, b, near) {
+            if let Some(k) = differs(p, a, b, near, self.rounded) {
                 return Some(format!("`{}[{k}]` differs", p.name));
             }
         }
         // none, or an address
         c.value?;
         let kind = self.returns.unwrap_or(ElementKind::I64);
-        differs(&Place::value(kind), value, v, near).map(|_| "the function returns another value".to_owned())
+        differs(&Place::value(kind), value, v, near, self.rounded)
+            .map(|_| "the function returns another value".to_owned())
     }
 
     /// What a run of the original leaves otherwise than the simulator's, a phrase.
@@ -379,12 +383,13 @@ impl Trial {
             Ran::Broke(how) => return Some(format!("the original {how}, and ended well in the simulator")),
         };
         for (p, now) in c.places.iter().zip(places) {
-            if let Some(k) = differs(p, &p.left.data, now, 1e-5) {
+            if let Some(k) = differs(p, &p.left.data, now, 1e-5, false) {
                 return Some(format!("the original leaves another `{}[{k}]`", p.name));
             }
         }
         let (kind, v) = (self.returns?, c.value?);
-        differs(&Place::value(kind), &v, value, 1e-5).map(|_| "the original returns another value".to_owned())
+        differs(&Place::value(kind), &v, value, 1e-5, false)
+            .map(|_| "the original returns another value".to_owned())
     }
 }
 
@@ -396,8 +401,8 @@ impl Place {
 }
 
 /// The first element of which some scalar differs by more than `near` (of floating ones, relative and absolute). What the
-/// simulator left without a value may be anything.
-fn differs(place: &Place, a: &[u8], b: &[u8], near: f64) -> Option<usize> {
+/// simulator left without a value may be anything, and whole numbers where they are `rounded`.
+fn differs(place: &Place, a: &[u8], b: &[u8], near: f64, rounded: bool) -> Option<usize> {
     let real = |kind: ElementKind, x: &[u8]| match kind {
         ElementKind::F32 => x.try_into().ok().map(|x| f64::from(f32::from_le_bytes(x))),
         ElementKind::F64 => x.try_into().ok().map(f64::from_le_bytes),
@@ -409,7 +414,7 @@ fn differs(place: &Place, a: &[u8], b: &[u8], near: f64) -> Option<usize> {
             let range = from..from + kind.size();
             let (Some(x), Some(y)) = (a.get(range.clone()), b.get(range.clone())) else { return true };
             let has_value = place.left.init.get(range).is_none_or(|i| i.iter().all(|&i| i == 1));
-            if x == y || !has_value {
+            if x == y || !has_value || rounded && !kind.is_float() {
                 return false;
             }
             match (real(kind, x), real(kind, y)) {
