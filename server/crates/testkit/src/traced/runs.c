@@ -41,7 +41,9 @@ void *ww_room(int n, unsigned long element, int shares) {
     if (size > 1ul << 27) size = 1ul << 27;
     char *p = grow(size);
     if (!p) fault("no memory");
-    p += GUARD / element * element;
+    unsigned long first = GUARD / element * element, near = 4096 + 3 * element;
+    S->allocs[S->alloc_count - 1].skip = first > near ? first - near : 0;
+    p += first;
     if (n >= 0) { S->given[n] = p; S->pointers[n] = shares ? p : 0; S->elements[n] = element; }
     return p;
 }
@@ -129,8 +131,9 @@ static void remember(void) {
     S->before = mmap(0, arena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     memcpy(S->data_before, &__data_start, data);
     for (int k = 0; k < S->alloc_count; k++) {
-        unsigned long guard = S->allocs[k].size > 2 * GUARD + 4096 ? GUARD - 4096 : 0;
-        memcpy(S->before + (S->allocs[k].at + guard - ARENA), S->allocs[k].at + guard, S->allocs[k].size - 2 * guard);
+        Alloc a = S->allocs[k];
+        unsigned long end = a.skip && a.size > 2 * GUARD + 4096 ? a.size - GUARD + 4096 : a.size;
+        memcpy(S->before + (a.at + a.skip - ARENA), a.at + a.skip, end - a.skip);
     }
 }
 /* every byte that was touched: whose it is, where in it, what it held before and holds now, how often it was read and written */

@@ -42,7 +42,7 @@ typedef struct {
 } Level;
 typedef struct { int parent, loop; unsigned serial; int level, holds; } Context;
 typedef struct { char *at; unsigned long size; char *frame; int is_static; } Var;
-typedef struct { char *at; unsigned long size; } Alloc;
+typedef struct { char *at; unsigned long size, skip; } Alloc;   /* skip: nobody made up what stands before */
 typedef struct { char *at; unsigned size; int write; void *pc; } Access;
 /* a scalar that a call begins with; see `begin_with` */
 typedef struct { long owner, index, offset, size, kind, into; unsigned long bits; char *at; } Entry;
