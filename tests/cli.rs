@@ -101,6 +101,7 @@ fn json_is_as_promised() {
         "dependences",
         "obstacles",
         "thread_map",
+        "offload",
     ];
     promised.sort_unstable();
     for l in loops {
@@ -108,6 +109,8 @@ fn json_is_as_promised() {
     }
     assert_eq!(loops[0]["column"], 5);
     assert_eq!(loops[0]["thread_map"]["dimension"], 1);
+    assert_eq!(loops[0]["offload"], serde_json::json!({"possible": true, "reason": null}));
+    assert!(loops[2]["offload"].is_null());
     assert_eq!(loops[1]["reductions"][0]["variable"], "s");
     assert_eq!(loops[1]["reductions"][0]["operator"], "+");
     let dependence = &loops[2]["dependences"][0];

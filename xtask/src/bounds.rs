@@ -1,11 +1,11 @@
 //! `cargo xtask metrics bounds FOLDER [COUNT]`: what `verify` and `bench` ask of a machine on files that other people wrote.
 //!
-//! Files with a loop that can be offloaded are dealt over the folders below FOLDER, evenly spaced in each, so that nobody
+//! Files with a loop of which a kernel is made are dealt over the folders below FOLDER, evenly spaced in each, so that nobody
 //! chooses them; then each is verified and benched with what both start: wall time, memory, and whether anything was
 //! compared. Memory is the sum over all processes at a moment, looked at in short intervals, or the largest peak of one.
 //! Deliberately absent: what the answers are worth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -38,9 +38,13 @@ pub fn run(folder: &Path, count: usize) -> Result<()> {
     let mut files = Vec::new();
     collect(folder, &mut files)?;
     files.sort();
-    let chosen = sh::step("files with a loop to offload", || Ok(choose(&warpwright, folder, &files, count)))?;
+    let known = sh::step("files with a loop to offload", || {
+        Ok(files.iter().map(|f| (f.clone(), loops_of(&warpwright, f))).collect::<BTreeMap<_, _>>())
+    })?;
+    let chosen = choose(&known, folder, count);
     ensure!(!chosen.is_empty(), "no C file below {} has a loop that can be offloaded", folder.display());
     let (mut large, mut slow, mut unheld, mut wrong) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut same_loops, mut other_loops, mut bench_unheld) = (0, 0, Vec::new());
     let (mut most_bytes, mut most_time) = (0, Duration::ZERO);
     println!("\n| file | verify s | MB | same | not tried | bench s | MB |\n|---|---|---|---|---|---|---|");
     for file in &chosen {
@@ -56,6 +60,9 @@ pub fn run(folder: &Path, count: usize) -> Result<()> {
         let lines: Vec<&str> = verify.said.lines().collect();
         let same = lines.iter().filter(|l| is_same(l)).count();
         unheld.extend((same == 0).then(|| name.clone()));
+        same_loops += same;
+        other_loops += lines.len() - same;
+        bench_unheld.extend((!bench.said.contains("verified on")).then(|| name.clone()));
         println!(
             "| {name} | {:.1} | {} | {same} | {} | {:.1} | {} |",
             verify.time.as_secs_f64(),
@@ -66,14 +73,15 @@ pub fn run(folder: &Path, count: usize) -> Result<()> {
         );
     }
     println!(
-        "\n{} files; most memory {} MB, most time {:.1} s. Over 1 GB: {}. Over 60 s: {}. Nothing compared, for a reason: {}. \
-         Wrong, panics and crashes: {}.",
+        "\n{} files; most memory {} MB, most time {:.1} s. Over 1 GB: {}. Over 60 s: {}. Nothing compared, for a reason: {} \
+         (bench: {}). Loops: {same_loops} the same, {other_loops} not tried, for a reason. Wrong, panics and crashes: {}.",
         chosen.len(),
         most_bytes >> 20,
         most_time.as_secs_f64(),
         list(&large),
         list(&slow),
         list(&unheld),
+        bench_unheld.len(),
         list(&wrong)
     );
     Ok(())
@@ -103,14 +111,23 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// So many of the files with a loop to offload, dealt over the folders.
-fn choose(warpwright: &PathBuf, folder: &Path, files: &[PathBuf], count: usize) -> Vec<PathBuf> {
-    let mut by: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for f in files.iter().filter(|f| has_offload(warpwright, f)) {
+/// What is known of a file before anything is measured.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Loops {
+    /// None that could run at once.
+    None,
+    Parallel,
+    /// And a kernel is made of one.
+    Kernel,
+}
+
+/// So many of the files with a loop of which a kernel is made, dealt over the folders and evenly spaced among the files with
+/// parallel loops of each; what a folder lacks is taken from the largest.
+fn choose(known: &BTreeMap<PathBuf, Loops>, folder: &Path, count: usize) -> Vec<PathBuf> {
+    let mut by: BTreeMap<PathBuf, Vec<&PathBuf>> = BTreeMap::new();
+    for f in known.iter().filter(|(_, loops)| **loops >= Loops::Parallel).map(|(f, _)| f) {
         let first = f.strip_prefix(folder).ok().and_then(|p| p.components().next());
-        by.entry(first.map(|c| PathBuf::from(c.as_os_str())).unwrap_or_default())
-            .or_default()
-            .push(f.clone());
+        by.entry(first.map(|c| PathBuf::from(c.as_os_str())).unwrap_or_default()).or_default().push(f);
     }
     let mut quota: Vec<usize> = vec![0; by.len()];
     let sizes: Vec<usize> = by.values().map(Vec::len).collect();
@@ -123,21 +140,41 @@ fn choose(warpwright: &PathBuf, folder: &Path, files: &[PathBuf], count: usize) 
             }
         }
     }
-    let dealt =
-        by.values().zip(&quota).flat_map(|(files, &q)| (0..q).map(move |k| &files[k * files.len() / q]));
-    dealt.cloned().collect()
+    let mut taken: BTreeSet<&PathBuf> = BTreeSet::new();
+    let has_kernel = |f: &PathBuf| known.get(f) == Some(&Loops::Kernel);
+    for (files, &q) in by.values().zip(&quota) {
+        for k in 0..q {
+            let from = k * files.len() / q;
+            let next = (0..files.len()).map(|d| files[(from + d) % files.len()]);
+            taken.extend(next.into_iter().find(|f| !taken.contains(f) && has_kernel(f)));
+        }
+    }
+    let mut largest: Vec<&Vec<&PathBuf>> = by.values().collect();
+    largest.sort_by_key(|files| std::cmp::Reverse(files.len()));
+    for f in largest.into_iter().flatten() {
+        if taken.len() < count && has_kernel(f) {
+            taken.insert(f);
+        }
+    }
+    taken.into_iter().cloned().collect()
 }
 
-/// Whether the report has a parallel loop of which a kernel is made.
-fn has_offload(warpwright: &PathBuf, file: &Path) -> bool {
+/// What the report says of a file's loops.
+fn loops_of(warpwright: &PathBuf, file: &Path) -> Loops {
     let mut command = program::command(warpwright);
     command.args(["analyze", "--format", "json", "--fail-on", "never"]).arg(file);
-    let Ok(out) = sh::output(&mut command) else { return false };
-    let Ok(report) = serde_json::from_slice::<Value>(&out.stdout) else { return false };
+    let Ok(out) = sh::output(&mut command) else { return Loops::None };
+    let Ok(report) = serde_json::from_slice::<Value>(&out.stdout) else { return Loops::None };
     let loops = report["files"][0]["loops"].as_array().cloned().unwrap_or_default();
-    loops.iter().any(|l| {
-        matches!(l["verdict"].as_str(), Some("independent" | "reduction")) && !l["thread_map"].is_null()
-    })
+    let of = |l: &Value| {
+        let parallel = matches!(l["verdict"].as_str(), Some("independent" | "reduction"));
+        match parallel && !l["thread_map"].is_null() {
+            true if l["offload"]["possible"] == true => Loops::Kernel,
+            true => Loops::Parallel,
+            false => Loops::None,
+        }
+    };
+    loops.iter().map(of).max().unwrap_or(Loops::None)
 }
 
 fn measure(warpwright: &PathBuf, what: &str, file: &Path) -> Result<Ran> {
@@ -164,7 +201,7 @@ fn measure(warpwright: &PathBuf, what: &str, file: &Path) -> Result<Ran> {
     if errors.contains("panicked") || status.code().is_none() {
         trouble.get_or_insert(format!("{what}: {status}, {}", errors.lines().next().unwrap_or_default()));
     }
-    let wrong = said.lines().find(|l| l.contains("is wrong for") || l.contains("do not agree"));
+    let wrong = said.lines().find(|l| l.contains("rewritten loop is wrong") || l.contains("do not agree"));
     if let Some(line) = wrong {
         trouble.get_or_insert(format!("{what}: {line}"));
     }
@@ -224,6 +261,26 @@ mod tests {
         std::thread::sleep(Duration::from_millis(100));
         assert!(held(&child) > 0);
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn files_are_dealt_over_folders() {
+        let mut known = BTreeMap::new();
+        for (folder, count) in [("a", 2), ("b", 9)] {
+            for k in 0..count {
+                let loops = [Loops::Kernel, Loops::Parallel, Loops::Kernel][k % 3];
+                known.insert(PathBuf::from(format!("x/{folder}/{k}.c")), loops);
+            }
+        }
+        known.insert("x/c/none.c".into(), Loops::None);
+        let names = |count| -> Vec<String> {
+            let chosen = choose(&known, Path::new("x"), count);
+            chosen.iter().map(|p| p.strip_prefix("x").unwrap().display().to_string()).collect()
+        };
+        assert_eq!(names(3), ["a/0.c", "b/0.c", "b/5.c"]);
+        // `a` has one that counts: `b` gives more
+        assert_eq!(names(4), ["a/0.c", "b/0.c", "b/2.c", "b/5.c"]);
+        assert_eq!(names(50).len(), 7);
     }
 
     #[test]

@@ -176,6 +176,8 @@ struct Loop<'a> {
     dependences: Vec<Dependence<'a>>,
     obstacles: Vec<Obstacle<'a>>,
     thread_map: Option<Value>,
+    /// Whether a kernel can be made, and why not; null where nothing could run at once.
+    offload: Option<Value>,
     /// Only where it was asked for and found.
     #[serde(skip_serializing_if = "Option::is_none")]
     enabling: Option<Enabling<'a>>,
@@ -425,6 +427,7 @@ fn loop_json(l: &ide::LoopReport) -> Loop<'_> {
                 t.maps.iter().map(|(statement, map)| (statement.clone(), json!(map))).collect();
             json!({"dimension": t.dimension, "maps": maps, "threads": t.threads})
         }),
+        offload: l.offload.as_ref().map(|o| json!({"possible": o.refused.is_none(), "reason": o.refused})),
     }
 }
 

@@ -63,6 +63,8 @@ pub struct LoopFinding {
     pub marked: bool,
     pub(crate) item: usize,
     pub(crate) id: LoopId,
+    /// Whether a kernel can be made, where that was asked.
+    pub(crate) kernel: Option<bool>,
     doc: Doc,
     facts: Arc<Facts>,
     /// Made when it is first asked for: editors show diagnostics of all loops, and reports of few.
@@ -76,7 +78,9 @@ impl LoopFinding {
     pub fn report(&self) -> &LoopReport {
         self.report.get_or_init(|| {
             let item = &self.doc.unit().items[self.item];
-            Box::new(loop_report(&Place::new(&self.doc, item, self.facts.clone()), self.id))
+            let place = Place::new(&self.doc, item, self.facts.clone());
+            place.remember(self.id, self.kernel);
+            Box::new(loop_report(&place, self.id))
         })
     }
     /// Which transformations would make the loop parallel, if it is sequential and some are found.
@@ -142,7 +146,9 @@ pub fn known(doc: &Doc, memo: &Memo, settings: &Settings, tier: Tier) -> Finding
     let remembered = |index: usize| {
         let (key, item) = (doc.key(index)?, doc.unit().items.get(index)?);
         let (facts, words) = memo.get(key, tier, doc.program())?;
-        let words = worded(&Place::new(doc, item, facts.clone()), Some(words?), memo, key);
+        // nothing is planned for this: it is shown at once
+        let place = Place::new(doc, item, facts.clone());
+        let words = worded(&place, Some(words?), memo, key, Tier::Typing);
         Some((facts, words))
     };
     findings(doc, settings, (0..doc.unit().items.len()).map(remembered).collect(), Extent::Part)
@@ -171,7 +177,7 @@ fn said_of(
         return Ok(None);
     };
     let (facts, known) = facts_of(doc, memo, tier, cancel, key, &item.body)?;
-    let words = worded(&Place::new(doc, item, facts.clone()), known, memo, key);
+    let words = worded(&Place::new(doc, item, facts.clone()), known, memo, key, tier);
     Ok(Some((facts, words)))
 }
 
@@ -262,6 +268,7 @@ fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>, extent: E
                 marked: l.marked,
                 item: index,
                 id: l.id,
+                kernel: l.kernel,
                 doc: doc.clone(),
                 facts: of_item.clone(),
                 report: OnceLock::new(),

@@ -37,6 +37,7 @@ pub fn inlay_hints(doc: &Doc, findings: &Findings, range: Span) -> Vec<InlayHint
         let Some(place) = findings.place(doc, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
             continue;
         };
+        place.remember(l.id, l.kernel);
         let mut words = vec![label(&place, l.id)];
         let parallel = |l| crate::lints::is_parallel(place.of(l));
         if parallel(l.id) && !place.of(l.id).parent.is_some_and(parallel) && place.can_offload() {
@@ -62,7 +63,8 @@ pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
             continue;
         }
         let parallel = crate::lints::is_parallel(place.of(l.id));
-        let (title, action) = match parallel && place.is_source(l.id) && place.can_offload() {
+        let offered = parallel && l.kernel != Some(false) && place.is_source(l.id) && place.can_offload();
+        let (title, action) = match offered {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
             false if l.marked => {
                 let why = match place.can_offload() {

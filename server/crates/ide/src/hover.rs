@@ -232,9 +232,10 @@ fn inside(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     for inner in crate::lints::parallel_inside(&place.facts, id).into_iter().take(LISTED) {
         lines.push(String::new());
         lines.push(format!(
-            "Inside it, {} on line {} can run on the GPU.",
+            "Inside it, {} on line {} {}.",
             escape(&place.loop_name(inner)),
-            place.line(place.of(inner).term)
+            place.line(place.of(inner).term),
+            if place.is_offered(inner) { "can run on the GPU" } else { "is parallel" }
         ));
     }
 }

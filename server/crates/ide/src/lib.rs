@@ -58,7 +58,7 @@ pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use report::{
     ConditionReport, DependenceReport, InductionReport, LineColumn, LoopReport, ObstacleReport,
-    ReductionReport, ThreadMapReport,
+    OffloadReport, ReductionReport, ThreadMapReport,
 };
 pub use rules::{
     apply_rules, check_rule_page, page_completions, page_hover, rule_function, rule_hash, rule_offers,

@@ -194,7 +194,8 @@ impl<'a> Work<'a> {
         if !place.is_source(finding.id) {
             return Err(Refused::Because(IN_A_MACRO.to_owned()));
         }
-        let site = OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken };
+        let site =
+            OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken, unnamed: false };
         let (output, name, notes) = with_plan_at(&place, finding.id, &site, cancel, |plan| {
             let notes: Vec<String> = plan.notes.iter().map(|n| note(&place, n)).collect();
             (codegen::print(plan, codegen::Target::CudaC), plan.name.clone(), notes)

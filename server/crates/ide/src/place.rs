@@ -1,11 +1,12 @@
 //! One function of a document with its facts: where its terms are and how they read.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use analysis::{Facts, LoopFacts, LoopId, Object};
 use base::{IndexId, Span};
+use rustc_hash::FxHashMap;
 use term::{Body, Op, Origin, SymbolId, TermId};
 
 use crate::report::LineColumn;
@@ -25,11 +26,55 @@ pub(crate) struct Place<'a> {
     pub facts: Arc<Facts>,
     /// Whether a line of the document was asked for: what was said with it holds only while the function stays there.
     names_lines: Cell<bool>,
+    /// Why loops get no kernel, of those that were asked for.
+    refused: RefCell<FxHashMap<LoopId, Option<Arc<str>>>>,
+    /// Whether what is said of a loop is worth planning its kernel.
+    plans: Cell<bool>,
 }
 
 impl<'a> Place<'a> {
     pub fn new(doc: &'a Doc, item: &'a front::Item, facts: Arc<Facts>) -> Place<'a> {
-        Place { doc, item, facts, names_lines: Cell::new(false) }
+        Place {
+            doc,
+            item,
+            facts,
+            names_lines: Cell::new(false),
+            refused: RefCell::default(),
+            plans: Cell::new(false),
+        }
+    }
+    /// From now on, kernels are planned before anything is promised.
+    pub fn plan_first(&self) {
+        self.plans.set(true);
+    }
+    /// Why a loop gets no kernel, a sentence; `None`: one can be made.
+    pub fn refusal(&self, id: LoopId) -> Option<Arc<str>> {
+        if let Some(known) = self.refused.borrow().get(&id) {
+            return known.clone();
+        }
+        let why: Option<Arc<str>> = match self.is_source(id) {
+            true => crate::plans::refusal(self, id).map(Arc::from),
+            false => Some(crate::offload::IN_A_MACRO.into()),
+        };
+        self.refused.borrow_mut().insert(id, why.clone());
+        why
+    }
+    /// What was found of this loop before, of the same text: whether it gets a kernel.
+    pub fn remember(&self, id: LoopId, kernel: Option<bool>) {
+        match kernel {
+            Some(true) => drop(self.refused.borrow_mut().insert(id, None)),
+            Some(false) => drop(self.refusal(id)),
+            None => {}
+        }
+    }
+    /// Like [`Place::refusal`], where that is known or worth planning.
+    pub fn known_refusal(&self, id: LoopId) -> Option<Option<Arc<str>>> {
+        let known = self.refused.borrow().get(&id).cloned();
+        known.or_else(|| self.plans.get().then(|| self.refusal(id)))
+    }
+    /// Whether nothing is known that stands against a kernel.
+    pub fn is_offered(&self, id: LoopId) -> bool {
+        self.can_offload() && !matches!(self.known_refusal(id), Some(Some(_)))
     }
     /// Whether a line was asked for since this place was made.
     pub fn names_lines(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Whether and how a loop would be offloaded: facts → plan. Nothing is written here.
 
-use analysis::LoopId;
+use analysis::{LoopId, Obstacle, ObstacleKind};
 use base::{Budget, CancelToken};
 
 use crate::lints::is_parallel;
@@ -22,6 +22,8 @@ pub(crate) struct OffloadSite<'a> {
     pub opening: u32,
     /// Bases of names that other loops have.
     pub taken: &'a [String],
+    /// Only whether there is a plan is asked: what stands in the rest of the file decides names and places, and nothing else.
+    pub unnamed: bool,
 }
 
 /// Shows `then` the plan of an offload, or says why there is none. A loop that is not parallel is offloaded by its
@@ -33,7 +35,7 @@ pub(crate) fn with_plan<R>(
     then: impl FnOnce(&codegen::Plan) -> R,
 ) -> Result<R, Refused> {
     let opening = place.span(place.of(id).term).start;
-    with_plan_at(place, id, &OffloadSite { opening, taken: &[] }, cancel, then)
+    with_plan_at(place, id, &OffloadSite { opening, ..Default::default() }, cancel, then)
 }
 
 /// Likewise, at a place.
@@ -68,7 +70,7 @@ pub(crate) fn with_plan_at<R>(
     if cancel.is_cancelled() {
         return Err(Refused::Cancelled);
     }
-    let offload = offload.map_err(|obstacles| Refused::Because(blocked(place, id, &obstacles)))?;
+    let offload = offload.map_err(|obstacles| Refused::Because(blocked(place, &obstacles)))?;
     let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
         Some(name) => name,
         // launchers are seen by the whole program, and another file may have a `static` function of that name
@@ -85,7 +87,7 @@ pub(crate) fn with_plan_at<R>(
         offload: &offload,
         text: place.doc.slice(place.item.span),
         base_offset: place.item.span.start,
-        file_text: place.doc.source(),
+        file_text: if site.unnamed { "" } else { place.doc.source() },
         file_name: place.doc.name(),
         name: &name,
         taken: site.taken,
@@ -102,19 +104,27 @@ pub(crate) fn with_plan_at<R>(
 }
 
 /// The reasons `analysis` gives for a loop it proved parallel but cannot describe for a kernel.
-fn blocked(place: &Place, id: LoopId, obstacles: &[analysis::Obstacle]) -> String {
+fn blocked(place: &Place, obstacles: &[analysis::Obstacle]) -> String {
     match obstacles.first() {
+        // that iterations meet is no harm here, or is proved not to be
+        Some(Obstacle { kind: ObstacleKind::IndirectSubscript(term), .. }) => format!(
+            "No kernel is made, because memory decides which cells the subscript `{}` on line {} means, so it is not known \
+             what to copy. Use an array whose declaration says how large it is, or run it where the data is.",
+            place.text(*term),
+            place.line(*term)
+        ),
         Some(first) => {
             let words = words::obstacle(place, first);
             format!("No kernel is made, because {}. {}", words.reason, words.remedy)
         }
-        None => hints::sentence(place, id),
+        None => "No kernel is made of this loop.".to_owned(),
     }
 }
 
 /// Why a loop gets no kernel, if that is so: a sentence.
 pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
-    match with_plan(place, id, &CancelToken::new(), |_| ()) {
+    let site = OffloadSite { unnamed: true, ..Default::default() };
+    match with_plan_at(place, id, &site, &CancelToken::new(), |_| ()) {
         Err(Refused::Because(why)) => Some(why),
         _ => None,
     }

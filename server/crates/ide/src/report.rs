@@ -38,6 +38,15 @@ pub struct LoopReport {
     /// For `independent` and `reduction`; else where the statements of the nest, taken one by one, can be spread over
     /// threads that need no synchronisation.
     pub thread_map: Option<ThreadMapReport>,
+    /// Whether a kernel can be made; `None` where the loop does not run at once as it stands.
+    pub offload: Option<OffloadReport>,
+}
+
+/// Whether "Offload to GPU" makes a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OffloadReport {
+    /// Why not, a sentence.
+    pub refused: Option<String>,
 }
 
 /// Something the verdict needs.
@@ -110,6 +119,9 @@ pub struct ThreadMapReport {
 pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
     let l = place.of(id);
     let span = place.span(l.term);
+    let thread_map = thread_map(place, id);
+    let may_run = is_parallel(l) || thread_map.is_some();
+    let offload = may_run.then(|| OffloadReport { refused: place.refusal(id).map(|why| why.to_string()) });
     let (start, end) = (place.line_column(span.start), place.line_column(span.end));
     LoopReport {
         line: start.line,
@@ -144,7 +156,8 @@ pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
             .collect(),
         dependences: l.dependences.iter().map(|d| dependence_report(place, d)).collect(),
         obstacles: l.obstacles.iter().map(|o| obstacle_report(place, o)).collect(),
-        thread_map: thread_map(place, id),
+        thread_map,
+        offload,
     }
 }
 

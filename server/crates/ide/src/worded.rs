@@ -8,6 +8,7 @@ use std::sync::Arc;
 use analysis::LoopId;
 use base::Span;
 
+use crate::check::Tier;
 use crate::document::Key;
 use crate::lints::{self, Saying};
 use crate::place::{loop_key, Place};
@@ -21,6 +22,8 @@ pub(crate) struct Worded {
     at: LineColumn,
     /// Whether that matters.
     depends_on_place: bool,
+    /// Whether kernels were planned before they were promised.
+    planned: bool,
     pub said: Vec<Saying>,
     /// In the order of their ids.
     pub loops: Arc<[WordedLoop]>,
@@ -33,27 +36,58 @@ pub(crate) struct WordedLoop {
     pub span: Span,
     pub header: Span,
     pub marked: bool,
+    /// Whether a kernel can be made, of parallel loops that are shown.
+    pub kernel: Option<bool>,
     /// Its key where the function is the first of its name.
     pub key: Arc<str>,
 }
 
-/// The words for a function, or those that were `known` where they are still right.
-pub(crate) fn worded(place: &Place, known: Option<Arc<Worded>>, memo: &Memo, key: Key) -> Arc<Worded> {
+/// The words for a function, or those that were `known` where they are still right. While the user types nothing is planned:
+/// that costs several times what the facts do.
+pub(crate) fn worded(
+    place: &Place,
+    known: Option<Arc<Worded>>,
+    memo: &Memo,
+    key: Key,
+    tier: Tier,
+) -> Arc<Worded> {
     let at = place.at();
-    if let Some(known) = known.as_ref().filter(|w| !w.depends_on_place || w.at == at) {
+    let is_enough = |w: &Worded| w.planned || tier == Tier::Typing;
+    if let Some(known) = known.as_ref().filter(|w| is_enough(w) && (!w.depends_on_place || w.at == at)) {
         return known.clone();
     }
-    let loops = known.map_or_else(|| loops(place), |w| w.loops.clone());
+    let planned = tier == Tier::Full || known.as_ref().is_some_and(|w| w.planned);
+    if tier == Tier::Full {
+        place.plan_first();
+    }
+    let loops = match known {
+        // what was planned once need not be again
+        Some(known) if is_enough(&known) => {
+            known.loops.iter().for_each(|l| place.remember(l.id, l.kernel));
+            known.loops.clone()
+        }
+        _ => loops(place, planned),
+    };
     let said = lints::say(place);
     // whether a marked loop gets a kernel depends on more than the function
     let depends_on_place = place.names_lines() || loops.iter().any(|l| l.marked);
-    let new = Arc::new(Worded { at, depends_on_place, said, loops });
+    let new = Arc::new(Worded { at, depends_on_place, planned, said, loops });
     memo.put_worded(key, &place.facts, new.clone());
     new
 }
 
-fn loops(place: &Place) -> Arc<[WordedLoop]> {
+fn loops(place: &Place, planned: bool) -> Arc<[WordedLoop]> {
+    let shown = lints::shown(&place.facts);
+    let wanted = |id| {
+        planned
+            && shown.contains(&id)
+            && lints::is_parallel(place.of(id))
+            && place.can_offload()
+            && !place.item.is_kernel
+            && !place.item.is_device
+    };
     let one = |id| WordedLoop {
+        kernel: wanted(id).then(|| place.refusal(id).is_none()),
         id,
         span: place.body().span(place.of(id).term),
         header: place.relative(place.header(id)),

@@ -49,7 +49,10 @@ pub(super) fn refusal(at: &At) -> Option<String> {
         return Some(IN_A_MACRO.to_owned());
     }
     match l.verdict {
-        Verdict::Independent | Verdict::Reduction => None,
+        Verdict::Independent | Verdict::Reduction => {
+            at.place.remember(at.finding.id, at.finding.kernel);
+            at.place.refusal(at.finding.id).map(|why| why.to_string())
+        }
         _ if at.place.thread_map(at.finding.id).is_some() => None,
         Verdict::Sequential => Some(crate::words::sequential(at.place, at.finding.id)),
         Verdict::Unknown => Some(crate::words::unknown(at.place, at.finding.id)),

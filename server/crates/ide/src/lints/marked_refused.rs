@@ -1,7 +1,7 @@
 //! `marked-refused`: the user asked to offload a parallel loop for which no kernel can be written.
 
 use super::{is_parallel, At, Find, Lint, Said};
-use crate::{plans, Severity};
+use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {
     code: "marked-refused",
@@ -15,7 +15,7 @@ fn marked_refused(at: &At) -> Option<Said> {
     if at.facts.mark.is_none() || !is_parallel(at.facts) {
         return None;
     }
-    let why = plans::refusal(at.place, at.id)?;
+    let why = at.place.refusal(at.id)?;
     Some(Said {
         message: format!("Marked for the GPU, and {} is parallel. {why}", at.place.loop_name(at.id)),
         ..Said::default()
@@ -24,5 +24,5 @@ fn marked_refused(at: &At) -> Option<Said> {
 
 /// Whether this lint speaks of a loop; then those that say it can be offloaded do not.
 pub(super) fn applies(at: &At) -> bool {
-    at.facts.mark.is_some() && is_parallel(at.facts) && plans::refusal(at.place, at.id).is_some()
+    at.facts.mark.is_some() && is_parallel(at.facts) && at.place.refusal(at.id).is_some()
 }

@@ -53,6 +53,7 @@ fn a_parallel_nest() {
                     },
                 ],
                 thread_map: None,
+                offload: None,
             }
             f#1 LoopReport {
                 line: 3,
@@ -86,6 +87,7 @@ fn a_parallel_nest() {
                     },
                 ],
                 thread_map: None,
+                offload: None,
             }
         "#]],
     );
@@ -134,6 +136,7 @@ fn a_recurrence() {
                 ],
                 obstacles: [],
                 thread_map: None,
+                offload: None,
             }
         "#]],
     );
@@ -181,4 +184,43 @@ fn hints_and_lenses() {
         9 Not offloaded: sequential: a -> explain:f#4
     "#]]
     .assert_eq(&out);
+}
+
+#[test]
+fn a_loop_without_a_kernel_is_not_promised_one() {
+    let code = "void f(int n, int *restrict h, const int *restrict k) {\n    for (int i = 0; i < n; i++)\n        h[k[i] & 7]++;\n}\nint g[8];\nvoid all(int n, const int *restrict k) {\n    for (int i = 0; i < n; i++)\n        g[k[i] & 7]++;\n}\n#define LOOP for (int i = 0; i < n; i++) a[i] = i;\nvoid m(int n, int *a) {\n    LOOP\n}\nvoid outer(int n, int *h, int *restrict k) {\n    while (n --> 0)\n        for (int i = 0; i < n; i++)\n            h[k[i] & 7]++;\n}\n";
+    let doc = open(code);
+    let findings = full(&doc);
+    let offered: Vec<bool> =
+        findings.loops.iter().filter_map(|l| Some(l.report().offload.as_ref()?.refused.is_none())).collect();
+    // the loop around the last is run by no threads either
+    assert_eq!(offered, [false, true, false, false, false]);
+    let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
+    assert_eq!(said.iter().filter(|m| m.contains("Apply")).count(), 1, "{said:#?}");
+    let why = "Parallel as a reduction: the iterations of loop `i` are independent but for `h` (+). No kernel is made, because memory decides which cells the subscript `k[i]` on line 3 means";
+    assert!(said.iter().any(|m| m.starts_with(why)), "{said:#?}");
+    assert!(said.iter().any(|m| m.starts_with("Parallel: ") && m.ends_with(crate::offload::IN_A_MACRO)));
+    assert!(said.iter().all(|m| !m.contains("Inside it, loop `i` on line 16 can run")), "{said:#?}");
+    let lenses = crate::lenses(&doc, &findings);
+    assert_eq!(lenses.len(), 1, "{lenses:#?}");
+    // moved by a line, the reason names the new one
+    let moved = open(&format!("\n{code}"));
+    let memo = crate::Memo::new();
+    for (doc, line) in [(&doc, 3), (&moved, 4)] {
+        let cancel = base::CancelToken::new();
+        let found = crate::check(doc, &memo, &crate::Settings::default(), crate::Tier::Full, &cancel);
+        let said = found.expect("not cancelled").diagnostics;
+        assert!(said.iter().any(|d| d.message.contains(&format!("on line {line} means"))), "{said:#?}");
+    }
+    // while the user types nothing is planned, and nothing promised
+    let typed = crate::check(
+        &doc,
+        &crate::Memo::new(),
+        &crate::Settings::default(),
+        crate::Tier::Typing,
+        &base::CancelToken::new(),
+    );
+    let said = typed.expect("not cancelled").diagnostics;
+    assert!(said.iter().all(|d| !d.message.contains("Apply")), "{said:#?}");
+    assert_eq!(said.iter().filter(|d| d.message.contains("or says why it cannot")).count(), 4, "{said:#?}");
 }

@@ -38,7 +38,11 @@ pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads};
 pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     let l = place.of(id);
     let band = place.band(id);
-    let offer = place.can_offload();
+    // inside a kernel there is nothing to offload
+    let in_kernel = place.item.is_kernel || place.item.is_device;
+    let planned = if place.can_offload() && !in_kernel { place.known_refusal(id) } else { None };
+    let (unplanned, refused) = (planned.is_none(), planned.flatten());
+    let offer = place.can_offload() && refused.is_none();
     let (can_run, can_reduce) = match offer {
         true => ("Can run on the GPU: ", "Can run on the GPU as a reduction: "),
         false => ("Parallel: ", "Parallel as a reduction: "),
@@ -76,10 +80,11 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
         text.push_str(" Floating-point operations are regrouped, so the last bits may differ.");
     }
     text.push_str(&match l.mark {
-        // inside a kernel there is nothing to offload
-        _ if place.item.is_kernel || place.item.is_device => String::new(),
-        _ if !offer => format!(" {NOT_FROM_C}"),
+        _ if in_kernel => String::new(),
+        _ if !place.can_offload() => format!(" {NOT_FROM_C}"),
+        _ if refused.is_some() => format!(" {}", refused.unwrap_or_default()),
         Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.".to_owned(),
+        None if unplanned => " \"Offload to GPU\" rewrites it, or says why it cannot.".to_owned(),
         None => " Apply \"Offload to GPU\" to rewrite it.".to_owned(),
     });
     text
@@ -172,7 +177,7 @@ fn inner_hint(place: &Place, id: LoopId) -> String {
         return String::new();
     };
     let place_of = |l: &LoopId| format!("{} on line {}", place.loop_name(*l), place.line(place.of(*l).term));
-    let (one, many) = match place.can_offload() {
+    let (one, many) = match inner.iter().all(|l| place.is_offered(*l)) {
         true => ("can run on the GPU", "can run on the GPU"),
         false => ("is parallel", "are parallel"),
     };
