@@ -21,7 +21,7 @@ use crate::nest::{Access, Model};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
 use crate::recurrences::recurrences;
-use crate::replay_witness::{replay, steering, Place, Replayed, Search};
+use crate::replay_witness::{replay, ways, Place, Replayed, Search};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::value::{Constraint, Poly};
 use crate::{
@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
             body: self.body,
             program: self.program,
             root,
-            steering: steering(self.body, &around, &self.parents),
+            ways: ways(self.body, &around, &self.parents),
             around,
             controls: self.plain.get_or_init(plain).clone(),
             places: self.body.walk(self.body.root).zip(0..).collect(),

@@ -45,7 +45,7 @@ pub fn follow(body: &Body, program: &Program, args: &[Argument]) -> Option<(Foll
             entry: Vec::new(),
         },
         places: &Default::default(),
-        steering: &Default::default(),
+        ways: &Default::default(),
         marks: Default::default(),
     };
     let (mut search, given) = (Search::new(), Givens::default());

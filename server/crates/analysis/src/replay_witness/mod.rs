@@ -54,15 +54,23 @@ pub(crate) struct Place<'a> {
     pub controls: Rc<FxHashMap<TermId, Control>>,
     /// Where each term stands in the order of the text.
     pub places: FxHashMap<TermId, u32>,
-    /// Terms that decide whether control comes to the root: those around it, and branches that jump away from it.
-    pub steering: FxHashSet<TermId>,
+    pub ways: Ways,
 }
 
-/// What decides whether control comes to the root: the terms around it, jumps that leave one of them, and the branches that
-/// those stand in.
-pub(crate) fn steering(body: &Body, around: &[TermId], parents: &[Option<TermId>]) -> FxHashSet<TermId> {
+/// What decides which way a run goes.
+#[derive(Default)]
+pub(crate) struct Ways {
+    /// What decides whether control comes to the root: the terms around it, jumps that leave one of them, and the branches that
+    /// those stand in.
+    pub steering: FxHashSet<TermId>,
+    /// Branches that end an iteration of another loop, or that loop.
+    pub ending: FxHashMap<TermId, TermId>,
+}
+
+pub(crate) fn ways(body: &Body, around: &[TermId], parents: &[Option<TermId>]) -> Ways {
     let up = |t: TermId| std::iter::successors(Some(t), |t| parents.get(t.0 as usize).copied().flatten());
-    let mut out: FxHashSet<TermId> = around.iter().copied().collect();
+    let steering = around.iter().copied().collect();
+    let mut out = Ways { steering, ending: FxHashMap::default() };
     for t in body.walk(body.root) {
         let ends: fn(&Op) -> bool = match body.op(t) {
             Op::Return | Op::Goto(_) => |_| false,
@@ -71,11 +79,12 @@ pub(crate) fn steering(body: &Body, around: &[TermId], parents: &[Option<TermId>
             _ => continue,
         };
         let left = up(t).skip(1).find(|&x| ends(body.op(x)));
-        if left.is_some_and(|x| !around.contains(&x)) {
-            continue;
-        }
         let inside = up(t).take_while(|&x| Some(x) != left);
-        out.extend(inside.filter(|&x| x == t || matches!(body.op(x), Op::If | Op::Switch)));
+        let branches = inside.filter(|&x| x == t || matches!(body.op(x), Op::If | Op::Switch));
+        match left.filter(|x| !around.contains(x)) {
+            Some(other) => out.ending.extend(branches.map(|b| (b, other))),
+            None => out.steering.extend(branches),
+        }
     }
     out
 }

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::TermId;
 
 use super::formula::Tree;
@@ -60,7 +60,7 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
         kind: d.kind,
         witness: witness.clone(),
         places: &place.places,
-        steering: &place.steering,
+        ways: &place.ways,
         marks: marks(place.body, place.root, d),
     };
     let symbol = |(p, v): &(Param, i128)| match p {
@@ -76,6 +76,8 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
         turns: Vec::new(),
         progress: 0,
         rounds: 0,
+        starved: false,
+        base: 0,
     });
     let mut waiting =
         vec![Waiting { from: nothing.clone(), step: Step::Nothing, worth: i64::MAX, stalled: 0, depth: 0 }];
@@ -100,6 +102,10 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
         };
         let Some(next) = next else { break };
         let Waiting { from, step, mut stalled, depth, .. } = waiting.remove(next);
+        let step_was = match &step {
+            Step::Turn(k) => Some(*k),
+            _ => None,
+        };
         let Some(given) = next_inputs(&goal, &from, step, &search.inputs, &mut search.steps) else {
             continue;
         };
@@ -109,7 +115,11 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
             continue;
         }
         let began = given.clone();
-        let left = match all_ways(&goal, place, given, search, &mut runs) {
+        let fed = match &step_was {
+            Some(k) => from.events.get(*k).is_some_and(|e| e.led == Led::Fed),
+            None => false,
+        };
+        let mut left = match all_ways(&goal, place, given, search, &mut runs) {
             Ok(m) => {
                 let entry = search.inputs.entries(&began);
                 // The loop's next dependence is likely to show with the same.
@@ -118,8 +128,13 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
                 search.arrived.truncate(MAX_ARRIVED);
                 return Replayed::Seen(Witness { entry, ..said(&goal, &m) });
             }
-            Err(left) => Rc::new(left),
+            Err(left) => left,
         };
+        left.base = left.distance();
+        if fed && left.base < from.base {
+            left.base = from.base;
+        }
+        let left = Rc::new(left);
         if reason.is_none() {
             reason = Some(left.why);
         }
@@ -134,10 +149,10 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
                 values: values.collect(),
             });
         }
-        stalled = if left.distance() > from.distance() { 0 } else { stalled + 1 };
+        stalled = if left.base > from.base { 0 } else { stalled + 1 };
         for (step, less) in steps_from(&left) {
             if waiting.len() < MAX_WAITING {
-                let worth = left.distance() * 8 - less - STALLED * stalled;
+                let worth = left.base * 8 - less - STALLED * stalled;
                 waiting.push(Waiting { from: left.clone(), step, worth, stalled, depth: depth + 1 });
             }
         }
@@ -156,6 +171,10 @@ struct Left {
     turns: Vec<usize>,
     progress: u32,
     rounds: i128,
+    starved: bool,
+    /// What a step from here is worth before all else: how far the run came, or the one before it where this one took a way that
+    /// a later one needs.
+    base: i64,
 }
 
 impl Left {
@@ -191,6 +210,7 @@ fn all_ways(
         let (events, reached) = (std::mem::take(&mut run.events), std::mem::take(&mut run.reached));
         let (turns, progress, rounds) = (std::mem::take(&mut run.turns), run.progress, run.rounds);
         search.followed.extend(run.followed.drain());
+        let starved = run.starved;
         search.steps = search.steps.saturating_sub(used);
         match halt {
             Halt::Seen(m) => {
@@ -217,6 +237,8 @@ fn all_ways(
                     turns,
                     progress,
                     rounds,
+                    starved,
+                    base: 0,
                 });
             }
         }
@@ -234,6 +256,8 @@ fn all_ways(
             turns: Vec::new(),
             progress: 0,
             rounds: 0,
+            starved: false,
+            base: 0,
         }),
     }
 }
@@ -278,11 +302,18 @@ fn steps_from(left: &Left) -> Vec<(Step, i64)> {
     }
     let mut turned: FxHashSet<usize> = FxHashSet::default();
     let mut rank = 0;
+    let mut of_branch: FxHashMap<TermId, i64> = FxHashMap::default();
     let mut turn = |k: usize, less: i64| {
         let open = left.events.get(k).is_some_and(|e| !matches!(e.other, Other::No) && e.led != Led::Moot);
         if open && turned.insert(k) {
             rank += 1;
-            out.push((Step::Turn(k), rank + less));
+            // One branch in many rounds is not all there is.
+            let again = left.events[k].by.map_or(0, |by| {
+                let n = of_branch.entry(by).or_default();
+                *n += 1;
+                (*n - 2).max(0) * 3
+            });
+            out.push((Step::Turn(k), rank + less + again));
         }
         open
     };
@@ -290,11 +321,23 @@ fn steps_from(left: &Left) -> Vec<(Step, i64)> {
     let all = 0..left.events.len();
     let away = |k: &usize| left.events[*k].led == Led::Away;
     let last = left.reached.last().map_or(left.events.len(), |r| r.events);
+    let fed = |k: &usize| left.events[*k].led == Led::Fed;
+    // The root has too few iterations.
+    if left.starved {
+        for k in all.clone().rev().filter(fed).take(4) {
+            turn(k, 0);
+        }
+    }
     for k in all.clone().skip(last).filter(away).take(4) {
         turn(k, 0);
     }
-    for k in all.clone().rev().filter(away).take(12) {
+    // Of many rounds the last or the first.
+    let ends = all.clone().rev().find(away).into_iter().chain(all.clone().find(away));
+    for k in ends.chain(all.clone().rev().filter(away).take(12)) {
         turn(k, 0);
+    }
+    for k in all.clone().rev().filter(fed).take(8) {
+        turn(k, 2);
     }
     // What nothing that can be turned decided may come from what was decided before.
     for &k in left.turns.iter().rev().filter(|&&k| k == 0 || left.events[k - 1].led != Led::Away) {

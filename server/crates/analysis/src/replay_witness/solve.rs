@@ -15,7 +15,10 @@ const MAX_PAIRS: usize = 1_500;
 /// Inputs of one tree of which some values are tried, and of which all; and how many some are.
 const MANY: usize = 12;
 const FEW: usize = 4;
-const FIRST: usize = 12;
+const FIRST: usize = 14;
+
+/// Steps that trying pairs takes at most.
+const PAIR_STEPS: usize = 16_000;
 
 /// What to give to inputs; `None`: what they usually are.
 pub(super) type Change = Vec<(Id, Option<Given>)>;
@@ -276,13 +279,15 @@ pub(super) fn tried(
                 }
             }
         }
+        // What one search has is not for one condition.
+        let most = MAX_PAIRS.min(PAIR_STEPS / (4 + trees.len()));
         let mut pairs = 0;
         for (k, &a) in ids.iter().enumerate().take(FEW) {
             for (j, &b) in ids.iter().enumerate().take(FEW).skip(k + 1) {
                 for &x in &palettes[k] {
                     for &y in &palettes[j] {
                         pairs += 1;
-                        if pairs > MAX_PAIRS || offer(&[(a, x), (b, y)]) {
+                        if pairs > most || offer(&[(a, x), (b, y)]) {
                             break 'all;
                         }
                     }
@@ -300,7 +305,10 @@ pub(super) fn tried(
 }
 
 fn real_palette(numbers: &[f64]) -> Vec<Plain> {
-    let mut out: Vec<f64> = vec![1.0, 0.0, 2.0, -1.0, 0.5, -0.5, 3.0, 10.0, 1.5, 5.0];
+    let mut out: Vec<f64> = vec![1.0, 0.0, 2.0];
+    // The sides of the comparison come first.
+    out.extend(numbers.iter().take(2).flat_map(|&c| [c, c + 1.0, c - 1.0]));
+    out.extend([3.0, -1.0, 0.5, -0.5, 10.0, 1.5, 5.0]);
     for &c in numbers {
         out.extend([c, c + 1.0, c - 1.0, c * 2.0, c / 2.0, -c, c + 0.5, c * 10.0]);
     }
@@ -310,7 +318,10 @@ fn real_palette(numbers: &[f64]) -> Vec<Plain> {
 }
 
 fn whole_palette(numbers: &[f64], least: i128, most: i128) -> Vec<Plain> {
-    let mut out: Vec<i128> = vec![1, 2, 3, 0, 4, 5, 8, -1];
+    let mut out: Vec<i128> = vec![1, 2, 0];
+    let near = numbers.iter().take(2).filter(|c| c.abs() < 1e18).map(|c| c.trunc() as i128);
+    out.extend(near.flat_map(|c| [c, c + 1, c - 1]));
+    out.extend([3, 4, 5, 8, -1]);
     for &c in numbers.iter().filter(|c| c.abs() < 1e18) {
         let c = c.trunc() as i128;
         out.extend([c, c + 1, c - 1, 2 * c, c / 2, -c]);

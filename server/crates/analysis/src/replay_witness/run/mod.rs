@@ -22,6 +22,7 @@ use super::formula::Tree;
 use super::inputs::{Given, Inputs, Kind, Owner};
 use super::memory::{Memory, Object, Rest};
 use super::values::{Address, Fact, Id, Linear, Number, Value};
+use super::Ways;
 use crate::{Control, DependenceKind, NotReplayed, Program, Witness};
 
 /// What a run is to show.
@@ -36,8 +37,7 @@ pub(super) struct Goal<'a> {
     pub witness: Witness,
     /// The term's place in the order of the text, by term.
     pub places: &'a FxHashMap<TermId, u32>,
-    /// What decides whether control comes to the root.
-    pub steering: &'a FxHashSet<TermId>,
+    pub ways: &'a Ways,
     /// By term: [`SOURCE`], [`SINK`] and what stands near them.
     pub marks: FxHashMap<TermId, u8>,
 }
@@ -56,6 +56,8 @@ pub(super) struct Event {
     pub tree: Option<(Tree, bool)>,
     pub other: Other,
     pub led: Led,
+    /// The branch of the function itself that it decided.
+    pub by: Option<TermId>,
 }
 
 /// What a decision did for the way to the root, the least promising to turn first.
@@ -67,6 +69,8 @@ pub(super) enum Led {
     Nowhere,
     /// On, or on around it.
     On,
+    /// It decided what a condition depends on that led away.
+    Fed,
     /// Away from it.
     Away,
 }
@@ -205,7 +209,9 @@ pub(super) struct Run<'a, 'r> {
     /// How far the run came on the way to the root.
     pub progress: u32,
     /// The events of the last decision on the way to the root.
-    decided: std::ops::Range<usize>,
+    decided: (TermId, std::ops::Range<usize>),
+    /// The root ended by what nothing that can be turned decided.
+    pub starved: bool,
     /// Most iterations of one execution of the root.
     pub rounds: i128,
     /// Numbers of events after which the run took a way that does not lead to the root, or left it.
@@ -258,7 +264,8 @@ impl<'a, 'r> Run<'a, 'r> {
             taken: Vec::new(),
             blind: None,
             progress: 0,
-            decided: 0..0,
+            decided: (goal.root, 0..0),
+            starved: false,
             rounds: 0,
             turns: Vec::new(),
         };
@@ -525,7 +532,6 @@ impl<'a, 'r> Run<'a, 'r> {
         let body = self.body();
         let args = body.args(t);
         if self.seek.is_none() {
-            let begun = self.events.len();
             let v = self.eval(args[0])?;
             let Number::Int(value) = v.number else {
                 return self.either(&args[1..], args[0]);
@@ -586,7 +592,8 @@ impl<'a, 'r> Run<'a, 'r> {
                     target = Some(l);
                 }
             }
-            self.steered(t, begun);
+            // One value leads to the root, and that others do not take another way says nothing.
+            self.steered(t, self.events.len());
             self.aim(t, args[1], &v, target.or(default))?;
             match target.or(default) {
                 Some(l) => self.seek = Some(Seek::Case(l)),

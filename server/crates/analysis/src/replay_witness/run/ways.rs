@@ -1,6 +1,6 @@
 //! Which way a run goes, and what would have led it another: conditions that it met, ways that it chose.
 
-use term::{BinOp, IntKind, Op, TermId};
+use term::{BinOp, IntKind, Op, SymbolId, TermId};
 
 use super::{Event, Led, Number, Other, Res, Run, MAX_EVENTS};
 use crate::replay_witness::expressions::Common;
@@ -32,7 +32,7 @@ impl Run<'_, '_> {
                 _ => Other::No,
             };
             if self.events.len() < MAX_EVENTS {
-                self.events.push(Event { fact: None, tree, other, led: Led::Away });
+                self.events.push(Event { fact: None, tree, other, led: Led::Away, by: None });
             }
         }
         self.turned();
@@ -41,9 +41,15 @@ impl Run<'_, '_> {
 
     /// Conditions since `begun` decided a branch: whether one that matters.
     pub(super) fn steered(&mut self, t: TermId, begun: usize) {
-        if self.frames.len() == 1 && self.goal.steering.contains(&t) {
-            self.decided = begun..self.events.len();
-            self.led(self.decided.clone(), Led::On);
+        if self.frames.len() > 1 {
+            return;
+        }
+        for e in self.events.iter_mut().skip(begun) {
+            e.by = Some(t);
+        }
+        if self.goal.ways.steering.contains(&t) {
+            self.decided = (t, begun..self.events.len());
+            self.led(begun..self.events.len(), Led::On);
         }
     }
 
@@ -52,9 +58,38 @@ impl Run<'_, '_> {
         events.iter_mut().filter(|e| e.led != Led::Moot).for_each(|e| e.led = to);
     }
 
+    /// The branch was decided by nothing that could be turned: by variables, then, that other branches set, or did not.
+    fn fed(&mut self, branch: TermId) {
+        let body = self.goal.body;
+        let condition = match body.op(branch) {
+            Op::If | Op::Switch => body.args(branch).first().copied(),
+            _ => body.loop_parts(branch).and_then(|p| p.condition),
+        };
+        let Some(condition) = condition else { return };
+        let read = body.walk(condition).filter_map(|x| body.as_symbol(x));
+        let read: Vec<SymbolId> = read.filter(|&s| body.symbols[s].is_own_scalar()).collect();
+        let mut known: Vec<(TermId, bool)> = Vec::new();
+        for e in self.events.iter_mut().rev().take(MAX_FEEDING).filter(|e| e.led == Led::Nowhere) {
+            let Some(by) = e.by else { continue };
+            let by = self.goal.ways.ending.get(&by).copied().unwrap_or(by);
+            let sets = known.iter().find(|k| k.0 == by).map(|k| k.1).unwrap_or_else(|| {
+                let writes = |x: TermId| {
+                    let place = body.op(x).is_write().then(|| body.as_symbol(body.args(x)[0])).flatten();
+                    place.is_some_and(|s| read.contains(&s))
+                };
+                let sets = body.walk(by).any(writes);
+                known.push((by, sets));
+                sets
+            });
+            if sets {
+                e.led = Led::Fed;
+            }
+        }
+    }
+
     /// A jump: what was decided last may have led the run away from the root.
     pub(super) fn jumped(&mut self, t: TermId) {
-        if self.frames.len() == 1 && self.goal.steering.contains(&t) {
+        if self.frames.len() == 1 && self.goal.ways.steering.contains(&t) {
             self.turned();
         }
     }
@@ -62,7 +97,12 @@ impl Run<'_, '_> {
     /// Here the run leaves the way to the root, or the root.
     pub(super) fn turned(&mut self) {
         let now = self.events.len();
-        self.led(self.decided.clone(), Led::Away);
+        let (by, events) = self.decided.clone();
+        if events.is_empty() {
+            self.starved |= by == self.goal.root && self.rounds < 2;
+            self.fed(by);
+        }
+        self.led(events, Led::Away);
         if self.turns.last() != Some(&now) {
             if self.turns.len() >= 6 {
                 self.turns.remove(0);
@@ -86,18 +126,26 @@ impl Run<'_, '_> {
             let (yes, no) = (fact.clone(), fact.and_then(|f| f.negated()));
             let (fact, other) = if holds { (yes, no) } else { (no, yes) };
             let other = other.map_or(Other::No, Other::Fact);
-            Event { fact, tree: None, other, led: Led::Nowhere }
+            Event { fact, tree: None, other, led: Led::Nowhere, by: None }
         };
         let event = match &v.shadow {
             Shadow::None | Shadow::Free(_) => return Some(holds),
             Shadow::Value(f) => by_fact(Some(Fact { form: (**f).clone(), rel: Rel::NotZero })),
             Shadow::Truth(f) => by_fact(Some((**f).clone())),
-            Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
-                Event { fact: None, tree: None, other: otherwise(*id, BinOp::Ne, !holds), led: Led::Nowhere }
-            }
-            Shadow::Compared(id, op) => {
-                Event { fact: None, tree: None, other: otherwise(*id, *op, !holds), led: Led::Nowhere }
-            }
+            Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => Event {
+                fact: None,
+                tree: None,
+                other: otherwise(*id, BinOp::Ne, !holds),
+                led: Led::Nowhere,
+                by: None,
+            },
+            Shadow::Compared(id, op) => Event {
+                fact: None,
+                tree: None,
+                other: otherwise(*id, *op, !holds),
+                led: Led::Nowhere,
+                by: None,
+            },
             Shadow::Input(_) | Shadow::Tree(_) => {
                 let tree = Tree::of(v).map(|t| (t, holds));
                 Event {
@@ -105,6 +153,7 @@ impl Run<'_, '_> {
                     other: if tree.is_some() { Other::Tree } else { Other::No },
                     tree,
                     led: Led::Nowhere,
+                    by: None,
                 }
             }
         };
@@ -118,7 +167,7 @@ impl Run<'_, '_> {
         for want in [true, false] {
             if self.events.len() < MAX_EVENTS {
                 let other = Other::Make(t.clone(), want);
-                self.events.push(Event { fact: None, tree: None, other, led: Led::Nowhere });
+                self.events.push(Event { fact: None, tree: None, other, led: Led::Nowhere, by: None });
             }
         }
     }
@@ -126,17 +175,32 @@ impl Run<'_, '_> {
     /// An input that would better be this.
     pub(in crate::replay_witness) fn may_be(&mut self, id: Id, given: Given) {
         if self.events.len() < MAX_EVENTS {
-            self.events.push(Event { fact: None, tree: None, other: Other::Give(id, given), led: Led::Away });
+            self.events.push(Event {
+                fact: None,
+                tree: None,
+                other: Other::Give(id, given),
+                led: Led::Away,
+                by: None,
+            });
         }
     }
 
     /// Something that has to stay so for shadows to be right.
     pub(in crate::replay_witness) fn rely(&mut self, fact: Option<Fact>) {
         if let Some(f) = fact.filter(|f| !f.form.is_constant() && self.events.len() < MAX_EVENTS) {
-            self.events.push(Event { fact: Some(f), tree: None, other: Other::No, led: Led::Nowhere });
+            self.events.push(Event {
+                fact: Some(f),
+                tree: None,
+                other: Other::No,
+                led: Led::Nowhere,
+                by: None,
+            });
         }
     }
 }
+
+/// Conditions that are looked through for what set a variable.
+const MAX_FEEDING: usize = 100;
 
 /// What to give to a pointer input so that it compares otherwise with null. `want`: what is to come out.
 fn otherwise(id: Id, op: BinOp, want: bool) -> Other {
