@@ -321,8 +321,8 @@ impl Trial {
         Some(out)
     }
 
-    /// Compares what both programs wrote, and the original's with what the simulator found. `alone`: what both wrote with
-    /// one thread; an input on which several threads leave something else is none, for they race.
+    /// Compares what both programs wrote, and the original's with what the simulator found. `alone`: what both wrote
+    /// without OpenMP; an input on which the regions leave something else is none: their threads race, or OpenMP leaves it open.
     pub fn compare(&self, original: &[u8], alone: Option<&(Vec<u8>, Vec<u8>)>, rewritten: &[u8]) -> Natively {
         let (Some(want), Some(got)) = (self.read(original), self.read(rewritten)) else {
             return Natively::Unreadable;

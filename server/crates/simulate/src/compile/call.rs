@@ -417,8 +417,9 @@ impl Cx<'_, '_, '_> {
         Ok(V { reg: d, ty: of })
     }
 
-    /// A few functions of C's library that move or make memory.
+    /// A few functions of C's library that move or make memory, also by gcc's names for them.
     fn library(&mut self, t: TermId, name: &str, args: &[TermId]) -> R<Option<V>> {
+        let name = name.strip_prefix("__builtin_").unwrap_or(name);
         if name == "printf" {
             // its arguments are evaluated; what is printed nobody sees, so it has no value either
             self.values(args)?;
