@@ -128,7 +128,7 @@ pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, searc
                 search.arrived.truncate(MAX_ARRIVED);
                 return Replayed::Seen(Witness { entry, ..said(&goal, &m) });
             }
-            Err(left) => left,
+            Err(left) => *left,
         };
         left.base = left.distance();
         if fed && left.base < from.base {
@@ -191,7 +191,7 @@ fn all_ways(
     given: Givens,
     search: &mut Search,
     runs: &mut usize,
-) -> Result<Meeting, Left> {
+) -> Result<Meeting, Box<Left>> {
     let mut choices: Vec<bool> = Vec::new();
     let mut seen: Option<Meeting> = None;
     let mut whole = false;
@@ -229,7 +229,7 @@ fn all_ways(
                 choices = taken;
             }
             Halt::Fail(why, at) => {
-                return Err(Left {
+                return Err(Box::new(Left {
                     why: (if taken.is_empty() { why } else { NotReplayed::Value }, at),
                     given,
                     events,
@@ -239,7 +239,7 @@ fn all_ways(
                     rounds,
                     starved,
                     base: 0,
-                });
+                }));
             }
         }
         if search.steps == 0 {
@@ -248,7 +248,7 @@ fn all_ways(
     }
     match seen {
         Some(m) if whole => Ok(m),
-        _ => Err(Left {
+        _ => Err(Box::new(Left {
             why: (NotReplayed::Steps, None),
             given,
             events: Vec::new(),
@@ -258,7 +258,7 @@ fn all_ways(
             rounds: 0,
             starved: false,
             base: 0,
-        }),
+        })),
     }
 }
 

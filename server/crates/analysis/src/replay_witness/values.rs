@@ -292,7 +292,7 @@ pub(super) fn math(stem: &str, x: f64, y: Option<f64>) -> Option<(f64, bool)> {
         ("fmod", Some(y)) if y != 0.0 => x % y,
         // C11 F.10.4.4
         ("pow", Some(y)) if x == 0.0 && y > 0.0 && y.is_finite() => x.powf(y),
-        ("pow", Some(y)) if y == 0.0 => 1.0,
+        ("pow", Some(0.0)) => 1.0,
         _ => {
             // Where libraries agree but for the last bits: not near poles, not for huge arguments.
             let tame = x.is_finite() && x.abs() < 1e6;

@@ -241,7 +241,7 @@ fn declaration(body: &Body, s: SymbolId) -> Option<TermId> {
 fn is_set_once(body: &Body, s: SymbolId) -> bool {
     let symbol = &body.symbols[s];
     let constant = body.types.quals(symbol.ty).is_const;
-    if !matches!(symbol.storage, Storage::Local) && !(symbol.storage == Storage::StaticLocal && constant) {
+    if !(symbol.storage == Storage::Local || symbol.storage == Storage::StaticLocal && constant) {
         return false;
     }
     let Some(declaration) = declaration(body, s) else { return false };

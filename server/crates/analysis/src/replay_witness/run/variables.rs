@@ -135,12 +135,14 @@ impl<'a> Run<'a, '_> {
         }
         let size = self.object_size(body.symbols[s].ty);
         let constant = is_const(&body.types, body.symbols[s].ty);
-        let written = !constant && body.symbols[s].address_taken
-            || !constant
-                && body.walk(body.root).any(|t| {
+        let is_written = || {
+            body.symbols[s].address_taken
+                || body.walk(body.root).any(|t| {
                     let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
                     place.is_some_and(|&p| crate::nest::base_symbol(body, p) == Some(s))
-                });
+                })
+        };
+        let written = !constant && is_written();
         let array = !body.types.is_arithmetic(body.symbols[s].ty);
         let rest = match written || array {
             true if !constant => Rest::Input(Owner::Static(body.name.clone(), s)),
