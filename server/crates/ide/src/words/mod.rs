@@ -41,7 +41,8 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     // inside a kernel there is nothing to offload
     let in_kernel = place.item.is_kernel || place.item.is_device;
     let planned = if place.can_offload() && !in_kernel { place.known_refusal(id) } else { None };
-    let (unplanned, refused) = (planned.is_none(), planned.flatten());
+    // While nothing is planned the words are those of most loops: what changes with the plan alone would flicker.
+    let refused = planned.flatten();
     let offer = place.can_offload() && refused.is_none();
     let (can_run, can_reduce) = match offer {
         true => ("Can run on the GPU: ", "Can run on the GPU as a reduction: "),
@@ -84,7 +85,6 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
         _ if !place.can_offload() => format!(" {NOT_FROM_C}"),
         _ if refused.is_some() => format!(" {}", refused.unwrap_or_default()),
         Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.".to_owned(),
-        None if unplanned => " \"Offload to GPU\" rewrites it, or says why it cannot.".to_owned(),
         None => " Apply \"Offload to GPU\" to rewrite it.".to_owned(),
     });
     text
