@@ -26,6 +26,9 @@ pub(crate) struct OffloadSite<'a> {
     pub unnamed: bool,
 }
 
+/// Functions of the library that host code calls.
+const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
+
 /// Shows `then` the plan of an offload, or says why there is none. A loop that is not parallel is offloaded by its
 /// thread map, if it has one.
 pub(crate) fn with_plan<R>(
@@ -59,6 +62,12 @@ pub(crate) fn with_plan_at<R>(
     }
     if let Some(why) = crate::regions::refusal(place, id) {
         return Err(Refused::Because(why));
+    }
+    // the new host text is a part of the program, and would get the program's
+    if let Some(own) = HOST_CALLS.iter().find(|n| place.doc.program().body(n).is_some()) {
+        return Err(Refused::Because(format!(
+            "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
+        )));
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());

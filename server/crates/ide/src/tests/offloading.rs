@@ -117,3 +117,14 @@ fn no_loop_there() {
     "#]],
     );
 }
+
+#[test]
+fn a_program_with_its_own_allocation() {
+    check(
+        "static double pool[100];\nvoid *malloc(unsigned long n) { return n ? pool : 0; }\nvoid f(int n, double *restrict a) {\n    for (int i = 0; i < n; i++)\n        a[i] = 1;\n}\n",
+        Which::Line(4),
+        expect![[r#"
+            Because("No kernel is made, because this program has its own `malloc`, and host code needs the library's. Give it another name.")
+        "#]],
+    );
+}
