@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, Types};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::nest::base_symbol;
 
@@ -32,7 +32,7 @@ pub(crate) fn constants<'a>(
         not.extend(
             body.symbols
                 .iter()
-                .filter(|s| s.address_taken && !is_const(&body.types, s.ty))
+                .filter(|s| s.address_taken && !body.types.is_constant(s.ty))
                 .map(|s| s.name.clone()),
         );
         not.extend(body.said.weak.iter().cloned());
@@ -44,9 +44,9 @@ pub(crate) fn constants<'a>(
             };
             let s = &body.symbols[symbol];
             let Storage::Global { defined_here: true, internal, constant } = s.storage else { continue };
-            let quals = body.types.quals(element(&body.types, s.ty));
+            let quals = body.types.quals(body.types.innermost(s.ty));
             let fixed =
-                is_const(&body.types, s.ty) || internal && touched.is_some_and(|t| !t.contains(&s.name));
+                body.types.is_constant(s.ty) || internal && touched.is_some_and(|t| !t.contains(&s.name));
             // A device's constant memory is written by the host.
             if !fixed || constant || quals.is_volatile {
                 not.insert(s.name.clone());
@@ -95,16 +95,4 @@ pub(crate) fn touched(body: &Body) -> Option<Vec<Arc<str>>> {
     let mut names: Vec<Arc<str>> = out.into_iter().map(|s| body.symbols[s].name.clone()).collect();
     names.sort();
     Some(names)
-}
-
-fn element(types: &Types, mut ty: TypeId) -> TypeId {
-    while let TypeKind::Array { of, .. } = types.kind(ty) {
-        ty = *of;
-    }
-    ty
-}
-
-/// Whether an object of this type may not be written.
-pub(crate) fn is_const(types: &Types, ty: TypeId) -> bool {
-    types.quals(element(types, ty)).is_const
 }

@@ -139,7 +139,7 @@ pub(crate) fn offload(
         let Some(first) = mine.first() else { continue };
         let Some(known) = own_symbol(base) else {
             // A constant table goes along with the function; anything else the kernel cannot reach.
-            if is_constant(whole, ty) && mine.iter().all(|a| !a.write) {
+            if whole.types.is_constant(ty) && mine.iter().all(|a| !a.write) {
                 continue;
             }
             let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
@@ -277,14 +277,6 @@ pub(crate) fn inputs_and_calls(
         }
     }
     Ok((inputs, calls))
-}
-
-/// Whether an object of this type is defined as constant.
-fn is_constant(body: &Body, mut ty: TypeId) -> bool {
-    while let TypeKind::Array { of, .. } = body.types.kind(ty) {
-        ty = *of;
-    }
-    body.types.quals(ty).is_const
 }
 
 fn is_pointer(body: &Body, ty: TypeId) -> bool {

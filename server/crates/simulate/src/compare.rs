@@ -31,6 +31,15 @@ impl ElementKind {
             ElementKind::I64 | ElementKind::U64 | ElementKind::F64 => 8,
         }
     }
+    /// Writes a number of this kind over an element's bytes: the real one where its elements are floating, else the whole one's
+    /// lowest bytes.
+    pub fn put(self, element: &mut [u8], real: f64, whole: i64) {
+        match self {
+            ElementKind::F64 => element.copy_from_slice(&real.to_le_bytes()),
+            ElementKind::F32 => element.copy_from_slice(&(real as f32).to_le_bytes()),
+            _ => element.copy_from_slice(&whole.to_le_bytes()[..self.size()]),
+        }
+    }
     /// Whether its elements are floating.
     pub fn is_float(self) -> bool {
         matches!(self, ElementKind::F32 | ElementKind::F64)

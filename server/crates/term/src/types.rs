@@ -337,6 +337,17 @@ impl Types {
     pub fn quals(&self, id: TypeId) -> Quals {
         self.types[id].quals
     }
+    /// What an array is made of, all dimensions removed; another type itself.
+    pub fn innermost(&self, mut id: TypeId) -> TypeId {
+        while let TypeKind::Array { of, .. } = self.kind(id) {
+            id = *of;
+        }
+        id
+    }
+    /// Whether an object of the type is defined as constant: an array is where its elements are (C11 6.7.3p9).
+    pub fn is_constant(&self, id: TypeId) -> bool {
+        self.quals(id).is_const || self.quals(self.innermost(id)).is_const
+    }
     /// The integer kind, if it is an integer type.
     pub fn as_int(&self, id: TypeId) -> Option<IntKind> {
         match self.kind(id) {

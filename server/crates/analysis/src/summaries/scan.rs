@@ -259,7 +259,7 @@ impl Scan<'_> {
                     // Its own variables: nobody else's memory.
                     Storage::Local | Storage::Param(_) => Roots::default(),
                     // What is defined as constant cannot change (C11 6.7.3p6): reading it is no effect.
-                    _ if self.innermost_is_const(symbol.ty) => Roots::default(),
+                    _ if self.body.types.is_constant(symbol.ty) => Roots::default(),
                     Storage::Global { .. } => {
                         let mut r = Roots::default();
                         r.globals.insert(symbol.name.clone());
@@ -465,7 +465,7 @@ impl Scan<'_> {
                 // Its elements are seen as unknown memory; that is only right where nothing writes them.
                 let name = symbol.name.clone();
                 let element = self.body.types.element(symbol.ty);
-                let constant = element.is_some_and(|e| self.innermost_is_const(e));
+                let constant = element.is_some_and(|e| self.body.types.is_constant(e));
                 if !constant {
                     self.trouble(TroubleKind::State, &name);
                 }
@@ -481,13 +481,6 @@ impl Scan<'_> {
             Storage::Undeclared => self.trouble(TroubleKind::NotUnderstood, ""),
             _ => {}
         }
-    }
-
-    fn innermost_is_const(&self, mut ty: term::TypeId) -> bool {
-        while let TypeKind::Array { of, .. } = self.body.types.kind(ty) {
-            ty = *of;
-        }
-        self.body.types.quals(ty).is_const
     }
 
     fn is_written_somewhere(&self, s: SymbolId) -> bool {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use simulate::{Access, Fault, Heap, Hooks, Memory, ObjectId, Program, Snapshot, Value};
+use simulate::{Access, Fault, FaultKind, Heap, Hooks, Memory, ObjectId, Program, Snapshot, Value};
 
 /// Elements of a pointer's target in the first run, and before and after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,8 +198,21 @@ pub(super) struct Of<'a, 'p> {
 
 impl Of<'_, '_> {
     /// Makes an input: runs the original on wide buffers and cuts them to what it touched. `Err` says why this choice gives
-    /// none (the original itself fails on it, mostly). `made` gets the bytes of the input before it is cut.
+    /// none (the original itself fails on it, mostly). `made` gets the bytes of the input before it is cut. Most functions touch
+    /// little: much room is made up only for those that leave a little.
     pub(super) fn make(self, choice: Choice, budget: &Budget, made: &mut u64) -> Result<Input, Fault> {
+        if choice.room == Room::WIDE && !choice.launches {
+            let little = Choice { room: Room::SMALL, ..choice };
+            match self.make_in(little, budget, made) {
+                Err(Fault { kind: FaultKind::OutOfBounds { .. } | FaultKind::PointerRange, .. }) => {}
+                done => return done,
+            }
+        }
+        self.make_in(choice, budget, made)
+    }
+
+    /// The same with the room that was chosen.
+    fn make_in(self, choice: Choice, budget: &Budget, made: &mut u64) -> Result<Input, Fault> {
         let wide = wide(self.signature, choice, self.given, made)?;
         if choice.launches {
             // what kernels touch is not watched from here: the buffers keep their margins

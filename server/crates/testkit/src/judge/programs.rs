@@ -187,14 +187,7 @@ impl Maker<'_> {
                         let slot = &mut element[*at as usize..*at as usize + kind.size()];
                         let whole = self.rng.between(0, 9);
                         let real = self.rng.between(-512, 512) as f64 / 256.0;
-                        match kind {
-                            ElementKind::F64 => slot.copy_from_slice(&real.to_le_bytes()),
-                            ElementKind::F32 => slot.copy_from_slice(&(real as f32).to_le_bytes()),
-                            _ => {
-                                let n = slot.len();
-                                slot.copy_from_slice(&whole.to_le_bytes()[..n]);
-                            }
-                        }
+                        kind.put(slot, real, whole);
                     }
                     Leaf::Pointer(at, to) => pointers.push((n as u64 * layout.bytes + at, to)),
                 }

@@ -86,6 +86,7 @@ impl<'a> Batch<'a> {
     fn file(&mut self, n: usize, out: &mut String) {
         let (name, a) = &self.files[n];
         let mut globals: BTreeMap<String, (usize, &Body, SymbolId)> = BTreeMap::new();
+        let mut after = String::new();
         for item in &a.unit.items {
             for (s, symbol) in item.body.symbols.iter_ids() {
                 let is_object = !matches!(
@@ -100,12 +101,17 @@ impl<'a> Batch<'a> {
                 let var = Var { file: n, item: None, symbol: s, name: symbol.name.to_string() };
                 globals.insert(symbol.name.to_string(), (self.tables.vars.len(), &item.body, s));
                 self.tables.vars.push(var);
+                // what another file would define
+                let elsewhere = matches!(symbol.storage, Storage::Global { defined_here: false, .. });
+                if elsewhere && item.body.types.size_align(symbol.ty).is_some() {
+                    after += &format!("__typeof__({0}) {0} __attribute__((weak));\n", symbol.name);
+                }
             }
         }
         // functions of the library's names are the file's own: the process itself needs the library's
         let own: Vec<&str> = a.unit.items.iter().map(|i| &*i.name).filter(|n| LIBRARY.contains(n)).collect();
         own.iter().for_each(|n| *out += &format!("#define {n} ww_own_{n}\n"));
-        let (mut inserts, mut after) = (Inserts::default(), String::new());
+        let mut inserts = Inserts::default();
         // what nothing writes is no input: the fourth says so
         let fixed = |name: &str| a.program.keeps_first_value(name);
         let all: Vec<_> = globals.iter().map(|(name, &(var, b, s))| (var, b, s, fixed(name))).collect();

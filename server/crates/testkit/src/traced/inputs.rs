@@ -306,10 +306,5 @@ fn pointer_parameter(f: &mut Filler<'_>, n: usize, symbol: &Symbol, to: TypeId) 
 
 /// Whether a file-scope variable keeps what its text gives it.
 fn is_fixed(types: &Types, symbol: &Symbol) -> bool {
-    let (mut ty, mut constant) = (symbol.ty, types.quals(symbol.ty).is_const);
-    while let TypeKind::Array { of, .. } = types.kind(ty) {
-        ty = *of;
-        constant |= types.quals(ty).is_const;
-    }
-    constant || !matches!(symbol.storage, Storage::Global { .. })
+    types.is_constant(symbol.ty) || !matches!(symbol.storage, Storage::Global { .. })
 }

@@ -60,6 +60,13 @@ pub(super) struct Event {
     pub by: Option<TermId>,
 }
 
+impl Event {
+    /// One that has decided nothing yet.
+    fn new(fact: Option<Fact>, tree: Option<(Tree, bool)>, other: Other) -> Event {
+        Event { fact, tree, other, led: Led::Nowhere, by: None }
+    }
+}
+
 /// What a decision did for the way to the root, the least promising to turn first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Led {

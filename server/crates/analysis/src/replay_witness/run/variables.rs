@@ -3,7 +3,7 @@
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Res, Run, NOWHERE};
-use crate::constants::{is_const, Constant};
+use crate::constants::Constant;
 use crate::replay_witness::inputs::Owner;
 use crate::replay_witness::layout;
 use crate::replay_witness::memory::{Object, Rest};
@@ -37,10 +37,7 @@ impl<'a> Run<'a, '_> {
     /// Bytes of an object of the type; `None`: not known, since no text says how large a part of it is.
     fn object_size(&mut self, ty: TypeId) -> Option<i64> {
         let types = &self.body().types;
-        let mut inner = ty;
-        while let TypeKind::Array { of, .. } = types.kind(inner) {
-            inner = *of;
-        }
+        let inner = types.innermost(ty);
         let known = match types.kind(inner) {
             TypeKind::Opaque(_) => false,
             TypeKind::Record(_) => types.size_align(inner).is_some(),
@@ -118,7 +115,7 @@ impl<'a> Run<'a, '_> {
         let symbol = &self.body().symbols[s];
         let size = self.object_size(symbol.ty);
         let mut object = Object::new(rest, size);
-        object.own = symbol.is_own_scalar() || is_const(&self.body().types, symbol.ty);
+        object.own = symbol.is_own_scalar() || self.body().types.is_constant(symbol.ty);
         let o = self.memory.add(object);
         if let Some(f) = self.frames.last_mut() {
             f.locals[s.0 as usize] = o;
@@ -134,7 +131,7 @@ impl<'a> Run<'a, '_> {
             return Ok(o);
         }
         let size = self.object_size(body.symbols[s].ty);
-        let constant = is_const(&body.types, body.symbols[s].ty);
+        let constant = body.types.is_constant(body.symbols[s].ty);
         let is_written = || {
             body.symbols[s].address_taken
                 || body.walk(body.root).any(|t| {

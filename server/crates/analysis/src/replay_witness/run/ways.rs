@@ -32,7 +32,7 @@ impl Run<'_, '_> {
                 _ => Other::No,
             };
             if self.events.len() < MAX_EVENTS {
-                self.events.push(Event { fact: None, tree, other, led: Led::Away, by: None });
+                self.events.push(Event { led: Led::Away, ..Event::new(None, tree, other) });
             }
         }
         self.turned();
@@ -126,35 +126,20 @@ impl Run<'_, '_> {
             let (yes, no) = (fact.clone(), fact.and_then(|f| f.negated()));
             let (fact, other) = if holds { (yes, no) } else { (no, yes) };
             let other = other.map_or(Other::No, Other::Fact);
-            Event { fact, tree: None, other, led: Led::Nowhere, by: None }
+            Event::new(fact, None, other)
         };
         let event = match &v.shadow {
             Shadow::None | Shadow::Free(_) => return Some(holds),
             Shadow::Value(f) => by_fact(Some(Fact { form: (**f).clone(), rel: Rel::NotZero })),
             Shadow::Truth(f) => by_fact(Some((**f).clone())),
-            Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => Event {
-                fact: None,
-                tree: None,
-                other: otherwise(*id, BinOp::Ne, !holds),
-                led: Led::Nowhere,
-                by: None,
-            },
-            Shadow::Compared(id, op) => Event {
-                fact: None,
-                tree: None,
-                other: otherwise(*id, *op, !holds),
-                led: Led::Nowhere,
-                by: None,
-            },
+            Shadow::Input(id) if matches!(v.number, Number::Pointer(_)) => {
+                Event::new(None, None, otherwise(*id, BinOp::Ne, !holds))
+            }
+            Shadow::Compared(id, op) => Event::new(None, None, otherwise(*id, *op, !holds)),
             Shadow::Input(_) | Shadow::Tree(_) => {
                 let tree = Tree::of(v).map(|t| (t, holds));
-                Event {
-                    fact: None,
-                    other: if tree.is_some() { Other::Tree } else { Other::No },
-                    tree,
-                    led: Led::Nowhere,
-                    by: None,
-                }
+                let other = if tree.is_some() { Other::Tree } else { Other::No };
+                Event::new(None, tree, other)
             }
         };
         self.events.push(event);
@@ -167,7 +152,7 @@ impl Run<'_, '_> {
         for want in [true, false] {
             if self.events.len() < MAX_EVENTS {
                 let other = Other::Make(t.clone(), want);
-                self.events.push(Event { fact: None, tree: None, other, led: Led::Nowhere, by: None });
+                self.events.push(Event::new(None, None, other));
             }
         }
     }
@@ -175,26 +160,14 @@ impl Run<'_, '_> {
     /// An input that would better be this.
     pub(in crate::replay_witness) fn may_be(&mut self, id: Id, given: Given) {
         if self.events.len() < MAX_EVENTS {
-            self.events.push(Event {
-                fact: None,
-                tree: None,
-                other: Other::Give(id, given),
-                led: Led::Away,
-                by: None,
-            });
+            self.events.push(Event { led: Led::Away, ..Event::new(None, None, Other::Give(id, given)) });
         }
     }
 
     /// Something that has to stay so for shadows to be right.
     pub(in crate::replay_witness) fn rely(&mut self, fact: Option<Fact>) {
         if let Some(f) = fact.filter(|f| !f.form.is_constant() && self.events.len() < MAX_EVENTS) {
-            self.events.push(Event {
-                fact: Some(f),
-                tree: None,
-                other: Other::No,
-                led: Led::Nowhere,
-                by: None,
-            });
+            self.events.push(Event::new(Some(f), None, Other::No));
         }
     }
 }

@@ -151,14 +151,7 @@ fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mu
                 true => [i64::MAX, i64::MIN, -1][rng.below(3)] >> (64 - 8 * kind.size().clamp(1, 8)),
                 false => alike.unwrap_or(whole),
             };
-            match kind {
-                ElementKind::F64 => slot.copy_from_slice(&real.to_le_bytes()),
-                ElementKind::F32 => slot.copy_from_slice(&(real as f32).to_le_bytes()),
-                _ => {
-                    let n = slot.len();
-                    slot.copy_from_slice(&whole.to_le_bytes()[..n]);
-                }
-            }
+            kind.put(slot, real, whole);
         }
     }
     Contents { name: name.clone(), layout: layout.clone(), snapshot, links: Vec::new() }
