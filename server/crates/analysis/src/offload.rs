@@ -157,8 +157,8 @@ pub(crate) fn offload(
             return fail(ObstacleKind::UnknownPointer(known), at);
         }
         let mut buffer = maker.buffer(whole, base, &mine).map_err(|mut why| {
-            for o in &mut why {
-                o.term = expanded.as_ref().map_or(o.term, |e| e.home(o.term));
+            if let Some(e) = &expanded {
+                why.iter_mut().for_each(|o| crate::settle::obstacle(e, o));
             }
             why
         })?;

@@ -217,9 +217,11 @@ fn dependence(e: &Expanded, d: &mut Dependence) {
     }
 }
 
-fn obstacle(e: &Expanded, o: &mut Obstacle) {
-    if let Some(kind) = foreign(e, o) {
+/// An obstacle of the body with calls written out, said of the body itself.
+pub(crate) fn obstacle(e: &Expanded, o: &mut Obstacle) {
+    if let Some((kind, at)) = foreign(e, o) {
         o.kind = kind;
+        o.term = at;
     }
     o.term = e.home(o.term);
     match &mut o.kind {
@@ -236,8 +238,8 @@ fn obstacle(e: &Expanded, o: &mut Obstacle) {
     }
 }
 
-/// An obstacle about a name that the body does not have, said of the call it came from.
-fn foreign(e: &Expanded, o: &Obstacle) -> Option<ObstacleKind> {
+/// An obstacle about a name that the body does not have, said of the call it came from, and that call.
+fn foreign(e: &Expanded, o: &Obstacle) -> Option<(ObstacleKind, TermId)> {
     let (symbols, why) = match &o.kind {
         ObstacleKind::UnknownCall(f) => ([Some(*f), None], TroubleKind::UnknownCall),
         ObstacleKind::Call { function, why, .. } => ([Some(*function), None], *why),
@@ -264,11 +266,17 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<ObstacleKind> {
         ObstacleKind::Call { name, .. } if !name.is_empty() => name.clone(),
         _ => e.body.symbols[symbol].name.clone(),
     };
-    let at = e.came_with(symbol).unwrap_or(o.term);
-    Some(match e.caller_of(at).or_else(|| e.caller_of(o.term)) {
+    // a path came with the first call in which it stands
+    let leads = |t: TermId| e.body.path_of(t).is_some_and(|p| p.own == symbol || p.family == symbol);
+    let is_call = |t: &TermId| e.caller_of(*t).is_some();
+    let path = || e.body.walk(e.body.root).find(|&t| leads(t) && is_call(&t));
+    let given = e.came_with(symbol).filter(is_call).or(Some(o.term).filter(is_call));
+    let at = given.or_else(path).unwrap_or(o.term);
+    let kind = match e.caller_of(at) {
         Some(function) => ObstacleKind::Call { function, why, name: said },
         None => ObstacleKind::NotUnderstood,
-    })
+    };
+    Some((kind, at))
 }
 
 /// A variable that the body does not name: the function that uses it, and its name.

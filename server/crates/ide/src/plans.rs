@@ -2,6 +2,7 @@
 
 use analysis::{LoopId, Obstacle, ObstacleKind};
 use base::{Budget, CancelToken};
+use term::Op;
 
 use crate::lints::is_parallel;
 use crate::offload::Refused;
@@ -116,12 +117,18 @@ pub(crate) fn with_plan_at<R>(
 fn blocked(place: &Place, obstacles: &[analysis::Obstacle]) -> String {
     match obstacles.first() {
         // that iterations meet is no harm here, or is proved not to be
-        Some(Obstacle { kind: ObstacleKind::IndirectSubscript(term), .. }) => format!(
-            "No kernel is made, because memory decides which cells the subscript `{}` on line {} means, so it is not known \
-             what to copy. Use an array whose declaration says how large it is, or run it where the data is.",
-            place.text(*term),
-            place.line(*term)
-        ),
+        Some(Obstacle { kind: ObstacleKind::IndirectSubscript(term), .. }) => {
+            let what = match place.body().op(*term) {
+                Op::Call => "a subscript in",
+                _ => "the subscript",
+            };
+            format!(
+                "No kernel is made, because memory decides which cells {what} `{}` on line {} means, so it is not known \
+                 what to copy. Use an array whose declaration says how large it is, or run it where the data is.",
+                place.text(*term),
+                place.line(*term)
+            )
+        }
         Some(first) => {
             let words = words::obstacle(place, first);
             format!("No kernel is made, because {}. {}", words.reason, words.remedy)

@@ -182,6 +182,13 @@ fn undefined_behaviour_is_reported() {
         ("char a[8] = {0}; return *(int *)(a + 1);", |f| matches!(f, FaultKind::Misaligned { .. })),
         ("\"abc\"[1] = 'x'; return 1;", |f| matches!(f, FaultKind::WriteToConst { .. })),
         ("return rand();", |f| matches!(f, FaultKind::NotSupported { .. })),
+        // what stands beside a gap leads into it, not to other code
+        ("int i, n = 0; for (i = 0; i < 3; i++) { n += i > 1 ? n : rand(); } return n;", |f| {
+            matches!(f, FaultKind::NotSupported { .. })
+        }),
+        ("int i, n = 0; for (i = 0; i < 3; i++) { n += i && rand() ? 1 : 2; } return n;", |f| {
+            matches!(f, FaultKind::NotSupported { .. })
+        }),
         ("return *escape();", |f| matches!(f, FaultKind::DeadObject { .. })),
         ("int a[3] = {0}, b[3] = {0}; return &a[0] - &b[0];", |f| matches!(f, FaultKind::PointerRange)),
         ("int a[2][3]; int i = 0; for (; i < 7; i++) a[0][i] = i; return 0;", |f| {

@@ -16,6 +16,8 @@ mod site;
 mod stmt;
 mod threads;
 
+pub(crate) use reduce::wrapping_kind;
+
 use crate::plan::Plan;
 use crate::{GeneratedFile, HostEdit, KernelInfo, Output};
 

@@ -14,8 +14,8 @@ use crate::plan::{Kernel, MinMaxForm, Plan, ReductionPlan, BLOCK_THREADS};
 
 /// The integer type sums and products are kept in: regrouped, they may leave a signed type's range on the way to a
 /// result inside it, so they are computed modulo its width.
-fn wrapping_kind(r: &ReductionPlan, kind: IntKind) -> IntKind {
-    match r.op {
+pub(crate) fn wrapping_kind(op: ReductionOp, kind: IntKind) -> IntKind {
+    match op {
         ReductionOp::Add | ReductionOp::Mul if kind.rank() >= IntKind::Int.rank() => kind.to_unsigned(),
         _ => kind,
     }
@@ -24,7 +24,7 @@ fn wrapping_kind(r: &ReductionPlan, kind: IntKind) -> IntKind {
 /// The type of accumulators and partial results.
 pub(crate) fn accumulator_type(plan: &Plan<'_>, r: &ReductionPlan, dialect: Dialect) -> &'static str {
     match plan.body.types.kind(r.ty) {
-        TypeKind::Int(k) => int_name(wrapping_kind(r, *k), dialect),
+        TypeKind::Int(k) => int_name(wrapping_kind(r.op, *k), dialect),
         TypeKind::Float(k) => float_name(*k),
         _ => "void",
     }
@@ -35,7 +35,7 @@ pub(crate) fn identity(plan: &Plan<'_>, r: &ReductionPlan) -> String {
     let text = match plan.body.types.kind(r.ty) {
         TypeKind::Float(k) => float_identity(r, *k).0,
         TypeKind::Int(k) => {
-            let kind = wrapping_kind(r, *k);
+            let kind = wrapping_kind(r.op, *k);
             let v = match r.op {
                 ReductionOp::Add | ReductionOp::BitOr | ReductionOp::BitXor | ReductionOp::Or => 0,
                 ReductionOp::Mul | ReductionOp::And => 1,
@@ -90,7 +90,7 @@ pub(crate) fn combine(r: &ReductionPlan, a: &str, b: &str) -> String {
 /// A statement of the host that combines a partial result into the user's variable.
 pub(crate) fn combine_on_host(plan: &Plan<'_>, r: &ReductionPlan, variable: &str, partial: &str) -> String {
     if let (TypeKind::Int(k), Some(op)) = (plan.body.types.kind(r.ty), infix(r.op)) {
-        let wide = wrapping_kind(r, *k);
+        let wide = wrapping_kind(r.op, *k);
         if wide != *k {
             return format!(
                 "{variable} = ({})(({}){variable} {} {partial});",

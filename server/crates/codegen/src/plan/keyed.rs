@@ -37,7 +37,10 @@ impl<'a> Builder<'_, 'a> {
                         r.updates.iter().filter_map(|&u| self.assignment_to(u, s)).collect();
                     // `if (a[i] < a[k]) k = i;`: a thread has nothing to compare its first element with.
                     if symbols.len() < 2 || marks.len() != r.updates.len() {
-                        self.refuse(RefusalKind::ReductionCell, r.place);
+                        let called = r.updates.iter().any(|&u| *self.body.op(u) == Op::Call);
+                        let cell = RefusalKind::ReductionCell;
+                        let kind = if called { RefusalKind::CalledReduction(s) } else { cell };
+                        self.refuse(kind, r.place);
                         continue;
                     }
                     let group = self.group(Choice::Extreme { least, last }, &symbols, marks);

@@ -77,6 +77,8 @@ pub enum RefusalKind {
     NoAtomic(SymbolId),
     /// A floating minimum or maximum whose result depends on where NaNs stand.
     NanOrder(SymbolId),
+    /// A function accumulates through the variable's address.
+    CalledReduction(SymbolId),
     /// An integer accumulator with floating operands: rounding depends on the order.
     RoundedReduction(SymbolId),
     /// An induction variable under several parallel loops, or not an integer.
@@ -132,7 +134,7 @@ impl RefusalKind {
             LongDouble => NextStep::UseNarrowerType,
             Packed(_) => NextStep::AlignMembers,
             UnknownExtent(_) | UntestableOverlap(_) => NextStep::StateSize,
-            NoDeviceVersion(_) | Function(..) | IndirectCall => NextStep::InlineCall,
+            NoDeviceVersion(_) | Function(..) | IndirectCall | CalledReduction(_) => NextStep::InlineCall,
             PointerValue(_) | PartialSubscript(_) => NextStep::UseSubscripts,
             VariableLengthLocal(_) => NextStep::UseConstantLength,
             Volatile(_) | StaticLocal(_) | ReadsTooEarly | MixedSigns(_) => NextStep::UseLocalCopy,

@@ -11,6 +11,7 @@ use super::naming::variable;
 use super::support::Support;
 use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind};
 use crate::access::mentions;
+use crate::cuda::wrapping_kind;
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn reductions(&mut self, support: &Support<'_>) -> Vec<ReductionPlan> {
@@ -20,9 +21,21 @@ impl<'a> Builder<'_, 'a> {
         for r in self.input.offload.reductions.iter().filter(mine) {
             let s = r.object.symbol;
             let cell = r.cells == Cells::One;
-            if !(cell || body.as_symbol(r.place) == Some(s)) || !body.types.is_arithmetic(r.ty) {
+            let is_call = |t: TermId| *body.op(t) == Op::Call;
+            if is_call(r.place) {
+                self.refuse(RefusalKind::CalledReduction(s), r.place);
+                if cell || !body.types.is_arithmetic(r.ty) {
+                    continue;
+                }
+            } else if !(cell || body.as_symbol(r.place) == Some(s)) || !body.types.is_arithmetic(r.ty) {
                 self.refuse(RefusalKind::ReductionCell, r.place);
                 continue;
+            }
+            // a function that gets its address wants the type the variable has
+            let wraps = body.types.as_int(r.ty).is_some_and(|k| wrapping_kind(r.op, k) != k);
+            let called = r.updates.iter().find(|&&u| wraps && is_call(u) && !is_call(r.place));
+            if let Some(&u) = called {
+                self.refuse(RefusalKind::CalledReduction(s), u);
             }
             if cell {
                 self.check_cell(r, support);

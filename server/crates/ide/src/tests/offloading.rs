@@ -128,3 +128,21 @@ fn a_program_with_its_own_allocation() {
         "#]],
     );
 }
+
+#[test]
+fn what_a_called_function_does_is_said_of_its_call() {
+    check(
+        "static int get(const int *p, const int *ix, int i) { return p[ix[i]]; }\nvoid f(int n, int *restrict a, const int *restrict b, const int *restrict ix) {\n    for (int i = 0; i < n; i++)\n        a[i] = get(b, ix, i);\n}\n",
+        Which::Line(3),
+        expect![[r#"
+            Because("No kernel is made, because memory decides which cells a subscript in `get(b, ix, i)` on line 4 means, so it is not known what to copy. Use an array whose declaration says how large it is, or run it where the data is.")
+        "#]],
+    );
+    check(
+        "static void add(int *p, int v) { *p += v; }\nint f(int n, const int *restrict a, const int *restrict b) {\n    int sum = 0;\n    for (int i = 0; i < n; i++) {\n        add(&sum, a[i]);\n        sum += b[i];\n    }\n    return sum;\n}\n",
+        Which::Line(4),
+        expect![[r#"
+            Because("No kernel is made: `add(&sum, a[i])` on line 5 accumulates in `sum` through its address. Write what the function computes into the loop, or use a math function.")
+        "#]],
+    );
+}

@@ -44,7 +44,11 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
         }
         ConditionKind::InRow { access, stride } => {
             let (access, stride) = (place.text(*access), place.text(*stride));
-            let sentence = format!("rows do not overlap: the column in `{access}` stays below `{stride}`");
+            let sentence = match access == stride {
+                // both are parts of what a called function does
+                true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
+                false => format!("rows do not overlap: the column in `{access}` stays below `{stride}`"),
+            };
             ("in-row", format!("{access},{stride}"), sentence)
         }
         ConditionKind::Injective(term) => {

@@ -73,6 +73,9 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
         RefusalKind::NanOrder(s) => {
             format!("the minimum or maximum in `{}` (line {line}) would depend on where NaNs stand", name(*s))
         }
+        RefusalKind::CalledReduction(s) => {
+            format!("{text} on line {line} accumulates in `{}` through its address", name(*s))
+        }
         RefusalKind::RoundedReduction(s) => format!(
             "`{}` (line {line}) accumulates floating values in an integer, so rounding depends on the order",
             name(*s)

@@ -3,7 +3,7 @@
 use term::{BinOp, Op, SignedOverflow, Storage, TermId, TypeId, TypeKind, UnOp};
 
 use super::types::{Class, Size};
-use super::{Cx, Place, MAX_DEPTH, R, V};
+use super::{Cx, Place, MAX_DEPTH, OPEN, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
@@ -153,7 +153,7 @@ impl Cx<'_, '_, '_> {
                 (Op::Select, &[c, a, b]) if cx.class(body.ty(t)) == Class::Void => {
                     let no = cx.decide(c, false, t)?;
                     cx.effect(a)?;
-                    let end = cx.emit(Ins::Jump { to: 0 });
+                    let end = cx.emit(Ins::Jump { to: OPEN });
                     let here = cx.here();
                     cx.patch_all(no, here);
                     cx.effect(b)?;
@@ -455,7 +455,7 @@ impl Cx<'_, '_, '_> {
         let d = self.temp();
         let no = self.branch(t, false)?;
         self.set(d, 1);
-        let end = self.emit(Ins::Jump { to: 0 });
+        let end = self.emit(Ins::Jump { to: OPEN });
         let here = self.here();
         self.patch_all(no, here);
         self.set(d, 0);
@@ -508,9 +508,9 @@ impl Cx<'_, '_, '_> {
                     let a = cx.truth(v)?;
                     cx.tmp = tmp;
                     let at = if when {
-                        cx.emit(Ins::JumpNZ { a, to: 0 })
+                        cx.emit(Ins::JumpNZ { a, to: OPEN })
                     } else {
-                        cx.emit(Ins::JumpZ { a, to: 0 })
+                        cx.emit(Ins::JumpZ { a, to: OPEN })
                     };
                     Ok(vec![at])
                 }
@@ -529,7 +529,7 @@ impl Cx<'_, '_, '_> {
             let v = cx.rvalue(c)?;
             let a = cx.truth(v)?;
             cx.tmp = tmp;
-            Ok(cx.emit(if when { Ins::JumpNZ { a, to: 0 } } else { Ins::JumpZ { a, to: 0 } }))
+            Ok(cx.emit(if when { Ins::JumpNZ { a, to: OPEN } } else { Ins::JumpZ { a, to: OPEN } }))
         })?;
         self.unit.code.decisions.insert((self.index, at as u32), owner);
         Ok(vec![at])
@@ -553,7 +553,7 @@ impl Cx<'_, '_, '_> {
         };
         let va = self.convert(va, ty)?;
         self.emit(Ins::Mov { d, a: va.reg });
-        let end = self.emit(Ins::Jump { to: 0 });
+        let end = self.emit(Ins::Jump { to: OPEN });
         let here = self.here();
         self.patch_all(no, here);
         let vb = self.rvalue(b)?;

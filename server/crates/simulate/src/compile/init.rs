@@ -5,7 +5,7 @@ use std::sync::Arc;
 use term::{Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::types::{grain, Class, Size};
-use super::{symbol_number, Cx, Home, Place, R, V};
+use super::{symbol_number, Cx, Home, Place, OPEN, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
@@ -211,7 +211,7 @@ impl Cx<'_, '_, '_> {
             }
             let flag = self.unit.code.flags;
             self.unit.code.flags += 1;
-            let once = self.emit(Ins::Once { flag, to: 0 });
+            let once = self.emit(Ins::Once { flag, to: OPEN });
             if let Err(gap) = self.init_global(*s, init) {
                 self.gap(gap);
             }

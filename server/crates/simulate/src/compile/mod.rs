@@ -271,6 +271,8 @@ struct Cx<'c, 'u, 'a> {
 
 /// Deepest nesting of terms followed; deeper is "not supported" (the compiler is recursive, its stack is not endless).
 const MAX_DEPTH: u32 = 200;
+/// The target of a jump until it is known.
+const OPEN: u32 = u32::MAX;
 
 impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
     fn new(unit: &'c mut Unit<'u, 'a>, body: &'a Body, index: u32) -> Self {
@@ -540,6 +542,7 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
         self.joined = self.ins.len();
         self.ins.len() as u32
     }
+    /// Where a jump leads that was emitted as [`OPEN`].
     fn patch(&mut self, at: usize, to: u32) {
         match self.ins.get_mut(at) {
             Some(Ins::Jump { to: t })
@@ -584,7 +587,39 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
         self.at = at;
     }
 
-    fn finish(self) -> Func {
+    /// A jump that was given up together with its statement leads to what says so behind it, and never to other code.
+    fn close(&mut self) {
+        let last = self.ins.iter().rposition(|i| matches!(i, Ins::Unsupported { .. }));
+        let is_open = |i: &Ins| {
+            matches!(
+                i,
+                Ins::Jump { to: OPEN }
+                    | Ins::JumpZ { to: OPEN, .. }
+                    | Ins::JumpNZ { to: OPEN, .. }
+                    | Ins::Once { to: OPEN, .. }
+            )
+        };
+        let open = self.ins.iter().rposition(is_open);
+        if open > last {
+            let gap = self.err("a jump without a target");
+            self.gap(gap);
+        }
+        let mut behind = OPEN;
+        for (at, ins) in self.ins.iter_mut().enumerate().rev() {
+            match ins {
+                Ins::Unsupported { .. } => behind = at as u32,
+                Ins::Jump { to } | Ins::JumpZ { to, .. } | Ins::JumpNZ { to, .. } | Ins::Once { to, .. }
+                    if *to == OPEN =>
+                {
+                    *to = behind;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(mut self) -> Func {
+        self.close();
         let (params, ret, name) = match self.unit.code.funcs.get(self.index as usize) {
             Some(f) => (f.params.clone(), f.ret, f.name.clone()),
             None => (Vec::new(), RetKind::Void, "".into()),

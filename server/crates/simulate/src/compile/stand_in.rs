@@ -9,7 +9,7 @@ use std::sync::Arc;
 use term::{IntKind, Op, TermId, TypeKind};
 
 use super::types::Class;
-use super::{Cx, Place, Program, R, V};
+use super::{Cx, Place, Program, OPEN, R, V};
 use crate::code::*;
 
 /// Bytes given by a function that gives memory and takes no number.
@@ -104,7 +104,7 @@ impl Cx<'_, '_, '_> {
         let &[condition] = args else { return Err(self.err("an assertion of another form")) };
         let v = self.rvalue(condition)?;
         let a = self.truth(v)?;
-        let jump = self.emit(Ins::JumpNZ { a, to: 0 });
+        let jump = self.emit(Ins::JumpNZ { a, to: OPEN });
         let gap = self.err("an assertion that does not hold");
         self.gap(gap);
         let here = self.here();

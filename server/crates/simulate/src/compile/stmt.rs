@@ -5,7 +5,7 @@ use std::sync::Arc;
 use term::{Op, TermId};
 
 use super::types::Class;
-use super::{Cx, Home, LoopCx, MAX_DEPTH, R};
+use super::{Cx, Home, LoopCx, MAX_DEPTH, OPEN, R};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
@@ -48,7 +48,7 @@ impl Cx<'_, '_, '_> {
             (Op::While, &[cond, inner, ..]) => self.for_loop(t, cond, cond, inner),
             (Op::DoWhile, &[inner, cond, ..]) => self.do_loop(t, inner, cond),
             (Op::Break, _) => {
-                let at = self.emit(Ins::Jump { to: 0 });
+                let at = self.emit(Ins::Jump { to: OPEN });
                 match self.nest.last_mut() {
                     Some(l) => l.breaks.push(at),
                     None => return Err(self.err("break outside of a loop")),
@@ -56,7 +56,7 @@ impl Cx<'_, '_, '_> {
                 Ok(())
             }
             (Op::Continue, _) => {
-                let at = self.emit(Ins::Jump { to: 0 });
+                let at = self.emit(Ins::Jump { to: OPEN });
                 match self.nest.iter_mut().rev().find(|l| !l.is_switch) {
                     Some(l) => l.continues.push(at),
                     None => return Err(self.err("continue outside of a loop")),
@@ -65,7 +65,7 @@ impl Cx<'_, '_, '_> {
             }
             (Op::Goto(name), _) => {
                 self.enter_by_goto(name)?;
-                let at = self.emit(Ins::Jump { to: 0 });
+                let at = self.emit(Ins::Jump { to: OPEN });
                 self.gotos.push((at, name.clone(), t));
                 Ok(())
             }
@@ -111,7 +111,7 @@ impl Cx<'_, '_, '_> {
                 self.patch_all(no, here);
                 break;
             };
-            ends.push(self.emit(Ins::Jump { to: 0 }));
+            ends.push(self.emit(Ins::Jump { to: OPEN }));
             let here = self.here();
             self.patch_all(no, here);
             // an `else` list that holds only another `if` continues the chain
@@ -252,7 +252,7 @@ impl Cx<'_, '_, '_> {
                     let c = self.convert(c, ty)?;
                     let d = self.temp();
                     self.emit(Ins::Bin { op: Bin::Eq, d, a: v.reg, b: c.reg });
-                    let at = self.emit(Ins::JumpNZ { a: d, to: 0 });
+                    let at = self.emit(Ins::JumpNZ { a: d, to: OPEN });
                     if self.unit.options.decisions {
                         self.unit.code.decisions.insert((self.index, at as u32), l);
                     }
@@ -263,7 +263,7 @@ impl Cx<'_, '_, '_> {
                 _ => default = Some(l),
             }
         }
-        let rest = self.emit(Ins::Jump { to: 0 });
+        let rest = self.emit(Ins::Jump { to: OPEN });
         self.nest.push(LoopCx { is_switch: true, ..LoopCx::default() });
         self.stmt(inner);
         let cx = self.nest.pop().unwrap_or_default();
