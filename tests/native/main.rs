@@ -143,7 +143,11 @@ impl Waiting {
     fn add(&mut self, seed: u64, out: &mut Tally) {
         let text = text(seed);
         let mut some = 0;
-        for (outcome, trial) in trials(&text) {
+        let Ok(all) = std::panic::catch_unwind(|| trials(&text)) else {
+            out.wrong.push(format!("seed {seed}: a panic\n{text}"));
+            return;
+        };
+        for (outcome, trial) in all {
             match (outcome, trial) {
                 (Outcome::Same, Some(trial)) => {
                     if self.rounds.len() == some {

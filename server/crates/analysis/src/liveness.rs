@@ -71,6 +71,7 @@ impl Liveness {
     /// before it is written. Only meaningful for variables nobody else can reach.
     pub(crate) fn may_be_unset(&self, body: &Body, s: SymbolId) -> bool {
         match &self.after {
+            _ if !matches!(body.symbols[s].storage, term::Storage::Local) => false,
             Some(_) => self.unset.contains(s),
             None => body.walk(body.root).any(|t| *body.op(t) == Op::Declare(s) && body.args(t).is_empty()),
         }

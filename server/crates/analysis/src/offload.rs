@@ -52,6 +52,12 @@ pub(crate) fn offload(
     let expanded = crate::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
     let own_expr = |x: &Expr| expanded.as_ref().is_none_or(|e| e.is_own_expr(x));
+    let at_home = |mut why: Vec<Obstacle>| {
+        if let Some(e) = &expanded {
+            why.iter_mut().for_each(|o| crate::settle::obstacle(e, o));
+        }
+        why
+    };
     let own_symbol = |s: SymbolId| expanded.as_ref().map_or(Some(s), |e| e.own_symbol(s));
     let cx = Context::new(whole, program, body.len());
     let mut model = cx.model(target.0 as usize, control);
@@ -156,12 +162,7 @@ pub(crate) fn offload(
             let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
             return fail(ObstacleKind::UnknownPointer(known), at);
         }
-        let mut buffer = maker.buffer(whole, base, &mine).map_err(|mut why| {
-            if let Some(e) = &expanded {
-                why.iter_mut().for_each(|o| crate::settle::obstacle(e, o));
-            }
-            why
-        })?;
+        let mut buffer = maker.buffer(whole, base, &mine).map_err(at_home)?;
         if buffer.extent.as_ref().is_some_and(|(a, b)| !own_expr(a) || !own_expr(b)) {
             let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
             return fail(ObstacleKind::Unproved, at);
@@ -213,7 +214,7 @@ pub(crate) fn offload(
             }
         }
     }
-    let (inputs, calls) = inputs_and_calls(&cx, root)?;
+    let (inputs, calls) = inputs_and_calls(&cx, root, &|s| own_symbol(s).is_some()).map_err(at_home)?;
     let lanes = match band.len() {
         1 => 0,
         _ => crate::mappings(body, program, facts, &band, &|_| None)
@@ -236,10 +237,12 @@ pub(crate) fn offload(
     })
 }
 
-/// Scalars that the nest only reads, and the functions it calls.
+/// Scalars that the nest only reads, and the functions it calls. `own`: whether a variable is the function's, and not one that
+/// came with a call that was written out.
 pub(crate) fn inputs_and_calls(
     cx: &Context<'_>,
     root: TermId,
+    own: &dyn Fn(SymbolId) -> bool,
 ) -> Result<(Vec<SymbolId>, Vec<SymbolId>), Vec<Obstacle>> {
     let body = cx.body;
     let written = cx.effects.writes_in(root);
@@ -258,7 +261,7 @@ pub(crate) fn inputs_and_calls(
                         | Storage::Global { .. }
                         | Storage::Undeclared
                 );
-                if scalar && variable && !written.contains(s) && !inputs.contains(s) {
+                if scalar && variable && own(*s) && !written.contains(s) && !inputs.contains(s) {
                     // The host would read it to pass it on, even where the loop itself never comes to it.
                     if !symbol.address_taken && cx.liveness().may_be_unset(body, *s) {
                         return Err(vec![Obstacle { kind: ObstacleKind::Unset(*s), term: t }]);

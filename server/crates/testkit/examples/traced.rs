@@ -1,8 +1,8 @@
 //! Holds verdicts to programs that gcc built.
 //!
 //! `cargo run --release -p ww-testkit --example traced FIRST COUNT`: random programs; `… nests FIRST COUNT`: random nests;
-//! `… FILE…`: files; `… show SEED`: prints a program; `… coverage COUNT`: writes which productions of C's grammar so many
-//! programs have (`docs/judged.md`).
+//! `… FILE…`: files; `… show SEED`, `… mild SEED`: prints a program, or one that is mostly offloaded; `… coverage COUNT`:
+//! writes which productions of C's grammar so many programs have (`docs/judged.md`).
 #![allow(clippy::print_stdout)]
 
 use testkit::fixture::{analyze, Analyzed};
@@ -57,6 +57,7 @@ fn main() {
         }
         (Some("coverage"), _, Some(count), _) => print!("{}", testkit::programs::coverage(count)),
         (Some("show"), _, Some(seed), _) => println!("{}", program(seed)),
+        (Some("mild"), _, Some(seed), _) => println!("{}", testkit::programs::mild(seed)),
         _ => files(&args),
     }
 }

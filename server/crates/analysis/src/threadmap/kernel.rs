@@ -94,7 +94,7 @@ pub(crate) fn offload(
     if let Some(c) = conditions.iter().find(|c| c.met_by == MetBy::User) {
         return fail(ObstacleKind::NeedsPromise(c.kind.clone()), root);
     }
-    let (inputs, calls) = inputs_and_calls(&cx, root)?;
+    let (inputs, calls) = inputs_and_calls(&cx, root, &|_| true)?;
     Ok(Offload {
         band: vec![target],
         lanes: 0,

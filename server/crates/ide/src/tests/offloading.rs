@@ -145,4 +145,22 @@ fn what_a_called_function_does_is_said_of_its_call() {
             Because("No kernel is made: `add(&sum, a[i])` on line 5 accumulates in `sum` through its address. Write what the function computes into the loop, or use a math function.")
         "#]],
     );
+    let pair = "struct p { int x; int v[2]; };\nstatic struct p mk(int x) { struct p r = { x }; r.v[0] = x; return r; }\nvoid f(int n, struct p *restrict s) {\n    int m;\n    if (n > 3)\n        m = n;\n    for (int i = 0; i < n; i++)\n        s[i] = mk(m);\n}\n";
+    check(
+        pair,
+        Which::Line(7),
+        expect![[r#"
+        Because("No kernel is made, because `m` (line 8) may hold no value when the loop starts. Give `m` a value where it is declared.")
+    "#]],
+    );
+    // parameters have values, whatever stands before the loop
+    check(
+        "void f(int n, int m, int *restrict a) {\n    switch (m > 3) case 1: {\n        for (int i = 0; i < n; i++)\n            a[i] = m;\n    }\n}\n",
+        Which::Line(3),
+        expect![[r#"
+            f_i.cu: f_i_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
+            ==== f#0 line 3 in f_i.cu, [(6, 3), (7, 3), (8, 3), (9, 4)]
+            [] ["-fmad=false"]
+        "#]],
+    );
 }
