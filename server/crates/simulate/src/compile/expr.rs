@@ -2,8 +2,9 @@
 
 use term::{BinOp, Op, SignedOverflow, Storage, TermId, TypeId, TypeKind, UnOp};
 
+use super::emit::OPEN;
 use super::types::{Class, Size};
-use super::{Cx, Place, MAX_DEPTH, OPEN, R, V};
+use super::{Cx, Place, MAX_DEPTH, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use term::{Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use super::emit::OPEN;
 use super::types::{grain, Class, Size};
-use super::{symbol_number, Cx, Home, Place, OPEN, R, V};
+use super::{symbol_number, Cx, Home, Place, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {

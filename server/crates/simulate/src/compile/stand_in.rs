@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use term::{IntKind, Op, TermId, TypeKind};
 
+use super::emit::OPEN;
 use super::types::Class;
-use super::{Cx, Place, Program, OPEN, R, V};
+use super::{Cx, Place, Program, R, V};
 use crate::code::*;
 
 /// Bytes given by a function that gives memory and takes no number.

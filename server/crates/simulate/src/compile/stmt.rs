@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use term::{Op, TermId};
 
+use super::emit::OPEN;
 use super::types::Class;
-use super::{Cx, Home, LoopCx, MAX_DEPTH, OPEN, R};
+use super::{Cx, Home, LoopCx, MAX_DEPTH, R};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
