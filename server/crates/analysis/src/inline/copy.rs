@@ -130,10 +130,12 @@ impl Expander<'_> {
             Op::Member { field, arrow } => {
                 let a = self.copy_at(*args.first().ok_or(No)?, frame, chain, inner, depth + 1)?;
                 let direct = if *arrow { self.pointee(a) } else { None };
-                Ok(match direct {
-                    Some(x) => self.term(Op::Member { field: field.clone(), arrow: false }, [x], ty),
-                    None => self.term(from.op(t).clone(), [a], ty),
-                })
+                let (base, arrow) = match direct {
+                    Some(x) => (x, false),
+                    None => (a, *arrow),
+                };
+                let ty = self.as_the_argument_says(field, arrow, base, ty);
+                Ok(self.term(Op::Member { field: field.clone(), arrow }, [base], ty))
             }
             Op::AddrOf => {
                 let x = self.copy_at(*args.first().ok_or(No)?, frame, chain, inner, depth + 1)?;
@@ -179,6 +181,25 @@ impl Expander<'_> {
                 Ok(new)
             }
         }
+    }
+
+    /// The type of a member without the `const` that only the parameter's type gave it (C11 6.5.2.3p3): in the body itself the
+    /// same member has none, and is to be the same.
+    fn as_the_argument_says(&mut self, field: &str, arrow: bool, base: TermId, ty: TypeId) -> TypeId {
+        let types = &self.b.types;
+        let object = match arrow {
+            true => types.element(self.b.get(base).ty),
+            false => Some(self.b.get(base).ty),
+        };
+        let Some(object) = object else { return ty };
+        let TypeKind::Record(r) = types.kind(object) else { return ty };
+        let only_const = types.quals(ty) == term::Quals { is_const: true, ..term::Quals::default() };
+        let declared = types.member_at(*r, field).is_none_or(|(_, t)| types.quals(t).is_const);
+        if !only_const || declared || types.quals(object).is_const {
+            return ty;
+        }
+        let kind = types.kind(ty).clone();
+        self.b.types.plain(kind)
     }
 
     /// The place that the address is one of: `&x` gives `x`, which then is nobody else's part.

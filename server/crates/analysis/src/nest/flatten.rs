@@ -28,9 +28,11 @@ impl Model<'_> {
             if members.iter().any(|&i| self.accesses[i].subs.len() != 1) {
                 continue;
             }
-            let strides = self.strides(&members);
+            let shifts = self.shifts(&members);
+            let values = self.flat(&members, &shifts);
+            let strides = self.strides(&values);
             if !strides.is_empty() {
-                self.split(&members, &strides);
+                self.split(&members, &values, &strides, &shifts);
             }
         }
         // What is still not linear is any value.
@@ -152,13 +154,75 @@ impl Model<'_> {
         (Domain { pieces, exact: d.exact && !lost }, lost)
     }
 
+    /// How far rows are longer than a parameter says: 2 for the `n` of `i*(n + 2) + j`. The text says so where it multiplies by
+    /// such a sum; else what multiplies a counter alone and what multiplies it together with the parameter, for all subscripts
+    /// and counters alike.
+    fn shifts(&self, members: &[usize]) -> Vec<(Var, i128)> {
+        let values = self.flat(members, &[]);
+        let mut computed: FxHashMap<Var, Option<i128>> = FxHashMap::default();
+        let mut written: FxHashMap<Var, Option<i128>> = FxHashMap::default();
+        for (&i, p) in members.iter().zip(&values) {
+            let Some(p) = p else { continue };
+            let coefficients: FxHashMap<&[Var], i128> = p.terms().collect();
+            for (m, c) in p.terms().filter(|(m, _)| m.iter().any(|&v| !self.is_param(v))) {
+                for (k, &v) in m.iter().enumerate().filter(|(_, &v)| self.is_param(v)) {
+                    let rest: Vec<Var> = [&m[..k], &m[k + 1..]].concat();
+                    let alone = coefficients.get(&rest[..]).copied().unwrap_or(0);
+                    let by_sum = self.multiplies(self.accesses[i].term, v);
+                    let by_number = (!rest.contains(&v) && alone % c == 0).then(|| alone / c);
+                    for (all, shift) in [(&mut computed, by_number), (&mut written, by_sum)] {
+                        let known = all.entry(v).or_insert(shift);
+                        if *known != shift {
+                            *known = None;
+                        }
+                    }
+                }
+            }
+        }
+        let shift = |(v, k): (Var, Option<i128>)| {
+            Some((v, written.get(&v).copied().flatten().or(k).filter(|&k| k != 0)?))
+        };
+        let mut all: Vec<(Var, i128)> = computed.into_iter().filter_map(shift).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// The one number `k` for which the text multiplies by `v + k`.
+    fn multiplies(&self, access: TermId, v: Var) -> Option<i128> {
+        let body = self.body;
+        let products = body.walk(access).filter(|&x| *body.op(x) == Op::Binary(BinOp::Mul));
+        let mut found = products.flat_map(|x| body.args(x)).filter_map(|&f| self.exceeds(f, v));
+        let first = found.next()?;
+        found.all(|k| k == first).then_some(first)
+    }
+
+    /// The number by which a sum in the text is larger than the parameter.
+    fn exceeds(&self, t: TermId, v: Var) -> Option<i128> {
+        let VarKind::Param(Param::Symbol(s)) = self.vars[v as usize] else { return None };
+        let body = self.body;
+        let is = |x: TermId| body.as_symbol(x) == Some(s);
+        match (body.op(t), body.args(t)) {
+            (Op::Binary(BinOp::Add), &[a, b]) if is(a) => body.as_int(b),
+            (Op::Binary(BinOp::Add), &[a, b]) if is(b) => body.as_int(a),
+            (Op::Binary(BinOp::Sub), &[a, b]) if is(a) => body.as_int(b).map(|k| -k),
+            _ => None,
+        }
+    }
+
+    /// The flattened subscripts, with the length of a row in the place of each parameter of which it is known how far that is
+    /// from it.
+    fn flat(&self, members: &[usize], shifts: &[(Var, i128)]) -> Vec<Option<Poly>> {
+        let value = |&i: &usize| {
+            let value = self.accesses[i].subs.first()?.value.clone()?;
+            shifts.iter().try_fold(value, |p, &(v, k)| p.shifted(v, -k))
+        };
+        members.iter().map(value).collect()
+    }
+
     /// Products of parameters that multiply a counter, longest first, each dividing the one before.
-    pub(super) fn strides(&self, members: &[usize]) -> Vec<Vec<Var>> {
+    fn strides(&self, values: &[Option<Poly>]) -> Vec<Vec<Var>> {
         let mut found: Vec<Vec<Var>> = Vec::new();
-        for &i in members {
-            let Some(p) = self.accesses[i].subs.first().and_then(|s| s.value.as_ref()) else {
-                continue;
-            };
+        for p in values.iter().flatten() {
             for (m, _) in p.terms() {
                 let (params, rest): (Vec<Var>, Vec<Var>) = m.iter().copied().partition(|&v| self.is_param(v));
                 if !params.is_empty() && !rest.is_empty() && !found.contains(&params) {
@@ -167,7 +231,7 @@ impl Model<'_> {
             }
         }
         if found.is_empty() {
-            found.extend(self.common_factor(members).map(|v| vec![v]));
+            found.extend(common_factor(values).map(|v| vec![v]));
         }
         found.sort_by_key(|s| std::cmp::Reverse(s.len()));
         let chain = found.windows(2).all(|w| divide(&w[0], &w[1]).is_some_and(|q| !q.is_empty()));
@@ -177,30 +241,19 @@ impl Model<'_> {
         found
     }
 
-    /// Where rows are fixed (`a[i*n + j]` in the loop over j): the factor that different products share.
-    pub(super) fn common_factor(&self, members: &[usize]) -> Option<Var> {
-        let mut products: Vec<Vec<Var>> = Vec::new();
-        for &i in members {
-            let value = self.accesses[i].subs.first().and_then(|s| s.value.as_ref());
-            for (m, _) in value.into_iter().flat_map(|p| p.terms()) {
-                if m.len() >= 2 && !products.iter().any(|p| p == m) {
-                    products.push(m.to_vec());
-                }
-            }
-        }
-        let (first, rest) = products.split_first()?;
-        if rest.is_empty() {
-            return None;
-        }
-        first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
-    }
-
-    pub(super) fn split(&mut self, members: &[usize], strides: &[Vec<Var>]) {
+    /// Gives the subscripts, of which `values` are the flattened ones, a dimension for each stride and one more.
+    fn split(
+        &mut self,
+        members: &[usize],
+        values: &[Option<Poly>],
+        strides: &[Vec<Var>],
+        shifts: &[(Var, i128)],
+    ) {
+        let back = |p: &Poly| shifts.iter().try_fold(p.clone(), |p, &(v, k)| p.shifted(v, k));
         // All or nothing: first see that every known subscript splits into linear parts.
         let mut splits = Vec::new();
-        for &i in members {
-            let a = &self.accesses[i];
-            let Some(p) = a.subs.first().and_then(|s| s.value.clone()) else {
+        for p in values {
+            let Some(p) = p else {
                 splits.push(None);
                 continue;
             };
@@ -210,11 +263,11 @@ impl Model<'_> {
                 let (mine, other): (Vec<_>, Vec<_>) =
                     rest.into_iter().partition(|(m, _)| divide(m, s).is_some());
                 let q = Poly::from_terms(mine.into_iter().filter_map(|(m, c)| Some((divide(&m, s)?, c))));
-                let Some(q) = q.and_then(|q| self.linear(&q)) else { return };
+                let Some(q) = q.and_then(|q| self.linear(&back(&q)?)) else { return };
                 parts.push(q);
                 rest = other;
             }
-            let Some(r) = Poly::from_terms(rest) else { return };
+            let Some(r) = Poly::from_terms(rest).and_then(|r| back(&r)) else { return };
             if !r.is_linear() && r.terms().any(|(m, _)| m.len() > 1 && !m.iter().all(|&v| self.is_param(v))) {
                 return;
             }
@@ -222,6 +275,11 @@ impl Model<'_> {
             parts.push(r);
             splits.push(Some(parts));
         }
+        // Dimension k has length strides[k-1] / strides[k] (or the last stride itself).
+        let length = |k: usize| match strides.get(k) {
+            Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
+            None => strides[k - 1].clone(),
+        };
         for (&i, parts) in members.iter().zip(splits) {
             let term = self.accesses[i].subs[0].term;
             let n = strides.len() + 1;
@@ -237,40 +295,36 @@ impl Model<'_> {
             let domain = self.accesses[i].domain.clone();
             let access = self.accesses[i].term;
             for (k, part) in parts.iter().enumerate().skip(1) {
-                // Dimension k has length strides[k-1] / strides[k] (or the last stride itself).
-                let length = match strides.get(k) {
-                    Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
-                    None => strides[k - 1].clone(),
-                };
-                let stride = length
-                    .iter()
-                    .find_map(|&v| match self.vars[v as usize] {
-                        VarKind::Param(Param::Term(t)) => Some(t),
-                        VarKind::Param(Param::Symbol(s)) => {
-                            self.body.walk(access).find(|&x| self.body.as_symbol(x) == Some(s))
-                        }
-                        _ => None,
-                    })
-                    .unwrap_or(access);
+                let length = length(k);
+                let stride = length.iter().find_map(|&v| self.names_row(access, v, shifts)).unwrap_or(access);
                 let need = Need::InRow { access, stride };
                 self.oblige(need.clone(), part.clone(), domain.clone());
-                let length = Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&p));
+                let length = Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&back(&p)?));
                 if let Some(p) = length.and_then(|l| l.sub(part)).and_then(|p| p.add_constant(-1)) {
                     self.oblige(need, p, domain.clone());
                 }
             }
             let mut inner = Vec::new();
             for k in 1..n {
-                let length = match strides.get(k) {
-                    Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
-                    None => strides[k - 1].clone(),
-                };
-                inner.extend(Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&p)));
+                inner.extend(Poly::from_terms([(length(k), 1)]).and_then(|p| self.linear(&back(&p)?)));
             }
             self.accesses[i].inner = (inner.len() + 1 == n).then_some(inner);
             self.accesses[i].subs = parts.into_iter().map(|p| Subscript { value: Some(p), term }).collect();
             self.accesses[i].lengths = vec![None; n];
         }
+    }
+
+    /// What the text of an access calls the length of its rows: `n`, or `n + 2` where that is so much longer.
+    fn names_row(&self, access: TermId, v: Var, shifts: &[(Var, i128)]) -> Option<TermId> {
+        let body = self.body;
+        let s = match self.vars[v as usize] {
+            VarKind::Param(Param::Term(t)) => return Some(t),
+            VarKind::Param(Param::Symbol(s)) => s,
+            _ => return None,
+        };
+        let shift = shifts.iter().find(|(x, _)| *x == v).map(|(_, k)| *k);
+        let sum = shift.and_then(|k| body.walk(access).find(|&x| self.exceeds(x, v) == Some(k)));
+        sum.or_else(|| body.walk(access).find(|&x| body.as_symbol(x) == Some(s)))
     }
 
     /// A row of constant length that subscripts leave for sure (`f = a[0]; f[i]` with large i) is no row: such objects
@@ -325,4 +379,19 @@ impl Model<'_> {
             }
         }
     }
+}
+
+/// Where rows are fixed (`a[i*n + j]` in the loop over j): the factor that different products share.
+fn common_factor(values: &[Option<Poly>]) -> Option<Var> {
+    let mut products: Vec<Vec<Var>> = Vec::new();
+    for (m, _) in values.iter().flatten().flat_map(|p| p.terms()) {
+        if m.len() >= 2 && !products.iter().any(|p| p == m) {
+            products.push(m.to_vec());
+        }
+    }
+    let (first, rest) = products.split_first()?;
+    if rest.is_empty() {
+        return None;
+    }
+    first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
 }
