@@ -11,6 +11,7 @@ mod client;
 mod codegen;
 mod demo;
 mod dist;
+mod growth;
 mod kernels;
 mod metrics;
 mod program;
@@ -30,9 +31,9 @@ cargo xtask demo               the whole way on one C file: findings, kernel, co
 cargo xtask test               installs what the tests need, then runs all of them
 cargo xtask codegen [--check]  writes the generated files, or says which are stale
 cargo xtask new lint NAME      starts a lint (ide/src/lints/NAME.rs); also: new action NAME
-cargo xtask metrics [typing|kernels|programs|rules] [--write]
-                               measures waiting times, the thirty kernels, twenty files of Debian packages and rewriting,
-                               or one of them; --write updates docs/performance.md
+cargo xtask metrics [typing|kernels|programs|rules|growth] [--write]
+                               measures waiting times, the thirty kernels, twenty files of Debian packages, rewriting and
+                               how costs grow with the input, or one of them; --write updates docs/performance.md
 cargo xtask metrics bounds FOLDER [COUNT]
                                time and memory of verify and bench on COUNT (50) C files below a folder
 cargo xtask dist               release build and VS Code package, into target/dist/

@@ -1,6 +1,6 @@
 //! `cargo xtask metrics`: how long an editor waits, measured from outside on the release build; then the thirty kernels
-//! ([`crate::kernels`]), programs of other people ([`crate::programs`]) and rewriting ([`crate::rules`]). Each part can be
-//! had alone.
+//! ([`crate::kernels`]), programs of other people ([`crate::programs`]), rewriting ([`crate::rules`]) and how costs grow
+//! ([`crate::growth`]). Each part can be had alone.
 //!
 //! Two C files of realistic functions (2,000 and 20,000 lines, the same on every machine) are opened in a fresh server
 //! each: time to the first diagnostics (a long file's are shown in two steps) and to all, then 200 single-character edits inside one function, each waited for. Hover is
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::program::{self, Profile};
-use crate::{kernels, programs, rules, sh, tools};
+use crate::{growth, kernels, programs, rules, sh, tools};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Output {
@@ -31,10 +31,11 @@ pub enum Part {
     Kernels,
     Programs,
     Rules,
+    Growth,
 }
 
 impl Part {
-    pub const ALL: [Part; 4] = [Part::Typing, Part::Kernels, Part::Programs, Part::Rules];
+    pub const ALL: [Part; 5] = [Part::Typing, Part::Kernels, Part::Programs, Part::Rules, Part::Growth];
 
     pub fn of(name: &str) -> Option<Part> {
         Part::ALL.into_iter().find(|p| p.name() == name)
@@ -46,6 +47,7 @@ impl Part {
             Part::Kernels => "kernels",
             Part::Programs => "programs",
             Part::Rules => "rules",
+            Part::Growth => "growth",
         }
     }
 
@@ -104,6 +106,7 @@ pub fn run(parts: &[Part], output: Output) -> Result<()> {
             Part::Kernels => kernels::section(),
             Part::Programs => programs::section(&program),
             Part::Rules => rules::section(),
+            Part::Growth => growth::section(&program),
         };
         match section
             .and_then(|s| Ok(format!("Measured on {} with {}.\n\n{}", date()?, hardware()?, s.trim())))

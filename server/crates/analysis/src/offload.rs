@@ -62,7 +62,7 @@ pub(crate) fn offload(
     let cx = Context::new(whole, program, body.len());
     let mut model = cx.model(target.0 as usize, control);
     // Whose rows may overlap shows when the obligations are met; the sets below are made without what they assume.
-    let mut met = cx.model(target.0 as usize, control);
+    let mut met = model.clone();
     crate::loops::meet_obligations(&mut met, &mut claim.clone());
     model.boxes = met.boxes;
     let scalars = Scalars::new(&cx, &model, control);

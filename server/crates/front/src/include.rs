@@ -11,7 +11,7 @@ use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{RejectKind, Storage};
 
-use crate::c::env::{Exported, Layer};
+use crate::c::env::{Exported, Frozen};
 use crate::c::{self, known};
 use crate::cut::Found;
 use crate::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
@@ -20,7 +20,7 @@ use crate::marks::Mark;
 use crate::pp::pack::Pack;
 use crate::pp::{self, Line, MacroState, MacroToken, Macros, Piece, Spliced};
 use crate::unit::{hash, source, Walk, Way};
-use crate::{Choice, Included, Item, Options, Taken};
+use crate::{Choice, Included, Item, Options, Shared, SharedSet, Taken};
 
 /// Deepest nesting of headers.
 const MAX_DEPTH: u32 = 64;
@@ -40,13 +40,13 @@ pub(crate) struct Including<'s> {
     depth: u32,
     bytes: usize,
     spliced: usize,
-    once: FxHashSet<HeaderId>,
+    once: SharedSet<HeaderId>,
     open: Vec<HeaderId>,
     /// Whether what was asked for last is there already.
     is_there: bool,
     /// Questions asked and the answers: id and hash.
     asked: Vec<(Ask, Answer)>,
-    functions: Arc<FxHashMap<Arc<str>, Arc<HeaderFunction>>>,
+    functions: Shared<Arc<str>, Arc<HeaderFunction>>,
 }
 
 type Answer = Option<(HeaderId, u64)>;
@@ -59,11 +59,11 @@ impl<'s> Including<'s> {
             depth: 0,
             bytes: 0,
             spliced: 0,
-            once: FxHashSet::default(),
+            once: SharedSet::default(),
             open: Vec::new(),
             is_there: false,
             asked: Vec::new(),
-            functions: Arc::default(),
+            functions: Shared::default(),
         }
     }
 }
@@ -83,12 +83,12 @@ pub(crate) struct HeaderFunction {
 pub(crate) struct Snapshot {
     asked: Vec<(Ask, Answer)>,
     macros: Arc<Macros>,
-    names: Arc<Layer>,
+    names: Frozen,
     chain: u64,
     number: u32,
     bytes: usize,
-    once: FxHashSet<HeaderId>,
-    functions: Arc<FxHashMap<Arc<str>, Arc<HeaderFunction>>>,
+    once: SharedSet<HeaderId>,
+    functions: Shared<Arc<str>, Arc<HeaderFunction>>,
     choices: Vec<Choice>,
 }
 
@@ -179,7 +179,7 @@ impl Walk<'_, '_> {
         self.s.number = run.number;
         let including = &mut self.s.including;
         including.bytes = run.bytes;
-        including.once.clone_from(&run.once);
+        including.once = run.once.clone();
         including.functions = run.functions.clone();
         for choice in &run.choices {
             self.note(choice.name.clone(), choice.taken.clone());
@@ -368,7 +368,7 @@ impl Walk<'_, '_> {
                 item: OnceLock::new(),
             });
             for name in names {
-                Arc::make_mut(&mut self.s.including.functions).insert(name, function.clone());
+                self.s.including.functions.insert(name, function.clone());
             }
         }
         self.s.env.add(number, &body, &l.exports, self.s.conditional.as_ref());

@@ -35,3 +35,10 @@ pub use omp::{omp_directives, omp_threadprivate};
 pub use pp::asked::Predefined;
 pub use productions::{all_productions, productions};
 pub use unit::{lower, Memo};
+
+/// Tables whose copies share what they have in common.
+pub(crate) type Shared<K, V> =
+    imbl::GenericHashMap<K, V, rustc_hash::FxBuildHasher, imbl::shared_ptr::DefaultSharedPtr>;
+/// Sets that do.
+pub(crate) type SharedSet<K> =
+    imbl::GenericHashSet<K, rustc_hash::FxBuildHasher, imbl::shared_ptr::DefaultSharedPtr>;

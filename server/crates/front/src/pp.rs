@@ -17,7 +17,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lex::{self, Kind};
-use crate::Language;
+use crate::{Language, Shared};
 
 pub(crate) use expand::{is_renumbering, Expander, Gap, PToken, Piece, Spliced, Text, GAP};
 
@@ -240,11 +240,11 @@ const FEW: usize = 64;
 /// The macros at a point of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Macros {
-    /// The compiler's own and those of the headers read so far, which many documents share.
+    /// The compiler's own, which many documents share.
     base: Arc<FxHashMap<Arc<str>, MacroState>>,
     /// Later ones; they hide those of `base`. Copies share them: headers define thousands, and every function of theirs
     /// keeps the macros it was read with.
-    middle: Arc<FxHashMap<Arc<str>, MacroState>>,
+    middle: Shared<Arc<str>, MacroState>,
     /// The latest, at most [`FEW`]; they hide the others.
     map: FxHashMap<Arc<str>, MacroState>,
     language: Language,
@@ -268,7 +268,7 @@ impl Macros {
         let mut m = Macros {
             base: asked.as_ref().map_or_else(|| predefined::all(language), |c| c.table()),
             asked,
-            middle: Arc::default(),
+            middle: Shared::default(),
             map: FxHashMap::default(),
             language,
             project_header: false,
@@ -318,8 +318,7 @@ impl Macros {
             matches!(&state, MacroState::Defined(m) if m.body.iter().any(|t| pack::is_operator(&t.text)));
         self.map.insert(name, state);
         if self.map.len() > FEW {
-            let map = std::mem::take(&mut self.map);
-            Arc::make_mut(&mut self.middle).extend(map);
+            self.freeze();
         }
     }
     /// The text that these tokens make once macros are replaced.
@@ -347,17 +346,9 @@ impl Macros {
             self.project_header = true;
         }
     }
-    /// Makes all macros so far a base that is shared.
+    /// Makes all macros so far a part that copies share.
     pub(crate) fn freeze(&mut self) {
-        if self.map.is_empty() && self.middle.is_empty() {
-            return;
-        }
-        let base = Arc::make_mut(&mut self.base);
-        match Arc::try_unwrap(std::mem::take(&mut self.middle)) {
-            Ok(middle) => base.extend(middle),
-            Err(shared) => base.extend(shared.iter().map(|(k, v)| (k.clone(), v.clone()))),
-        }
-        base.extend(std::mem::take(&mut self.map));
+        self.middle.extend(self.map.drain());
     }
     /// After a condition that is not known: what the arms (and, without `#else`, doing nothing) agree on stays, the
     /// rest is unknown.
@@ -365,7 +356,7 @@ impl Macros {
         let mut names: FxHashSet<&Arc<str>> = FxHashSet::default();
         for a in arms {
             // what an arm did not spill it shares with what stood before
-            let spilled = (!Arc::ptr_eq(&a.middle, &self.middle)).then_some(&*a.middle);
+            let spilled = (!a.middle.ptr_eq(&self.middle)).then_some(&a.middle);
             let later = spilled.into_iter().flatten().chain(&a.map);
             names.extend(later.filter(|(k, _)| self.get(k) != a.get(k)).map(|(k, _)| k));
             self.project_header |= a.project_header;

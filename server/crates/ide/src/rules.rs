@@ -19,6 +19,7 @@ pub use rewrite::rules::{
     Severity as RuleSeverity, Trust as RuleTrust,
 };
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use analysis::Facts;
@@ -34,7 +35,7 @@ use self::kernels::Kernels;
 use crate::check::Findings;
 use crate::offload::{first_reject, rejects};
 use crate::place::Place;
-use crate::verify::{same_but, How, Sameness, VerifyOptions};
+use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
 use crate::words::plural;
 use crate::{Doc, FileEdit, Language, NewFile, Refused, WorkspaceEdit};
 
@@ -322,6 +323,7 @@ fn rewritten_by(
     let mut reasons: Vec<String> = Vec::new();
     let mut left: Vec<NotDone> = Vec::new();
     let mut best: Option<(String, bool)> = None;
+    let memo = RefCell::default();
     for (item, term) in targets {
         let facts = facts_of(findings, item);
         let site = Site {
@@ -334,6 +336,7 @@ fn rewritten_by(
             facts: &facts,
             budget: &budget,
             together: &together,
+            memo: &memo,
         };
         let applied = apply(&site, system, systems, trust, term, Limits::default());
         match applied.and_then(|a| claims::cover(a, set)) {
@@ -556,10 +559,11 @@ fn functions_verified(
             return Verified::NotTried("no function of the document launches the kernel.".to_owned());
         }
     }
+    let beside = Beside::read(doc, &done.text, &kernels);
     for item in items {
         let place = Place::new(doc, &doc.unit().items[item], facts_of(findings, item));
-        let how = How { kernels: &kernels, regrouped, launches: launches(item), wild: true };
-        match same_but(doc, &place, &done.text, how, &options, cancel) {
+        let how = How { regrouped, launches: launches(item), wild: true };
+        match same_but(doc, &place, &beside, how, &options, cancel) {
             Sameness::Same(n) => {
                 runs += n;
                 functions += 1;

@@ -29,6 +29,7 @@ fn applied(language: Language, strategy: &str, rules: &str, text: &str) -> Strin
         facts: &facts,
         budget: &budget,
         together: &rewrite::rules::Together::default(),
+        memo: &Default::default(),
     };
     let set = RuleSet::default();
     match apply(&site, &page.systems[0], &set.systems, &Trust::Exact, None, Limits::default()) {

@@ -29,6 +29,7 @@ fn applied(language: Language, strategy: &str, rules: &str, text: &str) -> Strin
         facts: &facts,
         budget: &budget,
         together: &rewrite::rules::Together::default(),
+        memo: &Default::default(),
     };
     let set = RuleSet::default();
     match apply(&site, &page.systems[0], &set.systems, &Trust::Exact, None, Limits::default()) {
@@ -465,6 +466,7 @@ fn broken_pages_do_no_harm() {
                     facts: &facts,
                     budget: &budget,
                     together: &rewrite::rules::Together::default(),
+                    memo: &Default::default(),
                 };
                 let limits = Limits { steps: 50_000, applications: 300, ..Limits::default() };
                 let done = apply(&site, system, &set.systems, &Trust::Assumes("all".into()), None, limits);

@@ -76,6 +76,7 @@ fn main() -> Result<(), String> {
     let body = &unit.items[item].body;
     let facts = analysis::analyze(body, &program, analysis::FULL_STEPS, &budget);
     let together = rewrite::rules::Together::default();
+    let memo = Default::default();
     let site = Site {
         unit: &unit,
         text: &text,
@@ -86,6 +87,7 @@ fn main() -> Result<(), String> {
         facts: &facts,
         budget: &budget,
         together: &together,
+        memo: &memo,
     };
     let systems = RuleSet::default().systems;
     let start = unit.items[item].span.start;

@@ -17,8 +17,10 @@ mod ziv;
 #[cfg(test)]
 mod tests;
 
+use std::hash::BuildHasher as _;
+
 use base::Budget;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::nest::{Access, Model};
 use crate::value::{Constraint, Poly, Var, VarKind};
@@ -330,7 +332,9 @@ pub(crate) fn pairs(
 ) -> Option<Pairs> {
     // All parameters first, so that every disjunct has the same space.
     let mut all_params: Vec<Var> = Vec::new();
-    let mut any = Vec::new();
+    let mut any: Vec<Conjunction> = Vec::new();
+    // those of one hash, by position
+    let mut known: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     let nothing = [Vec::new()];
     let way = model.way.borrow();
     let cases = if model.cases.is_empty() { &nothing[..] } else { &model.cases[..] };
@@ -402,7 +406,9 @@ pub(crate) fn pairs(
             }
             all_params = f.params.clone();
             let c = Conjunction { exists: f.exists.len(), constraints: f.constraints };
-            if !any.contains(&c) {
+            let same = known.entry(FxBuildHasher.hash_one(&c)).or_default();
+            if same.iter().all(|&k| any[k] != c) {
+                same.push(any.len());
                 any.push(c);
             }
         }

@@ -3,7 +3,7 @@
 //!
 //! Deliberately absent: what the question is about. The answers are exact: "none" is a proof, and a point was checked.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use base::Budget;
 use rustc_hash::FxHashMap;
@@ -48,12 +48,19 @@ impl Question {
     }
 }
 
+/// Numbers in remembered systems: a deep nest asks many questions of many rows.
+const MOST_KEPT: usize = 4 << 20;
+/// A step of the budget is so many numbers of a system that the cheap tests look at.
+const NUMBERS: usize = 256;
+
 type Asked = (poly::Space, Vec<Conjunction>);
 
 /// Answers, and who gave how many. One a body: what was asked for one loop is known for the next, and costs it the same.
 #[derive(Default)]
 pub(crate) struct Solver {
     cheap: RefCell<FxHashMap<System, Found>>,
+    /// Numbers that stand in the systems among them, at most [`MOST_KEPT`].
+    kept: Cell<usize>,
     isl: RefCell<FxHashMap<Asked, (Option<poly::Point>, u64)>>,
     /// Where only that there is a point was asked.
     empty: RefCell<FxHashMap<Asked, (bool, u64)>>,
@@ -98,7 +105,8 @@ impl Solver {
     ) -> poly::Result<Result<Option<poly::Point>, Vec<Conjunction>>> {
         let mut open = Vec::new();
         for c in &q.any {
-            budget.spend(1).map_err(poly::Error::from)?;
+            let numbers = c.constraints.len() * (q.space.params + q.space.dims + c.exists + 1);
+            budget.spend(1 + (numbers / NUMBERS) as u64).map_err(poly::Error::from)?;
             let system = System::new(q.space, c.exists, q.pairs.clone(), q.carried, &c.constraints);
             match system.map_or(Found::Unknown, |s| self.cheap(s)) {
                 Found::Empty => {}
@@ -139,7 +147,11 @@ impl Solver {
             return known.clone();
         }
         let found = self.tests(&s);
-        self.cheap.borrow_mut().insert(s, found.clone());
+        let kept = self.kept.get() + s.numbers();
+        if kept <= MOST_KEPT {
+            self.kept.set(kept);
+            self.cheap.borrow_mut().insert(s, found.clone());
+        }
         found
     }
 

@@ -36,6 +36,11 @@ pub(crate) struct Range {
 pub(crate) const LIMIT: i128 = 1 << 52;
 
 impl System {
+    /// Coefficients and constants in it.
+    pub(super) fn numbers(&self) -> usize {
+        (self.equal.len() + self.least.len()) * (self.params + self.dims + self.exists + 1)
+    }
+
     /// From rows as isl takes them; `None` where numbers are too large for the tests.
     pub(crate) fn new(
         space: poly::Space,

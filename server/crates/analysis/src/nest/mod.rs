@@ -143,6 +143,7 @@ struct Load {
 }
 
 /// See the module's text.
+#[derive(Clone)]
 pub(crate) struct Model<'a> {
     pub body: &'a Body,
     pub program: &'a Program,

@@ -8,7 +8,7 @@ use term::{Body, IntKind, RecordId, RejectKind, TypeId};
 use crate::c::asks::Asked;
 use crate::c::known::{self, KnownType};
 use crate::cuda::templates::Templates;
-use crate::Language;
+use crate::{Language, Shared, SharedSet};
 
 /// A name that an item leaves to those after it; types are of the item's own body.
 #[derive(Clone, Debug)]
@@ -57,22 +57,34 @@ pub(crate) struct EnvName {
     pub what: Exported,
 }
 
-/// Names of file scope, each with the items that declare it, in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Layer {
-    names: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
-    tags: FxHashMap<Arc<str>, Vec<(u32, EnvName)>>,
+/// The items that declare a name, in order.
+type Declared = Vec<(u32, EnvName)>;
+
+/// Names of file scope, each with the items that declare it.
+#[derive(Debug, Default)]
+struct Layer {
+    names: FxHashMap<Arc<str>, Declared>,
+    tags: FxHashMap<Arc<str>, Declared>,
     /// Functions the file defines, wherever.
     defined: FxHashSet<Arc<str>>,
     /// Those of them that are defined again.
     twice: FxHashSet<Arc<str>>,
 }
 
+/// The same up to some header: copies share what they have in common.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frozen {
+    names: Shared<Arc<str>, Arc<Declared>>,
+    tags: Shared<Arc<str>, Arc<Declared>>,
+    defined: SharedSet<Arc<str>>,
+    twice: SharedSet<Arc<str>>,
+}
+
 /// All names of file scope.
 #[derive(Debug, Default)]
 pub(crate) struct Env {
     /// Up to the last header, which many documents share.
-    base: Arc<Layer>,
+    base: Frozen,
     /// Since then.
     local: Layer,
     /// Function templates of the document.
@@ -91,13 +103,14 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn find(self, map: &'a FxHashMap<Arc<str>, Vec<(u32, EnvName)>>, name: &str) -> Option<&'a EnvName> {
-        let all = map.get(name)?;
+    fn latest(self, all: &'a Declared) -> Option<&'a EnvName> {
         let k = all.partition_point(|(item, _)| *item < self.item);
         all.get(k.checked_sub(1)?).map(|(_, e)| e)
     }
     pub(crate) fn name(self, name: &str) -> Option<&'a EnvName> {
-        self.find(&self.env.local.names, name).or_else(|| self.find(&self.env.base.names, name))
+        let (local, base) = (&self.env.local, &self.env.base);
+        let found = local.names.get(name).and_then(|all| self.latest(all));
+        found.or_else(|| self.latest(base.names.get(name)?))
     }
     /// Whether the file defines a function of this name, here or further down.
     pub(crate) fn defines_function(self, name: &str) -> bool {
@@ -125,7 +138,8 @@ impl<'a> View<'a> {
     }
     /// The names of all enumerators.
     pub(crate) fn enumerators(self) -> Vec<Arc<str>> {
-        let all = self.env.local.names.iter().chain(&self.env.base.names);
+        let base = self.env.base.names.iter().map(|(name, all)| (name, &**all));
+        let all = self.env.local.names.iter().chain(base);
         let last = |list: &[(u32, EnvName)]| {
             list.last().is_some_and(|(_, e)| matches!(e.what, Exported::Enumerator(..)))
         };
@@ -137,7 +151,9 @@ impl<'a> View<'a> {
         &self.env.templates
     }
     pub(crate) fn tag(self, name: &str) -> Option<&'a EnvName> {
-        self.find(&self.env.local.tags, name).or_else(|| self.find(&self.env.base.tags, name))
+        let (local, base) = (&self.env.local, &self.env.base);
+        let found = local.tags.get(name).and_then(|all| self.latest(all));
+        found.or_else(|| self.latest(base.tags.get(name)?))
     }
 
     /// Whether a name is a type's, here.
@@ -198,22 +214,25 @@ impl Env {
     }
 
     /// Makes all names so far a layer that can be shared.
-    pub(crate) fn freeze(&mut self) -> Arc<Layer> {
+    pub(crate) fn freeze(&mut self) -> Frozen {
         let local = std::mem::take(&mut self.local);
-        let base = Arc::make_mut(&mut self.base);
+        let base = &mut self.base;
         for (from, to) in [(local.names, &mut base.names), (local.tags, &mut base.tags)] {
             for (name, entries) in from {
-                to.entry(name).or_default().extend(entries);
+                Arc::make_mut(to.entry(name).or_default()).extend(entries);
             }
         }
         base.twice.extend(local.twice);
-        base.twice.extend(local.defined.iter().filter(|n| base.defined.contains(*n)).cloned());
-        base.defined.extend(local.defined);
-        self.base.clone()
+        for name in local.defined {
+            if base.defined.insert(name.clone()).is_some() {
+                base.twice.insert(name);
+            }
+        }
+        base.clone()
     }
 
     /// Goes on after such a layer, which holds all names so far.
-    pub(crate) fn resume(&mut self, layer: Arc<Layer>) {
+    pub(crate) fn resume(&mut self, layer: Frozen) {
         self.base = layer;
         self.local = Layer::default();
     }
@@ -231,7 +250,8 @@ impl Env {
                 Exported::Tag(_) => (&mut self.local.tags, &self.base.tags),
                 _ => (&mut self.local.names, &self.base.names),
             };
-            let last = map.get(&e.name).or_else(|| base.get(&e.name)).and_then(|all| all.last());
+            let all = map.get(&e.name).or_else(|| base.get(&e.name).map(|all| &**all));
+            let last = all.and_then(|all| all.last());
             let mut what = match last {
                 Some((_, old)) => match merged(e, body, old, conditional) {
                     Some(what) => what,

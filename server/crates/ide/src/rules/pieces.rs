@@ -8,7 +8,7 @@ use base::{Budget, CancelToken};
 use rewrite::rules::{Application, Piece};
 
 use crate::place::Place;
-use crate::verify::{same_but, How, Sameness, VerifyOptions};
+use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
 use crate::Doc;
 
 /// Documents longer than this are not read once more for it.
@@ -66,5 +66,6 @@ fn one(doc: &Doc, p: &Piece, regrouped: bool, options: &VerifyOptions, cancel: &
     let facts = analysis::analyze(&item.body, before.program(), STEPS, &budget);
     let place = Place::new(&before, item, Arc::new(facts));
     let how = How { regrouped, wild: true, ..How::default() };
-    same_but(&before, &place, &with(&p.after), how, options, cancel)
+    let beside = Beside::read(&before, &with(&p.after), &[]);
+    same_but(&before, &place, &beside, how, options, cancel)
 }

@@ -305,14 +305,44 @@ pub(crate) fn same(
     options: &VerifyOptions,
     cancel: &CancelToken,
 ) -> Sameness {
-    same_but(doc, place, text, How::default(), options, cancel)
+    same_but(doc, place, &Beside::read(doc, text, &[]), How::default(), options, cancel)
+}
+
+/// A text that may take the place of a document's, read once for all functions that are compared.
+pub(crate) struct Beside {
+    host: front::Unit,
+    /// The document with CUDA's run time before it, where one of the texts calls that.
+    given: Option<front::Unit>,
+    kernels: Vec<front::Unit>,
+}
+
+impl Beside {
+    /// `kernels`: texts of the kernels that the new text launches; then it is C over CUDA's run time.
+    pub(crate) fn read(doc: &Doc, text: &str, kernels: &[String]) -> Beside {
+        let read = |language: Language, before: &str, text: &str| {
+            let parsed = front::Parsed::parse(language, format!("{before}{text}"));
+            front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
+        };
+        // a CUDA document's own host code calls the run time, too
+        let runs =
+            doc.language() == Language::Cuda && [doc.source(), text].iter().any(|t| runtime::is_called(t));
+        let runtime_text = format!("{}{}", runtime::HOST, runtime::cub());
+        let before = match (runs, kernels.is_empty()) {
+            (true, _) => runtime_text.as_str(),
+            (_, false) => runtime::HOST,
+            _ => "",
+        };
+        Beside {
+            host: read(doc.language(), before, text),
+            given: runs.then(|| read(doc.language(), before, doc.source())),
+            kernels: kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect(),
+        }
+    }
 }
 
 /// What may differ, and how the original is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct How<'a> {
-    /// Texts of the kernels that the new text launches; then it is C over CUDA's run time.
-    pub kernels: &'a [String],
+pub(crate) struct How {
     /// Last bits of floating-point results may differ.
     pub regrouped: bool,
     /// The original launches kernels, too.
@@ -325,39 +355,23 @@ pub(crate) struct How<'a> {
 pub(crate) fn same_but(
     doc: &Doc,
     place: &Place,
-    text: &str,
-    how: How<'_>,
+    beside: &Beside,
+    how: How,
     options: &VerifyOptions,
     cancel: &CancelToken,
 ) -> Sameness {
     let body = place.body();
-    let read = |language: Language, before: &str, text: &str| {
-        let parsed = front::Parsed::parse(language, format!("{before}{text}"));
-        front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
-    };
-    // a CUDA document's own host code calls the run time, too
-    let runs = doc.language() == Language::Cuda && [doc.source(), text].iter().any(|t| runtime::is_called(t));
-    let runtime_text = format!("{}{}", runtime::HOST, runtime::cub());
-    let before = match (runs, how.kernels.is_empty()) {
-        (true, _) => runtime_text.as_str(),
-        (_, false) => runtime::HOST,
-        _ => "",
-    };
-    let host = read(doc.language(), before, text);
-    let given = runs.then(|| read(doc.language(), before, doc.source()));
-    let given = given.as_ref().unwrap_or(doc.unit());
-    let kernels: Vec<front::Unit> =
-        how.kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect();
+    let Beside { host, given, kernels } = beside;
     let signature = match inputs::signature(body) {
         Ok(s) => s,
         Err(why) => return Sameness::NotTried(format!("{why}.")),
     };
-    let mut offloaded = Program::of(bodies(&host));
-    for u in &kernels {
+    let mut offloaded = Program::of(bodies(host));
+    for u in kernels {
         offloaded.add_kernels(bodies(u));
     }
     let sides = Sides {
-        original: Program::of(bodies(given)),
+        original: Program::of(bodies(given.as_ref().unwrap_or(doc.unit()))),
         offloaded,
         function: &body.name,
         signature: &signature,
@@ -432,7 +446,7 @@ pub(crate) fn same_but(
                 .to_owned(),
         ),
         (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
-        (_, _) if kernels_ran == 0 && (how.launches || !how.kernels.is_empty()) => {
+        (_, _) if kernels_ran == 0 && (how.launches || !kernels.is_empty()) => {
             Sameness::NotTried("no kernel ran on any input made up.".to_owned())
         }
         (n, _) => Sameness::Same(n),

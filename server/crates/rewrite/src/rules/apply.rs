@@ -4,6 +4,7 @@
 //! the very tree that the rules made, and where loops or statements moved, no dependence is turned around (`schedule`).
 //! Deliberately absent: running the result beside the original (`ide`).
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use analysis::{Facts, Program};
@@ -35,6 +36,8 @@ pub struct Site<'a> {
     pub facts: &'a Facts,
     pub budget: &'a Budget,
     pub together: &'a Together,
+    /// What reading the file with one function changed remembers for the next function.
+    pub memo: &'a RefCell<front::Memo>,
 }
 
 /// What systems whose rules belong together have rewritten of a file so far: launches of other kernels are none of theirs.
@@ -258,7 +261,7 @@ fn sizes_stay(subject: &Subject, types: &Types, new: &Tree) -> Result<(), String
 /// That the new text, read, is the new tree, with types and without gaps.
 fn reads_as(site: &Site<'_>, subject: &Subject, types: &Types, new: &Tree, text: &str) -> Result<(), String> {
     let parsed = Parsed::parse(site.language, text);
-    let unit = front::lower(&parsed, site.options, &mut front::Memo::new());
+    let unit = front::lower(&parsed, site.options, &mut site.memo.borrow_mut());
     let gaps = |u: &Unit| u.rejects.len() + u.items.iter().map(|i| i.body.rejects().count()).sum::<usize>();
     if gaps(&unit) > gaps(site.unit) {
         let all = unit.rejects.iter().chain(unit.items.iter().flat_map(|i| i.body.rejects()));
