@@ -148,7 +148,7 @@ pub(crate) fn offload(
             if whole.types.is_constant(ty) && mine.iter().all(|a| !a.write) {
                 continue;
             }
-            let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
+            let at = home(first.term);
             let function = body.args(at).first().and_then(|&f| body.as_symbol(f));
             let name = whole.symbols[base].name.clone();
             let kind = match function {
@@ -159,12 +159,12 @@ pub(crate) fn offload(
         };
         // Rows of separate memory are not copied yet.
         if model.tables.contains(&base) {
-            let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
+            let at = home(first.term);
             return fail(ObstacleKind::UnknownPointer(known), at);
         }
         let mut buffer = maker.buffer(whole, base, &mine).map_err(at_home)?;
         if buffer.extent.as_ref().is_some_and(|(a, b)| !own_expr(a) || !own_expr(b)) {
-            let at = expanded.as_ref().map_or(first.term, |e| e.home(first.term));
+            let at = home(first.term);
             return fail(ObstacleKind::Unproved, at);
         }
         buffer.symbol = known;

@@ -16,8 +16,6 @@ mod site;
 mod stmt;
 mod threads;
 
-pub(crate) use reduce::wrapping_kind;
-
 use crate::plan::Plan;
 use crate::{GeneratedFile, HostEdit, KernelInfo, Output};
 

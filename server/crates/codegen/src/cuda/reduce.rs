@@ -5,21 +5,12 @@
 //! same in every run and on every device. Reference: M. Harris, "Optimizing parallel reduction in CUDA", 2007.
 
 use analysis::ReductionOp;
-use term::{BinOp, FloatKind, IntKind, TypeKind};
+use term::{BinOp, FloatKind, TypeKind};
 
 use super::expr::{float, float_name, int_name, integer, Dialect};
 use super::keyed;
 use crate::lines::Lines;
-use crate::plan::{Kernel, MinMaxForm, Plan, ReductionPlan, BLOCK_THREADS};
-
-/// The integer type sums and products are kept in: regrouped, they may leave a signed type's range on the way to a
-/// result inside it, so they are computed modulo its width.
-pub(crate) fn wrapping_kind(op: ReductionOp, kind: IntKind) -> IntKind {
-    match op {
-        ReductionOp::Add | ReductionOp::Mul if kind.rank() >= IntKind::Int.rank() => kind.to_unsigned(),
-        _ => kind,
-    }
-}
+use crate::plan::{wrapping_kind, Kernel, MinMaxForm, Plan, ReductionPlan, BLOCK_THREADS};
 
 /// The type of accumulators and partial results.
 pub(crate) fn accumulator_type(plan: &Plan<'_>, r: &ReductionPlan, dialect: Dialect) -> &'static str {

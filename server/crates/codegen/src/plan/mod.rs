@@ -20,6 +20,7 @@ mod support;
 mod threads;
 mod values;
 
+pub(crate) use scalars::wrapping_kind;
 use std::collections::BTreeMap;
 
 use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, Program, ReductionOp, Step};

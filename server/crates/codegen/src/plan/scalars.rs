@@ -11,7 +11,15 @@ use super::naming::variable;
 use super::support::Support;
 use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind};
 use crate::access::mentions;
-use crate::cuda::wrapping_kind;
+
+/// The integer type sums and products are kept in: regrouped, they may leave a signed type's range on the way to a
+/// result inside it, so they are computed modulo its width.
+pub(crate) fn wrapping_kind(op: ReductionOp, kind: IntKind) -> IntKind {
+    match op {
+        ReductionOp::Add | ReductionOp::Mul if kind.rank() >= IntKind::Int.rank() => kind.to_unsigned(),
+        _ => kind,
+    }
+}
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn reductions(&mut self, support: &Support<'_>) -> Vec<ReductionPlan> {

@@ -45,7 +45,7 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
         ConditionKind::InRow { access, stride } => {
             let (access, stride) = (place.text(*access), place.text(*stride));
             let sentence = match access == stride {
-                // both are parts of what a called function does
+                // the length of the row has no words of its own there
                 true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
                 false => format!("rows do not overlap: the column in `{access}` stays below `{stride}`"),
             };
