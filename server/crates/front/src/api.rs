@@ -5,9 +5,9 @@ use std::sync::Arc;
 use base::Span;
 use term::{Body, Op, Reject, TermId};
 
-use crate::headers::{Header, Headers};
-use crate::lex::{self, Lexed};
-use crate::pp::asked::Predefined;
+use crate::c::headers::{Header, Headers};
+use crate::c::lex::{self, Lexed};
+use crate::c::pp::asked::Predefined;
 
 /// A source language.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -9,32 +9,20 @@
 #![forbid(unsafe_code)]
 
 mod api;
-mod arms;
 mod c;
-mod choices;
 mod cuda;
-mod cut;
-mod headers;
-mod include;
-mod lex;
 mod marks;
-mod omp;
-mod pp;
-mod productions;
-mod says;
-mod stand_ins;
-mod unit;
 
 pub use api::{
     detect, item_at, loop_header_span, term_at, Choice, Directive, DirectiveKind, Edit, Included, Item,
     ItemKind, Language, Options, Parsed, Taken, Unit,
 };
+pub use c::headers::{Ask, Header, HeaderId, Headers, Index, Source};
+pub use c::omp::{omp_directives, omp_threadprivate};
+pub use c::pp::asked::Predefined;
+pub use c::productions::{all_productions, productions};
+pub use c::unit::{lower, Memo};
 pub use cuda::LIBRARY_CALLS;
-pub use headers::{Ask, Header, HeaderId, Headers, Index, Source};
-pub use omp::{omp_directives, omp_threadprivate};
-pub use pp::asked::Predefined;
-pub use productions::{all_productions, productions};
-pub use unit::{lower, Memo};
 
 /// Tables whose copies share what they have in common.
 pub(crate) type Shared<K, V> =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Span;
 
-use crate::lex::{Kind, Lexed};
+use crate::c::lex::{Kind, Lexed};
 use crate::{Directive, DirectiveKind};
 
 /// A request to offload the loop whose `for` starts at `before`.
@@ -38,7 +38,7 @@ pub(crate) fn directives(text: &str, lexed: &Lexed) -> Vec<Directive> {
 
 /// `_Pragma("…")`, written so or by a macro of this file.
 fn operators(text: &str, lexed: &Lexed, out: &mut Vec<Directive>) {
-    let word = |t: &crate::lex::Token| text.get(t.span().range()).unwrap_or("");
+    let word = |t: &crate::c::lex::Token| text.get(t.span().range()).unwrap_or("");
     let mut macros: Vec<(&str, Vec<&str>, &str)> = Vec::new();
     let mut k = 0;
     while let Some(t) = lexed.tokens.get(k) {

@@ -119,7 +119,7 @@ fn list(tokens: &[&str]) -> Vec<Attribute> {
     while k < tokens.len() {
         let word = tokens[k];
         k += 1;
-        if !word.bytes().next().is_some_and(crate::lex::is_ident_start) {
+        if !word.bytes().next().is_some_and(crate::c::lex::is_ident_start) {
             continue;
         }
         let mut arguments = Vec::new();
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Asks {
-        let words = crate::pp::words(text);
+        let words = crate::c::pp::words(text);
         Asks::read(&words.iter().map(|w| &**w).collect::<Vec<_>>())
     }
 

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Attributes {
-        let words = crate::pp::words(text);
+        let words = crate::c::pp::words(text);
         read(&words.iter().map(|w| &**w).collect::<Vec<_>>())
     }
 

@@ -130,7 +130,7 @@ impl Lower<'_> {
     }
 
     pub(super) fn gap_index(&self, name: &str) -> Option<usize> {
-        name.strip_prefix(crate::pp::GAP)?.parse().ok()
+        name.strip_prefix(crate::c::pp::GAP)?.parse().ok()
     }
 
     /// `dim3(a, b)`

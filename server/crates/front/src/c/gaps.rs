@@ -70,7 +70,7 @@ impl Lower<'_> {
     pub(super) fn symbols_of(&mut self, words: &[Arc<str>]) -> Option<Vec<SymbolId>> {
         let mut out = Vec::new();
         for word in words {
-            if word.starts_with(crate::pp::GAP) {
+            if word.starts_with(crate::c::pp::GAP) {
                 return None;
             }
             match self.lookup(word) {
@@ -95,7 +95,7 @@ impl Lower<'_> {
                 Some(w) => w,
                 None => self.r.text.get(start..end).unwrap_or(""),
             };
-            let is_word = word.bytes().next().is_some_and(crate::lex::is_ident_start);
+            let is_word = word.bytes().next().is_some_and(crate::c::lex::is_ident_start);
             if is_word && !names::is_keyword(word) && !out.iter().any(|w| **w == *word) {
                 out.push(word.into());
             }
@@ -111,7 +111,7 @@ impl Lower<'_> {
     /// Names that occur in something not understood mean nothing that could be relied on.
     pub(super) fn poison(&mut self, node: Node<'_>) {
         for word in self.words_in(node) {
-            if !word.starts_with(crate::pp::GAP) {
+            if !word.starts_with(crate::c::pp::GAP) {
                 self.poison_name(word);
             }
         }

@@ -1,26 +1,39 @@
-//! Lowers one item of C or CUDA: rendered text → tree-sitter → [`term::Body`].
+//! C, and what CUDA has of it: the text is lexed and cut into items, preprocessed with its headers, and every item lowered:
+//! rendered text → tree-sitter → [`term::Body`]. This file lowers one item; [`unit`] goes through all of a document.
 //!
 //! Deliberately absent: anything between items but the [`Env`] that earlier ones left behind.
 
+mod arms;
 mod asks;
 mod attributes;
 mod call;
+mod choices;
+pub(crate) mod cut;
 mod decl;
 pub(crate) mod env;
 mod expr;
 mod fields;
 mod gaps;
 mod gnu;
+pub(crate) mod headers;
+mod include;
 mod initialise;
 pub(crate) mod known;
+pub(crate) mod lex;
 pub(crate) mod literal;
 mod names;
 mod objects;
+pub(crate) mod omp;
 mod parameters;
 mod placing;
+pub(crate) mod pp;
+pub(crate) mod productions;
 mod records;
 mod render;
+mod says;
+mod stand_ins;
 mod stmt;
+pub(crate) mod unit;
 mod values;
 
 pub(crate) use names::{is_keyword, looks_like_macro};
@@ -38,12 +51,12 @@ use tree_sitter::Node;
 use crate::c::asks::Asked;
 use crate::c::env::{Export, Exported, View};
 use crate::c::fields::part_of;
+use crate::c::lex::Token;
+use crate::c::pp::pack::{self, Pack};
+use crate::c::pp::{Expander, Gap, Macros, Piece};
 use crate::c::render::Rendered;
-use crate::lex::Token;
+use crate::c::says::Says;
 use crate::marks::Mark;
-use crate::pp::pack::{self, Pack};
-use crate::pp::{Expander, Gap, Macros, Piece};
-use crate::says::Says;
 use crate::{Item, ItemKind, Language};
 
 /// Deepest nesting of expressions and statements that is followed.

@@ -218,7 +218,7 @@ impl Lower<'_> {
 
     /// The gap that preprocessing left as this identifier.
     pub(super) fn gap(&mut self, name: &str, node: Node<'_>) -> Option<TermId> {
-        let index: usize = name.strip_prefix(crate::pp::GAP)?.parse().ok()?;
+        let index: usize = name.strip_prefix(crate::c::pp::GAP)?.parse().ok()?;
         let gap = self.gaps.get(index)?.clone();
         if let Some(words) = gap.words.as_deref().and_then(|words| self.symbols_of(words)) {
             return Some(self.reject_symbols(gap.kind, &gap.reason, node, vec![], &words));

@@ -8,8 +8,8 @@ use tree_sitter::Node;
 
 use crate::c::asks::{Asked, Asks};
 use crate::c::fields::part_of;
+use crate::c::pp::pack::Pack;
 use crate::c::Lower;
-use crate::pp::pack::Pack;
 
 /// The attributes of one declarator.
 #[derive(Default)]

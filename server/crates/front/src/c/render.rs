@@ -14,9 +14,9 @@ use term::RejectKind;
 
 use crate::c::attributes::{self, Attributes};
 use crate::c::known;
-use crate::lex::Kind;
-use crate::pp::{pack, Expander, PToken, Text};
-use crate::says::{self, Says};
+use crate::c::lex::Kind;
+use crate::c::pp::{pack, Expander, PToken, Text};
+use crate::c::says::{self, Says};
 use crate::Language;
 
 pub(crate) use dialects::is_old_header;
@@ -285,7 +285,7 @@ impl<'a> Render<'a, '_> {
             && !self.local_types.contains(name)
             && !self.pending.iter().any(|p| p.1 == name);
         let before = self.out.last();
-        let called = before.bytes().next().is_some_and(crate::lex::is_ident_start)
+        let called = before.bytes().next().is_some_and(crate::c::lex::is_ident_start)
             && !matches!(before, "return" | "case");
         if !is_name || !matches!(self.text(k + 2), ")" | "[" | "(" | "." | "->") {
             return false;
@@ -315,7 +315,7 @@ impl<'a> Render<'a, '_> {
             }
         }
         let close = close?;
-        let named = self.out.last().bytes().next().is_some_and(crate::lex::is_ident_start);
+        let named = self.out.last().bytes().next().is_some_and(crate::c::lex::is_ident_start);
         if !named {
             return None;
         }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use term::RejectKind;
 
-use crate::cut::Found;
-use crate::lex::Kind;
-use crate::pp::Piece;
-use crate::unit::{Open, Walk};
+use crate::c::cut::Found;
+use crate::c::lex::Kind;
+use crate::c::pp::Piece;
+use crate::c::unit::{Open, Walk};
 
 /// What an item's first words make of it.
 pub(super) struct Foreign {

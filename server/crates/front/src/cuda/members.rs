@@ -7,10 +7,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::cut::Found;
-use crate::lex::Kind;
-use crate::pp::{Piece, Spliced};
-use crate::unit::Walk;
+use crate::c::cut::Found;
+use crate::c::lex::Kind;
+use crate::c::pp::{Piece, Spliced};
+use crate::c::unit::Walk;
 
 impl Walk<'_, '_> {
     /// A `struct` or `class` at `k` (after `typedef` perhaps) without the functions among its members, as an item; `None`: it is

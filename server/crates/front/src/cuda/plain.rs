@@ -9,8 +9,8 @@ use term::RejectKind;
 
 use super::group::{member, Group, Member};
 use crate::c::is_keyword;
-use crate::lex::Kind;
-use crate::pp::{Expander, PToken};
+use crate::c::lex::Kind;
+use crate::c::pp::{Expander, PToken};
 
 /// The call that stands for a statement of C++: the gap, then the names it declares.
 pub(crate) const OPAQUE: &str = "__ww_opaque";
@@ -116,7 +116,7 @@ impl<'a> Plain<'a, '_> {
     pub(super) fn put(&mut self, k: usize, text: &str) {
         if let Some(t) = self.tokens.get(k) {
             let kind = match text.bytes().next() {
-                Some(c) if crate::lex::is_ident_start(c) => Kind::Ident,
+                Some(c) if crate::c::lex::is_ident_start(c) => Kind::Ident,
                 Some(c) if c.is_ascii_digit() => Kind::Number,
                 _ => Kind::Punct,
             };

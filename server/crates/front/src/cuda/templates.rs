@@ -17,10 +17,10 @@ use term::RejectKind;
 
 use self::scan::{arguments, Evaluate, Scan};
 use super::plain::TYPE_WORDS;
-use crate::cut::Found;
-use crate::lex::{Kind, Token};
-use crate::pp::{self, Macro, MacroState, PToken, Piece, Spliced};
-use crate::unit::Walk;
+use crate::c::cut::Found;
+use crate::c::lex::{Kind, Token};
+use crate::c::pp::{self, Macro, MacroState, PToken, Piece, Spliced};
+use crate::c::unit::Walk;
 
 /// Instances of one template, and of all together, at most.
 const MAX_EACH: usize = 8;
@@ -88,7 +88,7 @@ impl Templates {
         names.sort();
         let mut constants: Vec<(&Arc<str>, &i128)> = self.constants.iter().collect();
         constants.sort();
-        crate::unit::hash((names, constants))
+        crate::c::unit::hash((names, constants))
     }
 
     /// Finds templates and instances. `defines`: macros from outside.

@@ -23,7 +23,7 @@ impl<'a> Render<'a, '_> {
             "]" => true,
             ")" => self.depth == 0,
             last => {
-                last.bytes().next().is_some_and(crate::lex::is_ident_start)
+                last.bytes().next().is_some_and(crate::c::lex::is_ident_start)
                     && !matches!(last, "else" | "do" | "return" | "volatile" | "goto" | "inline")
             }
         };
@@ -47,7 +47,7 @@ impl<'a> Render<'a, '_> {
             && !crate::c::is_keyword(name)
             && !(self.is_type)(name)
             && !crate::c::looks_like_macro(name)
-            && !name.starts_with(crate::pp::GAP);
+            && !name.starts_with(crate::c::pp::GAP);
         if !is_name || self.text(k + 1) != "(" {
             return None;
         }

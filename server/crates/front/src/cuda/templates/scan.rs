@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::{Bound, Head, Parameter, Use, MAX_DEPTH};
 use crate::c::is_keyword;
+use crate::c::lex::{Kind, Token};
+use crate::c::pp;
 use crate::cuda::plain::TYPE_WORDS;
-use crate::lex::{Kind, Token};
-use crate::pp;
 
 /// The arguments between the `<` at `k` and its `>`, and the index after that.
 pub(super) fn arguments<'t>(
@@ -351,7 +351,7 @@ fn parameter(words: &[Arc<str>]) -> Option<Parameter> {
         None => (words, None),
     };
     let (name, ty) = declared.split_last()?;
-    let ident = name.bytes().next().is_some_and(crate::lex::is_ident_start) && !is_keyword(name);
+    let ident = name.bytes().next().is_some_and(crate::c::lex::is_ident_start) && !is_keyword(name);
     if !ident || ty.is_empty() {
         return None;
     }

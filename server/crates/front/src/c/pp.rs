@@ -4,7 +4,7 @@
 //! parentheses its author forgot. What comes out of a macro has the span of the use.
 //!
 //! A name that an unread header may define is neither defined nor undefined. Deliberately absent: finding and reading
-//! headers ([`crate::headers`], [`crate::unit`]).
+//! headers ([`crate::c::headers`], [`crate::c::unit`]).
 
 pub(crate) mod asked;
 mod condition;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::lex::{self, Kind};
+use crate::c::lex::{self, Kind};
 use crate::{Language, Shared};
 
 pub(crate) use expand::{is_renumbering, Expander, Gap, PToken, Piece, Spliced, Text, GAP};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::pp::{self, predefined, Line, MacroState};
-use crate::unit::Walk;
+use crate::c::pp::{self, predefined, Line, MacroState};
+use crate::c::unit::Walk;
 use crate::{Choice, Taken};
 
 impl Walk<'_, '_> {

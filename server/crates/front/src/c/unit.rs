@@ -3,7 +3,7 @@
 //!
 //! An item is lowered again only if its text changed or something before it that it could see: a chain of hashes runs
 //! through directives, declarations and function headers, but not through function bodies. How headers come in:
-//! [`crate::include`].
+//! [`crate::c::include`].
 
 mod finish;
 
@@ -16,17 +16,17 @@ use base::Span;
 use rustc_hash::FxHashMap;
 use term::{Body, Reach, Reject, RejectKind};
 
-use crate::arms::{arms, Arm};
+use crate::c::arms::{arms, Arm};
+use crate::c::cut::Found;
 use crate::c::env::{Env, Export, Exported};
+use crate::c::headers::Header;
+use crate::c::include::Including;
+use crate::c::lex::{Kind, Token};
+use crate::c::pp::{self, pack, Line, MacroState, Macros};
+use crate::c::says;
 use crate::c::{self, Lowered, Source};
 use crate::cuda::templates::Templates;
-use crate::cut::Found;
-use crate::headers::Header;
-use crate::include::Including;
-use crate::lex::{Kind, Token};
 use crate::marks::{self, Mark};
-use crate::pp::{self, pack, Line, MacroState, Macros};
-use crate::says;
 use crate::{DirectiveKind, Item, ItemKind, Language, Options, Parsed, Unit};
 
 /// Deepest nesting of conditionals between items.
@@ -229,7 +229,7 @@ impl Walk<'_, '_> {
         let token = self.tokens.get(k);
         let text = token.and_then(|t| self.text.get(t.span().range())).unwrap_or("");
         match token {
-            Some(t) if t.kind == Kind::Punct => crate::lex::usual(text),
+            Some(t) if t.kind == Kind::Punct => crate::c::lex::usual(text),
             _ => text,
         }
     }
@@ -579,7 +579,7 @@ pub(crate) fn source<'a>(
     text: &'a str,
     tokens: &'a [Token],
     f: &'a Found,
-    pieces: &'a [crate::pp::Piece],
+    pieces: &'a [crate::c::pp::Piece],
     header: bool,
 ) -> Source<'a> {
     let span = Span::new(f.start, f.end);

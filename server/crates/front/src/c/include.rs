@@ -11,15 +11,15 @@ use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{RejectKind, Storage};
 
+use crate::c::cut::Found;
 use crate::c::env::{Exported, Frozen};
+use crate::c::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
+use crate::c::lex::Kind;
+use crate::c::pp::pack::Pack;
+use crate::c::pp::{self, Line, MacroState, MacroToken, Macros, Piece, Spliced};
+use crate::c::unit::{hash, source, Walk, Way};
 use crate::c::{self, known};
-use crate::cut::Found;
-use crate::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
-use crate::lex::Kind;
 use crate::marks::Mark;
-use crate::pp::pack::Pack;
-use crate::pp::{self, Line, MacroState, MacroToken, Macros, Piece, Spliced};
-use crate::unit::{hash, source, Walk, Way};
 use crate::{Choice, Included, Item, Options, Shared, SharedSet, Taken};
 
 /// Deepest nesting of headers.
@@ -236,7 +236,7 @@ impl Walk<'_, '_> {
     /// Our own text for a header that many programs come without.
     fn stand_in(&mut self, ask: &Ask) -> Option<Arc<Header>> {
         let file = ask.name.rsplit('/').next().unwrap_or("");
-        let header = crate::stand_ins::stand_in(file)?;
+        let header = crate::c::stand_ins::stand_in(file)?;
         self.note(file.into(), Taken::StandIn);
         Some(header)
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use base::Span;
 use term::RejectKind;
 
-use crate::arms::Arm;
-use crate::lex::{Kind, Token};
-use crate::pp::pack::{self, Pack};
-use crate::pp::{Line, MacroState, Macros, Piece};
-use crate::unit::{Walk, Way};
+use crate::c::arms::Arm;
+use crate::c::lex::{Kind, Token};
+use crate::c::pp::pack::{self, Pack};
+use crate::c::pp::{Line, MacroState, Macros, Piece};
+use crate::c::unit::{Walk, Way};
 
 /// An item found, before lowering.
 #[derive(Default, Debug)]

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::{line, predefined, Line, MacroState};
-use crate::unit::hash;
+use crate::c::unit::hash;
 use crate::Language;
 
 /// Fewer lines than any compiler that speaks of itself so; more than any.

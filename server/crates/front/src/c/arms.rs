@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::lex::{Kind, Token};
+use crate::c::lex::{Kind, Token};
 
 /// A conditional directive's place among its siblings.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 use base::Span;
 
 use super::{Expander, MacroToken, Macros, PToken, Text, MAX_DEPTH};
-use crate::lex::Kind;
+use crate::c::lex::Kind;
 use crate::Language;
 
 impl Macros {

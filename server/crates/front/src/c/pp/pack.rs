@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{Macro, MacroState, MacroToken, Macros};
-use crate::lex::Kind;
+use crate::c::lex::Kind;
 
 /// The name among the macros.
 pub(crate) const PACK: &str = "#pragma pack";
@@ -55,7 +55,7 @@ fn pack(words: &[&str]) -> Option<Op> {
         ["(", inner @ .., ")"] => inner,
         _ => return Some(Op::Unknown),
     };
-    let is_word = |w: &str| w.bytes().next().is_some_and(crate::lex::is_ident_start);
+    let is_word = |w: &str| w.bytes().next().is_some_and(crate::c::lex::is_ident_start);
     Some(match inner {
         [] => Op::Set(0),
         ["push"] => Op::Push(None, None),
@@ -213,7 +213,7 @@ fn applied(mut stack: Vec<Arc<str>>, op: &Op) -> Vec<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pp::{line, Line};
+    use crate::c::pp::{line, Line};
     use crate::{Language, Options};
 
     fn packs(lines: &[&str]) -> Vec<Pack> {

@@ -7,7 +7,7 @@ use base::Span;
 use term::RejectKind;
 
 use super::{macro_tokens, Macro, MacroState, MacroToken, Macros, MAX_DEPTH};
-use crate::lex::{Kind, Token};
+use crate::c::lex::{Kind, Token};
 
 /// Most tokens one item may expand to.
 const MAX_TOKENS: usize = 2_000_000;
@@ -58,7 +58,7 @@ impl PToken {
     pub(crate) fn text<'a>(&'a self, source: &'a str) -> &'a str {
         match &self.text {
             Text::Source => match (self.kind, source.get(self.span.range()).unwrap_or("")) {
-                (Kind::Punct, text) => crate::lex::usual(text),
+                (Kind::Punct, text) => crate::c::lex::usual(text),
                 (_, text) => text,
             },
             Text::Own(s) => s,

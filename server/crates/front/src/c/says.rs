@@ -13,7 +13,7 @@ pub(crate) enum Says {
 
 /// Reads a directive, or the text of a `_Pragma`.
 pub(crate) fn pragma(text: &str) -> Option<Says> {
-    let words = crate::pp::words(text.trim_start_matches(['#', ' ', '\t']));
+    let words = crate::c::pp::words(text.trim_start_matches(['#', ' ', '\t']));
     let words: Vec<&str> = words.iter().map(|w| &**w).collect();
     let words = words.strip_prefix(&["pragma"]).unwrap_or(&words);
     match words {

@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::arms::{arms, Arm};
-use crate::include::Snapshot;
-use crate::lex::{self, Kind, Lexed};
-use crate::pp::{self, Line};
-use crate::unit::hash;
+use crate::c::arms::{arms, Arm};
+use crate::c::include::Snapshot;
+use crate::c::lex::{self, Kind, Lexed};
+use crate::c::pp::{self, Line};
+use crate::c::unit::hash;
 
 /// Names a header within its source: the same file has the same id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::headers::{Header, HeaderId};
+use crate::c::headers::{Header, HeaderId};
 
 /// The stand-in for a header of this file name.
 pub(crate) fn stand_in(file: &str) -> Option<Arc<Header>> {
