@@ -27,6 +27,8 @@ pub struct Facts {
     pub loops: IdVec<LoopId, LoopFacts>,
     /// Whether some answer is `unknown` only because the budget was spent: a larger one may say more.
     pub out_of_budget: bool,
+    /// Counted steps that finding them took: what a caller takes from the steps of the file.
+    pub steps: u64,
     /// Functions and file-scope constants whose text was followed to find out, each with [`crate::Program::text_of`] it: where
     /// one is another, these are no longer the facts.
     pub rests_on: Vec<(Arc<str>, u64)>,
@@ -412,7 +414,26 @@ pub enum ObstacleKind {
     /// A condition only the user can promise.
     NeedsPromise(ConditionKind),
     /// The counted steps are used up.
-    Budget,
+    Budget(Work),
+}
+
+/// What was being done when the counted steps were used up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Work {
+    /// Reading bounds, conditions and subscripts of the loop and of what stands before it.
+    Model,
+    /// Proving that what the model takes for granted holds: arithmetic, rows, distinct objects.
+    Obligations,
+    /// Asking for pairs of accesses whether iterations meet in them.
+    Dependences,
+    /// Following a run of the function to show two iterations that meet.
+    Witness,
+    /// Finding the statements' maps to threads.
+    Threads,
+    /// Describing the memory that a kernel would need.
+    Extents,
+    /// Nothing of this loop: those before it in the function, or in the file, had used them.
+    Others,
 }
 
 /// Why a pair of iterations that meet could not be shown by following a run of the function.

@@ -333,7 +333,10 @@ fn edges(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], g: &mut Graph
             }
             looked += 1;
             if looked > MAX_PAIRS || budget.spend(1).is_err() {
-                g.obstacles.push(Obstacle { kind: ObstacleKind::Budget, term: model.root });
+                g.obstacles.push(Obstacle {
+                    kind: ObstacleKind::Budget(crate::Work::Dependences),
+                    term: model.root,
+                });
                 return;
             }
             let Some(mut edge) = ordered(model, &cx.solver, &ids, a, b, i < j, budget) else { continue };
@@ -364,7 +367,7 @@ fn edges(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], g: &mut Graph
     }
     g.edges.sort_by_key(|e| (e.from, e.to, e.source, e.sink));
     if budget.is_cancelled() {
-        g.obstacles.push(Obstacle { kind: ObstacleKind::Budget, term: model.root });
+        g.obstacles.push(Obstacle { kind: ObstacleKind::Budget(crate::Work::Dependences), term: model.root });
     }
 }
 

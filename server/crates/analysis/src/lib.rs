@@ -49,7 +49,7 @@ mod witness;
 
 use std::sync::Arc;
 
-use base::Budget;
+use base::{Budget, Effort};
 use term::{Body, SymbolId, TermId};
 
 pub use entries::{Entry, EntryOwner, EntryValue};
@@ -79,17 +79,24 @@ pub use watched::Watched;
 pub const TYPING_STEPS: u64 = 60_000;
 /// Counted steps given to each loop on save and on the command line.
 pub const FULL_STEPS: u64 = 2_000_000;
+/// While the user types: some 2 s for one file.
+pub const TYPING: Effort = Effort { each_loop: TYPING_STEPS, function: 1_000_000, file: 2_000_000 };
+/// On save, when idle, and on the command line: some 10 s for one file.
+pub const SAVE: Effort = Effort { each_loop: FULL_STEPS, function: 6_000_000, file: 10_000_000 };
+/// When a user asks for all of it and waits, until it is cancelled.
+pub const COMMAND: Effort = Effort::each_loop(200_000_000);
 /// Counted steps given to the search for one nest's thread map.
 pub const THREAD_MAP_STEPS: u64 = 1_000_000;
 
-/// The facts of every loop of a body. `steps_per_loop` bounds the work on each loop by itself, so that an answer does
-/// not depend on what stands around it; `budget` only carries cancellation. `program`: what is known of the functions
-/// the body calls ([`Program::default`]: nothing).
-pub fn analyze(body: &Body, program: &Program, steps_per_loop: u64, budget: &Budget) -> Facts {
+/// The facts of every loop of a body. `effort` bounds the work on each loop by itself, so that an answer does not
+/// depend on what stands around it, and that on all of them, in textual order (what a file has left is the caller's
+/// business, see [`Facts::steps`]); `budget` only carries cancellation. `program`: what is known of the functions the body
+/// calls ([`Program::default`]: nothing).
+pub fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget) -> Facts {
     match inline::expand(body, program) {
-        None => loops::analyze(body, program, steps_per_loop, budget, body.len()),
+        None => loops::analyze(body, program, effort, budget, body.len()),
         Some(e) => {
-            let mut facts = loops::analyze(&e.body, program, steps_per_loop, budget, body.len());
+            let mut facts = loops::analyze(&e.body, program, effort, budget, body.len());
             e.settle(&mut facts);
             facts
         }

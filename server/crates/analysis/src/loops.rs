@@ -8,7 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use base::{Budget, IndexId};
+use base::{Budget, Effort, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, FloatKind, Op, SymbolId, TermId};
 
@@ -27,6 +27,7 @@ use crate::value::{Constraint, Poly};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
     NotReplayed, Obstacle, ObstacleKind, Param, Private, Program, Reduction, ReductionOp, Verdict, Witness,
+    Work,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -144,24 +145,26 @@ impl<'a> Context<'a> {
     }
 }
 
-pub(crate) fn analyze(
-    body: &Body,
-    program: &Program,
-    steps_per_loop: u64,
-    budget: &Budget,
-    own: usize,
-) -> Facts {
+pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget, own: usize) -> Facts {
     let cx = Context::new(body, program, own);
     let mut facts = Facts::default();
+    let whole = budget.part(effort.function);
     for at in 0..cx.loops.len() {
-        let part = budget.part(steps_per_loop);
-        let mut l = one_loop(&cx, at, steps_per_loop > crate::TYPING_STEPS, &part);
+        let part = budget.part(effort.each_loop.min(whole.left()));
+        let mut l = one_loop(&cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
         l.recurrences = recurrences(body, &cx.effects, &l);
-        if l.obstacles.iter().any(|o| o.kind == ObstacleKind::Budget) {
+        // a loop cut short by what others have left says so
+        if part.left() == 0 && whole.left() < effort.each_loop {
+            let budgets = l.obstacles.iter_mut().filter(|o| matches!(o.kind, ObstacleKind::Budget(_)));
+            budgets.for_each(|o| o.kind = ObstacleKind::Budget(Work::Others));
+        }
+        let _ = whole.spend(part.taken());
+        if l.obstacles.iter().any(|o| matches!(o.kind, ObstacleKind::Budget(_))) {
             facts.out_of_budget = true;
         }
         facts.loops.push(l);
     }
+    facts.steps = whole.taken();
     facts.tests = cx.solver.counts.take();
     let followed = cx.followed.take().into_iter();
     facts.rests_on = followed.map(|name| (name.clone(), program.text_of(&name))).collect();
@@ -242,7 +245,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         return facts;
     }
     if budget.spend(1).is_err() {
-        facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget, term: t });
+        facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Model), term: t });
         return facts;
     }
     let mut model = cx.model(at, &control);
@@ -400,7 +403,8 @@ fn dependences(
                 break 'all;
             }
             if budget.spend(1).is_err() {
-                facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget, term: model.root });
+                let kind = ObstacleKind::Budget(Work::Dependences);
+                facts.obstacles.push(Obstacle { kind, term: model.root });
                 break 'all;
             }
             // Two writes: either may come first.
@@ -539,7 +543,7 @@ impl Replays<'_, '_> {
             Err(_) => {
                 d.witness = None;
                 let term = d.sink;
-                Err(Box::new((d, Obstacle { kind: ObstacleKind::Budget, term })))
+                Err(Box::new((d, Obstacle { kind: ObstacleKind::Budget(Work::Witness), term })))
             }
         }
     }

@@ -324,7 +324,7 @@ pub(crate) fn carried_scalar(body: &Body, a: &Access, why: crate::Obstacle) -> c
     let plain = a.subs.is_empty()
         && a.fields.is_empty()
         && matches!(body.symbols[a.base].storage, term::Storage::Local | term::Storage::Param(_));
-    if plain && why.kind != crate::ObstacleKind::Budget {
+    if plain && !matches!(why.kind, crate::ObstacleKind::Budget(_)) {
         crate::Obstacle { kind: crate::ObstacleKind::CarriedScalar(a.base), term: a.term }
     } else {
         why

@@ -10,7 +10,7 @@ fn said(text: &str) -> String {
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let body = &unit.items.last().expect("a function").body;
     let program = Program::of(unit.items.iter().map(|i| &i.body));
-    let facts = analyze(body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+    let facts = analyze(body, &program, analysis::SAVE, &Budget::new(u64::MAX));
     let name = |s| body.symbols[s].name.to_string();
     let l = facts.loops.iter().next().expect("a loop");
     let mut out = match l.verdict {

@@ -88,7 +88,7 @@ fn check(text: &str, expect: Expect) {
     let mut out = String::new();
     let program = Program::of(unit.items.iter().map(|i| &i.body));
     for item in &unit.items {
-        let facts = analyze(&item.body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        let facts = analyze(&item.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
         out += &describe(&item.body, &facts);
     }
     expect.assert_eq(&out);

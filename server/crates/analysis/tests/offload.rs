@@ -42,7 +42,7 @@ fn check(text: &str, expect: Expect) {
     let body = unit.items.iter().map(|i| &i.body).find(|b| b.loops(b.root).next().is_some()).unwrap();
     let budget = Budget::new(u64::MAX);
     let program = Program::of(unit.items.iter().map(|i| &i.body));
-    let facts = analyze(body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analyze(body, &program, analysis::SAVE, &budget);
     let mut out = String::new();
     match offload(body, &program, &facts, LoopId(0), None, &budget) {
         Err(why) => out += &format!("refused: {:?}\n", why.iter().map(|o| &o.kind).collect::<Vec<_>>()),

@@ -27,7 +27,7 @@ fn maps_of(text: &str) -> String {
     let body = unit.items.iter().map(|i| &i.body).find(|b| b.loops(b.root).next().is_some()).unwrap();
     let program = Program::default();
     let budget = Budget::new(analysis::FULL_STEPS);
-    let facts = analyze(body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analyze(body, &program, analysis::SAVE, &budget);
     match thread_map(body, &program, &facts, LoopId(0), &budget) {
         Err(why) => {
             let kinds: Vec<String> = why
@@ -429,7 +429,7 @@ fn check_code(text: &str, expect: Expect) {
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let body = unit.items.iter().map(|i| &i.body).find(|b| b.loops(b.root).next().is_some()).unwrap();
     let (program, budget) = (Program::default(), Budget::new(analysis::FULL_STEPS));
-    let facts = analyze(body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analyze(body, &program, analysis::SAVE, &budget);
     let o = analysis::offload_threads(body, &program, &facts, LoopId(0), &Budget::new(analysis::FULL_STEPS))
         .unwrap();
     let code = o.threads.unwrap();

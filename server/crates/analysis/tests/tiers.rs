@@ -1,6 +1,6 @@
 //! A small budget may leave a loop unknown; it never says something else than the full one.
 
-use analysis::{analyze, Program, Verdict, FULL_STEPS, TYPING_STEPS};
+use analysis::{analyze, Program, Verdict, SAVE, TYPING_STEPS};
 use base::{Budget, CancelToken};
 
 fn programs() -> Vec<(String, String)> {
@@ -28,9 +28,9 @@ fn verdicts_only_go_from_unknown_to_known() {
         let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
         let program = Program::of(unit.items.iter().map(|i| &i.body));
         for item in &unit.items {
-            let full = analyze(&item.body, &program, FULL_STEPS, &budget);
+            let full = analyze(&item.body, &program, SAVE, &budget);
             for steps in [1, 300, 3_000, TYPING_STEPS] {
-                let quick = analyze(&item.body, &program, steps, &budget);
+                let quick = analyze(&item.body, &program, base::Effort::each_loop(steps), &budget);
                 assert_eq!(quick.loops.len(), full.loops.len());
                 for (q, f) in quick.loops.iter().zip(full.loops.iter()) {
                     assert!(
@@ -45,7 +45,7 @@ fn verdicts_only_go_from_unknown_to_known() {
                     }
                 }
             }
-            let again = analyze(&item.body, &program, FULL_STEPS, &budget);
+            let again = analyze(&item.body, &program, SAVE, &budget);
             assert_eq!(format!("{full:?}"), format!("{again:?}"), "the same input gives the same answer");
         }
     }
@@ -59,6 +59,6 @@ fn cancelled_work_says_nothing_wrong() {
     let text = "void f(int n, int *a) { for (int i = 0; i < n; i++) a[i] = a[i + 1]; }";
     let parsed = front::Parsed::parse(front::Language::C, text);
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
-    let facts = analyze(&unit.items[0].body, &Program::default(), FULL_STEPS, &budget);
+    let facts = analyze(&unit.items[0].body, &Program::default(), SAVE, &budget);
     assert!(facts.loops.iter().all(|l| l.verdict == Verdict::Unknown));
 }

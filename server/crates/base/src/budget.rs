@@ -33,9 +33,39 @@ impl CancelToken {
     }
 }
 
+/// How much work an answer is worth, in counted steps. What one of the three does not reach is unknown, and may be asked
+/// again with more.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Effort {
+    /// For each loop (or kernel) by itself, so that its answer does not depend on what stands around it.
+    pub each_loop: u64,
+    /// For all loops of one function, in textual order.
+    pub function: u64,
+    /// For all functions of one file.
+    pub file: u64,
+}
+
+impl Effort {
+    /// So many steps for each loop, as many loops as there are.
+    pub const fn each_loop(steps: u64) -> Effort {
+        Effort { each_loop: steps, function: u64::MAX, file: u64::MAX }
+    }
+
+    /// Whether whatever `other` finds out is found out with this, too.
+    pub fn covers(&self, other: &Effort) -> bool {
+        self.each_loop >= other.each_loop && self.function >= other.function && self.file >= other.file
+    }
+
+    /// This, where a file has only so many steps left for its functions.
+    pub fn with_left(self, left: u64) -> Effort {
+        Effort { function: self.function.min(left), ..self }
+    }
+}
+
 /// Counted steps and a way to be cancelled. Clones share both.
 #[derive(Clone, Debug)]
 pub struct Budget {
+    given: u64,
     left: Arc<AtomicU64>,
     cancel: CancelToken,
 }
@@ -48,7 +78,7 @@ impl Budget {
 
     /// A budget of `steps` that stops when `cancel` is set.
     pub fn with_cancel(steps: u64, cancel: CancelToken) -> Budget {
-        Budget { left: Arc::new(AtomicU64::new(steps)), cancel }
+        Budget { given: steps, left: Arc::new(AtomicU64::new(steps)), cancel }
     }
 
     /// A fresh budget of `steps` that is cancelled together with this one. Use one per unit of work
@@ -60,6 +90,11 @@ impl Budget {
     /// Steps left.
     pub fn left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
+    }
+
+    /// Steps taken so far.
+    pub fn taken(&self) -> u64 {
+        self.given - self.left().min(self.given)
     }
 
     /// Takes `steps`, or says why not. After `Spent` every later call answers `Spent` too.
@@ -95,9 +130,19 @@ mod tests {
         assert_eq!(b.spend(2), Ok(()));
         assert_eq!(b.spend(2), Err(Stop::Spent));
         assert_eq!(b.spend(1), Err(Stop::Spent));
+        assert_eq!(b.taken(), 3);
         let p = b.part(10);
         assert_eq!(p.spend(1), Ok(()));
+        assert_eq!((p.left(), p.taken()), (9, 1));
         cancel.cancel();
         assert_eq!(p.spend(1), Err(Stop::Cancelled));
+    }
+
+    #[test]
+    fn what_covers_what() {
+        let (less, more) = (Effort::each_loop(3), Effort::each_loop(4));
+        assert!(more.covers(&less) && !less.covers(&more) && less.covers(&less));
+        assert_eq!(less.with_left(10), Effort { function: 10, ..less });
+        assert!(!less.with_left(10).covers(&less));
     }
 }

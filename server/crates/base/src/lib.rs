@@ -7,6 +7,6 @@ mod budget;
 mod ids;
 mod span;
 
-pub use budget::{Budget, CancelToken, Stop};
+pub use budget::{Budget, CancelToken, Effort, Stop};
 pub use ids::{IdVec, IndexId};
 pub use span::Span;

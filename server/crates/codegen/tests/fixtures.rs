@@ -30,7 +30,7 @@ fn outermost(text: &str, function: &str) -> usize {
     let unit = front::lower(&Parsed::parse(Language::C, text), &options(), &mut Memo::default());
     let item = unit.items.iter().find(|i| &*i.name == function).expect("the function");
     let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
-    let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &base::Budget::new(u64::MAX));
+    let facts = analysis::analyze(&item.body, &program, analysis::SAVE, &base::Budget::new(u64::MAX));
     facts.loops.iter().filter(|l| l.parent.is_none()).count()
 }
 

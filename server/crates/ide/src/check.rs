@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use analysis::{Facts, LoopFacts, LoopId, Obstacle, ObstacleKind, Program, Verdict};
-use base::{Budget, CancelToken, IdVec, Span};
+use base::{Budget, CancelToken, Effort, IdVec, Span};
 use rustc_hash::FxHashMap;
 use term::Body;
 
@@ -25,10 +25,10 @@ pub enum Tier {
 }
 
 impl Tier {
-    fn steps(self) -> u64 {
+    fn effort(self) -> Effort {
         match self {
-            Tier::Typing => analysis::TYPING_STEPS,
-            Tier::Full => analysis::FULL_STEPS,
+            Tier::Typing => analysis::TYPING,
+            Tier::Full => analysis::SAVE,
         }
     }
 }
@@ -196,7 +196,7 @@ fn facts_of(
     if let Some(known) = memo.get(key, tier, doc.program()) {
         return Ok(known);
     }
-    let budget = Budget::with_cancel(tier.steps(), cancel.clone());
+    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
     let facts = analyze(body, doc.program(), tier, &budget);
     // what a cancelled analysis left out is not an answer
     if cancel.is_cancelled() {
@@ -207,7 +207,7 @@ fn facts_of(
 
 /// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.
 fn analyze(body: &Body, program: &Program, tier: Tier, budget: &Budget) -> Facts {
-    let facts = analysis::analyze(body, program, tier.steps(), budget);
+    let facts = analysis::analyze(body, program, tier.effort(), budget);
     let missing = body.loops(body.root).any(|t| facts.of_term(t).is_none());
     if missing {
         not_analyzed(body)

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use analysis::{Facts, LoopId, Verdict};
-use base::{Budget, CancelToken, Span};
+use base::{Budget, CancelToken, Effort, Span};
 use rewrite::transform::{by_name, Site, With};
 use text::{EditSet, PositionEncoding};
 
@@ -244,7 +244,7 @@ fn step(
     if !understood || doc.unit().items.len() != state.doc.unit().items.len() {
         return None;
     }
-    let facts = analysis::analyze(body, doc.program(), LOOP_STEPS, &Budget::new(u64::MAX));
+    let facts = analysis::analyze(body, doc.program(), Effort::each_loop(LOOP_STEPS), &Budget::new(u64::MAX));
     let mut steps = state.steps.clone();
     steps.push(EnablingStep { name, with, line, title });
     let edits = if state.steps.is_empty() { edits } else { state.edits.compose(&edits).ok()? };

@@ -32,7 +32,7 @@ fn after(systems: &[&str]) -> Vec<String> {
     let position = unit.items.iter().position(|i| &*i.name == "sort").expect("a function");
     let item = &unit.items[position];
     let budget = Budget::with_cancel(u64::MAX, base::CancelToken::new());
-    let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analysis::analyze(&item.body, &program, analysis::SAVE, &budget);
     let (start, together) = (item.span.start, Together::default());
     let ground = Ground {
         body: &item.body,

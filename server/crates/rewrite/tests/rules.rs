@@ -18,7 +18,7 @@ fn applied(language: Language, strategy: &str, rules: &str, text: &str) -> Strin
     let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
     let item = unit.items.iter().position(|i| i.kind == front::ItemKind::Function).expect("a function");
     let budget = Budget::with_cancel(u64::MAX, base::CancelToken::new());
-    let facts = analysis::analyze(&unit.items[item].body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analysis::analyze(&unit.items[item].body, &program, analysis::SAVE, &budget);
     let site = Site {
         unit: &unit,
         text,

@@ -74,7 +74,7 @@ fn main() -> Result<(), String> {
     let item = unit.items.iter().position(|i| &*i.name == "f").ok_or("there is no function")?;
     let budget = base::Budget::new(u64::MAX);
     let body = &unit.items[item].body;
-    let facts = analysis::analyze(body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analysis::analyze(body, &program, analysis::SAVE, &budget);
     let together = rewrite::rules::Together::default();
     let memo = Default::default();
     let site = Site {

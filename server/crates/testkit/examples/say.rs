@@ -8,7 +8,7 @@ fn main() {
         let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
         for item in &unit.items {
             let body = &item.body;
-            let facts = analysis::analyze(body, &program, analysis::FULL_STEPS, &base::Budget::new(u64::MAX));
+            let facts = analysis::analyze(body, &program, analysis::SAVE, &base::Budget::new(u64::MAX));
             let src = |t: term::TermId| {
                 let s = body.span(t);
                 let at = item.span.start as usize;

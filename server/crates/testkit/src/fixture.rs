@@ -119,7 +119,7 @@ pub fn analyze_with(text: &str, options: &Options) -> Analyzed {
     let program =
         Program::of(unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &i.body));
     for (item, i) in unit.items.iter().enumerate() {
-        let f = analysis::analyze(&i.body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        let f = analysis::analyze(&i.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
         for (id, l) in f.loops.iter_ids() {
             let at = (i.span.start + i.body.span(l.term).start) as usize;
             let line = text.as_bytes().iter().take(at).filter(|b| **b == b'\n').count() as u32 + 1;

@@ -92,7 +92,7 @@ fn one(name: &str, text: &str, headers: &Headers, tests: &mut TestCounts) -> Fil
     let (mut worst, mut loops) = ((String::new(), Duration::ZERO, 0), 0);
     for i in &unit.items {
         let began = Instant::now();
-        let facts = analysis::analyze(&i.body, &program, analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        let facts = analysis::analyze(&i.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
         let took = began.elapsed();
         loops += facts.loops.len();
         tests.add(&facts.tests);
@@ -120,7 +120,7 @@ fn on_all_cores(texts: &[(String, String)], threads: usize) {
             let (unit, program) = read(text, &headers);
             for i in &unit.items {
                 let budget = Budget::new(u64::MAX);
-                std::hint::black_box(analysis::analyze(&i.body, &program, analysis::FULL_STEPS, &budget));
+                std::hint::black_box(analysis::analyze(&i.body, &program, analysis::SAVE, &budget));
             }
         }
     };

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use analysis::{analyze, thread_map, LoopId, Program as Around, ThreadMap, FULL_STEPS};
+use analysis::{analyze, thread_map, LoopId, Program as Around, ThreadMap, SAVE};
 use base::Budget;
 use simulate::{
     compile, run_code, Access, AccessKind, Heap, Hooks, LoopEvent, Memory, ObjectId, Program, Space, Value,
@@ -146,7 +146,7 @@ pub fn judge(text: &str) -> (bool, Option<String>) {
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let body = &unit.items.iter().find(|i| &*i.name == "f").expect("f").body;
     let (around, budget) = (Around::default(), Budget::new(u64::MAX));
-    let facts = analyze(body, &around, FULL_STEPS, &budget);
+    let facts = analyze(body, &around, SAVE, &budget);
     let Ok(map) = thread_map(body, &around, &facts, LoopId(0), &budget) else { return (false, None) };
     let mut owner = HashMap::new();
     for (k, s) in map.statements.iter().enumerate() {

@@ -273,7 +273,7 @@ fn judge(seed: u64, counts: &mut Counts) -> Option<String> {
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let body = &unit.items.iter().find(|i| &*i.name == "f").expect("a function").body;
     let facts =
-        analysis::analyze(body, &analysis::Program::default(), analysis::FULL_STEPS, &Budget::new(u64::MAX));
+        analysis::analyze(body, &analysis::Program::default(), analysis::SAVE, &Budget::new(u64::MAX));
     let program = Program::of(unit.items.iter().map(|i| &*i.body));
     let watch: Vec<_> = body.loops(body.root).collect();
     counts.loops += watch.len();

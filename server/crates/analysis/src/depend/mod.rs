@@ -483,7 +483,7 @@ pub(crate) fn test(
         Outcome::Maybe(Box::new(d), obstacle)
     };
     let stopped = |e: &poly::Error| match e {
-        poly::Error::Spent | poly::Error::Cancelled => Some(ObstacleKind::Budget),
+        poly::Error::Spent | poly::Error::Cancelled => Some(ObstacleKind::Budget(crate::Work::Dependences)),
         _ => Some(ObstacleKind::Unproved),
     };
     let none = FxHashMap::default();

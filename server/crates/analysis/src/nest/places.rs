@@ -277,7 +277,7 @@ impl Model<'_> {
     pub(super) fn pointer(&mut self, t: TermId) -> Result<Loc, Obstacle> {
         self.depth += 1;
         let out = if self.depth > MAX_DEPTH {
-            Err(Obstacle { kind: ObstacleKind::Budget, term: t })
+            Err(Obstacle { kind: ObstacleKind::Budget(crate::Work::Model), term: t })
         } else {
             self.pointer_inner(t)
         };

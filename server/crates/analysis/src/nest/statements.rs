@@ -17,7 +17,7 @@ impl Model<'_> {
     pub(super) fn visit_statement(&mut self, t: TermId) {
         self.depth += 1;
         if self.depth > MAX_DEPTH || self.accesses.len() > MAX_ACCESSES {
-            self.obstacle(ObstacleKind::Budget, t);
+            self.obstacle(ObstacleKind::Budget(crate::Work::Model), t);
             self.depth -= 1;
             return;
         }
@@ -228,7 +228,7 @@ impl Model<'_> {
     pub(super) fn condition(&mut self, t: TermId) -> (Domain, Domain) {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            self.obstacle(ObstacleKind::Budget, t);
+            self.obstacle(ObstacleKind::Budget(crate::Work::Model), t);
             self.depth -= 1;
             return (Domain::unknown(), Domain::unknown());
         }

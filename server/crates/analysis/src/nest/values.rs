@@ -166,7 +166,7 @@ impl Model<'_> {
     pub(crate) fn visit(&mut self, t: TermId) -> Option<Pieces> {
         self.depth += 1;
         if self.depth > MAX_DEPTH || self.accesses.len() > MAX_ACCESSES {
-            self.obstacle(ObstacleKind::Budget, t);
+            self.obstacle(ObstacleKind::Budget(crate::Work::Model), t);
             self.depth -= 1;
             return None;
         }

@@ -28,7 +28,9 @@ pub(crate) fn offload(
     let fail = |kind: ObstacleKind, term| Err(vec![Obstacle { kind, term }]);
     let code = match thread_code(&found, budget) {
         Ok(Some(code)) => code,
-        Err(poly::Error::Spent | poly::Error::Cancelled) => return fail(ObstacleKind::Budget, root),
+        Err(poly::Error::Spent | poly::Error::Cancelled) => {
+            return fail(ObstacleKind::Budget(crate::Work::Extents), root)
+        }
         _ => return fail(ObstacleKind::Unproved, root),
     };
     // Each thread has its own temporaries; what is more than a scalar would need memory of its own.

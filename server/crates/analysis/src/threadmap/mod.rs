@@ -96,7 +96,9 @@ fn find<'a>(
     }
     let stopped = |e: Option<poly::Error>| {
         let kind = match e {
-            None | Some(poly::Error::Spent | poly::Error::Cancelled) => ObstacleKind::Budget,
+            None | Some(poly::Error::Spent | poly::Error::Cancelled) => {
+                ObstacleKind::Budget(crate::Work::Threads)
+            }
             Some(_) => ObstacleKind::Unproved,
         };
         vec![Obstacle { kind, term: l.term }]

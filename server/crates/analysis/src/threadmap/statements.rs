@@ -89,7 +89,7 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
             return Err(vec![e.why.clone().unwrap_or(unknown)]);
         }
         if statements.iter().any(|s| s.term == e.term) || statements.len() >= MAX_STATEMENTS {
-            return Err(one(ObstacleKind::Budget, e.term));
+            return Err(one(ObstacleKind::Budget(crate::Work::Threads), e.term));
         }
         let inner = e.loops.iter().skip(1).map(|&l| model.loops[l].term);
         let places: Option<Vec<i128>> = inner.chain([e.term]).map(|t| order.get(&t).copied()).collect();

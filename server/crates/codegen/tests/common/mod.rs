@@ -20,7 +20,7 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
     let body = &item.body;
     let budget = Budget::new(u64::MAX);
     let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
-    let facts = analysis::analyze(body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analysis::analyze(body, &program, analysis::SAVE, &budget);
     let loops: Vec<_> =
         facts.loops.iter_ids().filter(|(_, l)| l.parent.is_none()).map(|(id, _)| id).collect();
     let id = *loops.get(nth).unwrap_or_else(|| panic!("{function} has no loop {nth}"));

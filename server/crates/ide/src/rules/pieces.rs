@@ -63,7 +63,7 @@ fn one(doc: &Doc, p: &Piece, regrouped: bool, options: &VerifyOptions, cancel: &
         return Sameness::NotTried("it does not read as a function".to_owned());
     };
     let budget = Budget::with_cancel(u64::MAX, cancel.clone());
-    let facts = analysis::analyze(&item.body, before.program(), STEPS, &budget);
+    let facts = analysis::analyze(&item.body, before.program(), base::Effort::each_loop(STEPS), &budget);
     let place = Place::new(&before, item, Arc::new(facts));
     let how = How { regrouped, wild: true, ..How::default() };
     let beside = Beside::read(&before, &with(&p.after), &[]);

@@ -115,7 +115,7 @@ pub(super) fn is_same_alone(place: &Place, id: analysis::LoopId, cancel: &Cancel
     let item =
         front::Item { body: Arc::new(part_that_is_read(body, term, &uses, &live)), ..place.item.clone() };
     let budget = Budget::with_cancel(u64::MAX, cancel.clone());
-    let facts = analysis::analyze(&item.body, place.doc.program(), analysis::FULL_STEPS, &budget);
+    let facts = analysis::analyze(&item.body, place.doc.program(), analysis::SAVE, &budget);
     let Some(there) = facts.of_term(term) else { return false };
     let part = Place::new(place.doc, &item, Arc::new(facts));
     let written = |place: &Place, id| {

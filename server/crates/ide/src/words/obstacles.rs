@@ -1,6 +1,6 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
-use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched};
+use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
 use term::Op;
 
 use super::condition;
@@ -193,11 +193,23 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
                 "Without that promise it is not offloaded.",
             )
         }
-        ObstacleKind::Budget => words(
-            "budget",
-            "the analysis stopped at its limit of counted steps".to_owned(),
-            "Saving the file gives it a larger limit; smaller loops need less.",
-        ),
+        ObstacleKind::Budget(doing) => words("budget", budget(*doing).to_owned(), MORE),
+    }
+}
+
+/// What to do about a limit of counted steps.
+const MORE: &str = "Saving the file gives it a larger limit; smaller loops need less.";
+
+/// What was being done at the limit of counted steps.
+fn budget(doing: Work) -> &'static str {
+    match doing {
+        Work::Model => "the analysis stopped at its limit of counted steps while it read the loop's bounds and subscripts",
+        Work::Obligations => "the analysis stopped at its limit of counted steps while it proved that bounds and subscripts mean what they say",
+        Work::Dependences => "the analysis stopped at its limit of counted steps while it compared accesses",
+        Work::Witness => "the analysis stopped at its limit of counted steps while it looked for a run in which iterations meet",
+        Work::Threads => "the analysis stopped at its limit of counted steps while it looked for a map to threads",
+        Work::Extents => "the analysis stopped at its limit of counted steps while it described the memory of a kernel",
+        Work::Others => "the analysis stopped at its limit of counted steps for all loops of the function and of the file, before it had finished this one",
     }
 }
 

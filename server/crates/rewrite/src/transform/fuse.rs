@@ -154,7 +154,7 @@ fn legal(site: &Site<'_>, first: LoopId, second: LoopId, edits: &[Edit]) -> Resu
     let item = unit.items.get(site.index).ok_or_else(again)?;
     let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
     let budget: &Budget = site.budget;
-    let facts = analysis::analyze(&item.body, &program, analysis::TYPING_STEPS, budget);
+    let facts = analysis::analyze(&item.body, &program, analysis::TYPING, budget);
     let start = site.span(site.term(first)).start;
     let fused = facts.loops.iter_ids().find(|(_, l)| item.span.start + item.body.span(l.term).start == start);
     let fused = fused.ok_or_else(again)?.0;

@@ -27,7 +27,7 @@ fn transformed(name: &str, with: &str, code: &str) -> Result<(String, String), S
     assert!(item.body.rejects().next().is_none(), "the input is not understood");
     let budget = Budget::new(u64::MAX);
     let program = analysis::Program::of(unit.items.iter().map(|i| &i.body));
-    let facts = analysis::analyze(&item.body, &program, analysis::FULL_STEPS, &budget);
+    let facts = analysis::analyze(&item.body, &program, analysis::SAVE, &budget);
     let around = |l: &&(analysis::LoopId, base::Span)| l.1.touches(at);
     let spans: Vec<_> =
         facts.loops.iter_ids().map(|(id, l)| (id, item.body.span(l.term).shifted(item.span.start))).collect();
