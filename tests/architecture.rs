@@ -165,6 +165,57 @@ fn the_architecture_page_names_files_that_exist() {
     }
 }
 
+/// The command line and the language server know nothing of one another, but for the command that starts the server.
+#[test]
+fn command_line_and_server_are_apart() {
+    let mut files = Vec::new();
+    sources(&root().join("server/src/cli"), &mut files);
+    sources(&root().join("server/src/lsp"), &mut files);
+    assert!(files.len() > 40, "{files:?}");
+    let mut faults = Vec::new();
+    for f in files {
+        let text = std::fs::read_to_string(&f).unwrap();
+        let of_cli = f.starts_with(root().join("server/src/cli"));
+        let other = if of_cli { "crate::lsp" } else { "crate::cli" };
+        if text.contains(other) && !f.ends_with("cli/lsp.rs") {
+            faults.push(format!("{} names {other}", f.display()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A file for each request, each command of the protocol and each command of the command line, and no other file beside
+/// them: those that several share are named here.
+#[test]
+fn requests_and_commands_have_files() {
+    let stems = |folder: &str| -> BTreeSet<String> {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap();
+        let stem = |e: std::fs::DirEntry| e.path().file_stem().unwrap().to_string_lossy().into_owned();
+        entries.map(|e| stem(e.unwrap())).filter(|n| n != "mod").collect()
+    };
+    let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
+    let snake = |camel: &str| -> String {
+        let one = |c: char| if c.is_uppercase() { format!("_{}", c.to_lowercase()) } else { c.to_string() };
+        camel.chars().map(one).collect()
+    };
+    let with = |names: BTreeSet<String>, more: &[&str]| -> BTreeSet<String> {
+        names.into_iter().chain(more.iter().map(|m| (*m).to_owned())).collect()
+    };
+    let after = |text: &str, mark: &str| -> BTreeSet<String> {
+        let word =
+            |rest: &str| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned();
+        text.split(mark).skip(1).map(word).collect()
+    };
+    let commands = after(&read("server/src/lsp/commands/mod.rs"), "    \"warpwright.");
+    let commands = commands.iter().map(|c| snake(c)).collect();
+    assert_eq!(stems("server/src/lsp/commands"), with(commands, &["carry_out", "progress", "target"]));
+    let requests = after(&read("server/src/lsp/backend.rs"), "requests::");
+    assert_eq!(stems("server/src/lsp/requests"), requests);
+    let subcommands = after(&read("server/src/cli/mod.rs"), "        Command::");
+    let subcommands = subcommands.iter().map(|c| snake(c).trim_start_matches('_').to_owned()).collect();
+    assert_eq!(stems("server/src/cli"), with(subcommands, &["reading", "writing", "written"]));
+}
+
 /// What a tool leaves in the folder it was run from does not belong to the project.
 #[test]
 fn the_root_holds_nothing_else() {

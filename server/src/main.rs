@@ -4,12 +4,15 @@
 
 mod cli;
 mod codes;
+mod compile;
 mod compiler;
+mod contract;
 mod files;
 mod includes;
 mod lsp;
 mod native;
 mod prove;
+mod rule_pages;
 mod settings;
 
 use std::process::ExitCode;

@@ -8,11 +8,15 @@ use std::time::Instant;
 use base::CancelToken;
 use clap::Args;
 
-use super::{analyze, note, print, verify, Done};
+use super::analyze::tally;
+use super::reading::{analyze, disk_for};
+use super::writing::refusal;
+use super::{note, print, verify, Done};
+use crate::compile::compile;
 use crate::compiler::Wanted;
+use crate::contract::sentence;
 use crate::files::{self, InputError};
 use crate::includes::Given;
-use crate::lsp::compile;
 use crate::settings::Settings;
 
 #[derive(Args)]
@@ -46,7 +50,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     let settings = Settings { architecture: args.arch.clone(), ..Default::default() };
     let mut totals = Totals::default();
     let mut compiler = None;
-    let disk = super::disk_for(&paths, Wanted::Found);
+    let disk = disk_for(&paths, Wanted::Found);
     for path in &paths {
         let input = match files::read(path) {
             Ok(input) => input,
@@ -83,11 +87,11 @@ fn one(
     let memo = ide::Memo::new();
     let never = CancelToken::new();
     let started = Instant::now();
-    let report = analyze::analyze(input, options, &memo)?;
+    let report = analyze(input, options, &memo)?;
     print(&format!(
         "{}: {} in {:.1} ms\n",
         path.display(),
-        super::report::tally(&report.findings),
+        tally(&report.findings),
         started.elapsed().as_secs_f64() * 1e3
     ))?;
     totals.loops += report.findings.loops.len();
@@ -97,7 +101,7 @@ fn one(
         let mut line = format!("  line {}: ", l.line());
         match ide::offload(&report.doc, &report.findings, &memo, &which, &never) {
             Err(refused) => {
-                line += &super::offload::refusal(&refused, &which, &report.findings);
+                line += &refusal(&refused, &which, &report.findings);
                 print(&(line + "\n"))?;
                 continue;
             }
@@ -137,7 +141,7 @@ fn one(
                 }
                 line += &match &r.outcome {
                     ide::Outcome::Same => format!(", verified on {} inputs in {time:.0} ms", r.cases.len()),
-                    _ => format!(", {}", crate::lsp::sentence(&r)),
+                    _ => format!(", {}", sentence(&r)),
                 };
             }
         }

@@ -3,9 +3,13 @@
 
 use base::CancelToken;
 
-use super::{analyze, print, report, verify, Done};
+use super::analyze::as_text;
+use super::reading::analyze;
+use super::writing::refusal;
+use super::{print, verify, Done};
+use crate::compile::compile;
+use crate::contract::sentence;
 use crate::files;
-use crate::lsp::{compile, sentence};
 use crate::settings::Settings;
 
 const EXAMPLE: &str = "\
@@ -28,15 +32,15 @@ pub fn run() -> anyhow::Result<Done> {
     files::write(&path, EXAMPLE, files::Existing::Keep)?;
     let input = files::Input { path: "example.c".into(), ..files::read(&path)? };
     let (memo, never, settings) = (ide::Memo::new(), CancelToken::new(), Settings::default());
-    let one = analyze::analyze(input, &ide::Options::default(), &memo)?;
+    let one = analyze(input, &ide::Options::default(), &memo)?;
     let reports = [one];
-    print(&format!("== $ warpwright analyze example.c\n\n{}", report::text(&reports)))?;
+    print(&format!("== $ warpwright analyze example.c\n\n{}", as_text(&reports)))?;
     let [one] = &reports;
     for which in verify::chosen(&one.findings, None) {
         let done = match ide::offload(&one.doc, &one.findings, &memo, &which, &never) {
             Ok(done) => done,
             Err(refused) => {
-                print(&super::offload::refusal(&refused, &which, &one.findings))?;
+                print(&refusal(&refused, &which, &one.findings))?;
                 return Ok(Done::Found);
             }
         };

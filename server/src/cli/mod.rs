@@ -4,25 +4,24 @@ mod analyze;
 mod bench;
 mod demo;
 mod explain;
+mod lsp;
 mod offload;
-pub mod report;
 mod rules;
+mod settings_schema;
 mod show;
 mod simulate;
 mod transform;
 mod verify;
+mod worker;
+
+mod reading;
+mod writing;
 mod written;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clap::{Args, Parser, Subcommand};
-
-use crate::compiler::{project_of, Compilers, Wanted};
-use crate::files::{self, Existing, Input};
-use crate::includes::{Disk, Given};
+use clap::{Parser, Subcommand};
 
 /// Says of loops whether they can run on a GPU, and rewrites them into checked CUDA kernels.
 #[derive(Parser)]
@@ -63,14 +62,7 @@ enum Command {
     /// Explain a finding's code
     Explain(explain::ExplainArgs),
     /// Serve an editor: the Language Server Protocol on standard input and output
-    Lsp {
-        /// Accepted because editors pass it; standard input and output are always used
-        #[arg(long)]
-        stdio: bool,
-        /// The editor's process (editors pass it; the same number comes with `initialize`)
-        #[arg(long = "clientProcessId", hide = true)]
-        client_process_id: Option<u32>,
-    },
+    Lsp(lsp::LspArgs),
     /// Compile kernels for another warpwright: lines of JSON on standard input and output
     Worker,
     /// Show all of it on a small example, in a temporary folder
@@ -80,51 +72,6 @@ enum Command {
     /// Print the settings as a JSON schema
     #[command(hide = true)]
     SettingsSchema,
-}
-
-/// What the compiler would be told.
-#[derive(Args, Clone, Debug, Default)]
-pub struct SourceArgs {
-    /// Define a macro, as for the compiler
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
-    defines: Vec<String>,
-    /// Look for headers here, as the compiler does
-    #[arg(short = 'I', value_name = "DIR")]
-    includes: Vec<PathBuf>,
-    /// The compiler that is asked what it defines, by its absolute path; `off`: none. Without this it is the search path's,
-    /// unless it lies in the project of a file
-    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
-    compiler: String,
-}
-
-/// Where headers and compilers are found for these files.
-pub fn disk_for(files: &[PathBuf], wanted: Wanted) -> Arc<Disk> {
-    let here = std::env::current_dir().ok().filter(|f| f.parent().is_some());
-    let outside = files.iter().filter_map(|f| project_of(f)).chain(here).collect();
-    Arc::new(Disk::asking(Arc::new(Compilers::now(wanted, outside))))
-}
-
-impl SourceArgs {
-    /// Where headers and compilers are found for these files.
-    fn disk(&self, files: &[PathBuf]) -> Arc<Disk> {
-        disk_for(files, Wanted::read(&self.compiler))
-    }
-
-    /// How the only file is read.
-    fn options_of(&self, input: &Input) -> ide::Options {
-        self.options(&self.disk(std::slice::from_ref(&input.path)), input)
-    }
-
-    /// How a file is read.
-    fn options(&self, disk: &Arc<Disk>, input: &Input) -> ide::Options {
-        disk.options(Some(&input.path), input.language, &self.given())
-    }
-
-    fn given(&self) -> Given {
-        // as for the compiler, folders are below the current one
-        let includes = self.includes.iter().map(|f| std::path::absolute(f).unwrap_or_else(|_| f.clone()));
-        Given { defines: self.defines.clone(), includes: includes.collect() }
-    }
 }
 
 /// What a command ends with.
@@ -163,11 +110,11 @@ fn run(command: Command) -> ExitCode {
         Command::Rules(args) => rules::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Lsp { stdio: _, client_process_id: _ } => crate::lsp::run().map(Done::Code),
-        Command::Worker => return device::worker::main(),
+        Command::Lsp(args) => lsp::run(&args),
+        Command::Worker => return worker::run(),
         Command::Demo => demo::run(),
         Command::Bench(args) => bench::run(&args),
-        Command::SettingsSchema => print(&format!("{:#}\n", crate::settings::schema())).map(|()| Done::Ok),
+        Command::SettingsSchema => settings_schema::run(),
     };
     match outcome {
         Ok(Done::Ok) => ExitCode::SUCCESS,
@@ -187,25 +134,6 @@ pub fn print(text: &str) -> anyhow::Result<()> {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
         done => Ok(done?),
     }
-}
-
-/// Puts a rewritten file where it is wanted: into its own place, into a folder, or on standard output.
-fn put(text: &str, file: &Path, file_name: &str, out: Option<&Path>, in_place: bool) -> anyhow::Result<()> {
-    let path = match (out, in_place) {
-        (_, true) => file.to_owned(),
-        (Some(folder), _) => {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
-            folder.join(file_name)
-        }
-        (None, false) => return print(text),
-    };
-    if !in_place && offload::same_file(&path, file) {
-        anyhow::bail!("{} is the original. Name another folder, or say --in-place.", path.display());
-    }
-    files::write(&path, text, Existing::Replace)
-        .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))?;
-    print(&format!("wrote {}\n", path.display()))
 }
 
 /// Writes a line to standard error.

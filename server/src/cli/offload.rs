@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use base::CancelToken;
 use clap::{Args, ValueEnum};
 
+use super::reading::{analyze, SourceArgs};
+use super::writing::{put_new, refusal, same_file};
 use super::written::{New, Written};
-use super::{analyze, note, print, Done, SourceArgs};
+use super::{note, print, Done};
 use crate::files::{self, Existing};
 
 #[derive(Args)]
@@ -44,7 +46,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
     let options = args.source.options_of(&input);
-    let report = analyze::analyze(input, &options, &memo)?;
+    let report = analyze(input, &options, &memo)?;
     let which = match args.loop_lines.as_slice() {
         [] => ide::Which::Marked,
         [line] => ide::Which::Line(*line),
@@ -133,48 +135,4 @@ fn put_in_folder(
     let path = folder.join(host.name);
     files::write(&path, host.text, Existing::Replace)
         .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))
-}
-
-/// Writes new files into a folder. One that is there with another text is replaced only if that was asked for.
-pub fn put_new(folder: &Path, new: &[ide::NewFile], replace: bool) -> anyhow::Result<()> {
-    let existing = if replace { Existing::Replace } else { Existing::Keep };
-    for file in new {
-        let path = folder.join(&file.name);
-        let same = std::fs::read_to_string(&path).is_ok_and(|text| text == file.text);
-        if !same {
-            files::write(&path, &file.text, existing).map_err(|e| match e.kind() {
-                std::io::ErrorKind::AlreadyExists => anyhow::anyhow!(
-                    "{} exists and is not replaced. Move it away, or write elsewhere with --out.",
-                    path.display()
-                ),
-                _ => anyhow::anyhow!("{} cannot be written: {e}", path.display()),
-            })?;
-        }
-        print(&format!("wrote {}\n", path.display()))?;
-    }
-    Ok(())
-}
-
-pub fn same_file(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
-}
-
-/// Why nothing was written, with what to do.
-pub fn refusal(refused: &ide::Refused, which: &ide::Which, findings: &ide::Findings) -> String {
-    let lines: Vec<String> = findings.loops.iter().map(|l| l.line().to_string()).collect();
-    let loops = match lines.is_empty() {
-        true => "The file has no loops.".to_owned(),
-        false => format!("Loops begin on the lines {}.", lines.join(", ")),
-    };
-    match (refused, which) {
-        (ide::Refused::Because(reason), _) => reason.clone(),
-        (ide::Refused::Cancelled, _) => "Cancelled.".to_owned(),
-        (ide::Refused::Stale, ide::Which::Line(line)) => format!("No loop begins on line {line}. {loops}"),
-        (ide::Refused::Stale, _) => {
-            format!("No loop is marked. Put `// warpwright: offload` before one, or name its line with --loop. {loops}")
-        }
-    }
 }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{analyze, note, print, Done, SourceArgs};
+use super::reading::{analyze, SourceArgs};
+use super::writing::refusal;
+use super::{note, print, Done};
 use crate::files;
 
 #[derive(Args)]
@@ -45,7 +47,7 @@ pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
     let memo = ide::Memo::new();
     let options = args.source.options_of(&input);
-    let report = analyze::analyze(input, &options, &memo)?;
+    let report = analyze(input, &options, &memo)?;
     let (doc, findings) = (&report.doc, &report.findings);
     let chosen = args.loop_line.map(ide::Which::Line);
     let view = match (args.what, &chosen) {
@@ -58,11 +60,7 @@ pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
         Ok(view) => view,
         Err(refused) => {
             let which = chosen.unwrap_or(ide::Which::Marked);
-            note(&format!(
-                "{}: {}",
-                args.file.display(),
-                super::offload::refusal(&refused, &which, findings)
-            ));
+            note(&format!("{}: {}", args.file.display(), refusal(&refused, &which, findings)));
             return Ok(Done::Found);
         }
     };

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use serde_json::{json, Value};
 use text::PositionEncoding;
 
-use super::{print, Done, SourceArgs};
+use super::reading::SourceArgs;
+use super::{print, Done};
 use crate::files;
 
 #[derive(Args)]

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use base::CancelToken;
 use clap::Args;
 
-use super::{analyze, note, print, Done, SourceArgs};
+use super::reading::{analyze, SourceArgs};
+use super::writing::{put, refusal};
+use super::{note, print, Done};
 use crate::files;
 
 #[derive(Args)]
@@ -43,7 +45,7 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
     let options = args.source.options_of(&input);
-    let report = analyze::analyze(input, &options, &memo)?;
+    let report = analyze(input, &options, &memo)?;
     let which = ide::Which::Line(args.loop_line);
     let (doc, findings, cancel) = (&report.doc, &report.findings, CancelToken::new());
     let Some(name) = name else {
@@ -60,7 +62,7 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
         Err(refused) => return refuse(file, &refused, &which, findings),
     };
     let text = format!("{mark}{}", done.text);
-    super::put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
+    put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
     note(&format!("{}. {}", done.title, done.checked));
     Ok(Done::Ok)
 }
@@ -71,7 +73,7 @@ fn refuse(
     which: &ide::Which,
     findings: &ide::Findings,
 ) -> anyhow::Result<Done> {
-    note(&format!("{}: {}", file.display(), super::offload::refusal(refused, which, findings)));
+    note(&format!("{}: {}", file.display(), refusal(refused, which, findings)));
     Ok(Done::Found)
 }
 

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use base::CancelToken;
 use clap::Args;
 
-use super::{analyze, note, print, Done, SourceArgs};
+use super::reading::{analyze, SourceArgs};
+use super::writing::refusal;
+use super::{note, print, Done};
 use crate::compiler::project_of;
+use crate::contract::sentence;
 use crate::files;
-use crate::lsp::sentence;
 
 #[derive(Args)]
 pub struct VerifyArgs {
@@ -49,7 +51,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     let disk = args.source.disk(std::slice::from_ref(&input.path));
     let options = args.source.options(&disk, &input);
     let headers = disk.for_compiler(&input.path, &args.source.given());
-    let report = analyze::analyze(input, &options, &memo)?;
+    let report = analyze(input, &options, &memo)?;
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
         note(&format!(
@@ -102,7 +104,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             .collect();
         if reports.is_empty() {
             all_same = false;
-            note(&super::offload::refusal(&ide::Refused::Stale, which, &report.findings));
+            note(&refusal(&ide::Refused::Stale, which, &report.findings));
         }
         for one in &reports {
             all_same &= one.outcome == ide::Outcome::Same;

@@ -5,6 +5,8 @@
 use text::PositionEncoding;
 use tower_lsp::ls_types::{self as lsp, InitializeParams, ServerCapabilities};
 
+use super::commands;
+
 /// The client's abilities that change our answers.
 #[derive(Clone, Debug, Default)]
 pub struct Caps {
@@ -111,23 +113,6 @@ fn encoding(params: &InitializeParams) -> PositionEncoding {
 /// Characters behind which completions are asked for.
 pub const COMPLETION_TRIGGERS: [&str; 2] = ["$", "["];
 
-/// The commands of `workspace/executeCommand`.
-pub const COMMANDS: [&str; 13] = [
-    "warpwright.applyRules",
-    "warpwright.explain",
-    "warpwright.listRules",
-    "warpwright.mark",
-    "warpwright.offload",
-    "warpwright.profile",
-    "warpwright.showCallGraph",
-    "warpwright.showDependences",
-    "warpwright.showTerms",
-    "warpwright.simulate",
-    "warpwright.transform",
-    "warpwright.unmark",
-    "warpwright.verify",
-];
-
 pub fn server_capabilities(caps: &Caps) -> ServerCapabilities {
     ServerCapabilities {
         position_encoding: Some(match caps.encoding {
@@ -175,7 +160,7 @@ pub fn server_capabilities(caps: &Caps) -> ServerCapabilities {
             })
         }),
         execute_command_provider: Some(lsp::ExecuteCommandOptions {
-            commands: COMMANDS.iter().map(|c| (*c).to_owned()).collect(),
+            commands: commands::NAMES.iter().map(|c| (*c).to_owned()).collect(),
             ..Default::default()
         }),
         ..Default::default()

@@ -100,7 +100,7 @@ impl Document {
         text: Text,
     ) -> Document {
         let name = file_name(&uri);
-        let is_page = super::edits::local_path(&uri).is_some_and(|p| super::pages::is_page(&p));
+        let is_page = super::edits::local_path(&uri).is_some_and(|p| crate::rule_pages::is_page(&p));
         let language = ide::Doc::detect(&name, Some(language_id).filter(|id| !id.is_empty()), &text);
         Document {
             uri,

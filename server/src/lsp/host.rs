@@ -23,13 +23,13 @@ use super::caps::Caps;
 use super::document::{Document, Running, View};
 use super::edits::local_path;
 use super::outgoing::Outgoing;
-use super::pages::{Pages, Where};
 use super::pool::Pool;
 use super::to_lsp;
 use super::transport::panic_text;
 use super::work::{Done, Work};
 use crate::compiler::Compilers;
 use crate::includes::Disk;
+use crate::rule_pages::{Pages, Where};
 use crate::settings::Settings;
 
 /// Messages that may wait before the reader of the input waits too.

@@ -16,9 +16,11 @@ mod document;
 mod edits;
 mod frames;
 mod host;
+mod markdown;
 mod outgoing;
-pub mod pages;
+mod pages;
 mod pool;
+mod requests;
 mod to_lsp;
 mod transport;
 mod work;
@@ -27,9 +29,6 @@ use std::io::BufReader;
 use std::sync::{Arc, OnceLock};
 
 use tower_lsp::LspService;
-
-pub use commands::sentence;
-pub use compile::compile;
 
 /// Serves one client on standard input and output; the exit code that LSP asks for.
 pub fn run() -> anyhow::Result<u8> {

@@ -8,8 +8,9 @@ use tower_lsp::ls_types as lsp;
 
 use super::{Host, Message};
 use crate::lsp::document::Running;
-use crate::lsp::pages::{self, Pages};
+use crate::lsp::pages;
 use crate::lsp::transport::panic_text;
+use crate::rule_pages::{self, Pages};
 
 impl Host {
     /// Reads the pages, or reads them once more when they have been read.
@@ -21,7 +22,7 @@ impl Host {
         self.reading_pages = Some(false);
         let (inbox, places, before) = (self.inbox.clone(), self.places.clone(), self.pages.clone());
         self.tools.pool.soon(Box::new(move || {
-            let read = || pages::load(&places, &before, &CancelToken::new());
+            let read = || rule_pages::load(&places, &before, &CancelToken::new());
             let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
                 tracing::error!("reading rule pages failed: {}", panic_text(panic.as_ref()));
                 before.as_ref().clone()
@@ -83,7 +84,7 @@ impl Host {
         document.wants_full = false;
         self.tools.pool.soon(Box::new(move || {
             let path = crate::lsp::edits::local_path(&uri).unwrap_or_default();
-            let check = || pages::diagnostics(&pages.set, &pages::name(&path), &text, &caps, &cancel);
+            let check = || pages::diagnostics(&pages.set, &rule_pages::name(&path), &text, &caps, &cancel);
             let diagnostics = catch_unwind(AssertUnwindSafe(check)).map_err(|p| panic_text(p.as_ref()));
             inbox.send(Message::PageChecked { uri, epoch, generation, diagnostics });
         }));

@@ -1,13 +1,18 @@
 //! `warpwright analyze`: the findings of files, in the format asked for.
 
+mod github;
+mod sarif;
+mod text;
+
 use std::path::PathBuf;
 
-use base::CancelToken;
+pub use text::{tally, text as as_text};
+
 use clap::{Args, ValueEnum};
 
-use super::report::{self, FileReport};
-use super::{note, print, Done, SourceArgs};
-use crate::files::{self, Input};
+use super::reading::{analyze, SourceArgs};
+use super::{note, print, Done};
+use crate::{contract, files};
 
 #[derive(Args)]
 pub struct AnalyzeArgs {
@@ -78,10 +83,10 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
         }
     }
     print(&match args.format {
-        Format::Text => report::text(&reports),
-        Format::Json => report::json(&reports, args.enabling, &launches)?,
-        Format::Sarif => report::sarif(&reports)?,
-        Format::Github => report::github(&reports),
+        Format::Text => text::text(&reports),
+        Format::Json => contract::json(&reports, args.enabling, &launches)?,
+        Format::Sarif => sarif::sarif(&reports)?,
+        Format::Github => github::github(&reports),
     })?;
     let level = args.fail_on.severity();
     let found =
@@ -91,13 +96,4 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
         (false, true) => Done::Found,
         (false, false) => Done::Ok,
     })
-}
-
-/// The findings of one file with the full budget.
-pub fn analyze(input: Input, options: &ide::Options, memo: &ide::Memo) -> anyhow::Result<FileReport> {
-    let doc = ide::Doc::open(input.language, &input.name, input.text, options.clone());
-    let settings = ide::Settings::default();
-    let findings = ide::check(&doc, memo, &settings, ide::Tier::Full, &CancelToken::new())
-        .map_err(|_| anyhow::anyhow!("the analysis of {} was cancelled", input.path.display()))?;
-    Ok(FileReport { path: input.path, doc, findings })
 }

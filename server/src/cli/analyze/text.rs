@@ -1,0 +1,83 @@
+//! Findings for people.
+
+use std::fmt::Write;
+
+use text::PositionEncoding;
+
+use crate::contract::FileReport;
+
+/// Phrases of a file's configuration shown at most.
+const SHOWN_CHOICES: usize = 8;
+/// A source line is shown up to here.
+const SHOWN_LINE_CHARS: usize = 160;
+
+/// For people: each finding with its line, then what all loops are.
+pub fn text(reports: &[FileReport]) -> String {
+    let mut out = String::new();
+    for report in reports {
+        for diagnostic in &report.findings.diagnostics {
+            finding(&mut out, report, diagnostic);
+        }
+        // where something was not read, its loops were not either
+        let silent = report.findings.loops.is_empty() && !report.findings.diagnostics.is_empty();
+        let sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
+        let _ = writeln!(out, "{}: {sum}", report.path());
+        let words = report.doc.configuration_words();
+        if !words.is_empty() && !report.findings.loops.is_empty() {
+            let shown = words.get(..SHOWN_CHOICES).unwrap_or(&words).join(", ");
+            let rest = match words.len().saturating_sub(SHOWN_CHOICES) {
+                0 => String::new(),
+                n => format!(" and {n} more (see --format json)"),
+            };
+            let _ = writeln!(out, "  read with {shown}{rest}");
+        }
+        out.push('\n');
+    }
+    if reports.len() > 1 {
+        let all = reports.iter().flat_map(|r| r.findings.loops.iter());
+        let _ = writeln!(out, "{} files: {}", reports.len(), tally_of(all));
+    }
+    out
+}
+
+fn finding(out: &mut String, report: &FileReport, d: &ide::Diagnostic) {
+    let [line, column, end_line, end_column] = report.place(d.span, PositionEncoding::Utf8);
+    let _ =
+        writeln!(out, "{}:{line}:{column}: {}[{}]: {}", report.path(), d.severity.name(), d.code, d.message);
+    let source = report.doc.text().line(line - 1).into_owned();
+    let number = line.to_string();
+    let shown: String = source.chars().take(SHOWN_LINE_CHARS).collect::<String>().trim_end().to_owned();
+    let _ = writeln!(out, " {number} | {}", shown.replace('\t', " "));
+    // the caret line counts characters, the finding bytes
+    let chars = |bytes: u32| source.char_indices().take_while(|(at, _)| *at < bytes as usize).count();
+    let from = chars(column - 1);
+    let to = if end_line == line { chars(end_column - 1) } else { shown.chars().count() };
+    if from <= shown.chars().count() {
+        let carets = to.min(shown.chars().count()).saturating_sub(from).max(1);
+        let _ = writeln!(out, " {:w$} | {:from$}{:^<carets$}", "", "", "", w = number.len());
+    }
+    for related in &d.related {
+        let [line, column, ..] = report.place(related.span, PositionEncoding::Utf8);
+        let _ = writeln!(out, " {:w$} = {line}:{column}: {}", "", related.message, w = number.len());
+    }
+}
+
+/// `3 loops: 1 independent, 1 reduction, 1 sequential`.
+pub fn tally(findings: &ide::Findings) -> String {
+    tally_of(findings.loops.iter())
+}
+
+fn tally_of<'a>(loops: impl Iterator<Item = &'a ide::LoopFinding>) -> String {
+    let verdicts: Vec<&str> = loops.map(|l| l.report().verdict).collect();
+    let parts: Vec<String> = ["independent", "reduction", "sequential", "unknown"]
+        .iter()
+        .map(|verdict| (verdicts.iter().filter(|v| *v == verdict).count(), verdict))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, verdict)| format!("{count} {verdict}"))
+        .collect();
+    let loops = if verdicts.len() == 1 { "loop" } else { "loops" };
+    match parts.is_empty() {
+        true => "no loops".to_owned(),
+        false => format!("{} {loops}: {}", verdicts.len(), parts.join(", ")),
+    }
+}

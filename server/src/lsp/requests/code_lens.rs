@@ -1,0 +1,35 @@
+//! `textDocument/codeLens`: what can be done with loops, above them.
+
+use serde_json::json;
+use tower_lsp::jsonrpc::Result;
+use tower_lsp::ls_types as lsp;
+
+use crate::lsp::actions::ActionData;
+use crate::lsp::backend::Backend;
+use crate::lsp::commands::command_of_id;
+use crate::lsp::host::{Context, Need};
+use crate::lsp::to_lsp;
+
+pub async fn run(backend: &Backend, params: lsp::CodeLensParams) -> Result<Option<Vec<lsp::CodeLens>>> {
+    let list = |context: &Context| {
+        let view = &context.view;
+        let Some(analyzed) = view.analyzed.as_ref().filter(|_| context.settings.code_lens.enable) else {
+            return Ok(None);
+        };
+        let lenses = ide::lenses(&analyzed.doc, &analyzed.findings).into_iter().map(|lens| {
+            let id = lens.action.as_str();
+            let data = ActionData { uri: view.uri.clone(), version: view.version, id: id.to_owned() };
+            lsp::CodeLens {
+                range: to_lsp::range(lens.span, &view.text, &context.caps),
+                command: Some(lsp::Command {
+                    title: lens.title,
+                    command: command_of_id(id).to_owned(),
+                    arguments: Some(vec![json!(data)]),
+                }),
+                data: None,
+            }
+        });
+        Ok(Some(lenses.collect()))
+    };
+    backend.ask(params.text_document.uri, Need::Newest, list).await
+}
