@@ -216,6 +216,117 @@ fn requests_and_commands_have_files() {
     assert_eq!(stems("server/src/cli"), with(subcommands, &["reading", "writing", "written"]));
 }
 
+/// The text of a source file without its tests.
+fn product(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
+}
+
+/// The files that the product is built from, with their paths from the root.
+fn product_sources() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for (room, _, _) in ROOMS.iter().filter(|r| r.0 != "testkit") {
+        match *room {
+            "warpwright" => sources(&root().join("server/src"), &mut files),
+            _ => sources(&root().join("server/crates").join(room).join("src"), &mut files),
+        }
+    }
+    let mut out: Vec<(String, String)> = files
+        .into_iter()
+        .map(|f| (f.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/"), f))
+        .filter(|(path, _)| !path.contains("/tests/") && !path.ends_with("/tests.rs"))
+        .map(|(path, f)| (path, std::fs::read_to_string(f).unwrap()))
+        .collect();
+    out.sort();
+    out
+}
+
+/// Where a text decides by which language something is in: a comparison with a language, or an arm for one.
+fn language_decisions(text: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("Language::") {
+        let rest = &text[at + "Language::".len()..];
+        let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let is_other = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if is_other || !word.starts_with(char::is_uppercase) {
+            continue;
+        }
+        let before =
+            text[..at].trim_end_matches(|c: char| c.is_alphanumeric() || c == '_' || c == ':').trim_end();
+        let after = rest[word.len()..].trim_start();
+        if before.ends_with("==")
+            || before.ends_with("!=")
+            || ["==", "!=", "=>", "| "].iter().any(|o| after.starts_with(o))
+            || before.rfind("matches!(").is_some_and(|m| !before[m..].contains([';', '{']))
+        {
+            found.push(at);
+        }
+    }
+    // by its name
+    for ask in ["language", "language()"] {
+        for (at, _) in text.match_indices(&format!("{ask}.name")) {
+            let after = text[at + ask.len() + ".name".len()..].trim_start();
+            let compared = after.strip_prefix("==").or_else(|| after.strip_prefix("!="));
+            if compared.is_some_and(|c| c.trim_start().starts_with('"')) || after.starts_with("{\n") {
+                found.push(at);
+            }
+        }
+    }
+    found
+}
+
+/// What differs between languages is asked of their rows: nobody asks which language it is.
+#[test]
+fn no_one_asks_which_language_it_is() {
+    for (text, n) in [
+        ("if doc.language() == Language::Cuda {", 1),
+        ("language != crate::Language::C", 1),
+        ("match l { ide::Language::C => 1, _ => 2 }", 1),
+        ("Language::C | Language::Cuda => 1", 2),
+        ("matches!(l, Language::C)", 1),
+        ("if doc.language().name == \"c\" {", 1),
+        ("Parsed::parse(Language::Cuda, text)", 0),
+        ("ExampleLanguage::Term => true", 0),
+        ("Language::named(name).filter(|l| l.kernels)", 0),
+    ] {
+        assert_eq!(language_decisions(text).len(), n, "{text}");
+    }
+    let mut faults = Vec::new();
+    for (path, text) in product_sources() {
+        let text = product(&text);
+        for at in language_decisions(text) {
+            faults.push(format!("{path}:{}", text[..at].lines().count()));
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "ask the language's row (server/crates/front/src/language.rs):\n{}",
+        faults.join("\n")
+    );
+}
+
+/// Where a language is named outside of the rows and tests: texts that we generate ourselves are read again in the language
+/// that they are printed in. Elsewhere the document, the file's name or a page says it.
+#[test]
+fn few_files_name_a_language() {
+    const MAY: [&str; 4] = [
+        "server/crates/ide/src/offload.rs",
+        "server/crates/ide/src/verify/cases.rs",
+        "server/crates/ide/src/verify/mod.rs",
+        "server/crates/rewrite/src/rules/emit.rs",
+    ];
+    let named = |text: &str| {
+        ["Language::C,", "Language::C)", "Language::C;", "Language::CSharp", "Language::Cuda"]
+            .iter()
+            .any(|n| product(text).contains(n))
+    };
+    let found: Vec<String> = product_sources()
+        .into_iter()
+        .filter(|(path, text)| !path.ends_with("front/src/language.rs") && named(text))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(found, MAY);
+}
+
 /// What a tool leaves in the folder it was run from does not belong to the project.
 #[test]
 fn the_root_holds_nothing_else() {

@@ -89,8 +89,7 @@ fn examples(set: &RuleSet) -> Vec<Program> {
     for page in &set.pages {
         for (k, e) in page.examples.iter().enumerate() {
             let language = match e.language {
-                RuleLanguage::C => ide::Language::C,
-                RuleLanguage::Cuda => ide::Language::Cuda,
+                RuleLanguage::Source(language) => language,
                 RuleLanguage::Term => continue,
             };
             all.push(Program { name: format!("{} {}", page.name, k + 1), language, text: e.before.clone() });
@@ -139,8 +138,8 @@ fn marked(text: &str, rng: &mut Rng) -> String {
 }
 
 fn open(p: &Program, text: &str) -> Doc {
-    let file = if p.language == ide::Language::C { "program.c" } else { "program.cu" };
-    Doc::open(p.language, file, text::Text::new(text).expect("a short text"), Options::default())
+    let file = format!("program.{}", p.language.extension);
+    Doc::open(p.language, &file, text::Text::new(text).expect("a short text"), Options::default())
 }
 
 /// What came of the systems for one program.

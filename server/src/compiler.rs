@@ -202,11 +202,9 @@ impl State {
 
 fn ask(program: Option<&Path>, outside: &[PathBuf], question: &Question) -> Answer {
     let program = program?;
-    let of = match question.language {
-        ide::Language::C => found::Asked::C,
-        // what the host's part of a CUDA file is compiled by
-        ide::Language::Cuda => found::Asked::Cpp,
-        ide::Language::CSharp => return None,
+    let of = match question.language.compiler.as_ref()?.standard {
+        ide::Standard::C => found::Asked::C,
+        ide::Standard::Cpp => found::Asked::Cpp,
     };
     let asked = |flags: Option<&[String]>| {
         let text = found::predefined(program, (of, flags.unwrap_or(&[])), outside, limit())?;

@@ -18,8 +18,19 @@ pub enum InputError {
     NotUtf8 { path: PathBuf, at: usize },
     #[error("{path} is too large: {reason}")]
     TooLarge { path: PathBuf, reason: text::TextError },
-    #[error("{0} is in no language that is read. C (.c, .h), C# (.cs) and CUDA (.cu, .cuh) are, by extension and content.")]
+    #[error("{0} is in no language that is read. {known} are, by extension and content.", known = languages())]
     Language(PathBuf),
+}
+
+/// The languages that are read, with their extensions: `C (.c, .h), C# (.cs) and CUDA (.cu, .cuh)`.
+fn languages() -> String {
+    let one = |l: &ide::Language| {
+        let extensions: Vec<String> = l.files.always.iter().map(|e| format!(".{e}")).collect();
+        format!("{} ({})", l.title, extensions.join(", "))
+    };
+    let mut all: Vec<String> = ide::LANGUAGES.iter().map(one).collect();
+    let last = all.pop().unwrap_or_default();
+    format!("{} and {last}", all.join(", "))
 }
 
 /// A source file.

@@ -115,7 +115,7 @@ impl Disk {
         };
         let mut flags = told.unwrap_or_default();
         // what nvcc is told is not what the host's compiler is told
-        let deciding = flags.deciding.as_deref().filter(|_| language == ide::Language::C);
+        let deciding = flags.deciding.as_deref().filter(|_| language.is_compiled_whole());
         let compiler = self.compilers.predefined(language, deciding);
         if compiler.as_ref().is_some_and(|c| c.with_options()) {
             flags.leave_to_compiler();

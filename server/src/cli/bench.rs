@@ -168,6 +168,6 @@ fn collect(path: &Path, into: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 }
 
 fn known_extension(path: &Path) -> bool {
-    let known = ["c", "h", "cs", "cu", "cuh"];
-    path.extension().and_then(|e| e.to_str()).is_some_and(|e| known.contains(&e))
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| ide::LANGUAGES.iter().any(|l| l.files.always.contains(&e)))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{json, Value};
 use text::PositionEncoding;
 
-use super::{language_name, FileReport};
+use super::FileReport;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -153,7 +153,7 @@ pub fn json(
         .iter()
         .map(|r| File {
             path: r.path(),
-            language: language_name(r.doc.language()),
+            language: r.doc.language().name,
             configuration: r.doc.configuration().iter().map(choice_json).collect(),
             loops: r
                 .findings

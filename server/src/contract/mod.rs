@@ -30,11 +30,3 @@ impl FileReport {
         [range.start.line + 1, range.start.character + 1, range.end.line + 1, range.end.character + 1]
     }
 }
-
-pub fn language_name(language: ide::Language) -> &'static str {
-    match language {
-        ide::Language::C => "c",
-        ide::Language::CSharp => "csharp",
-        ide::Language::Cuda => "cuda",
-    }
-}

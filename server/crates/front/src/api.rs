@@ -6,41 +6,8 @@ use base::Span;
 use term::{Body, Op, Reject, TermId};
 
 use crate::c::headers::{Header, Headers};
-use crate::c::lex::{self, Lexed};
 use crate::c::pp::asked::Predefined;
-
-/// A source language.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Language {
-    /// C11 with common GNU spellings.
-    C,
-    /// C#; recognised, not lowered yet.
-    CSharp,
-    /// CUDA C++, as far as its C subset goes.
-    Cuda,
-}
-
-/// The language of a document by extension and content; the editor's `language_id` decides only where those do not.
-/// `.cpp`, `.cc` and `.h` are C unless they hold CUDA.
-pub fn detect(path: &str, language_id: Option<&str>, text: &str) -> Option<Language> {
-    let extension =
-        path.rsplit(['/', '\\']).next().and_then(|f| f.rsplit_once('.')).map(|(_, e)| e.to_ascii_lowercase());
-    let cuda = || lex::looks_like_cuda(text);
-    match extension.as_deref() {
-        Some("cu" | "cuh") => return Some(Language::Cuda),
-        Some("cs") => return Some(Language::CSharp),
-        Some("c" | "h") => return Some(if cuda() { Language::Cuda } else { Language::C }),
-        Some("cpp" | "cc" | "cxx" | "hpp" | "hh" | "inl") => return cuda().then_some(Language::Cuda),
-        _ => {}
-    }
-    match language_id {
-        Some("csharp" | "c-sharp" | "cs") => Some(Language::CSharp),
-        Some("cuda" | "cuda-cpp" | "cu") => Some(Language::Cuda),
-        Some("c") => Some(if cuda() { Language::Cuda } else { Language::C }),
-        Some("cpp" | "c++") => cuda().then_some(Language::Cuda),
-        _ => None,
-    }
-}
+use crate::language::{Language, Memo, Read};
 
 /// What the compiler's command line would say.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -71,39 +38,38 @@ pub struct Edit {
 }
 
 /// A text and what was read off it: an immutable snapshot, cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Parsed {
     inner: Arc<ParsedInner>,
 }
 
-#[derive(Debug)]
 struct ParsedInner {
     language: Language,
     text: Arc<str>,
-    lexed: Lexed,
+    read: Read,
+}
+
+impl std::fmt::Debug for Parsed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Parsed ({:?}, {} bytes)", self.inner.language, self.inner.text.len())
+    }
 }
 
 impl Parsed {
     /// Reads a text from scratch.
     pub fn parse(language: Language, text: impl Into<Arc<str>>) -> Parsed {
         let text: Arc<str> = text.into();
-        let lexed = if language == Language::CSharp { Lexed::default() } else { lex::lex(&text) };
-        Parsed { inner: Arc::new(ParsedInner { language, text, lexed }) }
+        let read = language.front.read_any(&text);
+        Parsed { inner: Arc::new(ParsedInner { language, text, read }) }
     }
 
     /// Reads the text that `edits` (in order) made of this one. Equal to [`Parsed::parse`] of the new text: items are
-    /// found again from the tokens, and only those whose text changed are parsed again by [`crate::lower`].
-    ///
-    /// What changed is found by comparing the texts, so that a wrong edit cannot give a wrong answer.
-    pub fn reparse(&self, _edits: &[Edit], new_text: impl Into<Arc<str>>) -> Parsed {
+    /// found again, and only those whose text changed are parsed again by [`lower`].
+    pub fn reparse(&self, edits: &[Edit], new_text: impl Into<Arc<str>>) -> Parsed {
         let language = self.inner.language;
         let text: Arc<str> = new_text.into();
-        let lexed = if language == Language::CSharp {
-            Lexed::default()
-        } else {
-            lex::relex(&self.inner.text, &self.inner.lexed, &text)
-        };
-        Parsed { inner: Arc::new(ParsedInner { language, text, lexed }) }
+        let read = language.front.reread_any((&self.inner.text, &*self.inner.read), edits, &text);
+        Parsed { inner: Arc::new(ParsedInner { language, text, read }) }
     }
 
     /// The text.
@@ -114,9 +80,21 @@ impl Parsed {
     pub fn language(&self) -> Language {
         self.inner.language
     }
-    pub(crate) fn lexed(&self) -> &Lexed {
-        &self.inner.lexed
-    }
+}
+
+/// Lowers a document. Items that did not change since the last call with this memo are the same `Arc`s.
+pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
+    let mut unit = Unit {
+        language: parsed.language(),
+        items: Vec::new(),
+        rejects: Vec::new(),
+        directives: Vec::new(),
+        included: Vec::new(),
+        configuration: Vec::new(),
+    };
+    let source = (&**parsed.text(), &*parsed.inner.read);
+    parsed.language().front.lower_any(source, options, memo, &mut unit);
+    unit
 }
 
 /// A document as terms.

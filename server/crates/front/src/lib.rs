@@ -10,19 +10,25 @@
 
 mod api;
 mod c;
+mod csharp;
 mod cuda;
+mod language;
 mod marks;
 
 pub use api::{
-    detect, item_at, loop_header_span, term_at, Choice, Directive, DirectiveKind, Edit, Included, Item,
-    ItemKind, Language, Options, Parsed, Taken, Unit,
+    item_at, loop_header_span, lower, term_at, Choice, Directive, DirectiveKind, Edit, Included, Item,
+    ItemKind, Options, Parsed, Taken, Unit,
 };
 pub use c::headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use c::omp::{omp_directives, omp_threadprivate};
 pub use c::pp::asked::Predefined;
 pub use c::productions::{all_productions, productions};
-pub use c::unit::{lower, Memo};
 pub use cuda::LIBRARY_CALLS;
+pub use language::{
+    detect, detect_among, Claims, Comments, Compiler, FrontEnd, Language, Memo, Quoted, Reads, Row, Standard,
+    LANGUAGES,
+};
+pub use marks::of_comment;
 
 /// Tables whose copies share what they have in common.
 pub(crate) type Shared<K, V> =

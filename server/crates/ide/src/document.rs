@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use term::{Body, Op, TermId};
 use text::{Applied, ContentHash, LineIndex, PositionEncoding, PositionRange, Text};
 
-pub use front::{Choice, Language, Taken};
+pub use front::{Choice, Language, Standard, Taken, LANGUAGES};
 
 /// What the compiler's command line would say.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -44,7 +44,7 @@ pub use analysis::Requests;
 pub use check::{check, known, warm, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
-pub use document::{Choice, Doc, Language, Options, Taken};
+pub use document::{Choice, Doc, Language, Options, Standard, Taken, LANGUAGES};
 pub use enabling::{Enabling, EnablingStep};
 pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource};
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};

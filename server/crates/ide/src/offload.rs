@@ -92,7 +92,7 @@ pub fn offload(
     which: &Which,
     cancel: &CancelToken,
 ) -> Result<Offloaded, Refused> {
-    if doc.language() != Language::C {
+    if !doc.language().offloads {
         return Err(Refused::Because(NOT_FROM_C.to_owned()));
     }
     if let Which::Lines(lines) = which {

@@ -11,7 +11,7 @@ use term::{Body, Op, Origin, SymbolId, TermId};
 
 use crate::report::LineColumn;
 use crate::words::term_text;
-use crate::{Doc, Language};
+use crate::Doc;
 
 /// Longest text of one term in a message, in characters.
 const LONGEST: usize = 48;
@@ -125,9 +125,9 @@ impl<'a> Place<'a> {
         Span::new(span.start as usize, span.start as usize + len)
     }
 
-    /// Whether loops of this document can become kernels: those of C files can.
+    /// Whether loops of this document can become kernels.
     pub fn can_offload(&self) -> bool {
-        self.doc.language() == Language::C
+        self.doc.language().offloads
     }
     /// Where the function is.
     pub fn at(&self) -> LineColumn {

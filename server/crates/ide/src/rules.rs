@@ -37,7 +37,7 @@ use crate::offload::{first_reject, rejects};
 use crate::place::Place;
 use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
 use crate::words::plural;
-use crate::{Doc, FileEdit, Language, NewFile, Refused, WorkspaceEdit};
+use crate::{Doc, FileEdit, NewFile, Refused, WorkspaceEdit};
 
 /// What a system is applied to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -550,7 +550,7 @@ fn functions_verified(
         i.is_kernel || (i.is_device && !i.is_host)
     };
     let mut items: Vec<usize> = done.applications.iter().map(|(k, _)| *k).filter(|&k| !device(k)).collect();
-    if done.applications.iter().any(|(k, _)| device(*k)) && doc.language() == Language::Cuda {
+    if done.applications.iter().any(|(k, _)| device(*k)) && doc.language().kernels {
         let hosts = (0..doc.unit().items.len()).filter(|&k| !device(k) && launches(k));
         items.extend(hosts);
         items.sort_unstable();

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use crate::c::dialect;
 use crate::c::literal;
-use crate::Language;
 
 /// One attribute with its arguments' tokens.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -160,7 +160,7 @@ fn bytes(words: &[&str]) -> Option<u64> {
         {
             of_type(inner)
         }
-        [one] => match literal::integer(one, Language::C) {
+        [one] => match literal::integer(one, &dialect::C) {
             Some((n, _)) => u64::try_from(n).ok(),
             None => of_type(words),
         },

@@ -91,7 +91,7 @@ impl Lower<'_> {
         };
         let reason: Arc<str> = known.into();
         let mut both = vec![name];
-        if crate::c::known::is_library_name(other, self.language) {
+        if crate::c::known::is_library_name(other, self.dialect) {
             both.push(other.into());
         }
         for name in both {

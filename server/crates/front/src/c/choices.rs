@@ -36,7 +36,7 @@ impl Walk<'_, '_> {
     }
 
     fn note_choice(&mut self, name: &Arc<str>) {
-        let language = self.s.language;
+        let dialect = self.s.dialect;
         let asked = self.s.macros.asked().map(|c| Taken::Compiler(c.name().into()));
         let platform = asked.clone().unwrap_or(Taken::Platform);
         let given = self.s.including.options.defines.iter().find(|(n, _)| **n == **name);
@@ -55,7 +55,7 @@ impl Walk<'_, '_> {
                     None => Taken::EitherWay,
                 }
             }
-            None if predefined::is_absent(name, language) => platform,
+            None if predefined::is_absent(name, dialect) => platform,
             None if self.s.macros.is_defined(name) == Some(false) => Taken::NotDefined,
             None => return,
         };

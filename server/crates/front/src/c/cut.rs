@@ -477,7 +477,7 @@ impl Walk<'_, '_> {
     /// The words of all arms of a conditional, once macros are replaced; `None` where they are not all of what the arms do:
     /// control may leave them, or some text is not seen.
     fn all_words(&self, k: usize, endif: usize) -> Option<Arc<[Arc<str>]>> {
-        if self.s.language == crate::Language::Cuda {
+        if self.s.dialect.cpp {
             return None;
         }
         let mut words = Words { macros: &self.s.macros, found: Vec::new(), steps: 0 };

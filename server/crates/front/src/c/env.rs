@@ -6,9 +6,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, IntKind, RecordId, RejectKind, TypeId};
 
 use crate::c::asks::Asked;
+use crate::c::dialect::Dialect;
 use crate::c::known::{self, KnownType};
 use crate::cuda::templates::Templates;
-use crate::{Language, Shared, SharedSet};
+use crate::{Shared, SharedSet};
 
 /// A name that an item leaves to those after it; types are of the item's own body.
 #[derive(Clone, Debug)]
@@ -157,13 +158,13 @@ impl<'a> View<'a> {
     }
 
     /// Whether a name is a type's, here.
-    pub(crate) fn is_type(self, name: &str, language: Language) -> bool {
+    pub(crate) fn is_type(self, name: &str, dialect: &Dialect) -> bool {
         match self.name(name) {
             Some(e) => matches!(e.what, Exported::Typedef(..)),
-            None if language == Language::Cuda && self.tag(name).is_some() => true,
+            None if dialect.cpp && self.tag(name).is_some() => true,
             None => {
                 !matches!(name, "char" | "short" | "int" | "long" | "float" | "double" | "void" | "bool")
-                    && matches!(known::type_name(name, language), Some(k) if k != KnownType::Void)
+                    && matches!(known::type_name(name, dialect), Some(k) if k != KnownType::Void)
             }
         }
     }
@@ -195,9 +196,9 @@ impl Env {
     }
 
     /// Whether a function under a name of the library is defined.
-    pub(crate) fn defines_library(&self, language: Language) -> bool {
+    pub(crate) fn defines_library(&self, dialect: &Dialect) -> bool {
         let mut defined = self.local.defined.iter().chain(&self.base.defined);
-        defined.any(|n| known::is_library_name(n, language))
+        defined.any(|n| known::is_library_name(n, dialect))
     }
 
     /// The names that items after number `from` left become unknown for those after number `at`.

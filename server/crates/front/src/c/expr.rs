@@ -7,7 +7,6 @@ use tree_sitter::Node;
 
 use crate::c::fields::part_of;
 use crate::c::{literal, Lower, MAX_CHAIN, MAX_DEPTH};
-use crate::Language;
 
 fn binary_op(text: &str) -> Option<BinOp> {
     BinOp::ALL.into_iter().find(|o| o.symbol() == text)
@@ -65,8 +64,7 @@ impl Lower<'_> {
             "number_literal" | "char_literal" => self.number(node),
             "string_literal" | "concatenated_string" => self.string(node),
             "true" | "false" => {
-                let kind = if self.language == Language::Cuda { IntKind::Bool } else { IntKind::Int };
-                let ty = self.b.types.int(kind);
+                let ty = self.truth();
                 let v = i128::from(node.kind() == "true");
                 self.term(Op::Int(v), [], ty, node)
             }
@@ -138,7 +136,7 @@ impl Lower<'_> {
 
     pub(super) fn number(&mut self, node: Node<'_>) -> TermId {
         let text = self.text(node);
-        if let Some((v, k)) = literal::integer(text, self.language) {
+        if let Some((v, k)) = literal::integer(text, self.dialect) {
             let ty = self.b.types.int(k);
             return self.term(Op::Int(v), [], ty, node);
         }
@@ -230,7 +228,7 @@ impl Lower<'_> {
             let reason = "a name in parentheses that is declared nowhere here may be a type";
             return Some(self.reject(RejectKind::Unsupported, reason, whole, vec![left]));
         }
-        if self.language == Language::Cuda && op == BinOp::Lt {
+        if self.dialect.cpp && op == BinOp::Lt {
             if matches!(self.b.get(left).op, Op::Reject(_)) {
                 // `static_cast<int>(x)` and the like: the whole is one gap.
                 return Some(self.reject(
@@ -263,7 +261,7 @@ impl Lower<'_> {
     }
 
     pub(super) fn truth(&mut self) -> TypeId {
-        let kind = if self.language == Language::Cuda { IntKind::Bool } else { IntKind::Int };
+        let kind = if self.dialect.cpp { IntKind::Bool } else { IntKind::Int };
         self.b.types.int(kind)
     }
 

@@ -192,7 +192,7 @@ impl Walk<'_, '_> {
         self.s.including.asked.push((ask.clone(), answer_of(&found)));
         self.s.including.is_there = false;
         // What a C++ compiler reads of the system's headers is not C; kernels need none of it.
-        let found = found.filter(|h| self.s.language != crate::Language::Cuda || !h.is_system());
+        let found = found.filter(|h| !self.s.dialect.cpp || !h.is_system());
         let Some(header) = found.or_else(|| self.stand_in(ask)) else {
             let by_system = self.header.is_some_and(|h| h.is_system());
             let system = by_system || (!ask.quoted && is_standard(&ask.name));
@@ -375,7 +375,7 @@ impl Walk<'_, '_> {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        known::is_library_name(name, self.s.language)
+        known::is_library_name(name, self.s.dialect)
     }
 
     /// Whether a macro's definition only says in another way what is known of the library's name.
@@ -394,7 +394,7 @@ impl Walk<'_, '_> {
         let mut waiting: Vec<Arc<term::Body>> = bodies.collect();
         // A definition of the document under a library's name would be seen by the headers' functions: then nothing is
         // shared.
-        let shared = !self.s.env.defines_library(self.s.language);
+        let shared = !self.s.env.defines_library(self.s.dialect);
         while let Some(body) = waiting.pop() {
             for symbol in body.symbols.iter() {
                 let Some(function) = functions.get(&symbol.name) else { continue };
@@ -427,7 +427,7 @@ impl Walk<'_, '_> {
         let no_marks: FxHashMap<u32, Mark> = FxHashMap::default();
         let view = self.s.env.before(*number);
         let system = header.is_system();
-        let l = c::lower_item(&source, self.s.language, macros, view, &no_marks, system, self.s.parser);
+        let l = c::lower_item(&source, self.s.dialect, macros, view, &no_marks, system, self.s.parser);
         l.into_item(Span::new(found.start, found.end))
     }
 

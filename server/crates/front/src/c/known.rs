@@ -5,7 +5,7 @@
 
 use term::{FloatKind, IntKind};
 
-use crate::Language;
+use crate::c::dialect::Dialect;
 
 /// A type known by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub(crate) enum VectorOf {
 }
 
 /// A standard type name.
-pub(crate) fn type_name(name: &str, language: Language) -> Option<KnownType> {
+pub(crate) fn type_name(name: &str, dialect: &Dialect) -> Option<KnownType> {
     use IntKind::*;
     let int = match name {
         "bool" | "_Bool" => Bool,
@@ -49,13 +49,12 @@ pub(crate) fn type_name(name: &str, language: Language) -> Option<KnownType> {
         "void" => return Some(KnownType::Void),
         "FILE" | "va_list" | "jmp_buf" | "max_align_t" | "nullptr_t" | "char8_t" | "charptr_t"
         | "__int128" | "__half" | "__nv_bfloat16" => return Some(KnownType::Opaque),
-        _ if language == Language::Cuda => return cuda_type(name),
-        _ => return None,
+        _ => return (dialect.type_name)(name),
     };
     Some(KnownType::Int(int))
 }
 
-fn cuda_type(name: &str) -> Option<KnownType> {
+pub(crate) fn cuda_type(name: &str) -> Option<KnownType> {
     if name == "dim3" {
         return Some(KnownType::Vector(VectorOf::Int(IntKind::UInt), 3));
     }
@@ -157,8 +156,8 @@ pub(crate) fn constant(name: &str) -> Option<KnownConstant> {
 }
 
 /// Whether a name is a constant or function of the library whose meaning is known.
-pub(crate) fn is_library_name(name: &str, language: Language) -> bool {
-    term::intrinsic(name).is_some() || function(name, language).is_some() || constant(name).is_some()
+pub(crate) fn is_library_name(name: &str, dialect: &Dialect) -> bool {
+    term::intrinsic(name).is_some() || function(name, dialect).is_some() || constant(name).is_some()
 }
 
 /// What a library function returns.
@@ -178,7 +177,7 @@ pub(crate) enum KnownResult {
 }
 
 /// A library function that [`term::intrinsic`] does not know: its result. Nothing is said of its effects.
-pub(crate) fn function(name: &str, language: Language) -> Option<KnownResult> {
+pub(crate) fn function(name: &str, dialect: &Dialect) -> Option<KnownResult> {
     use KnownResult::*;
     Some(match name {
         "malloc" | "calloc" | "realloc" | "aligned_alloc" | "memcpy" | "memmove" | "memset" | "memchr"
@@ -203,12 +202,11 @@ pub(crate) fn function(name: &str, language: Language) -> Option<KnownResult> {
         "strcpy" | "strncpy" | "strcat" | "strncat" | "strchr" | "strrchr" | "strstr" | "strdup"
         | "strtok" | "getenv" | "fgets" | "strerror" => Chars,
         "omp_get_thread_num" | "omp_get_num_threads" | "omp_get_max_threads" => Int(IntKind::Int),
-        _ if language == Language::Cuda => return cuda_function(name),
-        _ => return None,
+        _ => return (dialect.function)(name),
     })
 }
 
-fn cuda_function(name: &str) -> Option<KnownResult> {
+pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
     use KnownResult::*;
     Some(match name {
         "__syncthreads" | "__syncwarp" | "__threadfence" | "__threadfence_block" | "__threadfence_system" => {

@@ -394,22 +394,6 @@ fn run(text: &str, state: State, out: &mut Lexed, mut stop: impl FnMut(&Token) -
     }
 }
 
-/// Whether a text holds what only CUDA has: a kernel qualifier, a launch, a built-in thread index.
-pub(crate) fn looks_like_cuda(text: &str) -> bool {
-    if ["__global__", "<<<", "threadIdx", "__device__", "__shared__"].iter().all(|w| !text.contains(w)) {
-        return false;
-    }
-    // Not in comments or strings.
-    let lexed = lex(text);
-    let b = text.as_bytes();
-    let word = |t: &Token| b.get(t.start as usize..t.end as usize).unwrap_or_default();
-    lexed.tokens.windows(2).any(|w| {
-        (w[0].kind == Kind::Ident
-            && matches!(word(&w[0]), b"__global__" | b"threadIdx" | b"__device__" | b"__shared__"))
-            || (word(&w[0]) == b"<<" && word(&w[1]) == b"<" && w[0].end == w[1].start)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

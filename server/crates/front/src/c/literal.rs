@@ -2,12 +2,12 @@
 
 use term::{FloatKind, IntKind};
 
-use crate::Language;
+use crate::c::dialect::Dialect;
 
 /// An integer or character literal.
-pub(crate) fn integer(text: &str, language: Language) -> Option<(i128, IntKind)> {
+pub(crate) fn integer(text: &str, dialect: &Dialect) -> Option<(i128, IntKind)> {
     if text.ends_with('\'') {
-        return character(text, language);
+        return character(text, dialect);
     }
     let lower = text.replace('\'', "").to_ascii_lowercase();
     let (radix, digits) = match lower.as_bytes() {
@@ -76,12 +76,12 @@ fn hex_float(text: &str) -> Option<f64> {
     value.is_normal().then_some(value).or((bits == 0).then_some(0.0))
 }
 
-fn character(text: &str, language: Language) -> Option<(i128, IntKind)> {
+fn character(text: &str, dialect: &Dialect) -> Option<(i128, IntKind)> {
     // Wide ones have types of their own, multi-character ones values of the compiler's choice.
     let inner = text.strip_prefix('\'')?.strip_suffix('\'')?;
     let bytes = unescape(inner)?;
     let [only] = bytes.as_slice() else { return None };
-    let kind = if language == Language::Cuda { IntKind::Char } else { IntKind::Int };
+    let kind = if dialect.cpp { IntKind::Char } else { IntKind::Int };
     Some((i128::from(*only as i8), kind))
 }
 
@@ -144,10 +144,11 @@ pub(crate) fn string(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::c::dialect;
 
     #[test]
     fn integers_have_the_types_of_c11() {
-        let check = |t: &str, v: i128, k: IntKind| assert_eq!(integer(t, Language::C), Some((v, k)), "{t}");
+        let check = |t: &str, v: i128, k: IntKind| assert_eq!(integer(t, &dialect::C), Some((v, k)), "{t}");
         check("0", 0, IntKind::Int);
         check("0u", 0, IntKind::UInt);
         check("017", 15, IntKind::Int);
@@ -162,9 +163,9 @@ mod tests {
         check("'\\377'", -1, IntKind::Int);
         check("'\\0'", 0, IntKind::Int);
         for bad in ["08", "'ab'", "L'a'", "1.0", "99999999999999999999", "", "0xg", "1z"] {
-            assert_eq!(integer(bad, Language::C), None, "{bad}");
+            assert_eq!(integer(bad, &dialect::C), None, "{bad}");
         }
-        assert_eq!(integer("'a'", Language::Cuda), Some((97, IntKind::Char)));
+        assert_eq!(integer("'a'", &crate::cuda::DIALECT), Some((97, IntKind::Char)));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod call;
 mod choices;
 pub(crate) mod cut;
 mod decl;
+pub(crate) mod dialect;
 pub(crate) mod env;
 mod expr;
 mod fields;
@@ -27,9 +28,11 @@ pub(crate) mod omp;
 mod parameters;
 mod placing;
 pub(crate) mod pp;
+mod pragmas;
 pub(crate) mod productions;
 mod records;
 mod render;
+pub(crate) mod row;
 mod says;
 mod stand_ins;
 mod stmt;
@@ -49,6 +52,7 @@ use term::{
 use tree_sitter::Node;
 
 use crate::c::asks::Asked;
+use crate::c::dialect::Dialect;
 use crate::c::env::{Export, Exported, View};
 use crate::c::fields::part_of;
 use crate::c::lex::Token;
@@ -57,7 +61,7 @@ use crate::c::pp::{Expander, Gap, Macros, Piece};
 use crate::c::render::Rendered;
 use crate::c::says::Says;
 use crate::marks::Mark;
-use crate::{Item, ItemKind, Language};
+use crate::{Item, ItemKind};
 
 /// Deepest nesting of expressions and statements that is followed.
 const MAX_DEPTH: u32 = 200;
@@ -129,7 +133,7 @@ struct Scope {
 struct Lower<'a> {
     b: BodyBuilder,
     env: View<'a>,
-    language: Language,
+    dialect: &'static Dialect,
     r: &'a Rendered,
     /// `#pragma pack` at the item's start and inside.
     pack: pack::Stack,
@@ -179,7 +183,7 @@ impl Lowered {
 /// in it.
 pub(crate) fn lower_item(
     source: &Source<'_>,
-    language: Language,
+    dialect: &'static Dialect,
     macros: &Macros,
     env: View<'_>,
     marks: &FxHashMap<u32, Mark>,
@@ -188,28 +192,27 @@ pub(crate) fn lower_item(
 ) -> Lowered {
     let mut expander = Expander::new(macros, source.text);
     let mut tokens = expander.item(source.tokens, source.pieces);
-    let is_type = |name: &str| env.is_type(name, language);
-    if language == Language::Cuda && source.broken.is_none() {
+    let is_type = |name: &str| env.is_type(name, dialect);
+    if dialect.cpp && source.broken.is_none() {
         tokens = env.templates().named(tokens, source.text);
         tokens = crate::cuda::plain::plain(tokens, source.text, &is_type, &mut expander);
     }
     // Parameters without types are those of a definition alone.
-    let old =
-        source.header && language == Language::C && render::is_old_header(&tokens, source.text, &is_type);
+    let old = source.header && !dialect.cpp && render::is_old_header(&tokens, source.text, &is_type);
     let (text, count) = match (source.header, old) {
         (true, true) => ("{ }", 1),
         (true, false) => (";", 1),
         (false, _) => ("}", source.missing),
     };
     let closing = render::Closing { text, count };
-    let rendered = render::render(&tokens, source.text, language, &is_type, &mut expander, closing);
+    let rendered = render::render(&tokens, source.text, dialect, &is_type, &mut expander, closing);
     drop(tokens);
     let gaps = std::mem::take(&mut expander.rejects);
     let tree = if source.broken.is_some() { None } else { parser.parse(&rendered.text, None) };
     let mut lower = Lower {
         b: BodyBuilder::new("", Semantics::C),
         env,
-        language,
+        dialect,
         r: &rendered,
         pack: macros.stack(),
         packs: source.packs,

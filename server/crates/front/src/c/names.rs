@@ -11,7 +11,6 @@ use tree_sitter::Node;
 use crate::c::env::{Exported, ExportedTag};
 use crate::c::known::{self, KnownConstant, KnownResult, KnownType, VectorOf};
 use crate::c::{Entity, Lower, Tag};
-use crate::Language;
 
 /// Words that are never names.
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -112,7 +111,7 @@ impl Lower<'_> {
     fn is_librarys(&mut self, name: &str, library: bool, body: &Body, ty: TypeId) -> bool {
         let known = intrinsic(name).is_some();
         if library {
-            return known || known::function(name, self.language).is_some();
+            return known || known::function(name, self.dialect).is_some();
         }
         let TypeKind::Function { ret, params, variadic } = body.types.kind(ty) else { return false };
         let open = params.is_empty();
@@ -123,7 +122,7 @@ impl Lower<'_> {
             open || (!variadic && params.len() == count && params.iter().all(|&p| is(p)))
         };
         // `float` for `double` and the like are other functions' types; CUDA has an overload for each.
-        let loose = self.language == Language::Cuda;
+        let loose = self.dialect.cpp;
         match intrinsic(name) {
             Some(Intrinsic::Float { kind, arity }) => {
                 let same = |t| float(t) == Some(kind) || (loose && float(t).is_some());
@@ -145,7 +144,7 @@ impl Lower<'_> {
                     "memcpy" | "memmove" | "memset" | "memcmp" => 3,
                     _ => return false,
                 };
-                let result = match (known::function(name, self.language), kind(*ret)) {
+                let result = match (known::function(name, self.dialect), kind(*ret)) {
                     (Some(KnownResult::Void), TypeKind::Void) => true,
                     (Some(KnownResult::Int(k)), TypeKind::Int(r)) => k == r,
                     (Some(KnownResult::Pointer), TypeKind::Pointer { to, .. }) => {
@@ -196,7 +195,7 @@ impl Lower<'_> {
             let s = self.outside_symbol(&name, ty, storage);
             return self.symbol_use(s, node);
         }
-        if self.language == Language::Cuda {
+        if self.dialect.device {
             let ty = match &*name {
                 "threadIdx" | "blockIdx" => self.known_type("uint3"),
                 "blockDim" | "gridDim" => self.known_type("dim3"),
@@ -246,7 +245,7 @@ impl Lower<'_> {
         let (ret, params) = match intrinsic(name) {
             Some(Intrinsic::Float { kind, arity }) => {
                 // C++ has an overload for float; C has not.
-                let narrow = self.language == Language::Cuda
+                let narrow = self.dialect.cpp
                     && arguments.is_some_and(|a| {
                         !a.is_empty() && a.iter().all(|&t| types.as_float(t) == Some(FloatKind::F32))
                     });
@@ -255,7 +254,7 @@ impl Lower<'_> {
             }
             Some(Intrinsic::Int { kind, arity }) => {
                 let t = types.int(kind);
-                if self.language == Language::Cuda
+                if self.dialect.cpp
                     && arguments.is_some_and(|a| a.iter().any(|&t| types.as_float(t).is_some()))
                 {
                     return None;
@@ -275,7 +274,7 @@ impl Lower<'_> {
                 (types.int(to), vec![p])
             }
             None => {
-                let ret = match known::function(name, self.language)? {
+                let ret = match known::function(name, self.dialect)? {
                     KnownResult::Void => types.void(),
                     KnownResult::Int(k) => types.int(k),
                     KnownResult::Float(k) => types.float(k),
@@ -328,7 +327,7 @@ impl Lower<'_> {
                     None => {
                         let s = self.outside_symbol(name, ty, Storage::Function);
                         self.b.library.push(s);
-                        if self.language == Language::Cuda {
+                        if self.dialect.cpp {
                             // The next use may choose another overload.
                             self.outside.remove(name);
                         }
@@ -341,7 +340,7 @@ impl Lower<'_> {
 
     /// A standard type by name.
     pub(super) fn known_type(&mut self, name: &str) -> Option<TypeId> {
-        Some(match known::type_name(name, self.language)? {
+        Some(match known::type_name(name, self.dialect)? {
             KnownType::Int(k) => self.b.types.int(k),
             KnownType::Float(k) => self.b.types.float(k),
             KnownType::Void => self.b.types.void(),
@@ -381,7 +380,7 @@ impl Lower<'_> {
                     return t;
                 }
                 // in C++ a tag is a type's name
-                if self.language == Language::Cuda {
+                if self.dialect.cpp {
                     match self.tag(name) {
                         Some(Tag::Record(r)) => return self.b.types.plain(TypeKind::Record(r)),
                         Some(Tag::Enum(t)) => return t,

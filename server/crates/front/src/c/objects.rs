@@ -38,7 +38,7 @@ impl Lower<'_> {
             }
             // what stands for the type of something that is a gap itself, or of a name that nothing declares
             TypeKind::Opaque(word) if matches!(&**word, "?" | "{}" | "auto" | "") => None,
-            TypeKind::Opaque(word) => known::type_name(word, self.language).is_none().then(|| reason(word)),
+            TypeKind::Opaque(word) => known::type_name(word, self.dialect).is_none().then(|| reason(word)),
             _ => None,
         }
     }
@@ -147,7 +147,7 @@ impl Lower<'_> {
             || name.starts_with("atomic")
             || name.starts_with("__")
             || matches!(name, "min" | "max");
-        if !self.env.is_cpp() || !device || !known::is_library_name(name, self.language) {
+        if !self.env.is_cpp() || !device || !known::is_library_name(name, self.dialect) {
             return None;
         }
         let why = Some(format!(

@@ -8,7 +8,6 @@ use tree_sitter::Node;
 use crate::c::decl::Place;
 use crate::c::fields::part_of;
 use crate::c::{Entity, Lower, MAX_DEPTH};
-use crate::Language;
 
 /// The parameters of a definition.
 pub(super) struct Parameters {
@@ -164,7 +163,7 @@ impl Lower<'_> {
             .filter(|t| t.kind() == "type_identifier" && node.named_child_count() == 1)?;
         let name = self.text(t);
         let unknown = self.lookup(name).is_none() && self.known_type(name).is_none();
-        (unknown && self.language == Language::C && !crate::c::looks_like_macro(name)).then_some(t)
+        (unknown && !self.dialect.cpp && !crate::c::looks_like_macro(name)).then_some(t)
     }
 
     /// The parameters of a definition, as a list of declarations in the current scope.

@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::c::dialect::Dialect;
 use crate::c::lex::{self, Kind};
-use crate::{Language, Shared};
+use crate::Shared;
 
 pub(crate) use expand::{is_renumbering, Expander, Gap, PToken, Piece, Spliced, Text, GAP};
 
@@ -247,7 +248,7 @@ pub(crate) struct Macros {
     middle: Shared<Arc<str>, MacroState>,
     /// The latest, at most [`FEW`]; they hide the others.
     map: FxHashMap<Arc<str>, MacroState>,
-    language: Language,
+    pub(crate) dialect: &'static Dialect,
     /// What a compiler said of itself; `base` holds the macros.
     asked: Option<Arc<asked::Predefined>>,
     /// A header of the project, or one of the system, was not found.
@@ -263,14 +264,14 @@ pub(crate) struct Macros {
 }
 
 impl Macros {
-    pub(crate) fn new(language: Language, options: &crate::Options) -> Macros {
-        let asked = options.compiler.clone().filter(|c| c.language() == language);
+    pub(crate) fn new(dialect: &'static Dialect, options: &crate::Options) -> Macros {
+        let asked = options.compiler.clone().filter(|c| c.language().name == dialect.language);
         let mut m = Macros {
-            base: asked.as_ref().map_or_else(|| predefined::all(language), |c| c.table()),
+            base: asked.as_ref().map_or_else(|| predefined::all(dialect), |c| c.table()),
             asked,
             middle: Shared::default(),
             map: FxHashMap::default(),
-            language,
+            dialect,
             project_header: false,
             system_header: false,
             in_system: false,
@@ -407,7 +408,7 @@ impl Macros {
             "__has_c_attribute" | "__has_cpp_attribute" => None,
             // which of them a compiler defines depends on how it is called
             _ if predefined::is_compilers_choice(name) => self.asked.as_ref().map(|_| false),
-            _ if predefined::is_absent(name, self.language) => Some(false),
+            _ if predefined::is_absent(name, self.dialect) => Some(false),
             _ if self.project_header && !(self.in_system && is_for_compilers(name)) => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),
             // Reserved for compilers and their libraries: what those of a machine without headers say is not known. In a
@@ -425,7 +426,7 @@ impl Macros {
     pub(crate) fn is_predefined(&self, name: &str) -> bool {
         match &self.asked {
             Some(c) => c.table().contains_key(name),
-            None => predefined::all(self.language).contains_key(name),
+            None => predefined::all(self.dialect).contains_key(name),
         }
     }
 

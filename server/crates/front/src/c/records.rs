@@ -11,7 +11,6 @@ use crate::c::env::{Export, Exported, ExportedTag};
 use crate::c::fields::part_of;
 use crate::c::placing::OfDeclarator;
 use crate::c::{Entity, Lower, Tag, MAX_DEPTH};
-use crate::Language;
 
 impl Lower<'_> {
     pub(super) fn base_type(&mut self, node: Node<'_>) -> TypeId {
@@ -127,7 +126,7 @@ impl Lower<'_> {
             match fields {
                 Some(f) if self.b.types.record(id).fields.is_none() => {
                     // C has structs of no bytes, C++ has not.
-                    placing.unknown |= f.is_empty() && self.language == Language::Cuda;
+                    placing.unknown |= f.is_empty() && self.dialect.cpp;
                     self.b.types.complete_record(id, f, placing);
                 }
                 Some(_) => {}

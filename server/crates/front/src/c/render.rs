@@ -13,11 +13,11 @@ use rustc_hash::FxHashSet;
 use term::RejectKind;
 
 use crate::c::attributes::{self, Attributes};
+use crate::c::dialect::Dialect;
 use crate::c::known;
 use crate::c::lex::Kind;
 use crate::c::pp::{pack, Expander, PToken, Text};
 use crate::c::says::{self, Says};
-use crate::Language;
 
 pub(crate) use dialects::is_old_header;
 
@@ -96,7 +96,7 @@ struct Render<'a, 'e> {
     /// Closing parentheses to be written twice, the next one last.
     doubled: Vec<usize>,
     source: &'a str,
-    language: Language,
+    dialect: &'static Dialect,
     is_type: &'a dyn Fn(&str) -> bool,
     expander: &'a mut Expander<'e>,
     out: Rendered,
@@ -121,7 +121,7 @@ pub(crate) struct Closing {
 pub(crate) fn render(
     tokens: &[PToken],
     source: &str,
-    language: Language,
+    dialect: &'static Dialect,
     is_type: &dyn Fn(&str) -> bool,
     expander: &mut Expander<'_>,
     closing: Closing,
@@ -129,7 +129,7 @@ pub(crate) fn render(
     let mut r = Render {
         tokens,
         source,
-        language,
+        dialect,
         is_type,
         expander,
         out: Rendered::default(),
@@ -140,7 +140,7 @@ pub(crate) fn render(
         depth: 0,
         implicit_int: None,
     };
-    r.implicit_int = if language == Language::C { r.untyped_function(closing) } else { None };
+    r.implicit_int = if dialect.cpp { None } else { r.untyped_function(closing) };
     let mut k = 0;
     while k < tokens.len() {
         k = r.step(k).max(k + 1);
@@ -251,7 +251,7 @@ impl<'a> Render<'a, '_> {
             {
                 self.attributes(k, self.group(k))
             }
-            "<<" if self.language == Language::Cuda && self.text(k + 1) == "<" => {
+            "<<" if self.dialect.device && self.text(k + 1) == "<" => {
                 self.launch(k).unwrap_or_else(|| self.keep(k))
             }
             _ => self.keep(k),
@@ -407,7 +407,7 @@ impl<'a> Render<'a, '_> {
                 }
                 self.keep(k)
             }
-            _ if self.language == Language::Cuda => match self.cuda_word(k, text, token) {
+            _ if self.dialect.device => match self.cuda_word(k, text, token) {
                 Some(next) => next,
                 None => self.name(k, text),
             },
@@ -533,5 +533,5 @@ impl<'a> Render<'a, '_> {
 }
 
 fn is_vector(name: &str) -> bool {
-    matches!(known::type_name(name, Language::Cuda), Some(known::KnownType::Vector(..)))
+    matches!(known::type_name(name, &crate::cuda::DIALECT), Some(known::KnownType::Vector(..)))
 }

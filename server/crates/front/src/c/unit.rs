@@ -18,23 +18,25 @@ use term::{Body, Reach, Reject, RejectKind};
 
 use crate::c::arms::{arms, Arm};
 use crate::c::cut::Found;
+use crate::c::dialect::Dialect;
 use crate::c::env::{Env, Export, Exported};
 use crate::c::headers::Header;
 use crate::c::include::Including;
-use crate::c::lex::{Kind, Token};
+use crate::c::lex::{Kind, Lexed, Token};
 use crate::c::pp::{self, pack, Line, MacroState, Macros};
+use crate::c::pragmas;
 use crate::c::says;
 use crate::c::{self, Lowered, Source};
 use crate::cuda::templates::Templates;
-use crate::marks::{self, Mark};
-use crate::{DirectiveKind, Item, ItemKind, Language, Options, Parsed, Unit};
+use crate::marks::Mark;
+use crate::{DirectiveKind, Item, ItemKind, Options, Unit};
 
 /// Deepest nesting of conditionals between items.
 const MAX_NESTED: u32 = 64;
 
-/// What lowering remembers between versions of one document (sharing it between documents is allowed but useless).
+/// What lowering remembers between versions of one document.
 #[derive(Debug, Default)]
-pub struct Memo {
+pub(crate) struct Memo {
     entries: FxHashMap<(u64, u64), Entry>,
 }
 
@@ -70,54 +72,28 @@ pub(crate) struct Job {
     left: Left,
 }
 
-impl Memo {
-    /// Empty.
-    pub fn new() -> Memo {
-        Memo::default()
-    }
-}
-
 pub(crate) fn hash(values: impl Hash) -> u64 {
     let mut h = DefaultHasher::new();
     values.hash(&mut h);
     h.finish()
 }
 
-/// Lowers a document. Items that did not change since the last call with this memo are the same `Arc`s.
-pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
-    let text = parsed.text();
-    let mut unit = Unit {
-        language: parsed.language(),
-        items: Vec::new(),
-        rejects: Vec::new(),
-        directives: Vec::new(),
-        included: Vec::new(),
-        configuration: Vec::new(),
-    };
-    let whole = Span::new(0, text.len());
-    let refuse = |unit: &mut Unit, reason: &str| {
-        unit.rejects.push(Reject {
-            kind: RejectKind::Unsupported,
-            reason: reason.into(),
-            span: whole,
-            reach: Reach::Anything,
-        });
-    };
-    if parsed.language() == Language::CSharp {
-        refuse(&mut unit, "C# is not lowered yet");
-        return unit;
-    }
+/// Lowers a document into its unit. The error says why it is not read at all.
+pub(crate) fn lower(
+    (text, lexed): (&str, &Lexed),
+    dialect: &'static Dialect,
+    options: &Options,
+    memo: &mut Memo,
+    unit: &mut Unit,
+) -> Result<(), &'static str> {
     if u32::try_from(text.len()).is_err() {
-        refuse(&mut unit, "the file is larger than 4 GiB");
-        return unit;
+        return Err("the file is larger than 4 GiB");
     }
     let mut parser = tree_sitter::Parser::new();
     if parser.set_language(&tree_sitter_c::LANGUAGE.into()).is_err() {
-        refuse(&mut unit, "the parser and its grammar do not fit together");
-        return unit;
+        return Err("the parser and its grammar do not fit together");
     }
-    let lexed = parsed.lexed();
-    unit.directives = marks::directives(text, lexed);
+    unit.directives = pragmas::directives(text, lexed);
     let marks = unit
         .directives
         .iter()
@@ -128,22 +104,22 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
             _ => None,
         })
         .collect();
-    let macros = Macros::new(parsed.language(), options);
-    let templates = match parsed.language() {
-        Language::Cuda => Templates::find(text, &lexed.tokens, &options.defines),
-        _ => Templates::default(),
+    let macros = Macros::new(dialect, options);
+    let templates = match dialect.cpp {
+        true => Templates::find(text, &lexed.tokens, &options.defines),
+        false => Templates::default(),
     };
     let mut shared = Shared {
-        language: parsed.language(),
+        dialect,
         macros: Arc::new(macros),
         chain: hash((
-            parsed.language(),
+            dialect.language,
             &options.defines,
             &options.undefines,
             options.compiler.as_ref().map(|c| c.key()),
             templates.key(),
         )),
-        env: Env::with(templates, parsed.language() == Language::Cuda && !options.pattern),
+        env: Env::with(templates, dialect.cpp && !options.pattern),
         conditional: None,
         floating_environment: false,
         nested: 0,
@@ -152,7 +128,7 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
         old: std::mem::take(&mut memo.entries),
         fresh: FxHashMap::default(),
         slots: Vec::new(),
-        unit: &mut unit,
+        unit,
         including: Including::new(options),
     };
     let arms = arms(text, &lexed.tokens);
@@ -168,12 +144,12 @@ pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
     walk.given(options);
     walk.range(0..lexed.tokens.len());
     memo.entries = walk.finish();
-    unit
+    Ok(())
 }
 
 /// What all files of a document have in common while they are read.
 pub(crate) struct Shared<'s> {
-    pub(crate) language: Language,
+    pub(crate) dialect: &'static Dialect,
     pub(crate) macros: Arc<Macros>,
     pub(crate) env: Env,
     pub(crate) chain: u64,
@@ -284,7 +260,7 @@ impl Walk<'_, '_> {
             }
             _ => {}
         }
-        if self.s.language == Language::Cuda {
+        if self.s.dialect.cpp {
             if let Some(next) = self.foreign_item(k, end) {
                 return next;
             }
@@ -571,7 +547,7 @@ impl Walk<'_, '_> {
         let source = source(self.text, self.tokens, f, &pieces, header);
         let view = self.s.env.before(number);
         let system = self.header.is_some_and(|h| h.is_system());
-        c::lower_item(&source, self.s.language, macros, view, self.marks, system, self.s.parser)
+        c::lower_item(&source, self.s.dialect, macros, view, self.marks, system, self.s.parser)
     }
 }
 

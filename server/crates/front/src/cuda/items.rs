@@ -91,7 +91,7 @@ impl Walk<'_, '_> {
             }
             let number = env.is_enumeration(name);
             enumerated |= number;
-            if number || any && env.is_type(name, crate::Language::Cuda) {
+            if number || any && env.is_type(name, &super::DIALECT) {
                 out.push(name.into());
             }
         }

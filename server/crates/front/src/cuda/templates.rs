@@ -194,8 +194,7 @@ impl Templates {
             }
             None => {
                 let is_type = |w: &Arc<str>| {
-                    TYPE_WORDS.contains(&&**w)
-                        || crate::c::known::type_name(w, crate::Language::Cuda).is_some()
+                    TYPE_WORDS.contains(&&**w) || crate::c::known::type_name(w, &super::DIALECT).is_some()
                 };
                 let whole = !words.is_empty() && words.iter().all(is_type) && &*words[0] != "void";
                 whole.then(|| Bound::Type(words.iter().map(|w| &**w).collect::<Vec<_>>().join(" ")))

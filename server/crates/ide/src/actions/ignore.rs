@@ -23,7 +23,7 @@ pub(super) fn edit(doc: &Doc, findings: &Findings, argument: &str) -> Result<Res
     let (code, offset) = argument.split_once('@').ok_or(ResolveError::Stale)?;
     let offset = offset.parse().map_err(|_| ResolveError::Stale)?;
     let d = diagnostic_at(findings, code, offset).ok_or(ResolveError::Stale)?;
-    let comment = format!("// warpwright: ignore[{}]", d.code);
+    let comment = format!("{} warpwright: ignore[{}]", doc.language().comments.line, d.code);
     let edit = line_above(doc, d.span.start, &comment).ok_or_else(|| {
         ResolveError::Refused(
             "The line above ends with a backslash, so no comment can stand there.".to_owned(),

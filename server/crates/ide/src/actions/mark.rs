@@ -38,5 +38,6 @@ pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
     let start = at.finding.span.start;
     let indentation = text.indentation_of(text.line_of(start));
     let end = text.line_ending().as_str();
-    Ok(document_edit(text::Edit::insert(start, format!("// warpwright: offload{end}{indentation}"))))
+    let comment = at.doc.language().comments.line;
+    Ok(document_edit(text::Edit::insert(start, format!("{comment} warpwright: offload{end}{indentation}"))))
 }

@@ -171,7 +171,7 @@ fn host(
     words: fn(&Doc, &term::Body, u32, &analysis::HostFault) -> Option<String>,
 ) -> Vec<(Span, Said)> {
     let mut found = Vec::new();
-    if doc.language() != crate::Language::Cuda {
+    if !doc.language().kernels {
         return found;
     }
     for item in doc.unit().items.iter().filter(|i| !i.is_kernel) {

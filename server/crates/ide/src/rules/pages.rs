@@ -121,8 +121,7 @@ type Ran = Result<Option<String>, (Severity, Span, String)>;
 
 fn example(set: &RuleSet, page: &RulePage, e: &Example, cancel: &CancelToken) -> Ran {
     match e.language {
-        ExampleLanguage::C => source(set, page, e, Language::C, cancel),
-        ExampleLanguage::Cuda => source(set, page, e, Language::Cuda, cancel),
+        ExampleLanguage::Source(language) => source(set, page, e, language, cancel),
         ExampleLanguage::Term => term(set, e),
     }
 }
@@ -132,11 +131,11 @@ fn wrong<T>(place: Span, why: String) -> Result<T, (Severity, Span, String)> {
 }
 
 fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cancel: &CancelToken) -> Ran {
-    let name = if language == Language::C { "example.c" } else { "example.cu" };
+    let name = format!("example.{}", language.extension);
     let Ok(text) = text::Text::new(&e.before) else {
         return wrong(e.place, "The program is too long.".to_owned());
     };
-    let doc = Doc::open(language, name, text, Options::default());
+    let doc = Doc::open(language, &name, text, Options::default());
     if let Some((_, reason)) = crate::offload::rejects(doc.unit()).next() {
         return wrong(e.place, format!("The program itself is not understood: {reason}."));
     }

@@ -6,7 +6,7 @@ use text::{Position, PositionEncoding, PositionRange};
 use super::{full, open};
 use crate::{check, known, warm, Cancelled, Doc, Findings, Memo, Settings, Tier};
 
-fn replaced(doc: &Doc, line: u32, from: u32, to: u32, new: &str) -> Doc {
+pub(super) fn replaced(doc: &Doc, line: u32, from: u32, to: u32, new: &str) -> Doc {
     let range = PositionRange::new(Position::new(line, from), Position::new(line, to));
     let applied = doc.text().apply_lsp_change(Some(range), new, PositionEncoding::Utf16).expect("fits");
     doc.edit(&[applied])

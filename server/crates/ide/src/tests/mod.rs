@@ -19,6 +19,7 @@ mod reports;
 mod robust;
 mod rule_files;
 mod rules;
+mod third_language;
 mod threads;
 mod tiling;
 mod transforming;

@@ -166,7 +166,7 @@ impl Both<'_> {
             };
             tried.failed = None;
             collector = native::Collector::new(body, &wider);
-            let native = names.is_empty() && doc.language() == Language::C;
+            let native = names.is_empty() && doc.language().is_compiled_whole();
             tried.gentle(&sides, native.then_some(&mut collector)).map_err(Failed::plainly)?;
             let names: Vec<String> =
                 names.iter().filter(|n| !simulate::Program::is_ending(n)).map(|n| format!("`{n}`")).collect();
@@ -369,7 +369,7 @@ impl Tried<'_, '_> {
                 overlap: may_overlap && k % 4 == 3,
                 ..self.choice(case)
             };
-            let collector = collector.as_deref_mut().filter(|_| self.doc.language() == Language::C);
+            let collector = collector.as_deref_mut().filter(|_| self.doc.language().is_compiled_whole());
             if !self.one(sides, choice, case, collector)? {
                 break;
             }

@@ -324,8 +324,7 @@ impl Beside {
             front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
         };
         // a CUDA document's own host code calls the run time, too
-        let runs =
-            doc.language() == Language::Cuda && [doc.source(), text].iter().any(|t| runtime::is_called(t));
+        let runs = doc.language().kernels && [doc.source(), text].iter().any(|t| runtime::is_called(t));
         let runtime_text = format!("{}{}", runtime::HOST, runtime::cub());
         let before = match (runs, kernels.is_empty()) {
             (true, _) => runtime_text.as_str(),

@@ -160,7 +160,7 @@ pub fn apply(
         Made { types: &types, root: &new_root, emitted: &emitted, before: &before, in_order: &in_order };
     match finished(site, &subject, &made, trust, &ground) {
         Ok(Finished { edits, preamble, files, text, moved }) => {
-            let is_cuda = site.language == Language::Cuda;
+            let is_cuda = site.language.kernels;
             let writer = Writer::new(&subject, body, &types, site.text, item.span.start, is_cuda);
             let pieces = pieces::of(&subject, &types, &writer, &derivation, site.text);
             Ok(Application { edits, preamble, files, text, subject, types, derivation, moved, pieces })
@@ -214,7 +214,7 @@ fn finished(
     sizes_stay(subject, types, new).map_err(wrong)?;
     let moved = schedule::moves(subject, new);
     let not_text = |why: String| (NoResult::NotText, why);
-    let is_cuda = site.language == Language::Cuda;
+    let is_cuda = site.language.kernels;
     let mut writer = Writer::new(subject, &item.body, types, site.text, item.span.start, is_cuda);
     writer.gone = marks_gone(site, subject, new, &writer);
     let mut all: Vec<Edit> = writer.edits(&subject.root, new).map_err(not_text)?;

@@ -237,10 +237,11 @@ fn examples(blocks: &[Block], page: &mut RulePage, findings: &mut Vec<Finding>) 
             continue;
         }
         let language = match first {
-            "c" => ExampleLanguage::C,
-            "cuda" => ExampleLanguage::Cuda,
             "term" => ExampleLanguage::Term,
-            _ => continue,
+            name => match front::Language::named(name).filter(|l| l.quotes.is_some()) {
+                Some(language) => ExampleLanguage::Source(language),
+                None => continue,
+            },
         };
         let kind = match second {
             "" => continue,

@@ -119,8 +119,7 @@ pub enum Expected {
 /// What an example is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ExampleLanguage {
-    C,
-    Cuda,
+    Source(front::Language),
     /// The notation of F1.1.
     Term,
 }

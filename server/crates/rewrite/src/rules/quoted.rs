@@ -1,12 +1,12 @@
 //! Patterns written as source: c`for (int $i = 0; $i < $n; $i++) $body`.
 //!
 //! The quoted text is read by the front end that reads documents, with a word in the place of each variable, so that a
-//! pattern means exactly the terms that the same text means in a program. Deliberately absent: C#, whose documents are
-//! not read yet.
+//! pattern means exactly the terms that the same text means in a program. What a program around a piece looks like, the
+//! language's row says; languages whose row does not are refused by name.
 
 use std::sync::Arc;
 
-use front::{Language, Memo, Options, Parsed};
+use front::{Language, Memo, Options, Parsed, Quoted as Quotation};
 use rustc_hash::FxHashMap;
 use term::Op;
 
@@ -33,33 +33,32 @@ pub(super) enum Quoted {
 
 /// The pattern a quoted text is.
 pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, Quoted), String> {
-    let language =
-        match language {
-            "c" => Language::C,
-            "cuda" => Language::Cuda,
-            "csharp" => return Err(
-                "csharp`…` is not supported yet: C# documents are not read. Write the rule in c`…`, cuda`…` \
-                        or term notation"
-                    .into(),
-            ),
-            other => return Err(format!("there is no source {other}`…`. There are c`…` and cuda`…`")),
-        };
+    let Some(language) = Language::named(language) else {
+        let there: Vec<String> = quoted().map(|l| format!("{}`…`", l.name)).collect();
+        return Err(format!("there is no source {language}`…`. There are {}", there.join(" and ")));
+    };
+    let Some(program) = language.quotes else {
+        let there: Vec<String> = quoted().map(|l| format!("{}`…`", l.name)).collect();
+        return Err(format!(
+            "{}`…` is not supported yet: {} documents are not read. Write the rule in {} or term notation",
+            language.name,
+            language.title,
+            there.join(", ")
+        ));
+    };
     let (holed, names) = holes(text)?;
     let statements = is_statement(&holed);
     // Both are read in a function of their own, so that all the machinery of functions is there.
-    // CUDA's `name < other` may begin a template's arguments unless the name is a variable's.
-    let mut declared = String::new();
-    for word in names.keys().filter(|w| w.starts_with(TYPE)) {
-        declared += &format!("typedef struct {word} {{ int x; }} {word};\n");
-    }
-    if language == Language::Cuda {
-        declared += &plain_numbers(&holed, &names);
-    }
-    let program = if statements {
-        format!("{declared}void ww_pattern(void) {{ {holed} }}\n")
-    } else {
-        format!("{declared}void ww_pattern(void) {{ ww_value = ({holed}); }}\n")
-    };
+    let types: Vec<&str> = names.keys().filter(|w| w.starts_with(TYPE)).map(String::as_str).collect();
+    let variables = plain_variables(&holed, &names);
+    let program = program(&Quotation {
+        text: &holed,
+        statements,
+        function: "ww_pattern",
+        value: "ww_value",
+        types: &types,
+        variables: &variables,
+    });
     let parsed = Parsed::parse(language, program.as_str());
     let options = Options { pattern: true, ..Options::default() };
     let unit = front::lower(&parsed, &options, &mut Memo::new());
@@ -97,9 +96,14 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, Quoted), S
     }
 }
 
-/// Declarations of the words that are used as plain variables only: not called, subscripted, launched or taken apart.
-fn plain_numbers(text: &str, names: &FxHashMap<String, Arc<str>>) -> String {
-    let mut out = String::new();
+/// The languages whose pieces are read.
+fn quoted() -> impl Iterator<Item = Language> {
+    front::LANGUAGES.into_iter().filter(|l| l.quotes.is_some())
+}
+
+/// The words that are used as plain variables only: not called, subscripted, launched or taken apart.
+fn plain_variables<'n>(text: &str, names: &'n FxHashMap<String, Arc<str>>) -> Vec<&'n str> {
+    let mut out = Vec::new();
     let mut words: Vec<&String> = names.keys().filter(|w| w.starts_with(HOLE)).collect();
     words.sort();
     for word in words {
@@ -116,7 +120,7 @@ fn plain_numbers(text: &str, names: &FxHashMap<String, Arc<str>>) -> String {
             plain &= !before.ends_with("->") && !before.ends_with('.');
         }
         if plain {
-            out += &format!("int {word};\n");
+            out.push(word.as_str());
         }
     }
     out

@@ -89,14 +89,14 @@ impl Predefined {
         } else {
             return Err("it is neither gcc nor clang".to_owned());
         };
-        if language == Language::Cuda {
-            for text in predefined::of_cuda() {
+        if let Some(compiler) = &language.compiler {
+            for text in compiler.besides.lines().filter(|l| !l.is_empty()) {
                 if let Line::Define(n, m) = line(&format!("#define {text}")) {
                     table.insert(n, MacroState::Defined(m));
                 }
             }
         }
-        let key = hash((answer, language == Language::Cuda, options));
+        let key = hash((answer, language.name, options));
         Ok(Predefined { name: name.into(), language, options, table: Arc::new(table), key })
     }
 

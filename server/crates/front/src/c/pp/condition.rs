@@ -5,8 +5,8 @@
 use base::Span;
 
 use super::{Expander, MacroToken, Macros, PToken, Text, MAX_DEPTH};
+use crate::c::dialect;
 use crate::c::lex::Kind;
-use crate::Language;
 
 impl Macros {
     /// The value of a condition, where it can be said.
@@ -235,14 +235,14 @@ impl Condition<'_> {
         if let Some(v) = self.macros.library_value(name) {
             return Some(Value::new(Some(v), None));
         }
-        let cuda = self.macros.language == Language::Cuda;
+        let cpp = self.macros.dialect.cpp;
         Some(match name {
             "__LINE__" => Value { value: (self.line)().map(i128::from), unsigned: Some(false) },
             "__COUNTER__" | "__INCLUDE_LEVEL__" => Value { value: None, unsigned: Some(false) },
             // C++ has these as words of its own
-            "true" if cuda => Value::signed(1),
-            "false" if cuda => Value::signed(0),
-            "and" | "or" | "not" | "bitand" | "bitor" | "xor" | "compl" | "not_eq" if cuda => return None,
+            "true" if cpp => Value::signed(1),
+            "false" if cpp => Value::signed(0),
+            "and" | "or" | "not" | "bitand" | "bitor" | "xor" | "compl" | "not_eq" if cpp => return None,
             _ => match (self.macros.get(name), self.macros.is_defined(name)) {
                 // a macro with parameters that has none here, or its own name out of itself
                 (Some(super::MacroState::Defined(_)), _) | (_, Some(false)) => Value::signed(0),
@@ -274,7 +274,7 @@ const BUILTINS: [&str; 8] =
     ["expect", "unreachable", "popcount", "clz", "ctz", "memcpy", "constant_p", "trap"];
 
 fn literal(text: &str) -> Value {
-    match crate::c::literal::integer(text, Language::C) {
+    match crate::c::literal::integer(text, &dialect::C) {
         // larger ones than any signed value have no sign, whatever their suffix
         Some((v, _)) => {
             let unsigned = v > MOST || (!text.ends_with('\'') && text.to_ascii_lowercase().contains('u'));

@@ -80,7 +80,7 @@ fn pack(words: &[&str]) -> Option<Op> {
 
 /// `Some(None)`: not a number that can be read. `None`: one that compilers ignore with a warning.
 fn number(word: &str) -> Option<Option<u64>> {
-    match crate::c::literal::integer(word, crate::Language::C) {
+    match crate::c::literal::integer(word, &crate::c::dialect::C) {
         Some((0, _)) => Some(Some(0)),
         Some((n @ (1 | 2 | 4 | 8 | 16), _)) => Some(u64::try_from(n).ok()),
         Some(_) => None,
@@ -213,11 +213,12 @@ fn applied(mut stack: Vec<Arc<str>>, op: &Op) -> Vec<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::c::dialect;
     use crate::c::pp::{line, Line};
-    use crate::{Language, Options};
+    use crate::Options;
 
     fn packs(lines: &[&str]) -> Vec<Pack> {
-        let mut macros = Macros::new(Language::C, &Options::default());
+        let mut macros = Macros::new(&dialect::C, &Options::default());
         let mut out = Vec::new();
         for text in lines {
             if let Line::Pack(op) = line(text) {
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn as_an_operator() {
         let ops: Vec<Op> = ["\"pack(push, 1)\"", "\"pack(pop)\""].into_iter().filter_map(of_string).collect();
-        let start = Macros::new(Language::C, &Options::default()).stack();
+        let start = Macros::new(&dialect::C, &Options::default()).stack();
         assert_eq!(start.after(&ops[..1]), Pack::Most(1));
         assert_eq!(start.after(&ops), Pack::Natural);
         assert_eq!(of_string("\"omp parallel\""), None);

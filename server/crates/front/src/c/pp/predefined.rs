@@ -7,13 +7,14 @@
 //! ([`is_compilers_choice`]). What options switch on (`__AVX2__`, `_OPENMP`, `__OPTIMIZE__`) is unknown as long as the
 //! options are ([`by_options`]), asked or not. What only `-D` defines (`NDEBUG`) is a name of the program like others.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::{line, Line, MacroState};
-use crate::Language;
+use crate::c::dialect::Dialect;
 
+/// What the compilers of all dialects define.
 const BOTH: &str = "
 __STDC__ 1
 __STDC_HOSTED__ 1
@@ -154,25 +155,12 @@ __INTMAX_C(c) c ## L
 __UINTMAX_C(c) c ## UL
 ";
 
-const C: &str = "
-__STDC_VERSION__ 201710L
-__GNUC_STDC_INLINE__ 1
-";
-
-const CUDA: &str = "
-__cplusplus 201703L
-__CUDACC__ 1
-__GNUG__ 12
-";
-
 pub(crate) type Table = FxHashMap<Arc<str>, MacroState>;
 
 /// The macros that are there before the first line, where no compiler was asked.
-pub(crate) fn all(language: Language) -> Arc<Table> {
-    static ALL: [OnceLock<Arc<Table>>; 2] = [OnceLock::new(), OnceLock::new()];
-    let cuda = language == Language::Cuda;
-    let made = ALL[usize::from(cuda)].get_or_init(|| {
-        let lines = BOTH.lines().chain(if cuda { CUDA } else { C }.lines());
+pub(crate) fn all(dialect: &Dialect) -> Arc<Table> {
+    let made = dialect.predefined.get_or_init(|| {
+        let lines = BOTH.lines().chain(dialect.defines.lines());
         let defined = lines.filter_map(|l| match line(&format!("#define {l}")) {
             Line::Define(n, m) if by_options(&n) => Some((n, MacroState::ByOptions(m))),
             Line::Define(n, m) => Some((n, MacroState::Defined(m))),
@@ -181,11 +169,6 @@ pub(crate) fn all(language: Language) -> Arc<Table> {
         Arc::new(defined.collect())
     });
     made.clone()
-}
-
-/// What nvcc defines beside its host compiler, and decides instead of it.
-pub(super) fn of_cuda() -> impl Iterator<Item = &'static str> {
-    CUDA.lines().filter(|l| !l.is_empty())
 }
 
 /// What an answer must say as we do, because types are laid out by it: names and values.
@@ -200,10 +183,9 @@ pub(super) fn layout() -> impl Iterator<Item = &'static str> {
 
 /// Whether a name that no text defines is surely not defined: it tells other compilers and systems apart, or a mode that
 /// is not assumed.
-pub(crate) fn is_absent(name: &str, language: Language) -> bool {
+pub(crate) fn is_absent(name: &str, dialect: &Dialect) -> bool {
     match name {
-        "__cplusplus" | "__CUDACC__" => language != Language::Cuda,
-        "__STDC_VERSION__" => language == Language::Cuda,
+        "__cplusplus" | "__CUDACC__" | "__STDC_VERSION__" => dialect.absent.contains(&name),
         "_WIN32" | "_WIN64" | "WIN32" | "_MSC_VER" | "__APPLE__" | "__CYGWIN__" | "__MINGW32__"
         | "__MINGW64__" | "__BORLANDC__" | "__WATCOMC__" | "__TINYC__" | "__SUNPRO_C" | "__xlC__"
         | "__HP_cc" | "__sun" | "__sun__" | "__hpux" | "_AIX" | "__FreeBSD__" | "__NetBSD__"

@@ -67,7 +67,7 @@ impl<'a> Render<'a, '_> {
         let value = |j: usize| -> Option<(i128, usize)> {
             let negative = self.text(j) == "-";
             let j = j + usize::from(negative);
-            let (v, _) = crate::c::literal::integer(self.text(j), self.language)?;
+            let (v, _) = crate::c::literal::integer(self.text(j), self.dialect)?;
             Some((if negative { -v } else { v }, j + 1))
         };
         let (first, j) = value(k + 1)?;

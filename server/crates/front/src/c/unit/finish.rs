@@ -27,7 +27,7 @@ impl Walk<'_, '_> {
         let run = |job: &Job, parser: &mut tree_sitter::Parser| {
             let source = source(self.text, self.tokens, &job.found, &job.found.pieces, false);
             let view = self.s.env.before(job.number);
-            c::lower_item(&source, self.s.language, &job.macros, view, self.marks, false, parser)
+            c::lower_item(&source, self.s.dialect, &job.macros, view, self.marks, false, parser)
         };
         // asking for the number of cores opens files: only where there is work for several
         let threads = match jobs.len() / JOBS_PER_THREAD {

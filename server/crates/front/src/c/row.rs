@@ -1,0 +1,71 @@
+//! C's row among the languages, and the front end that reads C and CUDA.
+
+use term::{Reach, Reject, RejectKind};
+
+use crate::c::dialect::{self, Dialect};
+use crate::c::lex::{self, Lexed};
+use crate::c::unit;
+use crate::language::{Claims, Comments, Compiler, FrontEnd, Quoted, Row, Standard};
+use crate::{Edit, Options, Unit};
+
+/// C.
+pub(crate) static ROW: Row = Row {
+    name: "c",
+    title: "C",
+    files: Claims { always: &["c", "h"], by_text: &[] },
+    ids: Claims { always: &["c"], by_text: &[] },
+    extension: "c",
+    comments: COMMENTS,
+    kernels: false,
+    offloads: true,
+    compiler: Some(Compiler { standard: Standard::C, reads_all: true, besides: "" }),
+    quotes: Some(quoted),
+    front: &Family(&dialect::C),
+};
+
+/// As in all languages of the family.
+pub(crate) const COMMENTS: Comments = Comments { line: "//", block: Some(("/*", "*/")) };
+
+/// Reads texts of a dialect of C.
+pub(crate) struct Family(pub(crate) &'static Dialect);
+
+impl FrontEnd for Family {
+    type Read = Lexed;
+    type Memo = unit::Memo;
+
+    fn is_written_in(&self, text: &str) -> bool {
+        (self.0.is_written_in)(text)
+    }
+    fn read(&self, text: &str) -> Lexed {
+        lex::lex(text)
+    }
+    /// What changed is found by comparing the texts, so that a wrong edit cannot give a wrong answer.
+    fn reread(&self, (before, lexed): (&str, &Lexed), _edits: &[Edit], text: &str) -> Lexed {
+        lex::relex(before, lexed, text)
+    }
+    fn lower(&self, source: (&str, &Lexed), options: &Options, memo: &mut unit::Memo, unit: &mut Unit) {
+        if let Err(reason) = unit::lower(source, self.0, options, memo, unit) {
+            let span = base::Span::new(0, source.0.len());
+            let (kind, reach) = (RejectKind::Unsupported, Reach::Anything);
+            unit.rejects.push(Reject { kind, reason: reason.into(), span, reach });
+        }
+    }
+}
+
+fn quoted(piece: &Quoted<'_>) -> String {
+    types(piece) + &function(piece)
+}
+
+/// Declarations of the words that stand for types: structures.
+pub(crate) fn types(piece: &Quoted<'_>) -> String {
+    piece.types.iter().map(|word| format!("typedef struct {word} {{ int x; }} {word};\n")).collect()
+}
+
+/// The function that holds the piece.
+pub(crate) fn function(piece: &Quoted<'_>) -> String {
+    let Quoted { text, function, value, .. } = piece;
+    match piece.statements {
+        true => format!("void {function}(void) {{ {text} }}\n"),
+        false => format!("void {function}(void) {{ {value} = ({text}); }}\n"),
+    }
+}

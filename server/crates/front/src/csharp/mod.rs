@@ -1,0 +1,39 @@
+//! C#: its documents are recognised, and refused with a reason until they are lowered.
+
+use base::Span;
+use term::{Reach, Reject, RejectKind};
+
+use crate::language::{Claims, Comments, FrontEnd, Row};
+use crate::{Options, Unit};
+
+/// C#.
+pub(crate) static ROW: Row = Row {
+    name: "csharp",
+    title: "C#",
+    files: Claims { always: &["cs"], by_text: &[] },
+    ids: Claims { always: &["csharp", "c-sharp", "cs"], by_text: &[] },
+    extension: "cs",
+    comments: Comments { line: "//", block: Some(("/*", "*/")) },
+    kernels: false,
+    offloads: false,
+    compiler: None,
+    quotes: None,
+    front: &CSharp,
+};
+
+struct CSharp;
+
+impl FrontEnd for CSharp {
+    type Read = ();
+    type Memo = ();
+
+    fn read(&self, _text: &str) {}
+    fn lower(&self, (text, ()): (&str, &()), _options: &Options, _memo: &mut (), unit: &mut Unit) {
+        unit.rejects.push(Reject {
+            kind: RejectKind::Unsupported,
+            reason: "C# is not lowered yet".into(),
+            span: Span::new(0, text.len()),
+            reach: Reach::Anything,
+        });
+    }
+}
