@@ -126,6 +126,81 @@ fn unsafe_stays_in_its_rooms() {
     }
 }
 
+/// Files that ask whether a type has negative values, and what for. What overflow does is another question: a file that asks
+/// for a sign here to find that out is wrong (see `Body::overflow`).
+const ASK_FOR_A_SIGN: &[(&str, &str)] = &[
+    ("analysis/src/control.rs", "an index may be compared below zero"),
+    ("analysis/src/kernel/eval.rs", "a launch's argument in the parameter's type"),
+    ("analysis/src/nest/bits.rs", "masks as signed numbers"),
+    ("analysis/src/nest/context.rs", "ranges of types, comparisons that convert"),
+    ("analysis/src/nest/paths/cases.rs", "ranges of types"),
+    ("analysis/src/nest/paths/values.rs", "ranges of types, signs of quotients"),
+    ("analysis/src/nest/values.rs", "complements, values that a variable holds"),
+    ("analysis/src/replay_witness/expressions/accesses.rs", "ranges of inputs"),
+    ("analysis/src/replay_witness/expressions/operators.rs", "complements and masks"),
+    ("analysis/src/replay_witness/layout.rs", "bytes as numbers"),
+    ("codegen/src/cuda/expr.rs", "shifts to the right in another type"),
+    ("codegen/src/cuda/host.rs", "literals"),
+    ("codegen/src/plan/cells.rs", "which atomic function"),
+    ("codegen/src/plan/conditions.rs", "comparisons that convert"),
+    ("front/src/c/placing.rs", "the type of an enumeration"),
+    ("rewrite/src/rules/algebra.rs", "conversions and comparisons"),
+    ("rewrite/src/rules/exact/arith.rs", "which of two operations on bits"),
+    ("rewrite/src/rules/exact/cases.rs", "which of two operations on bits"),
+    ("rewrite/src/rules/exact/mod.rs", "which types a case has"),
+    ("rewrite/src/rules/exact/witness.rs", "how a number is written"),
+    ("rewrite/src/rules/runs.rs", "comparisons that convert"),
+    ("rewrite/src/transform/split.rs", "halves round towards zero"),
+    ("rewrite/src/transform/strip_mine.rs", "a wider type of the same sign"),
+    ("simulate/src/arith.rs", "which instruction"),
+    ("simulate/src/compare.rs", "how a value is read"),
+    ("simulate/src/compile/call.rs", "which instruction"),
+    ("simulate/src/compile/expr.rs", "which instruction"),
+    ("simulate/src/compile/types.rs", "which instruction"),
+    ("simulate/src/hosted.rs", "how a value is read"),
+    ("simulate/src/machine.rs", "how a value is read"),
+];
+
+/// "Signed and at least 32 bits is exact" was assumed in sixteen places; it is asked of the body's row now.
+#[test]
+fn what_overflow_does_is_asked_in_one_place() {
+    let crates = root().join("server/crates");
+    let mut files = Vec::new();
+    sources(&crates, &mut files);
+    let mut faults = Vec::new();
+    let mut asked = BTreeSet::new();
+    for f in files {
+        let name = f.strip_prefix(&crates).unwrap().display().to_string().replace('\\', "/");
+        let tests = name.contains("/tests") || name.starts_with("testkit/") || name.contains("/examples/");
+        if tests || name.starts_with("term/") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&f).unwrap();
+        let code: String = text
+            .lines()
+            .filter(|l| !l.trim_start().starts_with("//"))
+            .flat_map(|l| l.chars().filter(|c| !c.is_whitespace()))
+            .collect();
+        // The width of `int` in disguise: whether a type is promoted is asked as well.
+        for width in [".bits()<32", ".bits()>=32", ".bits()>31", ".bits()>16", "IntKind::Int.rank()"] {
+            if code.contains(width) {
+                faults.push(format!("{name}: `{width}`: ask `Arithmetic::promotes` or `Body::overflow`"));
+            }
+        }
+        if code.contains(".signed()") || code.contains("IntKind::signed") {
+            asked.insert(name);
+        }
+    }
+    let listed: BTreeSet<String> = ASK_FOR_A_SIGN.iter().map(|(f, _)| f.to_string()).collect();
+    for f in asked.difference(&listed) {
+        faults.push(format!("{f} asks for the sign of a type: if it wants to know what overflow does, `Body::overflow` says it; else list it with what it wants"));
+    }
+    for f in listed.difference(&asked) {
+        faults.push(format!("{f} no longer asks for the sign of a type: take it off the list"));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn long_files_say_why() {
     let mut files = Vec::new();

@@ -97,10 +97,10 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
         let wrong = match test.relation {
             BinOp::Lt | BinOp::Le => c < 0,
             BinOp::Gt | BinOp::Ge => c > 0,
-            // `i != n` meets its bound for sure only in unit steps. A signed index that misses it overflows, which
-            // C11 6.5p5 leaves undefined: there it may be taken to meet it, unless something else ends the loop first.
+            // `i != n` meets its bound for sure only in unit steps. An index that misses it overflows: where that is
+            // undefined it may be taken to meet it, unless something else ends the loop first.
             _ => {
-                let goes_round = !(index_type.signed() && index_type.bits() >= 32);
+                let goes_round = !body.arithmetic(total.term).is_exact(index_type);
                 c.abs() != 1 && (goes_round || leaves_early(body, parts.body))
             }
         };
@@ -193,8 +193,8 @@ fn compared(body: &Body, side: TermId) -> Option<(SymbolId, TermId, i128, i128)>
             let place = strip_casts(body, a)?;
             let s = body.as_symbol(place)?;
             let (sum, own) = (body.types.as_int(body.ty(t))?, body.types.as_int(body.symbols[s].ty)?);
-            // Signed sums are exact or undefined; others would wrap where the index does not.
-            if !sum.signed() || sum.bits() < 32 || !own.signed() {
+            // Other sums would wrap where the index does not.
+            if !body.arithmetic(t).is_exact(sum) || !own.signed() {
                 return None;
             }
             Some((s, place, if *op == BinOp::Sub { -by } else { by }, 0))

@@ -1,6 +1,6 @@
 //! Accumulations: statements that combine one place with a value by an associative operator, and nothing else.
 
-use term::{BinOp, Body, FloatKind, IntKind, Op, SymbolId, TermId, TypeId, TypeKind};
+use term::{BinOp, Body, FloatKind, IntKind, Op, Overflow, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::effects::is_pure_callee;
 use crate::terms::statements;
@@ -36,7 +36,7 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
                 BinOp::BitXor => ReductionOp::BitXor,
                 _ => return None,
             };
-            fits(body, op, body.ty(place), body.ty(value))?;
+            fits(body, op, t, body.ty(place), body.ty(value))?;
             (is_place(body, place) && is_quiet(body, value) && !mentions(body, value, place))
                 .then_some(Update { op, place, occurrences: vec![place], statement: t })
         }
@@ -98,7 +98,7 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
                     _ => return None,
                 }
             }
-            fits(body, ReductionOp::Add, body.ty(place), body.ty(value))?;
+            fits(body, ReductionOp::Add, value, body.ty(place), body.ty(value))?;
             if occurrences.len() == 1 {
                 make(ReductionOp::Add, occurrences)
             } else {
@@ -117,7 +117,7 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
                 BinOp::Or => ReductionOp::Or,
                 _ => return None,
             };
-            fits(body, op, body.ty(place), body.ty(value))?;
+            fits(body, op, value, body.ty(place), body.ty(value))?;
             let (own, other) = if body.same(x, place) { (x, y) } else { (y, x) };
             // `s && x`: the left side decides whether the right runs, so only `s` on the left, with a quiet right.
             if !body.same(own, place) || !is_quiet(body, other) || mentions(body, other, place) {
@@ -136,7 +136,7 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
                 return None;
             };
             let (op, cond_own) = comparison(body, c, place, other, !own_first)?;
-            fits(body, op, body.ty(place), body.ty(value))?;
+            fits(body, op, value, body.ty(place), body.ty(value))?;
             make(op, vec![own, cond_own])
         }
         Op::Call => {
@@ -151,7 +151,7 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
                 _ => return None,
             };
             let (own, other) = if body.same(a[1], place) { (a[1], a[2]) } else { (a[2], a[1]) };
-            fits(body, op, body.ty(place), body.ty(value))?;
+            fits(body, op, value, body.ty(place), body.ty(value))?;
             // A wider accumulator is rounded on its way through fminf.
             if body.types.as_float(body.ty(place)) != body.types.as_float(body.ty(value)) {
                 return None;
@@ -178,7 +178,7 @@ fn guarded(body: &Body, t: TermId, condition: TermId, then: TermId) -> Option<Up
         return None;
     }
     let (op, own) = comparison(body, condition, place, value, true)?;
-    fits(body, op, body.ty(place), body.ty(value))?;
+    fits(body, op, t, body.ty(place), body.ty(value))?;
     Some(Update { op, place, occurrences: vec![own, place], statement: t })
 }
 
@@ -212,8 +212,9 @@ fn comparison(
     Some((if less == take { ReductionOp::Min } else { ReductionOp::Max }, own))
 }
 
-/// Whether accumulating a value of type `value` into a place of type `place` is associative up to rounding.
-fn fits(body: &Body, op: ReductionOp, place: TypeId, value: TypeId) -> Option<()> {
+/// Whether accumulating a value of type `value` into a place of type `place`, by the operation at `at`, is associative up to
+/// rounding.
+fn fits(body: &Body, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) -> Option<()> {
     let q = body.types.quals(place);
     if q.is_volatile || q.is_atomic {
         return None;
@@ -224,6 +225,11 @@ fn fits(body: &Body, op: ReductionOp, place: TypeId, value: TypeId) -> Option<()
             if !matches!(op, ReductionOp::And | ReductionOp::Or | ReductionOp::BitOr) =>
         {
             None
+        }
+        // Modulo a power of two sums regroup, and where overflow means nothing they may be computed so. Exceptions come
+        // in one order and not in another.
+        (&TypeKind::Int(k), TypeKind::Int(_)) if matches!(op, ReductionOp::Add | ReductionOp::Mul) => {
+            (body.overflow(k.promoted(), at) != Overflow::Traps).then_some(())
         }
         (TypeKind::Int(_), TypeKind::Int(_)) => Some(()),
         (TypeKind::Float(FloatKind::Long), _) => None,

@@ -5,8 +5,7 @@ use term::{BinOp, Body, Op, SymbolId, TermId, UnOp};
 
 use crate::control::constant;
 
-/// `a - b` where that is one number for all values of the variables. Only arithmetic that is exact or undefined counts:
-/// signed types of at least 32 bits (C11 6.5p5).
+/// `a - b` where that is one number for all values of the variables. Only arithmetic that is exact or undefined counts.
 pub(crate) fn difference(body: &Body, a: TermId, b: TermId) -> Option<i128> {
     if let (Some(x), Some(y)) = (constant(body, a), constant(body, b)) {
         return x.checked_sub(y);
@@ -34,7 +33,7 @@ impl Form {
             return Some(());
         }
         let kind = body.types.as_int(body.ty(t))?;
-        if !kind.signed() || kind.bits() < 32 {
+        if !body.arithmetic(t).is_exact(kind) {
             return None;
         }
         let args = body.args(t);

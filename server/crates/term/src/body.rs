@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use base::{IdVec, IndexId, Span};
+use rustc_hash::FxHashMap;
 
-use crate::{Len, Op, Symbol, SymbolId, TypeId, TypeKind, Types};
+use crate::{Len, Op, Overflow, Semantics, Symbol, SymbolId, TypeId, TypeKind, Types};
 
 base::id!(
     /// A term of one body.
@@ -83,33 +84,6 @@ pub enum Reach {
     Anything,
 }
 
-/// What signed integer overflow does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SignedOverflow {
-    /// Undefined (C, C++, CUDA): an analysis may take it as not happening.
-    Undefined,
-    /// Wraps (C# `unchecked`).
-    Wraps,
-    /// Raises an exception (C# `checked`).
-    Traps,
-}
-
-/// What differs between languages and matters for meaning.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Semantics {
-    pub signed_overflow: SignedOverflow,
-    /// Whether an access outside an array raises an exception (C#) instead of being undefined (C).
-    pub checked_bounds: bool,
-    /// Whether loops without side effects may be taken to end (C11 6.8.5p6).
-    pub loops_end: bool,
-}
-
-impl Semantics {
-    /// C and CUDA.
-    pub const C: Semantics =
-        Semantics { signed_overflow: SignedOverflow::Undefined, checked_bounds: false, loops_end: true };
-}
-
 /// One function, or a stretch of file-level declarations, as terms. Immutable once built; rewriting builds another.
 #[derive(Clone, Debug)]
 pub struct Body {
@@ -129,6 +103,8 @@ pub struct Body {
     origins: Vec<Origin>,
     rejects: IdVec<RejectId, Reject>,
     pub(crate) paths: crate::paths::Paths,
+    /// What an expression around a term says of overflow; see [`Op::Arithmetic`].
+    pub(crate) said_of_overflow: FxHashMap<TermId, Overflow>,
     /// Structural hash of all that matters for meaning: terms, types, symbols, rejects; no spans. Equal hashes may
     /// share facts.
     pub hash: u64,
@@ -166,6 +142,10 @@ impl Body {
     /// All places that were not understood.
     pub fn rejects(&self) -> impl Iterator<Item = &Reject> {
         self.rejects.iter()
+    }
+    /// All terms, in the order in which they were made.
+    pub fn ids(&self) -> impl Iterator<Item = TermId> {
+        (0..self.terms.len()).map(TermId::from_index)
     }
     /// Number of terms.
     pub fn len(&self) -> usize {
@@ -432,8 +412,10 @@ impl BodyBuilder {
             origins: self.origins,
             rejects: self.rejects,
             paths: Default::default(),
+            said_of_overflow: FxHashMap::default(),
             hash: 0,
         };
+        body.read_said_of_overflow();
         body.name_paths();
         body.hash = crate::hash::hash_body(&body);
         body

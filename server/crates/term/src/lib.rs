@@ -16,19 +16,20 @@ mod intrinsics;
 mod layout;
 mod ops;
 mod paths;
+mod semantics;
 mod symbols;
 mod types;
 
 pub mod notation;
 
 pub use body::{
-    Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Semantics,
-    SignedOverflow, Term, TermId,
+    Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Term, TermId,
 };
 pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};
 pub use intrinsics::{intrinsic, Intrinsic};
 pub use layout::{AlignedForm, Layout, Member, Placing, RecordPlacing};
 pub use ops::{BinOp, Op, UnOp, F64};
 pub use paths::Path;
+pub use semantics::{Arithmetic, NoValue, Overflow, Semantics, ShiftCount};
 pub use symbols::{Space, Storage, Symbol, SymbolId};
 pub use types::{Field, FloatKind, IntKind, Len, Quals, Record, RecordId, Type, TypeId, TypeKind, Types};

@@ -63,7 +63,7 @@ const UNARY: [UnOp; 4] = [UnOp::Plus, UnOp::Neg, UnOp::BitNot, UnOp::Not];
 const PREFIX: u8 = 14;
 
 /// Heads and words with a meaning of their own; a name that equals one is written in back-ticks.
-const RESERVED: [&str; 39] = [
+const RESERVED: [&str; 41] = [
     "NIL",
     "Empty",
     "Not",
@@ -74,6 +74,8 @@ const RESERVED: [&str; 39] = [
     "PreDecrement",
     "Select",
     "Comma",
+    "Checked",
+    "Unchecked",
     "Cast",
     "ArrayElement",
     "Dot",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{RejectId, SymbolId, TypeId};
+use crate::{Overflow, RejectId, SymbolId, TypeId};
 
 /// A double by its bits, so that terms compare and hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,6 +113,9 @@ pub enum Op {
     Comma,
     /// A written conversion to the term's own type. Implicit conversions are not terms; see [`crate::Types`]. `[operand]`
     Cast,
+    /// `checked(a)`, `unchecked(a)`: what overflow does in the operations written in `a`; see [`crate::Body::overflow`].
+    /// `[operand]`
+    Arithmetic(Overflow),
     /// `a[i]`; several dimensions nest. `[base, subscript]`
     Index,
     /// `a.f` or `a->f`. `[base]`

@@ -294,6 +294,10 @@ impl Expander<'_> {
         let program = self.program;
         let Some(callee) = self.b.get(call).args.first().copied() else { return false };
         let Op::Sym(f) = self.b.get(callee).op else { return false };
+        // What the expression around says of overflow does not hold in the function.
+        if self.body.says_of_overflow(call) {
+            return false;
+        }
         let symbol = &self.b.symbols[f];
         if symbol.storage != Storage::Function || self.b.library.contains(&f) {
             return false;
@@ -307,7 +311,9 @@ impl Expander<'_> {
             return false;
         }
         let from = &*function.body;
-        if !same_type(&self.b.types, symbol.ty, &from.types, function.ty) {
+        if from.semantics != self.b.semantics
+            || !same_type(&self.b.types, symbol.ty, &from.types, function.ty)
+        {
             return false;
         }
         chain.push(name.clone());

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+use term::{Arithmetic, BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
 use super::{callee, KernelLaunch, KernelObstacle, Split};
@@ -244,15 +244,14 @@ impl<'a> Machine<'a> {
                 match op {
                     UnOp::Not => Some((v == 0) as i128),
                     UnOp::Plus => Some(v),
-                    UnOp::Neg => fit(kind.promoted(), -v),
-                    UnOp::BitNot => fit(kind.promoted(), !v),
+                    UnOp::Neg | UnOp::BitNot => body.arithmetic(t).unary(*op, kind.promoted(), v).ok(),
                 }
             }
             (Op::Binary(BinOp::And), &[a, b]) => Some((sub(a)? != 0 && sub(b)? != 0) as i128),
             (Op::Binary(BinOp::Or), &[a, b]) => Some((sub(a)? != 0 || sub(b)? != 0) as i128),
             (Op::Binary(op), &[a, b]) => {
                 let (ka, kb) = (self.kind(a)?, self.kind(b)?);
-                binary(*op, ka, kb, sub(a)?, sub(b)?)
+                binary(body.arithmetic(t), *op, (ka, sub(a)?), (kb, sub(b)?))
             }
             (Op::Select, &[c, a, b]) => {
                 let (ka, kb) = (self.kind(a)?, self.kind(b)?);
@@ -292,7 +291,7 @@ impl<'a> Machine<'a> {
         match (symbol.storage, list) {
             (Storage::Param(_), []) => {
                 let (_, v) = self.values.iter().find(|(n, _)| *n == symbol.name)?;
-                fit(kind, *v)
+                (!kind.signed() || kind.wrap(*v) == *v).then(|| kind.wrap(*v))
             }
             (Storage::Local, [first, rest @ ..]) => {
                 let DefinitionKind::Declared(of) = first.kind else { return None };
@@ -319,43 +318,15 @@ pub(super) fn in_type(kind: IntKind, v: i128) -> i128 {
     }
 }
 
-/// A result in its type: signed ones must fit, unsigned ones wrap.
-pub(super) fn fit(kind: IntKind, v: i128) -> Option<i128> {
-    if kind.signed() {
-        (v >= kind.min() && v <= kind.max()).then_some(v)
-    } else {
-        Some(kind.wrap(v))
-    }
-}
-
-pub(super) fn binary(op: BinOp, ka: IntKind, kb: IntKind, a: i128, b: i128) -> Option<i128> {
-    if matches!(op, BinOp::Shl | BinOp::Shr) {
-        let kind = ka.promoted();
-        let by = u32::try_from(b).ok().filter(|&n| n < kind.bits())?;
-        let a = kind.wrap(a);
-        return match op {
-            BinOp::Shl if a >= 0 => fit(kind, a.checked_mul(1i128 << by)?),
-            BinOp::Shr => Some(a >> by),
-            _ => None,
-        };
-    }
-    let kind = ka.promoted().common(kb.promoted());
-    let (a, b) = (kind.wrap(a), kind.wrap(b));
-    match op {
-        BinOp::Add => fit(kind, a + b),
-        BinOp::Sub => fit(kind, a - b),
-        BinOp::Mul => fit(kind, a.checked_mul(b)?),
-        BinOp::Div => fit(kind, a.checked_div(b)?),
-        BinOp::Rem => fit(kind, a.checked_rem(b)?),
-        BinOp::BitAnd => Some(kind.wrap(a & b)),
-        BinOp::BitOr => Some(kind.wrap(a | b)),
-        BinOp::BitXor => Some(kind.wrap(a ^ b)),
-        BinOp::Lt => Some((a < b) as i128),
-        BinOp::Le => Some((a <= b) as i128),
-        BinOp::Gt => Some((a > b) as i128),
-        BinOp::Ge => Some((a >= b) as i128),
-        BinOp::Eq => Some((a == b) as i128),
-        BinOp::Ne => Some((a != b) as i128),
-        _ => None,
-    }
+/// An operation on operands of two types; `None` where it has no value.
+pub(super) fn binary(
+    arithmetic: Arithmetic,
+    op: BinOp,
+    (ka, a): (IntKind, i128),
+    (kb, b): (IntKind, i128),
+) -> Option<i128> {
+    let shift = matches!(op, BinOp::Shl | BinOp::Shr);
+    let kind = if shift { ka.promoted() } else { ka.promoted().common(kb.promoted()) };
+    let (a, b) = (kind.wrap(a), if shift { b } else { kind.wrap(b) });
+    arithmetic.binary(op, kind, a, b).ok()
 }

@@ -108,7 +108,8 @@ impl Look<'_, '_> {
             return None;
         }
         let of = |t: TermId| self.exact(t, depth + 1);
-        let wide = |t: TermId| body.types.as_int(body.ty(t)).is_some_and(|k| k.bits() >= 32);
+        let narrow = |k| body.arithmetic(t).promotes(k);
+        let wide = |t: TermId| body.types.as_int(body.ty(t)).is_some_and(|k| !narrow(k));
         match (body.op(t), body.args(t)) {
             (Op::Cast, &[a]) if wide(a) && wide(t) => of(a),
             (Op::Binary(BinOp::Add), &[a, b]) => of(a)?.checked_add(of(b)?),

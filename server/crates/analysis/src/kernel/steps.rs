@@ -6,7 +6,7 @@ use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::access::field_offset;
 use super::collect::AccessKind;
-use super::eval::{binary, fit, in_type};
+use super::eval::{binary, in_type};
 use super::nums::{Nums, Val};
 use super::trace::{merge, Walk, MAX_DEPTH};
 use super::{callee, is_barrier};
@@ -76,14 +76,13 @@ impl<'a> Walk<'a> {
                 Val::number(v.map(mask, |x| match op {
                     UnOp::Not => Some((x == 0) as i128),
                     UnOp::Plus => Some(x),
-                    UnOp::Neg => fit(kind.promoted(), -x),
-                    UnOp::BitNot => fit(kind.promoted(), !x),
+                    UnOp::Neg | UnOp::BitNot => body.arithmetic(t).unary(*op, kind.promoted(), x).ok(),
                 }))
             }
             (Op::Binary(op), &[a, b]) if op.is_logical() => self.logical(*op == BinOp::And, a, b, mask),
             (Op::Binary(op), &[a, b]) => {
                 let (x, y) = (self.eval(a, mask), self.eval(b, mask));
-                self.binary(*op, (a, x), (b, y), mask)
+                self.binary(t, *op, (a, x), (b, y), mask)
             }
             (Op::Select, &[c, a, b]) => {
                 let Some(holds) = self.decide(t, c, mask) else {
@@ -125,7 +124,7 @@ impl<'a> Walk<'a> {
             (Op::Compound(op), &[place, value]) => {
                 if let Some(s) = self.own(place) {
                     let (x, y) = (self.variable(s), self.eval(value, mask));
-                    let v = self.binary(*op, (place, x), (value, y), mask);
+                    let v = self.binary(t, *op, (place, x), (value, y), mask);
                     return self.set(s, v, mask);
                 }
                 let spot = self.place(place, mask);
@@ -212,12 +211,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn binary(&self, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val), mask: u32) -> Val {
+    fn binary(&self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val), mask: u32) -> Val {
+        let arithmetic = self.body.arithmetic(t);
         let types = &self.body.types;
         match (x.object, y.object) {
             (None, None) => {
                 let (Some(ka), Some(kb)) = (self.kind(a), self.kind(b)) else { return Val::UNKNOWN };
-                Val::number(x.n.zip(&y.n, mask, |x, y| binary(op, ka, kb, x, y)))
+                Val::number(x.n.zip(&y.n, mask, |x, y| binary(arithmetic, op, (ka, x), (kb, y))))
             }
             (Some(_), None) if matches!(op, BinOp::Add | BinOp::Sub) => {
                 let size = types.element(self.body.ty(a)).and_then(|e| types.size_align(e));
@@ -226,18 +226,20 @@ impl<'a> Walk<'a> {
                 let n = x.n.zip(&y.n, mask, |x, y| x.checked_add(y.checked_mul(by)?));
                 Val { object: x.object, n }
             }
-            (None, Some(_)) if op == BinOp::Add => self.binary(op, (b, y), (a, x), mask),
+            (None, Some(_)) if op == BinOp::Add => self.binary(t, op, (b, y), (a, x), mask),
             _ => Val::UNKNOWN,
         }
     }
 
     fn step(&self, place: TermId, before: &Val, delta: i8, mask: u32) -> Val {
         let types = &self.body.types;
+        let arithmetic = self.body.arithmetic(place);
         let by = match (before.object, self.kind(place)) {
             (None, Some(kind)) => {
                 let n = before.n.map(mask, |x| {
                     let one = i128::from(delta);
-                    binary(BinOp::Add, kind, term::IntKind::Int, x, one).map(|v| in_type(kind, v))
+                    binary(arithmetic, BinOp::Add, (kind, x), (term::IntKind::Int, one))
+                        .map(|v| in_type(kind, v))
                 });
                 return Val::number(n);
             }

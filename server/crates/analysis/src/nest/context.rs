@@ -21,8 +21,8 @@ impl Model<'_> {
             let index = Poly::var(self.param(Param::Symbol(c.index)));
             // A wrapping index, or a comparison that converts, may leave the plain range.
             let kind = c.index_type;
-            let never_wraps =
-                (kind.signed() && kind.bits() >= 32) || (c.step == Step::Const(1) && c.relation == BinOp::Lt);
+            let never_wraps = self.body.arithmetic(*t).is_exact(kind)
+                || (c.step == Step::Const(1) && c.relation == BinOp::Lt);
             let plain = |m: &Model<'_>, e: TermId| {
                 m.body.types.as_int(m.body.ty(e)).is_some_and(|k| k.signed() == kind.signed())
                     || control::constant(m.body, e).is_some_and(|v| v >= 0)

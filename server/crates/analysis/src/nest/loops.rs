@@ -248,9 +248,9 @@ impl Model<'_> {
         before: Domain,
     ) {
         let kind = c.index_type;
-        let undefined = kind.signed() && kind.bits() >= 32;
+        let undefined = self.body.arithmetic(self.loops[at].term).is_exact(kind);
         let Some(b) = limit else { return };
-        // Overflow of a signed index is undefined (C11 6.5p5); an unsigned one goes round. A loop that misses its bound and is
+        // Where overflow is undefined (C11 6.5p5) the index stays; else it goes round, or an exception ends the loop. A loop that misses its bound and is
         // left by a jump overflows nothing.
         let misses = c.relation == BinOp::Ne
             && self
@@ -409,7 +409,7 @@ impl Model<'_> {
                 n.as_constant().map_or_else(|| crate::prove::non_negative(&n, &self.dom, &known), |n| n >= 0);
             if sure && !has_own_break(self.body, parts.body) {
                 self.move_inductions(entry, &n);
-                self.index_after(c, entry, &n);
+                self.index_after(t, c, entry, &n);
             }
         }
     }
@@ -536,13 +536,13 @@ impl Model<'_> {
     }
 
     /// The index after a loop of `n` iterations: the value whose test failed, with what that test moved.
-    fn index_after(&mut self, c: &Control, entry: &Entry, n: &Poly) {
+    fn index_after(&mut self, t: TermId, c: &Control, entry: &Entry, n: &Poly) {
         let (Some(lower), Step::Const(step)) = (&entry.lower, &c.step) else { return };
         if c.pointer {
             return;
         }
-        // Of an unsigned or narrow index the last move may wrap.
-        let exact = c.index_type.signed() && c.index_type.bits() >= 32;
+        // Elsewhere the last move may wrap.
+        let exact = self.body.arithmetic(t).is_exact(c.index_type);
         if !exact || !self.body.symbols[c.index].is_own_scalar() {
             return;
         }

@@ -68,12 +68,9 @@ impl Model<'_> {
             _ => false,
         });
         let small = self.body.walk(init).take(40).count() < 40;
-        // Only signed types of full width: their arithmetic is exact or undefined.
         let exact = self.body.walk(init).all(|x| {
-            self.body
-                .types
-                .as_int(self.body.ty(x))
-                .is_some_and(|k| k.signed() && k.bits() >= 32 && k.bits() <= kind.bits())
+            let (k, arithmetic) = (self.body.types.as_int(self.body.ty(x)), self.body.arithmetic(x));
+            k.is_some_and(|k| arithmetic.is_exact(k) && k.bits() <= kind.bits())
         }) && kind.signed();
         if !plain || !small || !exact {
             return None;
@@ -129,15 +126,15 @@ impl Model<'_> {
         Some(v)
     }
 
-    /// The value of an operation in `kind`, obliged to be the mathematical one where the type would wrap.
+    /// The value of an operation in `kind`, obliged to be the mathematical one where overflow has a meaning.
     pub(super) fn in_type(&mut self, v: Option<Pieces>, kind: IntKind, at: TermId) -> Option<Pieces> {
         let v = v?;
-        if kind.signed() {
+        if self.body.arithmetic(at).is_exact(kind) {
             return Some(v);
         }
         for (d, p) in &v {
             if let Some(c) = p.as_constant() {
-                if c < 0 || c > kind.max() {
+                if c < kind.min() || c > kind.max() {
                     return None;
                 }
                 continue;
@@ -146,7 +143,7 @@ impl Model<'_> {
                 return None;
             }
             let dom = self.dom.and(d);
-            self.oblige(Need::NoWrap(at), p.clone(), dom.clone());
+            self.oblige(Need::NoWrap(at), p.add_constant(-kind.min())?, dom.clone());
             self.oblige(Need::NoWrap(at), p.scale(-1)?.add_constant(kind.max())?, dom);
         }
         Some(v)
@@ -224,7 +221,7 @@ impl Model<'_> {
                 let both_fixed = fixed(self, &a) && fixed(self, &b);
                 let a = self.convert(a, ka, k, args[0]);
                 let b = if shift { Some(b) } else { self.convert(b, kb, k, args[1]) };
-                match a.zip(b).and_then(|(a, b)| self.arithmetic(op, a, b, k)) {
+                match a.zip(b).and_then(|(a, b)| self.arithmetic(t, op, a, b, k)) {
                     Some(v) => self.in_type(Some(v), k, t),
                     // Of fixed values the result is fixed too, whatever it is (`1 << k`, `n / m`).
                     None if both_fixed && self.effects.is_invariant_in(self.body, t, self.root) => {
@@ -269,6 +266,7 @@ impl Model<'_> {
                 out.extend(b.into_iter().map(|(d, p)| (no.and(&d), p)));
                 Some(out)
             }
+            Op::Arithmetic(_) => self.visit(args[0]),
             Op::Comma => {
                 self.visit(args[0]);
                 self.visit(args[1])
@@ -305,7 +303,7 @@ impl Model<'_> {
                         from = self.find_int_type(common).unwrap_or(lt);
                         let a = self.convert(a, ka, common, args[0]);
                         let b = if shift { Some(b) } else { self.convert(b, kb, common, args[1]) };
-                        let v = a.zip(b).and_then(|(a, b)| self.arithmetic(op, a, b, common));
+                        let v = a.zip(b).and_then(|(a, b)| self.arithmetic(t, op, a, b, common));
                         self.in_type(v, common, t)
                     }
                     _ => None,
@@ -375,7 +373,15 @@ impl Model<'_> {
         Some(vec![(Domain::always(), Poly::var(v))])
     }
 
-    pub(super) fn arithmetic(&mut self, op: BinOp, a: Pieces, b: Pieces, kind: IntKind) -> Option<Pieces> {
+    pub(super) fn arithmetic(
+        &mut self,
+        at: TermId,
+        op: BinOp,
+        a: Pieces,
+        b: Pieces,
+        kind: IntKind,
+    ) -> Option<Pieces> {
+        let count = |p: &Poly| self.body.arithmetic(at).shift_count(kind, p.as_constant()?);
         if a.len() * b.len() > MAX_VALUE_PIECES {
             return None;
         }
@@ -388,11 +394,15 @@ impl Model<'_> {
                     BinOp::Sub => pa.sub(pb)?,
                     BinOp::Mul => pa.mul(pb)?,
                     BinOp::Shl => {
-                        let s = pb.as_constant().filter(|s| (0..62).contains(s))?;
+                        let s = count(pb).filter(|&s| s < 62)?;
                         pa.scale(1 << s)?
                     }
                     BinOp::Div | BinOp::Rem | BinOp::Shr => {
-                        for (e, p) in self.quotient(op, pa, pb, &d)? {
+                        let by = match op {
+                            BinOp::Shr => Poly::constant(1 << count(pb).filter(|&s| s < 62)?),
+                            _ => pb.clone(),
+                        };
+                        for (e, p) in self.quotient(op, pa, &by, &d)? {
                             out.push((d.and(&e), p));
                         }
                         continue;
@@ -406,16 +416,11 @@ impl Model<'_> {
         Some(out)
     }
 
-    /// `a / k`, `a % k`, `a >> k` for a constant k. C rounds towards zero: where the sign of `a` is not known there are
+    /// `a / k`, `a % k`, `a >> log2 k` for a constant k. C rounds towards zero: where the sign of `a` is not known there are
     /// two cases.
     pub(super) fn quotient(&mut self, op: BinOp, a: &Poly, k: &Poly, when: &Domain) -> Option<Pieces> {
         let Some(k) = k.as_constant() else {
             return self.divided_by_param(op, a, k, when);
-        };
-        let k = match op {
-            BinOp::Shr if (0..62).contains(&k) => 1i128 << k,
-            BinOp::Shr => return None,
-            _ => k,
         };
         if k <= 0 {
             return None;

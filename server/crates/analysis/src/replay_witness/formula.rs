@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use term::{BinOp, FloatKind, IntKind};
+use term::{Arithmetic, BinOp, FloatKind, IntKind};
 
 use super::values::HELPERS;
 use super::values::{
@@ -22,7 +22,7 @@ enum Node {
     Linear(Linear),
     Int(i128),
     Real(f64),
-    Ints(BinOp, IntKind, Tree, Tree),
+    Ints(BinOp, Arithmetic, IntKind, Tree, Tree),
     Reals(BinOp, FloatKind, Tree, Tree),
     CompareInts(BinOp, Tree, Tree),
     CompareReals(BinOp, Tree, Tree),
@@ -110,10 +110,10 @@ impl Tree {
         Tree::of(a).and_then(|a| Tree::new(make(a))).map_or(Shadow::None, Shadow::Tree)
     }
 
-    pub fn ints(op: BinOp, k: IntKind, a: &Value, b: &Value) -> Shadow {
+    pub fn ints(op: BinOp, m: Arithmetic, k: IntKind, a: &Value, b: &Value) -> Shadow {
         Tree::both(a, b, |a, b| match op.is_comparison() {
             true => Node::CompareInts(op, a, b),
-            false => Node::Ints(op, k, a, b),
+            false => Node::Ints(op, m, k, a, b),
         })
     }
 
@@ -159,9 +159,9 @@ impl Tree {
             }
             Node::Int(n) => Plain::Int(*n),
             Node::Real(r) => Plain::Real(*r),
-            Node::Ints(op, k, a, b) => {
+            Node::Ints(op, m, k, a, b) => {
                 let (a, b) = (a.value(input)?.int()?, b.value(input)?.int()?);
-                Plain::Int(integer(*op, k.wrap(a), b, *k).ok()?)
+                Plain::Int(integer(*m, *op, k.wrap(a), b, *k)?)
             }
             Node::Reals(op, k, a, b) => {
                 let (a, b) = (real(a)?, real(b)?);
@@ -249,7 +249,7 @@ impl Node {
     fn kids(&self) -> Vec<&Tree> {
         match self {
             Node::Input(_) | Node::Linear(_) | Node::Int(_) | Node::Real(_) => Vec::new(),
-            Node::Ints(_, _, a, b)
+            Node::Ints(_, _, _, a, b)
             | Node::Reals(_, _, a, b)
             | Node::CompareInts(_, a, b)
             | Node::CompareReals(_, a, b) => vec![a, b],

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use term::{BinOp, FloatKind, IntKind};
+use term::{Arithmetic, BinOp, FloatKind, IntKind};
 
 use super::formula::Tree;
 use super::inputs::Owner;
@@ -326,36 +326,13 @@ pub(super) fn math(stem: &str, x: f64, y: Option<f64>) -> Option<(f64, bool)> {
     Some((exact, true))
 }
 
-/// An integer operation on operands that already have the type `kind` (shifts: the left one). `Err`: undefined.
-pub(super) fn integer(op: BinOp, a: i128, b: i128, kind: IntKind) -> Result<i128, ()> {
-    let v = match op {
-        BinOp::Add => a + b,
-        BinOp::Sub => a - b,
-        BinOp::Mul => a.checked_mul(b).ok_or(())?,
-        BinOp::Div | BinOp::Rem if b == 0 => return Err(()),
-        BinOp::Div => a / b,
-        BinOp::Rem => {
-            if kind.signed() && a / b > kind.max() {
-                return Err(());
-            }
-            a % b
-        }
-        BinOp::Shl | BinOp::Shr if !(0..i128::from(kind.bits())).contains(&b) => return Err(()),
-        // A shift of a negative value to the left, or into the sign, is what compilers make of it.
-        BinOp::Shl => return Ok(kind.wrap(a << b)),
-        BinOp::Shr => a >> b,
-        BinOp::BitAnd => a & b,
-        BinOp::BitOr => a | b,
-        BinOp::BitXor => a ^ b,
-        _ => return Err(()),
-    };
-    if kind.signed() {
-        if v < kind.min() || v > kind.max() {
-            return Err(());
-        }
-        return Ok(v);
+/// An integer operation on operands that already have the type `kind` (shifts: the left one). A shift of a negative value to
+/// the left, or into the sign, is what compilers make of it. `None`: undefined, or an exception.
+pub(super) fn integer(m: Arithmetic, op: BinOp, a: i128, b: i128, kind: IntKind) -> Option<i128> {
+    match op {
+        BinOp::Shl => m.shifted_left(kind, a, b),
+        _ => m.binary(op, kind, a, b).ok(),
     }
-    Ok(kind.wrap(v))
 }
 
 pub(super) fn compare_ints(op: BinOp, a: i128, b: i128) -> bool {

@@ -410,7 +410,7 @@ pub(crate) fn integer(v: i128, kind: IntKind) -> (String, u8) {
         _ => "",
     };
     let v = kind.wrap(v);
-    if v < 0 && v == kind.min() && kind.bits() >= 32 {
+    if v < 0 && v == kind.min() && kind.promoted() == kind {
         return (format!("-{}{suffix} - 1", -(v + 1)), BinOp::Sub.precedence());
     }
     (format!("{v}{suffix}"), if v < 0 { UNARY } else { PRIMARY })

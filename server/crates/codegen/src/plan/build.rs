@@ -25,7 +25,7 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
         return one(RefusalKind::NotParallel, body.root);
     };
     let target = first.term;
-    if body.semantics != Semantics::C {
+    if body.semantics != Semantics::C || !body.is_uniform() {
         return one(RefusalKind::Semantics, target);
     }
     if body.origin(target) != Origin::Source || input.text.get(body.span(target).range()).is_none() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::{Cells, Expr, Final, Reduction, ReductionOp};
-use term::{BinOp, Body, IntKind, Op, SymbolId, TermId};
+use term::{BinOp, Body, IntKind, Op, Semantics, SymbolId, TermId};
 
 use super::build::Builder;
 use super::keyed::is_keyed;
@@ -12,11 +12,11 @@ use super::support::Support;
 use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind};
 use crate::access::mentions;
 
-/// The integer type sums and products are kept in: regrouped, they may leave a signed type's range on the way to a
-/// result inside it, so they are computed modulo its width.
+/// The integer type sums and products are kept in: regrouped, they may leave a type's range on the way to a result inside
+/// it, and what is written is CUDA C++; so they are computed modulo its width.
 pub(crate) fn wrapping_kind(op: ReductionOp, kind: IntKind) -> IntKind {
     match op {
-        ReductionOp::Add | ReductionOp::Mul if kind.rank() >= IntKind::Int.rank() => kind.to_unsigned(),
+        ReductionOp::Add | ReductionOp::Mul if Semantics::C.arithmetic().is_exact(kind) => kind.to_unsigned(),
         _ => kind,
     }
 }

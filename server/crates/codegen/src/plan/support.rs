@@ -189,6 +189,8 @@ impl<'a> Support<'a> {
             }
             Op::Goto(_) | Op::Label(_) | Op::Return => self.refuse(RefusalKind::ControlFlow, t),
             Op::Reject(_) => self.refuse(RefusalKind::NotUnderstood, t),
+            // A kernel computes as CUDA C++ does.
+            Op::Arithmetic(_) => self.refuse(RefusalKind::Semantics, t),
             Op::Str(_)
             | Op::Name(_)
             | Op::Var(_)

@@ -1,6 +1,6 @@
 //! Facts about terms just built: constant values, and what escapes.
 
-use term::{BinOp, IntKind, Op, Storage, TermId, TypeKind, UnOp};
+use term::{BinOp, Op, Storage, TermId, TypeKind};
 
 use crate::c::Lower;
 
@@ -25,15 +25,7 @@ impl Lower<'_> {
             },
             Op::Unary(op) => {
                 let (v, k) = (arg(0)?, kind?);
-                self.in_range(
-                    k,
-                    match op {
-                        UnOp::Plus => v,
-                        UnOp::Neg => v.checked_neg()?,
-                        UnOp::BitNot => !v,
-                        UnOp::Not => i128::from(v == 0),
-                    },
-                )
+                self.b.semantics.arithmetic().unary(*op, k, v).ok()
             }
             Op::Cast => {
                 let k = kind?;
@@ -42,7 +34,7 @@ impl Lower<'_> {
             Op::Select => {
                 let c = arg(0)?;
                 let v = arg(if c != 0 { 1 } else { 2 })?;
-                self.in_range(kind?, v)
+                self.b.semantics.arithmetic().fit(kind?, v).ok()
             }
             Op::Binary(op) => self.binary_value(*op, id, arg(0)?, arg(1)?),
             _ => None,
@@ -62,38 +54,7 @@ impl Lower<'_> {
             (common.wrap(a), common.wrap(b))
         };
         let kind = types.as_int(t.ty)?;
-        let shift = u32::try_from(b).ok().filter(|&s| s < kind.bits());
-        let v = match op {
-            BinOp::Add => a.checked_add(b)?,
-            BinOp::Sub => a.checked_sub(b)?,
-            BinOp::Mul => a.checked_mul(b)?,
-            BinOp::Div => a.checked_div(b)?,
-            BinOp::Rem => a.checked_rem(b)?,
-            BinOp::Shl if a >= 0 => a << shift?,
-            BinOp::Shr => a >> shift?,
-            BinOp::Shl => return None,
-            BinOp::BitAnd => a & b,
-            BinOp::BitOr => a | b,
-            BinOp::BitXor => a ^ b,
-            BinOp::Lt => i128::from(a < b),
-            BinOp::Le => i128::from(a <= b),
-            BinOp::Gt => i128::from(a > b),
-            BinOp::Ge => i128::from(a >= b),
-            BinOp::Eq => i128::from(a == b),
-            BinOp::Ne => i128::from(a != b),
-            BinOp::And => i128::from(a != 0 && b != 0),
-            BinOp::Or => i128::from(a != 0 || b != 0),
-        };
-        self.in_range(kind, v)
-    }
-
-    /// Unsigned results wrap; a signed one out of range has no value.
-    fn in_range(&self, kind: IntKind, v: i128) -> Option<i128> {
-        if kind.signed() {
-            (kind.min() <= v && v <= kind.max()).then_some(v)
-        } else {
-            Some(kind.wrap(v))
-        }
+        self.b.semantics.arithmetic().binary(op, kind, a, b).ok()
     }
 
     /// Whether evaluating the term may do more than give a value.

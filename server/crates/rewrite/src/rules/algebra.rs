@@ -1,7 +1,7 @@
 //! Integer expressions as sums of products of variables, for guards that ask whether two of them are the same value.
 //!
-//! A variable that is set once, where it is declared, stands for what it is set to. Values are taken as whole numbers:
-//! signed arithmetic that leaves its type has no meaning in C, and positions of threads are far from the ends of theirs.
+//! A variable that is set once, where it is declared, stands for what it is set to. Values are taken as whole numbers where
+//! the language lets overflow mean nothing, and positions of threads are far from the ends of their types.
 //! Deliberately absent: division, and what is read from memory.
 
 use std::collections::BTreeMap;
@@ -135,9 +135,14 @@ impl<'a> Algebra<'a> {
     fn int(&self, x: &Tree) -> Option<IntKind> {
         x.ty.and_then(|t| self.types.as_int(t))
     }
+    fn is_exact(&self, kind: IntKind) -> bool {
+        self.subject.arithmetic().is_exact(kind)
+    }
     /// Whether its value is the whole number that it looks like; what a rule made has no type sometimes.
     fn is_whole(&self, x: &Tree) -> bool {
-        x.ty.is_none() || self.int(x).is_some_and(|k| k.signed() || k.bits() <= 32)
+        // positions of threads are unsigned, and in shorts nothing is computed
+        let position = |k: IntKind| k == IntKind::UInt || self.subject.arithmetic().promotes(k);
+        x.ty.is_none() || self.int(x).is_some_and(|k| self.is_exact(k) || position(k))
     }
 
     /// `inside`: in what a variable was set to, where variables that change are not what they are now.
@@ -165,8 +170,8 @@ impl<'a> Algebra<'a> {
                 if inside && !stays {
                     return Err(no());
                 }
-                let signed = self.int(x).is_some_and(IntKind::signed);
-                let set = self.initial.get(s).filter(|_| stays && signed && !self.kept.contains(s)).cloned();
+                let whole = self.int(x).is_some_and(|k| self.is_exact(k));
+                let set = self.initial.get(s).filter(|_| stays && whole && !self.kept.contains(s)).cloned();
                 match set.and_then(|v| self.of(&v, depth + 1, true).ok()) {
                     Some(sum) => Some(sum),
                     None => Some(self.single(x)),
@@ -299,7 +304,7 @@ impl<'a> Algebra<'a> {
     /// Whether both sides of a comparison are compared as signed numbers.
     pub fn compares_signed(&self, a: &Tree, b: &Tree) -> bool {
         let signed = |x: &Tree| match x.ty.map(|t| self.types.kind(t)) {
-            Some(TypeKind::Int(k)) => k.signed() || k.bits() < 32,
+            Some(TypeKind::Int(k)) => k.signed() || self.subject.arithmetic().promotes(*k),
             Some(_) => false,
             None => x.as_int().is_some() || matches!(x.op, Op::Sym(_)),
         };

@@ -15,6 +15,7 @@ use text::{Edit, EditSet};
 
 use super::derivation::Derivation;
 use super::emit::{self, EmittedFile, Preamble};
+use super::exact::ROW;
 use super::page::{RuleSystem, Trust};
 use super::pieces::{self, Piece};
 use super::prove::{Ground, Others};
@@ -107,6 +108,10 @@ pub fn apply(
         return fail(NoResult::NothingApplies, "there is no such function".into(), none, None);
     };
     let body = &*item.body;
+    if body.semantics != ROW || !body.is_uniform() {
+        let other = "rules are proved for the arithmetic of C, and this function's is another";
+        return fail(NoResult::NothingApplies, other.into(), Derivation::default(), None);
+    }
     let subject = Subject::of(body, site.text, item.span.start, item.is_kernel, item.is_device);
     let root = target.and_then(|t| subject.original(t)).unwrap_or(&subject.root).clone();
     let ground = Ground {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use analysis::{Facts, LoopId, MetBy, Order, Program, Verdict};
 use base::Budget;
-use term::{BinOp, Body, Op, Storage, SymbolId, TypeKind, Types};
+use term::{BinOp, Body, IntKind, Op, Overflow, Storage, SymbolId, TypeKind, Types};
 
 use super::apply::Together;
 use super::derivation::Proof;
@@ -116,10 +116,9 @@ impl Asking<'_> {
             }
             Guard::Assoc(x) => {
                 let x = self.filled(x, b)?;
+                let wraps = |k: IntKind| self.subject.arithmetic().overflow(k.promoted()) == Overflow::Wraps;
                 match x.ty.map(|t| self.types.kind(t)) {
-                    Some(TypeKind::Int(k)) if !k.signed() => {
-                        "it is computed modulo a power of two".to_owned()
-                    }
+                    Some(TypeKind::Int(k)) if wraps(*k) => "it is computed modulo a power of two".to_owned(),
                     _ if matches!(x.op, Op::Binary(BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor)) => {
                         "it works bit by bit".to_owned()
                     }

@@ -3,7 +3,7 @@
 //! What leaves a loop, or a condition, is evaluated even if they do not run; then it must be defined all the same, or they must be
 //! known to run. Deliberately absent: ranges that are no constants.
 
-use term::{BinOp, Op, Storage, TypeKind, UnOp};
+use term::{BinOp, IntKind, Op, Overflow, Storage, TypeKind, UnOp};
 
 use super::prove::Asking;
 use super::tree::Tree;
@@ -17,6 +17,7 @@ impl Asking<'_> {
         let shown = || self.subject.print(x);
         let undefined = |what: &str| Err(format!("`{}` {what} where it was not evaluated before", shown()));
         let kind = |t: &Tree| t.ty.map(|t| self.types.kind(t).clone());
+        let wraps = |k: IntKind| self.subject.arithmetic().overflow(k.promoted()) == Overflow::Wraps;
         match &x.op {
             Op::Int(_) | Op::Float(_) => Ok(()),
             Op::Sym(s) => {
@@ -36,21 +37,18 @@ impl Asking<'_> {
                     false => Err(format!("`{}` may be changed from elsewhere", shown())),
                 }
             }
-            Op::Unary(op) => {
-                let signed = matches!(kind(x), Some(TypeKind::Int(k)) if k.signed());
-                match (op, kind(x)) {
-                    (UnOp::Neg, None) => undefined("may overflow"),
-                    (UnOp::Neg, _) if signed => undefined("may overflow"),
-                    _ => x.args.iter().try_for_each(|a| self.total(a)),
-                }
-            }
+            Op::Unary(op) => match (op, kind(x)) {
+                (UnOp::Neg, None) => undefined("may overflow"),
+                (UnOp::Neg, Some(TypeKind::Int(k))) if !wraps(k) => undefined("may overflow"),
+                _ => x.args.iter().try_for_each(|a| self.total(a)),
+            },
             Op::Binary(op) => {
                 let plain = op.is_comparison()
                     || op.is_logical()
                     || matches!(op, BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor);
                 let modular = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul)
                     && match kind(x) {
-                        Some(TypeKind::Int(k)) => !k.signed(),
+                        Some(TypeKind::Int(k)) => wraps(k),
                         Some(TypeKind::Float(_)) => true,
                         _ => false,
                     };

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHasher};
 use term::notation::type_text;
-use term::{Body, Len, Op, Origin, Storage, SymbolId, TermId, TypeId, TypeKind, Types, UnOp};
+use term::{
+    Arithmetic, Body, Len, Op, Origin, Semantics, Storage, SymbolId, TermId, TypeId, TypeKind, Types, UnOp,
+};
 
 /// A shared node.
 pub type Tree = Arc<Node>;
@@ -122,11 +124,16 @@ pub struct Subject {
     pub types: Types,
     /// Functions whose meaning is known by their names.
     pub library: Vec<SymbolId>,
+    pub semantics: Semantics,
     /// The node of each term, as it was read.
     originals: FxHashMap<TermId, Tree>,
 }
 
 impl Subject {
+    /// What arithmetic means in it.
+    pub fn arithmetic(&self) -> Arithmetic {
+        self.semantics.arithmetic()
+    }
     /// Takes a body apart. `text` is the file's, `start` where the body begins in it: macros' names are read off it.
     pub fn of(body: &Body, text: &str, start: u32, is_kernel: bool, is_device: bool) -> Subject {
         let symbols: Vec<Known> = body
@@ -142,7 +149,14 @@ impl Subject {
         let mut r = Reading { body, text, start, is_kernel, is_device, done: FxHashMap::default() };
         let root = r.tree(body.root);
         let originals = root.walk().filter_map(|n| Some((n.from?, n))).collect();
-        Subject { root, symbols, types: body.types.clone(), library: body.library.clone(), originals }
+        Subject {
+            root,
+            symbols,
+            types: body.types.clone(),
+            library: body.library.clone(),
+            semantics: body.semantics,
+            originals,
+        }
     }
     /// Whether a tree, with all below, is as it was read.
     pub fn untouched(&self, n: &Tree) -> bool {

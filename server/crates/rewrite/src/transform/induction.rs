@@ -34,7 +34,7 @@ impl Transformation for Induction {
         site.unpragmaed(id)?;
         site.one_type(&c)?;
         let block = site.block(id)?;
-        if !c.ascending_by_one() || !c.ty.signed() {
+        if !c.ascending_by_one() || !site.arithmetic().is_exact(c.ty) {
             return shape("it does not count up by one in a signed type");
         }
         let wanted = with.get("variable");

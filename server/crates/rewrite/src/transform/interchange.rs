@@ -84,7 +84,7 @@ fn form(site: &Site<'_>, a: &Counted<'_>, b: &Counted<'_>) -> Result<Form, Refus
         return Ok(Form::Rectangle);
     }
     let triangle = || Refusal::Shape(format!("the range of `{}` depends on `{}`", b.name, a.name));
-    let plain = |c: &Counted<'_>| c.ascending_by_one() && c.ty.signed() && c.ty.bits() >= 32;
+    let plain = |c: &Counted<'_>| c.ascending_by_one() && site.arithmetic().is_exact(c.ty);
     if (low && high) || !plain(a) || !plain(b) || a.ty != b.ty {
         return Err(triangle());
     }

@@ -31,7 +31,7 @@ impl Transformation for Peel {
         let c = site.counted(id)?;
         site.movable(id, false)?;
         site.unpragmaed(id)?;
-        if c.relation == BinOp::Ne || c.ty.bits() < 32 {
+        if c.relation == BinOp::Ne || site.arithmetic().promotes(c.ty) {
             return shape("its index is narrower than `int`, or its condition is `!=`");
         }
         let block = site.block(id)?;

@@ -54,7 +54,7 @@ impl Transformation for Reverse {
 
 /// The new header, and what must hold before its first value may be computed.
 fn reversed(site: &Site<'_>, c: &Counted<'_>) -> Result<(String, Option<String>), Refusal> {
-    if !c.ty.signed() || c.ty.bits() < 32 {
+    if !site.arithmetic().is_exact(c.ty) {
         return shape(
             "its index is not a signed number of at least 32 bits, which could count below its range",
         );

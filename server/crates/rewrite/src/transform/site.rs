@@ -8,7 +8,7 @@ use std::rc::Rc;
 use analysis::{Edge, Facts, Graph, LoopFacts, LoopId, Order, Step};
 use base::{Budget, Span};
 use rustc_hash::FxHashMap;
-use term::{BinOp, Body, IntKind, Len, Op, Origin, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Arithmetic, BinOp, Body, IntKind, Len, Op, Origin, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::refusal::{shape, Refusal};
 use super::subst::ATOM;
@@ -62,6 +62,10 @@ impl<'a> Site<'a> {
     }
     pub(crate) fn body(&self) -> &'a Body {
         &self.item().body
+    }
+    /// What arithmetic means in the function.
+    pub(crate) fn arithmetic(&self) -> Arithmetic {
+        self.body().semantics.arithmetic()
     }
     pub(crate) fn of(&self, id: LoopId) -> &'a LoopFacts {
         &self.facts.loops[id]
@@ -213,7 +217,7 @@ impl<'a> Site<'a> {
             }
             None => body.types.as_int(body.ty(t)) == Some(c.ty),
         };
-        if !same(c.lower) || !same(c.bound) || c.ty.bits() < 32 {
+        if !same(c.lower) || !same(c.bound) || self.arithmetic().promotes(c.ty) {
             return shape("its index and its range are not of one type of at least 32 bits");
         }
         Ok(())
@@ -422,7 +426,7 @@ impl<'a> Site<'a> {
     pub(crate) fn trips(&self, c: &Counted<'_>) -> Option<i128> {
         let fits = |t| match self.constant(t) {
             Some(v) => c.ty.wrap(v) == v,
-            None => c.ty.signed() && c.ty.bits() >= 32,
+            None => self.arithmetic().is_exact(c.ty),
         };
         if !fits(c.lower) || !fits(c.bound) {
             return None;

@@ -31,7 +31,7 @@ fn nest<'s>(site: &'s Site<'_>) -> Result<Nest<'s>, Refusal> {
         site.movable(l, l == inside)?;
         site.unpragmaed(l)?;
         site.one_type(c)?;
-        if !c.ascending_by_one() || !c.ty.signed() {
+        if !c.ascending_by_one() || !site.arithmetic().is_exact(c.ty) {
             return shape(format!("`{}` does not count up by one in a signed type", c.name));
         }
         if site.live_after(id, c.index) {

@@ -30,7 +30,7 @@ impl Transformation for StripMine {
         site.unpragmaed(id)?;
         site.one_type(&c)?;
         let block = site.block(id)?;
-        if !c.ascending_by_one() || c.ty.bits() < 32 {
+        if !c.ascending_by_one() || site.arithmetic().promotes(c.ty) {
             return shape("it does not count up by one in `int` or wider");
         }
         if c.decl.is_empty() && site.live_after(id, c.index) {

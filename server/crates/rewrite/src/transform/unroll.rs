@@ -19,7 +19,7 @@ const MOST: i128 = 64;
 
 /// Whether the index may be replaced in copies of the body.
 fn replaceable(site: &Site<'_>, c: &Counted<'_>) -> Result<(), Refusal> {
-    if c.ty.bits() < 32 || c.ty == IntKind::Bool {
+    if site.arithmetic().promotes(c.ty) {
         return shape("its index is narrower than `int`");
     }
     let names = site.names_in(&[c.lower, c.bound]);

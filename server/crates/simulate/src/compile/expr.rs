@@ -1,6 +1,6 @@
 //! Expressions: values, places, conditions.
 
-use term::{BinOp, Op, SignedOverflow, Storage, TermId, TypeId, TypeKind, UnOp};
+use term::{BinOp, Op, Overflow, Storage, TermId, TypeId, TypeKind, UnOp};
 
 use super::emit::OPEN;
 use super::types::{Class, Size};
@@ -65,6 +65,7 @@ impl Cx<'_, '_, '_> {
                 self.effect(a)?;
                 self.rvalue(b)
             }
+            (Op::Arithmetic(_), &[a]) => self.rvalue(a),
             (Op::Cast, &[a]) => {
                 let v = self.rvalue_or_void(a, ty)?;
                 self.lengths_of(ty)?;
@@ -265,7 +266,7 @@ impl Cx<'_, '_, '_> {
 
     /// Where the language orders operands, the left value must survive what the right one does to its variable.
     pub(super) fn keep(&mut self, v: V) -> V {
-        if self.body.semantics.signed_overflow == SignedOverflow::Undefined || v.reg >= self.fixed {
+        if !self.body.semantics.operands_in_order || v.reg >= self.fixed {
             return v;
         }
         let d = self.temp();
@@ -334,13 +335,17 @@ impl Cx<'_, '_, '_> {
 
     /// Arithmetic on two values of type `ty`.
     fn arith(&mut self, op: BinOp, ty: TypeId, a: Reg, b: Reg) -> R<Reg> {
-        let wraps = self.body.semantics.signed_overflow == SignedOverflow::Wraps;
         let d = self.temp();
         let bin = match self.class(ty) {
             Class::Int(k) => {
                 let wide = k.bits() == 64;
                 let signed = k.signed();
-                let pick = |s32, s64, u32, u64| match (signed && !wraps, wide) {
+                let overflow = self.body.overflow(k, self.at);
+                if overflow == Overflow::Traps && !signed {
+                    return Err(self.err("unsigned arithmetic that raises exceptions"));
+                }
+                // Where it is undefined, and where it traps, the run ends there.
+                let pick = |s32, s64, u32, u64| match (overflow != Overflow::Wraps, wide) {
                     (true, false) => s32,
                     (true, true) => s64,
                     (false, false) => u32,

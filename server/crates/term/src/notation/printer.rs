@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{compound, head, infix, is_plain_name, is_reserved, PREFIX};
-use crate::{Body, FloatKind, Len, Op, RejectKind, TermId, TypeId, TypeKind, Types, UnOp};
+use crate::{Body, FloatKind, Len, Op, Overflow, RejectKind, TermId, TypeId, TypeKind, Types, UnOp};
 
 enum Work {
     Text(&'static str),
@@ -250,6 +250,10 @@ fn expand(body: &Body, id: TermId, min: u8, out: &mut Vec<Work>) {
         ),
         Op::Select => call(out, "Select"),
         Op::Comma => call(out, "Comma"),
+        Op::Arithmetic(Overflow::Traps) => call(out, "Checked"),
+        Op::Arithmetic(Overflow::Wraps) => call(out, "Unchecked"),
+        // As C computes: no language writes it.
+        Op::Arithmetic(Overflow::Undefined) => call(out, "Overflowing"),
         Op::Cast => listed(out, format!("Cast({}", ty(t.ty)), ")", &t.args),
         Op::Index => call(out, "ArrayElement"),
         Op::Member { field, arrow } => {

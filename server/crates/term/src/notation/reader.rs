@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::{compound, head, UNARY};
 use crate::{
-    BinOp, Body, BodyBuilder, FloatKind, IntKind, Op, RejectKind, Semantics, Storage, Symbol, SymbolId,
-    TermId, TypeId, TypeKind, UnOp, F64,
+    BinOp, Body, BodyBuilder, FloatKind, IntKind, Op, Overflow, RejectKind, Semantics, Storage, Symbol,
+    SymbolId, TermId, TypeId, TypeKind, UnOp, F64,
 };
 
 /// Deepest nesting that is read.
@@ -506,6 +506,8 @@ impl Reader<'_> {
             ("PreDecrement", 1) => step(-1, true),
             ("Select", 3) => Op::Select,
             ("Comma", 2) => Op::Comma,
+            ("Checked", 1) => Op::Arithmetic(Overflow::Traps),
+            ("Unchecked", 1) => Op::Arithmetic(Overflow::Wraps),
             ("ArrayElement", 2) => Op::Index,
             ("Deref", 1) => Op::Deref,
             ("AddressOf", 1) => Op::AddrOf,

@@ -94,7 +94,7 @@ impl Model<'_> {
             (Op::Unary(UnOp::Not), _) => Val::Truth(self.condition(t)?),
             (Op::Binary(op), _) if op.is_logical() || op.is_comparison() => Val::Truth(self.condition(t)?),
             (Op::Unary(op), &[a]) => match (op, self.eval(a)?) {
-                (UnOp::Neg, Val::Int(p)) if self.kind(t).is_some_and(IntKind::signed) => {
+                (UnOp::Neg, Val::Int(p)) if self.kind(t).is_some_and(|k| body.arithmetic(t).is_exact(k)) => {
                     p.scale(-1).map_or(Val::Any, Val::Int)
                 }
                 (UnOp::Plus, v @ Val::Int(_)) => v,
@@ -155,11 +155,12 @@ impl Model<'_> {
             }
             (Op::Step { delta, prefix }, &[p]) => {
                 let (place, old) = self.old(p)?;
+                let exact = |k: IntKind| body.arithmetic(t).is_exact(k);
                 let new = match &old {
                     // one beyond the largest is an overflow, or taken for granted not to be
                     Val::Int(q) => {
                         let up = q.add_constant(*delta as i128);
-                        match (up, self.kind(p).is_some_and(|k| k.signed() || *delta > 0)) {
+                        match (up, self.kind(p).is_some_and(|k| exact(k.promoted()) || *delta > 0)) {
                             (Some(up), true) => Val::Int(up),
                             _ => self.fresh(t),
                         }
@@ -168,7 +169,7 @@ impl Model<'_> {
                     Val::Own => Val::Own,
                     _ => self.fresh(t),
                 };
-                let narrow = self.kind(p).filter(|k| !k.signed() || k.rank() < IntKind::Int.rank());
+                let narrow = self.kind(p).filter(|k| !exact(*k));
                 let new = match (narrow, &new) {
                     (Some(k), Val::Int(q)) if !self.within(q, k.min(), k.max()) => self.fresh(t),
                     _ => new,
@@ -319,8 +320,8 @@ impl Model<'_> {
             _ => None,
         };
         match result {
-            // signed results fit, or the program is wrong
-            Some(r) if kind.signed() => Val::Int(r),
+            // where they do not fit the program is wrong
+            Some(r) if self.body.arithmetic(t).is_exact(kind) => Val::Int(r),
             Some(r) if self.within(&r, kind.min(), kind.max()) => Val::Int(r),
             Some(r) if self.is_index(&r) && self.within(&r, 0, i128::MAX) => Val::Int(r),
             _ => {

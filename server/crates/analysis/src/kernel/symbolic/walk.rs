@@ -286,7 +286,7 @@ impl<'a> Model<'a> {
         if !in_step && !in_body {
             return None;
         }
-        body.types.as_int(body.symbols[s].ty).filter(|k| k.rank() >= term::IntKind::Int.rank())?;
+        body.types.as_int(body.symbols[s].ty).filter(|&k| !body.arithmetic(*one).promotes(k))?;
         let (by, down) = match (body.op(*one), body.args(*one)) {
             (Op::Step { delta, .. }, _) => return Some(Poly::constant(*delta as i128)),
             (Op::Compound(BinOp::Add), &[_, v]) => (v, false),

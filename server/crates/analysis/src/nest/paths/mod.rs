@@ -175,7 +175,7 @@ impl Model<'_> {
             Op::Step { delta, .. } => {
                 if let Some(s) = self.body.as_symbol(args[0]).filter(|&s| self.is_followed(s)) {
                     let kind = self.body.types.as_int(self.body.symbols[s].ty);
-                    if kind.is_some_and(|k| k.signed() && k.bits() >= 32) {
+                    if kind.is_some_and(|k| self.body.arithmetic(t).is_exact(k)) {
                         for c in &mut cases {
                             let below = self.version(c, s);
                             let above = self.renew(c, s);
@@ -297,7 +297,7 @@ impl Model<'_> {
             let b =
                 self.path_value(&c, e, 0)
                     .map(|v| if shift { v } else { self.as_converted(v, right, common) });
-            let value = b.and_then(|b| self.path_arithmetic(op, a, b, common));
+            let value = b.and_then(|b| self.path_arithmetic(t, op, a, b, common));
             match value.map(|v| self.as_converted(v, common, to)) {
                 None => out.push(c),
                 Some(values) => {

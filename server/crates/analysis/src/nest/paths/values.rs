@@ -28,7 +28,7 @@ impl Model<'_> {
                 let v = self.path_value(c, args[0], depth + 1)?;
                 Some(self.as_converted(v, from, kind))
             }
-            Op::Unary(UnOp::Neg) if kind.signed() => {
+            Op::Unary(UnOp::Neg) if self.body.arithmetic(e).is_exact(kind) => {
                 let v = self.path_value(c, args[0], depth + 1)?;
                 v.into_iter().map(|(f, p)| Some((f, p.scale(-1)?))).collect()
             }
@@ -42,7 +42,7 @@ impl Model<'_> {
                 let shift = matches!(op, BinOp::Shl | BinOp::Shr);
                 let a = self.as_converted(a, ka, kind);
                 let b = if shift { b } else { self.as_converted(b, kb, kind) };
-                self.path_arithmetic(op, a, b, kind)
+                self.path_arithmetic(e, op, a, b, kind)
             }
             Op::Select => {
                 let yes = self.path_truth(c, args[0], true, depth + 1)?;
@@ -139,17 +139,19 @@ impl Model<'_> {
     /// Operands of the type `kind` (shifts: the left one).
     pub(super) fn path_arithmetic(
         &mut self,
+        at: TermId,
         op: BinOp,
         a: Values,
         b: Values,
         kind: IntKind,
     ) -> Option<Values> {
+        let arithmetic = self.body.arithmetic(at);
         let mut out = Vec::new();
         for (fa, p) in &a {
             for (fb, q) in &b {
                 let both = || fa.iter().chain(fb).cloned().collect::<Vec<_>>();
                 let (cp, cq) = (p.as_constant(), q.as_constant());
-                let exact = kind.signed() || (cp.is_some() && cq.is_some());
+                let exact = arithmetic.is_exact(kind) || (cp.is_some() && cq.is_some());
                 match op {
                     BinOp::Add if exact => out.push((both(), p.add(q)?)),
                     BinOp::Sub if exact => out.push((both(), p.sub(q)?)),
@@ -181,7 +183,7 @@ impl Model<'_> {
                         }
                     }
                     BinOp::Shr => {
-                        let k = 1i128 << cq.filter(|k| (0..40).contains(k))?;
+                        let k = 1i128 << arithmetic.shift_count(kind, cq?).filter(|&k| k < 40)?;
                         let quotient = Poly::var(self.fresh(VarKind::Fresh));
                         let rest = p.sub(&quotient.scale(k)?)?;
                         let mut facts = both();

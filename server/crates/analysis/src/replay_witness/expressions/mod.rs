@@ -108,6 +108,7 @@ impl<'a> Run<'a, '_> {
                 let v = self.eval(taken)?;
                 Ok(self.convert(v, ty))
             }
+            Op::Arithmetic(_) => self.eval(args[0]),
             Op::Comma => {
                 self.exec(args[0])?;
                 self.eval(args[1])

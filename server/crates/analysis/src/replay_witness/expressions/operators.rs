@@ -101,7 +101,7 @@ impl Run<'_, '_> {
                     if !to.signed() {
                         self.rely(Some(Fact::least((**f).clone())));
                     }
-                    if to.bits() < 32 {
+                    if self.body().semantics.arithmetic().promotes(to) {
                         let mut above = (**f).clone();
                         above.constant -= to.min();
                         let below = f.times(-1).map(|mut b| {
@@ -340,6 +340,7 @@ impl Run<'_, '_> {
     pub fn ints(&mut self, op: BinOp, a: &Value, b: &Value, k: IntKind, t: TermId) -> Res<Value> {
         let (Number::Int(x), Number::Int(y)) = (&a.number, &b.number) else { return Ok(Value::ANY) };
         let (x, y) = (*x, *y);
+        let m = self.body().arithmetic(t);
         // A truth value that is counted with is decided.
         let number = |r: &mut Self, v: &Value| match v.shadow {
             Shadow::Truth(_) | Shadow::Compared(..) => {
@@ -356,7 +357,7 @@ impl Run<'_, '_> {
                 (Some(_), Some(_)) => None,
                 _ => {
                     let holds = Value::of_truth(compare_ints(op, x, y), None);
-                    return Ok(holds.shadowed(Tree::ints(op, k, a, b)));
+                    return Ok(holds.shadowed(Tree::ints(op, m, k, a, b)));
                 }
             };
             return Ok(Value::of_truth(compare_ints(op, x, y), fact));
@@ -366,22 +367,23 @@ impl Run<'_, '_> {
             let zero = fb.clone().filter(|f| !f.is_constant()).map(|form| Fact { form, rel: Rel::NotZero });
             let truth = Value::of_truth(y != 0, zero);
             self.decide(&match b.shadow {
-                Shadow::Tree(_) => truth.shadowed(Tree::ints(BinOp::Ne, k, b, &Value::int(0))),
+                Shadow::Tree(_) => truth.shadowed(Tree::ints(BinOp::Ne, m, k, b, &Value::int(0))),
                 _ => truth,
             });
         }
-        let Ok(v) = integer(op, x, y, k) else { return self.fail(NotReplayed::NotReached, t) };
+        let Some(v) = integer(m, op, x, y, k) else { return self.fail(NotReplayed::NotReached, t) };
+        let by = m.shift_count(k, y).unwrap_or(u32::MAX);
         let form = match (op, fa, fb) {
             (BinOp::Add, Some(f), Some(g)) => f.plus(&g, 1),
             (BinOp::Sub, Some(f), Some(g)) => f.plus(&g, -1),
             (BinOp::Mul, Some(f), Some(g)) if g.is_constant() => f.times(y),
             (BinOp::Mul, Some(f), Some(g)) if f.is_constant() => g.times(x),
-            (BinOp::Shl, Some(f), _) if y < 40 => f.times(1 << y),
+            (BinOp::Shl, Some(f), _) if by < 40 => f.times(1 << by),
             (BinOp::Div, Some(f), Some(g)) if g.is_constant() && y > 0 => self.divided(&f, y, x),
             (BinOp::Rem, Some(f), Some(g)) if g.is_constant() && y > 0 => {
                 self.divided(&f, y, x).and_then(|q| f.plus(&q, -y))
             }
-            (BinOp::Shr, Some(f), _) if y < 40 => self.floored(&f, 1 << y),
+            (BinOp::Shr, Some(f), _) if by < 40 => self.floored(&f, 1 << by),
             (BinOp::BitAnd, Some(f), Some(g)) if g.is_constant() && y > 0 && (y + 1) & y == 0 => {
                 self.floored(&f, y + 1).and_then(|q| f.plus(&q, -(y + 1)))
             }
@@ -396,22 +398,24 @@ impl Run<'_, '_> {
             _ => None,
         };
         if form.is_none() {
-            return Ok(Value::int(v).shadowed(Tree::ints(op, k, a, b)));
+            return Ok(Value::int(v).shadowed(Tree::ints(op, m, k, a, b)));
         }
         let form = form.filter(|f| !f.is_constant());
-        if let (Some(f), false) = (&form, k.signed()) {
-            // An unsigned result is that of the whole numbers only where it does not wrap.
+        if let (Some(f), false) = (&form, m.is_exact(k)) {
+            // The result is that of the whole numbers only where it does not wrap.
             let whole = match op {
                 BinOp::Add => x + y == v,
                 BinOp::Sub => x - y == v,
                 BinOp::Mul => x.checked_mul(y) == Some(v),
-                BinOp::Shl => x << y.min(60) == v,
+                BinOp::Shl => x << by.min(60) == v,
                 _ => true,
             };
             if !whole {
                 return Ok(Value::int(v));
             }
-            self.rely(Some(Fact::least(f.clone())));
+            let mut above = f.clone();
+            above.constant -= k.min();
+            self.rely(Some(Fact::least(above)));
         }
         Ok(Value::with(Number::Int(v), form))
     }

@@ -21,7 +21,7 @@ impl Run<'_, '_> {
         let Some(&label) = label.filter(|&&l| Some(l) != taken) else { return Ok(()) };
         if let Some(&of) = body.args(label).first() {
             let k = self.eval(of)?;
-            let tree = match Tree::ints(BinOp::Eq, IntKind::Long, v, &k) {
+            let tree = match Tree::ints(BinOp::Eq, body.arithmetic(t), IntKind::Long, v, &k) {
                 Shadow::Tree(t) => Some((t, false)),
                 _ => None,
             };

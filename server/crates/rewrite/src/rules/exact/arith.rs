@@ -1,11 +1,14 @@
-//! C's arithmetic on values: types, operators, shifts, conversions, and what is undefined in them.
+//! The arithmetic that pages are proved for ([`ROW`]) on values: types, operators, shifts, conversions, and what is undefined in them.
 //!
 //! Deliberately absent: in which order operands are evaluated (`lower`).
 
-use term::{BinOp, IntKind};
+use term::{BinOp, IntKind, Semantics};
 
 use super::graph::{Act, Id, Sort};
 use super::lower::{Done, Lower, Val};
+
+/// What pages are proved for: a side of a rule means what C makes of it.
+pub(in crate::rules) const ROW: Semantics = Semantics::C;
 
 /// A type of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +36,7 @@ impl Ty {
     /// After C's integer promotions.
     pub fn promoted(self) -> Ty {
         match self {
-            Ty::Int(k) if k.rank() < IntKind::Int.rank() => Ty::Int(IntKind::Int),
+            Ty::Int(k) => Ty::Int(k.promoted()),
             t => t,
         }
     }
@@ -100,11 +103,11 @@ impl Lower<'_> {
             return Ok(Val { ty, id: self.g().make(act, sort, pair) });
         };
         let bits = k.bits();
-        let signed = k.signed();
+        let (signed, exact) = (k.signed(), ROW.arithmetic().is_exact(k));
         let id = match op {
             BinOp::Add | BinOp::Sub => {
                 let other = if op == BinOp::Add { b.id } else { self.g().make(Act::Neg, sort, vec![b.id]) };
-                if signed {
+                if exact {
                     let wide = Sort::Bits(bits + 1);
                     let x = self.g().make(Act::SignExt, wide, vec![a.id]);
                     let mut y = self.g().make(Act::SignExt, wide, vec![b.id]);
@@ -121,7 +124,7 @@ impl Lower<'_> {
                 self.g().make(Act::Add, sort, vec![a.id, other])
             }
             BinOp::Mul => {
-                if signed {
+                if exact {
                     let leaves = self.g().make(Act::MulLeaves, Sort::Truth, pair.clone());
                     self.forbid(leaves, "overflows");
                 }

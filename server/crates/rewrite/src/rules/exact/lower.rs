@@ -476,7 +476,7 @@ impl<'a> Lower<'a> {
                     }
                     (UnOp::BitNot, _) => Err("bits of a floating number are none".to_owned()),
                     (_, Ty::Int(k)) => {
-                        if k.signed() {
+                        if super::arith::ROW.arithmetic().is_exact(k) {
                             let min = self.g().bits(k.bits(), k.min());
                             let is = self.g().equal(a.id, min);
                             self.forbid(is, "overflows");

@@ -21,6 +21,7 @@ mod witness;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(super) use arith::ROW;
 pub use record::{covered, hash, recorded};
 pub(super) use shapes::keeps_order;
 

@@ -48,12 +48,8 @@ impl<'a> Runner<'a> {
                 match (op, v, body.types.as_int(body.ty(a))) {
                     (UnOp::Not, v, _) => v.truth().map_or(Val::Unknown, |b| Val::Int(!b as i128)),
                     (op, Val::Int(v), Some(kind)) => {
-                        let v = match op {
-                            UnOp::Neg => -v,
-                            UnOp::BitNot => !v,
-                            _ => v,
-                        };
-                        eval::fit(kind.promoted(), v).map_or(Val::Unknown, Val::Int)
+                        let v = body.arithmetic(t).unary(*op, kind.promoted(), v);
+                        v.map_or(Val::Unknown, Val::Int)
                     }
                     _ => Val::Unknown,
                 }
@@ -84,7 +80,7 @@ impl<'a> Runner<'a> {
             }
             (Op::Binary(op), &[a, b]) => {
                 let (x, y) = (self.eval(a)?, self.eval(b)?);
-                self.binary(*op, (a, x), (b, y))
+                self.binary(t, *op, (a, x), (b, y))
             }
             (Op::Select, &[c, a, b]) => {
                 let c = self.eval(c)?.truth();
@@ -121,7 +117,7 @@ impl<'a> Runner<'a> {
             }
             (Op::Compound(op), &[p, v]) => {
                 let v = self.eval(v)?;
-                self.update(p, |r, old| Ok(r.binary(*op, (p, old), (args[1], v))))?
+                self.update(p, |r, old| Ok(r.binary(t, *op, (p, old), (args[1], v))))?
             }
             (Op::Step { delta, prefix }, &[p]) => {
                 let (delta, prefix) = (*delta, *prefix);
@@ -213,7 +209,7 @@ impl<'a> Runner<'a> {
         self.read(t)
     }
 
-    pub(super) fn binary(&self, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {
+    pub(super) fn binary(&self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {
         let body = self.body();
         match (x, y) {
             (Val::Int(x), Val::Int(y)) => {
@@ -221,7 +217,7 @@ impl<'a> Runner<'a> {
                 else {
                     return Val::Unknown;
                 };
-                eval::binary(op, ka, kb, x, y).map_or(Val::Unknown, Val::Int)
+                eval::binary(body.arithmetic(t), op, (ka, x), (kb, y)).map_or(Val::Unknown, Val::Int)
             }
             (Val::Into(..), v) if matches!(op, BinOp::Add | BinOp::Sub) && !matches!(v, Val::Into(..)) => {
                 let by = v.int().map(|v| if op == BinOp::Sub { -v } else { v });
