@@ -36,7 +36,6 @@ mod reductions;
 mod regions;
 mod remembered;
 mod replay_witness;
-mod reserved;
 mod scalars;
 mod settle;
 mod summaries;
@@ -68,7 +67,6 @@ pub use program::Program;
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use remembered::Remembered;
 pub use replay_witness::{follow, Argument, Followed};
-pub use reserved::is_reserved;
 pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{
     Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadValue,

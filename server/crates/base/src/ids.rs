@@ -59,6 +59,10 @@ impl<I: IndexId, T> IdVec<I, T> {
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
+    /// Items in order of their ids, to change.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
     /// Pairs of id and item.
     pub fn iter_ids(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
         self.items.iter().enumerate().map(|(i, t)| (I::from_index(i), t))

@@ -2,7 +2,9 @@
 
 use term::IntKind;
 
-use crate::code::{AtomicOp, AtomicTy, Bin, Mem, Un};
+use term::device::AtomicOp;
+
+use crate::code::{AtomicTy, Bin, Mem, Un};
 use crate::fault::FaultKind;
 
 #[inline(always)]
@@ -235,17 +237,17 @@ pub(crate) fn atomic(op: AtomicOp, ty: AtomicTy, old: u64, v: u64, w: u64) -> u6
         }
         (AtomicOp::Add, _) => old.wrapping_add(v),
         (AtomicOp::Sub, _) => old.wrapping_sub(v),
-        (AtomicOp::Exch, _) => v,
+        (AtomicOp::Exchange, _) => v,
         (AtomicOp::Min, _) if signed => (old as i64).min(v as i64) as u64,
         (AtomicOp::Max, _) if signed => (old as i64).max(v as i64) as u64,
         (AtomicOp::Min, _) => old.min(v),
         (AtomicOp::Max, _) => old.max(v),
-        (AtomicOp::Inc, _) if old >= v => 0,
-        (AtomicOp::Inc, _) => old + 1,
-        (AtomicOp::Dec, _) if old == 0 || old > v => v,
-        (AtomicOp::Dec, _) => old - 1,
-        (AtomicOp::Cas, _) if old == v => w,
-        (AtomicOp::Cas, _) => old,
+        (AtomicOp::Increment, _) if old >= v => 0,
+        (AtomicOp::Increment, _) => old + 1,
+        (AtomicOp::Decrement, _) if old == 0 || old > v => v,
+        (AtomicOp::Decrement, _) => old - 1,
+        (AtomicOp::CompareExchange, _) if old == v => w,
+        (AtomicOp::CompareExchange, _) => old,
         (AtomicOp::And, _) => old & v,
         (AtomicOp::Or, _) => old | v,
         (AtomicOp::Xor, _) => old ^ v,

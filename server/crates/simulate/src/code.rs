@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use term::device::{AtomicOp, Index, Scope, Shuffle, Tally, Vote, Word};
 use term::{IntKind, SymbolId, TermId};
 
 /// A register of the current call.
@@ -128,27 +129,10 @@ impl Mem {
 
 /// Values a thread finds set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Special {
-    ThreadIdx(u8),
-    BlockIdx(u8),
-    BlockDim(u8),
-    GridDim(u8),
-}
-
-/// Read-modify-write operations (CUDA C++ Programming Guide, Atomic Functions).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtomicOp {
-    Add,
-    Sub,
-    Exch,
-    Min,
-    Max,
-    Inc,
-    Dec,
-    Cas,
-    And,
-    Or,
-    Xor,
+pub struct Special {
+    pub index: Index,
+    /// 0 is `x`.
+    pub axis: u8,
 }
 
 /// What an atomic works on.
@@ -162,37 +146,26 @@ pub enum AtomicTy {
     F64,
 }
 
-/// Barriers of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BarrierKind {
-    Plain,
-    Count,
-    And,
-    Or,
-}
-
-/// Operations of a warp. `__activemask()` is not here: what it returns depends on the hardware.
+/// Operations of a warp. Which lanes are active is not here: what is returned for that depends on the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WarpKind {
-    /// `__syncwarp(mask)`
+    /// (mask)
     Sync,
-    /// `__shfl_sync(mask, v, lane, width)` and its kin.
-    Shfl,
-    ShflUp,
-    ShflDown,
-    ShflXor,
-    /// `__ballot_sync`, `__any_sync`, `__all_sync` (mask, predicate)
-    Ballot,
-    Any,
-    All,
+    /// (mask, value, lane, width)
+    Shuffle(Shuffle),
+    /// (mask, predicate)
+    Vote(Vote),
 }
 
-/// Reach of a fence.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FenceScope {
-    Block,
-    Device,
-    System,
+impl WarpKind {
+    /// What programs call it by.
+    pub fn word(self) -> Word {
+        match self {
+            WarpKind::Sync => Word::Barrier(Scope::Warp, Tally::Nothing),
+            WarpKind::Shuffle(s) => Word::Shuffle(s),
+            WarpKind::Vote(v) => Word::Vote(v),
+        }
+    }
 }
 
 /// One instruction. `d` is where the result goes, `p` an address, `a`, `b` operands.
@@ -352,7 +325,7 @@ pub enum Ins {
         args: Reg,
     },
     Barrier {
-        kind: BarrierKind,
+        kind: Tally,
         d: Reg,
         a: Reg,
     },
@@ -364,7 +337,7 @@ pub enum Ins {
         signed32: bool,
     },
     Fence {
-        scope: FenceScope,
+        scope: Scope,
     },
     /// Static initializers run once.
     Once {

@@ -29,9 +29,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use term::device::Tally;
 use term::{Space, TermId};
 
-use crate::code::{BarrierKind, Code, WarpKind};
+use crate::code::{Code, WarpKind};
 use crate::exec::AccessKind;
 use crate::watch::Touched;
 
@@ -97,7 +98,7 @@ pub struct BranchCount {
 pub struct BarrierCount {
     pub function: Arc<str>,
     pub term: TermId,
-    pub kind: BarrierKind,
+    pub kind: Tally,
     /// Times it opened, all blocks together.
     pub opened: u64,
     /// Threads that waited, and those of them that were idle since the barrier before.
@@ -105,7 +106,7 @@ pub struct BarrierCount {
     pub idle: u64,
 }
 
-/// All uses of one warp operation (`__syncwarp`, shuffles, votes).
+/// All uses of one warp operation (barriers of a warp, shuffles, votes).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WarpCount {
     pub function: Arc<str>,
@@ -255,14 +256,7 @@ impl Counter {
     }
 
     /// A block's barrier opened.
-    pub(crate) fn barrier(
-        &mut self,
-        code: &Code,
-        at: (u32, u32),
-        kind: BarrierKind,
-        threads: u64,
-        idle: u64,
-    ) {
+    pub(crate) fn barrier(&mut self, code: &Code, at: (u32, u32), kind: Tally, threads: u64, idle: u64) {
         let b = self.barriers.entry(at).or_insert_with(|| BarrierCount {
             function: name(code, at),
             term: term(code, at),

@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: scheduling (see `grid`) and any meaning of barriers.
 
+use term::device::{AtomicOp, Scope, Tally};
 use term::TermId;
 
 use crate::arith;
@@ -77,7 +78,7 @@ pub trait Hooks {
     fn returned(&mut self) {}
     /// A branch was taken or not.
     fn branch(&mut self, _func: u32, _pc: u32, _taken: bool) {}
-    /// `threadIdx.x` and its kin.
+    /// A part of an index variable.
     fn special(&self, _what: Special) -> Option<u64> {
         None
     }
@@ -86,7 +87,7 @@ pub trait Hooks {
         None
     }
     /// A fence or a barrier matters only among threads.
-    fn fence(&mut self, _scope: FenceScope) {}
+    fn fence(&mut self, _scope: Scope) {}
 }
 
 /// No observer.
@@ -101,7 +102,7 @@ pub enum Stop {
     /// Its turn is over (`fuel` is used up, or the observer said so).
     Turn,
     Barrier {
-        kind: BarrierKind,
+        kind: Tally,
         d: Reg,
         value: u64,
         func: u32,
@@ -491,7 +492,7 @@ impl Thread {
                         };
                         let p = r[p as usize];
                         let (old, o, at) = get!(load(mem, kind, p));
-                        let third = if op == AtomicOp::Cas { r[args as usize + 1] } else { 0 };
+                        let third = if op == AtomicOp::CompareExchange { r[args as usize + 1] } else { 0 };
                         let new = arith::atomic(op, ty, old, r[args as usize], third);
                         get!(store(mem, kind, p, new));
                         r[d as usize] = old;

@@ -12,7 +12,7 @@ use term::TermId;
 pub struct ThreadId {
     /// `blockIdx`.
     pub block: [u32; 3],
-    /// `threadIdx`.
+    /// Its index in the block.
     pub thread: [u32; 3],
 }
 

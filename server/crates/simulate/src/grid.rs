@@ -11,9 +11,10 @@
 use std::sync::Arc;
 
 use base::Budget;
+use term::device::Tally;
 use term::TermId;
 
-use crate::code::{BarrierKind, Code, Reg, WarpKind};
+use crate::code::{Code, Reg, WarpKind};
 use crate::compile::{compile, Options, Program};
 use crate::count::Counts;
 use crate::exec::{AccessKind, Stop, Thread, World};
@@ -239,7 +240,7 @@ pub fn run_grid_code(
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Status {
     Ready,
-    Barrier { kind: BarrierKind, d: Reg, value: u64, at: (u32, u32) },
+    Barrier { kind: Tally, d: Reg, value: u64, at: (u32, u32) },
     Warp { kind: WarpKind, d: Reg, args: [u64; 4], signed32: bool, at: (u32, u32) },
     Done,
 }
@@ -502,10 +503,10 @@ impl Grid<'_> {
         for (t, lane) in block.lanes.iter_mut().enumerate() {
             if let Status::Barrier { kind, d, .. } = lane.status {
                 let v = match kind {
-                    BarrierKind::Plain => None,
-                    BarrierKind::Count => Some(count),
-                    BarrierKind::And => Some((count == arrived) as u64),
-                    BarrierKind::Or => Some((count > 0) as u64),
+                    Tally::Nothing => None,
+                    Tally::Count => Some(count),
+                    Tally::And => Some((count == arrived) as u64),
+                    Tally::Or => Some((count > 0) as u64),
                 };
                 if let Some(v) = v {
                     lane.thread.set(d, v);

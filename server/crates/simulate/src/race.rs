@@ -112,7 +112,7 @@ struct ObjectShadow {
 /// How far apart the threads of a race stand.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Reach {
-    /// In one warp: `__syncwarp` could order them.
+    /// In one warp: a barrier of the warp could order them.
     Warp,
     /// In one block: a barrier could.
     Block,

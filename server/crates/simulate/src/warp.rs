@@ -3,6 +3,7 @@
 //! Lanes named by a mask wait for each other at one instruction; lanes that have ended, or never existed, are not
 //! waited for (CUDA C++ Programming Guide, Warp Shuffle and Warp Vote Functions).
 
+use term::device::{Shuffle, Vote};
 use term::TermId;
 
 use crate::code::WarpKind;
@@ -68,10 +69,10 @@ impl Grid<'_> {
             let Status::Warp { d, args, signed32, at, .. } = lane.status else { continue };
             let (value, defined) = match kind {
                 WarpKind::Sync => (None, true),
-                WarpKind::Ballot => (Some(votes as u64), true),
-                WarpKind::Any => (Some((votes != 0) as u64), true),
-                WarpKind::All => (Some((votes == group) as u64), true),
-                _ => {
+                WarpKind::Vote(Vote::Ballot) => (Some(votes as u64), true),
+                WarpKind::Vote(Vote::Any) => (Some((votes != 0) as u64), true),
+                WarpKind::Vote(Vote::All) => (Some((votes == group) as u64), true),
+                WarpKind::Shuffle(kind) => {
                     let source = shuffle_source(kind, i, args[2] as i32, args[3] as i32);
                     let defined = group & (1 << source) != 0;
                     let v = if defined { values[source as usize] } else { 0xCBCB_CBCB };
@@ -102,17 +103,17 @@ impl Grid<'_> {
 }
 
 /// The lane a shuffle reads (CUDA C++ Programming Guide, Warp Shuffle Functions).
-fn shuffle_source(kind: WarpKind, lane: u32, arg: i32, width: i32) -> u32 {
+fn shuffle_source(kind: Shuffle, lane: u32, arg: i32, width: i32) -> u32 {
     let width = if matches!(width, 1 | 2 | 4 | 8 | 16 | 32) { width as u32 } else { 32 };
     let base = lane & !(width - 1);
     let last = base + width - 1;
     let source = match kind {
-        WarpKind::Shfl => return base + (arg as u32 & (width - 1)),
-        WarpKind::ShflUp => lane as i64 - arg as u32 as i64,
-        WarpKind::ShflDown => lane as i64 + arg as u32 as i64,
-        _ => (lane ^ arg as u32) as i64,
+        Shuffle::From => return base + (arg as u32 & (width - 1)),
+        Shuffle::Up => lane as i64 - arg as u32 as i64,
+        Shuffle::Down => lane as i64 + arg as u32 as i64,
+        Shuffle::Xor => (lane ^ arg as u32) as i64,
     };
-    let low = if kind == WarpKind::ShflUp { base as i64 } else { 0 };
+    let low = if kind == Shuffle::Up { base as i64 } else { 0 };
     if source < low || source > last as i64 {
         lane
     } else {

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use term::device::{Index, Scope};
 use term::TermId;
 
-use crate::code::{FenceScope, Special};
+use crate::code::Special;
 use crate::exec::{Access, AccessKind, Hooks};
 use crate::grid::Launch;
 use crate::memory::{Memory, ObjectId, Space};
@@ -104,19 +105,19 @@ impl Hooks for Watch {
         }
     }
     fn special(&self, what: Special) -> Option<u64> {
-        let (list, i) = match what {
-            Special::ThreadIdx(i) => (&self.thread, i),
-            Special::BlockIdx(i) => (&self.block, i),
-            Special::BlockDim(i) => (&self.launch.block, i),
-            Special::GridDim(i) => (&self.launch.grid, i),
+        let list = match what.index {
+            Index::Thread => &self.thread,
+            Index::Block => &self.block,
+            Index::BlockSize => &self.launch.block,
+            Index::GridSize => &self.launch.grid,
         };
-        list.get(i as usize).map(|&v| v as u64)
+        list.get(what.axis as usize).map(|&v| v as u64)
     }
     fn shared(&self, n: u32) -> Option<ObjectId> {
         self.shared.get(n as usize).copied()
     }
-    fn fence(&mut self, scope: FenceScope) {
-        if scope == FenceScope::Block {
+    fn fence(&mut self, scope: Scope) {
+        if scope == Scope::Block {
             return;
         }
         let mut k = Known::default();

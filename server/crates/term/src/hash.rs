@@ -31,7 +31,7 @@ pub(crate) fn hash_body(body: &Body) -> u64 {
     body.library.hash(&mut h);
     body.said.hash(&mut h);
     for s in body.symbols.iter() {
-        (&s.name, s.ty, s.storage, s.address_taken).hash(&mut h);
+        (&s.name, s.ty, s.storage, s.device, s.address_taken).hash(&mut h);
     }
     h.finish()
 }

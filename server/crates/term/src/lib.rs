@@ -4,11 +4,14 @@
 //! and, aside, spans and rejects. It is self-contained: no id of one body means anything in another. Spans are relative
 //! to the body's first byte, so a body does not change when text above it does.
 //!
+//! What a device provides stands in [`device`], without its spellings.
+//!
 //! Deliberately absent: any source language, any GPU vendor, any diagnostic. What differs between languages and
 //! matters for meaning is in [`Semantics`].
 #![forbid(unsafe_code)]
 
 mod body;
+pub mod device;
 mod directives;
 mod gaps;
 mod hash;

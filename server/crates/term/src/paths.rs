@@ -111,6 +111,7 @@ impl Body {
                     name: Arc::from(name),
                     ty,
                     storage: Storage::Path,
+                    device: None,
                     address_taken: true,
                     span: None,
                 })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Span;
 
-use crate::TypeId;
+use crate::{device, TypeId};
 
 base::id!(
     /// A variable or function of one body.
@@ -35,7 +35,7 @@ pub enum Storage {
     Constant(i128),
     /// Used but declared nowhere that was read; its type is a guess or opaque.
     Undeclared,
-    /// Something the target provides, such as `threadIdx`.
+    /// Something the target provides, such as the index of the thread; which, [`Symbol::device`] says.
     Builtin,
     /// A variable in a block's shared memory (`__shared__`), one per block.
     Shared,
@@ -73,6 +73,8 @@ pub struct Symbol {
     pub name: Arc<str>,
     pub ty: TypeId,
     pub storage: Storage,
+    /// What it stands for, of a name that a device gives its programs; found when the text is read.
+    pub device: Option<device::Word>,
     /// Whether `&x` (or array decay to a stored pointer, or capture) occurs anywhere in the body: others may then
     /// reach it. Arrays: whether they are passed on or their address is stored, not mere indexing.
     pub address_taken: bool,

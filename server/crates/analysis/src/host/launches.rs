@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use term::device::Index;
 use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::{name, HostFault, Reader};
@@ -37,7 +38,7 @@ impl<'a> Reader<'a> {
         };
         let sizes = launch_extents(body, block);
         // a kernel that goes on by the size of the grid covers everything
-        if mentions(k, "gridDim") {
+        if k.uses_index(k.root, Index::GridSize) {
             return;
         }
         let guarded = k.walk(k.root).any(|t| matches!(k.op(t), Op::If));
@@ -112,7 +113,7 @@ impl<'a> Reader<'a> {
         }
         let (size, _) = k.types.size_align(k.types.element(symbol.ty)?)?;
         // as many bytes as the block has threads: then the elements of the threads were meant
-        let by_thread = mentions(k, "threadIdx");
+        let by_thread = k.uses_index(k.root, Index::Thread);
         let block = launch_extent_terms(body, block).filter(|b| b.len() == 1)?[0];
         let same = body.same(shared, block) && launch_value(body, block).is_none()
             || launch_value(body, shared).is_some_and(|v| Some(v) == launch_value(body, block));
@@ -170,11 +171,6 @@ fn summands(body: &Body, t: TermId, sign: i64, out: &mut Vec<(TermId, i64)>) {
     }
 }
 
-fn mentions(k: &Body, builtin: &str) -> bool {
-    let is = |t: TermId| k.as_symbol(t).is_some_and(|s| &*k.symbols[s].name == builtin);
-    k.walk(k.root).any(is)
-}
-
 /// Whether a kernel touches elements by its indices and nowhere decides anything: no branch, no minimum, no remainder.
 fn asks_nothing(k: &Body, program: &crate::Program) -> bool {
     let decides = |t: TermId| match k.op(t) {
@@ -194,5 +190,5 @@ fn asks_nothing(k: &Body, program: &crate::Program) -> bool {
         matches!(k.op(t), Op::Assign | Op::Compound(_) | Op::Step { .. })
             && k.args(t).first().is_some_and(|&p| matches!(k.op(p), Op::Index))
     };
-    mentions(k, "blockIdx") && !k.walk(k.root).any(decides) && k.walk(k.root).any(writes)
+    k.uses_index(k.root, Index::Block) && !k.walk(k.root).any(decides) && k.walk(k.root).any(writes)
 }

@@ -202,6 +202,7 @@ impl Expander<'_> {
             name: symbol.name.clone(),
             ty,
             storage,
+            device: symbol.device,
             // Others than the function may know where it is.
             address_taken: matches!(storage, Storage::Global { .. }) || symbol.address_taken,
             span: None,

@@ -463,6 +463,7 @@ impl Expander<'_> {
             name: name.into(),
             ty,
             storage: Storage::Local,
+            device: None,
             address_taken: false,
             span: None,
         })

@@ -1,6 +1,7 @@
 //! One walk over a kernel: where its branches, barriers, jumps and definitions stand, and under which conditions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use term::device::Word;
 use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::{callee, is_barrier};
@@ -503,14 +504,15 @@ impl Collect<'_> {
             self.seen.stores = true;
             return;
         };
-        if name.starts_with("atomic") && self.program.function(name).is_none() {
+        let atomic = self.body.called_word(t).is_some_and(Word::is_atomic);
+        if atomic && self.program.function(name).is_none() {
             if let Some(&p) = self.body.args(t).get(1) {
                 if let (Op::AddrOf, &[place]) = (self.body.op(p), self.body.args(p)) {
                     self.touch_at(t, place, AccessKind::Atomic, at);
                 }
             }
         }
-        if is_barrier(name) {
+        if is_barrier(self.body, t) {
             let at = self.place(at);
             self.seen.barriers.push(Barrier { term: t, at, in_callee: false, always: true });
             return;
@@ -525,7 +527,7 @@ impl Collect<'_> {
                 }
                 self.seen.stores |= !super::level::is_pure(&f.body, self.program, 0);
             }
-            None => self.seen.stores |= !super::level::is_harmless(name),
+            None => self.seen.stores |= !super::level::is_harmless(self.body, t),
         }
     }
 }
@@ -536,7 +538,7 @@ fn always_waits(f: &Body, program: &Program, depth: u32) -> bool {
         matches!(f.op(t), Op::Call)
             && callee(f, t).is_none_or(|n| {
                 let mut names = Vec::new();
-                is_barrier(n)
+                is_barrier(f, t)
                     || program.function(n).is_some_and(|g| reaches_barrier(&g.body, program, &mut names))
             })
     };
@@ -550,7 +552,7 @@ fn always_waits(f: &Body, program: &Program, depth: u32) -> bool {
                 return true;
             }
             let plain = match callee(f, t).filter(|_| waits(t)) {
-                Some(n) if is_barrier(n) => true,
+                Some(_) if is_barrier(f, t) => true,
                 Some(n) => program.function(n).is_some_and(|g| always_waits(&g.body, program, depth + 1)),
                 None => false,
             };
@@ -565,7 +567,7 @@ fn reaches_barrier(body: &Body, program: &Program, names: &mut Vec<String>) -> b
     }
     names.push(body.name.to_string());
     body.walk(body.root).filter(|&t| matches!(body.op(t), Op::Call)).any(|t| match callee(body, t) {
-        Some(n) if is_barrier(n) => true,
+        Some(_) if is_barrier(body, t) => true,
         Some(n) => program.function(n).is_some_and(|f| reaches_barrier(&f.body, program, names)),
         None => true,
     })

@@ -2,6 +2,7 @@
 //! loads that a compiler must repeat because a store may have changed what they read.
 
 use rustc_hash::FxHashSet;
+use term::device::Index;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::collect::{AccessKind, Seen};
@@ -68,7 +69,9 @@ fn picks(body: &Body, seen: &Seen, condition: TermId) -> bool {
 
 fn of_thread(body: &Body, seen: &Seen, t: TermId, open: &mut FxHashSet<SymbolId>) -> bool {
     body.walk(t).any(|x| match body.op(x) {
-        Op::Sym(s) if body.symbols[*s].storage == Storage::Builtin => &*body.symbols[*s].name == "threadIdx",
+        Op::Sym(s) if body.symbols[*s].storage == Storage::Builtin => {
+            body.index_variable(x) == Some(Index::Thread)
+        }
         Op::Sym(s) if open.insert(*s) => {
             let from = seen.definitions.get(s).into_iter().flatten().flat_map(|d| &d.from);
             from.copied().any(|f| of_thread(body, seen, f, open))

@@ -21,7 +21,10 @@ pub(super) fn is_quiet(f: &Body, program: &Program, depth: u32) -> bool {
         && f.walk(f.root).filter(|&t| matches!(f.op(t), Op::Call)).all(|t| match super::callee(f, t) {
             Some(name) => match program.function(name) {
                 Some(g) => is_quiet(&g.body, program, depth + 1),
-                None => super::level::is_harmless(name) && !super::steps::is_of_threads(name),
+                None => {
+                    let of_threads = f.called_word(t).is_some_and(term::device::Word::is_of_threads);
+                    super::level::is_harmless(f, t) && !of_threads
+                }
             },
             None => false,
         })

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use term::device::{Index, Word};
 use term::{Arithmetic, BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
@@ -223,13 +224,13 @@ impl<'a> Machine<'a> {
                 if symbol.storage != Storage::Builtin {
                     return None;
                 }
-                let axis = ["x", "y", "z"].iter().position(|f| **f == **field)?;
-                let list = match &*symbol.name {
-                    "threadIdx" => i.thread,
-                    "blockIdx" => i.block,
-                    "blockDim" => self.block,
-                    "gridDim" => self.grid,
-                    _ => return None,
+                let axis = term::device::axis(field)?;
+                let Some(Word::Index(index)) = symbol.device else { return None };
+                let list = match index {
+                    Index::Thread => i.thread,
+                    Index::Block => i.block,
+                    Index::BlockSize => self.block,
+                    Index::GridSize => self.grid,
                 };
                 Some(list[axis] as i128)
             }
@@ -283,7 +284,9 @@ impl<'a> Machine<'a> {
         };
         match symbol.storage {
             Storage::Constant(v) => return Some(v),
-            Storage::Builtin if &*symbol.name == "warpSize" => return Some(32),
+            Storage::Builtin if symbol.device == Some(Word::Lanes) => {
+                return Some(super::LIMITS.lanes.into())
+            }
             Storage::Param(_) | Storage::Local if !self.seen.exposed.contains(&s) => {}
             _ => return None,
         }

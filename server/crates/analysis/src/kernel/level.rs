@@ -2,6 +2,7 @@
 //! definition and the conditions that definition stands under.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use term::device::{Index, Scope, Shuffle, Tally, Vote, Word};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 use super::collect::{Barrier, Escape, Seen, Where};
@@ -163,9 +164,9 @@ impl Levels<'_> {
         let symbol = &self.body.symbols[s];
         match symbol.storage {
             Storage::Constant(_) | Storage::Function => Across::Grid,
-            Storage::Builtin => match &*symbol.name {
-                "blockDim" | "gridDim" | "warpSize" => Across::Grid,
-                "blockIdx" => Across::Block,
+            Storage::Builtin => match symbol.device {
+                Some(Word::Index(Index::BlockSize | Index::GridSize) | Word::Lanes) => Across::Grid,
+                Some(Word::Index(Index::Block)) => Across::Block,
                 _ => Across::Nothing,
             },
             // a parameter is the same for all threads until it is set
@@ -192,10 +193,10 @@ impl Levels<'_> {
         if symbol.storage != Storage::Builtin {
             return None;
         }
-        Some(match &*symbol.name {
-            "blockDim" | "gridDim" => Across::Grid,
-            "blockIdx" => Across::Block,
-            "threadIdx" => self.thread_index(field),
+        Some(match symbol.device {
+            Some(Word::Index(Index::BlockSize | Index::GridSize)) => Across::Grid,
+            Some(Word::Index(Index::Block)) => Across::Block,
+            Some(Word::Index(Index::Thread)) => self.thread_index(field),
             _ => Across::Nothing,
         })
     }
@@ -214,7 +215,7 @@ impl Levels<'_> {
         }
     }
 
-    /// `threadIdx.x / 32` or `>> 5`, also of a variable that holds it, where rows of the block are whole warps.
+    /// The thread's index along x, `/ 32` or `>> 5`, also of a variable that holds it, where rows of the block are whole warps.
     fn is_warp_number(&self, op: BinOp, a: TermId, b: TermId) -> bool {
         let Some([x, y, z]) = self.launch.block else { return false };
         let rows_are_warps = x % 32 == 0 || y == 1 && z == 1;
@@ -225,9 +226,7 @@ impl Levels<'_> {
     fn is_thread_x(&self, t: TermId, depth: u32) -> bool {
         let body = self.body;
         match (body.op(t), body.args(t)) {
-            (Op::Member { field, .. }, &[base]) if &**field == "x" => body.as_symbol(base).is_some_and(|s| {
-                body.symbols[s].storage == Storage::Builtin && &*body.symbols[s].name == "threadIdx"
-            }),
+            (Op::Member { .. }, _) => body.index_part(t) == Some((Index::Thread, 0)),
             (Op::Sym(s), _) if depth < 8 && body.symbols[*s].is_own_scalar() => {
                 // set once, where it is declared
                 let sets = |t: &TermId| match (body.op(*t), body.args(*t).first()) {
@@ -316,10 +315,10 @@ impl Levels<'_> {
     fn call(&self, t: TermId, args: &[TermId], depth: u32) -> Across {
         let Some(name) = callee(self.body, t) else { return Across::Nothing };
         let whole_warp = || args.first().is_some_and(|&m| matches!(self.body.op(m), Op::Int(0xFFFF_FFFF)));
-        match name {
-            "__syncthreads_count" | "__syncthreads_and" | "__syncthreads_or" => return Across::Block,
-            "__ballot_sync" | "__any_sync" | "__all_sync" if whole_warp() => return Across::Warp,
-            "__shfl_sync" if whole_warp() && args.len() == 3 => {
+        match self.body.called_word(t) {
+            Some(Word::Barrier(Scope::Block, Tally::Count | Tally::And | Tally::Or)) => return Across::Block,
+            Some(Word::Vote(Vote::Ballot | Vote::Any | Vote::All)) if whole_warp() => return Across::Warp,
+            Some(Word::Shuffle(Shuffle::From)) if whole_warp() && args.len() == 3 => {
                 let source = self.level(args[2], depth + 1);
                 return if source <= Across::Warp { Across::Warp } else { Across::Nothing };
             }
@@ -346,34 +345,15 @@ fn is_arithmetic(name: &str) -> bool {
         })
 }
 
-/// Library functions that store nothing to global memory.
-pub(super) fn is_harmless(name: &str) -> bool {
-    is_arithmetic(name)
-        || super::is_barrier(name)
+/// Calls of library functions that store nothing to global memory.
+pub(super) fn is_harmless(body: &Body, call: TermId) -> bool {
+    let Some(name) = callee(body, call) else { return false };
+    let of_device = body.called_word(call).is_some_and(|w| !matches!(w, Word::Atomic(..) | Word::OfLanes));
+    of_device
+        || is_arithmetic(name)
         || matches!(
             name,
-            "__syncwarp"
-                | "__shfl_sync"
-                | "__shfl_up_sync"
-                | "__shfl_down_sync"
-                | "__shfl_xor_sync"
-                | "__ballot_sync"
-                | "__any_sync"
-                | "__all_sync"
-                | "__activemask"
-                | "__threadfence"
-                | "__threadfence_block"
-                | "__threadfence_system"
-                | "__ldg"
-                | "float2"
-                | "float3"
-                | "float4"
-                | "int2"
-                | "int3"
-                | "int4"
-                | "double2"
-                | "uint2"
-                | "uint4"
+            "float2" | "float3" | "float4" | "int2" | "int3" | "int4" | "double2" | "uint2" | "uint4"
         )
 }
 

@@ -29,6 +29,7 @@ mod tried;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use term::device::Word;
 use term::{Body, Op, SymbolId, TermId};
 
 pub use access::{AccessFact, Traffic};
@@ -43,6 +44,9 @@ pub use requests::Requests;
 pub use trace::BarrierCount;
 
 use crate::Program;
+
+/// What devices have that kernels are judged for.
+const LIMITS: gpu::Limits = gpu::CUDA.limits;
 
 /// A launch. What is `None` may be anything.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -64,8 +68,7 @@ impl KernelLaunch {
     /// refuses it; CUDA C++ Programming Guide, Technical Specifications per Compute Capability), so nothing is known by it.
     pub(crate) fn with_threads(&self) -> KernelLaunch {
         let some = |e: Option<[u32; 3]>| e.filter(|e| !e.contains(&0));
-        let threads = |b: &[u32; 3]| b.iter().fold(1u64, |p, &x| p.saturating_mul(x.into()));
-        let block = some(self.block).filter(|b| threads(b) <= 1024 && b[2] <= 64);
+        let block = some(self.block).filter(|b| LIMITS.fits_block(*b));
         KernelLaunch { grid: some(self.grid), block, ..self.clone() }
     }
 }
@@ -315,7 +318,7 @@ fn callee(body: &Body, call: TermId) -> Option<&str> {
     }
 }
 
-/// The block barriers of CUDA.
-fn is_barrier(name: &str) -> bool {
-    matches!(name, "__syncthreads" | "__syncthreads_count" | "__syncthreads_and" | "__syncthreads_or")
+/// Whether a call is a barrier of the block.
+fn is_barrier(body: &Body, call: TermId) -> bool {
+    body.called_word(call).is_some_and(Word::is_block_barrier)
 }

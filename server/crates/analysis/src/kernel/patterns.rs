@@ -4,6 +4,7 @@
 //! told apart from races for that.
 
 use rustc_hash::FxHashSet;
+use term::device::{Index, Scope, Word};
 use term::{Body, Op, Space, Storage, SymbolId, TermId, TypeKind};
 
 use super::access;
@@ -146,9 +147,9 @@ fn from(body: &Body, seen: &Seen, t: TermId, open: &mut FxHashSet<SymbolId>) -> 
     match body.op(t) {
         Op::Index | Op::Deref => From::Memory,
         Op::Member { .. } => match body.as_symbol(args[0]).map(|s| &body.symbols[s]) {
-            Some(s) if s.storage == Storage::Builtin => match &*s.name {
-                "threadIdx" => From::Thread,
-                "blockIdx" => From::Block,
+            Some(s) if s.storage == Storage::Builtin => match s.device {
+                Some(Word::Index(Index::Thread)) => From::Thread,
+                Some(Word::Index(Index::Block)) => From::Block,
                 _ => From::Nothing,
             },
             _ => From::Memory,
@@ -201,9 +202,10 @@ fn fencing(body: &Body, call: TermId, program: &Program, depth: u32) -> Fencing 
         return if fences { Fencing::Perhaps } else { Fencing::Not };
     }
     let silent = matches!(name, "printf" | "assert" | "__assume") || level::is_vector(name);
-    match name {
-        "__threadfence" | "__threadfence_system" => Fencing::Fence,
-        _ if level::is_harmless(name) || name.starts_with("atomic") || silent => Fencing::Not,
+    match body.called_word(call) {
+        Some(Word::Fence(Scope::Device | Scope::System)) => Fencing::Fence,
+        Some(Word::Atomic(..)) => Fencing::Not,
+        _ if level::is_harmless(body, call) || silent => Fencing::Not,
         _ => Fencing::Perhaps,
     }
 }

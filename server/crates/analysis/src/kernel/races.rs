@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use term::device::{Scope, Tally, Word};
 use term::{Body, Op, TermId};
 
 use super::collect::Seen;
@@ -17,7 +18,7 @@ use crate::{inline, Program};
 /// How far apart two threads stand.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Reach {
-    /// In one warp: `__syncwarp` could order them.
+    /// In one warp: a barrier of the warp could order them.
     Warp,
     /// In one block: a barrier could.
     Block,
@@ -192,7 +193,7 @@ pub(super) fn examine(
     if let (RaceVerdict::Free { .. }, false) = (&facts.races, trace.fences) {
         for b in &mut facts.barriers {
             let site = Site { function: 0, term: b.term };
-            let plain = super::callee(body, b.term) == Some("__syncthreads");
+            let plain = body.called_word(b.term) == Some(Word::Barrier(Scope::Block, Tally::Nothing));
             if plain && trace.soft_barriers.is_empty() && trace.barriers.iter().any(|l| l.contains(&site)) {
                 b.redundant = replay::redundant(&trace, site).ok();
             }
@@ -244,7 +245,7 @@ pub(super) fn tile_of(body: &Body) -> Option<[u32; 3]> {
     body.symbols.iter().filter(|s| s.storage == term::Storage::Shared).find_map(|s| {
         let (row, n) = of(s.ty)?;
         let block = of(row).map_or([n, 1, 1], |(_, m)| [m, n, 1]);
-        (block.iter().product::<u32>() <= 1024).then_some(block)
+        (block.iter().product::<u32>() <= super::LIMITS.block_threads).then_some(block)
     })
 }
 
@@ -343,7 +344,7 @@ fn barriers(trace: &Trace, launch: &KernelLaunch, barriers: &mut [BarrierFact]) 
         match &trace.missed {
             None => {
                 // the call of a function with barriers: those barriers
-                let inside = super::callee(trace.functions[0], b.term).is_none_or(|n| !super::is_barrier(n));
+                let inside = !super::is_barrier(trace.functions[0], b.term);
                 if !trace.soft_barriers.iter().any(|s| own(s) || inside) {
                     b.verdict = BarrierVerdict::Safe;
                 }

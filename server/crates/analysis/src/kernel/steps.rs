@@ -2,6 +2,7 @@
 //!
 //! Walks an expression as `collect` does, so that every access it lists is met here.
 
+use term::device::{Index, Word};
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::access::field_offset;
@@ -9,18 +10,13 @@ use super::collect::AccessKind;
 use super::eval::{binary, in_type};
 use super::nums::{Nums, Val};
 use super::trace::{merge, Walk, MAX_DEPTH};
-use super::{callee, is_barrier};
+use super::{callee, is_barrier, LIMITS};
 
 /// A place in memory: an object and an offset in bytes, as far as they are known.
 pub(super) struct Spot {
     pub val: Val,
     /// A thread's own variable.
     pub private: bool,
-}
-
-/// Operations that lanes of a block or warp do together.
-pub(super) fn is_of_threads(name: &str) -> bool {
-    is_barrier(name) || name.ends_with("_sync") || name == "__syncwarp"
 }
 
 impl<'a> Walk<'a> {
@@ -166,7 +162,7 @@ impl<'a> Walk<'a> {
         let symbol = &self.body.symbols[s];
         match symbol.storage {
             Storage::Constant(v) => Val::same(v),
-            Storage::Builtin if &*symbol.name == "warpSize" => Val::same(32),
+            Storage::Builtin if symbol.device == Some(Word::Lanes) => Val::same(LIMITS.lanes.into()),
             Storage::Local | Storage::Param(_) => self.variable(s),
             Storage::Shared | Storage::Global { .. } => self.load(t, mask),
             _ => Val::UNKNOWN,
@@ -178,14 +174,14 @@ impl<'a> Walk<'a> {
         if symbol.storage != Storage::Builtin {
             return None;
         }
-        let axis = ["x", "y", "z"].iter().position(|f| *f == field)?;
-        Some(match &*symbol.name {
-            "blockIdx" => Val::same(self.at.block[axis] as i128),
-            "blockDim" => Val::same(self.block[axis] as i128),
-            "gridDim" => Val::same(self.grid[axis] as i128),
-            "threadIdx" if self.block[axis] == 1 => Val::same(0),
-            "threadIdx" => Val::number(Nums::each(self.at.lanes, |l| self.thread(l)[axis] as i128)),
-            _ => Val::UNKNOWN,
+        let axis = term::device::axis(field)?;
+        let Some(Word::Index(index)) = symbol.device else { return Some(Val::UNKNOWN) };
+        Some(match index {
+            Index::Block => Val::same(self.at.block[axis] as i128),
+            Index::BlockSize => Val::same(self.block[axis] as i128),
+            Index::GridSize => Val::same(self.grid[axis] as i128),
+            Index::Thread if self.block[axis] == 1 => Val::same(0),
+            Index::Thread => Val::number(Nums::each(self.at.lanes, |l| self.thread(l)[axis] as i128)),
         })
     }
 
@@ -323,15 +319,16 @@ impl<'a> Walk<'a> {
         };
         let program: &'a crate::Program = self.program;
         let own = program.function(name);
-        if name.starts_with("atomic") && own.is_none() {
+        let word = body.called_word(t);
+        if word.is_some_and(Word::is_atomic) && own.is_none() {
             return self.atomic(args, mask);
         }
         let values: Vec<Val> = args.iter().map(|&a| self.eval(a, mask)).collect();
-        if is_barrier(name) {
+        if is_barrier(body, t) {
             self.barrier(t, mask);
             return Val::UNKNOWN;
         }
-        if is_of_threads(name) {
+        if word.is_some_and(Word::is_of_threads) {
             // lanes that are named and not here would be waited for
             let named = values.first().map_or(Nums::Unknown, |v| v.clone().int());
             let same = matches!(named, Nums::Same(m) if m as u32 & self.live == mask);
@@ -362,7 +359,7 @@ impl<'a> Walk<'a> {
                 Val::UNKNOWN
             }
             None => {
-                self.lost |= !super::level::is_harmless(name);
+                self.lost |= !super::level::is_harmless(body, t);
                 self.untold |= pointers;
                 Val::UNKNOWN
             }

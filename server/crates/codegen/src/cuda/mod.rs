@@ -93,7 +93,7 @@ pub(crate) fn block_start(file: &str, first: usize, span: base::Span) -> Option<
 
 /// A member's name in CUDA C++.
 pub(crate) fn field_name(name: &str) -> String {
-    if analysis::is_reserved(name) && term::intrinsic(name).is_none() {
+    if gpu::is_reserved(name) && term::intrinsic(name).is_none() {
         format!("{name}_")
     } else {
         name.to_string()

@@ -21,10 +21,7 @@ impl Namer {
     pub(crate) fn fresh(&mut self, wish: &str) -> String {
         let mut name = wish.to_string();
         let mut n = 2;
-        while analysis::is_reserved(&name)
-            || self.used.contains(&name)
-            || n > 2 && self.wanted.contains(&name)
-        {
+        while gpu::is_reserved(&name) || self.used.contains(&name) || n > 2 && self.wanted.contains(&name) {
             name = format!("{wish}_{n}");
             n += 1;
         }

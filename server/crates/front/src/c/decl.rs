@@ -257,6 +257,7 @@ impl Lower<'_> {
             name: text.clone(),
             ty,
             storage,
+            device: None,
             address_taken: false,
             span: Some(span),
         });

@@ -13,8 +13,8 @@ pub(crate) struct Dialect {
     /// Where C and C++ differ, C++ holds: a comparison is a `bool` and `'a'` a `char`, a tag is a type's name, functions have
     /// overloads, headers as before C89 are gone. What only C++ has is made C, or a gap, before anything is parsed.
     pub cpp: bool,
-    /// It has words for devices: `__global__`, `k<<<g, b>>>()`, `threadIdx`.
-    pub device: bool,
+    /// It has words for devices (kernels and their launches, indices, barriers): the row that spells them.
+    pub device: Option<&'static gpu::Row>,
     /// What its compiler defines besides what all do, where none was asked: lines of `NAME value`.
     pub defines: &'static str,
     /// Of the names by which C's and C++'s compilers are told apart, those that are surely not defined.
@@ -32,7 +32,7 @@ pub(crate) struct Dialect {
 pub(crate) static C: Dialect = Dialect {
     language: "c",
     cpp: false,
-    device: false,
+    device: None,
     defines: "
 __STDC_VERSION__ 201710L
 __GNUC_STDC_INLINE__ 1

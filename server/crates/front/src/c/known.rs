@@ -3,6 +3,7 @@
 //!
 //! Deliberately absent: functions whose result type differs between systems.
 
+use term::device::{Scope, Tally, Vote, Word};
 use term::{FloatKind, IntKind};
 
 use crate::c::dialect::Dialect;
@@ -206,12 +207,23 @@ pub(crate) fn function(name: &str, dialect: &Dialect) -> Option<KnownResult> {
     })
 }
 
+/// What the device gives its programs.
+fn device_function(word: Word) -> Option<KnownResult> {
+    use KnownResult::*;
+    Some(match word {
+        Word::Barrier(_, Tally::Nothing) | Word::Fence(_) => Void,
+        Word::Barrier(..) | Word::Vote(Vote::Any | Vote::All) => Int(IntKind::Int),
+        Word::Vote(Vote::Ballot) | Word::ActiveLanes => Int(IntKind::UInt),
+        Word::Shuffle(_) => OfSecond,
+        Word::Atomic(Some(_), Scope::Device) | Word::ReadOnlyLoad => OfPointee,
+        // those whose scope is in their name come with newer devices, and are read as what nobody declares
+        Word::Atomic(..) | Word::OfLanes | Word::Index(_) | Word::Lanes => return None,
+    })
+}
+
 pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
     use KnownResult::*;
     Some(match name {
-        "__syncthreads" | "__syncwarp" | "__threadfence" | "__threadfence_block" | "__threadfence_system" => {
-            Void
-        }
         // `cudaError_t`; nvcc declares them by itself
         "cudaMalloc"
         | "cudaFree"
@@ -220,22 +232,7 @@ pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
         | "cudaDeviceSynchronize"
         | "cudaGetLastError" => Int(IntKind::Int),
         "cub__DeviceReduce__Sum" | "cub__DeviceReduce__Min" | "cub__DeviceReduce__Max" => Int(IntKind::Int),
-        "__syncthreads_count"
-        | "__syncthreads_and"
-        | "__syncthreads_or"
-        | "__all_sync"
-        | "__any_sync"
-        | "__popc"
-        | "__popcll"
-        | "__clz"
-        | "__clzll"
-        | "__ffs"
-        | "__ffsll" => Int(IntKind::Int),
-        "__ballot_sync" | "__activemask" => Int(IntKind::UInt),
-        "__shfl_sync" | "__shfl_down_sync" | "__shfl_up_sync" | "__shfl_xor_sync" => OfSecond,
-        "atomicAdd" | "atomicSub" | "atomicExch" | "atomicMin" | "atomicMax" | "atomicInc" | "atomicDec"
-        | "atomicCAS" | "atomicAnd" | "atomicOr" | "atomicXor" => OfPointee,
-        "__ldg" => OfPointee,
+        "__popc" | "__popcll" | "__clz" | "__clzll" | "__ffs" | "__ffsll" => Int(IntKind::Int),
         "rsqrt" => Float(FloatKind::F64),
         "rsqrtf" | "__expf" | "__logf" | "__sinf" | "__cosf" | "__fdividef" | "__powf" => {
             Float(FloatKind::F32)
@@ -247,6 +244,6 @@ pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
             Float(FloatKind::F32)
         }
         "min" | "max" => OfFirst,
-        _ => return None,
+        _ => return device_function(gpu::CUDA.word(name)?),
     })
 }

@@ -262,6 +262,9 @@ pub(crate) fn lower_item(
     };
     let exports = std::mem::take(&mut lower.exports);
     lower.b.name = if kind == ItemKind::Function { name.clone() } else { "".into() };
+    if let Some(row) = dialect.device {
+        lower.b.resolve_words(|name| row.word(name));
+    }
     Lowered {
         body: lower.b.finish(root),
         kind,
@@ -463,6 +466,7 @@ impl<'a> Lower<'a> {
             name: name.clone(),
             ty: d.ty,
             storage: term::Storage::Function,
+            device: None,
             address_taken: false,
             span: d.name.map(|n| self.span(n)),
         });

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use term::device::{Index, Word};
 use term::{
     intrinsic, Body, Field, FloatKind, IntKind, Intrinsic, Len, Op, Origin, Quals, Record, RecordId,
     RecordPlacing, RejectKind, Storage, Symbol, SymbolId, TermId, Type, TypeId, TypeKind,
@@ -158,8 +159,14 @@ impl Lower<'_> {
     }
 
     pub(super) fn outside_symbol(&mut self, name: &str, ty: TypeId, storage: Storage) -> SymbolId {
-        let id =
-            self.b.symbols.push(Symbol { name: name.into(), ty, storage, address_taken: false, span: None });
+        let id = self.b.symbols.push(Symbol {
+            name: name.into(),
+            ty,
+            storage,
+            device: None,
+            address_taken: false,
+            span: None,
+        });
         self.outside.insert(name.into(), id);
         id
     }
@@ -195,11 +202,11 @@ impl Lower<'_> {
             let s = self.outside_symbol(&name, ty, storage);
             return self.symbol_use(s, node);
         }
-        if self.dialect.device {
-            let ty = match &*name {
-                "threadIdx" | "blockIdx" => self.known_type("uint3"),
-                "blockDim" | "gridDim" => self.known_type("dim3"),
-                "warpSize" => Some(self.b.types.int(IntKind::Int)),
+        if let Some(row) = self.dialect.device {
+            let ty = match row.word(&name) {
+                Some(Word::Index(Index::Thread | Index::Block)) => self.known_type("uint3"),
+                Some(Word::Index(Index::BlockSize | Index::GridSize)) => self.known_type("dim3"),
+                Some(Word::Lanes) => Some(self.b.types.int(IntKind::Int)),
                 _ => None,
             };
             if let Some(ty) = ty {

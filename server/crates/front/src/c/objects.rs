@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use term::device::Word;
 use term::{Op, RejectKind, Storage, TermId, TypeId, TypeKind};
 use tree_sitter::Node;
 
@@ -144,7 +145,7 @@ impl Lower<'_> {
     pub(super) fn overloaded(&mut self, name: &str, args: &[TermId]) -> Option<String> {
         // what the host asks of the run time has one meaning
         let device = term::intrinsic(name).is_some()
-            || name.starts_with("atomic")
+            || self.dialect.device.and_then(|row| row.word(name)).is_some_and(Word::is_atomic)
             || name.starts_with("__")
             || matches!(name, "min" | "max");
         if !self.env.is_cpp() || !device || !known::is_library_name(name, self.dialect) {

@@ -180,6 +180,7 @@ impl Lower<'_> {
                     name: "".into(),
                     ty: p.ty,
                     storage: Storage::Param(items.len() as u32),
+                    device: None,
                     address_taken: false,
                     span: None,
                 }),

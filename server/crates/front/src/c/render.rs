@@ -251,7 +251,7 @@ impl<'a> Render<'a, '_> {
             {
                 self.attributes(k, self.group(k))
             }
-            "<<" if self.dialect.device && self.text(k + 1) == "<" => {
+            "<<" if self.dialect.device.is_some() && self.text(k + 1) == "<" => {
                 self.launch(k).unwrap_or_else(|| self.keep(k))
             }
             _ => self.keep(k),
@@ -407,7 +407,7 @@ impl<'a> Render<'a, '_> {
                 }
                 self.keep(k)
             }
-            _ if self.dialect.device => match self.cuda_word(k, text, token) {
+            _ if self.dialect.device.is_some() => match self.cuda_word(k, text, token) {
                 Some(next) => next,
                 None => self.name(k, text),
             },

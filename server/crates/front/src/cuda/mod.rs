@@ -52,7 +52,7 @@ __GNUG__ 12
 pub(crate) static DIALECT: Dialect = Dialect {
     language: "cuda",
     cpp: true,
-    device: true,
+    device: Some(&gpu::CUDA),
     defines: DEFINES,
     absent: &["__STDC_VERSION__"],
     type_name: known::cuda_type,

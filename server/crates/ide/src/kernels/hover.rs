@@ -10,6 +10,7 @@ use analysis::{
     AccessFact, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch, RaceVerdict, Uniformity,
 };
 use base::Span;
+use term::device::{Scope, Word};
 use term::{Op, Space, TermId};
 use text::{Edit, EditSet};
 
@@ -297,21 +298,21 @@ impl Shown<'_> {
             (self.span(t).touches(offset)).then_some((t, name))
         };
         let (t, name) = body.walk(body.root).filter_map(|t| named(&t)).last()?;
-        let words = match name {
-            "__threadfence_block" => {
+        let words = match body.called_word(t)? {
+            Word::Fence(Scope::Block) => {
                 "what this thread wrote before it is seen by the other threads of its block before what it writes after it"
             }
-            "__threadfence" => {
+            Word::Fence(Scope::Device) => {
                 "what this thread wrote before it is seen by all threads of the device before what it writes after it"
             }
-            "__threadfence_system" => {
+            Word::Fence(Scope::System) => {
                 "what this thread wrote before it is seen by all threads of all devices and by the host before what it writes after it"
             }
-            "__syncwarp" => {
-                let out = "**`__syncwarp()`**: the lanes of the warp that are named (all without a mask) wait for one another, and see what the others wrote \
+            Word::Barrier(Scope::Warp, _) => {
+                let out = "the lanes of the warp that are named (all without a mask) wait for one another, and see what the others wrote \
                      to shared and global memory before.\n\n- orders nothing between warps";
                 let needed = self.without(t);
-                return Some(Hover { markdown: format!("{out}{needed}"), span: self.span(t) });
+                return Some(Hover { markdown: format!("**`{name}()`**: {out}{needed}"), span: self.span(t) });
             }
             _ => return None,
         };

@@ -21,9 +21,9 @@ use std::sync::Arc;
 use base::{Budget, CancelToken, Span};
 use rustc_hash::FxHashSet;
 use simulate::{
-    AccessKind, BarrierKind, Counts, Fault, FaultKind, Finding, GridReport, Launch, Program, Reach, Schedule,
-    ThreadId, WarpKind,
+    AccessKind, Counts, Fault, FaultKind, Finding, GridReport, Launch, Program, Reach, Schedule, ThreadId,
 };
+use term::device::{Scope, Word};
 use term::{Op, TermId};
 
 pub(crate) use beside::{beside, Beside, Wanted};
@@ -331,26 +331,12 @@ fn count(run: &mut KernelRun, places: &Places<'_>) {
         run.branches.push(Branch { span, function: c.function.to_string(), kind, count: c.clone() });
     }
     for c in &run.counts.barriers {
-        let name = match c.kind {
-            BarrierKind::Plain => "__syncthreads",
-            BarrierKind::Count => "__syncthreads_count",
-            BarrierKind::And => "__syncthreads_and",
-            BarrierKind::Or => "__syncthreads_or",
-        };
+        let name = gpu::CUDA.said(Word::Barrier(Scope::Block, c.kind));
         let span = places.span(&c.function, c.term);
         run.barriers.push(Barrier { span, function: c.function.to_string(), name, count: c.clone() });
     }
     for c in &run.counts.warp_operations {
-        let name = match c.kind {
-            WarpKind::Sync => "__syncwarp",
-            WarpKind::Shfl => "__shfl_sync",
-            WarpKind::ShflUp => "__shfl_up_sync",
-            WarpKind::ShflDown => "__shfl_down_sync",
-            WarpKind::ShflXor => "__shfl_xor_sync",
-            WarpKind::Ballot => "__ballot_sync",
-            WarpKind::Any => "__any_sync",
-            WarpKind::All => "__all_sync",
-        };
+        let name = gpu::CUDA.said(c.kind.word());
         let span = places.span(&c.function, c.term);
         let function = c.function.to_string();
         run.warp_operations.push(WarpOperation { span, function, name, issued: c.issued });

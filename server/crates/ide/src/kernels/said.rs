@@ -5,6 +5,7 @@ use base::Span;
 
 use super::thread_words;
 use crate::Doc;
+use term::device::{AtomicOp, Scope, Tally, Word};
 
 /// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
 pub(crate) fn place(doc: &Doc, kernel: &front::Item, function: &str, term: term::TermId) -> Span {
@@ -173,15 +174,18 @@ pub(crate) fn race(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, c
         )
     };
     let launch = launch_words(&w.launch);
+    let barrier = |scope| gpu::CUDA.said(Word::Barrier(scope, Tally::Nothing));
+    let (of_block, of_warp) = (barrier(Scope::Block), barrier(Scope::Warp));
+    let add = gpu::CUDA.said(Word::Atomic(Some(AtomicOp::Add), Scope::Device));
     let now = match (missing(w), w.shared) {
-        (Some("atomic"), _) => "Use an atomic operation, such as `atomicAdd`.",
+        (Some("atomic"), _) => &*format!("Use an atomic operation, such as `{add}`."),
         (Some("syncwarp"), _) => {
-            "Lanes of a warp do not run in step: put `__syncwarp()` between the two (every lane of the warp must come to it)."
+            &format!("Lanes of a warp do not run in step: put `{of_warp}()` between the two (every lane of the warp must come to it).")
         }
         (Some("barrier"), _) if a == b => {
-            "Let every thread write a place of its own, or put `__syncthreads()` between the rounds."
+            &format!("Let every thread write a place of its own, or put `{of_block}()` between the rounds.")
         }
-        (Some("barrier"), _) => "Put `__syncthreads()` between the two, where all threads of the block come.",
+        (Some("barrier"), _) => &format!("Put `{of_block}()` between the two, where all threads of the block come."),
         _ => {
             "There is no barrier between blocks inside a launch: let every block write places of its own, use atomic operations, or \
              make two launches."

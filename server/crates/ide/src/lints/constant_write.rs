@@ -1,6 +1,7 @@
 //! `constant-write`: a kernel writes to constant memory.
 
 use base::Span;
+use term::device::Word;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::{Find, Lint, Said};
@@ -37,17 +38,10 @@ fn constant_write(doc: &Doc) -> Vec<(Span, Said)> {
 fn written(body: &Body, t: TermId) -> Option<TermId> {
     match (body.op(t), body.args(t)) {
         (Op::Assign | Op::Compound(_) | Op::Step { .. }, &[place, ..]) => Some(place),
-        (Op::Call, &[callee, pointer, ..]) => {
-            let name = match body.op(callee) {
-                Op::Sym(s) => &body.symbols[*s].name,
-                Op::Name(n) => n,
-                _ => return None,
-            };
-            match (body.op(pointer), body.args(pointer)) {
-                (Op::AddrOf, &[place]) if name.starts_with("atomic") => Some(place),
-                _ => None,
-            }
-        }
+        (Op::Call, &[_, pointer, ..]) => match (body.op(pointer), body.args(pointer)) {
+            (Op::AddrOf, &[place]) if body.called_word(t).is_some_and(Word::is_atomic) => Some(place),
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -5,6 +5,7 @@ use base::Span;
 use super::{Find, Lint, Said};
 use crate::kernels::remembered_facts;
 use crate::{Doc, Severity};
+use term::device::{AtomicOp, Scope, Word};
 
 pub(super) const LINT: Lint = Lint {
     code: "missing-atomic",
@@ -26,13 +27,16 @@ fn missing_atomic(doc: &Doc) -> Vec<(Span, Said)> {
                 Some(s) => format!("Two threads that find the same `{}`", text(s)),
                 None => "Two threads that come here at once".to_owned(),
             };
+            let atomic = |op| gpu::CUDA.said(Word::Atomic(Some(op), Scope::Device));
+            let add = atomic(AtomicOp::Add);
             let message = match u.extreme {
                 None => format!(
                     "{who} both read and write `{place}`, and one of the two updates is lost. Use an atomic operation, such as \
-                     `atomicAdd(&{place}, …)`, unless no two threads ever find the same."
+                     `{add}(&{place}, …)`, unless no two threads ever find the same."
                 ),
                 Some((_, largest)) => {
-                    let (kept, name) = if largest { ("larger", "atomicMax") } else { ("smaller", "atomicMin") };
+                    let (kept, op) = if largest { ("larger", AtomicOp::Max) } else { ("smaller", AtomicOp::Min) };
+                    let name = atomic(op);
                     format!(
                         "{who} both look at `{place}` before one of them writes, and the {kept} value can be lost. Use `{name}(&{place}, …)`, or \
                          let each block find its own first."

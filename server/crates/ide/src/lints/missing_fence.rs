@@ -5,6 +5,7 @@ use base::Span;
 use super::{Find, Lint, Said};
 use crate::kernels::{line, remembered_facts};
 use crate::{Doc, Related, Severity};
+use term::device::{Scope, Word};
 
 pub(super) const LINT: Lint = Lint {
     code: "missing-fence",
@@ -22,9 +23,10 @@ fn missing_fence(doc: &Doc) -> Vec<(Span, Said)> {
         for m in &facts.missing_fences {
             let (write, read) = (at(m.write), at(m.read));
             let text = doc.slice(write);
+            let fence = gpu::CUDA.said(Word::Fence(Scope::Device));
             let message = format!(
                 "The block that this counter lets on reads on line {} what others wrote to `{text}` on line {}, and no fence stands between \
-                 that write and the counter: it may see the count before the data. Put `__threadfence();` before the atomic operation.",
+                 that write and the counter: it may see the count before the data. Put `{fence}();` before the atomic operation.",
                 line(doc, read),
                 line(doc, write)
             );

@@ -5,6 +5,7 @@ use base::Span;
 use super::{Find, Lint, Said};
 use crate::kernels::{launch_words, remembered_facts};
 use crate::{Doc, Severity};
+use term::device::{Index, Word};
 
 pub(super) const LINT: Lint = Lint {
     code: "strided-access",
@@ -48,9 +49,10 @@ fn strided_access(doc: &Doc) -> Vec<(Span, Said)> {
                 _ => "updating",
             };
             let rounds = if r.exact { "" } else { " in the first round of its loop" };
+            let thread = gpu::CUDA.said(Word::Index(Index::Thread));
             let message = format!(
                 "{apart}: {how} `{}`, a warp asks for {} sectors of 32 bytes where {} would hold its data ({} against {}{rounds} over {}). \
-                 Nsight Compute: uncoalesced global access. Let `threadIdx.x` move along the last subscript, or stage a tile in shared memory.",
+                 Nsight Compute: uncoalesced global access. Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.",
                 a.object,
                 r.worst_sectors,
                 r.worst_ideal,

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use term::device::{Index, Word};
 use term::{BinOp, IntKind, Op, Storage, SymbolId, TypeKind, Types, UnOp};
 
 use super::matching::build;
@@ -179,12 +180,12 @@ impl<'a> Algebra<'a> {
             }
             (Op::Apply(h), [of, field]) if &**h == "Dot" => {
                 let word = self.subject.word(of).unwrap_or("");
-                if !matches!(word, "threadIdx" | "blockIdx" | "blockDim" | "gridDim") {
+                let Some(Word::Index(index)) = gpu::CUDA.word(word) else {
                     return Err(no());
-                }
-                let axis = ["x", "y", "z"].iter().position(|f| self.subject.word(field) == Some(f));
+                };
+                let axis = self.subject.word(field).and_then(term::device::axis);
                 match (axis, self.block) {
-                    (Some(axis), Some(block)) if word == "blockDim" => {
+                    (Some(axis), Some(block)) if index == Index::BlockSize => {
                         Some(Sum::constant(i128::from(block[axis])))
                     }
                     _ => Some(self.single(x)),

@@ -244,7 +244,7 @@ fn stored(w: &Writer<'_>, words: &[Tree], text: &str) -> Result<String, Unwritab
     let mut out = String::new();
     for word in words {
         match w.subject.word(word) {
-            Some(word @ ("__shared__" | "static")) => out += &format!("{word} "),
+            Some(word) if word == gpu::CUDA.shared || word == "static" => out += &format!("{word} "),
             _ => return no_text(w, word),
         }
     }

@@ -143,7 +143,7 @@ fn declares(n: &Tree) -> bool {
 
 /// Whether a word may name something in CUDA text.
 pub(super) fn usable(name: &str) -> Result<(), String> {
-    let reserved = analysis::is_reserved(name) || name.starts_with("cuda");
+    let reserved = gpu::is_reserved(name) || name.starts_with("cuda");
     match reserved {
         true => Err(format!("`{name}` means something else in CUDA. Rename it")),
         false => Ok(()),

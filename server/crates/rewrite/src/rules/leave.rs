@@ -5,7 +5,7 @@
 
 use term::{Op, Storage, SymbolId, TypeKind};
 
-use super::memory::BARRIERS;
+use super::memory::is_barrier;
 use super::prove::Asking;
 use super::tree::Tree;
 
@@ -96,7 +96,7 @@ impl Asking<'_> {
                     let known = n.args.first().and_then(|c| c.as_symbol()).is_some_and(|f| {
                         let name = self.subject.name(f);
                         self.subject.library.contains(&f)
-                            && (term::intrinsic(name).is_some() || (whole && BARRIERS.contains(&name)))
+                            && (term::intrinsic(name).is_some() || (whole && is_barrier(name)))
                     });
                     if !known && (reached || mentions(&n)) {
                         return Err(format!("`{}` may use it", shown()));

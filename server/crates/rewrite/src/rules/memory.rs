@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: loops and their dependences, which `analysis` answers (see `prove`).
 
+use term::device::{Scope, Word};
 use term::{Op, Storage, SymbolId, TypeKind};
 
 use super::prove::Asking;
@@ -157,5 +158,6 @@ impl Asking<'_> {
 }
 
 /// Functions that only wait for other threads or say in which order they see things.
-pub(super) const BARRIERS: [&str; 4] =
-    ["__syncthreads", "__syncwarp", "__threadfence", "__threadfence_block"];
+pub(super) fn is_barrier(name: &str) -> bool {
+    gpu::CUDA.word(name).is_some_and(|w| w.only_waits() && w != Word::Fence(Scope::System))
+}

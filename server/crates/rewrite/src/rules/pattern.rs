@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use term::device::{Scope, Tally, Word};
 use term::{FloatKind, IntKind, Op, TypeKind};
 
 use super::tree::{Node, Subject, Tree};
@@ -95,7 +96,10 @@ impl TypeTest {
 }
 
 /// Words of the papers' notation that stand for something a program writes otherwise.
-const CALLS: [(&str, &str); 2] = [("SyncThreads", "__syncthreads"), ("SyncWarp", "__syncwarp")];
+const CALLS: [(&str, Word); 2] = [
+    ("SyncThreads", Word::Barrier(Scope::Block, Tally::Nothing)),
+    ("SyncWarp", Word::Barrier(Scope::Warp, Tally::Nothing)),
+];
 
 /// Which arguments of a head are blocks: a lone statement there is a list of one.
 pub(super) fn blocks(op: &Op, args: usize) -> &'static [usize] {
@@ -137,7 +141,7 @@ impl Pattern {
                 return Pattern::Variable { name, test: None };
             }
             if let Some((_, function)) = CALLS.iter().find(|c| c.0 == word) {
-                return Pattern::Term(Op::Call, vec![Pattern::word(function)]);
+                return Pattern::Term(Op::Call, vec![Pattern::word(gpu::CUDA.said(*function))]);
             }
             return Pattern::word(word);
         }

@@ -112,6 +112,7 @@ pub struct Known {
     pub name: Arc<str>,
     pub ty: TypeId,
     pub storage: Storage,
+    pub device: Option<term::device::Word>,
     pub address_taken: bool,
 }
 
@@ -143,6 +144,7 @@ impl Subject {
                 name: s.name.clone(),
                 ty: s.ty,
                 storage: s.storage,
+                device: s.device,
                 address_taken: s.address_taken,
             })
             .collect();
@@ -228,7 +230,7 @@ impl Subject {
 /// What a local declaration says of where the variable lives; it stands behind the declaration's other parts.
 fn storage_word(storage: Storage) -> Option<&'static str> {
     match storage {
-        Storage::Shared => Some("__shared__"),
+        Storage::Shared => Some(gpu::CUDA.shared),
         Storage::StaticLocal => Some("static"),
         _ => None,
     }

@@ -5,6 +5,7 @@
 //! taken for uniform, and functions.
 
 use rustc_hash::FxHashSet;
+use term::device::{Index, Word};
 use term::{Op, Storage, SymbolId};
 
 use super::tree::{Subject, Tree};
@@ -25,13 +26,11 @@ pub(super) fn uniform(subject: &Subject, x: &Tree) -> Result<String, String> {
     }
 }
 
-/// Whether it is a part of `threadIdx`, `blockIdx`, `blockDim` or `gridDim`.
+/// Whether it is a part of an index variable.
 pub(super) fn is_position(subject: &Subject, n: &Tree) -> bool {
     let of = n.args.first().filter(|_| n.is("Dot")).and_then(|a| a.as_symbol());
-    of.and_then(|s| subject.symbol(s)).is_some_and(|k| {
-        matches!(k.storage, Storage::Builtin)
-            && matches!(&*k.name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim")
-    })
+    of.and_then(|s| subject.symbol(s))
+        .is_some_and(|k| matches!(k.storage, Storage::Builtin) && matches!(k.device, Some(Word::Index(_))))
 }
 
 /// Takes variables away that some assignment makes differ; `under`: control differs here.
@@ -67,19 +66,24 @@ fn mark(subject: &Subject, n: &Tree, under: bool, varying: &mut FxHashSet<Symbol
     }
 }
 
+/// Whether a word's value is the same for all threads of a block.
+fn alike_in_block(word: Word) -> bool {
+    matches!(word, Word::Index(Index::Block | Index::BlockSize | Index::GridSize) | Word::Lanes)
+}
+
 fn first_varying(subject: &Subject, x: &Tree, varying: &FxHashSet<SymbolId>) -> Option<Tree> {
     let differs = |n: &Tree| match &n.op {
         Op::Sym(s) => {
             let Some(known) = subject.symbol(*s) else { return true };
             match known.storage {
                 Storage::Param(_) | Storage::Local => known.address_taken || varying.contains(s),
-                Storage::Builtin => !matches!(&*known.name, "blockIdx" | "blockDim" | "gridDim" | "warpSize"),
+                Storage::Builtin => !known.device.is_some_and(alike_in_block),
                 Storage::Constant(_) => false,
                 _ => true,
             }
         }
         Op::Name(word) => {
-            !matches!(&**word, "blockIdx" | "blockDim" | "gridDim" | "warpSize" | "x" | "y" | "z")
+            !gpu::CUDA.word(word).is_some_and(alike_in_block) && term::device::axis(word).is_none()
         }
         Op::Index | Op::Deref | Op::Call | Op::Launch | Op::AddrOf | Op::Reject(_) | Op::Step { .. } => true,
         Op::Apply(h) => !matches!(&**h, "Dot" | "Cast" | "SizeOfType"),

@@ -1,5 +1,6 @@
 //! Calls: functions with a body, pure functions, what C's and CUDA's run time provide.
 
+use term::device::{AtomicOp, Scope, Tally, Vote, Word};
 use term::{BinOp, FloatKind, IntKind, Op, Storage, TermId, TypeId, TypeKind};
 
 use super::types::Class;
@@ -55,7 +56,7 @@ impl Cx<'_, '_, '_> {
         if built_in && self.class(body.ty(t)) == Class::Record {
             return self.vector(t, &name, args).map(Some);
         }
-        if let Some(v) = self.device(&name, args)? {
+        if let Some(v) = self.device(body.word(callee), args)? {
             return Ok(v);
         }
         self.library(t, &name, args)
@@ -269,21 +270,14 @@ impl Cx<'_, '_, '_> {
         self.math_values(f, shape, values).map(Some)
     }
 
-    /// What CUDA provides to kernels.
+    /// What the device provides to kernels.
     #[allow(clippy::type_complexity)]
-    fn device(&mut self, name: &str, args: &[TermId]) -> R<Option<Option<V>>> {
+    fn device(&mut self, word: Option<Word>, args: &[TermId]) -> R<Option<Option<V>>> {
         let int = self.int();
-        let barrier = match name {
-            "__syncthreads" => Some(BarrierKind::Plain),
-            "__syncthreads_count" => Some(BarrierKind::Count),
-            "__syncthreads_and" => Some(BarrierKind::And),
-            "__syncthreads_or" => Some(BarrierKind::Or),
-            _ => None,
-        };
-        if let Some(kind) = barrier {
+        if let Some(Word::Barrier(Scope::Block, kind)) = word {
             let a = match (kind, args) {
-                (BarrierKind::Plain, []) => NONE,
-                (BarrierKind::Plain, _) => return Err(self.err("a barrier with arguments")),
+                (Tally::Nothing, []) => NONE,
+                (Tally::Nothing, _) => return Err(self.err("a barrier with arguments")),
                 (_, &[p]) => {
                     let v = self.rvalue(p)?;
                     let v = self.convert(v, int)?;
@@ -293,19 +287,13 @@ impl Cx<'_, '_, '_> {
             };
             let d = self.temp();
             self.emit(Ins::Barrier { kind, d, a });
-            return Ok(Some((kind != BarrierKind::Plain).then_some(V { reg: d, ty: int })));
+            return Ok(Some((kind != Tally::Nothing).then_some(V { reg: d, ty: int })));
         }
-        let fence = match name {
-            "__threadfence_block" => Some(FenceScope::Block),
-            "__threadfence" => Some(FenceScope::Device),
-            "__threadfence_system" => Some(FenceScope::System),
-            _ => None,
-        };
-        if let Some(scope) = fence {
+        if let Some(Word::Fence(scope)) = word {
             self.emit(Ins::Fence { scope });
             return Ok(Some(None));
         }
-        if name == "__ldg" {
+        if word == Some(Word::ReadOnlyLoad) {
             if let &[p] = args {
                 let v = self.rvalue(p)?;
                 let ty = match self.types.element(v.ty) {
@@ -316,18 +304,13 @@ impl Cx<'_, '_, '_> {
                 return Ok(Some(Some(v)));
             }
         }
-        if let Some(op) = atomic_op(name) {
+        if let Some(Word::Atomic(Some(op), Scope::Device)) = word {
             return self.atomic(op, args).map(|v| Some(Some(v)));
         }
-        let warp = match name {
-            "__syncwarp" => WarpKind::Sync,
-            "__shfl_sync" => WarpKind::Shfl,
-            "__shfl_up_sync" => WarpKind::ShflUp,
-            "__shfl_down_sync" => WarpKind::ShflDown,
-            "__shfl_xor_sync" => WarpKind::ShflXor,
-            "__ballot_sync" => WarpKind::Ballot,
-            "__any_sync" => WarpKind::Any,
-            "__all_sync" => WarpKind::All,
+        let warp = match word {
+            Some(Word::Barrier(Scope::Warp, Tally::Nothing)) => WarpKind::Sync,
+            Some(Word::Shuffle(s)) => WarpKind::Shuffle(s),
+            Some(Word::Vote(v)) => WarpKind::Vote(v),
             _ => return Ok(None),
         };
         self.warp(warp, args).map(Some)
@@ -349,10 +332,10 @@ impl Cx<'_, '_, '_> {
         let mut signed32 = false;
         match (kind, values.as_slice()) {
             (WarpKind::Sync, [] | [_]) => {}
-            (WarpKind::Ballot | WarpKind::Any | WarpKind::All, &[_, p]) => {
+            (WarpKind::Vote(vote), &[_, p]) => {
                 let reg = self.truth(p)?;
                 list[1] = V { reg, ty: int };
-                if kind == WarpKind::Ballot {
+                if vote == Vote::Ballot {
                     ty = uint;
                 }
             }
@@ -379,7 +362,7 @@ impl Cx<'_, '_, '_> {
     }
 
     fn atomic(&mut self, op: AtomicOp, args: &[TermId]) -> R<V> {
-        let wanted = if op == AtomicOp::Cas { 3 } else { 2 };
+        let wanted = if op == AtomicOp::CompareExchange { 3 } else { 2 };
         if args.len() != wanted {
             return Err(self.err("an atomic with another number of arguments"));
         }
@@ -399,8 +382,8 @@ impl Cx<'_, '_, '_> {
             _ => return Err(self.err("an atomic on a value of this type")),
         };
         let exists = match (op, ty) {
-            (AtomicOp::Add | AtomicOp::Exch, _) => ty != AtomicTy::I64 || op == AtomicOp::Exch,
-            (AtomicOp::Inc | AtomicOp::Dec, _) => ty == AtomicTy::U32,
+            (AtomicOp::Add | AtomicOp::Exchange, _) => ty != AtomicTy::I64 || op == AtomicOp::Exchange,
+            (AtomicOp::Increment | AtomicOp::Decrement, _) => ty == AtomicTy::U32,
             (AtomicOp::Sub, _) => matches!(ty, AtomicTy::I32 | AtomicTy::U32),
             _ => !matches!(ty, AtomicTy::F32 | AtomicTy::F64),
         };
@@ -477,29 +460,13 @@ impl Cx<'_, '_, '_> {
         }
     }
 
-    /// `threadIdx.x` and its kin.
+    /// A part of an index variable.
     pub(super) fn special(&mut self, base: TermId, field: &str) -> R<Option<V>> {
         let body = self.body;
-        let Op::Sym(s) = body.op(base) else {
+        let (Some(index), Some(axis)) = (body.index_variable(base), term::device::axis(field)) else {
             return Ok(None);
         };
-        let symbol = &body.symbols[*s];
-        if !matches!(symbol.storage, Storage::Builtin | Storage::Undeclared) {
-            return Ok(None);
-        }
-        let axis = match field {
-            "x" => 0,
-            "y" => 1,
-            "z" => 2,
-            _ => return Ok(None),
-        };
-        let what = match &*symbol.name {
-            "threadIdx" => Special::ThreadIdx(axis),
-            "blockIdx" => Special::BlockIdx(axis),
-            "blockDim" => Special::BlockDim(axis),
-            "gridDim" => Special::GridDim(axis),
-            _ => return Ok(None),
-        };
+        let what = Special { index, axis: axis as u8 };
         let ty = self.types.int(IntKind::UInt);
         let d = self.temp();
         self.emit(Ins::Special { d, what });
@@ -509,11 +476,6 @@ impl Cx<'_, '_, '_> {
     /// A name the target provides.
     pub(super) fn builtin(&mut self, name: &str) -> R<V> {
         match name {
-            "warpSize" => {
-                let ty = self.int();
-                let reg = self.constant(32);
-                Ok(V { reg, ty })
-            }
             "NULL" | "nullptr" => {
                 let void = self.types.void();
                 let ty = self.types.pointer(void);
@@ -534,21 +496,4 @@ impl Cx<'_, '_, '_> {
             _ => Err(self.err(&format!("the undeclared name `{name}`"))),
         }
     }
-}
-
-fn atomic_op(name: &str) -> Option<AtomicOp> {
-    Some(match name {
-        "atomicAdd" => AtomicOp::Add,
-        "atomicSub" => AtomicOp::Sub,
-        "atomicExch" => AtomicOp::Exch,
-        "atomicMin" => AtomicOp::Min,
-        "atomicMax" => AtomicOp::Max,
-        "atomicInc" => AtomicOp::Inc,
-        "atomicDec" => AtomicOp::Dec,
-        "atomicCAS" => AtomicOp::Cas,
-        "atomicAnd" => AtomicOp::And,
-        "atomicOr" => AtomicOp::Or,
-        "atomicXor" => AtomicOp::Xor,
-        _ => return None,
-    })
 }

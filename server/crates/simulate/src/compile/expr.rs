@@ -1,5 +1,6 @@
 //! Expressions: values, places, conditions.
 
+use term::device::Word;
 use term::{BinOp, Op, Overflow, Storage, TermId, TypeId, TypeKind, UnOp};
 
 use super::emit::OPEN;
@@ -105,6 +106,11 @@ impl Cx<'_, '_, '_> {
                     Storage::Constant(v) => {
                         let ty = self.int_type_of(symbol.ty);
                         let reg = self.constant(v as u64);
+                        Ok(V { reg, ty })
+                    }
+                    Storage::Builtin if symbol.device == Some(Word::Lanes) => {
+                        let ty = self.int();
+                        let reg = self.constant(u64::from(gpu::CUDA.limits.lanes));
                         Ok(V { reg, ty })
                     }
                     Storage::Builtin | Storage::Undeclared => self.builtin(&symbol.name.clone()),

@@ -48,7 +48,14 @@ impl B {
         self.t(op, args, v)
     }
     pub fn symbol(&mut self, name: &str, ty: TypeId, storage: Storage) -> SymbolId {
-        self.b.symbols.push(Symbol { name: name.into(), ty, storage, address_taken: false, span: None })
+        self.b.symbols.push(Symbol {
+            name: name.into(),
+            ty,
+            storage,
+            device: None,
+            address_taken: false,
+            span: None,
+        })
     }
     pub fn param(&mut self, name: &str, ty: TypeId) -> SymbolId {
         let s = self.symbol(name, ty, Storage::Param(self.params.len() as u32));
@@ -189,6 +196,7 @@ impl B {
         self.cast(i, m)
     }
     pub fn finish(mut self, ret: TypeId, body: &[TermId]) -> Body {
+        self.b.resolve_words(|name| gpu::CUDA.word(name));
         let body = self.list(body);
         let ps = self.params.clone();
         let params = self.list(&ps);

@@ -446,6 +446,7 @@ impl Reader<'_> {
                         name: n.clone(),
                         ty,
                         storage,
+                        device: None,
                         address_taken: false,
                         span: None,
                     });

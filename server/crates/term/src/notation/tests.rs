@@ -197,6 +197,7 @@ fn random_body(shape: &Shape) -> Body {
             name: name.into(),
             ty,
             storage: Storage::Local,
+            device: None,
             address_taken: false,
             span: None,
         });

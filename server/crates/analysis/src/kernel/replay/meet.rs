@@ -1,7 +1,7 @@
 //! Which accesses of a launch's traces can meet: same bytes, two threads, at least one plain write or an atomic beside a plain
 //! access, and nothing that orders them.
 //!
-//! Ordered are accesses of one thread; of one block, with a barrier of the block between them; of one warp, with a `__syncwarp`
+//! Ordered are accesses of one thread; of one block, with a barrier of the block between them; of one warp, with a barrier of the warp
 //! of the whole warp between them. Of a cell's accesses only those are compared that differ in what decides this.
 
 use rustc_hash::{FxHashMap, FxHashSet};

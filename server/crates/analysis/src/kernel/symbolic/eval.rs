@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use term::device::{Index, Word};
 use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::memory::Place;
@@ -74,7 +75,9 @@ impl Model<'_> {
             }
             (Op::Sym(s), _) => match body.symbols[*s].storage {
                 Storage::Constant(v) => Val::Int(Poly::constant(v)),
-                Storage::Builtin if &*body.symbols[*s].name == "warpSize" => Val::Int(Poly::constant(32)),
+                Storage::Builtin if body.symbols[*s].device == Some(Word::Lanes) => {
+                    Val::Int(Poly::constant(crate::kernel::LIMITS.lanes.into()))
+                }
                 Storage::Builtin | Storage::Function => Val::Any,
                 _ => return self.read(t),
             },
@@ -239,13 +242,13 @@ impl Model<'_> {
         if symbol.storage != Storage::Builtin {
             return None;
         }
-        let axis = ["x", "y", "z"].iter().position(|f| *f == field)?;
-        let list = match &*symbol.name {
-            "threadIdx" => &self.thread,
-            "blockIdx" => &self.block,
-            "blockDim" => &self.extent,
-            "gridDim" => &self.blocks,
-            _ => return None,
+        let axis = term::device::axis(field)?;
+        let Some(Word::Index(index)) = symbol.device else { return None };
+        let list = match index {
+            Index::Thread => &self.thread,
+            Index::Block => &self.block,
+            Index::BlockSize => &self.extent,
+            Index::GridSize => &self.blocks,
         };
         Some(Val::Int(list[axis].clone()))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use term::device::{Scope, Word};
 use term::{Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Access, Model, Object, Run, Share, Val};
@@ -191,10 +192,11 @@ impl Model<'_> {
                 false => Err(KernelObstacle::Value(t)),
             };
         }
-        if is_barrier(name) {
+        if is_barrier(body, t) {
             return Ok(self.fresh(t));
         }
-        if name == "__ldg" {
+        let word = body.called_word(t);
+        if word == Some(Word::ReadOnlyLoad) {
             let (&[p], [Val::Ptr(o, at)]) = (arguments, &values[..]) else {
                 return Err(KernelObstacle::Value(t));
             };
@@ -202,7 +204,7 @@ impl Model<'_> {
             self.touch(t, *o, at.clone(), to, Touch::Read);
             return Ok(self.fresh(t));
         }
-        if name.starts_with("atomic") {
+        if let Some(Word::Atomic(_, scope)) = word {
             let Some((&p, v)) = arguments.first().zip(values.first()) else {
                 return Err(KernelObstacle::Value(t));
             };
@@ -214,7 +216,7 @@ impl Model<'_> {
             match (v, to) {
                 // not atomic to what other blocks do
                 (Val::Ptr(o, _), _)
-                    if name.ends_with("_block") && !one_block && !self.objects[*o as usize].shared =>
+                    if scope == Scope::Block && !one_block && !self.objects[*o as usize].shared =>
                 {
                     return Err(KernelObstacle::Value(t));
                 }
@@ -227,7 +229,7 @@ impl Model<'_> {
         // what is given a pointer may look behind it
         let given = values.iter().any(|v| matches!(v, Val::Ptr(..)));
         let silent = matches!(name, "printf" | "assert" | "__assume");
-        if (level::is_harmless(name) || level::is_vector(name) || silent) && !given {
+        if (level::is_harmless(body, t) || level::is_vector(name) || silent) && !given {
             return Ok(self.fresh(t));
         }
         Err(KernelObstacle::Value(t))

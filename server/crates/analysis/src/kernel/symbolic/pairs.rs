@@ -13,7 +13,7 @@ use term::{Op, TermId};
 use super::{Access, Model, Share, Step, MAX_QUESTIONS};
 use crate::depend::impossible;
 use crate::kernel::races::{RaceObstacle, Touch};
-use crate::kernel::{callee, is_barrier, KernelObstacle};
+use crate::kernel::{is_barrier, KernelObstacle};
 use crate::value::{Constraint, Poly, Var};
 
 /// Unknowns of which the order is told apart at most.
@@ -237,7 +237,7 @@ impl Model<'_> {
     fn passes(&self, t: TermId) -> bool {
         let body = self.body;
         match (body.op(t), body.args(t)) {
-            (Op::Call, _) => callee(body, t).is_some_and(is_barrier),
+            (Op::Call, _) => is_barrier(body, t),
             (Op::List | Op::Comma, items) => items.iter().any(|&i| self.passes(i)),
             (Op::If, &[_, then, other]) => self.passes(then) && self.passes(other),
             (Op::Declare(_), &[v]) => self.passes(v),

@@ -2,6 +2,7 @@
 
 use analysis::{KernelFacts, KernelLaunch};
 use base::Span;
+use term::device::Word;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 use text::Edit;
 
@@ -58,11 +59,9 @@ fn alone(k: &Kernel<'_>, t: TermId) -> Option<TermId> {
         _ => false,
     });
     let asks = |x: TermId| {
-        let callee = k.body.args(x).first().and_then(|&c| k.body.as_symbol(c));
-        matches!(k.body.op(x), Op::Call)
-            && callee.is_none_or(|s| {
-                k.body.symbols[s].name.starts_with("__sync") || k.body.symbols[s].name.starts_with("__shfl")
-            })
+        let known = k.body.args(x).first().is_some_and(|&c| k.body.as_symbol(c).is_some());
+        let waits = |w| matches!(w, Word::Barrier(..) | Word::Shuffle(_));
+        matches!(k.body.op(x), Op::Call) && (!known || k.body.called_word(x).is_some_and(waits))
     };
     (!header && !k.body.walk(at).any(asks)).then_some(at)
 }

@@ -2,6 +2,7 @@
 //! in memory what the kernel left before.
 
 use analysis::KernelFacts;
+use term::device::{Index, Word};
 use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
 use text::Edit;
 
@@ -74,10 +75,7 @@ pub(super) fn exchange(k: &Kernel<'_>, facts: &KernelFacts) -> Option<Mend> {
     let (mut xs, mut ys) = (0, 0);
     for t in body.walk(body.root) {
         let (Op::Member { field, .. }, &[base]) = (body.op(t), body.args(t)) else { continue };
-        let Some(s) = body.as_symbol(base).map(|s| &body.symbols[s]) else { continue };
-        if s.storage != Storage::Builtin
-            || !matches!(&*s.name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim")
-        {
+        if body.index_variable(base).is_none() {
             continue;
         }
         let (to, count) = match &**field {
@@ -100,7 +98,8 @@ pub(super) fn exchange(k: &Kernel<'_>, facts: &KernelFacts) -> Option<Mend> {
     if xs == 0 || ys == 0 {
         return None;
     }
-    k.same(facts, "Exchange the axes: `threadIdx.x` along the last subscript".into(), edits)
+    let thread = gpu::CUDA.said(Word::Index(Index::Thread));
+    k.same(facts, format!("Exchange the axes: `{thread}.x` along the last subscript"), edits)
 }
 
 /// `const T *__restrict__ p`.

@@ -10,6 +10,7 @@ mod layout;
 
 use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, RaceWitness};
 use base::{CancelToken, IndexId, Span};
+use term::device::{AtomicOp, Scope, Tally, Word};
 use term::{BinOp, Body, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 use text::{Edit, EditSet};
 
@@ -71,12 +72,9 @@ fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
         "missing-fence" => {
             let m = facts.missing_fences.iter().find(|m| at(m.counter))?;
             let s = *k.statements(m.counter).first()?;
-            k.checked(
-                &facts,
-                "Put `__threadfence()` before the counter".into(),
-                vec![k.before(s, "__threadfence();")],
-                None,
-            )
+            let fence = gpu::CUDA.said(Word::Fence(Scope::Device));
+            let title = format!("Put `{fence}()` before the counter");
+            k.checked(&facts, title, vec![k.before(s, &format!("{fence}();"))], None)
         }
         "redundant-barrier" => {
             let b = facts.barriers.iter().find(|b| at(b.term))?;
@@ -115,7 +113,9 @@ fn race(k: &Kernel<'_>, facts: &KernelFacts, w: &RaceWitness) -> Option<Mend> {
             k.checked(facts, title, vec![edit], Some(w))
         }
         missing => {
-            let call = if missing == "barrier" { "__syncthreads();" } else { "__syncwarp();" };
+            let scope = if missing == "barrier" { Scope::Block } else { Scope::Warp };
+            let call = format!("{}();", gpu::CUDA.said(Word::Barrier(scope, Tally::Nothing)));
+            let call = call.as_str();
             let own = |s: &analysis::RaceSide| *s.function == *k.body.name;
             if !own(&w.first) || !own(&w.second) {
                 return None;
@@ -249,15 +249,16 @@ impl Kernel<'_> {
         let whole = matches!(kind, TypeKind::Int(Int | UInt));
         let wide = matches!(kind, TypeKind::Int(ULongLong));
         let real = matches!(kind, TypeKind::Float(FloatKind::F32 | FloatKind::F64));
-        let (name, value) = match op {
-            BinOp::Add if whole || wide || real => ("atomicAdd", value),
-            BinOp::Sub if whole => ("atomicSub", value),
-            BinOp::Sub if real => ("atomicAdd", format!("-({value})")),
-            BinOp::BitAnd if whole || wide => ("atomicAnd", value),
-            BinOp::BitOr if whole || wide => ("atomicOr", value),
-            BinOp::BitXor if whole || wide => ("atomicXor", value),
+        let (op, value) = match op {
+            BinOp::Add if whole || wide || real => (AtomicOp::Add, value),
+            BinOp::Sub if whole => (AtomicOp::Sub, value),
+            BinOp::Sub if real => (AtomicOp::Add, format!("-({value})")),
+            BinOp::BitAnd if whole || wide => (AtomicOp::And, value),
+            BinOp::BitOr if whole || wide => (AtomicOp::Or, value),
+            BinOp::BitXor if whole || wide => (AtomicOp::Xor, value),
             _ => return None,
         };
+        let name = gpu::CUDA.spelling(Word::Atomic(Some(op), Scope::Device))?;
         let new = format!("{name}(&{}, {value})", text(place));
         Some((format!("Replace by `{name}`"), Edit::replace(self.span(update), new)))
     }
@@ -271,7 +272,8 @@ impl Kernel<'_> {
             return None;
         }
         let text = |t: TermId| self.doc.slice(self.span(t));
-        let name = if largest { "atomicMax" } else { "atomicMin" };
+        let op = if largest { AtomicOp::Max } else { AtomicOp::Min };
+        let name = gpu::CUDA.spelling(Word::Atomic(Some(op), Scope::Device))?;
         let new = format!("{name}(&{}, {});", text(place), text(v));
         Some((format!("Replace by `{name}`"), Edit::replace(self.with_semicolon(t), new)))
     }

@@ -1,5 +1,6 @@
 //! Calls: barriers, fences, atomics, functions of the program and of the library.
 
+use term::device::{AtomicOp, Scope, Word};
 use term::{Body, TermId, TypeKind};
 
 use super::super::values::Val;
@@ -30,7 +31,8 @@ impl<'a> Runner<'a> {
                 why => why,
             });
         }
-        if is_barrier(name) {
+        let word = body.called_word(t);
+        if is_barrier(body, t) {
             let site = self.site(t);
             if self.may {
                 self.soft = true;
@@ -41,8 +43,8 @@ impl<'a> Runner<'a> {
             }
             return Ok(Val::Unknown);
         }
-        match name {
-            "__syncwarp" => {
+        match word {
+            Some(Word::Barrier(Scope::Warp, _)) => {
                 let whole = values.first().is_none_or(|v| v.int() == Some(0xFFFF_FFFF));
                 if whole && !self.may {
                     let site = self.site(t);
@@ -53,11 +55,11 @@ impl<'a> Runner<'a> {
                 }
                 return Ok(Val::Unknown);
             }
-            "__threadfence" | "__threadfence_system" => {
+            Some(Word::Fence(Scope::Device | Scope::System)) => {
                 self.trace.fences = true;
                 return Ok(Val::Unknown);
             }
-            "min" | "max" => {
+            _ if matches!(name, "min" | "max") => {
                 if let (&[a, b], &[Val::Int(x), Val::Int(y)]) = (arguments, &values[..]) {
                     if let (Some(ka), Some(kb)) =
                         (body.types.as_int(body.ty(a)), body.types.as_int(body.ty(b)))
@@ -69,7 +71,7 @@ impl<'a> Runner<'a> {
                 }
                 return Ok(Val::Unknown);
             }
-            "__ldg" => {
+            Some(Word::ReadOnlyLoad) => {
                 let (&[p], &[Val::Into(o, at)]) = (arguments, &values[..]) else {
                     return Err(KernelObstacle::Value(t));
                 };
@@ -79,8 +81,8 @@ impl<'a> Runner<'a> {
             }
             _ => {}
         }
-        if name.starts_with("atomic") {
-            self.trace.locks |= name.starts_with("atomicCAS") || name.starts_with("atomicExch");
+        if let Some(Word::Atomic(op, scope)) = word {
+            self.trace.locks |= matches!(op, Some(AtomicOp::CompareExchange | AtomicOp::Exchange));
             let Some((&p, &v)) = arguments.first().zip(values.first()) else {
                 return Err(KernelObstacle::Value(t));
             };
@@ -91,7 +93,7 @@ impl<'a> Runner<'a> {
             match (v, to) {
                 // not atomic to what other blocks do
                 (Val::Into(o, _), _)
-                    if name.ends_with("_block")
+                    if scope == Scope::Block
                         && self.grid != [1; 3]
                         && self.trace.objects[o as usize].kind != ObjectKind::Shared =>
                 {
@@ -104,8 +106,8 @@ impl<'a> Runner<'a> {
             return Ok(Val::Unknown);
         }
         // shuffles and votes are no barriers for memory, but where lanes wait they may run in step
-        self.warp_soft |= name.ends_with("_sync");
-        if level::is_harmless(name)
+        self.warp_soft |= matches!(word, Some(Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes));
+        if level::is_harmless(body, t)
             || level::is_vector(name)
             || matches!(name, "printf" | "assert" | "__assume")
         {

@@ -1,5 +1,6 @@
 //! Values of expressions, and what evaluating them touches.
 
+use term::device::{Index, Word};
 use term::{BinOp, Op, Storage, TermId, TypeKind, UnOp};
 
 use super::super::values::Val;
@@ -26,7 +27,9 @@ impl<'a> Runner<'a> {
             (Op::SizeOf | Op::SizeOfType(_), _) => self.size_of(t),
             (Op::Sym(s), _) => match body.symbols[*s].storage {
                 Storage::Constant(v) => Val::Int(v),
-                Storage::Builtin if &*body.symbols[*s].name == "warpSize" => Val::Int(32),
+                Storage::Builtin if body.symbols[*s].device == Some(Word::Lanes) => {
+                    Val::Int(crate::kernel::LIMITS.lanes.into())
+                }
                 Storage::Builtin | Storage::Function => Val::Unknown,
                 _ => return self.read(t),
             },
@@ -165,13 +168,13 @@ impl<'a> Runner<'a> {
         if symbol.storage != Storage::Builtin {
             return None;
         }
-        let axis = ["x", "y", "z"].iter().position(|f| *f == field)?;
-        let list = match &*symbol.name {
-            "threadIdx" => self.indices.1,
-            "blockIdx" => self.indices.0,
-            "blockDim" => self.block,
-            "gridDim" => self.grid,
-            _ => return None,
+        let axis = term::device::axis(field)?;
+        let Some(Word::Index(index)) = symbol.device else { return None };
+        let list = match index {
+            Index::Thread => self.indices.1,
+            Index::Block => self.indices.0,
+            Index::BlockSize => self.block,
+            Index::GridSize => self.grid,
         };
         Some(Val::Int(list[axis] as i128))
     }

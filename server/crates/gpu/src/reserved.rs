@@ -1,7 +1,8 @@
 //! Words that cannot name anything in a kernel.
 
-/// C++ keywords that C does not have, and what CUDA and its headers put at file scope (CUDA C++ Programming Guide,
-/// appendix B; ISO C++17 [lex.key]). Sorted.
+use term::device::Word;
+
+/// C++ keywords that C does not have, and what compilers' own headers put at file scope (ISO C++17 [lex.key]). Sorted.
 const RESERVED: &[&str] = &[
     "alignas",
     "alignof",
@@ -10,8 +11,6 @@ const RESERVED: &[&str] = &[
     "asm",
     "bitand",
     "bitor",
-    "blockDim",
-    "blockIdx",
     "bool",
     "catch",
     "char16_t",
@@ -28,19 +27,13 @@ const RESERVED: &[&str] = &[
     "consteval",
     "constexpr",
     "constinit",
-    "cudaErrorInvalidConfiguration",
-    "cudaGetLastError",
-    "cudaStream_t",
-    "cudaSuccess",
     "decltype",
     "delete",
-    "dim3",
     "dynamic_cast",
     "explicit",
     "export",
     "false",
     "friend",
-    "gridDim",
     "linux",
     "max",
     "min",
@@ -64,7 +57,6 @@ const RESERVED: &[&str] = &[
     "std",
     "template",
     "this",
-    "threadIdx",
     "thread_local",
     "throw",
     "true",
@@ -74,15 +66,18 @@ const RESERVED: &[&str] = &[
     "unix",
     "using",
     "virtual",
-    "warpSize",
     "wchar_t",
     "xor",
     "xor_eq",
 ];
 
-/// Whether a word means something else in CUDA.
+/// Whether a word means something else in a kernel, in C++ for whatever device.
 pub fn is_reserved(name: &str) -> bool {
-    RESERVED.binary_search(&name).is_ok() || name.starts_with("__") || term::intrinsic(name).is_some()
+    let value = |w: &(&str, Word)| w.0 == name && matches!(w.1, Word::Index(_) | Word::Lanes);
+    RESERVED.binary_search(&name).is_ok()
+        || crate::ALL.iter().any(|r| r.words.iter().any(value) || r.reserved.binary_search(&name).is_ok())
+        || name.starts_with("__")
+        || term::intrinsic(name).is_some()
 }
 
 #[cfg(test)]
@@ -92,6 +87,7 @@ mod tests {
     #[test]
     fn the_list_is_sorted() {
         assert!(RESERVED.windows(2).all(|w| w[0] < w[1]), "{RESERVED:?}");
+        assert!(crate::ALL.iter().all(|r| r.reserved.windows(2).all(|w| w[0] < w[1])));
         assert!(is_reserved("threadIdx") && is_reserved("__x") && is_reserved("sqrt") && !is_reserved("i"));
     }
 }
