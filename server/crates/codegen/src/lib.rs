@@ -13,7 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod cuda;
+mod device;
 mod lines;
 mod plan;
 
@@ -103,20 +103,20 @@ pub struct Output {
 /// Writes a plan down.
 pub fn print(plan: &Plan<'_>, target: Target) -> Output {
     match target {
-        Target::CudaC => cuda::print(plan),
+        Target::CudaC => device::print(plan),
     }
 }
 
 /// All edits of a host file, whose text the plans were made on, in order of place; they do not overlap. What several
 /// loops need stands once, before the first of them.
 pub fn host_edits(file: &str, outputs: &[&Output]) -> Vec<HostEdit> {
-    cuda::host_edits(file, outputs)
+    device::host_edits(file, outputs)
 }
 
 /// Where a block around a loop can begin, so that both of its braces stand in the same arms of the file's conditionals:
 /// at `first`, the loop or a pragma of it, or before a conditional that holds nothing but such pragmas.
 pub fn block_start(file: &str, first: u32, of: base::Span) -> Option<u32> {
-    cuda::block_start(file, first as usize, of).map(|at| at as u32)
+    device::block_start(file, first as usize, of).map(|at| at as u32)
 }
 
 /// The edits applied to a text; `None` where they overlap or leave it.

@@ -4,11 +4,11 @@
 use base::Span;
 
 use super::OFF_SWITCH;
-use crate::cuda::args::args;
-use crate::cuda::host_expr::Helpers;
-use crate::cuda::places::{Place, Places};
-use crate::cuda::site::line_end;
-use crate::cuda::wrapped;
+use crate::device::args::args;
+use crate::device::host_expr::Helpers;
+use crate::device::places::{Place, Places};
+use crate::device::site::line_end;
+use crate::device::wrapped;
 use crate::plan::{guard, Plan, HELPERS};
 use crate::{HostEdit, HostHead};
 
