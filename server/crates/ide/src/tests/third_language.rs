@@ -118,7 +118,14 @@ fn lowered(line: &str, at: Span) -> Option<Item> {
     let float = b.types.float(FloatKind::F32);
     let pointer = b.types.pointer(float);
     let symbol = |b: &mut BodyBuilder, name: &str, ty, storage| {
-        b.symbols.push(term::Symbol { name: name.into(), ty, storage, address_taken: false, span: None })
+        b.symbols.push(term::Symbol {
+            name: name.into(),
+            ty,
+            storage,
+            device: None,
+            address_taken: false,
+            span: None,
+        })
     };
     let mut names = vec![to.0];
     if from.0 != to.0 {
