@@ -236,11 +236,14 @@ fn try_program(name: &str, text: &str, archs: &[Arch]) -> Tried {
     let wrong = &mut tried.wrong;
     let options = Options { headers: Some(testkit::headers::of_fixtures()), ..Options::default() };
     let doc = Doc::open(ide::Language::C, name, text::Text::new(text).expect("a short text"), options);
-    let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
+    let findings = check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &settings).expect("not cancelled");
     for e in fixture::markers(text).expect("markers") {
         let Some(expected) = e.offload else { continue };
         let which = Which::Line(e.line);
-        let done = match (offload(&doc, &findings, &memo, &which, &cancel), expected) {
+        let done = match (
+            offload(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which),
+            expected,
+        ) {
             (Ok(done), true) => done,
             (Err(_), false) => continue,
             (Ok(_), false) => {
@@ -262,7 +265,7 @@ fn try_program(name: &str, text: &str, archs: &[Arch]) -> Tried {
             }
         }
         let options = VerifyOptions { cases: 8, ..VerifyOptions::default() };
-        for r in verify(&doc, &findings, &memo, &which, &options, &cancel) {
+        for r in verify(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which, &options) {
             if r.outcome != Outcome::Same {
                 wrong.push(format!("{name}:{}: {} ({:?})", e.line, r.summary, r.outcome));
             }

@@ -76,16 +76,16 @@ fn offloads(nest: &Nest) -> (u64, u64, Vec<String>) {
         text::Text::new(&text).expect("a short text"),
         Options::default(),
     );
-    let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
+    let findings = check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &settings).expect("not cancelled");
     let options = VerifyOptions { cases: 3, seed: nest.seed, steps: 3_000_000, given: Vec::new() };
     let (mut loops, mut launches, mut wrong) = (0, 0, Vec::new());
     for l in &findings.loops {
         let which = Which::Key(l.key.to_string());
-        if offload(&doc, &findings, &memo, &which, &cancel).is_err() {
+        if offload(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which).is_err() {
             continue;
         }
         loops += 1;
-        for r in verify(&doc, &findings, &memo, &which, &options, &cancel) {
+        for r in verify(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which, &options) {
             launches += r.cases.iter().map(|c| u64::from(c.launches)).sum::<u64>();
             // what cannot be tried (no valid input found) is no failure of a random function
             if r.outcome == Outcome::Different {

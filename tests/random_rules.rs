@@ -157,18 +157,24 @@ fn judge(set: &RuleSet, p: &Program) -> Judged {
     let levels = ide::codes().map(|c| (c.code.to_owned(), Level::Off)).collect();
     let (memo, settings, cancel) = (Memo::default(), Settings { levels }, CancelToken::new());
     let doc = open(p, &p.text);
-    let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
+    let findings = check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &settings).expect("not cancelled");
     let mut out = Judged::default();
     let chosen = std::env::var("WARPWRIGHT_RULES_SYSTEMS").ok();
     let is_chosen = |s: &str| chosen.as_ref().is_none_or(|c| c.split_whitespace().any(|w| w == s));
     for system in set.systems.keys().filter(|s| is_chosen(s)) {
-        match apply_rules(&doc, &findings, set, system, &RuleTarget::File, &cancel) {
+        match apply_rules(
+            &ide::Ask::new(&doc, &ide::Memo::new(), ide::Tier::Full, &cancel),
+            &findings,
+            set,
+            system,
+            &RuleTarget::File,
+        ) {
             Ok(done) => {
                 out.applied += 1;
                 out.by.push(system.to_string());
                 out.ran += u64::from(done.checked.starts_with("Same results"));
                 let again = open(p, &done.text);
-                if check(&again, &memo, &settings, Tier::Typing, &cancel).is_err() {
+                if check(&ide::Ask::new(&again, &memo, Tier::Typing, &cancel), &settings).is_err() {
                     out.wrong.push(format!("{}, {system}: not analyzed again", p.name));
                 }
             }

@@ -16,11 +16,18 @@ fn all_of(seed: u64) -> (u64, Vec<String>) {
     let (memo, cancel) = (Memo::new(), CancelToken::new());
     let source = text::Text::new(&text).expect("a short text");
     let doc = Doc::open(ide::Language::C, "nest.c", source, Options::default());
-    let findings = check(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
+    let findings =
+        check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default()).expect("not cancelled");
     let (mut made, mut wrong) = (0, Vec::new());
     for l in &findings.loops {
         let which = Which::Key(l.key.to_string());
-        let Ok(listed) = transformations(&doc, &findings, &which, &cancel) else { continue };
+        let Ok(listed) = transformations(
+            &ide::Ask::new(&doc, &ide::Memo::new(), ide::Tier::Full, &cancel),
+            &findings,
+            &which,
+        ) else {
+            continue;
+        };
         let mut wishes: Vec<(&str, &str)> =
             listed.iter().filter(|t| t.title.is_ok()).map(|t| (t.name, "")).collect();
         // those that ask where
@@ -35,7 +42,13 @@ fn all_of(seed: u64) -> (u64, Vec<String>) {
             wishes.push(("enable", ""));
         }
         for (name, with) in wishes {
-            match transform(&doc, &findings, &memo, &which, name, with, &cancel) {
+            match transform(
+                &ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel),
+                &findings,
+                &which,
+                name,
+                with,
+            ) {
                 Ok(done) => made += u64::from(done.checked.starts_with("Same")),
                 Err(Refused::Because(why)) if why.contains("Please report") => {
                     wrong.push(format!("seed {seed}, line {}, {name} {with}: {why}\n{text}", l.line()));

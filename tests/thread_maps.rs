@@ -34,20 +34,21 @@ fn kernels_by_thread_compute_the_same() {
         let text = nest(seed);
         let source = text::Text::new(&text).expect("a short text");
         let doc = Doc::open(ide::Language::C, "nest.c", source, Options::default());
-        let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
+        let findings =
+            check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &settings).expect("not cancelled");
         let l = &findings.loops[0];
         let report = l.report();
         if report.thread_map.is_none() || matches!(report.verdict, "independent" | "reduction") {
             continue;
         }
         let which = Which::Key(l.key.to_string());
-        if let Err(why) = offload(&doc, &findings, &memo, &which, &cancel) {
+        if let Err(why) = offload(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which) {
             eprintln!("seed {seed}: {why:?}");
             continue;
         }
         kernels += 1;
         let options = VerifyOptions { cases: 4, seed, steps: 5_000_000, given: Vec::new() };
-        for r in verify(&doc, &findings, &memo, &which, &options, &cancel) {
+        for r in verify(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which, &options) {
             ran += r.cases.iter().map(|c| u64::from(c.launches)).sum::<u64>();
             if r.outcome == Outcome::Different {
                 wrong.push(format!("seed {seed}: {}\n{text}", r.summary));

@@ -254,7 +254,7 @@ struct Search {
 }
 
 impl ide::HeaderSource for Search {
-    fn find(&self, ask: &ide::Ask) -> Option<Arc<ide::Header>> {
+    fn find(&self, ask: &ide::HeaderAsk) -> Option<Arc<ide::Header>> {
         let name = Path::new(&*ask.name);
         if name.is_absolute() {
             return self.disk.header(&plain(name), &ask.name, Kind::Project);
@@ -412,8 +412,8 @@ mod tests {
     use super::*;
     use ide::HeaderSource;
 
-    fn ask(name: &str, quoted: bool, from: Option<ide::HeaderId>) -> ide::Ask {
-        ide::Ask { name: name.into(), quoted, next: false, from }
+    fn ask(name: &str, quoted: bool, from: Option<ide::HeaderId>) -> ide::HeaderAsk {
+        ide::HeaderAsk { name: name.into(), quoted, next: false, from }
     }
 
     #[test]
@@ -441,7 +441,7 @@ mod tests {
             around: Vec::new(),
             project: 1,
         };
-        let text = |a: &ide::Ask| search.find(a).map(|h| h.text().to_string());
+        let text = |a: &ide::HeaderAsk| search.find(a).map(|h| h.text().to_string());
         assert_eq!(text(&ask("a.h", true, None)).as_deref(), Some("beside"));
         assert_eq!(text(&ask("a.h", false, None)).as_deref(), Some("given"));
         let b = search.find(&ask("sub/b.h", true, None)).map(|h| h.id());

@@ -39,10 +39,11 @@ fn trials(text: &str) -> Vec<(Outcome, Option<Trial>)> {
     let (memo, settings, cancel) = (Memo::default(), Settings::default(), CancelToken::new());
     let text = text::Text::new(text).expect("a short text");
     let doc = Doc::open(ide::Language::C, "program.c", text, Options::default());
-    let findings = check(&doc, &memo, &settings, Tier::Full, &cancel).expect("not cancelled");
+    let ask = ide::Ask::new(&doc, &memo, Tier::Full, &cancel);
+    let findings = check(&ask, &settings).expect("not cancelled");
     let options = VerifyOptions { cases: 4, steps: 3_000_000, ..Default::default() };
     let all = findings.loops.iter().map(|l| Which::Key(l.key.to_string()));
-    all.flat_map(|which| Verifier::new(&doc, &findings, &memo, &options).run(&which, &cancel))
+    all.flat_map(|which| Verifier::new(&ask, &findings, &options).run(&which))
         .map(|(r, t)| (r.outcome, t))
         .collect()
 }

@@ -99,7 +99,7 @@ fn one(
         let which = ide::Which::Key(l.key.to_string());
         let started = Instant::now();
         let mut line = format!("  line {}: ", l.line());
-        match ide::offload(&report.doc, &report.findings, &memo, &which, &never) {
+        match ide::offload(&report.ask, &report.findings, &which) {
             Err(refused) => {
                 line += &refusal(&refused, &which, &report.findings);
                 print(&(line + "\n"))?;
@@ -132,7 +132,7 @@ fn one(
         if !args.no_verify {
             let options = ide::VerifyOptions::default();
             let started = Instant::now();
-            for r in ide::verify(&report.doc, &report.findings, &memo, &which, &options, &never) {
+            for r in ide::verify(&report.ask, &report.findings, &which, &options) {
                 let time = started.elapsed().as_secs_f64() * 1e3;
                 match &r.outcome {
                     ide::Outcome::Same => totals.same += 1,

@@ -37,7 +37,7 @@ pub fn run() -> anyhow::Result<Done> {
     print(&format!("== $ warpwright analyze example.c\n\n{}", as_text(&reports)))?;
     let [one] = &reports;
     for which in verify::chosen(&one.findings, None) {
-        let done = match ide::offload(&one.doc, &one.findings, &memo, &which, &never) {
+        let done = match ide::offload(&one.ask, &one.findings, &which) {
             Ok(done) => done,
             Err(refused) => {
                 print(&refusal(&refused, &which, &one.findings))?;
@@ -58,7 +58,7 @@ pub fn run() -> anyhow::Result<Done> {
         }
         print("== $ warpwright verify example.c\n\n")?;
         let options = ide::VerifyOptions::default();
-        for one in ide::verify(&one.doc, &one.findings, &memo, &which, &options, &never) {
+        for one in ide::verify(&one.ask, &one.findings, &which, &options) {
             print(&format!("{}\n", sentence(&one)))?;
         }
     }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use base::CancelToken;
 use clap::{Args, ValueEnum};
 
 use super::reading::{analyze, SourceArgs};
@@ -52,7 +51,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
         [line] => ide::Which::Line(*line),
         lines => ide::Which::Lines(lines.to_vec()),
     };
-    let done = match ide::offload(&report.doc, &report.findings, &memo, &which, &CancelToken::new()) {
+    let done = match ide::offload(&report.ask, &report.findings, &which) {
         Ok(done) => done,
         Err(refused) => {
             note(&format!("{}: {}", args.file.display(), refusal(&refused, &which, &report.findings)));

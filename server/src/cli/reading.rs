@@ -61,7 +61,8 @@ impl SourceArgs {
 pub fn analyze(input: Input, options: &ide::Options, memo: &ide::Memo) -> anyhow::Result<FileReport> {
     let doc = ide::Doc::open(input.language, &input.name, input.text, options.clone());
     let settings = ide::Settings::default();
-    let findings = ide::check(&doc, memo, &settings, ide::Tier::Full, &CancelToken::new())
+    let ask = ide::Ask::new(&doc, memo, ide::Tier::Full, &CancelToken::new());
+    let findings = ide::check(&ask, &settings)
         .map_err(|_| anyhow::anyhow!("the analysis of {} was cancelled", input.path.display()))?;
-    Ok(FileReport { path: input.path, doc, findings })
+    Ok(FileReport { path: input.path, doc, ask, findings })
 }

@@ -53,8 +53,8 @@ pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
     let view = match (args.what, &chosen) {
         (What::Calls, _) => Ok(ide::show_call_graph(doc)),
         (What::Terms, which) => ide::show_terms(doc, findings, which.as_ref()),
-        (What::Dependences, Some(which)) => ide::show_dependences(doc, findings, which),
-        (What::Dependences, None) => ide::show_all_dependences(doc, findings),
+        (What::Dependences, Some(which)) => ide::show_dependences(&report.ask, findings, which),
+        (What::Dependences, None) => ide::show_all_dependences(&report.ask, findings),
     };
     let view = match view {
         Ok(view) => view,

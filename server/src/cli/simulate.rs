@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use base::{CancelToken, Span};
+use base::Span;
 use clap::{Args, ValueEnum};
 use serde_json::{json, Value};
 use text::PositionEncoding;
@@ -45,7 +45,7 @@ pub fn run(args: &SimulateArgs) -> anyhow::Result<Done> {
     let mut wanted =
         ide::SimulateOptions { kernel: args.kernel.clone(), seed: args.seed, ..Default::default() };
     wanted.launches = launches(&args.launches)?;
-    let runs = ide::simulate_kernels(&doc, &wanted, &CancelToken::new());
+    let runs = ide::simulate_kernels(&ide::Ask::thorough(&doc), &wanted);
     shown(args, &doc, &wanted, &runs)
 }
 

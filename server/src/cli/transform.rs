@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use base::CancelToken;
 use clap::Args;
 
 use super::reading::{analyze, SourceArgs};
@@ -47,9 +46,9 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
     let options = args.source.options_of(&input);
     let report = analyze(input, &options, &memo)?;
     let which = ide::Which::Line(args.loop_line);
-    let (doc, findings, cancel) = (&report.doc, &report.findings, CancelToken::new());
+    let findings = &report.findings;
     let Some(name) = name else {
-        return match ide::transformations(doc, findings, &which, &cancel) {
+        return match ide::transformations(&report.ask, findings, &which) {
             Ok(all) => {
                 print(&listing(&all))?;
                 Ok(Done::Ok)
@@ -57,7 +56,7 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
             Err(refused) => refuse(file, &refused, &which, findings),
         };
     };
-    let done = match ide::transform(doc, findings, &memo, &which, name, &args.with, &cancel) {
+    let done = match ide::transform(&report.ask, findings, &which, name, &args.with) {
         Ok(done) => done,
         Err(refused) => return refuse(file, &refused, &which, findings),
     };

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use base::CancelToken;
 use clap::Args;
 
 use super::reading::{analyze, SourceArgs};
@@ -68,7 +67,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     };
     // with several loops, each takes of the values those that it knows
     let names: Vec<Vec<String>> =
-        whiches.iter().map(|w| ide::given_names(&report.doc, &report.findings, w)).collect();
+        whiches.iter().map(|w| ide::given_names(&report.ask, &report.findings, w)).collect();
     if let Some((name, _)) =
         args.given.iter().find(|g| names.len() > 1 && !names.iter().flatten().any(|n| *n == g.0))
     {
@@ -85,14 +84,13 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     let outside = project_of(&args.file).unwrap_or_else(|| folder.to_owned());
     let compiler = (args.on == "machine").then(|| device::native_compiler(&outside)).flatten();
     let scratch = tempfile::tempdir()?;
-    let verifier =
-        ide::Verifier::new(&report.doc, &report.findings, &memo, &options).for_several(whiches.len() > 1);
+    let verifier = ide::Verifier::new(&report.ask, &report.findings, &options).for_several(whiches.len() > 1);
     // where nobody chose, loops inside of one that gets no kernel are tried in its place
     let is_all = args.loop_line.is_none() && report.findings.marked().next().is_none();
     let mut left: VecDeque<ide::Which> = whiches.into();
     while let Some(which) = left.pop_front() {
         let which = &which;
-        let tried = verifier.run(which, &CancelToken::new());
+        let tried = verifier.run(which);
         let reports: Vec<_> = tried
             .into_iter()
             .map(|(mut one, trial)| {

@@ -161,7 +161,7 @@ pub fn json(
                 .iter()
                 .map(|l| Loop { enabling: enabling_json(l, enabling), ..loop_json(l.report()) })
                 .collect(),
-            kernels: ide::kernel_reports(&r.doc, launches).iter().map(|k| kernel_json(r, k)).collect(),
+            kernels: ide::kernel_reports(&r.ask, launches).iter().map(|k| kernel_json(r, k)).collect(),
             diagnostics: r.findings.diagnostics.iter().map(|d| diagnostic_json(r, d)).collect(),
         })
         .collect();

@@ -15,6 +15,8 @@ use text::PositionEncoding;
 pub struct FileReport {
     pub path: PathBuf,
     pub doc: ide::Doc,
+    /// What its findings were asked with.
+    pub ask: ide::Ask,
     pub findings: ide::Findings,
 }
 

@@ -32,8 +32,9 @@ pub fn apply_rules(
     system: &str,
     target: &ide::RuleTarget,
 ) -> Result<(ide::RulesApplied, Plan)> {
-    let (doc, findings) = (&analyzed.doc, &analyzed.findings);
-    let applied = ide::apply_rules(doc, findings, &context.pages.set, system, target, &context.cancel);
+    let findings = &analyzed.findings;
+    let applied =
+        ide::apply_rules(&analyzed.ask(&context.cancel), findings, &context.pages.set, system, target);
     let applied = applied.map_err(|refused| match refused {
         ide::Refused::Stale => stale(),
         ide::Refused::Cancelled => Error::request_cancelled(),
@@ -64,7 +65,7 @@ pub fn make(context: &Context, analyzed: &Analyzed, id: &str) -> Result<Made> {
         return apply_rules(context, analyzed, system, &target).map(|(_, plan)| Made::Edit(plan));
     }
     let id = ide::ActionId::new(id);
-    let resolved = ide::resolve(&analyzed.doc, &analyzed.findings, &analyzed.memo, &id, &context.cancel);
+    let resolved = ide::resolve(&analyzed.ask(&context.cancel), &analyzed.findings, &id);
     match resolved {
         Ok(ide::Resolved::Edit(edit)) => {
             edits::plan(&edit, &context.view, &context.caps).map(Made::Edit).map_err(failed)

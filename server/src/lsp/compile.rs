@@ -17,9 +17,9 @@ pub fn check_marked(view: &View, settings: &Settings, caps: &Caps) -> Option<Vec
     let analyzed = view.analyzed.as_ref()?;
     analyzed.findings.marked().next()?;
     let cancel = CancelToken::new();
-    let (doc, findings, memo) = (&analyzed.doc, &analyzed.findings, &analyzed.memo);
+    let findings = &analyzed.findings;
     // why a marked loop is not offloaded is said by its own diagnostic
-    let done = ide::offload(doc, findings, memo, &ide::Which::Marked, &cancel).ok()?;
+    let done = ide::offload(&analyzed.ask(&cancel), findings, &ide::Which::Marked).ok()?;
     let mut found = Vec::new();
     for file in done.edit.create.iter().filter(|f| f.name.ends_with(".cu")) {
         let outcome = compile(&file.name, &file.text, &done.build_flags, settings, &cancel);

@@ -53,7 +53,14 @@ pub struct Analyzed {
     pub doc: ide::Doc,
     pub findings: Arc<ide::Findings>,
     /// Facts of the whole session, for what is computed on demand.
-    pub memo: Arc<ide::Memo>,
+    pub memo: ide::Memo,
+}
+
+impl Analyzed {
+    /// What a request asks with, until it is cancelled.
+    pub fn ask(&self, cancel: &CancelToken) -> ide::Ask {
+        ide::Ask::new(&self.doc, &self.memo, ide::Tier::Full, cancel)
+    }
 }
 
 /// What runs for a document now.

@@ -172,7 +172,7 @@ struct Host {
     settings: Arc<Settings>,
     /// Complaints about settings that the user has seen.
     complained: Vec<String>,
-    memo: Arc<ide::Memo>,
+    memo: ide::Memo,
     /// Headers, those open here included.
     disk: Arc<Disk>,
     compilers: Arc<Compilers>,
@@ -200,7 +200,7 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
         documents: HashMap::new(),
         settings: Arc::default(),
         complained: Vec::new(),
-        memo: Arc::default(),
+        memo: ide::Memo::new(),
         disk: Arc::new(Disk::asking(compilers.clone())),
         compilers,
         settled: false,

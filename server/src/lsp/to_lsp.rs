@@ -144,7 +144,8 @@ mod tests {
         let uri: lsp::Uri = "file:///a%20b.c".parse()?;
         let memo = ide::Memo::new();
         let cancel = base::CancelToken::new();
-        let Ok(findings) = ide::check(&doc, &memo, &ide::Settings::default(), ide::Tier::Full, &cancel)
+        let Ok(findings) =
+            ide::check(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &ide::Settings::default())
         else {
             anyhow::bail!("cancelled")
         };

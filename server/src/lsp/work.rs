@@ -46,7 +46,7 @@ pub struct Work {
     pub tier: ide::Tier,
     pub settings: Arc<Settings>,
     pub caps: Arc<Caps>,
-    pub memo: Arc<ide::Memo>,
+    pub memo: ide::Memo,
     pub disk: Arc<Disk>,
     pub cancel: CancelToken,
     /// Takes what is known of a long document before all is, as JSON.
@@ -68,10 +68,11 @@ impl Work {
             }
         };
         let read = started.elapsed();
+        let ask = ide::Ask::new(&doc, &self.memo, self.tier, &self.cancel);
         if is_new {
-            self.warm(&doc, started);
+            self.warm(&ask, started);
         }
-        let checked = ide::check(&doc, &self.memo, &self.settings.to_ide(), self.tier, &self.cancel);
+        let checked = ide::check(&ask, &self.settings.to_ide());
         let Ok(findings) = checked else {
             return Done { doc, view: None };
         };
@@ -99,7 +100,8 @@ impl Work {
 
     /// Analyzes the functions of a document that was just opened on all cores at once, and tells what is known of a long
     /// one in between.
-    fn warm(&self, doc: &ide::Doc, started: Instant) {
+    fn warm(&self, ask: &ide::Ask, started: Instant) {
+        let doc = ask.doc();
         let lines = doc.text().line_count();
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(8);
         if lines < WARM_LINES || (threads == 1 && lines < EARLY_LINES) {
@@ -107,11 +109,10 @@ impl Work {
         }
         std::thread::scope(|scope| {
             let (at_work, all_done) = channel::<()>();
-            let (memo, tier, cancel) = (&*self.memo, self.tier, &self.cancel);
             for part in 0..threads {
                 let at_work = at_work.clone();
                 let share = move || {
-                    ide::warm(doc, memo, tier, cancel, part, threads);
+                    ide::warm(ask, part, threads);
                     drop(at_work);
                 };
                 // where no thread can be had `check` does all of it
@@ -123,7 +124,7 @@ impl Work {
             }
             let slice = EARLY.saturating_sub(started.elapsed()).max(LEAST);
             if all_done.recv_timeout(slice) == Err(RecvTimeoutError::Timeout) {
-                let found = ide::known(doc, &self.memo, &self.settings.to_ide(), self.tier).diagnostics;
+                let found = ide::known(ask, &self.settings.to_ide()).diagnostics;
                 tracing::debug!("{} findings shown after {:?}", found.len(), started.elapsed());
                 if !found.is_empty() {
                     (self.early)(to_lsp::rendered(&found, doc, &self.uri, &self.caps).into());

@@ -23,6 +23,11 @@ impl<T: Clone> Remembered<T> {
         }
         answer
     }
+
+    /// The answer for a loop, if it was found before.
+    pub fn known(&self, target: LoopId) -> Option<T> {
+        self.lock().get(&target).cloned()
+    }
 }
 
 impl<T> Remembered<T> {

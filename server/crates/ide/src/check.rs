@@ -10,26 +10,37 @@ use term::Body;
 use crate::document::Key;
 use crate::enabling::Enabling;
 use crate::lints;
+use crate::memo::FunctionFacts;
 use crate::place::{loop_key, Place};
 use crate::report::{loop_report, LoopReport};
 use crate::worded::{worded, Worded};
-use crate::{Diagnostic, Doc, Memo, Settings};
+use crate::{Ask, Diagnostic, Settings};
 
 /// How much work an answer is worth.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Tier {
+    /// None: what is remembered is said, and nothing is found out.
+    Known,
     /// While the user types.
     Typing,
     /// On save, when idle, and on the command line.
     Full,
+    /// For whoever waits until it is done or calls it off.
+    Command,
 }
 
 impl Tier {
-    fn effort(self) -> Effort {
+    pub(crate) fn effort(self) -> Effort {
         match self {
+            Tier::Known => Effort::each_loop(0),
             Tier::Typing => analysis::TYPING,
             Tier::Full => analysis::SAVE,
+            Tier::Command => analysis::COMMAND,
         }
+    }
+    /// Whether kernels are planned before they are promised.
+    pub(crate) fn plans(self) -> bool {
+        self >= Tier::Full
     }
 }
 
@@ -38,7 +49,7 @@ impl Tier {
 pub struct Cancelled;
 
 /// What is said of one version of a document.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Every loop, in textual order.
     pub loops: Vec<LoopFinding>,
@@ -47,7 +58,7 @@ pub struct Findings {
     /// Whether some answer is unknown only because the budget was spent: [`Tier::Full`] may say more.
     pub out_of_budget: bool,
     /// The facts of each item, `None` where it has no loops.
-    pub(crate) facts: Vec<Option<Arc<Facts>>>,
+    pub(crate) functions: Vec<Option<FunctionFacts>>,
 }
 
 /// One loop.
@@ -63,10 +74,9 @@ pub struct LoopFinding {
     pub marked: bool,
     pub(crate) item: usize,
     pub(crate) id: LoopId,
-    /// Whether a kernel can be made, where that was asked.
-    pub(crate) kernel: Option<bool>,
-    doc: Doc,
-    facts: Arc<Facts>,
+    /// What is found out on demand is asked so.
+    ask: Arc<Ask>,
+    found: FunctionFacts,
     /// Made when it is first asked for: editors show diagnostics of all loops, and reports of few.
     report: OnceLock<Box<LoopReport>>,
     /// Searched for when it is first asked for.
@@ -77,27 +87,31 @@ impl LoopFinding {
     /// All that is known of the loop, as the command line tells it.
     pub fn report(&self) -> &LoopReport {
         self.report.get_or_init(|| {
-            let item = &self.doc.unit().items[self.item];
-            let place = Place::new(&self.doc, item, self.facts.clone());
-            place.remember(self.id, self.kernel);
+            let place = Place::new(&self.ask, self.item, self.found.clone());
             Box::new(loop_report(&place, self.id))
         })
     }
     /// Which transformations would make the loop parallel, if it is sequential and some are found.
     pub fn enabling(&self) -> Option<&Enabling> {
-        let search = || crate::enabling::search(&self.doc, self.item, &self.facts, self.id).map(Box::new);
+        let search =
+            || crate::enabling::search(&self.ask, self.item, &self.found.facts, self.id).map(Box::new);
         self.enabling.get_or_init(search).as_deref()
+    }
+    /// Likewise, if they were searched for before.
+    pub(crate) fn known_enabling(&self) -> Option<&Enabling> {
+        self.enabling.get()?.as_deref()
     }
     /// 1-based line on which the loop begins.
     pub fn line(&self) -> u32 {
-        self.doc.lines().line_of(self.span.start) + 1
+        self.ask.doc.lines().line_of(self.span.start) + 1
     }
 }
 
 impl Findings {
-    /// The function an item is, with its facts. `doc` is the document these findings are of.
-    pub(crate) fn place<'a>(&self, doc: &'a Doc, item: usize) -> Option<Place<'a>> {
-        Some(Place::new(doc, doc.unit().items.get(item)?, self.facts.get(item)?.clone()?))
+    /// The function an item is, with its facts. The question's document is the one these findings are of.
+    pub(crate) fn place<'a>(&self, ask: &'a Ask, item: usize) -> Option<Place<'a>> {
+        ask.doc.unit().items.get(item)?;
+        Some(Place::new(ask, item, self.functions.get(item)?.clone()?))
     }
     /// The loop of this key.
     pub fn by_key(&self, key: &str) -> Option<&LoopFinding> {
@@ -117,24 +131,18 @@ impl Findings {
     }
 }
 
-/// Findings of a document. Facts are taken from `memo` where they are there. Only cancellation makes it fail.
-pub fn check(
-    doc: &Doc,
-    memo: &Memo,
-    settings: &Settings,
-    tier: Tier,
-    cancel: &CancelToken,
-) -> Result<Findings, Cancelled> {
-    let items = 0..doc.unit().items.len();
-    let said: Result<Vec<_>, Cancelled> = items.map(|item| said_of(doc, memo, tier, cancel, item)).collect();
-    Ok(findings(doc, settings, said?, Extent::Whole))
+/// Findings of a document. Facts are taken from the memo where they are there. Only cancellation makes it fail.
+pub fn check(ask: &Ask, settings: &Settings) -> Result<Findings, Cancelled> {
+    let items = 0..ask.doc.unit().items.len();
+    let said: Result<Vec<_>, Cancelled> = items.map(|item| said_of(ask, item)).collect();
+    findings(ask, settings, said?, Extent::Whole)
 }
 
 /// Finds the facts of one share of the functions, the `part`-th (from 0) of `parts`, and remembers them. A caller with
 /// several threads runs a share on each before it calls [`check`]; answers do not depend on it.
-pub fn warm(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken, part: usize, parts: usize) {
-    for item in (part..doc.unit().items.len()).step_by(parts.max(1)) {
-        if said_of(doc, memo, tier, cancel, item).is_err() {
+pub fn warm(ask: &Ask, part: usize, parts: usize) {
+    for item in (part..ask.doc.unit().items.len()).step_by(parts.max(1)) {
+        if said_of(ask, item).is_err() {
             return;
         }
     }
@@ -142,16 +150,19 @@ pub fn warm(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken, part: usiz
 
 /// Findings of those functions of a document that are remembered already, without finding out more: what can be shown
 /// while [`warm`] is at work. [`check`] says all this and more, and nothing else of the same loops.
-pub fn known(doc: &Doc, memo: &Memo, settings: &Settings, tier: Tier) -> Findings {
+pub fn known(ask: &Ask, settings: &Settings) -> Findings {
+    let doc = &ask.doc;
     let remembered = |index: usize| {
-        let (key, item) = (doc.key(index)?, doc.unit().items.get(index)?);
-        let (facts, words) = memo.get(key, tier, doc.program())?;
+        let key = doc.key(index)?;
+        let (found, words) = ask.memo.get(key, ask.effort(), doc.program())?;
         // nothing is planned for this: it is shown at once
-        let place = Place::new(doc, item, facts.clone());
-        let words = worded(&place, Some(words?), memo, key, Tier::Typing);
-        Some((facts, words))
+        let ask = ask.at(Tier::Known);
+        let place = Place::new(&ask, index, found.clone());
+        let words = worded(&place, Some(words?), key);
+        Some((found, words))
     };
-    findings(doc, settings, (0..doc.unit().items.len()).map(remembered).collect(), Extent::Part)
+    let all = (0..doc.unit().items.len()).map(remembered).collect();
+    findings(ask, settings, all, Extent::Part).unwrap_or_default()
 }
 
 /// Of how much of a document findings speak.
@@ -163,51 +174,44 @@ pub(crate) enum Extent {
 }
 
 /// Facts of an item and their words.
-type Known = (Arc<Facts>, Arc<Worded>);
+type Known = (FunctionFacts, Arc<Worded>);
 
 /// The facts of one item, and what is said of it; `None` where it has no loops.
-fn said_of(
-    doc: &Doc,
-    memo: &Memo,
-    tier: Tier,
-    cancel: &CancelToken,
-    index: usize,
-) -> Result<Option<Known>, Cancelled> {
-    let (Some(key), Some(item)) = (doc.key(index), doc.unit().items.get(index)) else {
+fn said_of(ask: &Ask, index: usize) -> Result<Option<Known>, Cancelled> {
+    let (Some(key), Some(item)) = (ask.doc.key(index), ask.doc.unit().items.get(index)) else {
         return Ok(None);
     };
-    let (facts, known) = facts_of(doc, memo, tier, cancel, key, &item.body)?;
-    let words = worded(&Place::new(doc, item, facts.clone()), known, memo, key, tier);
-    Ok(Some((facts, words)))
+    let (found, known) = facts_of(ask, key, &item.body)?;
+    let words = worded(&Place::new(ask, index, found.clone()), known, key);
+    // what was planned for nobody is no answer
+    if ask.is_cancelled() {
+        return Err(Cancelled);
+    }
+    Ok(Some((found, words)))
 }
 
 /// The facts of a body, with the words for them where they are known.
-fn facts_of(
-    doc: &Doc,
-    memo: &Memo,
-    tier: Tier,
-    cancel: &CancelToken,
-    key: Key,
-    body: &Body,
-) -> Result<(Arc<Facts>, Option<Arc<Worded>>), Cancelled> {
-    if cancel.is_cancelled() {
+fn facts_of(ask: &Ask, key: Key, body: &Body) -> Result<(FunctionFacts, Option<Arc<Worded>>), Cancelled> {
+    if ask.is_cancelled() {
         return Err(Cancelled);
     }
-    if let Some(known) = memo.get(key, tier, doc.program()) {
+    let program = ask.doc.program();
+    let effort = ask.effort();
+    if let Some(known) = ask.memo.get(key, effort, program) {
         return Ok(known);
     }
-    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
-    let facts = analyze(body, doc.program(), tier, &budget);
+    let facts = analyze(body, program, effort, &ask.budget(u64::MAX));
     // what a cancelled analysis left out is not an answer
-    if cancel.is_cancelled() {
+    if ask.is_cancelled() {
         return Err(Cancelled);
     }
-    Ok((memo.put(key, tier, facts, doc.program()), None))
+    let _ = ask.steps.spend(facts.steps);
+    Ok((ask.memo.put(key, effort, facts, program), None))
 }
 
 /// The facts of a body; a loop that analysis does not list is listed as unknown, never left out.
-fn analyze(body: &Body, program: &Program, tier: Tier, budget: &Budget) -> Facts {
-    let facts = analysis::analyze(body, program, tier.effort(), budget);
+fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget) -> Facts {
+    let facts = analysis::analyze(body, program, effort, budget);
     let missing = body.loops(body.root).any(|t| facts.of_term(t).is_none());
     if missing {
         not_analyzed(body)
@@ -245,14 +249,22 @@ fn not_analyzed(body: &Body) -> Facts {
     Facts { loops, ..Facts::default() }
 }
 
-fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>, extent: Extent) -> Findings {
+fn findings(
+    ask: &Ask,
+    settings: &Settings,
+    known: Vec<Option<Known>>,
+    extent: Extent,
+) -> Result<Findings, Cancelled> {
+    let doc = &ask.doc;
+    // what is found out later is asked by others, whatever becomes of this question
+    let later = Arc::new(Ask::new(doc, &ask.memo, ask.tier.max(Tier::Full), &CancelToken::new()));
     let mut said: Vec<(u32, Arc<Worded>)> = Vec::with_capacity(known.len());
     let mut loops = Vec::with_capacity(known.iter().flatten().map(|(_, words)| words.loops.len()).sum());
     let mut names: FxHashMap<&str, usize> = FxHashMap::default();
-    let mut facts = Vec::with_capacity(known.len());
+    let mut functions: Vec<Option<FunctionFacts>> = Vec::with_capacity(known.len());
     for (index, (item, known)) in doc.unit().items.iter().zip(known).enumerate() {
         let Some((of_item, words)) = known else {
-            facts.push(None);
+            functions.push(None);
             continue;
         };
         let occurrence = names.entry(&item.name).or_insert(0);
@@ -268,21 +280,20 @@ fn findings(doc: &Doc, settings: &Settings, known: Vec<Option<Known>>, extent: E
                 marked: l.marked,
                 item: index,
                 id: l.id,
-                kernel: l.kernel,
-                doc: doc.clone(),
-                facts: of_item.clone(),
+                ask: later.clone(),
+                found: of_item.clone(),
                 report: OnceLock::new(),
                 enabling: OnceLock::new(),
             });
         }
         *occurrence += 1;
-        facts.push(Some(of_item));
+        functions.push(Some(of_item));
         said.push((start, words));
     }
-    Findings {
+    Ok(Findings {
         loops,
-        diagnostics: lints::run(doc, settings, &said, extent),
-        out_of_budget: facts.iter().flatten().any(|f| f.out_of_budget),
-        facts,
-    }
+        diagnostics: lints::run(ask, settings, &said, extent)?,
+        out_of_budget: functions.iter().flatten().any(|f| f.facts.out_of_budget),
+        functions,
+    })
 }

@@ -61,9 +61,14 @@ struct Inner {
     lines: OnceLock<LineIndex>,
     /// Likewise.
     launches: OnceLock<Launches>,
+    /// Likewise.
+    host_faults: OnceLock<Vec<HostFaults>>,
     /// Shared by all versions of the document.
     front_memo: Arc<Mutex<front::Memo>>,
 }
+
+/// The faults of one function of the host.
+pub(crate) type HostFaults = Vec<(TermId, analysis::HostFault)>;
 
 /// The launches of each kernel, as items and terms in them.
 type Launches = FxHashMap<Arc<str>, Vec<(usize, TermId)>>;
@@ -157,6 +162,7 @@ impl Doc {
                 keys,
                 lines: OnceLock::new(),
                 launches: OnceLock::new(),
+                host_faults: OnceLock::new(),
                 front_memo,
             }),
         }
@@ -227,6 +233,21 @@ impl Doc {
         };
         let of_kernel = self.inner.launches.get_or_init(find).get(kernel);
         of_kernel.into_iter().flatten().map(|&(k, t)| (&items[k], t))
+    }
+    /// The faults of host code around launches, for each item.
+    pub(crate) fn host_faults(&self) -> &[HostFaults] {
+        let find = || {
+            let all = self.unit().items.iter();
+            match self.language().kernels {
+                true => all.map(|i| crate::kernels::host_faults(self, i)).collect(),
+                false => Vec::new(),
+            }
+        };
+        self.inner.host_faults.get_or_init(find)
+    }
+    /// Number of functions that have facts.
+    pub(crate) fn functions_with_loops(&self) -> u64 {
+        self.inner.keys.iter().flatten().count() as u64
     }
     /// The whole text in one piece.
     pub(crate) fn source(&self) -> &str {

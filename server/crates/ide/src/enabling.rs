@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use analysis::{Facts, LoopId, Verdict};
-use base::{Budget, CancelToken, Effort, Span};
+use base::{Budget, Effort, Span};
 use rewrite::transform::{by_name, Site, With};
 use text::{EditSet, PositionEncoding};
 
+use crate::memo::FunctionFacts;
 use crate::place::Place;
 use crate::transform::site;
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// One step of a sequence.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,13 +78,19 @@ const LONGEST_BODY: usize = 4_000;
 
 /// A text on the way.
 struct State {
-    doc: Doc,
+    ask: Ask,
     item: usize,
     facts: Arc<Facts>,
     /// What became of the loop.
     region: Span,
     edits: EditSet,
     steps: Vec<EnablingStep>,
+}
+
+impl State {
+    fn doc(&self) -> &Doc {
+        &self.ask.doc
+    }
 }
 
 /// A loop of a state's region.
@@ -94,7 +101,8 @@ struct Inside {
 }
 
 /// The shortest sequence that makes some loop parallel further out than now; `None` if none is found.
-pub(crate) fn search(doc: &Doc, item: usize, facts: &Arc<Facts>, id: LoopId) -> Option<Enabling> {
+pub(crate) fn search(ask: &Ask, item: usize, facts: &Arc<Facts>, id: LoopId) -> Option<Enabling> {
+    let doc = &ask.doc;
     let l = facts.loops.get(id)?;
     if l.verdict != Verdict::Sequential {
         return None;
@@ -103,10 +111,10 @@ pub(crate) fn search(doc: &Doc, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
     if start.body.len() > LONGEST_BODY {
         return None;
     }
-    let budget = Budget::with_cancel(GRAPH_STEPS, CancelToken::new());
+    let budget = ask.budget(GRAPH_STEPS);
     let region = start.body.span(l.term).shifted(start.span.start);
     let first = State {
-        doc: doc.clone(),
+        ask: ask.clone(),
         item,
         facts: facts.clone(),
         region,
@@ -157,8 +165,12 @@ pub(crate) fn search(doc: &Doc, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
 fn found(state: &State, loops: &[Inside], depth: u32) -> Enabling {
     let top: Vec<&Inside> = loops.iter().filter(|l| l.depth == depth).collect();
     let parallel: Vec<&&Inside> = top.iter().filter(|l| l.parallel).collect();
-    let place =
-        state.doc.unit().items.get(state.item).map(|i| Place::new(&state.doc, i, state.facts.clone()));
+    let place = state
+        .doc()
+        .unit()
+        .items
+        .get(state.item)
+        .map(|_| Place::new(&state.ask, state.item, FunctionFacts::new(state.facts.clone())));
     let which = match (parallel.as_slice(), top.len(), place) {
         ([one], 1, Some(place)) => format!("{} is then parallel", place.loop_name(one.id)),
         ([_], n, _) => {
@@ -196,7 +208,7 @@ fn lower_first(text: &str) -> String {
 }
 
 fn inside(state: &State) -> Vec<Inside> {
-    let Some(item) = state.doc.unit().items.get(state.item) else { return Vec::new() };
+    let Some(item) = state.doc().unit().items.get(state.item) else { return Vec::new() };
     let within =
         |l: &analysis::LoopFacts| state.region.contains(item.body.span(l.term).shifted(item.span.start));
     let all: Vec<_> = state.facts.loops.iter_ids().filter(|(_, l)| within(l)).collect();
@@ -220,10 +232,10 @@ fn step(
     budget: &Budget,
 ) -> Option<State> {
     let transformation = by_name(name)?;
-    let item = state.doc.unit().items.get(state.item)?;
-    let place = Place::new(&state.doc, item, state.facts.clone());
+    let item = state.doc().unit().items.get(state.item)?;
+    let place = Place::new(&state.ask, state.item, FunctionFacts::new(state.facts.clone()));
     let (title, edits, line) = {
-        let options = state.doc.options().to_front();
+        let options = state.doc().options().to_front();
         let site: Site<'_> = site(&place, state.item, target, &options, budget)?;
         // a loop of a few iterations becomes parallel by having none left: that is no gain
         if name != "interchange" && site.known_trips().is_some_and(|n| n < 8) {
@@ -234,14 +246,14 @@ fn step(
     };
     *tried += 1;
     let edits = EditSet::new(edits).ok()?;
-    let text = edits.apply(state.doc.text()).ok()?.to_string();
-    let grown = text.len() as i64 - i64::from(state.doc.text().span().end);
+    let text = edits.apply(state.doc().text()).ok()?.to_string();
+    let grown = text.len() as i64 - i64::from(state.doc().text().span().end);
     let end = u32::try_from(i64::from(state.region.end) + grown).ok()?;
-    let applied = state.doc.text().apply_lsp_change(None, &text, PositionEncoding::Utf8).ok()?;
-    let doc = state.doc.edit(std::slice::from_ref(&applied));
+    let applied = state.doc().text().apply_lsp_change(None, &text, PositionEncoding::Utf8).ok()?;
+    let doc = state.doc().edit(std::slice::from_ref(&applied));
     let body = &doc.unit().items.get(state.item)?.body;
     let understood = body.rejects().count() <= item.body.rejects().count();
-    if !understood || doc.unit().items.len() != state.doc.unit().items.len() {
+    if !understood || doc.unit().items.len() != state.doc().unit().items.len() {
         return None;
     }
     let facts = analysis::analyze(body, doc.program(), Effort::each_loop(LOOP_STEPS), &Budget::new(u64::MAX));
@@ -249,13 +261,14 @@ fn step(
     steps.push(EnablingStep { name, with, line, title });
     let edits = if state.steps.is_empty() { edits } else { state.edits.compose(&edits).ok()? };
     let region = Span { start: state.region.start, end };
-    let mut made = State { item: state.item, facts: Arc::new(facts), region, edits, steps, doc };
+    let mut made =
+        State { item: state.item, facts: Arc::new(facts), region, edits, steps, ask: state.ask.of(&doc) };
     if name == "peel" {
         // what is parallel in the one iteration is no gain: the loop of the others stands last, or first
         let loops = inside(&made);
         let mut top = loops.iter().filter(|l| l.depth == 0);
         let rest = if with == "last" { top.next() } else { top.next_back() }?.id;
-        let item = made.doc.unit().items.get(made.item)?;
+        let item = made.doc().unit().items.get(made.item)?;
         made.region = item.body.span(made.facts.loops.get(rest)?.term).shifted(item.span.start);
     }
     Some(made)

@@ -6,7 +6,7 @@ use base::Span;
 use crate::check::Findings;
 use crate::place::Place;
 use crate::words;
-use crate::{ActionId, Doc};
+use crate::{ActionId, Ask};
 
 /// A few words behind a loop's header.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,14 +30,14 @@ pub struct Lens {
 }
 
 /// The hints of the loops whose header touches `range`.
-pub fn inlay_hints(doc: &Doc, findings: &Findings, range: Span) -> Vec<InlayHint> {
+pub fn inlay_hints(ask: &Ask, findings: &Findings, range: Span) -> Vec<InlayHint> {
+    let ask = &ask.listing();
     let mut hints = Vec::new();
     for l in &findings.loops {
         let visible = l.header.start <= range.end && range.start <= l.header.end;
-        let Some(place) = findings.place(doc, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
+        let Some(place) = findings.place(ask, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
             continue;
         };
-        place.remember(l.id, l.kernel);
         let mut words = vec![label(&place, l.id)];
         let parallel = |l| crate::lints::is_parallel(place.of(l));
         if parallel(l.id) && !place.of(l.id).parent.is_some_and(parallel) && place.can_offload() {
@@ -53,17 +53,19 @@ pub fn inlay_hints(doc: &Doc, findings: &Findings, range: Span) -> Vec<InlayHint
 }
 
 /// The lenses: what can run on the GPU, why marked loops cannot, and kernels that can be simulated.
-pub fn lenses(doc: &Doc, findings: &Findings) -> Vec<Lens> {
+pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
+    let ask = &ask.listing();
+    let doc = &ask.doc;
     let mut lenses = Vec::new();
     for l in &findings.loops {
-        let Some(place) = findings.place(doc, l.item) else {
+        let Some(place) = findings.place(ask, l.item) else {
             continue;
         };
         if !crate::lints::shown(&place.facts).contains(&l.id) || place.is_generated(l.id) {
             continue;
         }
         let parallel = crate::lints::is_parallel(place.of(l.id));
-        let offered = parallel && l.kernel != Some(false) && place.is_source(l.id) && place.can_offload();
+        let offered = parallel && place.is_source(l.id) && place.is_offered(l.id);
         let (title, action) = match offered {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
             false if l.marked => {

@@ -4,14 +4,13 @@
 //! in code spans, so that nothing in it can be read as markup.
 
 use analysis::{LoopId, Verdict};
-use base::{CancelToken, Span};
+use base::Span;
 
 use crate::check::{Findings, LoopFinding};
-use crate::offload::Refused;
 use crate::place::Place;
-use crate::plans::with_plan;
+use crate::plans::{Outline, Planned};
 use crate::words::{self, list, quoted};
-use crate::Doc;
+use crate::Ask;
 
 /// Text to show, and what it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,20 +20,31 @@ pub struct Hover {
     pub span: Span,
 }
 
+/// What is said in place of what is not known yet.
+pub(crate) const STILL: &str = "Still being analyzed.";
+
+impl Hover {
+    /// For a place of which nothing is known yet.
+    pub fn not_yet(span: Span) -> Hover {
+        Hover { markdown: STILL.to_owned(), span }
+    }
+}
+
 /// Dependences, conditions and obstacles listed at most, each.
 const LISTED: usize = 6;
 
-/// The hover at an offset: on a loop's header, on what a kernel does there, or on what a diagnostic underlines.
-pub fn hover(doc: &Doc, findings: &Findings, offset: u32) -> Option<Hover> {
+/// The hover at an offset: on a loop's header, on what a kernel does there, or on what a diagnostic underlines. With
+/// [`crate::Tier::Known`] nothing is found out, and what is not known yet is said to be so.
+pub fn hover(ask: &Ask, findings: &Findings, offset: u32) -> Option<Hover> {
     // headers do not nest save in macros, where the outermost speaks for all
     let on_header = findings.loops.iter().find(|l| l.header.touches(offset));
-    if let Some(h) = crate::kernels::hover(doc, offset) {
+    if let Some(h) = crate::kernels::hover(ask, offset) {
         let said = findings.diagnostics.iter().filter(|d| d.span.touches(offset));
         let said = said.map(|d| format!("\n\n{}\n\n`{}`", escape(&d.message), d.code));
         return Some(Hover { markdown: h.markdown + &said.collect::<String>(), span: h.span });
     }
     if let Some(l) = on_header {
-        let place = findings.place(doc, l.item)?;
+        let place = findings.place(ask, l.item)?;
         return Some(Hover { markdown: loop_markdown(&place, l), span: l.header });
     }
     let d = findings.diagnostics.iter().find(|d| d.span.touches(offset))?;
@@ -95,18 +105,26 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     };
     let threads = words::thread_count(place, &band).map(|c| format!(", {} threads", code(&c)));
     let threads = threads.unwrap_or_default();
-    match with_plan(place, id, &CancelToken::new(), |p| (blocks(p), words::mappings(place, p))) {
-        Ok((blocks, mappings)) => {
+    let planned = match place.ask.only_known() {
+        true => place.known_plan(id),
+        false => Some(place.planned(id)),
+    };
+    match planned {
+        Some(Planned::Kernel(outline)) => {
+            let blocks = blocks(place, &outline);
             lines.push(format!("- on the GPU: one thread per iteration{across}{threads}{blocks}"));
-            if let Some(m) = mappings {
+            if let Some(m) = words::mappings(place, &outline) {
                 lines.extend(words::prediction(place, &m).lines);
             }
         }
-        Err(Refused::Because(why)) => {
+        Some(Planned::No(why)) => {
             lines.push(format!("- could run with one thread per iteration{across}{threads}"));
-            lines.push(format!("- not offloaded: {}", escape(&why)));
+            lines.push(format!("- not offloaded: {}", escape(&why.words(place, id))));
         }
-        Err(_) => {}
+        None => {
+            lines.push(format!("- could run with one thread per iteration{across}{threads}"));
+            lines.push(format!("- as a kernel: {STILL}"));
+        }
     }
     if l.verdict == Verdict::Independent {
         lines.push("- because: no iteration writes a cell that another one reads or writes".to_owned());
@@ -134,19 +152,18 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
 }
 
 /// ` in blocks of 32 × 8 (x: j, y: i)`
-fn blocks(plan: &codegen::Plan) -> String {
-    let Some(kernel) = plan.kernels.first() else {
+fn blocks(place: &Place, plan: &Outline) -> String {
+    let Some(block) = plan.block else {
         return String::new();
     };
-    let used = kernel.block.iter().rposition(|n| *n > 1).map_or(1, |k| k + 1);
-    let sizes: Vec<String> = kernel.block.iter().take(used).map(u32::to_string).collect();
-    let axis = |d: &codegen::Dim| {
-        let index = plan.body.symbols.get(d.index).map_or("?", |s| &s.name);
-        format!("{}: {index}", d.axis.letter())
+    let used = block.iter().rposition(|n| *n > 1).map_or(1, |k| k + 1);
+    let sizes: Vec<String> = block.iter().take(used).map(u32::to_string).collect();
+    let axis = |(axis, index): &(codegen::Axis, term::SymbolId)| {
+        format!("{}: {}", axis.letter(), place.symbol(*index))
     };
-    let axes = match kernel.dims.len() {
+    let axes = match plan.axes.len() {
         0 | 1 => String::new(),
-        _ => format!(" ({})", kernel.dims.iter().rev().map(axis).collect::<Vec<_>>().join(", ")),
+        _ => format!(" ({})", plan.axes.iter().rev().map(axis).collect::<Vec<_>>().join(", ")),
     };
     format!(" in blocks of {}{}", sizes.join(" × "), escape(&axes))
 }
@@ -174,7 +191,11 @@ fn sequential(place: &Place, finding: &LoopFinding, lines: &mut Vec<String>) {
     more(all.len(), lines);
     thread_map(place, id, lines);
     lines.push(String::new());
-    match finding.enabling() {
+    let enabling = match place.ask.only_known() {
+        true => finding.known_enabling(),
+        false => finding.enabling(),
+    };
+    match enabling {
         Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
         None => lines.push(escape(&words::remedy(place, id))),
     }

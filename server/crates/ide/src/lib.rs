@@ -5,11 +5,12 @@
 //! ([`Findings`]) has many views. Deliberately absent: LSP types, JSON, threads, paths and clocks; the shell turns
 //! what is here into each of them.
 //!
-//! The usual way through: [`Doc::open`] → [`check`] → [`Findings`] → [`hover`], [`actions()`], [`inlay_hints`],
+//! The usual way through: [`Doc::open`] → [`Ask`] → [`check`] → [`Findings`] → [`hover`], [`actions()`], [`inlay_hints`],
 //! [`lenses`]; an action's edit is made by [`resolve`] only when somebody wants it.
 #![forbid(unsafe_code)]
 
 mod actions;
+mod ask;
 mod check;
 mod codes;
 mod diagnostic;
@@ -41,12 +42,15 @@ pub use actions::{
     WorkspaceEdit,
 };
 pub use analysis::Requests;
+pub use ask::Ask;
 pub use check::{check, known, warm, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub use document::{Choice, Doc, Language, Options, Standard, Taken, LANGUAGES};
 pub use enabling::{Enabling, EnablingStep};
-pub use front::{Ask, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource};
+pub use front::{
+    Ask as HeaderAsk, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource,
+};
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover};
 pub use kernels::{

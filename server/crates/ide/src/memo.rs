@@ -1,26 +1,35 @@
-//! Facts remembered by what they are about, shared by all documents of a session.
+//! What was found out, remembered by what it is about and shared by all documents of a session: the facts of functions
+//! and their words, which loops get a kernel, and what is proved of kernels.
 //!
 //! The key is a function's meaning and its characters, not its place, so typing above a function costs it nothing. An
 //! answer found with the full budget replaces one found while typing and is never replaced back: for the same text a
-//! verdict changes from unknown to known and in no other way.
+//! verdict changes from unknown to known and in no other way. Whoever owns the documents owns the memo; nothing is kept
+//! anywhere else.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use analysis::{Facts, Program};
+use analysis::{Facts, KernelFacts, KernelLaunch, LoopId, Program};
+use base::Effort;
 use rustc_hash::FxHashMap;
 
-use crate::check::Tier;
 use crate::document::Key;
+use crate::plans::Planned;
 use crate::worded::Worded;
 
-/// Remembered facts. Share one among all documents; it may be used from many places at once.
-#[derive(Debug, Default)]
+/// Remembered facts. Clones are the same memo; share one among all documents. It may be used from many places at once.
+#[derive(Clone, Debug, Default)]
 pub struct Memo {
-    entries: Mutex<Entries>,
+    kept: Arc<Kept>,
 }
 
 #[derive(Debug, Default)]
-struct Entries {
+struct Kept {
+    functions: Mutex<Functions>,
+    kernels: Mutex<Kernels>,
+}
+
+#[derive(Debug, Default)]
+struct Functions {
     by_key: FxHashMap<Key, Entry>,
     /// Counts the uses of the memo, so that entries know when they were used last.
     uses: u64,
@@ -28,15 +37,89 @@ struct Entries {
 
 #[derive(Debug)]
 struct Entry {
-    tier: Tier,
-    facts: Arc<Facts>,
+    effort: Effort,
+    found: FunctionFacts,
     /// What was said of the function where it stood last.
     worded: Option<Arc<Worded>>,
     used: u64,
 }
 
+/// What was found out of a function. Clones share what is found out later.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FunctionFacts {
+    pub facts: Arc<Facts>,
+    pub plans: Arc<Plans>,
+}
+
+impl FunctionFacts {
+    pub fn new(facts: impl Into<Arc<Facts>>) -> FunctionFacts {
+        FunctionFacts { facts: facts.into(), plans: Arc::default() }
+    }
+}
+
+/// Which loops of a function get a kernel, of those that were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Plans(Mutex<KnownPlans>);
+
+#[derive(Debug, Default)]
+struct KnownPlans {
+    /// A number for the functions it calls: kernels are printed with those.
+    called: u64,
+    by_loop: FxHashMap<LoopId, Planned>,
+}
+
+impl Plans {
+    /// Whether a loop gets a kernel, if that was found out while what it calls was the same.
+    pub fn get(&self, called: u64, id: LoopId) -> Option<Planned> {
+        let known = self.lock();
+        known.by_loop.get(&id).filter(|_| known.called == called).cloned()
+    }
+    /// Remembers whether a loop gets a kernel.
+    pub fn put(&self, called: u64, id: LoopId, planned: Planned) {
+        let mut known = self.lock();
+        if known.called != called {
+            *known = KnownPlans { called, by_loop: FxHashMap::default() };
+        }
+        known.by_loop.insert(id, planned);
+    }
+    /// Whether nothing was found out yet.
+    pub fn is_empty(&self) -> bool {
+        self.lock().by_loop.is_empty()
+    }
+    fn lock(&self) -> MutexGuard<'_, KnownPlans> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Functions kept at most. Beyond it the half used longest ago is forgotten.
 const CAPACITY: usize = 16_384;
+
+/// Kernels kept: more than a document has, or every keystroke would prove all of them again.
+const KERNELS: usize = 2048;
+
+#[derive(Debug, Default)]
+struct Kernels {
+    by_key: FxHashMap<KernelKey, KernelEntry>,
+    uses: u64,
+}
+
+/// Under what the facts of a kernel are remembered.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct KernelKey {
+    pub kernel: u64,
+    pub called: u64,
+    pub launch: KernelLaunch,
+}
+
+#[derive(Debug)]
+struct KernelEntry {
+    /// Whoever asks while they are proved waits for them.
+    facts: Proved,
+    used: u64,
+}
+
+/// Facts of a kernel, or room for them.
+pub(crate) type Proved = Arc<OnceLock<Arc<KernelFacts>>>;
 
 impl Memo {
     /// An empty memo.
@@ -44,65 +127,87 @@ impl Memo {
         Memo::default()
     }
 
-    /// The facts for this key if they hold in this program and are at least as good as `tier` asks, and what was said with them.
+    /// The facts for this key if they hold in this program and are at least as good as with this effort, and what was said with them.
     pub(crate) fn get(
         &self,
         key: Key,
-        tier: Tier,
+        effort: Effort,
         program: &Program,
-    ) -> Option<(Arc<Facts>, Option<Arc<Worded>>)> {
-        let mut entries = self.lock();
+    ) -> Option<(FunctionFacts, Option<Arc<Worded>>)> {
+        let mut entries = self.functions();
         entries.uses += 1;
         let now = entries.uses;
         let entry = entries.by_key.get_mut(&key)?;
         // where nothing was cut short, a larger budget finds the same
-        let good = (entry.tier >= tier || !entry.facts.out_of_budget) && hold(&entry.facts, program);
+        let good = (entry.effort.covers(&effort) || !entry.found.facts.out_of_budget)
+            && hold(&entry.found.facts, program);
         good.then(|| {
             entry.used = now;
-            (entry.facts.clone(), entry.worded.clone())
+            (entry.found.clone(), entry.worded.clone())
         })
     }
 
     /// Remembers facts, unless better ones were found meanwhile; returns those that are kept.
-    pub(crate) fn put(&self, key: Key, tier: Tier, facts: Facts, program: &Program) -> Arc<Facts> {
-        let mut entries = self.lock();
+    pub(crate) fn put(&self, key: Key, effort: Effort, facts: Facts, program: &Program) -> FunctionFacts {
+        let mut entries = self.functions();
         entries.uses += 1;
         let now = entries.uses;
         if let Some(old) = entries.by_key.get_mut(&key) {
-            if old.tier >= tier && hold(&old.facts, program) {
+            if (old.effort.covers(&effort) || !old.found.facts.out_of_budget)
+                && hold(&old.found.facts, program)
+            {
                 old.used = now;
-                return old.facts.clone();
+                return old.found.clone();
             }
         }
         if entries.by_key.len() >= CAPACITY {
-            forget_half(&mut entries);
+            let middle = middle(entries.by_key.values().map(|e| e.used));
+            entries.by_key.retain(|_, e| e.used > middle);
         }
-        let facts = Arc::new(facts);
-        let entry = Entry { tier, facts: facts.clone(), worded: None, used: now };
+        let found = FunctionFacts::new(facts);
+        let entry = Entry { effort, found: found.clone(), worded: None, used: now };
         entries.by_key.insert(key, entry);
-        facts
+        found
     }
 
     /// Remembers what was said of a function whose facts are these.
     pub(crate) fn put_worded(&self, key: Key, facts: &Arc<Facts>, worded: Arc<Worded>) {
-        let mut entries = self.lock();
-        if let Some(entry) = entries.by_key.get_mut(&key).filter(|e| Arc::ptr_eq(&e.facts, facts)) {
+        let mut functions = self.functions();
+        if let Some(entry) = functions.by_key.get_mut(&key).filter(|e| Arc::ptr_eq(&e.found.facts, facts)) {
             entry.worded = Some(worded);
         }
     }
 
+    /// The facts of a kernel, or room for them.
+    pub(crate) fn kernel(&self, key: KernelKey) -> Proved {
+        let mut kernels = self.kept.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.uses += 1;
+        let now = kernels.uses;
+        if let Some(entry) = kernels.by_key.get_mut(&key) {
+            entry.used = now;
+            return entry.facts.clone();
+        }
+        if kernels.by_key.len() >= KERNELS {
+            let middle = middle(kernels.by_key.values().map(|e| e.used));
+            kernels.by_key.retain(|_, e| e.used > middle);
+        }
+        let facts = Proved::default();
+        kernels.by_key.insert(key, KernelEntry { facts: facts.clone(), used: now });
+        facts
+    }
+
     /// Number of functions remembered.
     pub fn len(&self) -> usize {
-        self.lock().by_key.len()
+        self.functions().by_key.len()
     }
     /// Whether nothing is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn functions(&self) -> MutexGuard<'_, Functions> {
         // entries are inserted whole: after a panic elsewhere they are still right
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.functions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,9 +216,8 @@ fn hold(facts: &Facts, program: &Program) -> bool {
     facts.rests_on.iter().all(|(name, text)| program.text_of(name) == *text)
 }
 
-fn forget_half(entries: &mut Entries) {
-    let mut times: Vec<u64> = entries.by_key.values().map(|e| e.used).collect();
+fn middle(used: impl Iterator<Item = u64>) -> u64 {
+    let mut times: Vec<u64> = used.collect();
     times.sort_unstable();
-    let middle = times.get(times.len() / 2).copied().unwrap_or(0);
-    entries.by_key.retain(|_, e| e.used > middle);
+    times.get(times.len() / 2).copied().unwrap_or(0)
 }

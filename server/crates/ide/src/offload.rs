@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::{CancelToken, Span};
+use base::Span;
 use rustc_hash::FxHashSet;
 use term::Storage;
 use text::{Edit, EditSet};
@@ -10,9 +10,9 @@ use text::{Edit, EditSet};
 use crate::actions::mark_removal;
 use crate::check::{Findings, LoopFinding};
 use crate::place::{line_column, Place};
-use crate::plans::{with_plan_at, OffloadSite, NOT_FROM_C};
+use crate::plans::{with_plan_at, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::words;
-use crate::{Doc, FileEdit, Language, Memo, NewFile, WorkspaceEdit};
+use crate::{Ask, Doc, FileEdit, Language, NewFile, WorkspaceEdit};
 
 /// Which loops to offload.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,13 +85,8 @@ pub enum Refused {
 ///
 /// A single loop that cannot be rewritten is refused; of several, those that cannot are left out with a note, unless
 /// none is left.
-pub fn offload(
-    doc: &Doc,
-    findings: &Findings,
-    _memo: &Memo,
-    which: &Which,
-    cancel: &CancelToken,
-) -> Result<Offloaded, Refused> {
+pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloaded, Refused> {
+    let doc = &ask.doc;
     if !doc.language().offloads {
         return Err(Refused::Because(NOT_FROM_C.to_owned()));
     }
@@ -110,11 +105,11 @@ pub fn offload(
             ),
         });
     }
-    let mut work = Work::new(doc);
+    let mut work = Work::new(ask);
     let mut left_out: Vec<String> = Vec::new();
     // all are planned on the text as it stands: no loop sees what another became
     for finding in &chosen {
-        match work.one(findings, finding, cancel) {
+        match work.one(findings, finding) {
             Ok(()) => {}
             Err(Refused::Because(why)) if chosen.len() > 1 => {
                 left_out.push(format!("The loop on line {} is left as it is. {why}", finding.line()));
@@ -151,9 +146,6 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
     chosen
 }
 
-/// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
-pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edit can be made.";
-
 /// Why a loop that ends under another condition than it begins is left alone.
 const TORN: &str =
     "The loop begins and ends in different arms of a `#if`, so no block can be put around it. Put the \
@@ -161,6 +153,7 @@ const TORN: &str =
 
 /// What becomes of a document.
 struct Work<'a> {
+    ask: &'a Ask,
     doc: &'a Doc,
     outputs: Vec<codegen::Output>,
     /// Marks that are followed; left in place they would stand before no loop.
@@ -172,9 +165,10 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(doc: &'a Doc) -> Work<'a> {
+    fn new(ask: &'a Ask) -> Work<'a> {
         Work {
-            doc,
+            ask,
+            doc: &ask.doc,
             outputs: Vec::new(),
             marks: Vec::new(),
             taken: Vec::new(),
@@ -184,22 +178,18 @@ impl<'a> Work<'a> {
     }
 
     /// Makes the kernel of one loop; on refusal nothing has changed.
-    fn one(
-        &mut self,
-        findings: &Findings,
-        finding: &LoopFinding,
-        cancel: &CancelToken,
-    ) -> Result<(), Refused> {
-        let place = findings.place(self.doc, finding.item).ok_or(Refused::Stale)?;
+    fn one(&mut self, findings: &Findings, finding: &LoopFinding) -> Result<(), Refused> {
+        let place = findings.place(self.ask, finding.item).ok_or(Refused::Stale)?;
         if !place.is_source(finding.id) {
             return Err(Refused::Because(IN_A_MACRO.to_owned()));
         }
         let site =
             OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken, unnamed: false };
-        let (output, name, notes) = with_plan_at(&place, finding.id, &site, cancel, |plan| {
+        let made = with_plan_at(&place, finding.id, &site, &self.ask.cancel, |plan| {
             let notes: Vec<String> = plan.notes.iter().map(|n| note(&place, n)).collect();
             (codegen::print(plan, codegen::Target::CudaC), plan.name.clone(), notes)
-        })?;
+        });
+        let (output, name, notes) = made.map_err(|why| why.refused(&place, finding.id))?;
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),

@@ -1,17 +1,18 @@
 //! One function of a document with its facts: where its terms are and how they read.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 
 use analysis::{Facts, LoopFacts, LoopId, Object};
 use base::{IndexId, Span};
-use rustc_hash::FxHashMap;
 use term::{Body, Op, Origin, SymbolId, TermId};
 
+use crate::memo::{FunctionFacts, Plans};
+use crate::plans::Planning;
 use crate::report::LineColumn;
 use crate::words::term_text;
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// Longest text of one term in a message, in characters.
 const LONGEST: usize = 48;
@@ -21,60 +22,26 @@ const LONGEST_SENTENCE: usize = 300;
 /// A function and its facts.
 #[derive(Clone)]
 pub(crate) struct Place<'a> {
+    pub ask: &'a Ask,
     pub doc: &'a Doc,
     pub item: &'a front::Item,
     pub facts: Arc<Facts>,
     /// Whether a line of the document was asked for: what was said with it holds only while the function stays there.
     names_lines: Cell<bool>,
-    /// Why loops get no kernel, of those that were asked for.
-    refused: RefCell<FxHashMap<LoopId, Option<Arc<str>>>>,
-    /// Whether what is said of a loop is worth planning its kernel.
-    plans: Cell<bool>,
+    /// Which of its loops get a kernel, as far as that was found out.
+    pub(crate) plans: Arc<Plans>,
+    pub(crate) planning: Planning,
 }
 
 impl<'a> Place<'a> {
-    pub fn new(doc: &'a Doc, item: &'a front::Item, facts: Arc<Facts>) -> Place<'a> {
-        Place {
-            doc,
-            item,
-            facts,
-            names_lines: Cell::new(false),
-            refused: RefCell::default(),
-            plans: Cell::new(false),
-        }
+    /// The function that an item of the question's document is.
+    pub fn new(ask: &'a Ask, index: usize, found: FunctionFacts) -> Place<'a> {
+        Place::made(ask, &ask.doc.unit().items[index], found)
     }
-    /// From now on, kernels are planned before anything is promised.
-    pub fn plan_first(&self) {
-        self.plans.set(true);
-    }
-    /// Why a loop gets no kernel, a sentence; `None`: one can be made.
-    pub fn refusal(&self, id: LoopId) -> Option<Arc<str>> {
-        if let Some(known) = self.refused.borrow().get(&id) {
-            return known.clone();
-        }
-        let why: Option<Arc<str>> = match self.is_source(id) {
-            true => crate::plans::refusal(self, id).map(Arc::from),
-            false => Some(crate::offload::IN_A_MACRO.into()),
-        };
-        self.refused.borrow_mut().insert(id, why.clone());
-        why
-    }
-    /// What was found of this loop before, of the same text: whether it gets a kernel.
-    pub fn remember(&self, id: LoopId, kernel: Option<bool>) {
-        match kernel {
-            Some(true) => drop(self.refused.borrow_mut().insert(id, None)),
-            Some(false) => drop(self.refusal(id)),
-            None => {}
-        }
-    }
-    /// Like [`Place::refusal`], where that is known or worth planning.
-    pub fn known_refusal(&self, id: LoopId) -> Option<Option<Arc<str>>> {
-        let known = self.refused.borrow().get(&id).cloned();
-        known.or_else(|| self.plans.get().then(|| self.refusal(id)))
-    }
-    /// Whether nothing is known that stands against a kernel.
-    pub fn is_offered(&self, id: LoopId) -> bool {
-        self.can_offload() && !matches!(self.known_refusal(id), Some(Some(_)))
+    /// A function that was made for the question, which may be nowhere in its document.
+    pub fn made(ask: &'a Ask, item: &'a front::Item, found: FunctionFacts) -> Place<'a> {
+        let (FunctionFacts { facts, plans }, planning) = (found, Planning::default());
+        Place { ask, doc: &ask.doc, item, facts, names_lines: Cell::new(false), plans, planning }
     }
     /// Whether a line was asked for since this place was made.
     pub fn names_lines(&self) -> bool {
@@ -247,9 +214,12 @@ impl<'a> Place<'a> {
     }
 
     fn own_thread_map(&self, id: LoopId) -> Option<Arc<analysis::ThreadMap>> {
-        // remembered with the facts
-        let budget = base::Budget::new(u64::MAX);
-        analysis::thread_map(self.body(), self.doc.program(), &self.facts, id, &budget).ok()
+        // remembered with the facts, and each under steps of its own
+        let budget = self.ask.budget(u64::MAX);
+        match self.ask.only_known() {
+            true => self.facts.thread_maps.known(id)?.ok(),
+            false => analysis::thread_map(self.body(), self.doc.program(), &self.facts, id, &budget).ok(),
+        }
     }
 
     /// The loop that is the whole body of this one.

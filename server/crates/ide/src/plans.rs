@@ -1,9 +1,18 @@
-//! Whether and how a loop would be offloaded: facts → plan. Nothing is written here.
+//! Whether a loop would be offloaded, and if not, why: found out once, kept as a fact in the memo, worded where it is
+//! shown. Nothing is written here.
+//!
+//! A plan costs several times what the facts do, so nothing plans while the user types or while actions are listed: they
+//! take what is known. A thorough analysis plans the loops it speaks of, as long as the steps of their function last; what
+//! is left over then is [`NoKernel::NotTried`], and is never promised.
+
+use std::cell::{Cell, OnceCell};
+use std::sync::{Arc, OnceLock};
 
 use analysis::{LoopId, Obstacle, ObstacleKind};
-use base::{Budget, CancelToken};
-use term::Op;
+use base::CancelToken;
+use term::{Op, SymbolId};
 
+use crate::kernels::called;
 use crate::lints::is_parallel;
 use crate::offload::Refused;
 use crate::place::Place;
@@ -16,6 +25,74 @@ pub(crate) const GENERATED: &str =
 /// Why loops in other languages are left alone.
 pub(crate) const NOT_FROM_C: &str = "Offloading starts from C files at this stage.";
 
+/// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
+pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edit can be made.";
+
+/// Functions of the library that host code calls.
+const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
+
+/// Steps for the plans of one function, beyond the first plan: some 30 loops of a function of 500 terms, or the two
+/// hardest loops.
+const FUNCTION_STEPS: u64 = 4_000_000;
+/// Steps for the plans of one document: each of its functions has an equal share, so that no answer depends on which is
+/// planned first.
+const FILE_STEPS: u64 = 60_000_000;
+/// Steps that a plan takes for each term of its function, besides those it counts itself.
+const STEPS_A_TERM: u64 = 8;
+
+/// Whether a loop gets a kernel.
+#[derive(Clone, Debug)]
+pub(crate) enum Planned {
+    Kernel(Arc<Outline>),
+    No(NoKernel),
+}
+
+/// Why a loop gets no kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum NoKernel {
+    /// Its iterations cannot run at once, and no map to threads is known.
+    NotParallel,
+    /// It stands in text that an offload has written.
+    Generated,
+    InMacro,
+    /// Its document is in another language.
+    Language,
+    /// Every thread of a parallel region would launch it, or its own directive is wrong.
+    Region,
+    /// The program has its own function of this name, which host text needs from the library.
+    OwnLibrary(&'static str),
+    /// Analysis cannot describe what a kernel needs to know; the first obstacle.
+    Obstacle(Option<Obstacle>),
+    /// Code generation has no way to write it.
+    Refused(codegen::Refusal),
+    /// The steps for plans were spent on other loops.
+    NotTried(Spent),
+    /// Nobody wanted to know any more.
+    Cancelled,
+}
+
+/// Whose steps were spent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spent {
+    Function,
+    File,
+}
+
+/// What is shown of a plan.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    /// Threads per block along x, y, z; `None`: there is no kernel.
+    pub block: Option<[u32; 3]>,
+    /// Along each used axis the index of its loop, outermost first.
+    pub axes: Vec<(codegen::Axis, SymbolId)>,
+    /// The loops whose iterations are threads, outermost first, and which of them runs along the lanes of warps.
+    pub band: Option<(Vec<LoopId>, usize)>,
+    /// Where the copies of arrays begin, of those where it is a number.
+    pub firsts: Vec<(SymbolId, i128)>,
+    /// Made when it is first asked for.
+    pub mappings: OnceLock<Option<Arc<words::Mappings>>>,
+}
+
 /// What a plan depends on besides the loop.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OffloadSite<'a> {
@@ -27,8 +104,180 @@ pub(crate) struct OffloadSite<'a> {
     pub unnamed: bool,
 }
 
-/// Functions of the library that host code calls.
-const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
+/// A function's part in what its plans may cost, and what all of them depend on.
+#[derive(Clone, Default)]
+pub(crate) struct Planning {
+    spent: Cell<u64>,
+    called: OnceCell<u64>,
+}
+
+impl Place<'_> {
+    /// Whether a loop gets a kernel: as it is remembered, else found out now, if the function's steps allow.
+    pub fn planned(&self, id: LoopId) -> Planned {
+        if let Some(known) = self.remembered_plan(id) {
+            return known;
+        }
+        let planned = match self.is_source(id) {
+            true => self.plan_now(id),
+            false => Planned::No(NoKernel::InMacro),
+        };
+        if !matches!(planned, Planned::No(NoKernel::Cancelled)) {
+            self.plans.put(self.called(), id, planned.clone());
+        }
+        planned
+    }
+
+    /// Why a loop gets no kernel, if that is so; asks like [`Place::planned`].
+    pub fn no_kernel(&self, id: LoopId) -> Option<NoKernel> {
+        match self.planned(id) {
+            Planned::Kernel(_) => None,
+            Planned::No(why) => Some(why),
+        }
+    }
+
+    /// Likewise as a sentence.
+    pub fn refusal(&self, id: LoopId) -> Option<String> {
+        self.no_kernel(id).map(|why| why.words(self, id))
+    }
+
+    /// Whether a loop gets a kernel, where that is known or worth planning.
+    pub fn known_plan(&self, id: LoopId) -> Option<Planned> {
+        match self.ask.tier.plans() {
+            true => Some(self.planned(id)),
+            false => self.remembered_plan(id),
+        }
+    }
+
+    /// The sentence that says why not, where that is known or worth planning.
+    pub fn known_refusal(&self, id: LoopId) -> Option<String> {
+        match self.known_plan(id)? {
+            Planned::Kernel(_) => None,
+            Planned::No(why) => Some(why.words(self, id)),
+        }
+    }
+
+    /// Whether nothing is known that stands against a kernel.
+    pub fn is_offered(&self, id: LoopId) -> bool {
+        self.can_offload() && !matches!(self.known_plan(id), Some(Planned::No(_)))
+    }
+
+    /// Whether a loop gets a kernel, if that is remembered.
+    pub fn remembered_plan(&self, id: LoopId) -> Option<Planned> {
+        if self.plans.is_empty() {
+            return None;
+        }
+        let known = self.plans.get(self.called(), id)?;
+        // who has more steps tries again
+        let again = matches!(known, Planned::No(NoKernel::NotTried(_))) && self.steps() == u64::MAX;
+        (!again).then_some(known)
+    }
+
+    fn called(&self) -> u64 {
+        *self.planning.called.get_or_init(|| called(self.doc, self.body()))
+    }
+
+    /// Steps for the plans of this function.
+    fn steps(&self) -> u64 {
+        if self.ask.tier == crate::Tier::Command {
+            return u64::MAX;
+        }
+        FUNCTION_STEPS.min(self.share_of_file())
+    }
+
+    fn share_of_file(&self) -> u64 {
+        FILE_STEPS / self.doc.functions_with_loops().max(1)
+    }
+
+    fn plan_now(&self, id: LoopId) -> Planned {
+        if self.planning.spent.get() > self.steps() {
+            let whose = if self.share_of_file() < FUNCTION_STEPS { Spent::File } else { Spent::Function };
+            return Planned::No(NoKernel::NotTried(whose));
+        }
+        let counted = Cell::new(self.body().len() as u64 * STEPS_A_TERM);
+        let site = OffloadSite { unnamed: true, ..Default::default() };
+        let made = plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan| Outline::of(self, plan));
+        self.planning.spent.set(self.planning.spent.get().saturating_add(counted.get()));
+        match made {
+            Ok(outline) => Planned::Kernel(Arc::new(outline)),
+            Err(why) => Planned::No(why),
+        }
+    }
+}
+
+impl Planned {
+    /// What stands against a kernel. That nobody tried does not.
+    pub fn obstacle(&self) -> Option<&NoKernel> {
+        match self {
+            Planned::Kernel(_) | Planned::No(NoKernel::NotTried(_) | NoKernel::Cancelled) => None,
+            Planned::No(why) => Some(why),
+        }
+    }
+}
+
+impl Outline {
+    fn of(place: &Place, plan: &codegen::Plan) -> Outline {
+        let Some(kernel) = plan.kernels.first() else {
+            return Outline {
+                block: None,
+                axes: Vec::new(),
+                band: None,
+                firsts: Vec::new(),
+                mappings: OnceLock::new(),
+            };
+        };
+        let rows = kernel.threads.is_none() && kernel.block[0] % 32 == 0;
+        let band: Option<Vec<LoopId>> = kernel.dims.iter().map(|d| place.facts.of_term(d.term)).collect();
+        let lanes = kernel.dims.iter().position(|d| d.axis == codegen::Axis::X);
+        let firsts = plan.device_buffers().filter_map(|b| Some((b.symbol, b.constant_first()?)));
+        Outline {
+            block: Some(kernel.block),
+            axes: kernel.dims.iter().map(|d| (d.axis, d.index)).collect(),
+            band: band.zip(lanes).filter(|_| rows),
+            firsts: firsts.collect(),
+            mappings: OnceLock::new(),
+        }
+    }
+}
+
+impl NoKernel {
+    /// A sentence for the user: what stands against it and what to do.
+    pub fn words(&self, place: &Place, id: LoopId) -> String {
+        match self {
+            NoKernel::NotParallel => hints::sentence(place, id),
+            NoKernel::Generated => GENERATED.to_owned(),
+            NoKernel::InMacro => IN_A_MACRO.to_owned(),
+            NoKernel::Language => NOT_FROM_C.to_owned(),
+            NoKernel::Region => crate::regions::refusal(place, id).unwrap_or_default(),
+            // the new host text is a part of the program, and would get the program's
+            NoKernel::OwnLibrary(own) => format!(
+                "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
+            ),
+            NoKernel::Obstacle(first) => obstacle(place, first.as_ref()),
+            NoKernel::Refused(refusal) => {
+                let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(place, r));
+                let reasons: Vec<String> = reasons.collect();
+                format!("No kernel is made: {}", reasons.join(" Also, "))
+            }
+            NoKernel::NotTried(whose) => format!(
+                "Whether a kernel can be made of it was not tried: the steps for plans of this {} were spent on other loops. \
+                 Ask for this one with \"Offload to GPU\", or for all with \"Analyze Fully\".",
+                match whose {
+                    Spent::Function => "function",
+                    Spent::File => "file",
+                }
+            ),
+            NoKernel::Cancelled => "Cancelled.".to_owned(),
+        }
+    }
+
+    /// The same for whoever wanted an offload.
+    pub fn refused(&self, place: &Place, id: LoopId) -> Refused {
+        match self {
+            NoKernel::Cancelled => Refused::Cancelled,
+            why => Refused::Because(why.words(place, id)),
+        }
+    }
+}
 
 /// Shows `then` the plan of an offload, or says why there is none. A loop that is not parallel is offloaded by its
 /// thread map, if it has one.
@@ -37,7 +286,7 @@ pub(crate) fn with_plan<R>(
     id: LoopId,
     cancel: &CancelToken,
     then: impl FnOnce(&codegen::Plan) -> R,
-) -> Result<R, Refused> {
+) -> Result<R, NoKernel> {
     let opening = place.span(place.of(id).term).start;
     with_plan_at(place, id, &OffloadSite { opening, ..Default::default() }, cancel, then)
 }
@@ -49,38 +298,48 @@ pub(crate) fn with_plan_at<R>(
     site: &OffloadSite<'_>,
     cancel: &CancelToken,
     then: impl FnOnce(&codegen::Plan) -> R,
-) -> Result<R, Refused> {
+) -> Result<R, NoKernel> {
+    plan_counted(place, id, site, cancel, &Cell::new(0), then)
+}
+
+/// Likewise; adds the steps it took to `counted`.
+fn plan_counted<R>(
+    place: &Place,
+    id: LoopId,
+    site: &OffloadSite<'_>,
+    cancel: &CancelToken,
+    counted: &Cell<u64>,
+    then: impl FnOnce(&codegen::Plan) -> R,
+) -> Result<R, NoKernel> {
     let l = place.of(id);
     let threads = !is_parallel(l);
     if threads && place.thread_map(id).is_none() {
-        return Err(Refused::Because(hints::sentence(place, id)));
+        return Err(NoKernel::NotParallel);
     }
     if place.is_generated(id) {
-        return Err(Refused::Because(GENERATED.to_owned()));
+        return Err(NoKernel::Generated);
     }
     if !place.can_offload() {
-        return Err(Refused::Because(NOT_FROM_C.to_owned()));
+        return Err(NoKernel::Language);
     }
-    if let Some(why) = crate::regions::refusal(place, id) {
-        return Err(Refused::Because(why));
+    if crate::regions::refusal(place, id).is_some() {
+        return Err(NoKernel::Region);
     }
-    // the new host text is a part of the program, and would get the program's
     if let Some(own) = HOST_CALLS.iter().find(|n| place.doc.program().body(n).is_some()) {
-        return Err(Refused::Because(format!(
-            "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
-        )));
+        return Err(NoKernel::OwnLibrary(own));
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
-    let budget = Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
+    let budget = base::Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
     let (body, program) = (place.body(), place.doc.program());
     let offload = match threads {
         true => analysis::offload_threads(body, program, &place.facts, id, &budget),
         false => analysis::offload(body, program, &place.facts, id, collapse, &budget),
     };
+    counted.set(counted.get() + budget.taken());
     if cancel.is_cancelled() {
-        return Err(Refused::Cancelled);
+        return Err(NoKernel::Cancelled);
     }
-    let offload = offload.map_err(|obstacles| Refused::Because(blocked(place, &obstacles)))?;
+    let offload = offload.map_err(|obstacles| NoKernel::Obstacle(obstacles.first().cloned()))?;
     let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
         Some(name) => name,
         // launchers are seen by the whole program, and another file may have a `static` function of that name
@@ -103,19 +362,12 @@ pub(crate) fn with_plan_at<R>(
         taken: site.taken,
         opening: Some(site.opening),
     };
-    match codegen::plan(&input) {
-        Ok(plan) => Ok(then(&plan)),
-        Err(refusal) => {
-            let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(place, r));
-            let reasons: Vec<String> = reasons.collect();
-            Err(Refused::Because(format!("No kernel is made: {}", reasons.join(" Also, "))))
-        }
-    }
+    codegen::plan(&input).map(|plan| then(&plan)).map_err(NoKernel::Refused)
 }
 
-/// The reasons `analysis` gives for a loop it proved parallel but cannot describe for a kernel.
-fn blocked(place: &Place, obstacles: &[analysis::Obstacle]) -> String {
-    match obstacles.first() {
+/// The first reason `analysis` gives for a loop it proved parallel but cannot describe for a kernel.
+fn obstacle(place: &Place, first: Option<&Obstacle>) -> String {
+    match first {
         // that iterations meet is no harm here, or is proved not to be
         Some(Obstacle { kind: ObstacleKind::IndirectSubscript(term), .. }) => {
             let what = match place.body().op(*term) {
@@ -134,14 +386,5 @@ fn blocked(place: &Place, obstacles: &[analysis::Obstacle]) -> String {
             format!("No kernel is made, because {}. {}", words.reason, words.remedy)
         }
         None => "No kernel is made of this loop.".to_owned(),
-    }
-}
-
-/// Why a loop gets no kernel, if that is so: a sentence.
-pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
-    let site = OffloadSite { unnamed: true, ..Default::default() };
-    match with_plan_at(place, id, &site, &CancelToken::new(), |_| ()) {
-        Err(Refused::Because(why)) => Some(why),
-        _ => None,
     }
 }

@@ -23,7 +23,6 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use analysis::Facts;
-use base::{Budget, CancelToken};
 use front::ItemKind;
 use rewrite::rules::{
     apply, Application, Limits, NoApplication, NoResult, Preamble, RuleSystem, Site, Systems, Together, Trust,
@@ -33,11 +32,12 @@ use text::{Edit, EditSet};
 
 use self::kernels::Kernels;
 use crate::check::Findings;
+use crate::memo::FunctionFacts;
 use crate::offload::{first_reject, rejects};
 use crate::place::Place;
 use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
 use crate::words::plural;
-use crate::{Doc, FileEdit, NewFile, Refused, WorkspaceEdit};
+use crate::{Ask, Doc, FileEdit, NewFile, Refused, WorkspaceEdit};
 
 /// What a system is applied to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,13 +78,13 @@ const CASES: u32 = 16;
 
 /// Applies a system. Only a result that passed every check comes back.
 pub fn apply_rules(
-    doc: &Doc,
+    ask: &Ask,
     findings: &Findings,
     set: &RuleSet,
     system: &str,
     target: &RuleTarget,
-    cancel: &CancelToken,
 ) -> Result<RulesApplied, Refused> {
+    let doc = &ask.doc;
     let Some((page, system)) = set.find(system) else {
         let near = set.near(system).map_or(String::new(), |n| format!(" Is `{n}` meant?"));
         return Err(Refused::Because(format!("There is no rule system `{system}`.{near}")));
@@ -93,9 +93,9 @@ pub fn apply_rules(
     if let Err(why) = claims::hold(set, system) {
         return Err(Refused::Because(why));
     }
-    let done = rewritten(doc, findings, set, system, &trust, target, cancel)
+    let done = rewritten(ask, findings, set, system, &trust, target)
         .map_err(|no| Refused::Because(format!("{}: {}.", system.name, capital(&no.because))))?;
-    let verified = verified(doc, findings, &done, &trust, cancel);
+    let verified = verified(ask, findings, &done, &trust);
     let ran = matches!(verified, Verified::Same(_));
     let checked = match verified {
         Verified::Same(said) => said,
@@ -275,17 +275,17 @@ struct NotDone {
 
 /// What a system makes of a document. A system that applies to a part only of what belongs together is left out.
 fn rewritten(
-    doc: &Doc,
+    ask: &Ask,
     findings: &Findings,
     set: &RuleSet,
     system: &Arc<RuleSystem>,
     trust: &Trust,
     target: &RuleTarget,
-    cancel: &CancelToken,
 ) -> Result<Done, NotDone> {
+    let doc = &ask.doc;
     let mut systems = set.systems.clone();
     loop {
-        let done = rewritten_by(doc, findings, set, &systems, system, trust, target, cancel)?;
+        let done = rewritten_by(ask, findings, set, &systems, system, trust, target)?;
         let Some((torn, because)) = together::torn(doc, &systems, &done) else {
             return match together::calls_fit(doc, &done.text) {
                 Ok(()) => Ok(done),
@@ -303,21 +303,21 @@ fn rewritten(
 
 #[allow(clippy::too_many_arguments)]
 fn rewritten_by(
-    doc: &Doc,
+    ask: &Ask,
     findings: &Findings,
     set: &RuleSet,
     systems: &Systems,
     system: &Arc<RuleSystem>,
     trust: &Trust,
     target: &RuleTarget,
-    cancel: &CancelToken,
 ) -> Result<Done, NotDone> {
+    let doc = &ask.doc;
     let nothing = |because: String| NotDone { kind: NoResult::NothingApplies, because, reasons: Vec::new() };
     let mut targets = targets(doc, findings, target).map_err(nothing)?;
     // kernels first: those who launch them are told which were rewritten
     targets.sort_by_key(|(item, _)| !doc.unit().items[*item].is_kernel);
     let (mut together, mut recognized) = (Together::default(), Vec::new());
-    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let budget = ask.budget(u64::MAX);
     let options = doc.options().to_front();
     let mut applications = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
@@ -432,7 +432,7 @@ fn preamble(doc: &Doc, applications: &[(usize, Application)]) -> Option<Edit> {
 }
 
 fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {
-    findings.facts.get(item).cloned().flatten().unwrap_or_default()
+    findings.functions.get(item).cloned().flatten().map(|f| f.facts).unwrap_or_default()
 }
 
 type Targets = Vec<(usize, Option<TermId>)>;
@@ -487,12 +487,13 @@ enum Verified {
 }
 
 /// Runs every changed function beside its original, or, where none can be run, each changed expression by itself.
-fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: &CancelToken) -> Verified {
-    let hosts = functions_verified(doc, findings, done, trust, cancel);
+fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verified {
+    let doc = &ask.doc;
+    let hosts = functions_verified(ask, findings, done, trust);
     let hosts_ran = matches!(hosts, Verified::Same(_));
     let why = match hosts {
         Verified::NotTried(why) => why,
-        Verified::Same(said) => match kernels::kernels(doc, done, trust, hosts_ran, cancel) {
+        Verified::Same(said) => match kernels::kernels(ask, done, trust, hosts_ran) {
             Kernels::Worse(what) => return Verified::Worse(what),
             Kernels::Different(what) => return Verified::Different(what),
             Kernels::NotRun(why) => return Verified::NotTried(why),
@@ -506,7 +507,7 @@ fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: 
         let i = &doc.unit().items[k];
         !i.is_kernel && (!i.is_device || i.is_host)
     };
-    let why = match kernels::kernels(doc, done, trust, hosts_ran, cancel) {
+    let why = match kernels::kernels(ask, done, trust, hosts_ran) {
         Kernels::None => why,
         Kernels::Worse(what) => return Verified::Worse(what),
         Kernels::Different(what) => return Verified::Different(what),
@@ -519,7 +520,7 @@ fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: 
     };
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
     let all: Vec<&Application> = done.applications.iter().map(|(_, a)| a).collect();
-    match pieces::run(doc, &all, trust.regroups(), &options, cancel) {
+    match pieces::run(ask, &all, trust.regroups(), &options) {
         pieces::Pieces::Same => Verified::Pieces(why),
         // what a page assumes may make it right where it stands
         pieces::Pieces::Different(what) if trust.assumed().is_none() => Verified::Different(what),
@@ -528,13 +529,8 @@ fn verified(doc: &Doc, findings: &Findings, done: &Done, trust: &Trust, cancel: 
 }
 
 /// Runs every changed function that can be run beside its original; of kernels, the host functions that launch them.
-fn functions_verified(
-    doc: &Doc,
-    findings: &Findings,
-    done: &Done,
-    trust: &Trust,
-    cancel: &CancelToken,
-) -> Verified {
+fn functions_verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verified {
+    let doc = &ask.doc;
     let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
     let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
     let options = VerifyOptions { cases: CASES, seed: 1, steps, given: Vec::new() };
@@ -561,9 +557,9 @@ fn functions_verified(
     }
     let beside = Beside::read(doc, &done.text, &kernels);
     for item in items {
-        let place = Place::new(doc, &doc.unit().items[item], facts_of(findings, item));
+        let place = Place::new(ask, item, FunctionFacts::new(facts_of(findings, item)));
         let how = How { regrouped, launches: launches(item), wild: true };
-        match same_but(doc, &place, &beside, how, &options, cancel) {
+        match same_but(&place, &beside, how, &options) {
             Sameness::Same(n) => {
                 runs += n;
                 functions += 1;

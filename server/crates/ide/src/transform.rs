@@ -4,7 +4,7 @@
 //! simulator before anybody sees it. A difference is an error that says so, never an edit.
 
 use analysis::LoopId;
-use base::{Budget, CancelToken};
+use base::Budget;
 use rewrite::transform::{by_name, Refusal, Site, Source, Transformation, With, ALL};
 use text::EditSet;
 
@@ -12,7 +12,7 @@ use crate::check::{check, Findings, LoopFinding, Tier};
 use crate::offload::{choose, first_reject, rejects};
 use crate::place::Place;
 use crate::verify::{same, Sameness, VerifyOptions};
-use crate::{words, Doc, FileEdit, Memo, Refused, Settings, Which, WorkspaceEdit};
+use crate::{words, Ask, Doc, FileEdit, Refused, Settings, Which, WorkspaceEdit};
 
 /// One transformation at one loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,19 +48,14 @@ const STEPS: u64 = 3_000_000;
 const CASES: u32 = 6;
 
 /// What applies to a loop and why the rest does not.
-pub fn transformations(
-    doc: &Doc,
-    findings: &Findings,
-    which: &Which,
-    cancel: &CancelToken,
-) -> Result<Vec<Listed>, Refused> {
+pub fn transformations(ask: &Ask, findings: &Findings, which: &Which) -> Result<Vec<Listed>, Refused> {
     let finding = one_loop(findings, which)?;
-    let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
-    Ok(list(&place, finding.item, finding.id, cancel))
+    let place = findings.place(ask, finding.item).ok_or(Refused::Stale)?;
+    Ok(list(&place, finding.item, finding.id))
 }
 
-pub(crate) fn list(place: &Place, item: usize, id: LoopId, cancel: &CancelToken) -> Vec<Listed> {
-    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+pub(crate) fn list(place: &Place, item: usize, id: LoopId) -> Vec<Listed> {
+    let budget = place.ask.budget(u64::MAX);
     let options = place.doc.options().to_front();
     let Some(site) = site(place, item, id, &options, &budget) else { return Vec::new() };
     let one = |t: &&'static dyn Transformation| Listed {
@@ -99,16 +94,14 @@ fn one_loop<'a>(findings: &'a Findings, which: &Which) -> Result<&'a LoopFinding
 
 /// Transforms a loop: the edit, checked.
 pub fn transform(
-    doc: &Doc,
+    ask: &Ask,
     findings: &Findings,
-    memo: &Memo,
     which: &Which,
     name: &str,
     with: &str,
-    cancel: &CancelToken,
 ) -> Result<Transformed, Refused> {
     let finding = one_loop(findings, which)?;
-    let place = findings.place(doc, finding.item).ok_or(Refused::Stale)?;
+    let place = findings.place(ask, finding.item).ok_or(Refused::Stale)?;
     if name == "enable" {
         let Some(enabling) = finding.enabling() else {
             return Err(Refused::Because(
@@ -116,7 +109,7 @@ pub fn transform(
                     .to_owned(),
             ));
         };
-        let (text, checked) = checked(doc, &place, memo, &enabling.edits, cancel)?;
+        let (text, checked) = checked(&place, &enabling.edits)?;
         let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];
         let edit = WorkspaceEdit { create: Vec::new(), edits };
         let title = enabling.sentence.trim_end_matches('.').to_owned();
@@ -129,8 +122,8 @@ pub fn transform(
     };
     let with = With::parse(with);
     with.fits(transformation.with()).map_err(|r| Refused::Because(refusal(&place, &r)))?;
-    let (title, edits) = edits_of(&place, finding.item, finding.id, transformation, &with, cancel)?;
-    let checked = checked(doc, &place, memo, &edits, cancel)?;
+    let (title, edits) = edits_of(&place, finding.item, finding.id, transformation, &with)?;
+    let checked = checked(&place, &edits)?;
     Ok(Transformed {
         title,
         text: checked.0,
@@ -146,9 +139,8 @@ pub(crate) fn edits_of(
     id: LoopId,
     transformation: &dyn Transformation,
     with: &With,
-    cancel: &CancelToken,
 ) -> Result<(String, EditSet), Refused> {
-    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let budget = place.ask.budget(u64::MAX);
     let options = place.doc.options().to_front();
     let site = site(place, item, id, &options, &budget).ok_or(Refused::Stale)?;
     let no = |r: Refusal| Refused::Because(format!("{}: {}", transformation.name(), refusal(place, &r)));
@@ -161,13 +153,8 @@ pub(crate) fn edits_of(
 }
 
 /// Reads the result again, analyses it again, and runs it beside the original. Gives the new text and what was checked.
-pub(crate) fn checked(
-    doc: &Doc,
-    place: &Place,
-    memo: &Memo,
-    edits: &EditSet,
-    cancel: &CancelToken,
-) -> Result<(String, String), Refused> {
+pub(crate) fn checked(place: &Place, edits: &EditSet) -> Result<(String, String), Refused> {
+    let doc = place.doc;
     let text = edits.apply(doc.text()).map_err(|e| Refused::Because(format!("The edits do not fit: {e}")))?;
     let after = text.to_string();
     let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
@@ -178,11 +165,11 @@ pub(crate) fn checked(
         )));
     }
     let again = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
-    if check(&again, memo, &Settings::default(), Tier::Full, cancel).is_err() {
+    if check(&place.ask.of(&again).at(Tier::Full), &Settings::default()).is_err() {
         return Err(Refused::Cancelled);
     }
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
-    match same(doc, place, &after, &options, cancel) {
+    match same(place, &after, &options) {
         Sameness::Same(n) => {
             Ok((after, format!("Same results as before on {} in the simulator.", words::plural(n, "random input"))))
         }

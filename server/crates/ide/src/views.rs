@@ -12,7 +12,7 @@ use crate::check::{Findings, LoopFinding};
 use crate::offload::{choose, Refused, Which};
 use crate::place::{line_column, Place};
 use crate::words::{self, quoted};
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// A page.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,16 +25,16 @@ pub struct View {
 
 /// The dependences that the chosen loops carry: both accesses, direction and distance, two iterations as an example, and
 /// what would remove each.
-pub fn show_dependences(doc: &Doc, findings: &Findings, which: &Which) -> Result<View, Refused> {
-    dependences_of(doc, findings, &choose(findings, which))
+pub fn show_dependences(ask: &Ask, findings: &Findings, which: &Which) -> Result<View, Refused> {
+    dependences_of(ask, findings, &choose(findings, which))
 }
 
 /// The dependences of every loop of a document.
-pub fn show_all_dependences(doc: &Doc, findings: &Findings) -> Result<View, Refused> {
-    dependences_of(doc, findings, &findings.loops.iter().collect::<Vec<_>>())
+pub fn show_all_dependences(ask: &Ask, findings: &Findings) -> Result<View, Refused> {
+    dependences_of(ask, findings, &findings.loops.iter().collect::<Vec<_>>())
 }
 
-fn dependences_of(doc: &Doc, findings: &Findings, chosen: &[&LoopFinding]) -> Result<View, Refused> {
+fn dependences_of(ask: &Ask, findings: &Findings, chosen: &[&LoopFinding]) -> Result<View, Refused> {
     if chosen.is_empty() {
         return Err(Refused::Stale);
     }
@@ -42,7 +42,7 @@ fn dependences_of(doc: &Doc, findings: &Findings, chosen: &[&LoopFinding]) -> Re
     let mut graph = Graph::new("dependences");
     let mut title = String::new();
     for l in chosen {
-        let place = findings.place(doc, l.item).ok_or(Refused::Stale)?;
+        let place = findings.place(ask, l.item).ok_or(Refused::Stale)?;
         let line = place.line(place.of(l.id).term);
         title = format!("Dependences of {} on line {line}", place.loop_name(l.id).replace('`', ""));
         pages.push(dependence_page(&place, l.id, &mut graph));

@@ -8,12 +8,10 @@ use std::sync::Arc;
 use analysis::LoopId;
 use base::Span;
 
-use crate::check::Tier;
 use crate::document::Key;
 use crate::lints::{self, Saying};
 use crate::place::{loop_key, Place};
 use crate::report::LineColumn;
-use crate::Memo;
 
 /// A function in words. Spans are relative to it.
 #[derive(Debug)]
@@ -36,58 +34,50 @@ pub(crate) struct WordedLoop {
     pub span: Span,
     pub header: Span,
     pub marked: bool,
-    /// Whether a kernel can be made, of parallel loops that are shown.
-    pub kernel: Option<bool>,
     /// Its key where the function is the first of its name.
     pub key: Arc<str>,
 }
 
 /// The words for a function, or those that were `known` where they are still right. While the user types nothing is planned:
 /// that costs several times what the facts do.
-pub(crate) fn worded(
-    place: &Place,
-    known: Option<Arc<Worded>>,
-    memo: &Memo,
-    key: Key,
-    tier: Tier,
-) -> Arc<Worded> {
+pub(crate) fn worded(place: &Place, known: Option<Arc<Worded>>, key: Key) -> Arc<Worded> {
     let at = place.at();
-    let is_enough = |w: &Worded| w.planned || tier == Tier::Typing;
+    let plans = place.ask.tier.plans();
+    let is_enough = |w: &Worded| w.planned || !plans;
     if let Some(known) = known.as_ref().filter(|w| is_enough(w) && (!w.depends_on_place || w.at == at)) {
         return known.clone();
     }
-    let planned = tier == Tier::Full || known.as_ref().is_some_and(|w| w.planned);
-    if tier == Tier::Full {
-        place.plan_first();
-    }
+    // what was planned once is remembered
+    let planned = plans || known.as_ref().is_some_and(|w| w.planned);
     let loops = match known {
-        // what was planned once need not be again
-        Some(known) if is_enough(&known) => {
-            known.loops.iter().for_each(|l| place.remember(l.id, l.kernel));
-            known.loops.clone()
-        }
-        _ => loops(place, planned),
+        Some(known) => known.loops.clone(),
+        None => loops(place),
     };
+    if plans {
+        plan_shown(place);
+    }
     let said = lints::say(place);
     // whether a marked loop gets a kernel depends on more than the function
     let depends_on_place = place.names_lines() || loops.iter().any(|l| l.marked);
     let new = Arc::new(Worded { at, depends_on_place, planned, said, loops });
-    memo.put_worded(key, &place.facts, new.clone());
+    // what was cut short, or said without looking, is not kept
+    if !place.ask.is_cancelled() && !place.ask.only_known() {
+        place.ask.memo.put_worded(key, &place.facts, new.clone());
+    }
     new
 }
 
-fn loops(place: &Place, planned: bool) -> Arc<[WordedLoop]> {
-    let shown = lints::shown(&place.facts);
-    let wanted = |id| {
-        planned
-            && shown.contains(&id)
-            && lints::is_parallel(place.of(id))
-            && place.can_offload()
-            && !place.item.is_kernel
-            && !place.item.is_device
-    };
+/// Plans the loops of which "Offload to GPU" is said.
+fn plan_shown(place: &Place) {
+    if !place.can_offload() || place.item.is_kernel || place.item.is_device {
+        return;
+    }
+    let shown = lints::shown(&place.facts).into_iter().filter(|id| lints::is_parallel(place.of(*id)));
+    shown.for_each(|id| drop(place.planned(id)));
+}
+
+fn loops(place: &Place) -> Arc<[WordedLoop]> {
     let one = |id| WordedLoop {
-        kernel: wanted(id).then(|| place.refusal(id).is_none()),
         id,
         span: place.body().span(place.of(id).term),
         header: place.relative(place.header(id)),

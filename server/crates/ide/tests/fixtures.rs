@@ -55,7 +55,8 @@ fn judge(file: &Path) -> (usize, Vec<String>) {
     let options = Options { headers: Some(testkit::headers::of_fixtures()), ..Options::default() };
     let doc = Doc::open(Language::C, &name, Text::new(&code).expect("small"), options);
     let (memo, cancel) = (Memo::new(), CancelToken::new());
-    let findings = check(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("nobody cancels");
+    let findings = check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
+        .expect("nobody cancels");
     for l in &findings.loops {
         let line = code.lines().nth(l.report().line as usize - 1).unwrap_or("");
         let place = format!("{name}:{} {}", l.report().line, l.report().function);
@@ -63,7 +64,13 @@ fn judge(file: &Path) -> (usize, Vec<String>) {
         match wish(line) {
             Some("offload") => {
                 let options = VerifyOptions { cases: 4, steps: 20_000_000, ..VerifyOptions::default() };
-                let report = verify(&doc, &findings, &memo, &which, &options, &cancel).remove(0);
+                let report = verify(
+                    &ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel),
+                    &findings,
+                    &which,
+                    &options,
+                )
+                .remove(0);
                 let known = NOT_YET.iter().any(|(f, g, _)| *f == name && *g == l.report().function);
                 match report.outcome {
                     Outcome::Same => same += 1,
@@ -71,7 +78,10 @@ fn judge(file: &Path) -> (usize, Vec<String>) {
                     _ => wrong.push(format!("{place}: {}", report.summary)),
                 }
             }
-            Some(_) if offload(&doc, &findings, &memo, &which, &cancel).is_ok() => {
+            Some(_)
+                if offload(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which)
+                    .is_ok() =>
+            {
                 wrong.push(format!("{place}: is offloaded, and must not be"));
             }
             _ => {}

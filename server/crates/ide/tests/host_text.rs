@@ -194,7 +194,9 @@ fn every_host_file_compiles() {
 
 fn marked(text: &str, last: bool) -> Option<String> {
     let doc = open(text);
-    let findings = check(&doc, &Memo::new(), &Settings::default(), Tier::Full, &CancelToken::new()).ok()?;
+    let findings =
+        check(&ide::Ask::new(&doc, &Memo::new(), Tier::Full, &CancelToken::new()), &Settings::default())
+            .ok()?;
     let mut marked = findings.marked();
     let found = if last { marked.last() } else { marked.next() };
     found.map(|l| l.key.to_string())
@@ -204,9 +206,10 @@ fn made(text: &str, which: &Which) -> Result<(String, Vec<String>), String> {
     let doc = open(text);
     let memo = Memo::new();
     let cancel = CancelToken::new();
-    let findings =
-        check(&doc, &memo, &Settings::default(), Tier::Full, &cancel).map_err(|_| "cancelled".to_string())?;
-    let done = offload(&doc, &findings, &memo, which, &cancel).map_err(|r| format!("{r:?}"))?;
+    let findings = check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
+        .map_err(|_| "cancelled".to_string())?;
+    let done = offload(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, which)
+        .map_err(|r| format!("{r:?}"))?;
     for l in &done.loops {
         let file = done.edit.create.iter().find(|f| f.name == l.kernel_file).ok_or("no kernel file")?;
         let said = format!("case.c, line {}:", l.line);

@@ -13,7 +13,8 @@ const CODES: [&str; 4] = ["thread-race", "wrong-clause", "thread-dependence", "b
 
 fn open(text: &str) -> (Doc, Findings) {
     let doc = Doc::open(Language::C, "omp.c", Text::new(text).expect("text"), Options::default());
-    let findings = check(&doc, &Memo::new(), &Settings::default(), Tier::Full, &CancelToken::new());
+    let findings =
+        check(&ide::Ask::new(&doc, &Memo::new(), Tier::Full, &CancelToken::new()), &Settings::default());
     (doc.clone(), findings.unwrap_or_else(|_| panic!("cancelled")))
 }
 
@@ -117,8 +118,7 @@ fn right_programs_compute_the_same_after_offloads() {
         };
         let main = p.text.lines().position(|l| l.starts_with("int main")).unwrap_or(0) as u32;
         for l in findings.loops.iter().filter(|l| l.line() < main && !faulty(l.line())) {
-            let made =
-                offload(&doc, &findings, &Memo::new(), &Which::Key(l.key.to_string()), &CancelToken::new());
+            let made = offload(&ide::Ask::thorough(&doc), &findings, &Which::Key(l.key.to_string()));
             match made {
                 Ok(_) if !lines.contains(&l.line()) => lines.push(l.line()),
                 Ok(_) => {}
@@ -128,7 +128,7 @@ fn right_programs_compute_the_same_after_offloads() {
         loops += lines.len();
         let mut texts = vec![("as written", p.text.clone(), Vec::new())];
         if !lines.is_empty() {
-            match offload(&doc, &findings, &Memo::new(), &Which::Lines(lines), &CancelToken::new()) {
+            match offload(&ide::Ask::thorough(&doc), &findings, &Which::Lines(lines)) {
                 Ok(done) => texts.push((
                     "offloaded",
                     done.host,
@@ -251,11 +251,9 @@ fn relatives_right_and_wrong() {
 fn refusals(text: &str) -> Vec<String> {
     let (doc, findings) = open(text);
     let one = |l: &ide::LoopFinding| match offload(
-        &doc,
+        &ide::Ask::thorough(&doc),
         &findings,
-        &Memo::new(),
         &Which::Key(l.key.to_string()),
-        &CancelToken::new(),
     ) {
         Ok(_) => String::new(),
         Err(why) => format!("{why:?}"),

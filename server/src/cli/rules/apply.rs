@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use base::CancelToken;
 use clap::Args;
 
 use super::set;
@@ -51,7 +50,7 @@ pub struct ApplyArgs {
 pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
     let file: &Path = &args.file;
     let mut set = set(file.parent().unwrap_or(Path::new("")), &args.pages)?;
-    set.judge(Some(&Prover { cancel: &CancelToken::new() }));
+    set.judge(Some(&Prover { cancel: &base::CancelToken::new() }));
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
@@ -62,9 +61,7 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
         (None, Some(name)) => ide::RuleTarget::Function(name.clone()),
         (None, None) => ide::RuleTarget::File,
     };
-    let cancel = CancelToken::new();
-    let mut done = match ide::apply_rules(&report.doc, &report.findings, &set, &args.system, &target, &cancel)
-    {
+    let mut done = match ide::apply_rules(&report.ask, &report.findings, &set, &args.system, &target) {
         Ok(done) => done,
         Err(ide::Refused::Because(why)) => {
             note(&format!("{}: {why}", file.display()));

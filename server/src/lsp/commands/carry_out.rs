@@ -37,7 +37,7 @@ fn find_and_make(context: &Context, verb: &str, target: &Target) -> Result<Made>
     let header = analyzed.findings.loop_around(at.start).map(|l| l.header);
     let mut reason = None;
     for place in [Some(at), header].into_iter().flatten() {
-        for action in ide::actions(&analyzed.doc, &analyzed.findings, place) {
+        for action in ide::actions(&analyzed.ask(&context.cancel), &analyzed.findings, place) {
             if !action.id.as_str().starts_with(&prefix) {
                 continue;
             }

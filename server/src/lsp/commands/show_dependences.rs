@@ -15,7 +15,8 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let find = move |context: &Context| {
         let (analyzed, finding) = loop_of(context, &call.target)?;
         let which = ide::Which::Key(finding.key.to_string());
-        let view = ide::show_dependences(&analyzed.doc, &analyzed.findings, &which).map_err(|_| stale())?;
+        let view = ide::show_dependences(&analyzed.ask(&context.cancel), &analyzed.findings, &which)
+            .map_err(|_| stale())?;
         let mut value = loop_value(finding.report());
         if let (Some(all), Value::Object(page)) = (value.as_object_mut(), page(&view)) {
             all.extend(page);

@@ -42,7 +42,7 @@ async fn verify(
     backend.pool.long(Box::new(move || {
         let which = ide::Which::Key(key);
         let options = ide::VerifyOptions::default();
-        let reports = ide::verify(&analyzed.doc, &analyzed.findings, &analyzed.memo, &which, &options, &stop);
+        let reports = ide::verify(&analyzed.ask(&stop), &analyzed.findings, &which, &options);
         let _ = reply.send((reports, stop.is_cancelled()));
     }));
     let answer = answer.await;

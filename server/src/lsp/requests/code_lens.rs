@@ -16,19 +16,20 @@ pub async fn run(backend: &Backend, params: lsp::CodeLensParams) -> Result<Optio
         let Some(analyzed) = view.analyzed.as_ref().filter(|_| context.settings.code_lens.enable) else {
             return Ok(None);
         };
-        let lenses = ide::lenses(&analyzed.doc, &analyzed.findings).into_iter().map(|lens| {
-            let id = lens.action.as_str();
-            let data = ActionData { uri: view.uri.clone(), version: view.version, id: id.to_owned() };
-            lsp::CodeLens {
-                range: to_lsp::range(lens.span, &view.text, &context.caps),
-                command: Some(lsp::Command {
-                    title: lens.title,
-                    command: command_of_id(id).to_owned(),
-                    arguments: Some(vec![json!(data)]),
-                }),
-                data: None,
-            }
-        });
+        let lenses =
+            ide::lenses(&analyzed.ask(&context.cancel), &analyzed.findings).into_iter().map(|lens| {
+                let id = lens.action.as_str();
+                let data = ActionData { uri: view.uri.clone(), version: view.version, id: id.to_owned() };
+                lsp::CodeLens {
+                    range: to_lsp::range(lens.span, &view.text, &context.caps),
+                    command: Some(lsp::Command {
+                        title: lens.title,
+                        command: command_of_id(id).to_owned(),
+                        arguments: Some(vec![json!(data)]),
+                    }),
+                    data: None,
+                }
+            });
         Ok(Some(lenses.collect()))
     };
     backend.ask(params.text_document.uri, Need::Newest, list).await

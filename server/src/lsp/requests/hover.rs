@@ -15,7 +15,7 @@ pub async fn run(backend: &Backend, params: lsp::HoverParams) -> Result<Option<l
         let view = &context.view;
         let offset = view.text.offset_of(position_from_lsp(position), context.caps.encoding);
         let hover = match &view.analyzed {
-            Some(analyzed) => ide::hover(&analyzed.doc, &analyzed.findings, offset),
+            Some(analyzed) => ide::hover(&analyzed.ask(&context.cancel), &analyzed.findings, offset),
             None if edits::local_path(&view.uri).is_some_and(|p| is_page(&p)) => {
                 ide::page_hover(&context.pages.set, &view.text.to_string(), offset)
             }

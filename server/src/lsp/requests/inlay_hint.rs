@@ -16,8 +16,9 @@ pub async fn run(backend: &Backend, params: lsp::InlayHintParams) -> Result<Opti
             return Ok(None);
         };
         let span = view.text.span_of(range_from_lsp(range), caps.encoding);
-        let hints = ide::inlay_hints(&analyzed.doc, &analyzed.findings, span).into_iter().map(|hint| {
-            lsp::InlayHint {
+        let hints = ide::inlay_hints(&analyzed.ask(&context.cancel), &analyzed.findings, span)
+            .into_iter()
+            .map(|hint| lsp::InlayHint {
                 position: to_lsp::position(view.text.position_of(hint.offset, caps.encoding)),
                 label: hint.label.into(),
                 kind: None,
@@ -26,8 +27,7 @@ pub async fn run(backend: &Backend, params: lsp::InlayHintParams) -> Result<Opti
                 padding_left: Some(true),
                 padding_right: None,
                 data: None,
-            }
-        });
+            });
         Ok(Some(hints.collect()))
     };
     backend.ask(params.text_document.uri, Need::Newest, list).await

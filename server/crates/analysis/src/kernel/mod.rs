@@ -49,7 +49,7 @@ use crate::Program;
 const LIMITS: gpu::Limits = gpu::CUDA.limits;
 
 /// A launch. What is `None` may be anything.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct KernelLaunch {
     pub grid: Option<[u32; 3]>,
     pub block: Option<[u32; 3]>,

@@ -16,12 +16,12 @@ mod unmark;
 pub(crate) use simulate::{header as kernel_header, id as simulation};
 pub(crate) use unmark::mark_removal;
 
-use base::{CancelToken, Span};
+use base::Span;
 use text::EditSet;
 
 use crate::check::{Findings, LoopFinding};
 use crate::place::Place;
-use crate::{Diagnostic, Doc, Memo};
+use crate::{Ask, Diagnostic, Doc};
 
 /// Names an action: `offload:lu#2`. Stable while the function is not edited.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -161,6 +161,7 @@ pub enum ResolveError {
 
 /// What an action file sees of a place.
 struct At<'a> {
+    ask: &'a Ask,
     doc: &'a Doc,
     findings: &'a Findings,
     place: &'a Place<'a>,
@@ -178,13 +179,15 @@ impl At<'_> {
 /// What can be done at a span of the document. Reads facts only.
 ///
 /// Loop actions are offered where the span touches a loop's header, as is a suppression where it touches a diagnostic.
-pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
+pub fn actions(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
+    let ask = &ask.listing();
+    let doc = &ask.doc;
     let mut offered = Vec::new();
     for finding in findings.loops.iter().filter(|l| touch(l.header, span)) {
-        let Some(place) = findings.place(doc, finding.item) else {
+        let Some(place) = findings.place(ask, finding.item) else {
             continue;
         };
-        let at = At { doc, findings, place: &place, finding };
+        let at = At { ask, doc: &ask.doc, findings, place: &place, finding };
         offered.extend(offload::offer(&at));
         offered.extend(offload_threads::offer(&at));
         offered.extend(mark::offer(&at));
@@ -194,7 +197,7 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
     }
     offered.extend(simulate::offer(doc, span));
     for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
-        offered.extend(mend::offer(doc, k, d));
+        offered.extend(mend::offer(ask, k, d));
         offered.extend(ignore::offer(k, d));
         offered.extend(unmark::offer_unattached(doc, k, d));
     }
@@ -202,45 +205,39 @@ pub fn actions(doc: &Doc, findings: &Findings, span: Span) -> Vec<Action> {
 }
 
 /// All transformations that apply to the loops whose header the span touches: for whoever asks for refactorings.
-pub fn refactorings(doc: &Doc, findings: &Findings, span: Span, cancel: &CancelToken) -> Vec<Action> {
+pub fn refactorings(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
+    let ask = &ask.listing();
     let mut offered = Vec::new();
     for finding in findings.loops.iter().filter(|l| touch(l.header, span)) {
-        if let Some(place) = findings.place(doc, finding.item) {
-            offered.extend(transform::offer(&At { doc, findings, place: &place, finding }, cancel));
+        if let Some(place) = findings.place(ask, finding.item) {
+            offered.extend(transform::offer(&At { ask, doc: &ask.doc, findings, place: &place, finding }));
         }
     }
     offered
 }
 
 /// The edit (or text) of an action listed for this document. `findings` are those of the same version.
-pub fn resolve(
-    doc: &Doc,
-    findings: &Findings,
-    memo: &Memo,
-    id: &ActionId,
-    cancel: &CancelToken,
-) -> Result<Resolved, ResolveError> {
+pub fn resolve(ask: &Ask, findings: &Findings, id: &ActionId) -> Result<Resolved, ResolveError> {
+    let doc = &ask.doc;
     let (name, argument) = id.parts().ok_or(ResolveError::Stale)?;
     if let "ignore" | "remove" | "mend" | "simulate" = name {
         return match name {
-            "simulate" => simulate::show(doc, argument, cancel),
+            "simulate" => simulate::show(ask, argument),
             "ignore" => ignore::edit(doc, findings, argument),
-            "mend" => mend::edit(doc, findings, argument),
+            "mend" => mend::edit(ask, findings, argument),
             _ => unmark::remove(doc, argument),
         };
     }
     let finding = findings.by_key(argument).ok_or(ResolveError::Stale)?;
-    let place = findings.place(doc, finding.item).ok_or(ResolveError::Stale)?;
-    let at = At { doc, findings, place: &place, finding };
+    let place = findings.place(ask, finding.item).ok_or(ResolveError::Stale)?;
+    let at = At { ask, doc: &ask.doc, findings, place: &place, finding };
     match name {
-        "offload" => offload::edit(&at, memo, cancel),
+        "offload" => offload::edit(&at),
         "mark" => mark::edit(&at),
         "unmark" => unmark::edit(&at),
         "explain" => explain::show(&at),
-        "enable" => transform::enable(&at, memo, cancel),
-        name if name.starts_with("transform.") => {
-            transform::edit(&at, memo, name.trim_start_matches("transform."), cancel)
-        }
+        "enable" => transform::enable(&at),
+        name if name.starts_with("transform.") => transform::edit(&at, name.trim_start_matches("transform.")),
         _ => Err(ResolveError::Stale),
     }
 }

@@ -1,12 +1,9 @@
 //! "Offload to GPU": rewrites the loop into a kernel in a new file and a checked launch in its place.
 
-use base::CancelToken;
-
 use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
 use crate::lints::is_parallel;
-use crate::offload::{offload, Refused, Which, IN_A_MACRO};
-use crate::plans::GENERATED;
-use crate::Memo;
+use crate::offload::{offload, Refused, Which};
+use crate::plans::{GENERATED, IN_A_MACRO};
 use analysis::{MetBy, Verdict};
 
 pub(super) fn offer(at: &At) -> Option<Action> {
@@ -50,8 +47,8 @@ pub(super) fn refusal(at: &At) -> Option<String> {
     }
     match l.verdict {
         Verdict::Independent | Verdict::Reduction => {
-            at.place.remember(at.finding.id, at.finding.kernel);
-            at.place.refusal(at.finding.id).map(|why| why.to_string())
+            let known = at.place.remembered_plan(at.finding.id)?;
+            known.obstacle().map(|why| why.words(at.place, at.finding.id))
         }
         _ if at.place.thread_map(at.finding.id).is_some() => None,
         Verdict::Sequential => Some(crate::words::sequential(at.place, at.finding.id)),
@@ -59,12 +56,12 @@ pub(super) fn refusal(at: &At) -> Option<String> {
     }
 }
 
-pub(super) fn edit(at: &At, memo: &Memo, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
     if let Some(reason) = refusal(at) {
         return Err(ResolveError::Refused(reason));
     }
     let which = Which::Key(at.finding.key.to_string());
-    match offload(at.doc, at.findings, memo, &which, cancel) {
+    match offload(at.ask, at.findings, &which) {
         Ok(done) => Ok(Resolved::Edit(done.edit)),
         Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
         Err(Refused::Stale) => Err(ResolveError::Stale),

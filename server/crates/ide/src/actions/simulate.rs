@@ -1,10 +1,10 @@
 //! "Simulate this kernel": what `warpwright simulate` prints of it, beside what is proved.
 
-use base::{CancelToken, Span};
+use base::Span;
 
 use super::{touch, Action, ActionId, ActionKind, ResolveError, Resolved};
 use crate::kernels::{kernel_reports, kernel_text, simulate_kernels, SimulateOptions};
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// From the kernel's first word to its name and parameters.
 pub(crate) fn header(doc: &Doc, item: &front::Item) -> Span {
@@ -31,14 +31,15 @@ pub(crate) fn id(kernel: &str) -> ActionId {
     ActionId(format!("simulate:{kernel}"))
 }
 
-pub(super) fn show(doc: &Doc, kernel: &str, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+pub(super) fn show(ask: &Ask, kernel: &str) -> Result<Resolved, ResolveError> {
+    let doc = &ask.doc;
     let options = SimulateOptions { kernel: Some(kernel.to_owned()), ..SimulateOptions::default() };
-    let runs = simulate_kernels(doc, &options, cancel);
-    if cancel.is_cancelled() {
+    let runs = simulate_kernels(ask, &options);
+    if ask.is_cancelled() {
         return Err(ResolveError::Cancelled);
     }
     let run = runs.first().ok_or(ResolveError::Stale)?;
-    let proved = kernel_reports(doc, &[]).into_iter().find(|k| k.name == kernel);
+    let proved = kernel_reports(ask, &[]).into_iter().find(|k| k.name == kernel);
     let proved = proved.map(|k| {
         let races = match (k.races.verdict, &k.races.reason) {
             ("race-free", _) => "no race, whatever memory holds".to_owned(),

@@ -1,18 +1,16 @@
 //! Loop transformations on the loop: those that apply, and on resolve their checked edits.
 
-use base::CancelToken;
-
 use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
 use crate::transform::{checked, list, transform, Listed};
 use crate::{FileEdit, WorkspaceEdit};
-use crate::{Memo, Refused, Which};
+use crate::{Refused, Which};
 
 /// What applies to the loop; those that make loops parallel come first.
-pub(super) fn offer(at: &At, cancel: &CancelToken) -> Vec<Action> {
+pub(super) fn offer(at: &At) -> Vec<Action> {
     if !at.place.can_offload() || !at.place.is_source(at.finding.id) || at.place.is_generated(at.finding.id) {
         return Vec::new();
     }
-    let listed = list(at.place, at.finding.item, at.finding.id, cancel);
+    let listed = list(at.place, at.finding.item, at.finding.id);
     let action = |l: Listed| {
         let title = l.title.ok()?;
         Some(Action {
@@ -27,9 +25,9 @@ pub(super) fn offer(at: &At, cancel: &CancelToken) -> Vec<Action> {
     listed.into_iter().filter_map(action).collect()
 }
 
-pub(super) fn edit(at: &At, memo: &Memo, name: &str, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+pub(super) fn edit(at: &At, name: &str) -> Result<Resolved, ResolveError> {
     let which = Which::Key(at.finding.key.to_string());
-    match transform(at.doc, at.findings, memo, &which, name, "", cancel) {
+    match transform(at.ask, at.findings, &which, name, "") {
         Ok(done) => Ok(Resolved::Edit(done.edit)),
         Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
         Err(Refused::Stale) => Err(ResolveError::Stale),
@@ -57,9 +55,9 @@ pub(super) fn offer_enabling(at: &At) -> Option<Action> {
 }
 
 /// The whole sequence, checked.
-pub(super) fn enable(at: &At, memo: &Memo, cancel: &CancelToken) -> Result<Resolved, ResolveError> {
+pub(super) fn enable(at: &At) -> Result<Resolved, ResolveError> {
     let enabling = at.finding.enabling().ok_or(ResolveError::Stale)?;
-    match checked(at.doc, at.place, memo, &enabling.edits, cancel) {
+    match checked(at.place, &enabling.edits) {
         Ok(_) => {
             let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];
             Ok(Resolved::Edit(WorkspaceEdit { create: Vec::new(), edits }))

@@ -12,7 +12,7 @@ use term::{Len, Op, Storage, TypeKind};
 use super::inputs::{self, Argument};
 use super::{facts, note, shape, Places, Shape};
 use crate::words::plural;
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// Steps of one run, and launches looked at.
 const STEPS: u64 = 2_000_000;
@@ -45,7 +45,9 @@ pub(crate) struct Wanted {
 }
 
 /// Compares the kernel of this name in two documents.
-pub(crate) fn beside(old: &Doc, new: &Doc, name: &str, wanted: Wanted, cancel: &CancelToken) -> Beside {
+pub(crate) fn beside(ask: &Ask, new: &Doc, name: &str, wanted: Wanted) -> Beside {
+    let (old, cancel) = (&ask.doc, &ask.cancel);
+    let both = (ask, &ask.of(new));
     let of = |doc: &Doc| doc.unit().items.iter().position(|i| i.is_kernel && *i.name == *name);
     let (Some(a), Some(b)) = (of(old), of(new)) else {
         return Beside::NotRun(format!("there is no kernel `{name}` before or after."));
@@ -53,11 +55,11 @@ pub(crate) fn beside(old: &Doc, new: &Doc, name: &str, wanted: Wanted, cancel: &
     let (before, after) = (&old.unit().items[a], &new.unit().items[b]);
     let launches = launches(old, before, new, after, wanted);
     // without a launch
-    if let Some(fault) = new_fault(old, new, name, None) {
+    if let Some(fault) = new_fault(both, name, None) {
         return Beside::Worse(fault);
     }
     for l in &launches.list {
-        if let Some(fault) = new_fault(old, new, name, Some((&l.old, &l.new))) {
+        if let Some(fault) = new_fault(both, name, Some((&l.old, &l.new))) {
             return Beside::Worse(fault);
         }
     }
@@ -218,10 +220,10 @@ fn signature(item: &front::Item) -> Vec<(String, String)> {
 }
 
 /// What analysis finds of the new kernel and not of the old: a phrase.
-fn new_fault(old: &Doc, new: &Doc, name: &str, launch: Option<(&Shape, &Shape)>) -> Option<String> {
-    let report = |doc: &Doc, shape: Option<&Shape>| {
+fn new_fault((old, new): (&Ask, &Ask), name: &str, launch: Option<(&Shape, &Shape)>) -> Option<String> {
+    let report = |ask: &Ask, shape: Option<&Shape>| {
         let asked: Vec<(String, Shape)> = shape.map(|s| (name.to_owned(), s.clone())).into_iter().collect();
-        facts::kernel_reports(doc, &asked).into_iter().find(|k| k.name == name)
+        facts::kernel_reports(ask, &asked).into_iter().find(|k| k.name == name)
     };
     let before = report(old, launch.map(|l| l.0))?;
     let after = report(new, launch.map(|l| l.1))?;
@@ -242,7 +244,8 @@ fn new_fault(old: &Doc, new: &Doc, name: &str, launch: Option<(&Shape, &Shape)>)
             "`{name}` has a barrier that not all threads of a block reach: {witness}{words}"
         ));
     }
-    let overflows = |doc: &Doc, shape: Option<&Shape>| {
+    let overflows = |ask: &Ask, shape: Option<&Shape>| {
+        let doc = &ask.doc;
         let item = doc.unit().items.iter().find(|i| i.is_kernel && *i.name == *name);
         let launch = shape.map_or_else(Default::default, super::known_launch);
         item.map_or(0, |i| analysis::kernel_overflows(&i.body, doc.program(), &launch).len())

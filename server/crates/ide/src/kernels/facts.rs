@@ -4,10 +4,8 @@ use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, Split, Uniformity};
 use base::Span;
 use term::Op;
 
-use super::{
-    known_launch, launch_of, needless_everywhere, remembered, said, shape, thread_words, Origin, Shape,
-};
-use crate::Doc;
+use super::{known_launch, launch_of, needless_everywhere, said, shape, thread_words, Origin, Shape};
+use crate::{Ask, Doc};
 
 /// A kernel and what is proved of it.
 #[derive(Clone, Debug)]
@@ -94,13 +92,15 @@ pub struct BarrierReport {
 }
 
 /// What is proved of the kernels of a document. `launches` asked for come before what the document says.
-pub fn kernel_reports(doc: &Doc, launches: &[(String, Shape)]) -> Vec<KernelReport> {
+pub fn kernel_reports(ask: &Ask, launches: &[(String, Shape)]) -> Vec<KernelReport> {
+    let doc = &ask.doc;
     let kernels =
         doc.unit().items.iter().filter(|i| i.is_kernel && matches!(i.body.op(i.body.root), Op::Function(_)));
-    kernels.map(|item| one(doc, item, launches)).collect()
+    kernels.map(|item| one(ask, item, launches)).collect()
 }
 
-fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelReport {
+fn one(ask: &Ask, item: &front::Item, launches: &[(String, Shape)]) -> KernelReport {
+    let doc = &ask.doc;
     let asked = launches.iter().rev().find(|(n, _)| item.is_called(n)).map(|(_, s)| s.clone());
     let shape = match asked {
         Some(s) => Some((s, Origin::Asked)),
@@ -110,7 +110,7 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
         Some((s, _)) => known_launch(s),
         None => launch_of(doc, item),
     };
-    let facts = remembered::with(doc, item, &launch);
+    let facts = ask.kernel_facts_with(item, &launch);
     let span = |t| item.body.span(t).shifted(item.span.start);
     let branches = facts.branches.iter().map(|b| BranchReport {
         span: span(b.term),
@@ -134,7 +134,7 @@ fn one(doc: &Doc, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
             BarrierVerdict::Unknown(_) => ("unknown", None),
         };
         let asked = matches!(&shape, Some((_, Origin::Asked)));
-        let redundant = b.redundant.map(|r| r && (asked || needless_everywhere(doc, item, span(b.term))));
+        let redundant = b.redundant.map(|r| r && (asked || needless_everywhere(ask, item, span(b.term))));
         BarrierReport { span: span(b.term), verdict, witness, redundant, count: b.count.clone() }
     });
     KernelReport {

@@ -15,18 +15,25 @@ use term::{Op, Space, TermId};
 use text::{Edit, EditSet};
 
 use super::facts::words;
-use super::{launch_words, line, remembered_facts, said};
-use crate::hover::{escape, Hover};
-use crate::Doc;
+use super::{launch_words, line, said};
+use crate::hover::{escape, Hover, STILL};
+use crate::{Ask, Doc};
 
 /// The hover at an offset of a kernel.
-pub(crate) fn hover(doc: &Doc, offset: u32) -> Option<Hover> {
+pub(crate) fn hover(ask: &Ask, offset: u32) -> Option<Hover> {
+    let doc = &ask.doc;
     let item = doc.unit().items.iter().find(|i| {
         i.is_kernel && i.span.touches(offset) && matches!(i.body.op(i.body.root), Op::Function(_))
     })?;
-    let (facts, launch) = remembered_facts(doc, item);
-    let s = Shown { doc, item, facts: &facts, launch: &launch };
     let header = crate::actions::kernel_header(doc, item);
+    let (facts, launch) = match ask.only_known() {
+        true => match ask.known_kernel_facts(item) {
+            Some(known) => known,
+            None => return header.touches(offset).then(|| Hover::not_yet(header)),
+        },
+        false => ask.kernel_facts(item),
+    };
+    let s = Shown { ask, doc, item, facts: &facts, launch: &launch };
     if header.touches(offset) {
         return Some(Hover { markdown: s.kernel(), span: header });
     }
@@ -34,6 +41,7 @@ pub(crate) fn hover(doc: &Doc, offset: u32) -> Option<Hover> {
 }
 
 struct Shown<'d> {
+    ask: &'d Ask,
     doc: &'d Doc,
     item: &'d front::Item,
     facts: &'d KernelFacts,
@@ -360,7 +368,7 @@ impl Shown<'_> {
         let text = blank.apply(self.doc.text()).ok()?;
         let doc = Doc::open(self.doc.language(), self.doc.name(), text, self.doc.options().clone());
         let item = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name)?;
-        let (facts, _) = remembered_facts(&doc, item);
+        let (facts, _) = self.ask.of(&doc).kernel_facts(item);
         Some((doc, facts))
     }
 
@@ -368,6 +376,9 @@ impl Shown<'_> {
     fn without(&self, t: TermId) -> String {
         if matches!(self.facts.races, RaceVerdict::Race(_)) {
             return String::new();
+        }
+        if self.ask.only_known() {
+            return format!("\n- {STILL}");
         }
         let Some((doc, facts)) = self.again(t) else { return String::new() };
         let Some(item) = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name) else {
@@ -387,6 +398,9 @@ impl Shown<'_> {
     }
 
     fn fence_is_for(&self, t: TermId) -> String {
+        if self.ask.only_known() {
+            return format!("\n- {STILL}");
+        }
         let Some((doc, facts)) = self.again(t) else { return String::new() };
         let item = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name);
         let at = |t| item.map_or(0, |i| line(&doc, i.body.span(t).shifted(i.span.start)));

@@ -11,7 +11,7 @@ mod hover;
 mod inputs;
 mod mends;
 mod printed;
-mod remembered;
+mod proved;
 mod said;
 mod shape;
 
@@ -32,13 +32,13 @@ pub use facts::{
     RangeReport,
 };
 pub(crate) use hover::hover;
-pub(crate) use mends::{mends, Mend};
+pub(crate) use mends::{checked as checked_repair, listed as listed_repairs};
 pub use printed::kernel_text;
-pub(crate) use remembered::facts as remembered_facts;
+pub(crate) use proved::called;
 pub(crate) use said::{launch_words, line, place, races};
 pub use shape::{parse as parse_shape, Origin, Shape};
 
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -148,7 +148,8 @@ pub struct Problem {
 }
 
 /// Runs the kernels of a document.
-pub fn simulate_kernels(doc: &Doc, options: &SimulateOptions, cancel: &CancelToken) -> Vec<KernelRun> {
+pub fn simulate_kernels(ask: &Ask, options: &SimulateOptions) -> Vec<KernelRun> {
+    let (doc, cancel) = (&ask.doc, &ask.cancel);
     let kernels = doc.unit().items.iter().filter(|i| {
         i.is_kernel
             && matches!(i.body.op(i.body.root), Op::Function(_))
@@ -462,8 +463,11 @@ fn words_of_argument(a: &inputs::Argument) -> String {
     }
 }
 
-/// The faults of a function of the host.
+/// The faults of a function of the host; ask [`Doc::host_faults`].
 pub(crate) fn host_faults(doc: &Doc, item: &front::Item) -> Vec<(TermId, analysis::HostFault)> {
+    if item.is_kernel {
+        return Vec::new();
+    }
     let bounds = |name: &str| doc.unit().items.iter().find(|i| *i.name == *name)?.launch_bounds;
     let is_size = |t| doc.slice(item.body.span(t).shifted(item.span.start)).contains("sizeof");
     let context = analysis::HostContext { program: doc.program(), bounds: &bounds, is_size: &is_size };
@@ -489,7 +493,8 @@ pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch
 
 /// Whether a barrier that is needless with the launch that [`launch_of`] names is so with every launch in the file, and in every
 /// instance of the template that the kernel is one of.
-pub(crate) fn needless_everywhere(doc: &Doc, item: &front::Item, barrier: Span) -> bool {
+pub(crate) fn needless_everywhere(ask: &Ask, item: &front::Item, barrier: Span) -> bool {
+    let doc = &ask.doc;
     let said_by_comment = matches!(shape::of_file(doc, item), Ok(Some((_, Origin::Comment))));
     let needless = |item: &front::Item, facts: &analysis::KernelFacts| {
         let here = facts.barriers.iter().find(|b| item.body.span(b.term).shifted(item.span.start) == barrier);
@@ -497,11 +502,11 @@ pub(crate) fn needless_everywhere(doc: &Doc, item: &front::Item, barrier: Span) 
     };
     let launched = said_by_comment
         || shape::all_of(doc, item).iter().all(|s| {
-            s.as_ref().is_some_and(|s| needless(item, &remembered::with(doc, item, &known_launch(s))))
+            s.as_ref().is_some_and(|s| needless(item, &ask.kernel_facts_with(item, &known_launch(s))))
         });
     let instances =
         doc.unit().items.iter().filter(|i| i.template().is_some() && i.template() == item.template());
-    launched && instances.filter(|i| i.span == item.span).all(|i| needless(i, &remembered_facts(doc, i).0))
+    launched && instances.filter(|i| i.span == item.span).all(|i| needless(i, &ask.kernel_facts(i).0))
 }
 
 fn known_launch(s: &Shape) -> analysis::KernelLaunch {

@@ -4,7 +4,7 @@ use analysis::{KernelFacts, KernelLaunch, RaceObstacle, RaceSide, RaceVerdict, R
 use base::Span;
 
 use super::thread_words;
-use crate::Doc;
+use crate::{Ask, Doc};
 use term::device::{AtomicOp, Scope, Tally, Word};
 
 /// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
@@ -212,10 +212,11 @@ pub(crate) fn race(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, c
 }
 
 /// The races of all kernels of a document, in shared or in global memory, one a place.
-pub(crate) fn races(doc: &Doc, shared: bool) -> Vec<(Span, crate::lints::Said)> {
+pub(crate) fn races(ask: &Ask, shared: bool) -> Vec<(Span, crate::lints::Said)> {
+    let doc = &ask.doc;
     let mut found: Vec<(Span, crate::lints::Said)> = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, _) = super::remembered_facts(doc, item);
+        let (facts, _) = ask.kernel_facts(item);
         let RaceVerdict::Race(list) = &facts.races else { continue };
         for w in list.iter().filter(|w| w.shared == shared) {
             // guarding an atomic by a plain look at the same cell is common, and at worst does it once too often

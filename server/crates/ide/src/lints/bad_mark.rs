@@ -4,7 +4,7 @@ use base::Span;
 use front::DirectiveKind;
 
 use super::{Find, Lint, Said};
-use crate::{Doc, Severity};
+use crate::{Ask, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "bad-mark",
@@ -17,7 +17,8 @@ pub(super) const LINT: Lint = Lint {
 /// Directives that other parts understand.
 const KNOWN: [&str; 1] = ["launch"];
 
-fn bad_mark(doc: &Doc) -> Vec<(Span, Said)> {
+fn bad_mark(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for directive in &doc.unit().directives {
         let message = match &directive.kind {

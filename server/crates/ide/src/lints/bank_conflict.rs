@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, remembered_facts};
-use crate::{Doc, Severity};
+use crate::kernels::launch_words;
+use crate::{Ask, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "bank-conflict",
@@ -14,10 +14,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(bank_conflict),
 };
 
-fn bank_conflict(doc: &Doc) -> Vec<(Span, Said)> {
+fn bank_conflict(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, launch) = remembered_facts(doc, item);
+        let (facts, launch) = ask.kernel_facts(item);
         let mut told: Vec<Span> = Vec::new();
         for a in facts.accesses.iter().filter(|a| a.space == term::Space::Shared && !a.atomic) {
             let Some(r) = &a.requests else { continue };

@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Warning,
     summary: "A block does not fill whole warps, or is too large.",
     page: include_str!("../../../../../docs/codes/block-size.md"),
-    find: Find::Document(|doc| super::host(doc, words)),
+    find: Find::Document(|ask| super::host(ask, words)),
 };
 
 fn words(_: &crate::Doc, _: &term::Body, _: u32, fault: &HostFault) -> Option<String> {

@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "A size is given in elements where bytes are asked for.",
     page: include_str!("../../../../../docs/codes/bytes-not-elements.md"),
-    find: Find::Document(|doc| super::host(doc, words)),
+    find: Find::Document(|ask| super::host(ask, words)),
 };
 
 fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> Option<String> {

@@ -4,8 +4,8 @@ use base::Span;
 use term::Space;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, remembered_facts};
-use crate::{Doc, Severity};
+use crate::kernels::launch_words;
+use crate::{Ask, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "constant-divergence",
@@ -15,10 +15,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(constant_divergence),
 };
 
-fn constant_divergence(doc: &Doc) -> Vec<(Span, Said)> {
+fn constant_divergence(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, launch) = remembered_facts(doc, item);
+        let (facts, launch) = ask.kernel_facts(item);
         let mut told: Vec<Span> = Vec::new();
         for a in facts.accesses.iter().filter(|a| a.space == Space::Constant && a.reads) {
             let Some(r) = a.requests.as_ref().filter(|r| r.ways > 1) else { continue };

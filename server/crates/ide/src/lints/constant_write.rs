@@ -5,7 +5,7 @@ use term::device::Word;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::{Find, Lint, Said};
-use crate::{Doc, Severity};
+use crate::{Ask, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "constant-write",
@@ -15,7 +15,8 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(constant_write),
 };
 
-fn constant_write(doc: &Doc) -> Vec<(Span, Said)> {
+fn constant_write(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel || i.is_device) {
         let body = &item.body;

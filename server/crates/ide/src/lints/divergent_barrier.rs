@@ -4,8 +4,8 @@ use analysis::{BarrierVerdict, Split};
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{remembered_facts, thread_words};
-use crate::{Doc, Severity};
+use crate::kernels::thread_words;
+use crate::{Ask, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "divergent-barrier",
@@ -15,11 +15,12 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(divergent_barrier),
 };
 
-fn divergent_barrier(doc: &Doc) -> Vec<(Span, Said)> {
+fn divergent_barrier(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         // what holds for the launch that is known, else for some launch
-        let (facts, _) = remembered_facts(doc, item);
+        let (facts, _) = ask.kernel_facts(item);
         for b in &facts.barriers {
             if let BarrierVerdict::Divergent(split) = &b.verdict {
                 let span = item.body.span(b.term).shifted(item.span.start);

@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, remembered_facts};
-use crate::{Doc, Severity};
+use crate::kernels::launch_words;
+use crate::{Ask, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "divergent-branch",
@@ -14,10 +14,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(divergent_branch),
 };
 
-fn divergent_branch(doc: &Doc) -> Vec<(Span, Said)> {
+fn divergent_branch(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, launch) = remembered_facts(doc, item);
+        let (facts, launch) = ask.kernel_facts(item);
         for d in &facts.divided {
             let Some(&condition) = item.body.args(d.term).first() else { continue };
             let span = item.body.span(condition).shifted(item.span.start);

@@ -9,5 +9,5 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "Two threads touch one place of global memory without order.",
     page: include_str!("../../../../../docs/codes/global-race.md"),
-    find: Find::Document(|doc| races(doc, false)),
+    find: Find::Document(|ask| races(ask, false)),
 };

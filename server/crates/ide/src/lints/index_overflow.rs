@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, remembered_facts, thread_words};
-use crate::{Doc, Related, Severity};
+use crate::kernels::{launch_words, thread_words};
+use crate::{Ask, Related, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "index-overflow",
@@ -14,10 +14,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(index_overflow),
 };
 
-fn index_overflow(doc: &Doc) -> Vec<(Span, Said)> {
+fn index_overflow(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, launch) = remembered_facts(doc, item);
+        let (facts, launch) = ask.kernel_facts(item);
         let place = |t| item.body.span(t).shifted(item.span.start);
         for o in &facts.overflows {
             let what = match o.variable {

@@ -11,7 +11,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Warning,
     summary: "A loop copies the same data between host and device in every round.",
     page: include_str!("../../../../../docs/codes/invariant-copy.md"),
-    find: Find::Document(|doc| super::host(doc, words)),
+    find: Find::Document(|ask| super::host(ask, words)),
 };
 
 fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> Option<String> {

@@ -4,8 +4,8 @@ use analysis::LocalArray;
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{line, remembered_facts};
-use crate::{Doc, Related, Severity};
+use crate::kernels::line;
+use crate::{Ask, Doc, Related, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "local-array",
@@ -15,13 +15,14 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(local_array),
 };
 
-fn local_array(doc: &Doc) -> Vec<(Span, Said)> {
+fn local_array(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in &doc.unit().items {
         let facts;
         let other;
         let list: &[LocalArray] = if item.is_kernel {
-            facts = remembered_facts(doc, item).0;
+            facts = ask.kernel_facts(item).0;
             &facts.local_arrays
         } else if item.is_device {
             other = analysis::local_arrays(&item.body, doc.program(), false);

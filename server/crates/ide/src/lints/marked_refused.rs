@@ -15,7 +15,7 @@ fn marked_refused(at: &At) -> Option<Said> {
     if at.facts.mark.is_none() || !is_parallel(at.facts) {
         return None;
     }
-    let why = at.place.refusal(at.id)?;
+    let why = at.place.known_refusal(at.id)?;
     Some(Said {
         message: format!("Marked for the GPU, and {} is parallel. {why}", at.place.loop_name(at.id)),
         ..Said::default()
@@ -24,5 +24,5 @@ fn marked_refused(at: &At) -> Option<Said> {
 
 /// Whether this lint speaks of a loop; then those that say it can be offloaded do not.
 pub(super) fn applies(at: &At) -> bool {
-    at.facts.mark.is_some() && is_parallel(at.facts) && at.place.refusal(at.id).is_some()
+    is_parallel(at.facts) && super::marked_in_vain(at)
 }

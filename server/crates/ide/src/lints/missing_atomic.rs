@@ -3,8 +3,7 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::remembered_facts;
-use crate::{Doc, Severity};
+use crate::{Ask, Severity};
 use term::device::{AtomicOp, Scope, Word};
 
 pub(super) const LINT: Lint = Lint {
@@ -15,10 +14,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(missing_atomic),
 };
 
-fn missing_atomic(doc: &Doc) -> Vec<(Span, Said)> {
+fn missing_atomic(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, _) = remembered_facts(doc, item);
+        let (facts, _) = ask.kernel_facts(item);
         let text = |t| doc.slice(item.body.span(t).shifted(item.span.start));
         for u in &facts.lost_updates {
             let span = item.body.span(u.term).shifted(item.span.start);

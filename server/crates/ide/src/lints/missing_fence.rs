@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{line, remembered_facts};
-use crate::{Doc, Related, Severity};
+use crate::kernels::line;
+use crate::{Ask, Related, Severity};
 use term::device::{Scope, Word};
 
 pub(super) const LINT: Lint = Lint {
@@ -15,10 +15,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(missing_fence),
 };
 
-fn missing_fence(doc: &Doc) -> Vec<(Span, Said)> {
+fn missing_fence(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, _) = remembered_facts(doc, item);
+        let (facts, _) = ask.kernel_facts(item);
         let at = |t| item.body.span(t).shifted(item.span.start);
         for m in &facts.missing_fences {
             let (write, read) = (at(m.write), at(m.read));

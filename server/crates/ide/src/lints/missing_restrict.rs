@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{line, remembered_facts};
-use crate::{Doc, Related, Severity};
+use crate::kernels::line;
+use crate::{Ask, Related, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "missing-restrict",
@@ -14,10 +14,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(missing_restrict),
 };
 
-fn missing_restrict(doc: &Doc) -> Vec<(Span, Said)> {
+fn missing_restrict(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, _) = remembered_facts(doc, item);
+        let (facts, _) = ask.kernel_facts(item);
         let place = |t| item.body.span(t).shifted(item.span.start);
         for r in &facts.reloads {
             let (name, other) = (&item.body.symbols[r.pointer].name, &item.body.symbols[r.other].name);

@@ -11,7 +11,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Warning,
     summary: "Every step of a time loop computes the first one again.",
     page: include_str!("../../../../../docs/codes/missing-swap.md"),
-    find: Find::Document(|doc| super::host(doc, words)),
+    find: Find::Document(|ask| super::host(ask, words)),
 };
 
 fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> Option<String> {

@@ -50,10 +50,12 @@ use std::sync::Arc;
 use analysis::{Facts, LoopFacts, LoopId, Verdict};
 use base::Span;
 
-use crate::check::Extent;
+use crate::check::{Cancelled, Extent};
+use crate::memo::FunctionFacts;
 use crate::place::Place;
+use crate::plans::Planned;
 use crate::worded::Worded;
-use crate::{Diagnostic, Doc, Level, Related, Settings, Severity, Tag};
+use crate::{Ask, Diagnostic, Doc, Level, Related, Settings, Severity, Tag};
 
 /// What one lint is.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ pub(crate) enum Find {
     /// Asked once a function; spans are of the document.
     Function(fn(&Place) -> Vec<(Span, Said)>),
     /// Asked once a document.
-    Document(fn(&Doc) -> Vec<(Span, Said)>),
+    Document(fn(&Ask) -> Vec<(Span, Said)>),
     /// Found while suppressing.
     Suppressions,
 }
@@ -167,17 +169,16 @@ pub(crate) const LINTS: &[Lint] = &[
 
 /// What one lint says of the faults of host code.
 fn host(
-    doc: &Doc,
+    ask: &Ask,
     words: fn(&Doc, &term::Body, u32, &analysis::HostFault) -> Option<String>,
 ) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
-    if !doc.language().kernels {
-        return found;
-    }
-    for item in doc.unit().items.iter().filter(|i| !i.is_kernel) {
-        for (t, fault) in crate::kernels::host_faults(doc, item) {
-            if let Some(message) = words(doc, &item.body, item.span.start, &fault) {
-                found.push((item.body.span(t).shifted(item.span.start), Said { message, ..Said::default() }));
+    for (item, faults) in doc.unit().items.iter().zip(doc.host_faults()) {
+        for (t, fault) in faults {
+            if let Some(message) = words(doc, &item.body, item.span.start, fault) {
+                found
+                    .push((item.body.span(*t).shifted(item.span.start), Said { message, ..Said::default() }));
             }
         }
     }
@@ -237,11 +238,12 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
 /// The diagnostics of a document, in textual order. `said` is what [`say`] gave for its functions, with the place of
 /// each function.
 pub(crate) fn run(
-    doc: &Doc,
+    ask: &Ask,
     settings: &Settings,
     said: &[(u32, Arc<Worded>)],
     extent: Extent,
-) -> Vec<Diagnostic> {
+) -> Result<Vec<Diagnostic>, Cancelled> {
+    let doc = &ask.doc;
     let mut found: Vec<Diagnostic> = Vec::with_capacity(said.iter().map(|(_, w)| w.said.len()).sum());
     for (start, worded) in said {
         for s in &worded.said {
@@ -260,15 +262,17 @@ pub(crate) fn run(
     let asked = |l: &Lint| settings.level(l.code, l.severity) != Level::Off;
     let suppressed = !settings.levels.is_empty() && unused_ignore::any(doc);
     for lint in LINTS.iter().filter(|l| suppressed || asked(l)) {
+        if ask.is_cancelled() {
+            return Err(Cancelled);
+        }
         if let Find::Document(find) = lint.find {
-            let said = instances_merged(doc, lint, find(doc));
+            let said = instances_merged(doc, lint, find(ask));
             found.extend(said.into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
         }
         // functions without loops have no facts, and may have directives all the same
         if let Find::Function(find) = lint.find {
-            let items = doc.unit().items.iter().enumerate().filter(|(k, _)| doc.key(*k).is_none());
-            for (_, item) in items {
-                let said = find(&Place::new(doc, item, Arc::default()));
+            for item in (0..doc.unit().items.len()).filter(|k| doc.key(*k).is_none()) {
+                let said = find(&Place::new(ask, item, FunctionFacts::default()));
                 found.extend(said.into_iter().map(|(span, words)| diagnostic(lint, settings, span, words)));
             }
         }
@@ -281,7 +285,7 @@ pub(crate) fn run(
         kept.retain(|d| lint(d.code).is_none_or(|l| settings.level(d.code, l.severity) != Level::Off));
     }
     kept.sort_by_key(|d| (d.span, d.code));
-    kept
+    Ok(kept)
 }
 
 /// What is said of a template's instances, once a place: with the instance's name where others say something else or nothing.
@@ -365,7 +369,7 @@ fn inside_parallel(facts: &Facts, l: &LoopFacts) -> bool {
 /// Whether the user asked for the offload of a loop that gets no kernel: one that is not parallel may still be run by
 /// threads without synchronisation.
 fn marked_in_vain(at: &At) -> bool {
-    at.facts.mark.is_some() && crate::plans::refusal(at.place, at.id).is_some()
+    at.facts.mark.is_some() && matches!(at.place.known_plan(at.id), Some(Planned::No(_)))
 }
 
 /// Whether the loop can be offloaded as far as its verdict goes.

@@ -5,7 +5,7 @@ use front::ItemKind;
 
 use super::{Find, Lint, Said};
 use crate::place::in_full;
-use crate::{Doc, Severity};
+use crate::{Ask, Doc, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "not-understood",
@@ -15,7 +15,8 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(not_understood),
 };
 
-fn not_understood(doc: &Doc) -> Vec<(Span, Said)> {
+fn not_understood(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
         if item.body.rejects().next().is_none() {

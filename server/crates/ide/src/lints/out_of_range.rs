@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, place, remembered_facts, thread_words};
-use crate::{Doc, Severity};
+use crate::kernels::{launch_words, place, thread_words};
+use crate::{Ask, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "out-of-range",
@@ -14,10 +14,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(out_of_range),
 };
 
-fn out_of_range(doc: &Doc) -> Vec<(Span, Said)> {
+fn out_of_range(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found: Vec<(Span, Said)> = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, launch) = remembered_facts(doc, item);
+        let (facts, launch) = ask.kernel_facts(item);
         for o in facts.out_of_range.iter().flatten() {
             let span = place(doc, item, &o.side.function, o.side.term);
             if found.iter().any(|f| f.0 == span) {

@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, needless_everywhere, remembered_facts};
-use crate::{Doc, Severity, Tag};
+use crate::kernels::{launch_words, needless_everywhere};
+use crate::{Ask, Severity, Tag};
 
 pub(super) const LINT: Lint = Lint {
     code: "redundant-barrier",
@@ -14,13 +14,14 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(redundant_barrier),
 };
 
-fn redundant_barrier(doc: &Doc) -> Vec<(Span, Said)> {
+fn redundant_barrier(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, launch) = remembered_facts(doc, item);
+        let (facts, launch) = ask.kernel_facts(item);
         for b in facts.barriers.iter().filter(|b| b.redundant == Some(true)) {
             let span = item.body.span(b.term).shifted(item.span.start);
-            if !needless_everywhere(doc, item, span) {
+            if !needless_everywhere(ask, item, span) {
                 continue;
             }
             let message = format!(

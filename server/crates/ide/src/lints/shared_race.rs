@@ -9,5 +9,5 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "Two threads touch one place of shared memory without order.",
     page: include_str!("../../../../../docs/codes/shared-race.md"),
-    find: Find::Document(|doc| races(doc, true)),
+    find: Find::Document(|ask| races(ask, true)),
 };

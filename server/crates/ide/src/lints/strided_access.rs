@@ -3,8 +3,8 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::kernels::{launch_words, remembered_facts};
-use crate::{Doc, Severity};
+use crate::kernels::launch_words;
+use crate::{Ask, Severity};
 use term::device::{Index, Word};
 
 pub(super) const LINT: Lint = Lint {
@@ -15,10 +15,11 @@ pub(super) const LINT: Lint = Lint {
     find: Find::Document(strided_access),
 };
 
-fn strided_access(doc: &Doc) -> Vec<(Span, Said)> {
+fn strided_access(ask: &Ask) -> Vec<(Span, Said)> {
+    let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, launch) = remembered_facts(doc, item);
+        let (facts, launch) = ask.kernel_facts(item);
         let mut told: Vec<Span> = Vec::new();
         for a in facts.accesses.iter().filter(|a| a.space == term::Space::Global && !a.atomic) {
             let Some(r) = &a.requests else { continue };

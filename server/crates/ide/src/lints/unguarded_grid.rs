@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Warning,
     summary: "The last block runs over the end of the data.",
     page: include_str!("../../../../../docs/codes/unguarded-grid.md"),
-    find: Find::Document(|doc| super::host(doc, words)),
+    find: Find::Document(|ask| super::host(ask, words)),
 };
 
 fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> Option<String> {

@@ -11,7 +11,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "Memory is used after it was freed.",
     page: include_str!("../../../../../docs/codes/use-after-free.md"),
-    find: Find::Document(|doc| super::host(doc, words)),
+    find: Find::Document(|ask| super::host(ask, words)),
 };
 
 fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> Option<String> {

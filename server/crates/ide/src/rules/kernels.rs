@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::CancelToken;
+use crate::Ask;
 use front::{Item, ItemKind};
 use rewrite::rules::Trust;
 use rustc_hash::FxHashSet;
@@ -31,13 +31,8 @@ pub(super) enum Kernels {
 
 /// Looks at every kernel that changed, or calls what changed. `hosts_ran`: those functions of the host that launch kernels were
 /// run beside their originals.
-pub(super) fn kernels(
-    doc: &Doc,
-    done: &Done,
-    trust: &Trust,
-    hosts_ran: bool,
-    cancel: &CancelToken,
-) -> Kernels {
+pub(super) fn kernels(ask: &Ask, done: &Done, trust: &Trust, hosts_ran: bool) -> Kernels {
+    let doc = &ask.doc;
     let Ok(text) = Text::new(&done.text) else { return Kernels::None };
     let new = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
     let changed = changed(doc, &new);
@@ -52,7 +47,7 @@ pub(super) fn kernels(
             assumed: trust.assumed().is_some(),
             hosts_ran: hosts_ran && launched,
         };
-        match beside(doc, &new, &name, wanted, cancel) {
+        match beside(ask, &new, &name, wanted) {
             Beside::Same(n) => {
                 runs += n as usize;
                 alone += (n > 0) as usize;

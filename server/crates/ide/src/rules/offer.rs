@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use base::{CancelToken, Span};
+use base::Span;
 use front::ItemKind;
 use rewrite::rules::{RuleSet, RuleSystem, Strategy, Trust};
 
 use super::{rewritten, RuleTarget};
 use crate::check::Findings;
 use crate::words::plural;
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// A system that applies at a place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,13 +67,13 @@ pub fn rule_function(doc: &Doc, offset: u32) -> Option<RuleTarget> {
 /// The main systems of pages that apply at a place: of the pages that `of` chooses, and on a kernel the steps by which it
 /// can be optimized.
 pub fn rule_offers(
-    doc: &Doc,
+    ask: &Ask,
     findings: &Findings,
     set: &RuleSet,
     of: impl Fn(&str) -> bool,
     span: Span,
-    cancel: &CancelToken,
 ) -> Vec<RuleOffer> {
+    let doc = &ask.doc;
     let Some(target) = rule_target(doc, findings, span) else { return Vec::new() };
     let on_kernel = match &target {
         RuleTarget::Function(name) => doc.unit().items.iter().any(|i| i.is_kernel && *i.name == **name),
@@ -89,7 +89,7 @@ pub fn rule_offers(
     let mut offers: Vec<RuleOffer> = Vec::new();
     let mut next_found: Vec<&str> = Vec::new();
     for page in &set.pages {
-        let (Some(system), false) = (page.main(), cancel.is_cancelled()) else { continue };
+        let (Some(system), false) = (page.main(), ask.is_cancelled()) else { continue };
         let whole = ladders.iter().any(|(name, _)| *name == &*system.name);
         let step_of = ladders.iter().find(|(_, steps)| steps.contains(&&system.name));
         if !(of(&page.name) || whole || step_of.is_some()) {
@@ -105,7 +105,7 @@ pub fn rule_offers(
             continue;
         }
         let trust = page.trust.clone().unwrap_or(Trust::Exact);
-        let Ok(done) = rewritten(doc, findings, set, system, &trust, &target, cancel) else { continue };
+        let Ok(done) = rewritten(ask, findings, set, system, &trust, &target) else { continue };
         let times = plural(done.steps(), "place");
         let purpose = if whole { "Optimize this kernel, all steps: " } else { "" };
         let title = format!("{purpose}{} (rules {}, {}): {times}", page.title, system.name, trust.text());

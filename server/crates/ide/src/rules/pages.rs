@@ -10,7 +10,7 @@ use rewrite::rules::{
 
 use super::{rewritten, verified, RuleTarget, Verified};
 use crate::check::{check, Tier};
-use crate::{Doc, Language, Memo, Options, Settings};
+use crate::{Ask, Doc, Language, Memo, Options, Settings};
 
 /// Something to say of a page.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,14 +139,15 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
     if let Some((_, reason)) = crate::offload::rejects(doc.unit()).next() {
         return wrong(e.place, format!("The program itself is not understood: {reason}."));
     }
-    let Ok(findings) = check(&doc, &Memo::new(), &Settings::default(), Tier::Full, cancel) else {
+    let ask = Ask::new(&doc, &Memo::new(), Tier::Full, cancel);
+    let Ok(findings) = check(&ask, &Settings::default()) else {
         return Ok(None);
     };
     let Some(system) = set.systems.get(&e.system) else {
         return wrong(e.place, format!("There is no system `{}`.", e.system));
     };
     let trust = page.trust.clone().unwrap_or(Trust::Exact);
-    let mut done = rewritten(&doc, &findings, set, system, &trust, &RuleTarget::File, cancel);
+    let mut done = rewritten(&ask, &findings, set, system, &trust, &RuleTarget::File);
     // an example in which a rule goes wrong is no example
     if let Some(left) = done.as_mut().ok().and_then(|d| d.left.pop()) {
         done = Err(left);
@@ -161,7 +162,7 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                     format!("The program becomes something else than this:\n{}", got.trim_end()),
                 );
             }
-            match verified(&doc, &findings, &done, &trust, cancel) {
+            match verified(&ask, &findings, &done, &trust) {
                 Verified::Same(said) => Ok(Some(said)),
                 Verified::Different(what) => {
                     wrong(e.place, format!("The result computes something else than the program: {what}."))

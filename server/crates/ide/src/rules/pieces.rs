@@ -2,14 +2,12 @@
 //!
 //! Each is a function over its variables, put behind the document's text so that its macros, types and functions are there.
 
-use std::sync::Arc;
-
-use base::{Budget, CancelToken};
 use rewrite::rules::{Application, Piece};
 
+use crate::memo::FunctionFacts;
 use crate::place::Place;
 use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
-use crate::Doc;
+use crate::{Ask, Doc};
 
 /// Documents longer than this are not read once more for it.
 const MAX_BYTES: usize = 400_000;
@@ -26,13 +24,8 @@ pub(super) enum Pieces {
     NotTried,
 }
 
-pub(super) fn run(
-    doc: &Doc,
-    done: &[&Application],
-    regrouped: bool,
-    options: &VerifyOptions,
-    cancel: &CancelToken,
-) -> Pieces {
+pub(super) fn run(ask: &Ask, done: &[&Application], regrouped: bool, options: &VerifyOptions) -> Pieces {
+    let doc = &ask.doc;
     let mut whole = doc.source().len() <= MAX_BYTES;
     for a in done {
         let Some(pieces) = a.pieces.as_ref().filter(|_| doc.source().len() <= MAX_BYTES) else {
@@ -40,7 +33,7 @@ pub(super) fn run(
             continue;
         };
         for p in pieces {
-            match one(doc, p, regrouped, options, cancel) {
+            match one(ask, p, regrouped, options) {
                 Sameness::Same(_) => {}
                 Sameness::Different(what) => return Pieces::Different(format!("`{}` {what}", p.shown)),
                 Sameness::NotTried(_) | Sameness::Cancelled => whole = false,
@@ -53,19 +46,26 @@ pub(super) fn run(
     }
 }
 
-fn one(doc: &Doc, p: &Piece, regrouped: bool, options: &VerifyOptions, cancel: &CancelToken) -> Sameness {
+fn one(ask: &Ask, p: &Piece, regrouped: bool, options: &VerifyOptions) -> Sameness {
+    let doc = &ask.doc;
     let with = |function: &str| format!("{}{function}", doc.source());
     let Ok(text) = text::Text::new(&with(&p.before)) else {
         return Sameness::NotTried("the document is too long".to_owned());
     };
     let before = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
-    let Some(item) = before.unit().items.iter().find(|i| *i.name == *p.name) else {
+    let Some(index) = before.unit().items.iter().position(|i| *i.name == *p.name) else {
         return Sameness::NotTried("it does not read as a function".to_owned());
     };
-    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
-    let facts = analysis::analyze(&item.body, before.program(), base::Effort::each_loop(STEPS), &budget);
-    let place = Place::new(&before, item, Arc::new(facts));
+    let ask = ask.of(&before);
+    let budget = ask.budget(u64::MAX);
+    let facts = analysis::analyze(
+        &before.unit().items[index].body,
+        before.program(),
+        base::Effort::each_loop(STEPS),
+        &budget,
+    );
+    let place = Place::new(&ask, index, FunctionFacts::new(facts));
     let how = How { regrouped, wild: true, ..How::default() };
     let beside = Beside::read(&before, &with(&p.after), &[]);
-    same_but(&before, &place, &beside, how, options, cancel)
+    same_but(&place, &beside, how, options)
 }

@@ -1,18 +1,18 @@
 //! Actions: what is offered, and what they do.
 
-use base::{CancelToken, Span};
+use base::Span;
 use expect_test::{expect, Expect};
 
 use super::{cursor, everywhere, full, open};
 use crate::offload::{offload, Refused, Which};
-use crate::{actions, lenses, resolve, ActionKind, Doc, Language, Memo, Options, ResolveError, Resolved};
+use crate::{actions, lenses, resolve, ActionKind, Doc, Language, Options, ResolveError, Resolved};
 
 fn check_offered(code: &str, expected: Expect) {
     let (code, at) = cursor(code);
     let doc = open(&code);
     let findings = full(&doc);
     let mut out = String::new();
-    for a in actions(&doc, &findings, Span { start: at, end: at }) {
+    for a in actions(&crate::Ask::thorough(&doc), &findings, Span { start: at, end: at }) {
         let answers: Vec<&str> = a.diagnostics.iter().map(|k| findings.diagnostics[*k].code).collect();
         out.push_str(&format!("{} | {} | {} | {}", a.id.as_str(), a.kind.name(), a.title, answers.join(",")));
         if let Some(reason) = a.disabled {
@@ -28,9 +28,9 @@ fn check_edit(code: &str, id: &str, expected: Expect) {
     let (code, at) = cursor(code);
     let doc = open(&code);
     let findings = full(&doc);
-    let offered = actions(&doc, &findings, Span { start: at, end: at });
+    let offered = actions(&crate::Ask::thorough(&doc), &findings, Span { start: at, end: at });
     let action = offered.iter().find(|a| a.id.as_str().starts_with(id)).expect("the action is offered");
-    let out = match resolve(&doc, &findings, &Memo::new(), &action.id, &CancelToken::new()) {
+    let out = match resolve(&crate::Ask::thorough(&doc), &findings, &action.id) {
         Ok(Resolved::Edit(edit)) => {
             let mut out = String::new();
             for e in &edit.edits {
@@ -260,10 +260,9 @@ fn every_edit_removes_what_it_answers() {
         cursor("void f(int n, float *a) {\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n");
     let doc = open(&code);
     let findings = full(&doc);
-    let offered = actions(&doc, &findings, Span { start: at, end: at });
+    let offered = actions(&crate::Ask::thorough(&doc), &findings, Span { start: at, end: at });
     let action = offered.iter().find(|a| a.id.as_str().starts_with("ignore:")).expect("offered");
-    let Ok(Resolved::Edit(edit)) = resolve(&doc, &findings, &Memo::new(), &action.id, &CancelToken::new())
-    else {
+    let Ok(Resolved::Edit(edit)) = resolve(&crate::Ask::thorough(&doc), &findings, &action.id) else {
         panic!("an edit");
     };
     let after = open(&edit.edits[0].edits.apply(doc.text()).expect("fits").to_string());
@@ -277,7 +276,7 @@ fn an_id_of_another_version_is_stale() {
     let findings = full(&doc);
     for id in ["offload:g#0", "mark:f#7", "ignore:parallel-loop@1", "remove:0-3", "nonsense", "x:y", ""] {
         let id = crate::ActionId::new(id);
-        let done = resolve(&doc, &findings, &Memo::new(), &id, &CancelToken::new());
+        let done = resolve(&crate::Ask::thorough(&doc), &findings, &id);
         assert_eq!(done, Err(ResolveError::Stale), "{id:?}");
     }
 }
@@ -297,13 +296,16 @@ fn loops_of_cuda_documents_are_judged_but_not_offered() {
         Marked for the GPU, and loop `i` is parallel. Offloading starts from C files at this stage.
         Parallel: the iterations of loop `i` can be executed independently. Offloading starts from C files at this stage."#]]
     .assert_eq(&said.join("\n"));
-    let kinds: Vec<ActionKind> =
-        actions(&doc, &findings, everywhere(&doc)).into_iter().map(|a| a.kind).collect();
+    let kinds: Vec<ActionKind> = actions(&crate::Ask::thorough(&doc), &findings, everywhere(&doc))
+        .into_iter()
+        .map(|a| a.kind)
+        .collect();
     assert!(!kinds.contains(&ActionKind::Offload) && !kinds.contains(&ActionKind::Mark), "{kinds:?}");
-    let titles: Vec<String> = lenses(&doc, &findings).into_iter().map(|l| l.title).collect();
+    let titles: Vec<String> =
+        lenses(&crate::Ask::thorough(&doc), &findings).into_iter().map(|l| l.title).collect();
     assert_eq!(titles, ["Not offloaded: not a C file"]);
     for which in [Which::Marked, Which::Line(8)] {
-        let refused = offload(&doc, &findings, &Memo::new(), &which, &CancelToken::new()).err();
+        let refused = offload(&crate::Ask::thorough(&doc), &findings, &which).err();
         let why = "Offloading starts from C files at this stage.";
         assert_eq!(refused, Some(Refused::Because(why.to_owned())));
     }

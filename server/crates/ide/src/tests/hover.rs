@@ -8,7 +8,7 @@ use crate::hover;
 fn check(code: &str, expected: Expect) {
     let (code, at) = cursor(code);
     let doc = open(&code);
-    let out = match hover(&doc, &full(&doc), at) {
+    let out = match hover(&crate::Ask::thorough(&doc), &full(&doc), at) {
         Some(h) => format!("{}\n=> {:?}\n", h.markdown, doc.slice(h.span)),
         None => "nothing\n".to_owned(),
     };

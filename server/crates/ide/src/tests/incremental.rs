@@ -37,7 +37,8 @@ fn findings_after_edits_are_those_of_a_fresh_document() {
     ];
     for (line, from, to, new) in edits {
         doc = replaced(&doc, line, from, to, new);
-        let found = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
+        let found = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings)
+            .expect("nobody cancels");
         let fresh = open(&doc.text().to_string());
         assert_eq!(said(&found), said(&full(&fresh)), "{}", doc.text());
     }
@@ -48,10 +49,10 @@ fn typing_above_a_function_analyzes_nothing_in_it() {
     let memo = Memo::new();
     let settings = Settings::default();
     let doc = open(TWO);
-    let _ = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new());
+    let _ = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings);
     let before = memo.len();
     let doc = replaced(&doc, 0, 0, 0, "\n// a comment\n\n");
-    let _ = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new());
+    let _ = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings);
     assert_eq!(memo.len(), before);
 }
 
@@ -60,8 +61,10 @@ fn a_full_answer_is_kept_while_typing() {
     let memo = Memo::new();
     let settings = Settings::default();
     let doc = open(TWO);
-    let full = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
-    let typing = check(&doc, &memo, &settings, Tier::Typing, &CancelToken::new()).expect("nobody cancels");
+    let full = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings)
+        .expect("nobody cancels");
+    let typing = check(&crate::Ask::new(&doc, &memo, Tier::Typing, &CancelToken::new()), &settings)
+        .expect("nobody cancels");
     assert_eq!(said(&full), said(&typing));
 }
 
@@ -71,16 +74,19 @@ fn what_is_known_early_is_said_in_the_end() {
     let code = format!("{TWO}{}", TWO.replace("void f", "void h").replace("void g", "void k"))
         .replace("    for (int i = 0", ignore);
     let (doc, settings, memo, cancel) = (open(&code), Settings::default(), Memo::new(), CancelToken::new());
-    assert_eq!(said(&known(&doc, &memo, &settings, Tier::Typing)), "");
+    assert_eq!(said(&known(&crate::Ask::new(&doc, &memo, Tier::Typing, &CancelToken::new()), &settings)), "");
     let all = full(&doc).diagnostics;
     for (part, found) in [1, 1, 2, 2].into_iter().enumerate() {
-        warm(&doc, &memo, Tier::Typing, &cancel, part, 4);
+        warm(&crate::Ask::new(&doc, &memo, Tier::Typing, &cancel), part, 4);
         // a suppression whose function is not known yet is not called unused
-        let early = known(&doc, &memo, &settings, Tier::Typing).diagnostics;
+        let early =
+            known(&crate::Ask::new(&doc, &memo, Tier::Typing, &CancelToken::new()), &settings).diagnostics;
         assert_eq!(early.len(), found, "{early:?}");
         assert!(early.iter().all(|d| all.contains(d)), "{early:?}");
     }
-    let end = check(&doc, &memo, &settings, Tier::Typing, &cancel).expect("nobody cancels").diagnostics;
+    let end = check(&crate::Ask::new(&doc, &memo, Tier::Typing, &cancel), &settings)
+        .expect("nobody cancels")
+        .diagnostics;
     assert_eq!(end, all);
 }
 
@@ -88,7 +94,7 @@ fn what_is_known_early_is_said_in_the_end() {
 fn cancelled_is_cancelled() {
     let cancel = CancelToken::new();
     cancel.cancel();
-    let done = check(&open(TWO), &Memo::new(), &Settings::default(), Tier::Full, &cancel);
+    let done = check(&crate::Ask::new(&open(TWO), &Memo::new(), Tier::Full, &cancel), &Settings::default());
     assert_eq!(done.err(), Some(Cancelled));
 }
 
@@ -96,13 +102,14 @@ fn cancelled_is_cancelled() {
 fn analyzed_again(code: &str, from: &str, to: &str) -> usize {
     let (memo, settings) = (Memo::new(), Settings::default());
     let doc = open(code);
-    let _ = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new());
+    let _ = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings);
     let before = memo.len();
     let at = code.find(from).expect("it is there") as u32;
     let line = code[..at as usize].matches('\n').count() as u32;
     let column = at - code[..at as usize].rfind('\n').map_or(0, |n| n as u32 + 1);
     let doc = replaced(&doc, line, column, column + from.len() as u32, to);
-    let found = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
+    let found = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings)
+        .expect("nobody cancels");
     let fresh = open(&doc.text().to_string());
     assert_eq!(said(&found), said(&full(&fresh)), "{}", doc.text());
     memo.len() - before
@@ -135,7 +142,8 @@ fn facts_that_rest_on_other_texts_change_with_them() {
     let text = "static const int tab[2] = { 2, 1 };\nint lim(int n) {\n    int r = 0;\n    for (int k = 0; k < n; k++)\n        r += k < 40;\n    return r;\n}\nvoid f(int n, int *a) {\n    n = lim(n);\n    for (int i = 0; i < n; i++)\n        a[i + 39] = a[i];\n}\nvoid g(int n, int *a) {\n    int m = tab[1];\n    if (n < 3 && n > m)\n        for (int i = 0; i < n; i++)\n            a[i + m] = a[i];\n}\n";
     let (memo, settings) = (Memo::new(), Settings::default());
     let mut doc = open(text);
-    let found = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
+    let found = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings)
+        .expect("nobody cancels");
     let sequential = |f: &Findings| f.diagnostics.iter().filter(|d| d.code == "carried-dependence").count();
     assert_eq!(sequential(&found), 2, "{}", said(&found));
     // No longer more than 39; no longer less than 2; and back.
@@ -143,7 +151,8 @@ fn facts_that_rest_on_other_texts_change_with_them() {
         [(4, 17, 19, "39", 1), (0, 31, 32, "2", 0), (4, 17, 19, "40", 1), (0, 31, 32, "1", 2)]
     {
         doc = replaced(&doc, line, from, to, new);
-        let found = check(&doc, &memo, &settings, Tier::Full, &CancelToken::new()).expect("nobody cancels");
+        let found = check(&crate::Ask::new(&doc, &memo, Tier::Full, &CancelToken::new()), &settings)
+            .expect("nobody cancels");
         let fresh = open(&doc.text().to_string());
         assert_eq!(said(&found), said(&full(&fresh)), "{}", doc.text());
         assert_eq!(sequential(&found), expected, "{}", doc.text());

@@ -6,7 +6,7 @@ use super::{cursor, full, open_cuda};
 use crate::{hover, Doc};
 
 fn at(doc: &Doc, offset: u32) -> String {
-    hover(doc, &full(doc), offset).map(|h| h.markdown).unwrap_or_default()
+    hover(&crate::Ask::thorough(doc), &full(doc), offset).map(|h| h.markdown).unwrap_or_default()
 }
 
 fn said(code: &str) -> String {

@@ -3,18 +3,20 @@
 use super::kernels::say;
 use super::{full, open_cuda};
 
-/// All repairs of the first finding of a code: title and new text.
+/// All repairs of the first finding of a code that hold when they are tried: title and new text.
 fn mends(text: &str, code: &str) -> Vec<(String, String)> {
     let doc = open_cuda(text);
     let findings = full(&doc);
     let d =
         findings.diagnostics.iter().find(|d| d.code == code).unwrap_or_else(|| panic!("no {code}: {text}"));
-    let offered = crate::actions(&doc, &findings, d.span);
+    let offered = crate::actions(&crate::Ask::thorough(&doc), &findings, d.span);
     let own = offered.into_iter().filter(|a| a.id.as_str().starts_with("mend:"));
-    own.map(|a| {
-        let done = crate::resolve(&doc, &findings, &crate::Memo::new(), &a.id, &base::CancelToken::new());
-        let Ok(crate::Resolved::Edit(edit)) = done else { panic!("{done:?}") };
-        (a.title, edit.edits[0].edits.apply(doc.text()).expect("it applies").to_string())
+    own.filter_map(|a| match crate::resolve(&crate::Ask::thorough(&doc), &findings, &a.id) {
+        Ok(crate::Resolved::Edit(edit)) => {
+            Some((a.title, edit.edits[0].edits.apply(doc.text()).expect("it applies").to_string()))
+        }
+        Err(crate::ResolveError::Refused(why)) if why.starts_with("This repair was tried") => None,
+        other => panic!("{other:?}"),
     })
     .collect()
 }

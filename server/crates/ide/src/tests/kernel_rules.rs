@@ -31,9 +31,16 @@ fn applied(page: Option<&str>, system: &str, program: &str) -> Result<RulesAppli
     let cancel = CancelToken::new();
     let text = text::Text::new(program).expect("a short text");
     let doc = Doc::open(Language::Cuda, "k.cu", text, Options::default());
-    let findings =
-        check_doc(&doc, &Memo::new(), &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
-    apply_rules(&doc, &findings, &set, system, &RuleTarget::File, &cancel).map_err(|no| match no {
+    let findings = check_doc(&crate::Ask::new(&doc, &Memo::new(), Tier::Full, &cancel), &Settings::default())
+        .expect("not cancelled");
+    apply_rules(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        &set,
+        system,
+        &RuleTarget::File,
+    )
+    .map_err(|no| match no {
         Refused::Because(why) => why,
         other => format!("{other:?}"),
     })

@@ -231,11 +231,17 @@ fn mended(text: &str, code: &str) -> Option<(String, String)> {
     let doc = open_cuda(text);
     let findings = full(&doc);
     let d = findings.diagnostics.iter().find(|d| d.code == code).expect("the finding");
-    let mend =
-        crate::actions(&doc, &findings, d.span).into_iter().find(|a| a.id.as_str().starts_with("mend:"))?;
+    let mend = crate::actions(&crate::Ask::thorough(&doc), &findings, d.span)
+        .into_iter()
+        .find(|a| a.id.as_str().starts_with("mend:"))?;
     assert_eq!(mend.kind, crate::ActionKind::QuickFix);
-    let done = crate::resolve(&doc, &findings, &crate::Memo::new(), &mend.id, &base::CancelToken::new());
-    let Ok(crate::Resolved::Edit(edit)) = done else { panic!("{done:?}") };
+    let done = crate::resolve(&crate::Ask::thorough(&doc), &findings, &mend.id);
+    let edit = match done {
+        Ok(crate::Resolved::Edit(edit)) => edit,
+        // what is listed is tried when it is chosen
+        Err(crate::ResolveError::Refused(_)) => return None,
+        other => panic!("{other:?}"),
+    };
     let text = edit.edits[0].edits.apply(doc.text()).expect("it applies").to_string();
     Some((mend.title, text))
 }
@@ -351,14 +357,15 @@ fn a_kernel_is_simulated_from_its_lens() {
     let text = REVERSE.replace("BARRIER", ";");
     let doc = open_cuda(&text);
     let findings = full(&doc);
-    let lenses = crate::lenses(&doc, &findings);
+    let lenses = crate::lenses(&crate::Ask::thorough(&doc), &findings);
     let lens = lenses.iter().find(|l| l.title == "Simulate this kernel").expect("a lens");
-    let action = crate::actions(&doc, &findings, lens.span).into_iter().find(|a| a.id == lens.action);
+    let action = crate::actions(&crate::Ask::thorough(&doc), &findings, lens.span)
+        .into_iter()
+        .find(|a| a.id == lens.action);
     assert_eq!(action.expect("the action").title, "Simulate `k`");
     let show = |doc: &crate::Doc| {
         let findings = full(doc);
-        let shown =
-            crate::resolve(doc, &findings, &crate::Memo::new(), &lens.action, &base::CancelToken::new());
+        let shown = crate::resolve(&crate::Ask::thorough(doc), &findings, &lens.action);
         let Ok(crate::Resolved::Show { markdown, .. }) = shown else { panic!("{shown:?}") };
         markdown
     };
@@ -373,7 +380,9 @@ fn a_kernel_is_simulated_from_its_lens() {
     );
     // nobody says how it is launched: no lens, and the action says what to write
     let unknown = open_cuda(&text.replace("// warpwright: launch(2, 64)\n", ""));
-    assert!(crate::lenses(&unknown, &full(&unknown)).iter().all(|l| l.title != "Simulate this kernel"));
+    assert!(crate::lenses(&crate::Ask::thorough(&unknown), &full(&unknown))
+        .iter()
+        .all(|l| l.title != "Simulate this kernel"));
     assert!(show(&unknown).contains("// warpwright: launch(grid, block)"));
 }
 

@@ -1,13 +1,11 @@
 //! What is said of loops before they are kernels, held to what the simulator counts in the kernels made of them.
 
 use analysis::Across;
-use base::CancelToken;
 use expect_test::expect;
 
 use super::{full, open};
 use crate::kernels::{simulate_kernels, Shape, SimulateOptions};
-use crate::plans::with_plan;
-use crate::{offload, Doc, Language, Memo, Options, Which};
+use crate::{offload, Doc, Language, Options, Which};
 
 /// What was compared.
 #[derive(Default, Debug)]
@@ -25,13 +23,16 @@ struct Compared {
 fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) -> Option<()> {
     let doc = open(code);
     let findings = full(&doc);
-    let made = offload(&doc, &findings, &Memo::new(), &Which::Line(line), &CancelToken::new());
+    let made = offload(&crate::Ask::thorough(&doc), &findings, &Which::Line(line));
     let made = made.ok()?;
     let (target, kernel) = (&made.loops[0], &made.loops[0].kernels[0]);
     let l = findings.loops.iter().find(|l| *l.key == *target.key).expect("the loop");
-    let place = findings.place(&doc, l.item).expect("a place");
-    let m =
-        with_plan(&place, l.id, &CancelToken::new(), |p| crate::words::mappings(&place, p)).ok().flatten();
+    let ask = crate::Ask::thorough(&doc);
+    let place = findings.place(&ask, l.item).expect("a place");
+    let m = match place.planned(l.id) {
+        crate::plans::Planned::Kernel(outline) => crate::words::mappings(&place, &outline),
+        crate::plans::Planned::No(_) => None,
+    };
     let m = m?;
     let mapping = &m.all[m.lanes];
 
@@ -58,7 +59,7 @@ fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) 
     };
     let options =
         SimulateOptions { launches: vec![(kernel.name.clone(), shape)], ..SimulateOptions::default() };
-    let runs = simulate_kernels(&cuda, &options, &CancelToken::new());
+    let runs = simulate_kernels(&crate::Ask::thorough(&cuda), &options);
     let run = runs.iter().find(|r| r.name == kernel.name).expect("a run");
     if !run.completed || !run.problems.is_empty() {
         return None;
@@ -218,9 +219,9 @@ fn what_is_said_beside_the_loop_and_on_hover() {
     let said = |code: &str, at: &str| {
         let (doc, offset) = (open(code), code.find(at).expect("the place") as u32);
         let findings = full(&doc);
-        let hints = crate::inlay_hints(&doc, &findings, super::everywhere(&doc));
+        let hints = crate::inlay_hints(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc));
         let labels: Vec<String> = hints.into_iter().map(|h| h.label).collect();
-        let hover = crate::hover(&doc, &findings, offset).expect("a hover").markdown;
+        let hover = crate::hover(&crate::Ask::thorough(&doc), &findings, offset).expect("a hover").markdown;
         let lines = hover.lines().filter(|l| l.starts_with("  ") || l.contains(" lanes, "));
         format!("{}\n{}\n", labels.join(" | "), lines.collect::<Vec<_>>().join("\n"))
     };

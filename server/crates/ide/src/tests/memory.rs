@@ -78,7 +78,7 @@ fn hovers_say_what_local_and_constant_memory_cost() {
     let at = |text: &str| {
         let (code, offset) = cursor(text);
         let doc = open_cuda(&code);
-        hover(&doc, &full(&doc), offset).map(|h| h.markdown).unwrap_or_default()
+        hover(&crate::Ask::thorough(&doc), &full(&doc), offset).map(|h| h.markdown).unwrap_or_default()
     };
     let tally = "__global__ void k(int *o, const int *x, int n) {\n int w[16];\n for (int i = 0; i < 16; i++) w[i] = 0;\n for (int i = 0; i < n; i++) $0w[x[i]]++;\n for (int i = 0; i < 16; i++) o[i] = w[i];\n}\n";
     let h = at(tally);
@@ -108,10 +108,10 @@ fn constant_memory_is_the_same_for_all_that_ask_for_one_place() {
     let text = "__constant__ int t[64];\n__global__ void k(int *o) {\n o[threadIdx.x] = 1;\n if (t[blockIdx.x] > 3) __syncthreads();\n}\n";
     assert_eq!(said("divergent-barrier", text), []);
     let doc = open_cuda(text);
-    let k = &crate::kernel_reports(&doc, &[])[0];
+    let k = &crate::kernel_reports(&crate::Ask::thorough(&doc), &[])[0];
     assert_eq!((k.branches[0].uniform, k.barriers[0].verdict), ("block", "safe"));
     let doc = open_cuda(&text.replace("__constant__", "__device__"));
-    assert_eq!(crate::kernel_reports(&doc, &[])[0].branches[0].uniform, "unknown");
+    assert_eq!(crate::kernel_reports(&crate::Ask::thorough(&doc), &[])[0].branches[0].uniform, "unknown");
 }
 
 /// Findings in instances of a template are said once where they agree, else with the instance's name.

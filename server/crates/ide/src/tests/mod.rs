@@ -52,7 +52,8 @@ pub(crate) fn full(doc: &Doc) -> Findings {
 }
 
 pub(crate) fn full_with(doc: &Doc, settings: &Settings) -> Findings {
-    check(doc, &Memo::new(), settings, Tier::Full, &CancelToken::new()).expect("nobody cancels")
+    check(&crate::Ask::new(doc, &Memo::new(), Tier::Full, &CancelToken::new()), settings)
+        .expect("nobody cancels")
 }
 
 /// The code without `$0`, and where that stood.

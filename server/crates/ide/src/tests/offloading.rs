@@ -1,15 +1,14 @@
 //! Offloading: what is written, and what is refused.
 
-use base::CancelToken;
 use expect_test::{expect, Expect};
 
 use super::{full, open};
-use crate::{offload, Memo, Which};
+use crate::{offload, Which};
 
 fn check(code: &str, which: Which, expected: Expect) {
     let doc = open(code);
     let findings = full(&doc);
-    let out = match offload(&doc, &findings, &Memo::new(), &which, &CancelToken::new()) {
+    let out = match offload(&crate::Ask::thorough(&doc), &findings, &which) {
         Ok(done) => {
             // the texts themselves are codegen's to test
             assert_eq!(done.host.matches("#include <cuda_runtime.h>").count(), 1);

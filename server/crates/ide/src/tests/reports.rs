@@ -165,11 +165,11 @@ fn hints_and_lenses() {
     let doc = open(code);
     let findings = full(&doc);
     let mut out = String::new();
-    for h in inlay_hints(&doc, &findings, everywhere(&doc)) {
+    for h in inlay_hints(&crate::Ask::thorough(&doc), &findings, everywhere(&doc)) {
         let at = crate::place::line_column(&doc, h.offset);
         out.push_str(&format!("{}:{} {}\n", at.line, at.column, h.label));
     }
-    for l in lenses(&doc, &findings) {
+    for l in lenses(&crate::Ask::thorough(&doc), &findings) {
         let at = crate::place::line_column(&doc, l.span.start);
         out.push_str(&format!("{} {} -> {}\n", at.line, l.title, l.action.as_str()));
     }
@@ -199,26 +199,26 @@ fn a_loop_without_a_kernel_is_not_promised_one() {
     assert_eq!(said.iter().filter(|m| m.contains("Apply")).count(), 1, "{said:#?}");
     let why = "Parallel as a reduction: the iterations of loop `i` are independent but for `h` (+). No kernel is made, because memory decides which cells the subscript `k[i]` on line 3 means";
     assert!(said.iter().any(|m| m.starts_with(why)), "{said:#?}");
-    assert!(said.iter().any(|m| m.starts_with("Parallel: ") && m.ends_with(crate::offload::IN_A_MACRO)));
+    assert!(said.iter().any(|m| m.starts_with("Parallel: ") && m.ends_with(crate::plans::IN_A_MACRO)));
     assert!(said.iter().all(|m| !m.contains("Inside it, loop `i` on line 16 can run")), "{said:#?}");
-    let lenses = crate::lenses(&doc, &findings);
+    let lenses = crate::lenses(&crate::Ask::thorough(&doc), &findings);
     assert_eq!(lenses.len(), 1, "{lenses:#?}");
     // moved by a line, the reason names the new one
     let moved = open(&format!("\n{code}"));
     let memo = crate::Memo::new();
     for (doc, line) in [(&doc, 3), (&moved, 4)] {
         let cancel = base::CancelToken::new();
-        let found = crate::check(doc, &memo, &crate::Settings::default(), crate::Tier::Full, &cancel);
+        let found = crate::check(
+            &crate::Ask::new(doc, &memo, crate::Tier::Full, &cancel),
+            &crate::Settings::default(),
+        );
         let said = found.expect("not cancelled").diagnostics;
         assert!(said.iter().any(|d| d.message.contains(&format!("on line {line} means"))), "{said:#?}");
     }
     // while the user types nothing is planned, and the words are those of most loops, so that they do not change twice
     let typed = crate::check(
-        &doc,
-        &crate::Memo::new(),
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Typing, &base::CancelToken::new()),
         &crate::Settings::default(),
-        crate::Tier::Typing,
-        &base::CancelToken::new(),
     );
     let said = typed.expect("not cancelled").diagnostics;
     assert_eq!(

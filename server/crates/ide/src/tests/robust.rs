@@ -1,26 +1,26 @@
 //! Broken and hostile input: no panic, and every view answers.
 
-use base::{CancelToken, Span};
+use base::Span;
 use proptest::prelude::*;
 
 use super::{everywhere, full, open};
-use crate::{actions, hover, inlay_hints, lenses, resolve, Doc, Memo};
+use crate::{actions, hover, inlay_hints, lenses, resolve, Doc};
 
 const PROGRAM: &str = "#define N 100\n#define AT(i, j) a[(i) * N + (j)]\nvoid f(int n, double *a, double *b) {\n    // warpwright: offload(k) collapse(2)\n    for (int i = 1; i < n; i++) {\n        for (int j = 0; j < N; j++) AT(i, j) = AT(i - 1, j) + b[j]; // warpwright: ignore[x]\n    }\n    do { n--; } while (a[n] > 0);\n    #pragma ops target\n    for (int i = 0; i < n; ++i) if (b[i] > a[0]) a[0] = b[i];\n}\n";
 
 /// Every view at every place.
 fn exercise(doc: &Doc) {
     let findings = full(doc);
-    let _ = inlay_hints(doc, &findings, everywhere(doc));
-    let _ = lenses(doc, &findings);
+    let _ = inlay_hints(&crate::Ask::thorough(doc), &findings, everywhere(doc));
+    let _ = lenses(&crate::Ask::thorough(doc), &findings);
     for offset in (0..doc.text().len()).step_by(3) {
-        let _ = hover(doc, &findings, offset);
+        let _ = hover(&crate::Ask::thorough(doc), &findings, offset);
     }
-    for action in actions(doc, &findings, everywhere(doc)) {
-        let _ = resolve(doc, &findings, &Memo::new(), &action.id, &CancelToken::new());
+    for action in actions(&crate::Ask::thorough(doc), &findings, everywhere(doc)) {
+        let _ = resolve(&crate::Ask::thorough(doc), &findings, &action.id);
     }
     let outside = Span { start: u32::MAX, end: u32::MAX };
-    assert!(actions(doc, &findings, outside).is_empty());
+    assert!(actions(&crate::Ask::thorough(doc), &findings, outside).is_empty());
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn deep_nesting() {
 fn exercise_briefly(code: &str) {
     let doc = open(code);
     let findings = full(&doc);
-    let _ = hover(&doc, &findings, 30);
-    let _ = actions(&doc, &findings, Span { start: 30, end: 30 });
+    let _ = hover(&crate::Ask::thorough(&doc), &findings, 30);
+    let _ = actions(&crate::Ask::thorough(&doc), &findings, Span { start: 30, end: 30 });
 }
 
 proptest! {

@@ -66,8 +66,15 @@ int k)
 fn applied(text: &str) -> Result<(String, Vec<NewFile>, String), String> {
     let doc = super::open(text);
     let (memo, cancel) = (Memo::new(), CancelToken::new());
-    let findings = check(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
-    match apply_rules(&doc, &findings, &RuleSet::shipped(), "offload", &RuleTarget::File, &cancel) {
+    let findings = check(&crate::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
+        .expect("not cancelled");
+    match apply_rules(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        &RuleSet::shipped(),
+        "offload",
+        &RuleTarget::File,
+    ) {
         Ok(mut done) => {
             let files = done.edit.create.clone();
             done.explain_in_kernels();

@@ -127,8 +127,16 @@ fn try_stepped(set: &RuleSet, text: &str, system: &str, target: &RuleTarget) -> 
     let text = text::Text::new(text).expect("a short text");
     let doc = Doc::open(Language::Cuda, "sum.cu", text, Options::default());
     let (memo, cancel) = (Memo::new(), CancelToken::new());
-    let findings = check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
-    apply_rules(&doc, &findings, set, system, target, &cancel).map(|done| done.text)
+    let findings = check_doc(&crate::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
+        .expect("not cancelled");
+    apply_rules(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        set,
+        system,
+        target,
+    )
+    .map(|done| done.text)
 }
 
 /// What a system makes of a program.
@@ -250,9 +258,19 @@ fn offered(set: &RuleSet, text: &str) -> Vec<String> {
     let text = text::Text::new(text).expect("a short text");
     let doc = Doc::open(Language::Cuda, "sum.cu", text, Options::default());
     let (memo, cancel) = (Memo::new(), CancelToken::new());
-    let findings = check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
+    let findings = check_doc(&crate::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
+        .expect("not cancelled");
     let span = base::Span { start: at, end: at };
-    crate::rule_offers(&doc, &findings, set, |_| false, span, &cancel).into_iter().map(|o| o.title).collect()
+    crate::rule_offers(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        set,
+        |_| false,
+        span,
+    )
+    .into_iter()
+    .map(|o| o.title)
+    .collect()
 }
 
 /// The library's call is the step after the last of those that make the kernel faster, and not taken with them.
@@ -296,11 +314,17 @@ fn host_code_over_the_run_time_is_run() {
         let text = text::Text::new(text).expect("a short text");
         let doc = Doc::open(Language::Cuda, "scale.cu", text, Options::default());
         let (memo, cancel) = (Memo::new(), CancelToken::new());
-        let findings =
-            check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
-        apply_rules(&doc, &findings, &set, "vector-loads", &RuleTarget::File, &cancel)
-            .expect("it applies")
-            .checked
+        let findings = check_doc(&crate::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
+            .expect("not cancelled");
+        apply_rules(
+            &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+            &findings,
+            &set,
+            "vector-loads",
+            &RuleTarget::File,
+        )
+        .expect("it applies")
+        .checked
     };
     expect!["Same results as before on 16 random inputs of 1 function in the simulator."]
         .assert_eq(&checked(&text));
@@ -427,9 +451,15 @@ fn applied(rule: &str, program: &str) -> String {
     let cancel = CancelToken::new();
     let text = text::Text::new(program).expect("short");
     let doc = Doc::open(Language::C, "p.c", text, Options::default());
-    let findings =
-        check_doc(&doc, &Memo::new(), &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
-    match apply_rules(&doc, &findings, &set, "t", &RuleTarget::File, &cancel) {
+    let findings = check_doc(&crate::Ask::new(&doc, &Memo::new(), Tier::Full, &cancel), &Settings::default())
+        .expect("not cancelled");
+    match apply_rules(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        &set,
+        "t",
+        &RuleTarget::File,
+    ) {
         Ok(done) => done.checked,
         Err(why) => format!("{why:?}"),
     }

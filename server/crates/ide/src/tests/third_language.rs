@@ -11,7 +11,7 @@ use term::{
 };
 
 use super::full;
-use crate::{actions, offload, resolve, ActionKind, Doc, Memo, Options, Refused, Resolved, Which};
+use crate::{actions, offload, resolve, ActionKind, Doc, Options, Refused, Resolved, Which};
 
 static ROW: Row = Row {
     name: "lines",
@@ -231,10 +231,9 @@ fn its_comments_speak_to_us() {
     let doc = open(TEXT);
     let findings = full(&doc);
     let carried = findings.diagnostics.iter().find(|d| d.code == "carried-dependence").expect("a finding");
-    let offered = actions(&doc, &findings, carried.span);
+    let offered = actions(&crate::Ask::thorough(&doc), &findings, carried.span);
     let ignore = offered.iter().find(|a| a.title.starts_with("Ignore")).expect("it can be ignored");
-    let Ok(Resolved::Edit(edit)) = resolve(&doc, &findings, &Memo::new(), &ignore.id, &CancelToken::new())
-    else {
+    let Ok(Resolved::Edit(edit)) = resolve(&crate::Ask::thorough(&doc), &findings, &ignore.id) else {
         panic!("it can be done")
     };
     let after = edit.edits[0].edits.apply(doc.text()).expect("the edit fits").to_string();
@@ -250,11 +249,13 @@ fn its_comments_speak_to_us() {
 fn what_it_has_not_is_refused() {
     let doc = open(TEXT);
     let findings = full(&doc);
-    let kinds: Vec<ActionKind> =
-        actions(&doc, &findings, super::everywhere(&doc)).into_iter().map(|a| a.kind).collect();
+    let kinds: Vec<ActionKind> = actions(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc))
+        .into_iter()
+        .map(|a| a.kind)
+        .collect();
     assert!(!kinds.contains(&ActionKind::Offload) && !kinds.contains(&ActionKind::Mark), "{kinds:?}");
     let which = Which::Line(0);
-    let made = offload(&doc, &findings, &Memo::new(), &which, &CancelToken::new());
+    let made = offload(&crate::Ask::thorough(&doc), &findings, &which);
     assert!(matches!(made, Err(Refused::Because(_))), "{made:?}");
     assert_eq!(doc.unit().rejects.iter().filter(|r| r.reach == Reach::Anything).count(), 0);
 }

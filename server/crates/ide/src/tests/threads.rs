@@ -64,7 +64,7 @@ fn check(code: &str, expected: Expect) {
 fn check_hover(code: &str, expected: Expect) {
     let doc = open(code);
     let at = code.find("for").expect("a loop") as u32;
-    let all = crate::hover(&doc, &full(&doc), at).expect("a hover").markdown;
+    let all = crate::hover(&crate::Ask::thorough(&doc), &full(&doc), at).expect("a hover").markdown;
     let said = |l: &&str| l.contains("without synchronisation") || l.starts_with("- where");
     expected.assert_eq(&all.lines().filter(said).collect::<Vec<_>>().join("\n"));
 }
@@ -98,7 +98,7 @@ fn a_chain_has_no_threads() {
     );
     let findings = full(&doc);
     assert_eq!(findings.loops[0].report().thread_map, None);
-    let hover = crate::hover(&doc, &findings, 35).expect("a hover").markdown;
+    let hover = crate::hover(&crate::Ask::thorough(&doc), &findings, 35).expect("a hover").markdown;
     assert!(!hover.contains("without synchronisation"), "{hover}");
 }
 
@@ -108,7 +108,12 @@ fn kernel(code: &str) -> String {
     let findings = full(&doc);
     let which = crate::Which::Key(findings.loops[0].key.to_string());
     let cancel = base::CancelToken::new();
-    let done = crate::offload(&doc, &findings, &crate::Memo::new(), &which, &cancel).expect("an offload");
+    let done = crate::offload(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        &which,
+    )
+    .expect("an offload");
     let text = &done.edit.create[0].text;
     let from = text.find("extern \"C\" __global__").expect("a kernel");
     let to = text.find("#ifndef __CUDACC_RTC__").expect("a launcher");
@@ -170,7 +175,7 @@ fn the_action_names_the_threads() {
     let doc = open(CROSS);
     let findings = full(&doc);
     let at = CROSS.find("for").expect("a loop");
-    let titles: Vec<String> = crate::actions(&doc, &findings, base::Span::new(at, at))
+    let titles: Vec<String> = crate::actions(&crate::Ask::thorough(&doc), &findings, base::Span::new(at, at))
         .into_iter()
         .filter(|a| a.kind == crate::ActionKind::Offload)
         .map(|a| format!("{} {:?}", a.title, a.disabled))
@@ -200,7 +205,12 @@ fn generated_kernels_compute_the_same() {
         let which = crate::Which::Key(findings.loops[0].key.to_string());
         let options = crate::VerifyOptions { cases: 14, ..crate::VerifyOptions::default() };
         let cancel = base::CancelToken::new();
-        let reports = crate::verify(&doc, &findings, &crate::Memo::new(), &which, &options, &cancel);
+        let reports = crate::verify(
+            &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+            &findings,
+            &which,
+            &options,
+        );
         assert_eq!(reports[0].outcome, crate::Outcome::Same, "{}\\n{code}", reports[0].summary);
         assert!(reports[0].cases.iter().any(|c| c.launches > 0), "{}", reports[0].summary);
     }
@@ -214,7 +224,11 @@ fn a_marked_nest_is_offloaded_by_its_threads() {
     let codes: Vec<&str> = findings.diagnostics.iter().map(|d| d.code).collect();
     assert!(codes.contains(&"carried-dependence") && !codes.contains(&"marked-sequential"), "{codes:?}");
     let cancel = base::CancelToken::new();
-    let done = crate::offload(&doc, &findings, &crate::Memo::new(), &crate::Which::Marked, &cancel);
+    let done = crate::offload(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        &crate::Which::Marked,
+    );
     assert_eq!(done.expect("an offload").loops[0].kernel_file, "diagonals.cu");
     // a chain stays an error
     let code = "void f(int n, double *a) {\n    // warpwright: offload\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1] + 1;\n}\n";

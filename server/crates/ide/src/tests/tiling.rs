@@ -15,16 +15,23 @@ fn doc(text: &str) -> Doc {
 /// What a system makes of a program; `Err`: why nothing. Every result ran beside the original.
 fn stepped(set: &RuleSet, text: &str, system: &str) -> Result<String, String> {
     let (doc, memo, cancel) = (doc(text), Memo::new(), CancelToken::new());
-    let findings = check_doc(&doc, &memo, &Settings::default(), Tier::Full, &cancel).expect("not cancelled");
-    let done = apply_rules(&doc, &findings, set, system, &RuleTarget::File, &cancel)
-        .map_err(|why| format!("{why:?}"))?;
+    let findings = check_doc(&crate::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
+        .expect("not cancelled");
+    let done = apply_rules(
+        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        set,
+        system,
+        &RuleTarget::File,
+    )
+    .map_err(|why| format!("{why:?}"))?;
     assert!(done.checked.starts_with("Same results"), "{}\n{}", done.checked, done.text);
     Ok(done.text)
 }
 
 /// Elements and sectors of global memory, divided branches and idle threads of the one kernel.
 fn costs(text: &str) -> (u64, u64, u64, u64) {
-    let runs = simulate_kernels(&doc(text), &SimulateOptions::default(), &CancelToken::new());
+    let runs = simulate_kernels(&crate::Ask::thorough(&doc(text)), &SimulateOptions::default());
     let [run] = &runs[..] else { panic!("one kernel in\n{text}") };
     assert!(run.completed && run.races.is_empty() && run.problems.is_empty(), "{run:?}\n{text}");
     let sectors = run.accesses.iter().map(|a| a.count.sectors).sum();

@@ -1,10 +1,10 @@
 //! Transformations in the editor: what is listed, what the hover says, what the actions do.
 
-use base::{CancelToken, Span};
+use base::Span;
 use expect_test::{expect, Expect};
 
 use super::{cursor, full, open};
-use crate::{actions, hover, refactorings, resolve, ActionId, Memo, ResolveError, Resolved};
+use crate::{actions, hover, refactorings, resolve, ActionId, ResolveError, Resolved};
 
 const COLUMNS: &str = "double a[64][64];\nvoid f(void) {\n    f$0or (int i = 1; i < 64; i++)\n        for (int j = 0; j < 64; j++)\n            a[i][j] = a[i - 1][j];\n}\n";
 const SUMS: &str = "double x[64], y[64], z[64];\nvoid f(void) {\n    double t;\n    f$0or (int i = 1; i < 64; i++) {\n        t = y[i] + 1;\n        x[i] = x[i - 1] + t;\n        z[i] = t * 2;\n    }\n}\n";
@@ -14,13 +14,13 @@ fn check_enabling(code: &str, expected: Expect) {
     let (code, at) = cursor(code);
     let doc = open(&code);
     let findings = full(&doc);
-    let shown = hover(&doc, &findings, at).expect("a hover").markdown;
+    let shown = hover(&crate::Ask::thorough(&doc), &findings, at).expect("a hover").markdown;
     let line = shown.lines().find(|l| l.starts_with("What would make")).unwrap_or("nothing would");
     let mut out = format!("{line}\n");
-    let listed = actions(&doc, &findings, Span { start: at, end: at });
+    let listed = actions(&crate::Ask::thorough(&doc), &findings, Span { start: at, end: at });
     if let Some(action) = listed.iter().find(|a| a.id.as_str().starts_with("enable:")) {
         out += &format!("{} | {}\n", action.kind.name(), action.title);
-        match resolve(&doc, &findings, &Memo::new(), &action.id, &CancelToken::new()) {
+        match resolve(&crate::Ask::thorough(&doc), &findings, &action.id) {
             Ok(Resolved::Edit(edit)) => {
                 for e in &edit.edits {
                     out += &e.edits.apply(doc.text()).expect("edits fit").to_string();
@@ -134,7 +134,7 @@ fn refactorings_are_listed_by_kind() {
     let (code, at) = cursor(COLUMNS);
     let doc = open(&code);
     let findings = full(&doc);
-    let all = refactorings(&doc, &findings, Span { start: at, end: at }, &CancelToken::new());
+    let all = refactorings(&crate::Ask::thorough(&doc), &findings, Span { start: at, end: at });
     let lines: Vec<String> = all.iter().map(|a| format!("{} | {}", a.kind.name(), a.title)).collect();
     expect![[r#"
         refactor.rewrite.warpwright.interchange | Interchange i and j
@@ -150,7 +150,7 @@ fn refactorings_are_listed_by_kind() {
     let edited = open("void f(void) {}\n");
     let findings = full(&edited);
     let id = ActionId::transform("interchange", "f#0");
-    let again = resolve(&edited, &findings, &Memo::new(), &id, &CancelToken::new());
+    let again = resolve(&crate::Ask::thorough(&edited), &findings, &id);
     assert_eq!(again, Err(ResolveError::Stale));
 }
 
@@ -162,7 +162,7 @@ fn a_refusal_names_the_dependence() {
     let doc = open(&code);
     let findings = full(&doc);
     let id = ActionId::transform("interchange", "f#0");
-    let refused = resolve(&doc, &findings, &Memo::new(), &id, &CancelToken::new());
+    let refused = resolve(&crate::Ask::thorough(&doc), &findings, &id);
     let Err(ResolveError::Refused(why)) = refused else { panic!("{refused:?}") };
     expect!["interchange: Illegal: line 5 writes `a[i][j]` and line 5 reads it (flow dependence, directions (<, >)); interchange would turn it around."].assert_eq(&why);
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use base::CancelToken;
-
 use super::{full, open_cuda};
 use crate::kernels::{kernel_reports, parse_shape, simulate_kernels, SimulateOptions};
 use crate::place::line_column;
@@ -24,7 +22,7 @@ fn marks(text: &str) -> Vec<(u32, String)> {
 fn code_that_is_not_read_leaves_a_kernel_unknown_and_nothing_else_does() {
     let text = fixture("cpp.cu");
     let doc = open_cuda(&text);
-    let reports = kernel_reports(&doc, &[]);
+    let reports = kernel_reports(&crate::Ask::thorough(&doc), &[]);
     let marks = marks(&text);
     assert!(marks.len() >= 55, "{}", marks.len());
     let mut wrong = Vec::new();
@@ -65,7 +63,7 @@ fn races(doc: &Doc) -> bool {
     (1..=6).any(|seed| {
         let launches = vec![("launched_twice".to_owned(), shape.clone())];
         let options = SimulateOptions { seed, launches, ..SimulateOptions::default() };
-        simulate_kernels(doc, &options, &CancelToken::new()).iter().any(|r| !r.races.is_empty())
+        simulate_kernels(&crate::Ask::thorough(doc), &options).iter().any(|r| !r.races.is_empty())
     })
 }
 
@@ -96,7 +94,7 @@ fn a_barrier_is_called_needless_only_where_no_data_needs_it() {
         }
         needed += (expected == "needed") as u32;
     }
-    for k in kernel_reports(&doc, &[]) {
+    for k in kernel_reports(&crate::Ask::thorough(&doc), &[]) {
         for b in &k.barriers {
             let line = line_column(&doc, b.span.start).line;
             if b.redundant == Some(true) && !needless.contains(&line) {

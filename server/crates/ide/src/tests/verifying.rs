@@ -10,7 +10,7 @@ pub(super) fn report(code: &str, line: u32) -> VerifyReport {
     let findings = full(&doc);
     let options = VerifyOptions { cases: 8, steps: 3_000_000, ..VerifyOptions::default() };
     let which = Which::Line(line);
-    verify(&doc, &findings, &Memo::new(), &which, &options, &CancelToken::new()).remove(0)
+    verify(&crate::Ask::thorough(&doc), &findings, &which, &options).remove(0)
 }
 
 pub(super) fn check_same(code: &str, line: u32) {
@@ -68,12 +68,18 @@ pub(super) fn with_replaced(
     let doc = open(code);
     let findings = full(&doc);
     let cancel = CancelToken::new();
-    let done = crate::offload(&doc, &findings, &Memo::new(), &Which::Line(line), &cancel).expect("offloaded");
+    let done = crate::offload(
+        &crate::Ask::new(&doc, &Memo::new(), crate::Tier::Full, &cancel),
+        &findings,
+        &Which::Line(line),
+    )
+    .expect("offloaded");
     let kernel = &done.edit.create[0].text;
     assert!(done.host.contains(from) || kernel.contains(from), "{}\n{kernel}", done.host);
     let (host, kernel) = (done.host.replace(from, to), kernel.replace(from, to));
     let finding = findings.on_line(line).expect("a loop");
-    let place = findings.place(&doc, finding.item).expect("a function");
+    let ask = crate::Ask::thorough(&doc);
+    let place = findings.place(&ask, finding.item).expect("a function");
     let options = VerifyOptions { steps: 3_000_000, ..VerifyOptions::default() };
     let mut cases = Vec::new();
     let plenty = crate::verify::Share::plenty();
@@ -137,7 +143,7 @@ fn given(text: &str, line: u32, given: &[(&str, i128)]) -> String {
     let given = given.iter().map(|g| (g.0.to_owned(), g.1)).collect();
     let options = VerifyOptions { cases: 4, steps: 3_000_000, given, ..VerifyOptions::default() };
     let which = Which::Line(line);
-    let reports = verify(&doc, &findings, &Memo::new(), &which, &options, &CancelToken::new());
+    let reports = verify(&crate::Ask::thorough(&doc), &findings, &which, &options);
     let inputs: Vec<&str> = reports[0].cases.iter().map(|c| c.input.as_str()).collect();
     format!("{} {:?}", reports[0].summary, inputs)
 }
@@ -240,8 +246,7 @@ fn functions_of_headers_are_run_and_not_stood_in_for() {
     let doc = crate::Doc::open(crate::Language::C, "a.c", text::Text::new(text).expect("short"), options);
     let findings = full(&doc);
     let options = VerifyOptions { cases: 8, steps: 3_000_000, ..VerifyOptions::default() };
-    let report =
-        verify(&doc, &findings, &Memo::new(), &Which::Line(6), &options, &CancelToken::new()).remove(0);
+    let report = verify(&crate::Ask::thorough(&doc), &findings, &Which::Line(6), &options).remove(0);
     assert_eq!(report.outcome, Outcome::Same, "{report:#?}");
     assert!(report.summary.ends_with("made-up values: `log_it`."), "{}", report.summary);
 }

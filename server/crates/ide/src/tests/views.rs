@@ -16,7 +16,7 @@ void f(int n, double a[n][n]) {
 #[test]
 fn dependences_show_both_accesses_and_an_example() {
     let doc = open(RECURRENCE);
-    let view = show_dependences(&doc, &full(&doc), &Which::Line(4)).expect("a loop");
+    let view = show_dependences(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(4)).expect("a loop");
     assert_eq!(view.title, "Dependences of loop i on line 4");
     for part in [
         "## Loop `i` on line 4 in `f`: sequential",
@@ -37,9 +37,12 @@ fn dependences_show_both_accesses_and_an_example() {
 #[test]
 fn a_parallel_loop_has_none() {
     let doc = open(RECURRENCE);
-    let view = show_dependences(&doc, &full(&doc), &Which::Line(5)).expect("a loop");
+    let view = show_dependences(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(5)).expect("a loop");
     assert!(view.markdown.contains("No iteration depends on another."), "{}", view.markdown);
-    assert_eq!(show_dependences(&doc, &full(&doc), &Which::Line(1)), Err(Refused::Stale));
+    assert_eq!(
+        show_dependences(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(1)),
+        Err(Refused::Stale)
+    );
 }
 
 #[test]

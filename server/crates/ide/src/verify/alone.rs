@@ -17,6 +17,7 @@ use rustc_hash::FxHashSet;
 use term::{Body, BodyBuilder, Len, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind};
 
 use super::inputs::{signature, Signature};
+use crate::memo::FunctionFacts;
 use crate::place::Place;
 
 /// Both sides of a loop alone.
@@ -117,7 +118,7 @@ pub(super) fn is_same_alone(place: &Place, id: analysis::LoopId, cancel: &Cancel
     let budget = Budget::with_cancel(u64::MAX, cancel.clone());
     let facts = analysis::analyze(&item.body, place.doc.program(), analysis::SAVE, &budget);
     let Some(there) = facts.of_term(term) else { return false };
-    let part = Place::new(place.doc, &item, Arc::new(facts));
+    let part = Place::made(place.ask, &item, FunctionFacts::new(facts));
     let written = |place: &Place, id| {
         let printed = |plan: &codegen::Plan| codegen::print(plan, codegen::Target::CudaC);
         let output = crate::plans::with_plan(place, id, cancel, printed).ok()?;

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::cases::Failed;
 use super::{given_names, one, too_large, Outcome, Smaller, Trial, VerifyOptions, VerifyReport};
-use crate::{Doc, Findings, Memo, Which};
+use crate::{Ask, Findings, Which};
 
 /// Steps of all runs, and what else is counted as such.
 const STEPS: u64 = 600_000_000;
@@ -26,9 +26,8 @@ const BUILT_BESIDE: u64 = 96 << 10;
 
 /// Verifies loops of one document within one budget.
 pub struct Verifier<'a> {
-    doc: &'a Doc,
+    ask: &'a Ask,
     findings: &'a Findings,
-    memo: &'a Memo,
     options: &'a VerifyOptions,
     steps: Budget,
     built: Budget,
@@ -42,16 +41,10 @@ type Failures = Rc<RefCell<FxHashMap<Arc<str>, Failed>>>;
 
 impl<'a> Verifier<'a> {
     /// For one command.
-    pub fn new(
-        doc: &'a Doc,
-        findings: &'a Findings,
-        memo: &'a Memo,
-        options: &'a VerifyOptions,
-    ) -> Verifier<'a> {
+    pub fn new(ask: &'a Ask, findings: &'a Findings, options: &'a VerifyOptions) -> Verifier<'a> {
         Verifier {
-            doc,
+            ask,
             findings,
-            memo,
             options,
             steps: Budget::new(STEPS),
             built: Budget::new(BUILT),
@@ -67,22 +60,22 @@ impl<'a> Verifier<'a> {
     }
 
     /// One report a loop chosen, each with what a machine needs to try the same inputs natively, where that can be written.
-    pub fn run(&self, which: &Which, cancel: &CancelToken) -> Vec<(VerifyReport, Option<Trial>)> {
-        let Verifier { doc, findings, memo, .. } = *self;
+    pub fn run(&self, which: &Which) -> Vec<(VerifyReport, Option<Trial>)> {
+        let Verifier { ask, findings, .. } = *self;
         let chosen = crate::offload::choose(findings, which);
         let several = self.several || chosen.len() > 1;
         let all = chosen.into_iter().map(|l| {
             let mut options = self.options.clone();
             if several && !options.given.is_empty() {
                 // each takes those that it knows
-                let names = given_names(doc, findings, &Which::Key(l.key.to_string()));
+                let names = given_names(ask, findings, &Which::Key(l.key.to_string()));
                 options.given.retain(|g| names.contains(&g.0));
             }
-            let share = Share::of(&self.steps, self.failed.clone(), cancel);
-            let first = one(doc, findings, memo, l, &options, &share, cancel);
+            let share = Share::of(&self.steps, self.failed.clone(), &ask.cancel);
+            let first = one(ask, findings, l, &options, &share);
             let tried = match &first.0.outcome {
                 Outcome::NotTried(why) if why.contains(&too_large()) => {
-                    self.smaller.borrow_mut().one(doc, l, &options, &share, cancel).unwrap_or(first)
+                    self.smaller.borrow_mut().one(ask, l, &options, &share).unwrap_or(first)
                 }
                 _ => first,
             };

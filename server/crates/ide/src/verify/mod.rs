@@ -20,7 +20,7 @@ pub use effort::Verifier;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
 
-use base::{Budget, CancelToken};
+use base::Budget;
 use simulate::Program;
 
 use self::sides::{Sides, Skip};
@@ -28,7 +28,7 @@ use crate::check::{Findings, LoopFinding};
 use crate::offload::{offload, Refused};
 use crate::place::Place;
 use crate::words::plural;
-use crate::{Doc, Language, Memo, Which};
+use crate::{Ask, Doc, Language, Memo, Which};
 
 /// How much to try.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -132,23 +132,17 @@ const SIZES: [u64; 14] = [5, 0, 1, 33, 2, 8, 257, 31, 3, 32, 255, 17, 64, 100];
 const GENTLE_SIZES: [u64; 7] = [4, 2, 3, 9, 1, 33, 6];
 
 /// Compares the loops chosen with their offloaded form, one report a loop.
-pub fn verify(
-    doc: &Doc,
-    findings: &Findings,
-    memo: &Memo,
-    which: &Which,
-    options: &VerifyOptions,
-    cancel: &CancelToken,
-) -> Vec<VerifyReport> {
-    Verifier::new(doc, findings, memo, options).run(which, cancel).into_iter().map(|(r, _)| r).collect()
+pub fn verify(ask: &Ask, findings: &Findings, which: &Which, options: &VerifyOptions) -> Vec<VerifyReport> {
+    Verifier::new(ask, findings, options).run(which).into_iter().map(|(r, _)| r).collect()
 }
 
 /// Names of the integers of the chosen loops' functions that [`VerifyOptions::given`] may hold.
-pub fn given_names(doc: &Doc, findings: &Findings, which: &Which) -> Vec<String> {
+pub fn given_names(ask: &Ask, findings: &Findings, which: &Which) -> Vec<String> {
+    let doc = &ask.doc;
     let program = Program::of(bodies(doc.unit()));
     let mut out: Vec<String> = Vec::new();
     for l in crate::offload::choose(findings, which) {
-        let Some(place) = findings.place(doc, l.item) else { continue };
+        let Some(place) = findings.place(ask, l.item) else { continue };
         let Ok(mut signature) = inputs::signature(place.body()) else { continue };
         signature.globals.extend(inputs::stand_ins(&program, place.body()).1);
         out.extend(signature.sizes().iter().map(|s| (*s).to_owned()));
@@ -161,30 +155,31 @@ pub fn given_names(doc: &Doc, findings: &Findings, which: &Which) -> Vec<String>
 /// The document with smaller arrays, made when it is first asked for.
 #[derive(Default)]
 struct Smaller {
-    made: Option<Option<(Doc, Findings, String)>>,
+    made: Option<Option<(Ask, Findings, String)>>,
 }
 
 impl Smaller {
     /// The report of a loop of the smaller document on the same line; `None` where nothing can be said of it.
     fn one(
         &mut self,
-        doc: &Doc,
+        ask: &Ask,
         l: &LoopFinding,
         options: &VerifyOptions,
         share: &effort::Share,
-        cancel: &CancelToken,
     ) -> Option<(VerifyReport, Option<Trial>)> {
         let made = self.made.get_or_insert_with(|| {
-            let (small, changed) = smaller::smaller(doc)?;
+            let (small, changed) = smaller::smaller(&ask.doc)?;
+            // nothing of it is worth remembering
+            let small = Ask::new(&small, &Memo::new(), crate::Tier::Full, &ask.cancel);
             let settings = crate::Settings::default();
-            let findings = crate::check(&small, &Memo::new(), &settings, crate::Tier::Full, cancel).ok()?;
+            let findings = crate::check(&small, &settings).ok()?;
             let changed: Vec<String> =
                 changed.iter().map(|(name, new, old)| format!("`{name}` {new} instead of {old}")).collect();
             Some((small, findings, changed.join(", ")))
         });
         let (small, findings, changed) = made.as_ref()?;
         let same = findings.on_line(l.line())?;
-        let (mut report, trial) = one(small, findings, &Memo::new(), same, options, share, cancel);
+        let (mut report, trial) = one(small, findings, same, options, share);
         if let Outcome::NotTried(_) = report.outcome {
             return None;
         }
@@ -196,25 +191,24 @@ impl Smaller {
 }
 
 fn one(
-    doc: &Doc,
+    ask: &Ask,
     findings: &Findings,
-    memo: &Memo,
     l: &LoopFinding,
     options: &VerifyOptions,
     share: &effort::Share,
-    cancel: &CancelToken,
 ) -> (VerifyReport, Option<Trial>) {
+    let (doc, cancel) = (&ask.doc, &ask.cancel);
     let mut cases = Vec::new();
     let (mut trial, mut stood_in) = (None, String::new());
     // it is written, and read again
     share.read(2 * doc.source().len());
     let offloaded = match share.is_spent() {
         true => Err(Refused::Because(effort::spent(l.line()))),
-        false => offload(doc, findings, memo, &Which::Key(l.key.to_string()), cancel),
+        false => offload(ask, findings, &Which::Key(l.key.to_string())),
     };
     let has_kernel = offloaded.is_ok();
     let tried = match offloaded {
-        Ok(done) => match findings.place(doc, l.item) {
+        Ok(done) => match findings.place(ask, l.item) {
             Some(place) => {
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
                 run_cases(doc, &place, l, (&done.host, &kernels), options, share, cancel, &mut cases)
@@ -298,14 +292,8 @@ pub(crate) enum Sameness {
 const SMALL: [u64; 8] = [5, 0, 1, 9, 2, 33, 4, 17];
 
 /// Runs a function beside the same function of another text of the document, on small random inputs.
-pub(crate) fn same(
-    doc: &Doc,
-    place: &Place,
-    text: &str,
-    options: &VerifyOptions,
-    cancel: &CancelToken,
-) -> Sameness {
-    same_but(doc, place, &Beside::read(doc, text, &[]), How::default(), options, cancel)
+pub(crate) fn same(place: &Place, text: &str, options: &VerifyOptions) -> Sameness {
+    same_but(place, &Beside::read(place.doc, text, &[]), How::default(), options)
 }
 
 /// A text that may take the place of a document's, read once for all functions that are compared.
@@ -351,14 +339,8 @@ pub(crate) struct How {
 }
 
 /// Like [`same`], for results that are the same but for what is said.
-pub(crate) fn same_but(
-    doc: &Doc,
-    place: &Place,
-    beside: &Beside,
-    how: How,
-    options: &VerifyOptions,
-    cancel: &CancelToken,
-) -> Sameness {
+pub(crate) fn same_but(place: &Place, beside: &Beside, how: How, options: &VerifyOptions) -> Sameness {
+    let (doc, cancel) = (place.doc, &place.ask.cancel);
     let body = place.body();
     let Beside { host, given, kernels } = beside;
     let signature = match inputs::signature(body) {

@@ -1,11 +1,14 @@
 //! What a parallel loop would be like as a kernel: how its accesses fall together in warps and which branches part them, in
 //! the words of Nsight Compute, for the mapping that would be chosen and beside what another one would give.
 
+use std::sync::Arc;
+
 use analysis::{Across, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping};
 use term::Op;
 
 use super::{list, plural, quoted};
 use crate::place::Place;
+use crate::plans::Outline;
 
 /// Accesses named in one line at most.
 const NAMED: usize = 4;
@@ -20,6 +23,7 @@ pub(crate) struct Prediction {
 }
 
 /// The mappings of a plan's loops, and which of them it takes. `None`: its threads are no rows of iterations.
+#[derive(Debug)]
 pub(crate) struct Mappings {
     /// Outermost first.
     pub band: Vec<LoopId>,
@@ -28,14 +32,18 @@ pub(crate) struct Mappings {
     pub lanes: usize,
 }
 
-pub(crate) fn mappings(place: &Place, plan: &codegen::Plan) -> Option<Mappings> {
-    let kernel = plan.kernels.first().filter(|k| k.threads.is_none() && k.block[0] % 32 == 0)?;
-    let band: Option<Vec<LoopId>> = kernel.dims.iter().map(|d| place.facts.of_term(d.term)).collect();
-    let band = band?;
-    let lanes = kernel.dims.iter().position(|d| d.axis == codegen::Axis::X)?;
-    let first = |s| plan.device_buffers().find(|b| b.symbol == s)?.constant_first();
-    let all = analysis::mappings(place.body(), place.doc.program(), &place.facts, &band, &first)?;
-    Some(Mappings { band, all, lanes })
+/// Those of a plan, remembered with it.
+pub(crate) fn mappings(place: &Place, plan: &Outline) -> Option<Arc<Mappings>> {
+    let find = || {
+        let (band, lanes) = plan.band.clone()?;
+        let first = |s| plan.firsts.iter().find(|f| f.0 == s).map(|f| f.1);
+        let all = analysis::mappings(place.body(), place.doc.program(), &place.facts, &band, &first)?;
+        Some(Arc::new(Mappings { band, all, lanes }))
+    };
+    match place.ask.only_known() {
+        true => plan.mappings.get().cloned().flatten(),
+        false => plan.mappings.get_or_init(find).clone(),
+    }
 }
 
 /// What is said of the mapping that a plan takes.

@@ -27,7 +27,7 @@ pub(crate) use dependences::example_sentence;
 pub(crate) use dependences::{
     access_words, dependence, kind_name, main as main_dependence, remedy, removal, witness,
 };
-pub(crate) use mapping::{caution, mappings, prediction};
+pub(crate) use mapping::{caution, mappings, prediction, Mappings};
 pub(crate) use obstacles::{obstacle, obstacle_label};
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::refusal;
@@ -42,7 +42,7 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     let in_kernel = place.item.is_kernel || place.item.is_device;
     let planned = if place.can_offload() && !in_kernel { place.known_refusal(id) } else { None };
     // While nothing is planned the words are those of most loops: what changes with the plan alone would flicker.
-    let refused = planned.flatten();
+    let refused = planned;
     let offer = place.can_offload() && refused.is_none();
     let (can_run, can_reduce) = match offer {
         true => ("Can run on the GPU: ", "Can run on the GPU as a reduction: "),

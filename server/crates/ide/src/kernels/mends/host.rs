@@ -8,14 +8,14 @@ use base::Span;
 use term::{BinOp, Op, SymbolId, TermId};
 use text::{Edit, EditSet};
 
-use super::{smaller, Kernel, Mend, Score, Shape, SimulateOptions, STEPS};
-use crate::kernels::{host_faults, remembered_facts, shape, simulate_kernels};
-use crate::{Diagnostic, Doc};
+use super::{smaller, Care, Kernel, Mend, Score, Shape, SimulateOptions, STEPS};
+use crate::kernels::{host_faults, shape, simulate_kernels};
+use crate::{Ask, Diagnostic, Doc};
 
 /// The repair of a finding in a function of the host.
-pub(super) fn mend(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
-    let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
-    let faults = host_faults(doc, item);
+pub(super) fn mend(ask: &Ask, d: &Diagnostic, item: &front::Item, care: Care) -> Option<Mend> {
+    let k = Kernel::new(ask, item, care);
+    let faults = host_faults(&ask.doc, item);
     let mine = |t: TermId| k.span(t) == d.span;
     faults.iter().filter(|(t, _)| mine(*t)).find_map(|(t, fault)| {
         if code(fault) != d.code {
@@ -265,7 +265,7 @@ impl Kernel<'_> {
         let before = self.doc.slice(Span { start: kernel.span.start, end: declared.start });
         let ty = before.rsplit("__shared__").next()?.trim();
         let words = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ' ';
-        if ty.is_empty() || !ty.chars().all(words) || !an_element_a_thread(self.doc, kernel, size) {
+        if ty.is_empty() || !ty.chars().all(words) || !an_element_a_thread(self, kernel, size) {
             return None;
         }
         let simple = |t: TermId| matches!(body.op(t), Op::Sym(_) | Op::Int(_));
@@ -333,8 +333,12 @@ impl Kernel<'_> {
     /// The repair, if the fault is gone with it, no other is new, and no kernel is worse.
     fn tried_on_host(&self, fault: &HostFault, title: String, edits: Vec<Edit>) -> Option<Mend> {
         let edits = EditSet::new(edits).ok()?;
+        if self.care == Care::Listed {
+            return Some(Mend { title, edits });
+        }
         let text = edits.apply(self.doc.text()).ok()?;
         let again = Doc::open(self.doc.language(), self.doc.name(), text, self.doc.options().clone());
+        let there = self.ask.of(&again);
         let items = |doc: &Doc| doc.unit().items.len();
         if items(&again) != items(self.doc) {
             return None;
@@ -344,8 +348,8 @@ impl Kernel<'_> {
                 return None;
             }
             if old.is_kernel {
-                let score = |doc: &Doc, i: &front::Item| Score::of(&remembered_facts(doc, i).0);
-                if !score(&again, new).is_no_worse(&score(self.doc, old)) {
+                let score = |ask: &Ask, i: &front::Item| Score::of(&ask.kernel_facts(i).0);
+                if !score(&there, new).is_no_worse(&score(self.ask, old)) {
                     return None;
                 }
                 continue;
@@ -372,8 +376,11 @@ enum Rounds {
 }
 
 /// Whether runs of a kernel with blocks of two sizes go well with an element of dynamic shared memory a thread, and badly with one less.
-fn an_element_a_thread(doc: &Doc, kernel: &front::Item, size: u64) -> bool {
-    let known = shape::of_file(doc, kernel).ok().flatten().map(|x| x.0);
+fn an_element_a_thread(k: &Kernel<'_>, kernel: &front::Item, size: u64) -> bool {
+    if k.care == Care::Listed {
+        return true;
+    }
+    let known = shape::of_file(k.doc, kernel).ok().flatten().map(|x| x.0);
     [64u32, 128].into_iter().all(|threads| {
         let shape = |bytes| {
             let mut s = match &known {
@@ -391,7 +398,7 @@ fn an_element_a_thread(doc: &Doc, kernel: &front::Item, size: u64) -> bool {
                 steps: STEPS,
                 ..Default::default()
             };
-            let run = simulate_kernels(doc, &options, &base::CancelToken::new()).into_iter().next();
+            let run = simulate_kernels(k.ask, &options).into_iter().next();
             run.map(|r| r.refused.is_none() && r.completed && r.problems.is_empty())
         };
         let all = threads as u64 * size;

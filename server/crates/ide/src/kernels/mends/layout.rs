@@ -6,16 +6,16 @@ use term::device::{Index, Word};
 use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
 use text::Edit;
 
-use super::{Kernel, Mend};
-use crate::{Diagnostic, Doc};
+use super::{Care, Kernel, Mend};
+use crate::{Ask, Diagnostic, Doc};
 
 /// Repairs besides the first.
-pub(super) fn more(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
+pub(super) fn more(ask: &Ask, d: &Diagnostic, item: &front::Item, care: Care) -> Option<Mend> {
     if d.code != "bank-conflict" {
         return None;
     }
-    let (facts, _) = super::super::remembered_facts(doc, item);
-    let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
+    let (facts, _) = ask.kernel_facts(item);
+    let k = Kernel::new(ask, item, care);
     let a = facts.accesses.iter().find(|a| a.space == term::Space::Shared && k.span(a.term) == d.span)?;
     swizzle(&k, &facts, &a.object)
 }
@@ -125,22 +125,28 @@ pub(super) fn qualify(k: &Kernel<'_>, facts: &KernelFacts, pointer: SymbolId) ->
     k.same(facts, title, edits)
 }
 
+const WIDER: &str = "Compute the index in 64 bits";
+
 /// Rounds of widening: an operation, then the variable that takes its value, and so on.
 const ROUNDS: usize = 8;
 
 /// Computes subscripts in 64 bits: casts first operands, and widens variables.
 pub(super) fn widen(k: &Kernel<'_>, facts: &KernelFacts) -> Option<Mend> {
     let mut text = k.doc.text().clone();
-    for _ in 0..ROUNDS {
-        let doc = Doc::open(k.doc.language(), k.doc.name(), text.clone(), k.doc.options().clone());
+    for round in 0..ROUNDS {
+        let doc = match round {
+            0 => k.doc.clone(),
+            _ => Doc::open(k.doc.language(), k.doc.name(), text.clone(), k.doc.options().clone()),
+        };
         let item = doc.unit().items.iter().find(|i| i.is_kernel && i.name == k.item.name)?;
-        let (now, _) = super::super::remembered_facts(&doc, item);
-        let here = Kernel { doc: &doc, item, body: &item.body, parents: item.body.parents() };
+        let ask = k.ask.of(&doc);
+        let (now, _) = ask.kernel_facts(item);
+        let here = Kernel::new(&ask, item, k.care);
         let Some(first) = now.overflows.first() else {
             // all rounds as one edit
             let new = doc.slice(item.span).to_owned();
             let edits = vec![Edit::replace(k.item.span, new)];
-            return k.same(facts, "Compute the index in 64 bits".into(), edits);
+            return k.same(facts, WIDER.into(), edits);
         };
         let edit = match first.variable {
             Some(s) => here.wider_type(s)?,
@@ -152,6 +158,9 @@ pub(super) fn widen(k: &Kernel<'_>, facts: &KernelFacts) -> Option<Mend> {
                 Edit::insert(span.start, "(long long)")
             }
         };
+        if k.care == Care::Listed {
+            return k.same(facts, WIDER.into(), vec![edit]);
+        }
         text = text::EditSet::new(vec![edit]).ok()?.apply(&text).ok()?;
     }
     None

@@ -9,13 +9,13 @@ mod host;
 mod layout;
 
 use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, RaceWitness};
-use base::{CancelToken, IndexId, Span};
+use base::{IndexId, Span};
 use term::device::{AtomicOp, Scope, Tally, Word};
 use term::{BinOp, Body, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 use text::{Edit, EditSet};
 
 use super::{place, said, simulate_kernels, Shape, SimulateOptions};
-use crate::{Diagnostic, Doc};
+use crate::{Ask, Diagnostic, Doc};
 
 /// A repair that was checked.
 pub(crate) struct Mend {
@@ -28,29 +28,45 @@ const STEPS: u64 = 4_000_000;
 /// Places tried for a barrier.
 const TRIED: usize = 8;
 
-/// The repairs of a finding in a kernel that hold, the simplest first.
-pub(crate) fn mends(doc: &Doc, d: &Diagnostic) -> Vec<Mend> {
-    // of a template each instance may be the one that it was said of
-    let items = doc
-        .unit()
-        .items
-        .iter()
-        .filter(|i| i.is_kernel && i.span.start <= d.span.start && d.span.end <= i.span.end);
-    let all = items.map(|item| {
-        let more = layout::more(doc, d, item);
-        mend_in(doc, d, item).into_iter().chain(more).collect::<Vec<_>>()
-    });
-    let found = all.into_iter().find(|list| !list.is_empty()).unwrap_or_default();
-    if !found.is_empty() {
-        return found;
-    }
-    let around = |i: &&front::Item| !i.is_kernel && i.span.start <= d.span.start && d.span.end <= i.span.end;
-    doc.unit().items.iter().filter(around).find_map(|item| host::mend(doc, d, item)).into_iter().collect()
+/// Whether repairs are only listed, by what the facts say, or made and checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Care {
+    Listed,
+    Checked,
 }
 
-fn mend_in(doc: &Doc, d: &Diagnostic, item: &front::Item) -> Option<Mend> {
-    let (facts, launch) = super::remembered_facts(doc, item);
-    let k = Kernel { doc, item, body: &item.body, parents: item.body.parents() };
+/// The repairs that the facts of a finding suggest, the simplest first: their numbers and titles. Nothing is tried.
+pub(crate) fn listed(ask: &Ask, d: &Diagnostic) -> Vec<(usize, String)> {
+    (0..MOST).filter_map(|k| Some((k, repair(ask, d, k, Care::Listed)?.title))).collect()
+}
+
+/// The repair of this number, if it holds.
+pub(crate) fn checked(ask: &Ask, d: &Diagnostic, number: usize) -> Option<Mend> {
+    repair(ask, d, number, Care::Checked)
+}
+
+/// Repairs of one finding at most.
+const MOST: usize = 2;
+
+fn repair(ask: &Ask, d: &Diagnostic, number: usize, care: Care) -> Option<Mend> {
+    // of a template each instance may be the one that it was said of
+    let inside = |i: &&front::Item| i.span.start <= d.span.start && d.span.end <= i.span.end;
+    let items = || ask.doc.unit().items.iter().filter(inside);
+    let mut in_kernels = items().filter(|i| i.is_kernel);
+    let found = in_kernels.find_map(|item| match number {
+        0 => mend_in(ask, d, item, care),
+        _ => layout::more(ask, d, item, care),
+    });
+    if found.is_some() || number > 0 {
+        return found;
+    }
+    items().filter(|i| !i.is_kernel).find_map(|item| host::mend(ask, d, item, care))
+}
+
+fn mend_in(ask: &Ask, d: &Diagnostic, item: &front::Item, care: Care) -> Option<Mend> {
+    let (facts, launch) = ask.kernel_facts(item);
+    let k = Kernel::new(ask, item, care);
+    let doc = &ask.doc;
     let at = |t: TermId| item.body.span(t).shifted(item.span.start) == d.span;
     match d.code {
         "shared-race" | "global-race" => {
@@ -133,10 +149,18 @@ fn race(k: &Kernel<'_>, facts: &KernelFacts, w: &RaceWitness) -> Option<Mend> {
 }
 
 struct Kernel<'d> {
+    ask: &'d Ask,
     doc: &'d Doc,
     item: &'d front::Item,
     body: &'d Body,
     parents: Vec<Option<TermId>>,
+    care: Care,
+}
+
+impl<'d> Kernel<'d> {
+    fn new(ask: &'d Ask, item: &'d front::Item, care: Care) -> Kernel<'d> {
+        Kernel { ask, doc: &ask.doc, item, body: &item.body, parents: item.body.parents(), care }
+    }
 }
 
 impl Kernel<'_> {
@@ -319,10 +343,14 @@ impl Kernel<'_> {
         same: bool,
     ) -> Option<Mend> {
         let edits = EditSet::new(edits).ok()?;
+        if self.care == Care::Listed {
+            return Some(Mend { title, edits });
+        }
         let text = edits.apply(self.doc.text()).ok()?;
         let again = Doc::open(self.doc.language(), self.doc.name(), text, self.doc.options().clone());
+        let there = self.ask.of(&again);
         let item = again.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name)?;
-        let (new, _) = super::remembered_facts(&again, item);
+        let (new, _) = there.kernel_facts(item);
         let (old, now) = (Score::of(facts), Score::of(&new));
         if !now.is_better(&old) {
             return None;
@@ -331,9 +359,9 @@ impl Kernel<'_> {
             i.is_kernel && i.template().is_some() && i.span == self.item.span && i.name != self.item.name
         });
         for other in others {
-            let there = again.unit().items.iter().find(|i| i.is_kernel && i.name == other.name)?;
-            let score = |doc: &Doc, i: &front::Item| Score::of(&super::remembered_facts(doc, i).0);
-            if !score(&again, there).is_no_worse(&score(self.doc, other)) {
+            let new = again.unit().items.iter().find(|i| i.is_kernel && i.name == other.name)?;
+            let score = |ask: &Ask, i: &front::Item| Score::of(&ask.kernel_facts(i).0);
+            if !score(&there, new).is_no_worse(&score(self.ask, other)) {
                 return None;
             }
         }
@@ -353,8 +381,8 @@ impl Kernel<'_> {
             };
             options.launches.push((self.item.name.to_string(), shape));
         }
-        let run = |doc: &Doc| simulate_kernels(doc, &options, &CancelToken::new()).into_iter().next();
-        let (before, after) = (run(self.doc)?, run(&again)?);
+        let run = |ask: &Ask| simulate_kernels(ask, &options).into_iter().next();
+        let (before, after) = (run(self.ask)?, run(&there)?);
         let fine = after.refused.is_none()
             && after.races.len() <= before.races.len()
             && after.problems.len() <= before.problems.len()
