@@ -31,6 +31,10 @@ pub(crate) struct Effects<'a> {
     /// Labels and all terms around them.
     entered: OnceCell<FxHashSet<TermId>>,
     jumps: OnceCell<bool>,
+    gaps: OnceCell<bool>,
+    /// Declarations of the function's own variables.
+    locals: OnceCell<Vec<(TermId, SymbolId)>>,
+    telling: RefCell<FxHashMap<TermId, Rc<Vec<u32>>>>,
     /// How many terms write each variable in the whole body (its declaration's initialiser counts as one).
     pub writes: FxHashMap<SymbolId, Vec<TermId>>,
 }
@@ -70,7 +74,24 @@ impl<'a> Effects<'a> {
         let (memo, parts) = (RefCell::default(), RefCell::default());
         let (parents, abroad) = (OnceCell::new(), OnceCell::new());
         let (entered, jumps) = (OnceCell::new(), OnceCell::new());
-        Effects { body, program, unseen, in_gaps, memo, parts, parents, abroad, entered, jumps, writes }
+        let (gaps, locals) = (OnceCell::new(), OnceCell::new());
+        let telling = RefCell::default();
+        Effects {
+            body,
+            program,
+            unseen,
+            in_gaps,
+            memo,
+            parts,
+            parents,
+            abroad,
+            entered,
+            jumps,
+            gaps,
+            locals,
+            telling,
+            writes,
+        }
     }
 
     /// The term around another.
@@ -97,6 +118,43 @@ impl<'a> Effects<'a> {
     /// Whether control may take ways in the body that are not seen.
     pub(crate) fn jumps_unseen(&self) -> bool {
         *self.jumps.get_or_init(|| self.body.jumps_unseen(self.body.root))
+    }
+
+    /// Whether some place of the body was not understood.
+    pub(crate) fn has_gaps(&self) -> bool {
+        let is_gap = |t: TermId| matches!(self.body.op(t), Op::Reject(_));
+        *self.gaps.get_or_init(|| self.body.walk(self.body.root).any(is_gap))
+    }
+
+    /// The declarations of the function's own variables.
+    pub(crate) fn locals(&self) -> &[(TermId, SymbolId)] {
+        let body = self.body;
+        let declared = |t: TermId| match body.op(t) {
+            Op::Declare(s) if matches!(body.symbols[*s].storage, Storage::Local) => Some((t, *s)),
+            _ => None,
+        };
+        self.locals.get_or_init(|| body.walk(body.root).filter_map(declared).collect())
+    }
+
+    /// Positions in a list of the statements that tell those behind them something of variables. The others are loops that
+    /// write no variable but their own and whose condition is about these: every loop of a function reads what stands before
+    /// it, and mostly that is such loops.
+    pub(crate) fn telling(&self, list: TermId) -> Rc<Vec<u32>> {
+        if let Some(known) = self.telling.borrow().get(&list) {
+            return known.clone();
+        }
+        let body = self.body;
+        let silent = |t: TermId| {
+            let Some(parts) = body.loop_parts(t) else { return false };
+            let own = |s: SymbolId| body.walk(t).any(|x| *body.op(x) == Op::Declare(s));
+            parts.condition.is_none_or(|c| is_of_its_own(body, t, c))
+                && !self.entered_by_label(t)
+                && self.writes_in(t).iter().all(|&s| own(s))
+        };
+        let all = body.args(list).iter().zip(0..);
+        let telling: Rc<Vec<u32>> = Rc::new(all.filter(|(&t, _)| !silent(t)).map(|(_, k)| k).collect());
+        self.telling.borrow_mut().insert(list, telling.clone());
+        telling
     }
 
     /// Whether nothing but its own name reaches the local variable, once a call that it is given to is over: every pointer
@@ -373,4 +431,19 @@ pub(crate) fn global(body: &Body, name: &str) -> Option<SymbolId> {
 /// Whether a called function is known to be pure: an intrinsic that this file does not define otherwise.
 pub(crate) fn is_pure_callee(body: &Body, f: SymbolId) -> bool {
     body.library.contains(&f) && term::intrinsic(&body.symbols[f].name).is_some()
+}
+
+/// Whether a loop's condition compares a variable that the loop declares with something else: that it is false behind the
+/// loop says nothing of others.
+pub(crate) fn is_of_its_own(body: &Body, t: TermId, c: TermId) -> bool {
+    let (Op::Binary(op), &[a, b]) = (body.op(c), body.args(c)) else { return false };
+    let declares = |s: SymbolId| {
+        let init = body.loop_parts(t).and_then(|p| p.init);
+        init.is_some_and(|i| body.walk(i).any(|x| *body.op(x) == Op::Declare(s)))
+    };
+    let own = |x: TermId, y: TermId| {
+        let s = body.as_symbol(x).filter(|&s| declares(s));
+        s.is_some_and(|s| body.walk(y).all(|z| body.as_symbol(z) != Some(s)))
+    };
+    op.is_comparison() && (own(a, b) || own(b, a))
 }

@@ -253,7 +253,20 @@ impl Maker<'_, '_> {
         for l in &inner {
             self.use_params(l);
         }
-        for a in mine {
+        for (k, a) in mine.iter().enumerate() {
+            // the cells of an access that touches the same in the same way are among them already
+            let again = |b: &&&Access| {
+                let values = a.subs.iter().map(|s| &s.value).eq(b.subs.iter().map(|s| &s.value));
+                let alike = a.write == b.write && a.fields == b.fields && a.inside == b.inside;
+                alike
+                    && values
+                    && a.loops == b.loops
+                    && a.domain == b.domain
+                    && a.why.is_some() == b.why.is_some()
+            };
+            if mine[..k].iter().any(|b| again(&b)) {
+                continue;
+            }
             let values: Option<Vec<Poly>> = a.subs.iter().map(|s| s.value.clone()).collect();
             let (set, _) = self.set(&a.domain, &a.loops, &values?)?;
             let sure = a.domain.exact && a.why.is_none();

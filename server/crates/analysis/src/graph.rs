@@ -166,7 +166,7 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
     if !g.obstacles.is_empty() {
         return g;
     }
-    let mut model = cx.model(at, &control);
+    let mut model = cx.model(at, &control, budget);
     if !model.obstacles.is_empty() {
         g.obstacles = std::mem::take(&mut model.obstacles);
         return g;

@@ -1,9 +1,11 @@
 //! From a body to the facts of each of its loops.
 
 mod obligations;
+mod replays;
 
 pub(crate) use obligations::{expr_of, meet_obligations, note};
 
+use self::replays::Replays;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,13 +23,12 @@ use crate::nest::{Access, Model};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
 use crate::recurrences::recurrences;
-use crate::replay_witness::{replay, ways, Place, Replayed, Search};
+use crate::replay_witness::{ways, Place};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
-use crate::value::{Constraint, Poly};
+use crate::watched::Concern;
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
-    NotReplayed, Obstacle, ObstacleKind, Param, Private, Program, Reduction, ReductionOp, Verdict, Witness,
-    Work,
+    Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
 };
 
 /// Dependences listed per loop at most; more would not be read.
@@ -45,6 +46,7 @@ pub(crate) struct Context<'a> {
     /// How the loops count that count plainly.
     plain: OnceCell<Rc<FxHashMap<TermId, Control>>>,
     parents: Vec<Option<TermId>>,
+    concern: OnceCell<Concern>,
     pub solver: depend::Solver,
     pub ids: FxHashMap<TermId, LoopId>,
     /// Functions and file-scope variables whose text replays followed, or missed.
@@ -79,10 +81,15 @@ impl<'a> Context<'a> {
             controls,
             plain: OnceCell::new(),
             parents: body.parents(),
+            concern: OnceCell::new(),
             solver: depend::Solver::default(),
             ids,
             followed: RefCell::default(),
         }
+    }
+
+    fn concern(&self) -> Concern {
+        *self.concern.get_or_init(|| Concern::of(self.body, self.program))
     }
 
     /// What is live after each loop.
@@ -106,7 +113,7 @@ impl<'a> Context<'a> {
         out
     }
 
-    pub(crate) fn model(&'a self, at: usize, c: &Control) -> Model<'a> {
+    pub(crate) fn model(&'a self, at: usize, c: &Control, budget: &Budget) -> Model<'a> {
         let root = self.loops[at].0;
         let mut around = vec![root];
         let mut next = self.parents.get(root.0 as usize).copied().flatten();
@@ -115,7 +122,7 @@ impl<'a> Context<'a> {
             next = self.parents.get(t.0 as usize).copied().flatten();
         }
         around.reverse();
-        Model::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around)
+        Model::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around, budget)
     }
 
     /// Where witnesses of a loop are replayed.
@@ -230,7 +237,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     };
     // What is inside and cannot be seen through stops everything.
     blockers(body, cx.program, t, &mut facts.obstacles);
-    facts.obstacles.extend(crate::watched::watched(body, cx.program, &cx.parents, t));
+    facts.obstacles.extend(crate::watched::watched(body, cx.program, cx.concern(), &cx.parents, t));
     let control = match cx.control(at) {
         Ok(c) => c.clone(),
         Err(o) => {
@@ -248,7 +255,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Model), term: t });
         return facts;
     }
-    let mut model = cx.model(at, &control);
+    let mut model = cx.model(at, &control, budget);
     if !model.obstacles.is_empty() {
         facts.obstacles = std::mem::take(&mut model.obstacles);
         return facts;
@@ -258,6 +265,9 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     facts.inductions = scalars.inductions.clone();
 
     meet_obligations(&mut model, &mut facts);
+    if budget.left() == 0 {
+        return facts;
+    }
     let accesses: Vec<Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);
     let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
@@ -368,7 +378,7 @@ fn dependences(
 ) -> Found {
     let ids = cx.loop_ids(model);
     let mut out = Found::default();
-    let mut replays = Replays { cx, place: None, search: Search::new() };
+    let mut replays = Replays::new(cx);
     // Equal accesses need testing once.
     let mut unique: Vec<&Access> = Vec::new();
     for a in accesses {
@@ -429,7 +439,12 @@ fn dependences(
                 let outcome = depend::test(model, &ids, source, sink, detail, &cx.solver, budget);
                 // Only where iterations do (or may) meet is a copy for each of them asked for.
                 if !matches!(outcome, Outcome::No) {
-                    let privacy = || privacy(cx, model, a.base, &budget.part(PRIVACY_STEPS));
+                    let privacy = || {
+                        let part = budget.part(PRIVACY_STEPS);
+                        let answer = privacy(cx, model, a.base, &part);
+                        let _ = budget.spend(part.taken());
+                        answer
+                    };
                     if out.private.entry(a.base).or_insert_with(privacy).is_some() {
                         continue;
                     }
@@ -475,121 +490,6 @@ fn dependences(
     }
     cx.followed.borrow_mut().extend(replays.search.followed);
     out
-}
-
-/// The replays of one loop's witnesses.
-struct Replays<'c, 'a> {
-    cx: &'c Context<'a>,
-    place: Option<Place<'c>>,
-    search: Search,
-}
-
-impl Replays<'_, '_> {
-    /// The dependence with a witness that a run of the function shows, or without one and with the reason. `ask`: the
-    /// dependence with a witness on the way that the model has just now.
-    fn shown(
-        &mut self,
-        model: &Model<'_>,
-        mut d: Dependence,
-        budget: &Budget,
-        ask: impl Fn() -> Option<Dependence>,
-    ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
-        let cx = self.cx;
-        let place = self.place.get_or_insert_with(|| cx.place(model.root));
-        let before = self.search.steps;
-        let mut why = (NotReplayed::Steps, None);
-        if let Some(w) = d.witness.clone() {
-            match replay(place, &d, &w, &mut self.search) {
-                Replayed::Seen(seen) => {
-                    let d = with_cell(model, d, seen, &ask);
-                    return self.paid(before, budget, d);
-                }
-                Replayed::Not(reason, at, arrived) => {
-                    why = (reason, at);
-                    // Another pair, for values with which runs do come to the loop on one way.
-                    let mut asked: Vec<Vec<Constraint>> = Vec::new();
-                    for a in arrived {
-                        let way = a.constraints(|p| model.known_param(p));
-                        if way.is_empty() || asked.contains(&way) {
-                            continue;
-                        }
-                        asked.push(way.clone());
-                        let Some(other) = on_way(model, way, &ask) else { continue };
-                        let Some(w) = other.witness.clone() else { continue };
-                        if let Replayed::Seen(seen) = replay(place, &other, &w, &mut self.search) {
-                            let d = with_cell(model, other, seen, &ask);
-                            return self.paid(before, budget, d);
-                        }
-                    }
-                }
-            }
-        }
-        d.witness = None;
-        let (reason, at) = why;
-        let why = Obstacle { kind: ObstacleKind::NotReplayed(reason), term: at.unwrap_or(d.sink) };
-        let d = self.paid(before, budget, d).unwrap_or_else(|unpaid| unpaid.0);
-        Err(Box::new((d, why)))
-    }
-
-    /// Takes what was used from the loop's budget.
-    fn paid(
-        &self,
-        before: u64,
-        budget: &Budget,
-        mut d: Dependence,
-    ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
-        match budget.spend((before - self.search.steps) / 64) {
-            Ok(()) => Ok(d),
-            Err(_) => {
-                d.witness = None;
-                let term = d.sink;
-                Err(Box::new((d, Obstacle { kind: ObstacleKind::Budget(Work::Witness), term })))
-            }
-        }
-    }
-}
-
-/// The dependence with a witness for which this holds of the parameters.
-fn on_way(
-    model: &Model<'_>,
-    way: Vec<Constraint>,
-    ask: &impl Fn() -> Option<Dependence>,
-) -> Option<Dependence> {
-    *model.way.borrow_mut() = way;
-    let other = ask();
-    model.way.borrow_mut().clear();
-    other
-}
-
-/// The dependence with the witness that a run has shown; the model says which cell it is, where it knows the same pair.
-fn with_cell(
-    model: &Model<'_>,
-    mut d: Dependence,
-    mut seen: Witness,
-    ask: &impl Fn() -> Option<Dependence>,
-) -> Dependence {
-    let entry = std::mem::take(&mut seen.entry);
-    if d.witness.as_ref() == Some(&seen) {
-        d.witness = Some(Witness { entry, ..seen });
-        return d;
-    }
-    let value = |(p, v): &(Param, i128)| {
-        let var = model.known_param(*p)?;
-        Some(Constraint::zero(Poly::var(var).sub(&Poly::constant(*v))?))
-    };
-    let has = |all: &[(SymbolId, i128)], some: &[(SymbolId, i128)]| some.iter().all(|x| all.contains(x));
-    // The run's values, all of them: the model does not know what else of its parameters was computed before the loop.
-    let is_seen = |w: &Witness| {
-        (w.source_iteration, w.sink_iteration) == (seen.source_iteration, seen.sink_iteration)
-            && w.params.len() == seen.params.len()
-            && w.params.iter().all(|p| seen.params.contains(p))
-            && has(&w.source, &seen.source)
-            && has(&w.sink, &seen.sink)
-    };
-    let way = seen.params.iter().filter_map(value).collect();
-    let known = on_way(model, way, ask).and_then(|d| d.witness).filter(is_seen);
-    d.witness = Some(Witness { entry, ..known.unwrap_or(seen) });
-    d
 }
 
 /// What was found beside the dependences.

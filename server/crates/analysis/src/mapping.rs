@@ -78,7 +78,11 @@ pub fn mappings(
     let expanded = crate::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
     let cx = Context::new(whole, program, body.len());
-    let model = cx.model(root.0 as usize, control);
+    let budget = base::Budget::new(crate::FULL_STEPS);
+    let model = cx.model(root.0 as usize, control, &budget);
+    if budget.left() == 0 {
+        return None;
+    }
     // what each thread has for itself, and what is reduced, lies in registers
     let single = |a: &Access| {
         let mut mine = claim.reductions.iter().filter(|r| r.cells == crate::Cells::One);

@@ -173,10 +173,37 @@ impl Watch {
     }
 }
 
+/// What is looked at, or changed, anywhere that a body's loops have to do with: asked once a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Concern {
+    rounds: bool,
+    errno: bool,
+    exceptions: bool,
+}
+
+impl Concern {
+    pub(crate) fn of(body: &Body, program: &Program) -> Concern {
+        let watch = program.watch();
+        let own = |k: usize, what: What| {
+            let look = Look { what, through: &watch.lookers[k] };
+            body.walk(body.root).any(|x| looks(body, x, look))
+        };
+        let rounds = watch.rounds
+            || body.said.floating_environment
+            || body.walk(body.root).any(|x| called_name(body, x).is_some_and(|n| ROUNDING.contains(&n)));
+        Concern {
+            rounds,
+            errno: watch.looks[0] || own(0, What::Errno),
+            exceptions: watch.looks[1] || own(1, What::Exceptions),
+        }
+    }
+}
+
 /// What the loop changes that is looked at.
 pub(crate) fn watched(
     body: &Body,
     program: &Program,
+    concern: Concern,
     parents: &[Option<TermId>],
     t: TermId,
 ) -> Option<Obstacle> {
@@ -188,12 +215,7 @@ pub(crate) fn watched(
         };
         Look { what, through }
     };
-    let own = |what: What| body.walk(body.root).any(|x| looks(body, x, look(what)));
-    let rounds = watch.rounds
-        || body.said.floating_environment
-        || body.walk(body.root).any(|x| called_name(body, x).is_some_and(|n| ROUNDING.contains(&n)));
-    let (looks_errno, looks_flags) =
-        (watch.looks[0] || own(What::Errno), watch.looks[1] || own(What::Exceptions));
+    let Concern { rounds, errno: looks_errno, exceptions: looks_flags } = concern;
     if !rounds && !looks_errno && !looks_flags {
         return None;
     }

@@ -62,8 +62,8 @@ impl Effort {
     }
 }
 
-/// Counted steps and a way to be cancelled. Clones share both.
-#[derive(Clone, Debug)]
+/// Counted steps and a way to be cancelled. Clones share both. Without any by default.
+#[derive(Clone, Debug, Default)]
 pub struct Budget {
     given: u64,
     left: Arc<AtomicU64>,

@@ -329,7 +329,7 @@ fn plan_counted<R>(
         return Err(NoKernel::OwnLibrary(own));
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
-    let budget = base::Budget::with_cancel(analysis::FULL_STEPS, cancel.clone());
+    let budget = base::Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
     let (body, program) = (place.body(), place.doc.program());
     let offload = match threads {
         true => analysis::offload_threads(body, program, &place.facts, id, &budget),

@@ -30,6 +30,12 @@ enum Back {
 
 /// Looks for a solution.
 pub(crate) fn fourier(s: &System) -> Found {
+    counted(s, &mut 0)
+}
+
+/// The same; `work` is added the numbers that were looked at.
+pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
+    *work += s.numbers() as u64;
     let mut back = Vec::new();
     let (mut equal, mut least) = (s.equal.clone(), s.least.clone());
     // Equations whose variable has coefficient 1 are solved; the others become two inequalities.
@@ -111,6 +117,11 @@ pub(crate) fn fourier(s: &System) -> Found {
         }
         kept.truncate(rest);
         marks.truncate(rest);
+        let (lower, upper) = bounds[k];
+        if kept.len() + lower * upper > MAX_LINES {
+            return Found::Unknown;
+        }
+        *work += ((kept.len() + lower * upper) * (s.columns() + 1)) as u64;
         for a in with.iter().filter(|l| l[k] > 0) {
             for b in with.iter().filter(|l| l[k] < 0) {
                 let (p, q) = (a[k], -b[k]);
@@ -127,9 +138,6 @@ pub(crate) fn fourier(s: &System) -> Found {
                 }
                 least.push(l);
             }
-        }
-        if kept.len() + least.len() > MAX_LINES {
-            return Found::Unknown;
         }
         back.push(Back::Between(k, with));
     }

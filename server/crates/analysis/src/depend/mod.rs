@@ -26,7 +26,7 @@ use crate::nest::{Access, Model};
 use crate::value::{Constraint, Poly, Var, VarKind};
 use crate::witness::{describe, witness};
 pub(crate) use fourier::{fourier, Found};
-pub(crate) use solve::{Conjunction, Question, Solver};
+pub(crate) use solve::{impossible, Conjunction, Question, Solver};
 pub(crate) use system::System;
 
 use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind};
@@ -580,36 +580,4 @@ fn with_fixed_factors(
 /// The object an access belongs to.
 pub(crate) fn object(a: &Access) -> Object {
     Object { symbol: a.base, fields: a.fields.iter().map(|f| f.1.clone()).collect() }
-}
-
-/// Whether no integers satisfy all lines (coefficients by column, then the constant): each of `equal` 0, each of `least` at
-/// least 0. `false`: not shown.
-pub(crate) fn impossible(columns: usize, equal: Vec<system::Line>, least: Vec<system::Line>) -> bool {
-    let large = |l: &system::Line| l.iter().any(|c| c.abs() >= system::LIMIT);
-    let (mut equal, mut least) = (equal, least);
-    // less said is no more shown
-    equal.retain(|l| !large(l));
-    least.retain(|l| !large(l));
-    let system = system::System { dims: columns, equal, least, ..Default::default() };
-    match fourier::fourier(&system) {
-        fourier::Found::Empty => true,
-        fourier::Found::Point(_) => false,
-        fourier::Found::Unknown => {
-            let row = |l: &system::Line| {
-                let (constant, dims) = l.split_last().map_or((0, &[][..]), |(c, d)| (*c, d));
-                poly::Row { dims: dims.to_vec(), constant, ..poly::Row::default() }
-            };
-            let rows: Vec<poly::Constraint> = system
-                .equal
-                .iter()
-                .map(|l| poly::Constraint::eq(row(l)))
-                .chain(system.least.iter().map(|l| poly::Constraint::ge(row(l))))
-                .collect();
-            let budget = base::Budget::new(30_000);
-            let space = poly::Space { params: 0, dims: columns };
-            poly::Set::from_constraints(space, 0, &rows, &budget)
-                .and_then(|s| s.is_empty(&budget))
-                .unwrap_or(false)
-        }
-    }
 }

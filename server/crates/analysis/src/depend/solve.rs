@@ -10,10 +10,10 @@ use rustc_hash::FxHashMap;
 
 use super::banerjee::banerjee;
 use super::exact_siv::exact_siv;
-use super::fourier::{fourier, Found};
+use super::fourier::{counted, Found};
 use super::gcd::gcd;
 use super::strong_siv::strong_siv;
-use super::system::System;
+use super::system::{Line, System, LIMIT};
 use super::weak_crossing_siv::weak_crossing_siv;
 use super::weak_zero_siv::weak_zero_siv;
 use super::ziv::ziv;
@@ -49,16 +49,16 @@ impl Question {
 }
 
 /// Numbers in remembered systems: a deep nest asks many questions of many rows.
-const MOST_KEPT: usize = 4 << 20;
+const MOST_KEPT: usize = 1 << 20;
 /// A step of the budget is so many numbers of a system that the cheap tests look at.
-const NUMBERS: usize = 256;
+const NUMBERS: u64 = 128;
 
 type Asked = (poly::Space, Vec<Conjunction>);
 
 /// Answers, and who gave how many. One a body: what was asked for one loop is known for the next, and costs it the same.
 #[derive(Default)]
 pub(crate) struct Solver {
-    cheap: RefCell<FxHashMap<System, Found>>,
+    cheap: RefCell<FxHashMap<System, (Found, u64)>>,
     /// Numbers that stand in the systems among them, at most [`MOST_KEPT`].
     kept: Cell<usize>,
     isl: RefCell<FxHashMap<Asked, (Option<poly::Point>, u64)>>,
@@ -106,9 +106,9 @@ impl Solver {
         let mut open = Vec::new();
         for c in &q.any {
             let numbers = c.constraints.len() * (q.space.params + q.space.dims + c.exists + 1);
-            budget.spend(1 + (numbers / NUMBERS) as u64).map_err(poly::Error::from)?;
+            budget.spend(1 + numbers as u64 / NUMBERS).map_err(poly::Error::from)?;
             let system = System::new(q.space, c.exists, q.pairs.clone(), q.carried, &c.constraints);
-            match system.map_or(Found::Unknown, |s| self.cheap(s)) {
+            match system.map_or(Ok(Found::Unknown), |s| self.cheap(s, budget))? {
                 Found::Empty => {}
                 Found::Point(p) => return Ok(Ok(Some(point(q.space, &p)))),
                 Found::Unknown => open.push(c.clone()),
@@ -134,28 +134,37 @@ impl Solver {
         let before = budget.left();
         let answer = ask(&asked)?;
         let cost = before.saturating_sub(budget.left());
-        memo.borrow_mut().insert(asked, (answer.clone(), cost));
+        let numbers = |c: &Conjunction| c.constraints.len() * (asked.0.params + asked.0.dims + c.exists + 1);
+        let kept = self.kept.get() + asked.1.iter().map(numbers).sum::<usize>();
+        if kept <= MOST_KEPT {
+            self.kept.set(kept);
+            memo.borrow_mut().insert(asked, (answer.clone(), cost));
+        }
         Ok(answer)
     }
 
-    fn cheap(&self, s: System) -> Found {
-        if let Some(known) = self.cheap.borrow().get(&s) {
+    fn cheap(&self, s: System, budget: &Budget) -> poly::Result<Found> {
+        if let Some((known, cost)) = self.cheap.borrow().get(&s) {
             // What isl answers is counted there.
             if *known != Found::Unknown {
                 self.count(|c| &mut c.memo);
             }
-            return known.clone();
+            budget.spend(*cost).map_err(poly::Error::from)?;
+            return Ok(known.clone());
         }
-        let found = self.tests(&s);
+        let mut work = 0;
+        let found = self.tests(&s, &mut work);
+        let cost = work / NUMBERS;
         let kept = self.kept.get() + s.numbers();
         if kept <= MOST_KEPT {
             self.kept.set(kept);
-            self.cheap.borrow_mut().insert(s, found.clone());
+            self.cheap.borrow_mut().insert(s, (found.clone(), cost));
         }
-        found
+        budget.spend(cost).map_err(poly::Error::from)?;
+        Ok(found)
     }
 
-    fn tests(&self, s: &System) -> Found {
+    fn tests(&self, s: &System, work: &mut u64) -> Found {
         type Test = fn(&System) -> bool;
         type Count = fn(&mut TestCounts) -> &mut u64;
         let tests: [(Test, Count); 7] = [
@@ -173,7 +182,7 @@ impl Solver {
                 return Found::Empty;
             }
         }
-        let found = fourier(s);
+        let found = counted(s, work);
         match found {
             Found::Empty => self.count(|c| &mut c.elimination),
             Found::Point(_) => self.count(|c| &mut c.point),
@@ -198,4 +207,41 @@ fn union((space, any): &Asked, budget: &Budget) -> poly::Result<Option<poly::Set
         });
     }
     Ok(set)
+}
+
+/// Whether no integers satisfy all lines (coefficients by column, then the constant): each of `equal` 0, each of `least` at
+/// least 0. `false`: not shown, or no steps left.
+pub(crate) fn impossible(columns: usize, equal: Vec<Line>, least: Vec<Line>, budget: &Budget) -> bool {
+    let large = |l: &Line| l.iter().any(|c| c.abs() >= LIMIT);
+    let (mut equal, mut least) = (equal, least);
+    // less said is no more shown
+    equal.retain(|l| !large(l));
+    least.retain(|l| !large(l));
+    let system = System { dims: columns, equal, least, ..Default::default() };
+    let mut work = 0;
+    let found = counted(&system, &mut work);
+    if budget.spend(1 + work / NUMBERS).is_err() {
+        return false;
+    }
+    match found {
+        Found::Empty => true,
+        Found::Point(_) => false,
+        Found::Unknown => {
+            let row = |l: &Line| {
+                let (constant, dims) = l.split_last().map_or((0, &[][..]), |(c, d)| (*c, d));
+                poly::Row { dims: dims.to_vec(), constant, ..poly::Row::default() }
+            };
+            let rows: Vec<poly::Constraint> = system
+                .equal
+                .iter()
+                .map(|l| poly::Constraint::eq(row(l)))
+                .chain(system.least.iter().map(|l| poly::Constraint::ge(row(l))))
+                .collect();
+            let part = budget.part(budget.left().min(30_000));
+            let space = poly::Space { params: 0, dims: columns };
+            let empty = poly::Set::from_constraints(space, 0, &rows, &part).and_then(|s| s.is_empty(&part));
+            let _ = budget.spend(part.taken());
+            empty.unwrap_or(false)
+        }
+    }
 }

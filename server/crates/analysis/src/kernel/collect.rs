@@ -1,5 +1,6 @@
 //! One walk over a kernel: where its branches, barriers, jumps and definitions stand, and under which conditions.
 
+use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::device::Word;
 use term::{Body, Op, Storage, SymbolId, TermId};
@@ -101,10 +102,18 @@ pub(super) struct Seen {
     pub stores: bool,
     /// A jump or gap that is not followed.
     pub unstructured: Option<TermId>,
+    /// What questions about the kernel may still take.
+    pub budget: Budget,
 }
 
-pub(super) fn collect(body: &Body, program: &Program) -> Seen {
-    let mut c = Collect { body, program, seen: Seen::default(), order: 0, depth: 0 };
+pub(super) fn collect(body: &Body, program: &Program, budget: &Budget) -> Seen {
+    let mut c = Collect {
+        body,
+        program,
+        seen: Seen { budget: budget.clone(), ..Seen::default() },
+        order: 0,
+        depth: 0,
+    };
     for (id, s) in body.symbols.iter_ids() {
         if s.address_taken || matches!(s.storage, Storage::StaticLocal | Storage::Global { .. }) {
             c.seen.exposed.insert(id);

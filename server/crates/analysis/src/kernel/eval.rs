@@ -18,6 +18,8 @@ const MAX_DEPTH: u32 = 100;
 const TRIED: [i128; 6] = [1, 40, 3, 64, 32, 0];
 /// Parameters that are varied together at most.
 const VARIED: usize = 2;
+/// Conditions evaluated for one thread that are one step of the budget.
+const PER_STEP: u64 = 16;
 /// Threads of a launch looked at at most.
 const MAX_THREADS: u64 = 1 << 16;
 
@@ -108,6 +110,8 @@ fn search(
         parameters(body).filter(|n| !launch.values.iter().any(|(m, _)| m == n)).collect();
     let varied = open.len().min(VARIED);
     let mut evaluated = false;
+    let threads = block.iter().fold(1u64, |p, &x| p.saturating_mul(x.into()));
+    let cost = 1 + threads * (1 + at.conditions.len() as u64) / PER_STEP;
     for round in 0..TRIED.len().pow(varied as u32) {
         let mut values = launch.values.clone();
         let mut code = round;
@@ -119,6 +123,9 @@ fn search(
         let m = Machine { body, seen, grid, block, values };
         let last = [grid[0] - 1, grid[1] - 1, grid[2] - 1];
         for index in [[0, 0, 0], last] {
+            if seen.budget.spend(cost).is_err() {
+                return Err(KernelObstacle::Budget);
+            }
             match look(&m, index) {
                 None => {}
                 Some(None) => evaluated = true,

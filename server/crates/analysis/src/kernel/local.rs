@@ -49,7 +49,7 @@ pub fn local_arrays(body: &Body, program: &Program, is_kernel: bool) -> Vec<Loca
     if !matches!(body.op(body.root), Op::Function(_)) {
         return Vec::new();
     }
-    of(body, &collect(body, program), is_kernel)
+    of(body, &collect(body, program, &base::Budget::default()), is_kernel)
 }
 
 pub(super) fn of(body: &Body, seen: &Seen, is_kernel: bool) -> Vec<LocalArray> {

@@ -28,6 +28,7 @@ mod tried;
 
 use std::sync::Arc;
 
+use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::device::Word;
 use term::{Body, Op, SymbolId, TermId};
@@ -108,6 +109,8 @@ pub enum KernelObstacle {
     NoLaunch,
     /// The launch has more threads or steps than are looked at.
     TooLarge,
+    /// The counted steps are used up.
+    Budget,
 }
 
 /// What is known of a branch.
@@ -182,15 +185,25 @@ pub struct KernelFacts {
     pub reloads: Vec<Reload>,
     pub overflows: Vec<IndexOverflow>,
     pub local_arrays: Vec<LocalArray>,
+    /// Counted steps that finding them took: what a caller takes from the steps of the file.
+    pub steps: u64,
+    /// Whether some answer is unknown only because the budget was spent: a larger one may say more.
+    pub out_of_budget: bool,
 }
 
 /// Judges a kernel. `program` knows the functions it calls.
 pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFacts {
+    kernel_within(body, program, launch, &Budget::new(crate::SAVE.function))
+}
+
+/// The same with so many steps at most; what they do not reach is unknown.
+pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budget: &Budget) -> KernelFacts {
     let launch = &launch.with_threads();
     if !matches!(body.op(body.root), Op::Function(_)) {
         return KernelFacts::default();
     }
-    let seen = collect::collect(body, program);
+    let before = budget.taken();
+    let seen = collect::collect(body, program, budget);
     let levels = level::levels(body, program, &seen, launch, None);
     let traced = trace::trace(body, program, &seen, launch);
     let parted = |t: TermId| traced.as_ref().and_then(|x| x.parted.get(&t)).cloned();
@@ -236,6 +249,11 @@ pub fn kernel(body: &Body, program: &Program, launch: &KernelLaunch) -> KernelFa
     facts.reloads = cost::reloads(body, &seen);
     facts.overflows = overflow::overflows(body, &seen, launch);
     races::examine(body, program, &seen, launch, &mut facts);
+    facts.steps = budget.taken() - before;
+    facts.out_of_budget = budget.left() == 0;
+    if let (RaceVerdict::Unknown(why), true) = (&mut facts.races, facts.out_of_budget) {
+        *why = RaceObstacle::Kernel(KernelObstacle::Budget);
+    }
     facts
 }
 
@@ -247,7 +265,7 @@ pub(crate) fn loop_branches(
     inside: TermId,
     indices: &FxHashMap<SymbolId, Across>,
 ) -> Vec<(TermId, Across, bool)> {
-    let seen = collect::collect(body, program);
+    let seen = collect::collect(body, program, &Budget::new(crate::SAVE.function));
     let launch = KernelLaunch::default();
     let Some(parts) = body.loop_parts(inside) else { return Vec::new() };
     let terms: FxHashSet<TermId> = body.walk(parts.body).collect();
@@ -266,7 +284,7 @@ pub fn kernel_overflows(body: &Body, program: &Program, launch: &KernelLaunch) -
     if !matches!(body.op(body.root), Op::Function(_)) {
         return Vec::new();
     }
-    overflow::overflows(body, &collect::collect(body, program), launch)
+    overflow::overflows(body, &collect::collect(body, program, &Budget::new(crate::SAVE.function)), launch)
 }
 
 /// The barriers alone: cheap enough for every change of a document.
@@ -275,7 +293,7 @@ pub fn kernel_barriers(body: &Body, program: &Program, launch: &KernelLaunch) ->
     if !matches!(body.op(body.root), Op::Function(_)) {
         return Vec::new();
     }
-    let seen = collect::collect(body, program);
+    let seen = collect::collect(body, program, &Budget::new(crate::SAVE.function));
     let levels = level::levels(body, program, &seen, launch, None);
     barriers(body, &seen, &levels, launch)
 }

@@ -161,7 +161,7 @@ pub(super) fn examine(
         };
         return;
     }
-    let trace = match replay::replay(body, program, launch, &seen.exposed) {
+    let trace = match replay::replay(body, program, launch, seen) {
         Ok(t) => t,
         Err(KernelObstacle::TooLarge) => return part(body, program, seen, launch, facts),
         Err(why) => {
@@ -306,7 +306,7 @@ fn proof(
         Err(why) => why,
     };
     let Some(e) = inline::expand_calls(body, program) else { return Err(why) };
-    let seen = super::collect::collect(&e.body, program);
+    let seen = super::collect::collect(&e.body, program, &seen.budget);
     symbolic_verdict(&e.body, program, &seen, launch).map_err(|why| at_home(&e, why))
 }
 

@@ -23,6 +23,8 @@ use crate::Program;
 
 /// Operations of warps followed at most.
 const FUEL: u64 = 600_000;
+/// Operations of a warp that are one step of the budget.
+const PER_STEP: u64 = 4;
 /// Threads of a launch followed at most.
 const MAX_THREADS: u64 = 1 << 16;
 /// Deepest nesting of statements and expressions followed.
@@ -101,26 +103,35 @@ pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &Kernel
         lost: false,
         touched: 0,
         untold: false,
-        fuel: FUEL,
+        fuel: FUEL.min(seen.budget.left().saturating_mul(PER_STEP)),
         opened: FxHashMap::default(),
         effects: FxHashMap::default(),
         out: Traced::default(),
     };
     let statements = *body.args(body.root).get(1)?;
+    let fuel = w.fuel;
+    let followed = follow(&mut w, statements, size);
+    let _ = seen.budget.spend(1 + (fuel - w.fuel) / PER_STEP);
+    followed.then_some(w.out)
+}
+
+/// Whether the fuel was enough.
+fn follow(w: &mut Walk<'_>, statements: TermId, size: u64) -> bool {
+    let grid = w.grid;
     for z in 0..grid[2] {
         for y in 0..grid[1] {
             for x in 0..grid[0] {
                 for number in 0..size.div_ceil(WARP as u64) as u32 {
                     w.warp([x, y, z], number, size as u32, statements);
                     if w.fuel == 0 {
-                        return None;
+                        return false;
                     }
                 }
                 w.block_ends();
             }
         }
     }
-    Some(w.out)
+    true
 }
 
 /// The warp at hand.

@@ -57,8 +57,7 @@ pub(super) fn part<'a>(
     launch: &KernelLaunch,
 ) -> Option<Trace<'a>> {
     let grid = launch.grid?;
-    let look =
-        |blocks: &[u32], steps| replay::replay_part(body, program, launch, &seen.exposed, blocks, steps).ok();
+    let look = |blocks: &[u32], steps| replay::replay_part(body, program, launch, seen, blocks, steps).ok();
     let several = look(&corner(grid), SEVERAL)?;
     if several.cut {
         return look(&[inner(grid)], ALONE);
@@ -96,7 +95,7 @@ fn shown(
     for &value in values {
         let mut tried = launch.clone();
         tried.values.extend(open.iter().map(|n| (n.clone(), value)));
-        let look = |steps| replay::replay_part(body, program, &tried, &seen.exposed, &one, steps);
+        let look = |steps| replay::replay_part(body, program, &tried, seen, &one, steps);
         let leaves = |t: &Trace<'_>| {
             t.missed.is_none() && (t.leaves_rows || !races::out_of_range(t, &tried).is_empty())
         };

@@ -4,7 +4,6 @@
 use term::TermId;
 
 use crate::nest::{Model, Need, Obligation};
-use crate::prove::Known;
 use crate::value::{Poly, Var, VarKind};
 use crate::{Condition, ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
 
@@ -13,11 +12,15 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
     let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
     flat.append(&mut rest);
-    let mut known = Known::new(model.known());
+    let budget = model.budget.clone();
+    let mut known = model.prover();
     for o in flat {
+        if budget.left() == 0 {
+            break;
+        }
         let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
-        if known.non_negative(&o.poly, &o.domain) {
+        if known.non_negative(&o.poly, &o.domain, &budget) {
             note(facts, kind, MetBy::Proof, None);
             continue;
         }
@@ -27,7 +30,7 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
         }
         let is_param = |v: Var| model.is_param(v);
         let needs = known
-            .sufficient(&o.poly, &o.domain, &is_param)
+            .sufficient(&o.poly, &o.domain, &is_param, &budget)
             // A test that always fails would only hide that the answer is not known; so would one that only a loop of
             // one iteration passes.
             .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
@@ -41,7 +44,7 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
                 if o.poly.vars().all(|v| model.is_param(v)) && poly.is_linear() {
                     // From here on it may be taken to hold: where it does not, the original loop runs.
                     model.context.push(crate::value::Constraint::non_negative(poly));
-                    known = Known::new(model.known());
+                    known = model.prover();
                 }
                 note(facts, kind, MetBy::RunTimeCheck, Some(pred));
             }
@@ -53,6 +56,10 @@ pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
             }
         }
     }
+    if budget.left() == 0 {
+        let kind = ObstacleKind::Budget(crate::Work::Obligations);
+        facts.obstacles.push(Obstacle { kind, term: model.root });
+    }
 }
 
 /// Whether `p >= 0` fails for sure where the root has two iterations or more.
@@ -61,7 +68,7 @@ fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::value::Con
     let Some(fails) = p.scale(-1).and_then(|p| p.add_constant(-1)) else { return false };
     let mut more = vec![crate::value::Constraint::non_negative(trips)];
     more.extend_from_slice(known);
-    crate::prove::non_negative(&fails, &crate::value::Domain::always(), &more)
+    crate::prove::non_negative(&fails, &crate::value::Domain::always(), &more, &model.budget)
 }
 
 pub(crate) fn note(facts: &mut LoopFacts, kind: ConditionKind, met_by: MetBy, check: Option<Pred>) {

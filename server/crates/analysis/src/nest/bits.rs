@@ -93,11 +93,10 @@ impl Model<'_> {
             Constraint::non_negative(image.add_constant(-kind.min())?),
             Constraint::non_negative(image.scale(-1)?.add_constant(kind.max())?),
         ];
-        let facts = self.known();
-        let dom = self.dom.and(when);
-        let positive = |p: &Poly| crate::prove::non_negative(p, &dom, &facts);
+        let (prover, dom) = (self.prover(), self.dom.and(when));
+        let positive = |p: &Poly| prover.non_negative(p, &dom, &self.budget);
         // Of two values that are never negative, neither is this. (Where it holds only here, only the type's range counts.)
-        let everywhere = |p: &Poly| crate::prove::non_negative(p, &Domain::always(), &facts);
+        let everywhere = |p: &Poly| prover.non_negative(p, &Domain::always(), &self.budget);
         if positive(&x) && positive(&k) && everywhere(&x) && everywhere(&k) {
             known.push(Constraint::non_negative(image));
         }
@@ -119,8 +118,8 @@ impl Model<'_> {
             return None;
         }
         let (a, m) = (self.linear(a)?, self.linear(m)?);
-        let (facts, dom) = (self.known(), self.dom.and(when));
-        let holds = |p: &Poly| crate::prove::non_negative(p, &dom, &facts);
+        let (prover, dom) = (self.prover(), self.dom.and(when));
+        let holds = |p: &Poly| prover.non_negative(p, &dom, &self.budget);
         if !holds(&a) {
             return None;
         }

@@ -74,10 +74,6 @@ impl Model<'_> {
 
     /// The function's own variables whose block ended before the root began.
     fn ended_before(&self, around: &[TermId]) -> FxHashSet<SymbolId> {
-        let declared = self.body.walk(self.body.root).filter_map(|t| match self.body.op(t) {
-            Op::Declare(s) if matches!(self.body.symbols[*s].storage, Storage::Local) => Some((t, *s)),
-            _ => None,
-        });
         let ended = |t: TermId| {
             let mut at = t;
             while let Some(p) = self.effects.parent(at) {
@@ -94,7 +90,7 @@ impl Model<'_> {
             }
             false
         };
-        declared.filter(|(t, _)| ended(*t)).map(|(_, s)| s).collect()
+        self.effects.locals().iter().filter(|(t, _)| ended(*t)).map(|(_, s)| *s).collect()
     }
 
     fn read_before(&mut self, around: &[TermId], control: &Control) {
@@ -120,7 +116,9 @@ impl Model<'_> {
                         continue;
                     }
                     let at = args.iter().position(|&a| a == child).unwrap_or(0);
-                    for &before in args[..at].iter().rev() {
+                    let telling = self.effects.telling(parent);
+                    for &k in telling.iter().rev().filter(|&&k| (k as usize) < at) {
+                        let before = args[k as usize];
                         if self.effects.entered_by_label(before) {
                             return;
                         }
@@ -148,6 +146,9 @@ impl Model<'_> {
 
     /// What a statement before the root leaves true; then what it writes counts as changed for what stands before it.
     fn facts_of(&mut self, t: TermId, changed: &mut Changed, control: &Control) {
+        if !self.pay(1) {
+            return;
+        }
         let args = self.body.args(t).to_vec();
         match *self.body.op(t) {
             Op::List | Op::Comma => {

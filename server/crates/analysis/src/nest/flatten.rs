@@ -330,7 +330,7 @@ impl Model<'_> {
     /// A row of constant length that subscripts leave for sure (`f = a[0]; f[i]` with large i) is no row: such objects
     /// are taken as one line of cells, which is exact.
     fn flatten_hopeless_rows(&mut self) {
-        let known = self.known();
+        let known = self.prover();
         let hopeless = |m: &Self, a: &Access| {
             a.fields.is_empty()
                 && a.subs.iter().zip(&a.lengths).skip(1).any(|(s, l)| {
@@ -338,8 +338,9 @@ impl Model<'_> {
                     let upper = v.scale(-1).and_then(|p| p.add_constant(*n as i128 - 1));
                     [Some(v.clone()), upper].into_iter().flatten().any(|need| {
                         let is_param = |v: Var| m.is_param(v);
-                        !crate::prove::non_negative(&need, &a.domain, &known)
-                            && crate::prove::sufficient(&need, &a.domain, &known, &is_param)
+                        !known.non_negative(&need, &a.domain, &m.budget)
+                            && known
+                                .sufficient(&need, &a.domain, &is_param, &m.budget)
                                 .is_none_or(|ps| ps.iter().any(|p| p.as_constant().is_some_and(|c| c < 0)))
                     })
                 })

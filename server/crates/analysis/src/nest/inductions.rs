@@ -137,9 +137,7 @@ impl Model<'_> {
                 (p, self.loops[0].domain.clone())
             }
         };
-        let known = self.known();
-        let at_least =
-            |p: &Poly| p.add_constant(-1).is_some_and(|p| crate::prove::non_negative(&p, &domain, &known));
+        let at_least = |p: &Poly| p.add_constant(-1).is_some_and(|p| self.is_non_negative(&p, &domain));
         let Some(minus) = by.scale(-1) else { return };
         let up = if at_least(&by) {
             true

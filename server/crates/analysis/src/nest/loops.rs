@@ -404,9 +404,7 @@ impl Model<'_> {
         // After the loop an induction has moved `trips` times, if that is known and surely not negative.
         let trips = self.loops[at].trips.clone();
         if let (Some(n), Some(entry), Some(c)) = (trips, &entry, &control) {
-            let known = self.known();
-            let sure =
-                n.as_constant().map_or_else(|| crate::prove::non_negative(&n, &self.dom, &known), |n| n >= 0);
+            let sure = n.as_constant().map_or_else(|| self.is_non_negative(&n, &self.dom), |n| n >= 0);
             if sure && !has_own_break(self.body, parts.body) {
                 self.move_inductions(entry, &n);
                 self.index_after(t, c, entry, &n);

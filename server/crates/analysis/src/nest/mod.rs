@@ -21,8 +21,10 @@ mod statements;
 mod together;
 mod values;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
+use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, IntKind, Len, LoopParts, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
@@ -31,6 +33,7 @@ pub(crate) use self::statements::Executed;
 use crate::control;
 use crate::effects::Effects;
 use crate::parts::Inside;
+use crate::prove::Known;
 use crate::value::{Constraint, Domain, Poly, Var, VarKind};
 use crate::{Control, Obstacle, ObstacleKind, Param, Program, Step};
 
@@ -216,6 +219,10 @@ pub(crate) struct Model<'a> {
     entry_pointers: FxHashMap<SymbolId, Loc>,
     /// The expressions that pointers were set to before the root, as far as they were asked for.
     definitions: FxHashMap<SymbolId, Option<TermId>>,
+    /// What building it, and asking it, may take. Where nothing is left the model is an obstacle.
+    pub budget: Budget,
+    /// See [`Model::prover`].
+    prover: std::cell::RefCell<Option<Rc<Known>>>,
 }
 
 const MAX_DEPTH: u32 = 300;
@@ -233,6 +240,7 @@ impl<'a> Model<'a> {
         root_control: &Control,
         enclosing: &[(TermId, Option<Control>)],
         around: &[TermId],
+        budget: &Budget,
     ) -> Model<'a> {
         let mut m = Model {
             body,
@@ -279,6 +287,8 @@ impl<'a> Model<'a> {
             entry_values: FxHashMap::default(),
             entry_pointers: FxHashMap::default(),
             definitions: FxHashMap::default(),
+            budget: budget.clone(),
+            prover: Default::default(),
         };
         m.read_root();
         m.read_context(enclosing);
@@ -288,7 +298,37 @@ impl<'a> Model<'a> {
         m.type_ranges();
         m.settle_loads();
         m.delinearize();
+        m.note_limit(crate::Work::Model);
         m
+    }
+
+    /// An obstacle where the steps are used up: what was found since may be wrong in either direction.
+    pub(crate) fn note_limit(&mut self, doing: crate::Work) {
+        if self.budget.left() == 0
+            && self.obstacles.iter().all(|o| !matches!(o.kind, ObstacleKind::Budget(_)))
+        {
+            self.obstacle(ObstacleKind::Budget(doing), self.root);
+        }
+    }
+
+    /// Takes steps; whether there are any.
+    pub(super) fn pay(&self, steps: usize) -> bool {
+        self.budget.spend(steps as u64).is_ok()
+    }
+
+    /// The small prover with all that always holds, and what it was asked before in the same context.
+    pub(crate) fn prover(&self) -> Rc<Known> {
+        let context = self.known();
+        let mut prover = self.prover.borrow_mut();
+        match &*prover {
+            Some(p) if p.context == context => p.clone(),
+            _ => prover.insert(Rc::new(Known::new(context))).clone(),
+        }
+    }
+
+    /// Whether the value is never negative in the domain, as far as the small prover tells.
+    pub(super) fn is_non_negative(&self, p: &Poly, domain: &Domain) -> bool {
+        self.prover().non_negative(p, domain, &self.budget)
     }
 
     pub(super) fn read_root(&mut self) {

@@ -16,7 +16,10 @@ pub(crate) struct Executed {
 impl Model<'_> {
     pub(super) fn visit_statement(&mut self, t: TermId) {
         self.depth += 1;
-        if self.depth > MAX_DEPTH || self.accesses.len() > MAX_ACCESSES {
+        if self.depth > MAX_DEPTH
+            || self.accesses.len() > MAX_ACCESSES
+            || !self.pay(1 + self.dom.pieces.len())
+        {
             self.obstacle(ObstacleKind::Budget(crate::Work::Model), t);
             self.depth -= 1;
             return;
@@ -227,7 +230,7 @@ impl Model<'_> {
     /// Where the condition holds and where it does not, recording what it reads.
     pub(super) fn condition(&mut self, t: TermId) -> (Domain, Domain) {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        if self.depth > MAX_DEPTH || !self.pay(1 + self.dom.pieces.len()) {
             self.obstacle(ObstacleKind::Budget(crate::Work::Model), t);
             self.depth -= 1;
             return (Domain::unknown(), Domain::unknown());

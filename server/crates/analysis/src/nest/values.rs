@@ -162,7 +162,10 @@ impl Model<'_> {
     /// Evaluates: records accesses, updates variables, and gives the integer value where it is known.
     pub(crate) fn visit(&mut self, t: TermId) -> Option<Pieces> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH || self.accesses.len() > MAX_ACCESSES {
+        if self.depth > MAX_DEPTH
+            || self.accesses.len() > MAX_ACCESSES
+            || !self.pay(1 + self.dom.pieces.len())
+        {
             self.obstacle(ObstacleKind::Budget(crate::Work::Model), t);
             self.depth -= 1;
             return None;
@@ -440,9 +443,8 @@ impl Model<'_> {
                 _ => c / k,
             }));
         }
-        let known = self.known();
         let dom = self.dom.and(when);
-        if op == BinOp::Shr || crate::prove::non_negative(&a, &dom, &known) {
+        if op == BinOp::Shr || self.is_non_negative(&a, &dom) {
             let (q, r) = self.floor(&a, k)?;
             return always(if op == BinOp::Rem { r } else { q });
         }

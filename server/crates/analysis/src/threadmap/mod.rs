@@ -84,7 +84,7 @@ fn find<'a>(
     if !hidden.is_empty() {
         return Err(hidden);
     }
-    let mut model = cx.model(target.0 as usize, control);
+    let mut model = cx.model(target.0 as usize, control, budget);
     if !model.obstacles.is_empty() {
         return Err(std::mem::take(&mut model.obstacles));
     }

@@ -205,6 +205,8 @@ fn blank(item: &front::Item) -> KernelRun {
     }
 }
 
+const TOO_LONG: &str = "it takes more steps than are allowed here: give it a smaller launch";
+
 fn execute(
     doc: &Doc,
     item: &front::Item,
@@ -219,8 +221,14 @@ fn execute(
     let compile = simulate::Options { overloads: true, decisions: true, ..Default::default() };
     let code = simulate::compile(&program, &item.body.name, &compile).map_err(|f| f.to_string())?;
     let launch = Launch { grid: shape.grid, block: shape.block, shared_bytes: shape.shared_bytes };
+    // known before anything is made for it
+    let threads = shape.grid.iter().chain(&shape.block).fold(1u64, |p, &x| p.saturating_mul(x.into()));
+    if threads.saturating_mul(code.least_steps()) > options.steps {
+        return Err(TOO_LONG.to_owned());
+    }
     let mut arguments = inputs::arguments(&item.body, shape)?;
     // a size that nobody said is found by running until it is large enough
+    let mut taken = 0u64;
     let (report, left, found) = loop {
         let (report, left) =
             grid(&code, &arguments, &launch, Schedule::counted(options.seed), options, cancel)?;
@@ -232,7 +240,12 @@ fn execute(
                 _ => None,
             });
         match short {
-            Some((object, end)) if inputs::grow(&mut arguments, &object, end) => {}
+            Some((object, end)) if inputs::grow(&mut arguments, &object, end) => {
+                taken = taken.saturating_add(report.steps);
+                if taken > options.steps.saturating_mul(4) {
+                    return Err(TOO_LONG.to_owned());
+                }
+            }
             _ => break (report, left, arguments),
         }
     };
@@ -268,9 +281,7 @@ fn grid(
     let budget = Budget::with_cancel(options.steps, cancel.clone());
     let done = simulate::run_grid_code(code, &values, &mut heap, launch, &schedule, &budget);
     let report = done.map_err(|f| match f.kind {
-        FaultKind::OutOfFuel => {
-            "it takes more steps than are allowed here: give it a smaller launch".to_owned()
-        }
+        FaultKind::OutOfFuel => TOO_LONG.to_owned(),
         _ => f.to_string(),
     })?;
     let mut hash = rustc_hash::FxHasher::default();

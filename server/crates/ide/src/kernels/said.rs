@@ -141,6 +141,7 @@ fn obstacle(k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) ->
         NotFound => "no two threads were found".to_owned(),
         NoLaunch => "nothing says how the kernel is launched".to_owned(),
         TooLarge => "the launch is too large to look at thread by thread".to_owned(),
+        Budget => "the analysis stopped at its limit of counted steps while it compared the kernel's threads; saving the file gives it a larger one".to_owned(),
     }
 }
 

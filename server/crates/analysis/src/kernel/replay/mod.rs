@@ -18,11 +18,13 @@ mod values;
 
 use std::sync::Arc;
 
+use base::Budget;
 use rustc_hash::FxHashMap;
 use term::{Body, SymbolId, TermId};
 
 pub(super) use meet::{judge, redundant, Meeting};
 
+use super::collect::Seen;
 use super::{KernelLaunch, KernelObstacle};
 use crate::Program;
 
@@ -124,6 +126,8 @@ pub(super) struct Missed {
 /// Steps of all threads together, and events, at most.
 const MAX_STEPS: u64 = 6_000_000;
 const MAX_EVENTS: usize = 1_500_000;
+/// Steps of threads, and events, that are one step of the budget.
+const PER_STEP: u64 = 16;
 /// Threads of a block at most.
 const MAX_THREADS: u64 = 1024;
 
@@ -132,7 +136,7 @@ pub(super) fn replay<'a>(
     body: &'a Body,
     program: &'a Program,
     launch: &KernelLaunch,
-    exposed: &rustc_hash::FxHashSet<term::SymbolId>,
+    seen: &Seen,
 ) -> Result<Trace<'a>, KernelObstacle> {
     let (Some(grid), Some(block)) = (launch.grid, launch.block) else {
         return Err(KernelObstacle::NoLaunch);
@@ -140,8 +144,10 @@ pub(super) fn replay<'a>(
     if count(grid).saturating_mul(count(block)) > MAX_STEPS / 4 || count(block) > MAX_THREADS {
         return Err(KernelObstacle::TooLarge);
     }
-    let runner = run::Runner::new(body, program, grid, block, launch, exposed);
-    followed(runner, 0..count(grid) as u32, count(block) as u32)
+    let mut runner = run::Runner::new(body, program, grid, block, launch, &seen.exposed);
+    // where the steps are too few it is too large for them
+    runner.stop.0 = MAX_STEPS.min(seen.budget.left().saturating_mul(PER_STEP));
+    followed(runner, 0..count(grid) as u32, count(block) as u32, &seen.budget)
 }
 
 /// The traces of the threads of these blocks of a launch, for about `steps` of all together, as many of each thread and some more
@@ -150,7 +156,7 @@ pub(super) fn replay_part<'a>(
     body: &'a Body,
     program: &'a Program,
     launch: &KernelLaunch,
-    exposed: &rustc_hash::FxHashSet<term::SymbolId>,
+    seen: &Seen,
     blocks: &[u32],
     steps: u64,
 ) -> Result<Trace<'a>, KernelObstacle> {
@@ -160,24 +166,39 @@ pub(super) fn replay_part<'a>(
     if count(block) > MAX_THREADS {
         return Err(KernelObstacle::TooLarge);
     }
-    let mut runner = run::Runner::new(body, program, grid, block, launch, exposed);
+    // less than it asks for would tell less than it says
+    if seen.budget.left() < steps / PER_STEP {
+        let _ = seen.budget.spend(u64::MAX);
+        return Err(KernelObstacle::Budget);
+    }
+    let mut runner = run::Runner::new(body, program, grid, block, launch, &seen.exposed);
     let threads = (blocks.len() as u64 * count(block)).max(1);
     runner.each = Some((steps.min(MAX_STEPS) / threads, MAX_EVENTS / 2 / threads as usize, steps / 2));
-    followed(runner, blocks.iter().copied(), count(block) as u32)
+    followed(runner, blocks.iter().copied(), count(block) as u32, &seen.budget)
 }
 
-fn followed(
-    mut runner: run::Runner<'_>,
+fn followed<'a>(
+    mut runner: run::Runner<'a>,
     blocks: impl Iterator<Item = u32>,
     per_block: u32,
-) -> Result<Trace<'_>, KernelObstacle> {
-    for b in blocks {
-        let mut passed: Vec<run::Passed> = Vec::with_capacity(per_block as usize);
-        for t in 0..per_block {
-            passed.push(runner.thread(b, t)?);
+    budget: &Budget,
+) -> Result<Trace<'a>, KernelObstacle> {
+    let follow = || {
+        for b in blocks {
+            let mut passed: Vec<run::Passed> = Vec::with_capacity(per_block as usize);
+            for t in 0..per_block {
+                if budget.is_cancelled() {
+                    return Err(KernelObstacle::Budget);
+                }
+                passed.push(runner.thread(b, t)?);
+            }
+            runner.compare(b, passed);
         }
-        runner.compare(b, passed);
-    }
+        Ok(())
+    };
+    let ended = follow();
+    let _ = budget.spend(1 + (runner.steps + runner.trace.events.len() as u64) / PER_STEP);
+    ended?;
     let mut trace = runner.trace;
     trace.soft_barriers.sort();
     trace.soft_barriers.dedup();

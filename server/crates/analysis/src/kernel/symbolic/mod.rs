@@ -141,6 +141,7 @@ struct Model<'a> {
     around: Vec<u32>,
     barriers: FxHashSet<TermId>,
     questions: u32,
+    budget: base::Budget,
     depth: u32,
     /// Atoms below this are indices and extents.
     given: Var,
@@ -205,6 +206,7 @@ impl<'a> Model<'a> {
             around: Vec::new(),
             barriers: seen.barriers.iter().map(|b| b.term).collect(),
             questions: 0,
+            budget: seen.budget.clone(),
             depth: 0,
             given: 0,
         };

@@ -149,7 +149,7 @@ impl Model<'_> {
                 least.push(line);
             }
         }
-        impossible(columns.len(), equal, least)
+        impossible(columns.len(), equal, least, &self.budget)
     }
 
     // ---- pairs

@@ -39,7 +39,7 @@ impl Model<'_> {
                 }
             }
         }
-        if columns.len() > MAX_COLUMNS {
+        if columns.len() > MAX_COLUMNS || !self.pay(1 + facts.len() * columns.len() / 64) {
             return false;
         }
         let line = |p: &Poly| -> Vec<i128> {
@@ -61,7 +61,7 @@ impl Model<'_> {
                 }
             }
         }
-        crate::depend::impossible(columns.len(), equal, least)
+        crate::depend::impossible(columns.len(), equal, least, &self.budget)
     }
 
     /// Whether it follows from the facts.

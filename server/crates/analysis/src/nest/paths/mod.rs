@@ -15,13 +15,19 @@ mod values;
 pub(crate) use self::cases::project;
 use super::entry::leaves;
 use super::*;
+use crate::effects::is_of_its_own;
 
 #[derive(Clone, Default, Debug)]
 struct Case {
     facts: Vec<Constraint>,
     /// Versions of the variables that something below changes.
     versions: FxHashMap<SymbolId, Var>,
+    /// How many facts were left when those of earlier versions were last eliminated.
+    left: usize,
 }
+
+/// Facts of a case that are looked through for such as say nothing any more.
+const MANY: usize = 32;
 
 type Conjunctions = Vec<Vec<Constraint>>;
 type Values = Vec<(Vec<Constraint>, Poly)>;
@@ -29,9 +35,9 @@ type Values = Vec<(Vec<Constraint>, Poly)>;
 impl Model<'_> {
     /// Reads the cases. `around`: the terms from the body's root down to the loop, both included.
     pub(super) fn read_paths(&mut self, around: &[TermId]) {
-        let gap = self.body.walk(self.body.root).any(|t| matches!(self.body.op(t), Op::Reject(_)));
         let Some(parts) = self.body.loop_parts(self.root) else { return };
-        if gap || self.effects.jumps_unseen() || self.effects.entered_by_label(self.root) {
+        if self.effects.has_gaps() || self.effects.jumps_unseen() || self.effects.entered_by_label(self.root)
+        {
             return;
         }
         let mut cases = vec![Case::default()];
@@ -52,11 +58,14 @@ impl Model<'_> {
                         }
                         continue;
                     }
-                    for &t in args[..at].iter().rev() {
+                    let telling = self.effects.telling(parent);
+                    for &k in telling.iter().rev().filter(|&&k| (k as usize) < at) {
+                        let t = args[k as usize];
                         if self.effects.entered_by_label(t) {
                             return self.keep(cases);
                         }
                         cases = self.before(t, cases, 0);
+                        self.condense(&mut cases);
                     }
                 }
                 Op::If => {
@@ -148,7 +157,7 @@ impl Model<'_> {
     /// The cases above a statement.
     fn before(&mut self, t: TermId, mut cases: Vec<Case>, depth: u32) -> Vec<Case> {
         let args = self.body.args(t).to_vec();
-        if depth > 30 {
+        if depth > 30 || !self.pay(1 + cases.len()) {
             self.forget_versions(t, &mut cases);
             return cases;
         }
@@ -217,7 +226,8 @@ impl Model<'_> {
                     .body
                     .walk(t)
                     .any(|x| matches!(self.body.op(x), Op::Break | Op::Goto(_) | Op::Label(_)));
-                if let (Some(c), false) = (parts.and_then(|p| p.condition), leaves_early) {
+                let telling = parts.and_then(|p| p.condition).filter(|&c| !is_of_its_own(self.body, t, c));
+                if let (Some(c), false) = (telling, leaves_early) {
                     cases = self.assuming(c, false, cases, 0);
                 }
             }
@@ -235,6 +245,17 @@ impl Model<'_> {
         }
         self.forget_versions(t, &mut cases);
         cases
+    }
+
+    /// Eliminates versions that nothing above can change any more, where many facts have come together.
+    fn condense(&self, cases: &mut [Case]) {
+        for c in cases.iter_mut().filter(|c| c.facts.len() > MANY.max(2 * c.left)) {
+            let live: FxHashSet<Var> = c.versions.values().copied().collect();
+            let is_live = |v: Var| live.contains(&v) || self.is_param(v);
+            self.pay(c.facts.len());
+            c.facts = project(&c.facts, is_live);
+            c.left = c.facts.len();
+        }
     }
 
     fn above_assignment(&mut self, s: SymbolId, e: TermId, t: TermId, mut cases: Vec<Case>) -> Vec<Case> {
@@ -319,7 +340,7 @@ impl Model<'_> {
     /// write what an earlier one compared.
     fn assuming(&mut self, c: TermId, holds: bool, mut cases: Vec<Case>, depth: u32) -> Vec<Case> {
         let args = self.body.args(c).to_vec();
-        if depth > 20 {
+        if depth > 20 || !self.pay(cost(&cases)) {
             self.forget_versions(c, &mut cases);
             return cases;
         }
@@ -396,4 +417,9 @@ impl Model<'_> {
             }
         }
     }
+}
+
+/// Steps for a look at all that is known in the cases.
+fn cost(cases: &[Case]) -> usize {
+    1 + cases.iter().map(|c| 1 + c.facts.len()).sum::<usize>() / 8
 }

@@ -64,11 +64,11 @@ pub(super) struct Runner<'a> {
     names: Names,
     exposed: FxHashMap<u32, Arc<FxHashSet<SymbolId>>>,
     frames: Vec<Frame<'a>>,
-    steps: u64,
+    pub steps: u64,
     /// Of a part of a launch: steps and events of each thread at most, and steps that those may take who need more.
     pub each: Option<(u64, usize, u64)>,
     /// Steps and events at which the running thread is cut.
-    stop: (u64, usize),
+    pub stop: (u64, usize),
     depth: u32,
     may: bool,
     passed: Passed,

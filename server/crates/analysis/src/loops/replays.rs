@@ -1,0 +1,129 @@
+//! Witnesses of one loop's dependences, shown by runs of its function.
+
+use base::Budget;
+use term::SymbolId;
+
+use super::Context;
+use crate::nest::Model;
+use crate::replay_witness::{replay, Place, Replayed, Search};
+use crate::value::{Constraint, Poly};
+use crate::{Dependence, NotReplayed, Obstacle, ObstacleKind, Param, Witness, Work};
+
+/// The replays of one loop's witnesses.
+pub(super) struct Replays<'c, 'a> {
+    cx: &'c Context<'a>,
+    place: Option<Place<'c>>,
+    pub search: Search,
+}
+
+impl<'c, 'a> Replays<'c, 'a> {
+    pub(super) fn new(cx: &'c Context<'a>) -> Replays<'c, 'a> {
+        Replays { cx, place: None, search: Search::new() }
+    }
+
+    /// The dependence with a witness that a run of the function shows, or without one and with the reason. `ask`: the
+    /// dependence with a witness on the way that the model has just now.
+    pub(super) fn shown(
+        &mut self,
+        model: &Model<'_>,
+        mut d: Dependence,
+        budget: &Budget,
+        ask: impl Fn() -> Option<Dependence>,
+    ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
+        let cx = self.cx;
+        let place = self.place.get_or_insert_with(|| cx.place(model.root));
+        let before = self.search.steps;
+        let mut why = (NotReplayed::Steps, None);
+        if let Some(w) = d.witness.clone() {
+            match replay(place, &d, &w, &mut self.search) {
+                Replayed::Seen(seen) => {
+                    let d = with_cell(model, d, seen, &ask);
+                    return self.paid(before, budget, d);
+                }
+                Replayed::Not(reason, at, arrived) => {
+                    why = (reason, at);
+                    // Another pair, for values with which runs do come to the loop on one way.
+                    let mut asked: Vec<Vec<Constraint>> = Vec::new();
+                    for a in arrived {
+                        let way = a.constraints(|p| model.known_param(p));
+                        if way.is_empty() || asked.contains(&way) {
+                            continue;
+                        }
+                        asked.push(way.clone());
+                        let Some(other) = on_way(model, way, &ask) else { continue };
+                        let Some(w) = other.witness.clone() else { continue };
+                        if let Replayed::Seen(seen) = replay(place, &other, &w, &mut self.search) {
+                            let d = with_cell(model, other, seen, &ask);
+                            return self.paid(before, budget, d);
+                        }
+                    }
+                }
+            }
+        }
+        d.witness = None;
+        let (reason, at) = why;
+        let why = Obstacle { kind: ObstacleKind::NotReplayed(reason), term: at.unwrap_or(d.sink) };
+        let d = self.paid(before, budget, d).unwrap_or_else(|unpaid| unpaid.0);
+        Err(Box::new((d, why)))
+    }
+
+    /// Takes what was used from the loop's budget.
+    fn paid(
+        &self,
+        before: u64,
+        budget: &Budget,
+        mut d: Dependence,
+    ) -> Result<Dependence, Box<(Dependence, Obstacle)>> {
+        match budget.spend((before - self.search.steps) / 8) {
+            Ok(()) => Ok(d),
+            Err(_) => {
+                d.witness = None;
+                let term = d.sink;
+                Err(Box::new((d, Obstacle { kind: ObstacleKind::Budget(Work::Witness), term })))
+            }
+        }
+    }
+}
+
+/// The dependence with a witness for which this holds of the parameters.
+fn on_way(
+    model: &Model<'_>,
+    way: Vec<Constraint>,
+    ask: &impl Fn() -> Option<Dependence>,
+) -> Option<Dependence> {
+    *model.way.borrow_mut() = way;
+    let other = ask();
+    model.way.borrow_mut().clear();
+    other
+}
+
+/// The dependence with the witness that a run has shown; the model says which cell it is, where it knows the same pair.
+fn with_cell(
+    model: &Model<'_>,
+    mut d: Dependence,
+    mut seen: Witness,
+    ask: &impl Fn() -> Option<Dependence>,
+) -> Dependence {
+    let entry = std::mem::take(&mut seen.entry);
+    if d.witness.as_ref() == Some(&seen) {
+        d.witness = Some(Witness { entry, ..seen });
+        return d;
+    }
+    let value = |(p, v): &(Param, i128)| {
+        let var = model.known_param(*p)?;
+        Some(Constraint::zero(Poly::var(var).sub(&Poly::constant(*v))?))
+    };
+    let has = |all: &[(SymbolId, i128)], some: &[(SymbolId, i128)]| some.iter().all(|x| all.contains(x));
+    // The run's values, all of them: the model does not know what else of its parameters was computed before the loop.
+    let is_seen = |w: &Witness| {
+        (w.source_iteration, w.sink_iteration) == (seen.source_iteration, seen.sink_iteration)
+            && w.params.len() == seen.params.len()
+            && w.params.iter().all(|p| seen.params.contains(p))
+            && has(&w.source, &seen.source)
+            && has(&w.sink, &seen.sink)
+    };
+    let way = seen.params.iter().filter_map(value).collect();
+    let known = on_way(model, way, ask).and_then(|d| d.witness).filter(is_seen);
+    d.witness = Some(Witness { entry, ..known.unwrap_or(seen) });
+    d
+}
