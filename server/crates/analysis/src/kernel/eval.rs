@@ -6,11 +6,13 @@
 
 use std::sync::Arc;
 
-use term::device::{Index, Word};
+use term::device::{AtomicOp, Index, Scope};
 use term::{Arithmetic, BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
-use super::{callee, KernelLaunch, KernelObstacle, Split};
+use super::interpret::{walk, Arguments, Called, Values};
+use super::{KernelLaunch, KernelObstacle, Split};
+use crate::program::Function;
 use crate::Program;
 
 const MAX_DEPTH: u32 = 100;
@@ -216,70 +218,9 @@ impl<'a> Machine<'a> {
         self.body.types.as_int(self.body.ty(t))
     }
 
+    /// The value of an expression for a thread, where it is known.
     pub(super) fn eval(&self, t: TermId, i: Indices, depth: u32) -> Option<i128> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        let body = self.body;
-        let args = body.args(t);
-        let sub = |t: TermId| self.eval(t, i, depth + 1);
-        match (body.op(t), args) {
-            (Op::Int(v), _) => Some(*v),
-            (Op::Sym(s), _) => self.variable(*s, i, depth),
-            (Op::Member { field, .. }, &[base]) => {
-                let symbol = &body.symbols[body.as_symbol(base)?];
-                if symbol.storage != Storage::Builtin {
-                    return None;
-                }
-                let axis = term::device::axis(field)?;
-                let Some(Word::Index(index)) = symbol.device else { return None };
-                let list = match index {
-                    Index::Thread => i.thread,
-                    Index::Block => i.block,
-                    Index::BlockSize => self.block,
-                    Index::GridSize => self.grid,
-                };
-                Some(list[axis] as i128)
-            }
-            (Op::Cast, &[a]) => {
-                self.kind(a)?;
-                let v = sub(a)?;
-                Some(in_type(self.kind(t)?, v))
-            }
-            (Op::Unary(op), &[a]) => {
-                let kind = self.kind(a)?;
-                let v = sub(a)?;
-                match op {
-                    UnOp::Not => Some((v == 0) as i128),
-                    UnOp::Plus => Some(v),
-                    UnOp::Neg | UnOp::BitNot => body.arithmetic(t).unary(*op, kind.promoted(), v).ok(),
-                }
-            }
-            (Op::Binary(BinOp::And), &[a, b]) => Some((sub(a)? != 0 && sub(b)? != 0) as i128),
-            (Op::Binary(BinOp::Or), &[a, b]) => Some((sub(a)? != 0 || sub(b)? != 0) as i128),
-            (Op::Binary(op), &[a, b]) => {
-                let (ka, kb) = (self.kind(a)?, self.kind(b)?);
-                binary(body.arithmetic(t), *op, (ka, sub(a)?), (kb, sub(b)?))
-            }
-            (Op::Select, &[c, a, b]) => {
-                let (ka, kb) = (self.kind(a)?, self.kind(b)?);
-                let v = if sub(c)? != 0 { sub(a)? } else { sub(b)? };
-                Some(ka.promoted().common(kb.promoted()).wrap(v))
-            }
-            (Op::Call, &[_, a, b]) => {
-                // not a function of the program by that name
-                let library = body.as_symbol(args[0]).is_some_and(|s| body.library.contains(&s));
-                let name = callee(body, t).filter(|_| library)?;
-                let kind = self.kind(a)?.promoted().common(self.kind(b)?.promoted());
-                let (x, y) = (kind.wrap(sub(a)?), kind.wrap(sub(b)?));
-                match name {
-                    "min" => Some(x.min(y)),
-                    "max" => Some(x.max(y)),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
+        walk::eval(&mut Point { machine: self, at: i, depth }, t, ()).ok()
     }
 
     /// A variable that is set once, or the index of a loop in its first iteration.
@@ -290,10 +231,6 @@ impl<'a> Machine<'a> {
             _ => return None,
         };
         match symbol.storage {
-            Storage::Constant(v) => return Some(v),
-            Storage::Builtin if symbol.device == Some(Word::Lanes) => {
-                return Some(super::LIMITS.lanes.into())
-            }
             Storage::Param(_) | Storage::Local if !self.seen.exposed.contains(&s) => {}
             _ => return None,
         }
@@ -312,11 +249,172 @@ impl<'a> Machine<'a> {
                 }
                 let &[init] = first.from.as_slice() else { return None };
                 self.kind(init)?;
-                let v = self.eval(init, i, depth + 1)?;
+                let v = self.eval(init, i, depth)?;
                 Some(in_type(kind, v))
             }
             _ => None,
         }
+    }
+}
+
+/// One thread's view of expressions: numbers that are known, and nothing that is set on the way. Asking further ends the walk.
+struct Point<'m, 'a> {
+    machine: &'m Machine<'a>,
+    at: Indices,
+    depth: u32,
+}
+
+/// Something is not known.
+struct NotKnown;
+
+type Known<T> = Result<T, NotKnown>;
+
+impl Point<'_, '_> {
+    fn kind(&self, t: TermId) -> Known<IntKind> {
+        self.machine.kind(t).ok_or(NotKnown)
+    }
+}
+
+impl<'a> Values<'a> for Point<'_, 'a> {
+    type Val = i128;
+    /// A variable of the thread.
+    type Place = SymbolId;
+    type Way = ();
+    type Stop = NotKnown;
+
+    fn body(&self) -> &'a Body {
+        self.machine.body
+    }
+    /// Functions are not followed: those that are known by name are the library's.
+    fn function(&self, _: &str) -> Option<&'a Function> {
+        None
+    }
+
+    fn begin(&mut self, t: TermId, (): ()) -> Known<bool> {
+        // what has no value here is not asked for one
+        let body = self.machine.body;
+        let valued = match body.op(t) {
+            Op::Int(_) | Op::Sym(_) | Op::Member { .. } | Op::Cast | Op::Unary(_) => true,
+            Op::Binary(_) | Op::Select | Op::Call => true,
+            _ => false,
+        };
+        if !valued || self.depth > MAX_DEPTH {
+            return Err(NotKnown);
+        }
+        self.depth += 1;
+        Ok(true)
+    }
+    fn end(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn unknown(&mut self, _: TermId) -> Known<i128> {
+        Err(NotKnown)
+    }
+    fn number(&mut self, v: i128) -> i128 {
+        v
+    }
+    fn real(&mut self, _: TermId, _: f64) -> Known<i128> {
+        Err(NotKnown)
+    }
+    fn text(&mut self, _: TermId) -> Known<i128> {
+        Err(NotKnown)
+    }
+    fn index(&mut self, index: Index, axis: usize) -> i128 {
+        let list = match index {
+            Index::Thread => self.at.thread,
+            Index::Block => self.at.block,
+            Index::BlockSize => self.machine.block,
+            Index::GridSize => self.machine.grid,
+        };
+        list[axis].into()
+    }
+
+    fn cast(&mut self, t: TermId, (a, v): (TermId, i128), (): ()) -> Known<i128> {
+        self.kind(a)?;
+        Ok(in_type(self.kind(t)?, v))
+    }
+    fn unary(&mut self, t: TermId, op: UnOp, (a, v): (TermId, i128), (): ()) -> Known<i128> {
+        let kind = self.kind(a)?;
+        let v = match op {
+            UnOp::Not => Some((v == 0) as i128),
+            UnOp::Plus => Some(v),
+            UnOp::Neg | UnOp::BitNot => self.machine.body.arithmetic(t).unary(op, kind.promoted(), v).ok(),
+        };
+        v.ok_or(NotKnown)
+    }
+    fn binary(
+        &mut self,
+        t: TermId,
+        op: BinOp,
+        (a, x): (TermId, i128),
+        (b, y): (TermId, i128),
+        (): (),
+    ) -> Known<i128> {
+        let arithmetic = self.machine.body.arithmetic(t);
+        binary(arithmetic, op, (self.kind(a)?, x), (self.kind(b)?, y)).ok_or(NotKnown)
+    }
+    fn stepped(&mut self, _: TermId, _: (TermId, &i128), _: i8, (): ()) -> Known<i128> {
+        Err(NotKnown)
+    }
+    fn logical(&mut self, _: TermId, and: bool, [a, b]: [TermId; 2], (): ()) -> Known<i128> {
+        let first = walk::eval(self, a, ())? != 0;
+        if first != and {
+            return Ok(first.into());
+        }
+        Ok((walk::eval(self, b, ())? != 0).into())
+    }
+    fn select(&mut self, _: TermId, [c, a, b]: [TermId; 3], (): ()) -> Known<i128> {
+        let kind = self.kind(a)?.promoted().common(self.kind(b)?.promoted());
+        let taken = if walk::eval(self, c, ())? != 0 { a } else { b };
+        Ok(kind.wrap(walk::eval(self, taken, ())?))
+    }
+    fn call(&mut self, t: TermId, called: Called<'a>, arguments: Arguments<'_, i128>, (): ()) -> Known<i128> {
+        let body = self.machine.body;
+        // not a function of the program by that name
+        let callee = body.args(t).first().and_then(|&f| body.as_symbol(f));
+        let library = callee.is_some_and(|s| body.library.contains(&s));
+        let (&[a, b], &[x, y], true) = (arguments.terms, &arguments.values[..], library) else {
+            return Err(NotKnown);
+        };
+        let kind = self.kind(a)?.promoted().common(self.kind(b)?.promoted());
+        let (x, y) = (kind.wrap(x), kind.wrap(y));
+        match called {
+            Called::Min => Ok(x.min(y)),
+            Called::Max => Ok(x.max(y)),
+            _ => Err(NotKnown),
+        }
+    }
+    fn atomic(&mut self, _: TermId, _: (Option<AtomicOp>, Scope), _: &[TermId], (): ()) -> Known<i128> {
+        Err(NotKnown)
+    }
+    fn other(&mut self, _: TermId, (): ()) -> Known<i128> {
+        Err(NotKnown)
+    }
+
+    fn variable(&mut self, _: TermId, s: SymbolId) -> Known<SymbolId> {
+        Ok(s)
+    }
+    fn element(&mut self, _: TermId, _: (TermId, SymbolId), _: (TermId, i128), (): ()) -> Known<SymbolId> {
+        Err(NotKnown)
+    }
+    fn field(&mut self, _: TermId, _: SymbolId, _: Option<u64>, (): ()) -> Known<SymbolId> {
+        Err(NotKnown)
+    }
+    fn pointed(&mut self, _: (TermId, i128)) -> Known<SymbolId> {
+        Err(NotKnown)
+    }
+    fn no_place(&mut self, _: TermId, (): ()) -> Known<SymbolId> {
+        Err(NotKnown)
+    }
+    fn address(&mut self, _: TermId, _: SymbolId) -> Known<i128> {
+        Err(NotKnown)
+    }
+    fn load(&mut self, _: TermId, &s: &SymbolId, (): ()) -> Known<i128> {
+        self.machine.variable(s, self.at, self.depth).ok_or(NotKnown)
+    }
+    fn write(&mut self, _: TermId, _: SymbolId, _: (TermId, i128), (): ()) -> Known<i128> {
+        Err(NotKnown)
     }
 }
 

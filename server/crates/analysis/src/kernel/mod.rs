@@ -13,6 +13,7 @@ mod collect;
 mod cost;
 mod effects;
 mod eval;
+mod interpret;
 mod level;
 mod local;
 mod nums;

@@ -15,7 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
 use super::collect::{AccessKind, Seen};
-use super::effects::{effects, has_own_label, is_quiet, Effects};
+use super::effects::{effects, is_quiet, Effects};
+use super::interpret::{walk, Flows, If, Jump, Loop, Run, Switch, Values};
 use super::nums::{lanes, Nums, Val, WARP};
 use super::requests::Requests;
 use super::{KernelLaunch, Split};
@@ -236,135 +237,8 @@ impl<'a> Walk<'a> {
 
     /// Runs a statement for some lanes; those that go on after it.
     fn statement(&mut self, t: TermId, mask: u32) -> u32 {
-        if mask == 0 {
-            return 0;
-        }
-        if !self.burn() || self.depth > MAX_DEPTH {
-            self.lost = true;
-            return mask;
-        }
-        if self.lost || self.nest.iter().any(|n| n.murky) {
-            self.spoil(t);
-            return mask;
-        }
-        self.depth += 1;
-        let on = self.statement_at(t, mask);
-        self.depth -= 1;
+        let Ok(on) = walk::statement(self, t, mask);
         on
-    }
-
-    fn statement_at(&mut self, t: TermId, mask: u32) -> u32 {
-        let body = self.body;
-        match (body.op(t), body.args(t)) {
-            (Op::List, items) => items.iter().fold(mask, |on, &i| self.statement(i, on)),
-            (Op::If, &[condition, then, ref rest @ ..]) => {
-                let Some(holds) = self.decide(t, condition, mask) else {
-                    self.spoil(then);
-                    rest.iter().for_each(|&r| self.spoil(r));
-                    return mask;
-                };
-                let yes = self.statement(then, holds);
-                let no = mask & !holds;
-                yes | rest.first().map_or(no, |&other| self.statement(other, no))
-            }
-            (Op::For, &[init, condition, step, inner, ..]) => {
-                self.statement(init, mask);
-                let condition = (!matches!(body.op(condition), Op::Empty)).then_some(condition);
-                self.repeat(t, condition, inner, Some(step), false, mask)
-            }
-            (Op::While, &[condition, inner, ..]) => self.repeat(t, Some(condition), inner, None, false, mask),
-            (Op::DoWhile, &[inner, condition, ..]) => {
-                self.repeat(t, Some(condition), inner, None, true, mask)
-            }
-            (Op::Switch, &[value, inner]) => self.switch(t, value, inner, mask),
-            (Op::Break, _) => {
-                match self.nest.last_mut() {
-                    Some(n) => n.broken |= mask,
-                    None => self.lost = true,
-                }
-                0
-            }
-            (Op::Continue, _) => {
-                match self.nest.iter_mut().rev().find(|n| !n.is_switch) {
-                    Some(n) => n.continued |= mask,
-                    None => self.lost = true,
-                }
-                0
-            }
-            (Op::Return, values) => {
-                if let Some(&v) = values.first() {
-                    let v = self.eval(v, mask);
-                    let before = std::mem::replace(&mut self.result, Val::UNKNOWN);
-                    self.result = merge(v, &before, mask, self.gone);
-                }
-                self.gone |= mask;
-                if self.calls == 0 {
-                    self.live &= !mask;
-                }
-                0
-            }
-            (&Op::Declare(s), init) => {
-                let value = init.first().map_or(Val::UNKNOWN, |&i| self.eval(i, mask));
-                let value = self.converted(s, value, mask);
-                self.vars.insert(s, value);
-                mask
-            }
-            (Op::Empty | Op::Mark(_) | Op::Case | Op::Default, _) => mask,
-            (Op::Goto(_) | Op::Label(_) | Op::Reject(_), _) => {
-                self.lost = true;
-                mask
-            }
-            _ => {
-                self.eval(t, mask);
-                mask
-            }
-        }
-    }
-
-    fn repeat(
-        &mut self,
-        t: TermId,
-        condition: Option<TermId>,
-        inner: TermId,
-        step: Option<TermId>,
-        late: bool,
-        mask: u32,
-    ) -> u32 {
-        let (mut going, mut out) = (mask, 0);
-        let decide = |w: &mut Self, going: u32| match condition {
-            Some(c) => w.decide(t, c, going),
-            None => Some(going),
-        };
-        while going != 0 {
-            if !late {
-                let Some(holds) = decide(self, going) else { return self.stray(t, mask) };
-                out |= going & !holds;
-                going = holds;
-                if going == 0 {
-                    break;
-                }
-            }
-            self.nest.push(Nest::default());
-            let on = self.statement(inner, going);
-            let n = self.nest.pop().unwrap_or_default();
-            if n.murky || self.lost {
-                return self.stray(t, mask);
-            }
-            out |= n.broken;
-            going = on | n.continued;
-            if late && going != 0 {
-                let Some(holds) = decide(self, going) else { return self.stray(t, mask) };
-                out |= going & !holds;
-                going = holds;
-            }
-            if let Some(step) = step.filter(|_| going != 0) {
-                self.eval(step, going);
-            }
-            if !self.burn() {
-                return mask;
-            }
-        }
-        out
     }
 
     /// A loop whose end is not known any more.
@@ -373,60 +247,9 @@ impl<'a> Walk<'a> {
         mask & !self.gone
     }
 
-    fn switch(&mut self, t: TermId, value: TermId, inner: TermId, mask: u32) -> u32 {
-        let body = self.body;
-        let v = self.eval(value, mask).int();
-        let items = body.args(inner);
-        let is_label = |t: TermId| matches!(body.op(t), Op::Case | Op::Default);
-        // labels deeper inside are not followed
-        let deep = items.iter().any(|&i| !is_label(i) && has_own_label(body, i));
-        let kind = body.types.as_int(body.ty(value)).map(|k| k.promoted());
-        let known = v.known_on(mask) && !deep && matches!(body.op(inner), Op::List);
-        let Some(kind) = kind.filter(|_| known) else {
-            self.spoil(inner);
-            return mask & !self.gone;
-        };
-        let mut left = mask;
-        let mut starts: Vec<(usize, u32)> = Vec::new();
-        let mut default = None;
-        for (k, &i) in items.iter().enumerate() {
-            match (body.op(i), body.args(i)) {
-                (Op::Case, &[c]) => {
-                    let case = self.eval(c, mask).int();
-                    let Some(c) = case.get(0).filter(|_| matches!(case, Nums::Same(_))) else {
-                        self.spoil(inner);
-                        return mask & !self.gone;
-                    };
-                    let mine = v.map(left, |x| Some((kind.wrap(x) == kind.wrap(c)) as i128));
-                    let mine = mine.truth(left).unwrap_or(0);
-                    starts.push((k, mine));
-                    left &= !mine;
-                }
-                (Op::Default, _) => default = Some(k),
-                _ => {}
-            }
-        }
-        starts.extend(default.map(|k| (k, left)));
-        let skipped = if default.is_some() { 0 } else { left };
-        self.nest.push(Nest { is_switch: true, ..Nest::default() });
-        let mut on = 0;
-        for (k, &i) in items.iter().enumerate() {
-            on |= starts.iter().filter(|s| s.0 == k).fold(0, |m, s| m | s.1);
-            if !is_label(i) {
-                on = self.statement(i, on);
-            }
-        }
-        let n = self.nest.pop().unwrap_or_default();
-        if n.murky || self.lost {
-            self.spoil(t);
-            return mask & !self.gone;
-        }
-        on | n.broken | skipped
-    }
-
     /// Decides a branch: the lanes for which its condition holds. `None`: not known.
     pub(super) fn decide(&mut self, t: TermId, condition: TermId, mask: u32) -> Option<u32> {
-        let holds = self.eval(condition, mask).int().truth(mask);
+        let holds = self.value(condition, mask).int().truth(mask);
         let Some(holds) = holds.filter(|_| !self.lost) else {
             if self.calls == 0 {
                 self.out.spoiled.insert(t);
@@ -574,7 +397,8 @@ impl<'a> Walk<'a> {
         value
     }
 
-    pub(super) fn variable(&self, s: SymbolId) -> Val {
+    /// What a thread's own variable holds.
+    pub(super) fn local(&self, s: SymbolId) -> Val {
         if self.body.symbols[s].address_taken {
             return Val::UNKNOWN;
         }
@@ -599,6 +423,177 @@ impl<'a> Walk<'a> {
             None if self.body.types.element(ty).is_some() && v.object.is_some() => v,
             None => Val::UNKNOWN,
         }
+    }
+}
+
+impl<'a> Flows<'a> for Walk<'a> {
+    /// The lanes that go on.
+    type Flow = u32;
+
+    fn begin_statement(&mut self, t: TermId, mask: u32) -> Run<'a, Self, bool> {
+        if mask == 0 {
+            return Ok(false);
+        }
+        if !self.burn() || self.depth > MAX_DEPTH {
+            self.lost = true;
+            return Ok(false);
+        }
+        if self.lost || self.nest.iter().any(|n| n.murky) {
+            self.spoil(t);
+            return Ok(false);
+        }
+        self.depth += 1;
+        Ok(true)
+    }
+
+    fn straight(&self, mask: u32) -> u32 {
+        mask
+    }
+    fn onward(&self, &on: &u32) -> Option<u32> {
+        (on != 0).then_some(on)
+    }
+    fn then(&mut self, _: u32, second: u32) -> u32 {
+        second
+    }
+
+    fn declare(
+        &mut self,
+        _: TermId,
+        s: SymbolId,
+        init: Option<(TermId, Val)>,
+        mask: u32,
+    ) -> Run<'a, Self, ()> {
+        let value = init.map_or(Val::UNKNOWN, |i| i.1);
+        let value = self.converted(s, value, mask);
+        self.vars.insert(s, value);
+        Ok(())
+    }
+
+    fn branch(&mut self, b: If, mask: u32) -> Run<'a, Self, u32> {
+        let Some(holds) = self.decide(b.node, b.condition, mask) else {
+            self.spoil(b.then);
+            b.other.into_iter().for_each(|other| self.spoil(other));
+            return Ok(mask);
+        };
+        let yes = self.statement(b.then, holds);
+        let no = mask & !holds;
+        Ok(yes | b.other.map_or(no, |other| self.statement(other, no)))
+    }
+
+    fn jump(&mut self, _: TermId, jump: Jump<Val>, mask: u32) -> Run<'a, Self, u32> {
+        match jump {
+            Jump::Break => match self.nest.last_mut() {
+                Some(n) => n.broken |= mask,
+                None => self.lost = true,
+            },
+            Jump::Continue => match self.nest.iter_mut().rev().find(|n| !n.is_switch) {
+                Some(n) => n.continued |= mask,
+                None => self.lost = true,
+            },
+            Jump::Return(value) => {
+                if let Some(v) = value {
+                    let before = std::mem::replace(&mut self.result, Val::UNKNOWN);
+                    self.result = merge(v, &before, mask, self.gone);
+                }
+                self.gone |= mask;
+                if self.calls == 0 {
+                    self.live &= !mask;
+                }
+            }
+        }
+        Ok(0)
+    }
+
+    fn opaque(&mut self, t: TermId, mask: u32) -> Run<'a, Self, u32> {
+        match self.body.op(t) {
+            // another grid: it does not count here
+            Op::Launch => {
+                self.other(t, mask)?;
+            }
+            _ => self.lost = true,
+        }
+        Ok(mask)
+    }
+
+    fn repeat(&mut self, l: Loop, mask: u32) -> Run<'a, Self, u32> {
+        let (mut going, mut out) = (mask, 0);
+        let decide = |w: &mut Self, going: u32| match l.condition {
+            Some(c) => w.decide(l.node, c, going),
+            None => Some(going),
+        };
+        while going != 0 {
+            if l.before {
+                let Some(holds) = decide(self, going) else { return Ok(self.stray(l.node, mask)) };
+                out |= going & !holds;
+                going = holds;
+                if going == 0 {
+                    break;
+                }
+            }
+            self.nest.push(Nest::default());
+            let on = self.statement(l.inner, going);
+            let n = self.nest.pop().unwrap_or_default();
+            if n.murky || self.lost {
+                return Ok(self.stray(l.node, mask));
+            }
+            out |= n.broken;
+            going = on | n.continued;
+            if !l.before && going != 0 {
+                let Some(holds) = decide(self, going) else { return Ok(self.stray(l.node, mask)) };
+                out |= going & !holds;
+                going = holds;
+            }
+            if let Some(step) = l.step.filter(|_| going != 0) {
+                self.value(step, going);
+            }
+            if !self.burn() {
+                return Ok(mask);
+            }
+        }
+        Ok(out)
+    }
+
+    fn switch(&mut self, s: Switch<'a>, mask: u32) -> Run<'a, Self, u32> {
+        let body = self.body;
+        let v = self.value(s.value, mask).int();
+        let kind = body.types.as_int(body.ty(s.value)).map(|k| k.promoted());
+        let Some(kind) = kind.filter(|_| v.known_on(mask) && !s.deep) else {
+            return Ok(self.stray(s.inner, mask));
+        };
+        let mut left = mask;
+        let mut starts: Vec<(usize, u32)> = Vec::new();
+        let mut default = None;
+        for (k, &i) in s.items.iter().enumerate() {
+            match (body.op(i), body.args(i)) {
+                (Op::Case, &[c]) => {
+                    let case = self.value(c, mask).int();
+                    let Some(c) = case.get(0).filter(|_| matches!(case, Nums::Same(_))) else {
+                        return Ok(self.stray(s.inner, mask));
+                    };
+                    let mine = v.map(left, |x| Some((kind.wrap(x) == kind.wrap(c)) as i128));
+                    let mine = mine.truth(left).unwrap_or(0);
+                    starts.push((k, mine));
+                    left &= !mine;
+                }
+                (Op::Default, _) => default = Some(k),
+                _ => {}
+            }
+        }
+        starts.extend(default.map(|k| (k, left)));
+        let skipped = if default.is_some() { 0 } else { left };
+        self.nest.push(Nest { is_switch: true, ..Nest::default() });
+        let mut on = 0;
+        for (k, &i) in s.items.iter().enumerate() {
+            on |= starts.iter().filter(|s| s.0 == k).fold(0, |m, s| m | s.1);
+            if !matches!(body.op(i), Op::Case | Op::Default) {
+                on = self.statement(i, on);
+            }
+        }
+        let n = self.nest.pop().unwrap_or_default();
+        if n.murky || self.lost {
+            return Ok(self.stray(s.node, mask));
+        }
+        Ok(on | n.broken | skipped)
     }
 }
 

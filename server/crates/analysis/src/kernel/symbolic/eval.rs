@@ -2,29 +2,21 @@
 
 use std::rc::Rc;
 
-use term::device::{Index, Word};
-use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+use term::device::{AtomicOp, Index, Scope};
+use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::memory::Place;
-use super::{Cond, Model, Run, Share, Val};
+use super::{Cond, Model, Run, Share, Step, Val};
+use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::races::Touch;
 use crate::kernel::{Across, KernelObstacle};
+use crate::program::Function;
 use crate::value::{Constraint, Poly};
 
 /// Deepest nesting of expressions and statements.
-const MAX_DEPTH: u32 = 180;
+const MAX_DEPTH: u32 = 240;
 
 impl Model<'_> {
-    pub(super) fn deeper<T>(&mut self, t: TermId, go: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
-        if self.depth > MAX_DEPTH {
-            return Err(KernelObstacle::Structure(t));
-        }
-        self.depth += 1;
-        let out = go(self);
-        self.depth -= 1;
-        out
-    }
-
     pub(super) fn share(across: Across) -> Share {
         match across {
             Across::Grid => Share::Grid,
@@ -37,13 +29,13 @@ impl Model<'_> {
     pub(super) fn fresh(&mut self, t: TermId) -> Val {
         let share = Self::share(self.levels.of(t));
         match self.body.types.as_int(self.body.ty(t)) {
-            Some(kind) => Val::Int(self.number(share, kind)),
+            Some(kind) => Val::Int(self.any_of(share, kind)),
             None => Val::Any,
         }
     }
 
     /// A number of a type.
-    pub(super) fn number(&mut self, share: Share, kind: IntKind) -> Poly {
+    pub(super) fn any_of(&mut self, share: Share, kind: IntKind) -> Poly {
         Poly::var(self.atom(share, Some(kind.min()), Some(kind.max())))
     }
 
@@ -51,206 +43,21 @@ impl Model<'_> {
         self.body.types.as_int(self.body.ty(t))
     }
 
-    pub(super) fn eval(&mut self, t: TermId) -> Run<Val> {
-        self.deeper(t, |m| m.eval_at(t))
-    }
-
-    fn eval_at(&mut self, t: TermId) -> Run<Val> {
-        let body = self.body;
-        let args = body.args(t);
-        Ok(match (body.op(t), args) {
-            (Op::Int(v), _) => Val::Int(Poly::constant(*v)),
-            (Op::Float(_), _) => Val::Any,
-            (Op::Str(_), _) => Val::Own,
-            (Op::SizeOf | Op::SizeOfType(_), _) => {
-                let ty = match (body.op(t), args) {
-                    (Op::SizeOfType(ty), _) => *ty,
-                    (_, &[a]) => body.ty(a),
-                    _ => return Ok(Val::Any),
-                };
-                match body.types.size_align(ty) {
-                    Some((n, _)) => Val::Int(Poly::constant(n as i128)),
-                    None => self.fresh(t),
-                }
-            }
-            (Op::Sym(s), _) => match body.symbols[*s].storage {
-                Storage::Constant(v) => Val::Int(Poly::constant(v)),
-                Storage::Builtin if body.symbols[*s].device == Some(Word::Lanes) => {
-                    Val::Int(Poly::constant(crate::kernel::LIMITS.lanes.into()))
-                }
-                Storage::Builtin | Storage::Function => Val::Any,
-                _ => return self.read(t),
-            },
-            (Op::Member { field, .. }, &[b]) => match self.builtin(b, field) {
-                Some(v) => v,
-                None => return self.member(t, b),
-            },
-            (Op::Index | Op::Deref, _) => return self.read(t),
-            (Op::Cast, &[a]) => {
-                let v = self.eval(a)?;
-                match (body.types.kind(body.ty(t)), v) {
-                    (TypeKind::Int(kind), v @ (Val::Int(_) | Val::Truth(_))) => self.converted(a, v, *kind),
-                    (TypeKind::Pointer { .. }, v) => v,
-                    _ => self.fresh(t),
-                }
-            }
-            (Op::Unary(UnOp::Not), _) => Val::Truth(self.condition(t)?),
-            (Op::Binary(op), _) if op.is_logical() || op.is_comparison() => Val::Truth(self.condition(t)?),
-            (Op::Unary(op), &[a]) => match (op, self.eval(a)?) {
-                (UnOp::Neg, Val::Int(p)) if self.kind(t).is_some_and(|k| body.arithmetic(t).is_exact(k)) => {
-                    p.scale(-1).map_or(Val::Any, Val::Int)
-                }
-                (UnOp::Plus, v @ Val::Int(_)) => v,
-                _ => self.fresh(t),
-            },
-            (Op::Binary(op), &[a, b]) => {
-                let (x, y) = (self.eval(a)?, self.eval(b)?);
-                self.binary(t, *op, (a, x), (b, y))
-            }
-            (Op::Select, &[c, a, b]) => {
-                let c = self.condition(c)?;
-                let (guards, before) = (self.guards.len(), self.locals.clone());
-                self.assume(&c, true);
-                let x = self.eval(a)?;
-                self.guards.truncate(guards);
-                let after = std::mem::replace(&mut self.locals, before);
-                self.assume(&c, false);
-                let y = self.eval(b)?;
-                self.guards.truncate(guards);
-                self.join(after);
-                match (x, y) {
-                    (Val::Int(p), Val::Int(q)) if p == q => Val::Int(p),
-                    (Val::Ptr(o, p), Val::Ptr(n, q)) if o == n => {
-                        Val::Ptr(o, p.filter(|p| q.as_ref() == Some(p)))
-                    }
-                    (Val::Own, Val::Own) => Val::Own,
-                    _ => self.fresh(t),
-                }
-            }
-            (Op::Comma, &[a, b]) => {
-                self.at(t, 0, |m| m.eval(a))?;
-                return self.at(t, 1, |m| m.eval(b));
-            }
-            (Op::Assign, &[p, v]) => {
-                let value = self.eval(v)?;
-                let place = self.place(p)?;
-                self.write(p, place, (v, value))?
-            }
-            (Op::Compound(op), &[p, v]) => {
-                let value = self.eval(v)?;
-                let (place, old) = self.old(p)?;
-                let kinds = self.kind(p).zip(self.kind(v)).map(|(a, b)| match op {
-                    BinOp::Shl | BinOp::Shr => a.promoted(),
-                    _ => a.promoted().common(b.promoted()),
-                });
-                let new = match (self.binary(t, *op, (p, old), (v, value)), kinds, self.kind(p)) {
-                    (Val::Int(q), Some(from), Some(to)) => {
-                        let inside = from.min() >= to.min() && from.max() <= to.max();
-                        match inside || self.within(&q, to.min(), to.max()) {
-                            true => Val::Int(q),
-                            false => self.fresh(t),
-                        }
-                    }
-                    (_, None, Some(_)) => self.fresh(t),
-                    (new, _, _) => new,
-                };
-                self.write(p, place, (p, new))?
-            }
-            (Op::Step { delta, prefix }, &[p]) => {
-                let (place, old) = self.old(p)?;
-                let exact = |k: IntKind| body.arithmetic(t).is_exact(k);
-                let new = match &old {
-                    // one beyond the largest is an overflow, or taken for granted not to be
-                    Val::Int(q) => {
-                        let up = q.add_constant(*delta as i128);
-                        match (up, self.kind(p).is_some_and(|k| exact(k.promoted()) || *delta > 0)) {
-                            (Some(up), true) => Val::Int(up),
-                            _ => self.fresh(t),
-                        }
-                    }
-                    Val::Ptr(..) => self.pointer_plus(p, &old, Some(&Poly::constant(*delta as i128))),
-                    Val::Own => Val::Own,
-                    _ => self.fresh(t),
-                };
-                let narrow = self.kind(p).filter(|k| !exact(*k));
-                let new = match (narrow, &new) {
-                    (Some(k), Val::Int(q)) if !self.within(q, k.min(), k.max()) => self.fresh(t),
-                    _ => new,
-                };
-                let after = self.write(p, place, (p, new))?;
-                if *prefix {
-                    after
-                } else {
-                    old
-                }
-            }
-            (Op::AddrOf, &[p]) => match self.place(p)? {
-                Place::In(o, at) => Val::Ptr(o, at),
-                Place::Own | Place::Local(_) => Val::Own,
-            },
-            (Op::Call, [_, rest @ ..]) => return self.call(t, rest),
-            (Op::InitList, items) => {
-                for &i in items {
-                    self.eval(i)?;
-                }
-                Val::Any
-            }
-            (Op::Empty | Op::Name(_), _) => Val::Any,
-            // the statements of a function that stands in place of its call
-            (Op::List, _) => {
-                self.statement(t)?;
-                Val::Any
-            }
-            _ => return Err(KernelObstacle::Structure(t)),
-        })
-    }
-
-    fn old(&mut self, p: TermId) -> Run<(Place, Val)> {
-        let ty = self.body.ty(p);
-        let place = self.place(p)?;
-        let old = match &place {
-            Place::Local(s) => self.local(*s),
-            Place::In(o, at) => {
-                let (o, at) = (*o, at.clone());
-                self.touch(p, o, at, ty, Touch::Read);
-                self.fresh(p)
-            }
-            Place::Own => self.fresh(p),
-        };
-        Ok((place, old))
-    }
-
     pub(super) fn local(&mut self, s: SymbolId) -> Val {
         match self.locals.get(&s) {
             Some(v) => v.clone(),
             // set nowhere yet: whatever it is, nobody may use it
-            None => self.unknown(s),
+            None => self.anything(s),
         }
     }
 
     /// What a variable holds after something that is not followed set it.
-    pub(super) fn unknown(&mut self, s: SymbolId) -> Val {
+    pub(super) fn anything(&mut self, s: SymbolId) -> Val {
         let share = Self::share(self.levels.symbol(s));
         match self.body.types.as_int(self.body.symbols[s].ty) {
-            Some(kind) => Val::Int(self.number(share, kind)),
+            Some(kind) => Val::Int(self.any_of(share, kind)),
             None => Val::Any,
         }
-    }
-
-    fn builtin(&mut self, b: TermId, field: &str) -> Option<Val> {
-        let symbol = &self.body.symbols[self.body.as_symbol(b)?];
-        if symbol.storage != Storage::Builtin {
-            return None;
-        }
-        let axis = term::device::axis(field)?;
-        let Some(Word::Index(index)) = symbol.device else { return None };
-        let list = match index {
-            Index::Thread => &self.thread,
-            Index::Block => &self.block,
-            Index::BlockSize => &self.extent,
-            Index::GridSize => &self.blocks,
-        };
-        Some(Val::Int(list[axis].clone()))
     }
 
     // ---- integers
@@ -266,14 +73,17 @@ impl Model<'_> {
                 if inside && to != IntKind::Bool || self.within(&p, to.min(), to.max()) {
                     Val::Int(p)
                 } else {
-                    Val::Int(self.number(share, to))
+                    Val::Int(self.any_of(share, to))
                 }
             }
-            _ => Val::Int(self.number(share, to)),
+            _ => Val::Int(self.any_of(share, to)),
         }
     }
 
-    fn binary(&mut self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {
+    fn arithmetic(&mut self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {
+        if op.is_comparison() {
+            return Val::Truth(Rc::new(self.comparison(op, (a, x), (b, y))));
+        }
         match (&x, &y) {
             (Val::Int(_), Val::Int(_)) => {}
             (Val::Ptr(..), Val::Int(q)) if matches!(op, BinOp::Add | BinOp::Sub) => {
@@ -329,7 +139,7 @@ impl Model<'_> {
             Some(r) if self.is_index(&r) && self.within(&r, 0, i128::MAX) => Val::Int(r),
             _ => {
                 let share = Self::share(self.levels.of(a).max(self.levels.of(b)));
-                Val::Int(self.number(share, kind))
+                Val::Int(self.any_of(share, kind))
             }
         }
     }
@@ -393,45 +203,23 @@ impl Model<'_> {
 
     // ---- conditions
 
+    /// What a condition says.
     pub(super) fn condition(&mut self, t: TermId) -> Run<Rc<Cond>> {
-        self.deeper(t, |m| m.condition_at(t))
+        Ok(match walk::eval(self, t, ())? {
+            Val::Truth(c) => c,
+            Val::Int(p) => Rc::new(Cond::Not(Rc::new(Cond::Holds(Constraint::zero(p))))),
+            _ => Rc::new(Cond::Unknown),
+        })
     }
 
-    fn condition_at(&mut self, t: TermId) -> Run<Rc<Cond>> {
-        let body = self.body;
-        match (body.op(t), body.args(t)) {
-            (Op::Unary(UnOp::Not), &[a]) => Ok(Rc::new(Cond::Not(self.condition(a)?))),
-            (Op::Binary(op @ (BinOp::And | BinOp::Or)), &[a, b]) => {
-                let first = self.condition(a)?;
-                let (guards, before) = (self.guards.len(), self.locals.clone());
-                self.assume(&first, *op == BinOp::And);
-                let second = self.condition(b)?;
-                self.guards.truncate(guards);
-                self.join(before);
-                Ok(Rc::new(match op {
-                    BinOp::And => Cond::And(first, second),
-                    _ => Cond::Or(first, second),
-                }))
-            }
-            (Op::Binary(op), &[a, b]) if op.is_comparison() => {
-                let (x, y) = (self.eval(a)?, self.eval(b)?);
-                let (Some(ka), Some(kb)) = (self.kind(a), self.kind(b)) else {
-                    return Ok(Rc::new(Cond::Unknown));
-                };
-                let kind = ka.promoted().common(kb.promoted());
-                if let (Val::Int(_), Val::Int(_)) = (&x, &y) {
-                    let (x, y) = (self.converted(a, x, kind), self.converted(b, y, kind));
-                    if let (Val::Int(p), Val::Int(q)) = (x, y) {
-                        return Ok(Rc::new(compared(*op, &p, &q).unwrap_or(Cond::Unknown)));
-                    }
-                }
-                Ok(Rc::new(Cond::Unknown))
-            }
-            _ => Ok(match self.eval(t)? {
-                Val::Truth(c) => c,
-                Val::Int(p) => Rc::new(Cond::Not(Rc::new(Cond::Holds(Constraint::zero(p))))),
-                _ => Rc::new(Cond::Unknown),
-            }),
+    fn comparison(&mut self, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Cond {
+        let (Some(ka), Some(kb), Val::Int(_), Val::Int(_)) = (self.kind(a), self.kind(b), &x, &y) else {
+            return Cond::Unknown;
+        };
+        let kind = ka.promoted().common(kb.promoted());
+        match (self.converted(a, x, kind), self.converted(b, y, kind)) {
+            (Val::Int(p), Val::Int(q)) => compared(op, &p, &q).unwrap_or(Cond::Unknown),
+            _ => Cond::Unknown,
         }
     }
 
@@ -470,6 +258,285 @@ impl Model<'_> {
         if let Some(p) = side {
             self.guards.push(Constraint::non_negative(p));
         }
+    }
+}
+
+impl<'a> Values<'a> for Model<'a> {
+    type Val = Val;
+    type Place = Place;
+    type Way = ();
+    type Stop = KernelObstacle;
+
+    fn body(&self) -> &'a Body {
+        self.body
+    }
+    fn function(&self, name: &str) -> Option<&'a Function> {
+        let program: &'a crate::Program = self.program;
+        program.function(name)
+    }
+
+    fn begin(&mut self, t: TermId, (): ()) -> Run<bool> {
+        if self.depth > MAX_DEPTH {
+            return Err(KernelObstacle::Structure(t));
+        }
+        self.depth += 1;
+        Ok(true)
+    }
+    fn end(&mut self) {
+        self.depth -= 1;
+    }
+    fn enter(&mut self, node: TermId, slot: u32) {
+        self.path.push(Step { node, slot });
+    }
+    fn leave(&mut self) {
+        self.path.pop();
+    }
+
+    fn unknown(&mut self, t: TermId) -> Run<Val> {
+        Ok(self.fresh(t))
+    }
+    fn number(&mut self, v: i128) -> Val {
+        Val::Int(Poly::constant(v))
+    }
+    fn real(&mut self, _: TermId, _: f64) -> Run<Val> {
+        Ok(Val::Any)
+    }
+    fn text(&mut self, _: TermId) -> Run<Val> {
+        Ok(Val::Own)
+    }
+    fn index(&mut self, index: Index, axis: usize) -> Val {
+        let list = match index {
+            Index::Thread => &self.thread,
+            Index::Block => &self.block,
+            Index::BlockSize => &self.extent,
+            Index::GridSize => &self.blocks,
+        };
+        Val::Int(list[axis].clone())
+    }
+
+    fn cast(&mut self, t: TermId, (a, v): (TermId, Val), (): ()) -> Run<Val> {
+        let body = self.body;
+        Ok(match (body.types.kind(body.ty(t)), v) {
+            (TypeKind::Int(kind), v @ (Val::Int(_) | Val::Truth(_))) => self.converted(a, v, *kind),
+            (TypeKind::Pointer { .. }, v) => v,
+            _ => self.fresh(t),
+        })
+    }
+
+    fn unary(&mut self, t: TermId, op: UnOp, (_, v): (TermId, Val), (): ()) -> Run<Val> {
+        Ok(match (op, v) {
+            (UnOp::Not, Val::Truth(c)) => Val::Truth(Rc::new(Cond::Not(c))),
+            // not (not zero)
+            (UnOp::Not, Val::Int(p)) => {
+                let zero = Rc::new(Cond::Holds(Constraint::zero(p)));
+                Val::Truth(Rc::new(Cond::Not(Rc::new(Cond::Not(zero)))))
+            }
+            (UnOp::Not, _) => Val::Truth(Rc::new(Cond::Not(Rc::new(Cond::Unknown)))),
+            (UnOp::Neg, Val::Int(p)) if self.kind(t).is_some_and(|k| self.body.arithmetic(t).is_exact(k)) => {
+                p.scale(-1).map_or(Val::Any, Val::Int)
+            }
+            (UnOp::Plus, v @ Val::Int(_)) => v,
+            _ => self.fresh(t),
+        })
+    }
+
+    fn binary(
+        &mut self,
+        t: TermId,
+        op: BinOp,
+        left: (TermId, Val),
+        right: (TermId, Val),
+        (): (),
+    ) -> Run<Val> {
+        Ok(self.arithmetic(t, op, left, right))
+    }
+
+    fn compound(
+        &mut self,
+        t: TermId,
+        op: BinOp,
+        (p, old): (TermId, Val),
+        (v, value): (TermId, Val),
+        (): (),
+    ) -> Run<Val> {
+        let kinds = self.kind(p).zip(self.kind(v)).map(|(a, b)| match op {
+            BinOp::Shl | BinOp::Shr => a.promoted(),
+            _ => a.promoted().common(b.promoted()),
+        });
+        Ok(match (self.arithmetic(t, op, (p, old), (v, value)), kinds, self.kind(p)) {
+            (Val::Int(q), Some(from), Some(to)) => {
+                let inside = from.min() >= to.min() && from.max() <= to.max();
+                match inside || self.within(&q, to.min(), to.max()) {
+                    true => Val::Int(q),
+                    false => self.fresh(t),
+                }
+            }
+            (_, None, Some(_)) => self.fresh(t),
+            (new, _, _) => new,
+        })
+    }
+
+    fn stepped(&mut self, t: TermId, (p, old): (TermId, &Val), delta: i8, (): ()) -> Run<Val> {
+        let by = Poly::constant(delta.into());
+        let arithmetic = self.body.arithmetic(t);
+        let exact = |k: IntKind| arithmetic.is_exact(k);
+        let new = match old {
+            // one beyond the largest is an overflow, or taken for granted not to be
+            Val::Int(q) => {
+                let up = q.add_constant(delta.into());
+                match (up, self.kind(p).is_some_and(|k| exact(k.promoted()) || delta > 0)) {
+                    (Some(up), true) => Val::Int(up),
+                    _ => self.fresh(t),
+                }
+            }
+            Val::Ptr(..) => self.pointer_plus(p, old, Some(&by)),
+            Val::Own => Val::Own,
+            _ => self.fresh(t),
+        };
+        let narrow = self.kind(p).filter(|k| !exact(*k));
+        Ok(match (narrow, &new) {
+            (Some(k), Val::Int(q)) if !self.within(q, k.min(), k.max()) => self.fresh(t),
+            _ => new,
+        })
+    }
+
+    fn logical(&mut self, _: TermId, and: bool, [a, b]: [TermId; 2], (): ()) -> Run<Val> {
+        let first = self.condition(a)?;
+        let (guards, before) = (self.guards.len(), self.locals.clone());
+        self.assume(&first, and);
+        let second = self.condition(b)?;
+        self.guards.truncate(guards);
+        self.join(before);
+        Ok(Val::Truth(Rc::new(if and { Cond::And(first, second) } else { Cond::Or(first, second) })))
+    }
+
+    fn select(&mut self, t: TermId, [c, a, b]: [TermId; 3], (): ()) -> Run<Val> {
+        let c = self.condition(c)?;
+        let (guards, before) = (self.guards.len(), self.locals.clone());
+        self.assume(&c, true);
+        let x = walk::eval(self, a, ())?;
+        self.guards.truncate(guards);
+        let after = std::mem::replace(&mut self.locals, before);
+        self.assume(&c, false);
+        let y = walk::eval(self, b, ())?;
+        self.guards.truncate(guards);
+        self.join(after);
+        Ok(match (x, y) {
+            (Val::Int(p), Val::Int(q)) if p == q => Val::Int(p),
+            (Val::Ptr(o, p), Val::Ptr(n, q)) if o == n => Val::Ptr(o, p.filter(|p| q.as_ref() == Some(p))),
+            (Val::Own, Val::Own) => Val::Own,
+            _ => self.fresh(t),
+        })
+    }
+
+    fn call(&mut self, t: TermId, called: Called<'a>, arguments: Arguments<'_, Val>, (): ()) -> Run<Val> {
+        self.called(t, called, arguments)
+    }
+    fn atomic(
+        &mut self,
+        t: TermId,
+        atomic: (Option<AtomicOp>, Scope),
+        arguments: &[TermId],
+        (): (),
+    ) -> Run<Val> {
+        self.atomic_at(t, atomic, arguments)
+    }
+    fn other(&mut self, t: TermId, (): ()) -> Run<Val> {
+        match self.body.op(t) {
+            // the statements of a function that stands in place of its call
+            Op::List => {
+                walk::statement(self, t, ())?;
+                Ok(Val::Any)
+            }
+            _ => Err(KernelObstacle::Structure(t)),
+        }
+    }
+
+    fn variable(&mut self, t: TermId, s: SymbolId) -> Run<Place> {
+        let body = self.body;
+        let symbol = &body.symbols[s];
+        let array = matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
+        Ok(match symbol.storage {
+            Storage::Param(_) | Storage::Local if array || self.exposed.contains(&s) => Place::Own,
+            Storage::Param(_) | Storage::Local => match body.types.kind(symbol.ty) {
+                TypeKind::Int(_) | TypeKind::Pointer { .. } => Place::Local(s),
+                _ => Place::Own,
+            },
+            Storage::Shared | Storage::Global { .. } => Place::In(self.object_of(s), Some(Poly::constant(0))),
+            _ => return Err(KernelObstacle::Value(t)),
+        })
+    }
+
+    fn element(
+        &mut self,
+        t: TermId,
+        (_, from): (TermId, Place),
+        (_, i): (TermId, Val),
+        (): (),
+    ) -> Run<Place> {
+        let size = self.body.types.size_align(self.body.ty(t)).map(|x| x.0);
+        let i = match i {
+            Val::Int(p) => Some(p),
+            _ => None,
+        };
+        Ok(self.moved(from, i, size))
+    }
+
+    fn field(&mut self, _: TermId, of: Place, offset: Option<u64>, (): ()) -> Run<Place> {
+        Ok(match of {
+            Place::Local(_) => Place::Own,
+            Place::In(o, _) if offset.is_none() => Place::In(o, None),
+            of => self.moved(of, Some(Poly::constant(offset.unwrap_or(0) as i128)), Some(1)),
+        })
+    }
+
+    fn pointed(&mut self, (p, v): (TermId, Val)) -> Run<Place> {
+        match v {
+            Val::Ptr(o, at) => Ok(Place::In(o, at)),
+            Val::Own => Ok(Place::Own),
+            _ => Err(KernelObstacle::Value(p)),
+        }
+    }
+    fn no_place(&mut self, t: TermId, (): ()) -> Run<Place> {
+        Err(KernelObstacle::Value(t))
+    }
+    fn address(&mut self, _: TermId, place: Place) -> Run<Val> {
+        Ok(match place {
+            Place::In(o, at) => Val::Ptr(o, at),
+            Place::Own | Place::Local(_) => Val::Own,
+        })
+    }
+
+    fn load(&mut self, t: TermId, place: &Place, (): ()) -> Run<Val> {
+        Ok(match place {
+            Place::Local(s) => self.local(*s),
+            Place::Own => self.fresh(t),
+            Place::In(o, at) => {
+                self.touch(t, *o, at.clone(), self.body.ty(t), Touch::Read);
+                self.fresh(t)
+            }
+        })
+    }
+
+    fn write(&mut self, p: TermId, place: Place, (v, value): (TermId, Val), (): ()) -> Run<Val> {
+        let body = self.body;
+        let value = match body.types.as_int(body.ty(p)) {
+            // in its type already
+            Some(_) if v == p => value,
+            Some(kind) => match self.kind(v) {
+                Some(_) => self.converted(v, value, kind),
+                None => Val::Int(self.any_of(Share::Thread, kind)),
+            },
+            None => value,
+        };
+        match place {
+            Place::Local(s) => {
+                self.locals.insert(s, value.clone());
+            }
+            Place::Own => {}
+            Place::In(o, at) => self.touch(p, o, at, body.ty(p), Touch::Write),
+        }
+        Ok(value)
     }
 }
 

@@ -91,7 +91,7 @@ struct Round {
 
 /// A value.
 #[derive(Clone, Debug)]
-enum Val {
+pub(in crate::kernel) enum Val {
     Int(Poly),
     /// The truth of a condition.
     Truth(Rc<Cond>),
@@ -102,7 +102,7 @@ enum Val {
 
 /// What a condition says.
 #[derive(Debug)]
-enum Cond {
+pub(in crate::kernel) enum Cond {
     /// Non-negative, or zero.
     Holds(Constraint),
     Never(Poly),

@@ -3,19 +3,10 @@
 use rustc_hash::FxHashSet;
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 
-use super::{Cond, Locals, Model, Object, Round, Run, Share, Step, Val};
+use super::{Locals, Model, Object, Round, Run, Share, Val};
+use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
 use crate::kernel::KernelObstacle;
 use crate::value::{Constraint, Poly};
-
-/// A loop's parts.
-struct Loop {
-    node: TermId,
-    condition: Option<TermId>,
-    step: Option<TermId>,
-    inner: TermId,
-    /// Whether the condition is looked at before the first round.
-    before: bool,
-}
 
 impl<'a> Model<'a> {
     pub(super) fn kernel(&mut self) -> Run<()> {
@@ -32,7 +23,7 @@ impl<'a> Model<'a> {
                     let value = self.values.iter().find(|(n, _)| *n == symbol.name).map(|x| x.1);
                     Val::Int(match value.filter(|v| (kind.min()..=kind.max()).contains(v)) {
                         Some(v) => Poly::constant(v),
-                        None => self.number(Share::Grid, kind),
+                        None => self.any_of(Share::Grid, kind),
                     })
                 }
                 TypeKind::Pointer { .. } => {
@@ -45,151 +36,7 @@ impl<'a> Model<'a> {
             };
             self.locals.insert(*s, v);
         }
-        self.list(statements)?;
-        Ok(())
-    }
-
-    /// Walks a list; whether what follows it can be reached.
-    fn list(&mut self, node: TermId) -> Run<bool> {
-        let body = self.body;
-        if !matches!(body.op(node), Op::List) {
-            return self.statement(node);
-        }
-        for (slot, &t) in body.args(node).iter().enumerate() {
-            self.path.push(Step { node, slot: slot as u32 });
-            let falls = self.statement(t);
-            self.path.pop();
-            if !falls? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    pub(super) fn statement(&mut self, t: TermId) -> Run<bool> {
-        self.deeper(t, |m| m.statement_at(t))
-    }
-
-    fn statement_at(&mut self, t: TermId) -> Run<bool> {
-        let body = self.body;
-        let args = body.args(t);
-        match (body.op(t), args) {
-            (Op::List, _) => return self.list(t),
-            (Op::If, &[c, then, ref rest @ ..]) => {
-                let c = self.at(t, 0, |m| m.condition(c))?;
-                return self.both(t, &c, then, rest.first().copied());
-            }
-            (Op::For, &[init, c, step, inner, ..]) => {
-                self.init(init)?;
-                let some = |t: TermId| (!matches!(body.op(t), Op::Empty)).then_some(t);
-                return self.around(Loop {
-                    node: t,
-                    condition: some(c),
-                    step: some(step),
-                    inner,
-                    before: true,
-                });
-            }
-            (Op::While, &[c, inner, ..]) => {
-                return self.around(Loop { node: t, condition: Some(c), step: None, inner, before: true });
-            }
-            (Op::DoWhile, &[inner, c, ..]) => {
-                return self.around(Loop { node: t, condition: Some(c), step: None, inner, before: false });
-            }
-            (Op::Return, values) => {
-                for &v in values {
-                    self.eval(v)?;
-                }
-                return Ok(false);
-            }
-            (Op::Break | Op::Continue, _) => return Ok(false),
-            (Op::Switch | Op::Goto(_) | Op::Label(_) | Op::Reject(_) | Op::Launch, _) => {
-                return Err(KernelObstacle::Structure(t));
-            }
-            (Op::Declare(s), init) => self.declare(t, *s, init.first().copied())?,
-            (Op::Empty | Op::Case | Op::Default | Op::Mark(_), _) => {}
-            _ => {
-                self.eval(t)?;
-            }
-        }
-        Ok(true)
-    }
-
-    pub(super) fn at<T>(&mut self, node: TermId, slot: u32, go: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
-        self.path.push(Step { node, slot });
-        let out = go(self);
-        self.path.pop();
-        out
-    }
-
-    fn declare(&mut self, t: TermId, s: SymbolId, init: Option<TermId>) -> Run<()> {
-        let body = self.body;
-        let symbol = &body.symbols[s];
-        match (symbol.storage, init) {
-            (Storage::Local, Some(init)) => {
-                let value = self.eval(init)?;
-                if self.exposed.contains(&s) {
-                    return Ok(());
-                }
-                let v = match body.types.kind(symbol.ty) {
-                    TypeKind::Int(kind) => match body.types.as_int(body.ty(init)) {
-                        Some(_) => self.converted(init, value, *kind),
-                        None => Val::Int(self.number(Share::Thread, *kind)),
-                    },
-                    TypeKind::Pointer { .. } => value,
-                    _ => return Ok(()),
-                };
-                self.locals.insert(s, v);
-            }
-            (Storage::Local, None) => {
-                let v = self.unknown(s);
-                self.locals.insert(s, v);
-            }
-            (_, None) => {}
-            _ => return Err(KernelObstacle::Structure(t)),
-        }
-        Ok(())
-    }
-
-    fn init(&mut self, t: TermId) -> Run<()> {
-        match self.body.op(t) {
-            Op::List => {
-                for &i in self.body.args(t) {
-                    self.init(i)?;
-                }
-                Ok(())
-            }
-            _ => self.statement(t).map(|_| ()),
-        }
-    }
-
-    fn both(&mut self, t: TermId, c: &Cond, then: TermId, other: Option<TermId>) -> Run<bool> {
-        let guards = self.guards.len();
-        let before = self.locals.clone();
-        self.assume(c, true);
-        let a = self.at(t, 1, |m| m.list(then))?;
-        self.guards.truncate(guards);
-        let after = std::mem::replace(&mut self.locals, before);
-        self.assume(c, false);
-        let b = match other {
-            Some(other) => self.at(t, 2, |m| m.list(other))?,
-            None => true,
-        };
-        match (a, b) {
-            (true, true) => {
-                self.guards.truncate(guards);
-                self.join(after);
-            }
-            // who is here went the other way
-            (false, true) => {}
-            (true, false) => {
-                self.guards.truncate(guards);
-                self.assume(c, true);
-                self.locals = after;
-            }
-            (false, false) => self.guards.truncate(guards),
-        }
-        Ok(a || b)
+        walk::statement(self, statements, ()).map(drop)
     }
 
     /// What holds of both.
@@ -209,7 +56,7 @@ impl<'a> Model<'a> {
                 _ => false,
             };
             if !same {
-                let v = self.unknown(s);
+                let v = self.anything(s);
                 self.locals.insert(s, v);
             }
         }
@@ -254,7 +101,7 @@ impl<'a> Model<'a> {
             let v = match &self.locals[&s] {
                 // a pointer stays in its object: the standard has no way out of it
                 Val::Ptr(o, _) if self.stays(s, *o) => Val::Ptr(*o, None),
-                _ => self.unknown(s),
+                _ => self.anything(s),
             };
             self.locals.insert(s, v);
         }
@@ -310,7 +157,7 @@ impl<'a> Model<'a> {
         if !fixed {
             return None;
         }
-        match self.eval(by) {
+        match walk::eval(self, by, ()) {
             Ok(Val::Int(p)) => {
                 if down {
                     p.scale(-1)
@@ -329,8 +176,91 @@ impl<'a> Model<'a> {
             _ => vec![t],
         }
     }
+}
 
-    fn around(&mut self, l: Loop) -> Run<bool> {
+impl<'a> Flows<'a> for Model<'a> {
+    /// Whether what follows can be reached.
+    type Flow = bool;
+
+    fn straight(&self, (): ()) -> bool {
+        true
+    }
+    fn onward(&self, &falls: &bool) -> Option<()> {
+        falls.then_some(())
+    }
+    fn then(&mut self, first: bool, second: bool) -> bool {
+        first && second
+    }
+
+    fn declare(&mut self, t: TermId, s: SymbolId, init: Option<(TermId, Val)>, (): ()) -> Run<()> {
+        let body = self.body;
+        let symbol = &body.symbols[s];
+        match (symbol.storage, init) {
+            (Storage::Local, Some((init, value))) => {
+                if self.exposed.contains(&s) {
+                    return Ok(());
+                }
+                let v = match body.types.kind(symbol.ty) {
+                    TypeKind::Int(kind) => match body.types.as_int(body.ty(init)) {
+                        Some(_) => self.converted(init, value, *kind),
+                        None => Val::Int(self.any_of(Share::Thread, *kind)),
+                    },
+                    TypeKind::Pointer { .. } => value,
+                    _ => return Ok(()),
+                };
+                self.locals.insert(s, v);
+            }
+            (Storage::Local, None) => {
+                let v = self.anything(s);
+                self.locals.insert(s, v);
+            }
+            (_, None) => {}
+            _ => return Err(KernelObstacle::Structure(t)),
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, b: If, (): ()) -> Run<bool> {
+        let c = walk::within(self, b.node, 0, |m| m.condition(b.condition))?;
+        let guards = self.guards.len();
+        let before = self.locals.clone();
+        self.assume(&c, true);
+        let yes = walk::within(self, b.node, 1, |m| walk::statement(m, b.then, ()))?;
+        self.guards.truncate(guards);
+        let after = std::mem::replace(&mut self.locals, before);
+        self.assume(&c, false);
+        let no = match b.other {
+            Some(other) => walk::within(self, b.node, 2, |m| walk::statement(m, other, ()))?,
+            None => true,
+        };
+        match (yes, no) {
+            (true, true) => {
+                self.guards.truncate(guards);
+                self.join(after);
+            }
+            // who is here went the other way
+            (false, true) => {}
+            (true, false) => {
+                self.guards.truncate(guards);
+                self.assume(&c, true);
+                self.locals = after;
+            }
+            (false, false) => self.guards.truncate(guards),
+        }
+        Ok(yes || no)
+    }
+
+    fn jump(&mut self, _: TermId, _: Jump<Val>, (): ()) -> Run<bool> {
+        Ok(false)
+    }
+    fn switch(&mut self, s: Switch<'a>, (): ()) -> Run<bool> {
+        Err(KernelObstacle::Structure(s.node))
+    }
+    fn opaque(&mut self, t: TermId, (): ()) -> Run<bool> {
+        Err(KernelObstacle::Structure(t))
+    }
+
+    fn repeat(&mut self, l: Loop, (): ()) -> Run<bool> {
         let body = self.body;
         let parts: Vec<TermId> = [l.condition, l.step, Some(l.inner)].into_iter().flatten().collect();
         let set = self.set_in(&parts);
@@ -362,10 +292,10 @@ impl<'a> Model<'a> {
         }
         let node = l.node;
         if let (Some(c), true) = (l.condition, l.before) {
-            let c = self.at(node, 0, |m| m.condition(c))?;
+            let c = walk::within(self, node, 0, |m| m.condition(c))?;
             self.assume(&c, true);
         }
-        let falls = self.at(node, 1, |m| m.list(l.inner))?;
+        let falls = walk::within(self, node, 1, |m| walk::statement(m, l.inner, ()))?;
         let continues = body.walk(l.inner).any(|t| matches!(body.op(t), Op::Continue));
         if falls || continues {
             if continues {
@@ -373,10 +303,10 @@ impl<'a> Model<'a> {
                 self.guards.truncate(guards);
             }
             if let Some(step) = l.step {
-                self.at(node, 2, |m| m.eval(step))?;
+                walk::within(self, node, 2, |m| walk::eval(m, step, ()))?;
             }
             if let (Some(c), false) = (l.condition, l.before) {
-                self.at(node, 2, |m| m.condition(c))?;
+                walk::within(self, node, 2, |m| m.condition(c))?;
             }
         }
         self.guards.truncate(guards);

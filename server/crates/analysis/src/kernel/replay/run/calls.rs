@@ -6,45 +6,46 @@ use term::{Body, TermId, TypeKind};
 use super::super::values::Val;
 use super::super::{ObjectKind, Touch};
 use super::{Run, Runner};
-use crate::kernel::{callee, is_barrier, level, KernelObstacle};
+use crate::kernel::interpret::{walk, Arguments, Called};
+use crate::kernel::{level, KernelObstacle};
 
 impl<'a> Runner<'a> {
-    pub(super) fn call(&mut self, t: TermId, arguments: &[TermId]) -> Run<Val> {
+    pub(super) fn called(
+        &mut self,
+        t: TermId,
+        called: Called<'a>,
+        arguments: Arguments<'_, Val>,
+    ) -> Run<Val> {
         let body = self.body();
-        let Some(name) = callee(body, t) else { return Err(KernelObstacle::Value(t)) };
-        let mut values = Vec::with_capacity(arguments.len());
-        for &a in arguments {
-            values.push(self.eval(a)?);
-        }
-        if let Some(f) = self.program.function(name) {
-            let f: &'a Body = &f.body;
-            let known = self.trace.functions.iter().position(|b| std::ptr::eq(*b, f));
-            let n = known.unwrap_or_else(|| {
-                self.trace.functions.push(f);
-                self.trace.functions.len() - 1
-            });
-            let in_kernel = self.frames.len() == 1;
-            // what stops it there is told at the kernel's own call
-            return self.enter(f, n as u32, values).map_err(|why| match why {
-                KernelObstacle::Value(_) if in_kernel => KernelObstacle::Value(t),
-                KernelObstacle::Structure(_) if in_kernel => KernelObstacle::Structure(t),
-                why => why,
-            });
-        }
-        let word = body.called_word(t);
-        if is_barrier(body, t) {
-            let site = self.site(t);
-            if self.may {
-                self.soft = true;
-                self.trace.soft_barriers.push(site);
-            } else {
-                self.passed.blocks.push(site);
-                self.soft = false;
+        let Arguments { terms, values } = arguments;
+        match called {
+            Called::Unknown => return Err(KernelObstacle::Value(t)),
+            Called::Function(f) => {
+                let f: &'a Body = &f.body;
+                let known = self.trace.functions.iter().position(|b| std::ptr::eq(*b, f));
+                let n = known.unwrap_or_else(|| {
+                    self.trace.functions.push(f);
+                    self.trace.functions.len() - 1
+                });
+                let in_kernel = self.frames.len() == 1;
+                // what stops it there is told at the kernel's own call
+                return self.enter(f, n as u32, values).map_err(|why| match why {
+                    KernelObstacle::Value(_) if in_kernel => KernelObstacle::Value(t),
+                    KernelObstacle::Structure(_) if in_kernel => KernelObstacle::Structure(t),
+                    why => why,
+                });
             }
-            return Ok(Val::Unknown);
-        }
-        match word {
-            Some(Word::Barrier(Scope::Warp, _)) => {
+            Called::Word(word) if word.is_block_barrier() => {
+                let site = self.site(t);
+                if self.may {
+                    self.soft = true;
+                    self.trace.soft_barriers.push(site);
+                } else {
+                    self.passed.blocks.push(site);
+                    self.soft = false;
+                }
+            }
+            Called::Word(Word::Barrier(Scope::Warp, _)) => {
                 let whole = values.first().is_none_or(|v| v.int() == Some(0xFFFF_FFFF));
                 if whole && !self.may {
                     let site = self.site(t);
@@ -53,66 +54,75 @@ impl<'a> Runner<'a> {
                 } else {
                     self.warp_soft = true;
                 }
-                return Ok(Val::Unknown);
             }
-            Some(Word::Fence(Scope::Device | Scope::System)) => {
-                self.trace.fences = true;
-                return Ok(Val::Unknown);
-            }
-            _ if matches!(name, "min" | "max") => {
-                if let (&[a, b], &[Val::Int(x), Val::Int(y)]) = (arguments, &values[..]) {
+            Called::Word(Word::Fence(Scope::Device | Scope::System)) => self.trace.fences = true,
+            Called::Min | Called::Max => {
+                if let (&[a, b], &[Val::Int(x), Val::Int(y)]) = (terms, &values[..]) {
                     if let (Some(ka), Some(kb)) =
                         (body.types.as_int(body.ty(a)), body.types.as_int(body.ty(b)))
                     {
                         let kind = ka.promoted().common(kb.promoted());
                         let (x, y) = (kind.wrap(x), kind.wrap(y));
-                        return Ok(Val::Int(if name == "min" { x.min(y) } else { x.max(y) }));
+                        let least = matches!(called, Called::Min);
+                        return Ok(Val::Int(if least { x.min(y) } else { x.max(y) }));
                     }
                 }
-                return Ok(Val::Unknown);
             }
-            Some(Word::ReadOnlyLoad) => {
-                let (&[p], &[Val::Into(o, at)]) = (arguments, &values[..]) else {
+            Called::Word(Word::ReadOnlyLoad) => {
+                let (&[p], &[Val::Into(o, at)]) = (terms, &values[..]) else {
                     return Err(KernelObstacle::Value(t));
                 };
                 let to = body.types.element(body.ty(p)).ok_or(KernelObstacle::Value(t))?;
                 self.touch(t, o, at, to, Touch::Read, Val::Unknown)?;
-                return Ok(Val::Unknown);
             }
-            _ => {}
-        }
-        if let Some(Word::Atomic(op, scope)) = word {
-            self.trace.locks |= matches!(op, Some(AtomicOp::CompareExchange | AtomicOp::Exchange));
-            let Some((&p, &v)) = arguments.first().zip(values.first()) else {
-                return Err(KernelObstacle::Value(t));
-            };
-            let to = match body.types.kind(body.ty(p)) {
-                TypeKind::Array { of, .. } => Some(*of),
-                _ => body.types.element(body.ty(p)),
-            };
-            match (v, to) {
-                // not atomic to what other blocks do
-                (Val::Into(o, _), _)
-                    if scope == Scope::Block
-                        && self.grid != [1; 3]
-                        && self.trace.objects[o as usize].kind != ObjectKind::Shared =>
-                {
+            Called::Word(word) => {
+                // shuffles and votes are no barriers for memory, but where lanes wait they may run in step
+                self.warp_soft |= matches!(word, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes);
+                if !level::is_harmless(body, t) {
                     return Err(KernelObstacle::Value(t));
                 }
-                (Val::Into(o, at), Some(to)) => self.touch(t, o, at, to, Touch::Atomic, Val::Unknown)?,
-                (Val::Own, _) => {}
-                _ => return Err(KernelObstacle::Value(t)),
             }
-            return Ok(Val::Unknown);
+            Called::Library(name) => {
+                let silent = matches!(name, "printf" | "assert" | "__assume");
+                if !(level::is_harmless(body, t) || level::is_vector(name) || silent) {
+                    return Err(KernelObstacle::Value(t));
+                }
+            }
         }
-        // shuffles and votes are no barriers for memory, but where lanes wait they may run in step
-        self.warp_soft |= matches!(word, Some(Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes));
-        if level::is_harmless(body, t)
-            || level::is_vector(name)
-            || matches!(name, "printf" | "assert" | "__assume")
-        {
-            return Ok(Val::Unknown);
+        Ok(Val::Unknown)
+    }
+
+    pub(super) fn atomic_at(
+        &mut self,
+        t: TermId,
+        (op, scope): (Option<AtomicOp>, Scope),
+        arguments: &[TermId],
+    ) -> Run<Val> {
+        let body = self.body();
+        let mut target = None;
+        for &a in arguments {
+            let v = walk::eval(self, a, ())?;
+            target.get_or_insert((a, v));
         }
-        Err(KernelObstacle::Value(t))
+        self.trace.locks |= matches!(op, Some(AtomicOp::CompareExchange | AtomicOp::Exchange));
+        let Some((p, v)) = target else { return Err(KernelObstacle::Value(t)) };
+        let to = match body.types.kind(body.ty(p)) {
+            TypeKind::Array { of, .. } => Some(*of),
+            _ => body.types.element(body.ty(p)),
+        };
+        match (v, to) {
+            // not atomic to what other blocks do
+            (Val::Into(o, _), _)
+                if scope == Scope::Block
+                    && self.grid != [1; 3]
+                    && self.trace.objects[o as usize].kind != ObjectKind::Shared =>
+            {
+                return Err(KernelObstacle::Value(t));
+            }
+            (Val::Into(o, at), Some(to)) => self.touch(t, o, at, to, Touch::Atomic, Val::Unknown)?,
+            (Val::Own, _) => {}
+            _ => return Err(KernelObstacle::Value(t)),
+        }
+        Ok(Val::Unknown)
     }
 }

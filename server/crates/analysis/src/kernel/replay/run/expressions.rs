@@ -1,218 +1,17 @@
 //! Values of expressions, and what evaluating them touches.
 
-use term::device::{Index, Word};
-use term::{BinOp, Op, Storage, TermId, TypeKind, UnOp};
+use term::device::{AtomicOp, Index, Scope};
+use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::super::values::Val;
 use super::super::{Object, ObjectKind, Touch};
 use super::{base, Place, Run, Runner, ON};
+use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::{eval, KernelObstacle};
+use crate::program::Function;
 
-impl<'a> Runner<'a> {
-    pub(super) fn eval(&mut self, t: TermId) -> Run<Val> {
-        self.step(t)?;
-        self.depth += 1;
-        let v = self.eval_at(t);
-        self.depth -= 1;
-        v
-    }
-
-    pub(super) fn eval_at(&mut self, t: TermId) -> Run<Val> {
-        let body = self.body();
-        let args = body.args(t);
-        Ok(match (body.op(t), args) {
-            (Op::Int(v), _) => Val::Int(*v),
-            (Op::Float(f), _) => Val::Real(f.get().to_bits()),
-            (Op::Str(_), _) => Val::Own,
-            (Op::SizeOf | Op::SizeOfType(_), _) => self.size_of(t),
-            (Op::Sym(s), _) => match body.symbols[*s].storage {
-                Storage::Constant(v) => Val::Int(v),
-                Storage::Builtin if body.symbols[*s].device == Some(Word::Lanes) => {
-                    Val::Int(crate::kernel::LIMITS.lanes.into())
-                }
-                Storage::Builtin | Storage::Function => Val::Unknown,
-                _ => return self.read(t),
-            },
-            (Op::Member { field, .. }, &[b]) => match self.builtin(b, field) {
-                Some(v) => v,
-                None => return self.member(t, b),
-            },
-            (Op::Index | Op::Deref, _) => return self.read(t),
-            (Op::Cast, &[a]) => {
-                let v = self.eval(a)?;
-                match (body.types.kind(body.ty(t)), v) {
-                    (TypeKind::Int(kind), v @ Val::Int(_)) => v.converted(*kind),
-                    (TypeKind::Pointer { .. }, v) => v,
-                    _ => Val::Unknown,
-                }
-            }
-            (Op::Unary(op), &[a]) => {
-                let v = self.eval(a)?;
-                match (op, v, body.types.as_int(body.ty(a))) {
-                    (UnOp::Not, v, _) => v.truth().map_or(Val::Unknown, |b| Val::Int(!b as i128)),
-                    (op, Val::Int(v), Some(kind)) => {
-                        let v = body.arithmetic(t).unary(*op, kind.promoted(), v);
-                        v.map_or(Val::Unknown, Val::Int)
-                    }
-                    _ => Val::Unknown,
-                }
-            }
-            (Op::Binary(op), &[a, b]) if op.is_logical() => {
-                let decided = *op == BinOp::Or;
-                let first = self.eval(a)?.truth();
-                if first == Some(decided) {
-                    return Ok(Val::Int(decided as i128));
-                }
-                let second = match first {
-                    Some(_) => self.eval(b)?.truth(),
-                    None => {
-                        let mut v = Val::Unknown;
-                        let yes = |r: &mut Self| {
-                            v = r.eval(b)?;
-                            Ok(ON)
-                        };
-                        self.either(None, yes, |_| Ok(ON))?;
-                        v.truth()
-                    }
-                };
-                match (first, second) {
-                    (_, Some(s)) if s == decided => Val::Int(decided as i128),
-                    (Some(_), Some(s)) => Val::Int(s as i128),
-                    _ => Val::Unknown,
-                }
-            }
-            (Op::Binary(op), &[a, b]) => {
-                let (x, y) = (self.eval(a)?, self.eval(b)?);
-                self.binary(t, *op, (a, x), (b, y))
-            }
-            (Op::Select, &[c, a, b]) => {
-                let c = self.eval(c)?.truth();
-                let (mut x, mut y) = (None, None);
-                self.either(
-                    c,
-                    |r| {
-                        x = Some(r.eval(a)?);
-                        Ok(ON)
-                    },
-                    |r| {
-                        y = Some(r.eval(b)?);
-                        Ok(ON)
-                    },
-                )?;
-                let v = [x, y].into_iter().flatten().reduce(Val::join).unwrap_or(Val::Unknown);
-                match (v, body.types.as_int(body.ty(a)), body.types.as_int(body.ty(b))) {
-                    (Val::Int(v), Some(ka), Some(kb)) => {
-                        Val::Int(ka.promoted().common(kb.promoted()).wrap(v))
-                    }
-                    (Val::Int(_), _, _) => Val::Unknown,
-                    (v, _, _) => v,
-                }
-            }
-            (Op::Comma, &[a, b]) => {
-                self.eval(a)?;
-                return self.eval(b);
-            }
-            (Op::Assign, &[p, v]) => {
-                let v = self.eval(v)?;
-                let place = self.place(p)?;
-                self.write(p, place, v)?;
-                v
-            }
-            (Op::Compound(op), &[p, v]) => {
-                let v = self.eval(v)?;
-                self.update(p, |r, old| Ok(r.binary(t, *op, (p, old), (args[1], v))))?
-            }
-            (Op::Step { delta, prefix }, &[p]) => {
-                let (delta, prefix) = (*delta, *prefix);
-                let mut before = Val::Unknown;
-                let after = self.update(p, |r, old| {
-                    before = old;
-                    Ok(r.shifted(p, old, delta as i128))
-                })?;
-                if prefix {
-                    after
-                } else {
-                    before
-                }
-            }
-            (Op::AddrOf, &[p]) => match self.place(p)? {
-                Place::In(o, at) => Val::Into(o, at),
-                Place::Own | Place::Local(_) => Val::Own,
-                Place::Nowhere => Val::Unknown,
-            },
-            (Op::Call, [_, rest @ ..]) => return self.call(t, rest),
-            (Op::InitList, items) => {
-                for &i in items {
-                    self.eval(i)?;
-                }
-                Val::Unknown
-            }
-            (Op::Empty | Op::Name(_), _) => Val::Unknown,
-            _ => return Err(KernelObstacle::Structure(t)),
-        })
-    }
-
-    pub(super) fn size_of(&self, t: TermId) -> Val {
-        let body = self.body();
-        let ty = match (body.op(t), body.args(t)) {
-            (Op::SizeOfType(ty), _) => *ty,
-            (_, &[a]) => body.ty(a),
-            _ => return Val::Unknown,
-        };
-        body.types.size_align(ty).map_or(Val::Unknown, |x| Val::Int(x.0 as i128))
-    }
-
-    pub(super) fn builtin(&self, b: TermId, field: &str) -> Option<Val> {
-        let body = self.body();
-        let symbol = &body.symbols[body.as_symbol(b)?];
-        if symbol.storage != Storage::Builtin {
-            return None;
-        }
-        let axis = term::device::axis(field)?;
-        let Some(Word::Index(index)) = symbol.device else { return None };
-        let list = match index {
-            Index::Thread => self.indices.1,
-            Index::Block => self.indices.0,
-            Index::BlockSize => self.block,
-            Index::GridSize => self.grid,
-        };
-        Some(Val::Int(list[axis] as i128))
-    }
-
-    /// A part of a value or of memory. What a structure given to the kernel points to is an object like any other.
-    pub(super) fn member(&mut self, t: TermId, b: TermId) -> Run<Val> {
-        let body = self.body();
-        let place = matches!(body.op(b), Op::Index | Op::Deref | Op::Member { .. } | Op::Sym(_) | Op::Cast);
-        if !place && matches!(body.op(t), Op::Member { arrow: false, .. }) {
-            self.eval(b)?;
-            return Ok(Val::Unknown);
-        }
-        if let (Op::Member { field, arrow: false }, Some(s), Some(to)) =
-            (body.op(t), body.as_symbol(b), body.types.element(body.ty(t)))
-        {
-            let symbol = &body.symbols[s];
-            let set = |x: TermId| {
-                (body.op(x).is_write() || matches!(body.op(x), Op::AddrOf))
-                    && base(body, body.args(x)[0]) == Some(s)
-            };
-            let given = matches!(symbol.storage, Storage::Param(_)) && self.frames.len() == 1;
-            if given && !body.walk(body.root).any(set) {
-                let element = body.types.size_align(to).map_or(1, |x| x.0);
-                let object = Object {
-                    name: format!("{}.{field}", symbol.name).into(),
-                    kind: ObjectKind::Parameter,
-                    bytes: None,
-                    element,
-                    restrict: body.types.quals(body.ty(t)).is_restrict,
-                    dynamic: false,
-                };
-                return Ok(Val::Into(self.object(object), Some(0)));
-            }
-        }
-        self.read(t)
-    }
-
-    pub(super) fn binary(&self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {
+impl Runner<'_> {
+    fn arithmetic(&self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {
         let body = self.body();
         match (x, y) {
             (Val::Int(x), Val::Int(y)) => {
@@ -256,38 +55,277 @@ impl<'a> Runner<'a> {
         };
         Val::Into(o, sum())
     }
+}
 
-    pub(super) fn shifted(&self, p: TermId, v: Val, by: i128) -> Val {
-        match (v, self.body().types.as_int(self.body().ty(p))) {
+impl<'a> Values<'a> for Runner<'a> {
+    type Val = Val;
+    type Place = Place;
+    type Way = ();
+    type Stop = KernelObstacle;
+
+    fn body(&self) -> &'a Body {
+        Runner::body(self)
+    }
+    fn function(&self, name: &str) -> Option<&'a Function> {
+        let program: &'a crate::Program = self.program;
+        program.function(name)
+    }
+
+    fn begin(&mut self, t: TermId, (): ()) -> Run<bool> {
+        self.step(t)?;
+        self.depth += 1;
+        Ok(true)
+    }
+    fn end(&mut self) {
+        self.depth -= 1;
+    }
+    fn begin_place(&mut self, t: TermId) -> Run<()> {
+        self.step(t)
+    }
+
+    fn unknown(&mut self, _: TermId) -> Run<Val> {
+        Ok(Val::Unknown)
+    }
+    fn number(&mut self, v: i128) -> Val {
+        Val::Int(v)
+    }
+    fn real(&mut self, _: TermId, v: f64) -> Run<Val> {
+        Ok(Val::Real(v.to_bits()))
+    }
+    fn text(&mut self, _: TermId) -> Run<Val> {
+        Ok(Val::Own)
+    }
+    fn index(&mut self, index: Index, axis: usize) -> Val {
+        let list = match index {
+            Index::Thread => self.indices.1,
+            Index::Block => self.indices.0,
+            Index::BlockSize => self.block,
+            Index::GridSize => self.grid,
+        };
+        Val::Int(list[axis].into())
+    }
+
+    fn cast(&mut self, t: TermId, (_, v): (TermId, Val), (): ()) -> Run<Val> {
+        let body = Runner::body(self);
+        Ok(match (body.types.kind(body.ty(t)), v) {
+            (TypeKind::Int(kind), v @ Val::Int(_)) => v.converted(*kind),
+            (TypeKind::Pointer { .. }, v) => v,
+            _ => Val::Unknown,
+        })
+    }
+
+    fn unary(&mut self, t: TermId, op: UnOp, (a, v): (TermId, Val), (): ()) -> Run<Val> {
+        let body = Runner::body(self);
+        Ok(match (op, v, body.types.as_int(body.ty(a))) {
+            (UnOp::Not, v, _) => v.truth().map_or(Val::Unknown, |b| Val::Int(!b as i128)),
+            (op, Val::Int(v), Some(kind)) => {
+                let v = body.arithmetic(t).unary(op, kind.promoted(), v);
+                v.map_or(Val::Unknown, Val::Int)
+            }
+            _ => Val::Unknown,
+        })
+    }
+
+    fn binary(
+        &mut self,
+        t: TermId,
+        op: BinOp,
+        left: (TermId, Val),
+        right: (TermId, Val),
+        (): (),
+    ) -> Run<Val> {
+        Ok(self.arithmetic(t, op, left, right))
+    }
+
+    fn stepped(&mut self, _: TermId, (p, &old): (TermId, &Val), delta: i8, (): ()) -> Run<Val> {
+        let body = Runner::body(self);
+        let by = i128::from(delta);
+        Ok(match (old, body.types.as_int(body.ty(p))) {
             (Val::Int(v), Some(kind)) => Val::Int(kind.wrap(v + by)),
-            (v @ Val::Into(..), _) => self.pointer_plus(p, v, Some(by)),
+            (Val::Into(..), _) => self.pointer_plus(p, old, Some(by)),
             (Val::Own, _) => Val::Own,
             _ => Val::Unknown,
+        })
+    }
+
+    fn logical(&mut self, _: TermId, and: bool, [a, b]: [TermId; 2], (): ()) -> Run<Val> {
+        let decided = !and;
+        let first = walk::eval(self, a, ())?.truth();
+        if first == Some(decided) {
+            return Ok(Val::Int(decided as i128));
+        }
+        let second = match first {
+            Some(_) => walk::eval(self, b, ())?.truth(),
+            None => {
+                let mut v = Val::Unknown;
+                let yes = |r: &mut Self| {
+                    v = walk::eval(r, b, ())?;
+                    Ok(ON)
+                };
+                self.either(None, yes, |_| Ok(ON))?;
+                v.truth()
+            }
+        };
+        Ok(match (first, second) {
+            (_, Some(s)) if s == decided => Val::Int(decided as i128),
+            (Some(_), Some(s)) => Val::Int(s as i128),
+            _ => Val::Unknown,
+        })
+    }
+
+    fn select(&mut self, _: TermId, [c, a, b]: [TermId; 3], (): ()) -> Run<Val> {
+        let body = Runner::body(self);
+        let c = walk::eval(self, c, ())?.truth();
+        let (mut x, mut y) = (None, None);
+        self.either(
+            c,
+            |r| {
+                x = Some(walk::eval(r, a, ())?);
+                Ok(ON)
+            },
+            |r| {
+                y = Some(walk::eval(r, b, ())?);
+                Ok(ON)
+            },
+        )?;
+        let v = [x, y].into_iter().flatten().reduce(Val::join).unwrap_or(Val::Unknown);
+        Ok(match (v, body.types.as_int(body.ty(a)), body.types.as_int(body.ty(b))) {
+            (Val::Int(v), Some(ka), Some(kb)) => Val::Int(ka.promoted().common(kb.promoted()).wrap(v)),
+            (Val::Int(_), _, _) => Val::Unknown,
+            (v, _, _) => v,
+        })
+    }
+
+    fn call(&mut self, t: TermId, called: Called<'a>, arguments: Arguments<'_, Val>, (): ()) -> Run<Val> {
+        self.called(t, called, arguments)
+    }
+    fn atomic(
+        &mut self,
+        t: TermId,
+        atomic: (Option<AtomicOp>, Scope),
+        arguments: &[TermId],
+        (): (),
+    ) -> Run<Val> {
+        self.atomic_at(t, atomic, arguments)
+    }
+    fn other(&mut self, t: TermId, (): ()) -> Run<Val> {
+        Err(KernelObstacle::Structure(t))
+    }
+
+    fn variable(&mut self, _: TermId, s: SymbolId) -> Run<Place> {
+        let body = Runner::body(self);
+        let symbol = &body.symbols[s];
+        let array = matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
+        Ok(match symbol.storage {
+            Storage::Param(_) | Storage::Local if array || self.frame().exposed.contains(&s) => Place::Own,
+            Storage::Param(_) | Storage::Local => Place::Local(s),
+            Storage::Shared => Place::In(self.object_of(s, ObjectKind::Shared), Some(0)),
+            Storage::Global { .. } | Storage::StaticLocal => {
+                Place::In(self.object_of(s, ObjectKind::Global), Some(0))
+            }
+            _ => Place::Nowhere,
+        })
+    }
+
+    fn element(
+        &mut self,
+        t: TermId,
+        (b, from): (TermId, Place),
+        (_, i): (TermId, Val),
+        (): (),
+    ) -> Run<Place> {
+        let body = Runner::body(self);
+        let size = body.types.size_align(body.ty(t)).map(|x| x.0);
+        let length = match body.types.kind(body.ty(b)) {
+            TypeKind::Array { len: Len::Const(n), .. } => Some(*n as i128),
+            _ => None,
+        };
+        self.trace.leaves_rows |= length.zip(i.int()).is_some_and(|(n, i)| i < 0 || i >= n);
+        Ok(self.moved(from, i, size))
+    }
+
+    fn field(&mut self, _: TermId, of: Place, offset: Option<u64>, (): ()) -> Run<Place> {
+        Ok(match of {
+            Place::Local(_) => Place::Own,
+            Place::In(o, _) if offset.is_none() => Place::In(o, None),
+            of => self.moved(of, Val::Int(offset.unwrap_or(0) as i128), Some(1)),
+        })
+    }
+
+    fn pointed(&mut self, (_, v): (TermId, Val)) -> Run<Place> {
+        Ok(match v {
+            Val::Into(o, at) => Place::In(o, at),
+            Val::Own => Place::Own,
+            _ => Place::Nowhere,
+        })
+    }
+
+    fn no_place(&mut self, _: TermId, (): ()) -> Run<Place> {
+        Ok(Place::Nowhere)
+    }
+
+    /// What a structure given to the kernel points to is an object like any other.
+    fn known_member(&mut self, t: TermId, b: TermId) -> Option<Val> {
+        let body = Runner::body(self);
+        let Op::Member { field, arrow: false } = body.op(t) else { return None };
+        let (s, to) = (body.as_symbol(b)?, body.types.element(body.ty(t))?);
+        let symbol = &body.symbols[s];
+        let set = |x: TermId| {
+            (body.op(x).is_write() || matches!(body.op(x), Op::AddrOf))
+                && base(body, body.args(x)[0]) == Some(s)
+        };
+        let given = matches!(symbol.storage, Storage::Param(_)) && self.frames.len() == 1;
+        if !given || body.walk(body.root).any(set) {
+            return None;
+        }
+        let object = Object {
+            name: format!("{}.{field}", symbol.name).into(),
+            kind: ObjectKind::Parameter,
+            bytes: None,
+            element: body.types.size_align(to).map_or(1, |x| x.0),
+            restrict: body.types.quals(body.ty(t)).is_restrict,
+            dynamic: false,
+        };
+        Some(Val::Into(self.object(object), Some(0)))
+    }
+
+    fn address(&mut self, _: TermId, place: Place) -> Run<Val> {
+        Ok(match place {
+            Place::In(o, at) => Val::Into(o, at),
+            Place::Own | Place::Local(_) => Val::Own,
+            Place::Nowhere => Val::Unknown,
+        })
+    }
+
+    fn load(&mut self, t: TermId, place: &Place, (): ()) -> Run<Val> {
+        match *place {
+            Place::Local(s) => Ok(self.frame().locals.get(s)),
+            Place::Own => Ok(Val::Unknown),
+            Place::In(o, at) => {
+                let ty = Runner::body(self).ty(t);
+                self.touch(t, o, at, ty, Touch::Read, Val::Unknown)?;
+                Ok(Val::Unknown)
+            }
+            Place::Nowhere => Err(KernelObstacle::Value(t)),
         }
     }
 
-    /// Reads a place and writes it.
-    pub(super) fn update(&mut self, p: TermId, make: impl FnOnce(&mut Self, Val) -> Run<Val>) -> Run<Val> {
-        let ty = self.body().ty(p);
-        let place = self.place(p)?;
-        let old = match &place {
-            Place::Local(s) => {
-                let s = *s;
-                self.frame().locals.get(s)
-            }
+    fn write(&mut self, t: TermId, place: Place, (_, v): (TermId, Val), (): ()) -> Run<Val> {
+        let body = Runner::body(self);
+        let kind = body.types.as_int(body.ty(t));
+        let worth = kind.map_or(v, |kind| v.converted(kind));
+        match place {
+            Place::Local(s) => self.assign_local(s, v),
+            Place::Own => {}
             Place::In(o, at) => {
-                self.touch(p, *o, *at, ty, Touch::Read, Val::Unknown)?;
-                Val::Unknown
+                let left = match worth {
+                    Val::Int(i) if kind.is_none() && i.abs() < 1 << 24 => Val::Real((i as f64).to_bits()),
+                    v => v,
+                };
+                self.touch(t, o, at, body.ty(t), Touch::Write, left)?;
             }
-            Place::Own => Val::Unknown,
-            Place::Nowhere => return Err(KernelObstacle::Value(p)),
-        };
-        let new = make(self, old)?;
-        let new = match self.body().types.as_int(ty) {
-            Some(kind) => new.converted(kind),
-            None => new,
-        };
-        self.write(p, place, new)?;
-        Ok(new)
+            Place::Nowhere => return Err(KernelObstacle::Value(t)),
+        }
+        Ok(worth)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use term::{Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Len, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::super::values::Val;
 use super::super::{Event, Object, ObjectKind, Touch, MAX_EVENTS};
@@ -57,55 +57,6 @@ impl<'a> Runner<'a> {
         })
     }
 
-    pub(super) fn place(&mut self, t: TermId) -> Run<Place> {
-        self.step(t)?;
-        let body = self.body();
-        Ok(match (body.op(t), body.args(t)) {
-            (Op::Sym(s), _) => {
-                let symbol = &body.symbols[*s];
-                let array = matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
-                match symbol.storage {
-                    Storage::Param(_) | Storage::Local if array || self.frame().exposed.contains(s) => {
-                        Place::Own
-                    }
-                    Storage::Param(_) | Storage::Local => Place::Local(*s),
-                    Storage::Shared => Place::In(self.variable(*s, ObjectKind::Shared), Some(0)),
-                    Storage::Global { .. } | Storage::StaticLocal => {
-                        Place::In(self.variable(*s, ObjectKind::Global), Some(0))
-                    }
-                    _ => Place::Nowhere,
-                }
-            }
-            (Op::Index, &[b, i]) => {
-                let size = body.types.size_align(body.ty(t)).map(|x| x.0);
-                let from = match body.types.kind(body.ty(b)) {
-                    TypeKind::Array { .. } => self.place(b)?,
-                    _ => self.pointed(b)?,
-                };
-                let i = self.eval(i)?;
-                let length = match body.types.kind(body.ty(b)) {
-                    TypeKind::Array { len: Len::Const(n), .. } => Some(*n as i128),
-                    _ => None,
-                };
-                self.trace.leaves_rows |= length.zip(i.int()).is_some_and(|(n, i)| i < 0 || i >= n);
-                self.moved(from, i, size)
-            }
-            (Op::Deref, &[p]) => self.pointed(p)?,
-            (Op::Member { field, arrow }, &[b]) => {
-                let record = if *arrow { body.types.element(body.ty(b)) } else { Some(body.ty(b)) };
-                let from = if *arrow { self.pointed(b)? } else { self.place(b)? };
-                let offset = record.and_then(|r| crate::kernel::access::field_offset(body, r, field));
-                match from {
-                    Place::Local(_) => Place::Own,
-                    Place::In(o, _) if offset.is_none() => Place::In(o, None),
-                    from => self.moved(from, Val::Int(offset.unwrap_or(0) as i128), Some(1)),
-                }
-            }
-            (Op::Cast, &[a]) if body.types.element(body.ty(t)).is_none() => self.place(a)?,
-            _ => Place::Nowhere,
-        })
-    }
-
     pub(super) fn moved(&self, from: Place, by: Val, size: Option<u64>) -> Place {
         match from {
             Place::In(o, at) => {
@@ -120,26 +71,18 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Where a pointer points.
-    pub(super) fn pointed(&mut self, p: TermId) -> Run<Place> {
-        Ok(match self.eval(p)? {
-            Val::Into(o, at) => Place::In(o, at),
-            Val::Own => Place::Own,
-            _ => Place::Nowhere,
-        })
-    }
-
-    pub(super) fn variable(&mut self, s: SymbolId, kind: ObjectKind) -> u32 {
+    /// The object that a variable is.
+    pub(super) fn object_of(&mut self, s: SymbolId, kind: ObjectKind) -> u32 {
         let at = (self.frames.last().map_or(0, |f| f.function), s);
         if let Some(&n) = self.names.variables.get(&at) {
             return n;
         }
-        let n = self.new_variable(s, kind);
+        let n = self.new_object(s, kind);
         self.names.variables.insert(at, n);
         n
     }
 
-    fn new_variable(&mut self, s: SymbolId, kind: ObjectKind) -> u32 {
+    fn new_object(&mut self, s: SymbolId, kind: ObjectKind) -> u32 {
         let body = self.body();
         let symbol = &body.symbols[s];
         let mut element = symbol.ty;
@@ -176,47 +119,6 @@ impl<'a> Runner<'a> {
                 dynamic: open && kind == ObjectKind::Shared,
             },
         )
-    }
-
-    pub(super) fn read(&mut self, t: TermId) -> Run<Val> {
-        let body = self.body();
-        let place = self.place(t)?;
-        if matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. }) {
-            return Ok(match place {
-                Place::In(o, at) => Val::Into(o, at),
-                Place::Own | Place::Local(_) => Val::Own,
-                Place::Nowhere => Val::Unknown,
-            });
-        }
-        match place {
-            Place::Local(s) => Ok(self.frame().locals.get(s)),
-            Place::Own => Ok(Val::Unknown),
-            Place::In(o, at) => {
-                self.touch(t, o, at, body.ty(t), Touch::Read, Val::Unknown)?;
-                Ok(Val::Unknown)
-            }
-            Place::Nowhere => Err(KernelObstacle::Value(t)),
-        }
-    }
-
-    pub(super) fn write(&mut self, t: TermId, place: Place, v: Val) -> Run<()> {
-        let body = self.body();
-        match place {
-            Place::Local(s) => self.assign_local(s, v),
-            Place::Own => {}
-            Place::In(o, at) => {
-                let v = match body.types.as_int(body.ty(t)) {
-                    Some(kind) => v.converted(kind),
-                    None => match v {
-                        Val::Int(i) if i.abs() < 1 << 24 => Val::Real((i as f64).to_bits()),
-                        v => v,
-                    },
-                };
-                self.touch(t, o, at, body.ty(t), Touch::Write, v)?;
-            }
-            Place::Nowhere => return Err(KernelObstacle::Value(t)),
-        }
-        Ok(())
     }
 
     pub(super) fn assign_local(&mut self, s: SymbolId, v: Val) {

@@ -7,6 +7,7 @@ use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::values::{Locals, Val};
 use super::{coordinates, Names, Object, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
+use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
 use crate::kernel::{KernelLaunch, KernelObstacle};
 use crate::Program;
 
@@ -25,7 +26,7 @@ type Run<T> = Result<T, KernelObstacle>;
 
 /// How a statement ended.
 #[derive(Clone, Copy, Default)]
-struct Flow {
+pub(in crate::kernel) struct Flow {
     /// It may go on with the next.
     falls: bool,
     /// Some way left it by a jump.
@@ -78,7 +79,7 @@ pub(super) struct Runner<'a> {
     indices: ([u32; 3], [u32; 3]),
 }
 
-enum Place {
+pub(in crate::kernel) enum Place {
     Local(SymbolId),
     Own,
     In(u32, Option<i64>),
@@ -228,7 +229,7 @@ impl<'a> Runner<'a> {
         }
         let (may, depth) = (self.may, self.depth);
         self.frames.push(Frame { body, function, locals, around: Vec::new(), results: Vec::new(), exposed });
-        self.list(body.args(statements))?;
+        walk::list(self, statements, body.args(statements), ())?;
         let frame = self.frames.pop();
         (self.may, self.depth) = (may, depth);
         let results = frame.map(|f| f.results).unwrap_or_default();
@@ -244,116 +245,6 @@ impl<'a> Runner<'a> {
             return Err(KernelObstacle::Structure(t));
         }
         Ok(())
-    }
-
-    // ---- statements
-
-    fn list(&mut self, items: &[TermId]) -> Run<Flow> {
-        let mut flow = ON;
-        for &t in items {
-            let one = self.statement(t)?;
-            flow.jumped |= one.jumped;
-            flow.returned |= one.returned;
-            flow.falls = one.falls;
-            if !one.falls {
-                break;
-            }
-            // some way has left: whether this thread is still here is not known
-            self.may |= one.jumped;
-        }
-        Ok(flow)
-    }
-
-    fn statement(&mut self, t: TermId) -> Run<Flow> {
-        self.step(t)?;
-        self.depth += 1;
-        let flow = self.statement_at(t);
-        self.depth -= 1;
-        flow
-    }
-
-    fn statement_at(&mut self, t: TermId) -> Run<Flow> {
-        let body = self.body();
-        let args = body.args(t);
-        match (body.op(t), args) {
-            (Op::List, items) => return self.list(items),
-            (Op::If, &[c, then, ref rest @ ..]) => {
-                let c = self.eval(c)?.truth();
-                return self.either(
-                    c,
-                    |r| r.statement(then),
-                    |r| match rest.first() {
-                        Some(&other) => r.statement(other),
-                        None => Ok(ON),
-                    },
-                );
-            }
-            (Op::For, &[init, c, step, inner, ..]) => {
-                self.init(init)?;
-                return self.repeat(t, Some(c), step, inner, true);
-            }
-            (Op::While, &[c, inner, ..]) => return self.repeat(t, Some(c), TermId(u32::MAX), inner, true),
-            (Op::DoWhile, &[inner, c, ..]) => {
-                return self.repeat(t, Some(c), TermId(u32::MAX), inner, false);
-            }
-            (Op::Switch, &[value, inner]) => return self.switch(value, inner),
-            (Op::Return, values) => {
-                let v = match values.first() {
-                    Some(&v) => self.eval(v)?,
-                    None => Val::Unknown,
-                };
-                self.frame().results.push(v);
-                return Ok(Flow { falls: false, jumped: true, returned: true });
-            }
-            (Op::Break, _) => {
-                let frame = self.frame();
-                let locals = frame.locals.clone();
-                let Some(to) = frame.around.last_mut() else { return Err(KernelObstacle::Structure(t)) };
-                to.breaks.push(locals);
-                return Ok(Flow { falls: false, jumped: true, returned: false });
-            }
-            (Op::Continue, _) => {
-                let frame = self.frame();
-                let locals = frame.locals.clone();
-                let to = frame.around.iter_mut().rev().find(|a| !a.is_switch);
-                let Some(to) = to else { return Err(KernelObstacle::Structure(t)) };
-                to.continues.push(locals);
-                return Ok(Flow { falls: false, jumped: true, returned: false });
-            }
-            (Op::Goto(_) | Op::Label(_) | Op::Reject(_) | Op::Launch, _) => {
-                return Err(KernelObstacle::Structure(t));
-            }
-            (Op::Declare(s), init) => {
-                let v = match init.first() {
-                    Some(&v) => self.eval(v)?,
-                    None => Val::Unknown,
-                };
-                let symbol = &body.symbols[*s];
-                match symbol.storage {
-                    Storage::Local => self.assign_local(*s, v),
-                    Storage::Shared if init.is_empty() => {}
-                    _ if init.is_empty() => {}
-                    _ => return Err(KernelObstacle::Structure(t)),
-                }
-            }
-            (Op::Empty | Op::Case | Op::Default | Op::Mark(_), _) => {}
-            _ => {
-                self.eval(t)?;
-            }
-        }
-        Ok(ON)
-    }
-
-    fn init(&mut self, t: TermId) -> Run<()> {
-        match self.body().op(t) {
-            Op::List => {
-                for &i in self.body().args(t) {
-                    self.init(i)?;
-                }
-                Ok(())
-            }
-            _ => self.statement(t).map(|_| ()),
-        }
     }
 
     /// One way or the other, or both.
@@ -385,89 +276,6 @@ impl<'a> Runner<'a> {
             jumped: a.jumped || b.jumped,
             returned: a.returned || b.returned,
         })
-    }
-
-    fn repeat(
-        &mut self,
-        t: TermId,
-        c: Option<TermId>,
-        step: TermId,
-        inner: TermId,
-        before: bool,
-    ) -> Run<Flow> {
-        let body = self.body();
-        let may = self.may;
-        let c = c.filter(|&c| !matches!(body.op(c), Op::Empty));
-        let has_step = step != TermId(u32::MAX) && !matches!(body.op(step), Op::Empty);
-        self.frame().around.push(Around::default());
-        let mut returned = false;
-        let mut ended: Option<Locals> = None;
-        let mut first = !before;
-        loop {
-            self.step(t)?;
-            if !std::mem::take(&mut first) {
-                let go = match c {
-                    Some(c) => self.eval(c)?.truth(),
-                    None => Some(true),
-                };
-                match go {
-                    Some(true) => {}
-                    Some(false) => {
-                        ended = Some(self.frame().locals.clone());
-                        break;
-                    }
-                    None => {
-                        // any number of further rounds
-                        self.forget(t);
-                        self.may = true;
-                        let flow = self.statement(inner)?;
-                        returned |= flow.returned;
-                        self.forget(t);
-                        if has_step {
-                            self.eval(step)?;
-                        }
-                        if let Some(c) = c {
-                            self.eval(c)?;
-                        }
-                        self.forget(t);
-                        ended = Some(self.frame().locals.clone());
-                        break;
-                    }
-                }
-            }
-            let here = self.may;
-            let flow = self.statement(inner)?;
-            returned |= flow.returned;
-            let around = self.frame().around.last_mut().expect("pushed above");
-            let mut next: Vec<Locals> = std::mem::take(&mut around.continues);
-            let broke = !around.breaks.is_empty();
-            if flow.falls {
-                next.push(self.frame().locals.clone());
-            }
-            let Some(joined) = next.into_iter().reduce(|mut a, b| {
-                a.join(&b);
-                a
-            }) else {
-                break;
-            };
-            self.frame().locals = joined;
-            self.may = here || broke || flow.returned;
-            if has_step {
-                self.eval(step)?;
-            }
-        }
-        let around = self.frame().around.pop().unwrap_or_default();
-        let ends = around.breaks.into_iter().chain(ended);
-        let end = ends.reduce(|mut a, b| {
-            a.join(&b);
-            a
-        });
-        self.may = may;
-        let falls = end.is_some();
-        if let Some(end) = end {
-            self.frame().locals = end;
-        }
-        Ok(Flow { falls, jumped: returned, returned })
     }
 
     /// What the term sets is not known any more; pointers that are only moved stay in their objects.
@@ -502,23 +310,158 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn switch(&mut self, value: TermId, inner: TermId) -> Run<Flow> {
+    fn has_continue(&self, t: TermId) -> bool {
         let body = self.body();
-        let v = self.eval(value)?;
-        let items = body.args(inner);
-        let nested = |&t: &TermId| !matches!(body.op(t), Op::Case | Op::Default);
-        if items.iter().filter(|t| nested(t)).any(|&t| {
-            body.walk(t).any(|x| x != t && matches!(body.op(x), Op::Case | Op::Default))
-                && !body.walk(t).any(|x| matches!(body.op(x), Op::Switch))
-        }) {
-            return Err(KernelObstacle::Structure(inner));
+        body.walk(t).any(|x| matches!(body.op(x), Op::Continue))
+    }
+}
+
+impl<'a> Flows<'a> for Runner<'a> {
+    type Flow = Flow;
+
+    fn straight(&self, (): ()) -> Flow {
+        ON
+    }
+    fn onward(&self, flow: &Flow) -> Option<()> {
+        flow.falls.then_some(())
+    }
+    fn then(&mut self, first: Flow, second: Flow) -> Flow {
+        // some way has left: whether this thread is still here is not known
+        self.may |= second.falls && second.jumped;
+        Flow {
+            falls: second.falls,
+            jumped: first.jumped || second.jumped,
+            returned: first.returned || second.returned,
         }
+    }
+
+    fn declare(&mut self, t: TermId, s: SymbolId, init: Option<(TermId, Val)>, (): ()) -> Run<()> {
+        match self.body().symbols[s].storage {
+            Storage::Local => self.assign_local(s, init.map_or(Val::Unknown, |i| i.1)),
+            _ if init.is_none() => {}
+            _ => return Err(KernelObstacle::Structure(t)),
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, b: If, (): ()) -> Run<Flow> {
+        let c = walk::eval(self, b.condition, ())?.truth();
+        self.either(
+            c,
+            |r| walk::statement(r, b.then, ()),
+            |r| match b.other {
+                Some(other) => walk::statement(r, other, ()),
+                None => Ok(ON),
+            },
+        )
+    }
+
+    fn jump(&mut self, t: TermId, jump: Jump<Val>, (): ()) -> Run<Flow> {
+        let nowhere = KernelObstacle::Structure(t);
+        let frame = self.frame();
+        let locals = frame.locals.clone();
+        match jump {
+            Jump::Break => frame.around.last_mut().ok_or(nowhere)?.breaks.push(locals),
+            Jump::Continue => {
+                let to = frame.around.iter_mut().rev().find(|a| !a.is_switch);
+                to.ok_or(nowhere)?.continues.push(locals);
+            }
+            Jump::Return(value) => {
+                frame.results.push(value.unwrap_or(Val::Unknown));
+                return Ok(Flow { falls: false, jumped: true, returned: true });
+            }
+        }
+        Ok(Flow { falls: false, jumped: true, returned: false })
+    }
+
+    fn opaque(&mut self, t: TermId, (): ()) -> Run<Flow> {
+        Err(KernelObstacle::Structure(t))
+    }
+
+    fn repeat(&mut self, l: Loop, (): ()) -> Run<Flow> {
+        let t = l.node;
+        let may = self.may;
+        self.frame().around.push(Around::default());
+        let mut returned = false;
+        let mut ended: Option<Locals> = None;
+        let mut first = !l.before;
+        loop {
+            self.step(t)?;
+            if !std::mem::take(&mut first) {
+                let go = match l.condition {
+                    Some(c) => walk::eval(self, c, ())?.truth(),
+                    None => Some(true),
+                };
+                match go {
+                    Some(true) => {}
+                    Some(false) => {
+                        ended = Some(self.frame().locals.clone());
+                        break;
+                    }
+                    None => {
+                        // any number of further rounds
+                        self.forget(t);
+                        self.may = true;
+                        let flow = walk::statement(self, l.inner, ())?;
+                        returned |= flow.returned;
+                        self.forget(t);
+                        for part in [l.step, l.condition].into_iter().flatten() {
+                            walk::eval(self, part, ())?;
+                        }
+                        self.forget(t);
+                        ended = Some(self.frame().locals.clone());
+                        break;
+                    }
+                }
+            }
+            let here = self.may;
+            let flow = walk::statement(self, l.inner, ())?;
+            returned |= flow.returned;
+            let around = self.frame().around.last_mut().expect("pushed above");
+            let mut next: Vec<Locals> = std::mem::take(&mut around.continues);
+            let broke = !around.breaks.is_empty();
+            if flow.falls {
+                next.push(self.frame().locals.clone());
+            }
+            let Some(joined) = next.into_iter().reduce(|mut a, b| {
+                a.join(&b);
+                a
+            }) else {
+                break;
+            };
+            self.frame().locals = joined;
+            self.may = here || broke || flow.returned;
+            if let Some(step) = l.step {
+                walk::eval(self, step, ())?;
+            }
+        }
+        let around = self.frame().around.pop().unwrap_or_default();
+        let ends = around.breaks.into_iter().chain(ended);
+        let end = ends.reduce(|mut a, b| {
+            a.join(&b);
+            a
+        });
+        self.may = may;
+        let falls = end.is_some();
+        if let Some(end) = end {
+            self.frame().locals = end;
+        }
+        Ok(Flow { falls, jumped: returned, returned })
+    }
+
+    fn switch(&mut self, s: Switch<'a>, (): ()) -> Run<Flow> {
+        let body = self.body();
+        let v = walk::eval(self, s.value, ())?;
+        if s.deep {
+            return Err(KernelObstacle::Structure(s.inner));
+        }
+        let items = s.items;
         let mut entries: Vec<usize> = Vec::new();
         let mut fallback = None;
         let mut exact = v.int().is_some();
         for (k, &t) in items.iter().enumerate() {
             match (body.op(t), body.args(t)) {
-                (Op::Case, &[label]) => match (v.int(), self.eval(label)?.int()) {
+                (Op::Case, &[label]) => match (v.int(), walk::eval(self, label, ())?.int()) {
                     (Some(v), Some(l)) => {
                         if v == l {
                             entries.push(k);
@@ -547,7 +490,7 @@ impl<'a> Runner<'a> {
             self.frame().locals = before.clone();
             self.may = may || several;
             let flow = match way {
-                Some(k) => self.list(&items[k..])?,
+                Some(k) => walk::list(self, s.inner, &items[k..], ())?,
                 None => ON,
             };
             if flow.falls {
@@ -558,7 +501,7 @@ impl<'a> Runner<'a> {
             ends.append(&mut around.breaks);
             // a jump that is no `break` of this switch leaves it
             returned |= flow.returned;
-            jumped |= flow.returned || flow.jumped && !broke || self.has_continue(inner);
+            jumped |= flow.returned || flow.jumped && !broke || self.has_continue(s.inner);
             left += (flow.falls || broke) as usize;
         }
         self.frame().around.pop();
@@ -571,11 +514,6 @@ impl<'a> Runner<'a> {
             self.frame().locals = end;
         }
         Ok(Flow { falls: left > 0, jumped, returned })
-    }
-
-    fn has_continue(&self, t: TermId) -> bool {
-        let body = self.body();
-        body.walk(t).any(|x| matches!(body.op(x), Op::Continue))
     }
 }
 
