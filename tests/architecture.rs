@@ -21,13 +21,14 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("codegen", &["analysis", "term", "gpu"], &[]),
     ("simulate", &["term", "gpu"], &[]),
     ("ide", &["front", "rewrite", "codegen", "analysis", "simulate", "term", "gpu", "text"], &[]),
+    ("wire", &[], &[]),
     ("device", &[], &["cudarc", "libloading"]),
     (
         "testkit",
         &["text", "term", "gpu", "front", "analysis", "simulate", "codegen", "ide", "rewrite", "device"],
         &[],
     ),
-    ("warpwright", &["ide", "device", "text"], &["tower-lsp", "tokio", "clap", "tracing-subscriber"]),
+    ("warpwright", &["ide", "wire", "device", "text"], &["tower-lsp", "tokio", "clap", "tracing-subscriber"]),
 ];
 
 /// `unsafe` may stand in these rooms.
@@ -140,8 +141,8 @@ const ASK_FOR_A_SIGN: &[(&str, &str)] = &[
     ("analysis/src/replay_witness/expressions/accesses.rs", "ranges of inputs"),
     ("analysis/src/replay_witness/expressions/operators.rs", "complements and masks"),
     ("analysis/src/replay_witness/layout.rs", "bytes as numbers"),
-    ("codegen/src/cuda/expr.rs", "shifts to the right in another type"),
-    ("codegen/src/cuda/host.rs", "literals"),
+    ("codegen/src/device/expr.rs", "shifts to the right in another type"),
+    ("codegen/src/device/host.rs", "literals"),
     ("codegen/src/plan/cells.rs", "which atomic function"),
     ("codegen/src/plan/conditions.rs", "comparisons that convert"),
     ("front/src/c/placing.rs", "the type of an enumeration"),

@@ -86,7 +86,7 @@ fn offloads(nest: &Nest) -> (u64, u64, Vec<String>) {
         }
         loops += 1;
         for r in verify(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which, &options) {
-            launches += r.cases.iter().map(|c| u64::from(c.launches)).sum::<u64>();
+            launches += r.cases.iter().map(|c| c.counted.launches).sum::<u64>();
             // what cannot be tried (no valid input found) is no failure of a random function
             if r.outcome == Outcome::Different {
                 wrong.push(format!("seed {}, line {}: {}\n{text}", nest.seed, r.line, r.summary));

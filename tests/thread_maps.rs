@@ -49,7 +49,7 @@ fn kernels_by_thread_compute_the_same() {
         kernels += 1;
         let options = VerifyOptions { cases: 4, seed, steps: 5_000_000, given: Vec::new() };
         for r in verify(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which, &options) {
-            ran += r.cases.iter().map(|c| u64::from(c.launches)).sum::<u64>();
+            ran += r.cases.iter().map(|c| c.counted.launches).sum::<u64>();
             if r.outcome == Outcome::Different {
                 wrong.push(format!("seed {seed}: {}\n{text}", r.summary));
             }

@@ -1,10 +1,11 @@
 //! `cargo xtask codegen`: files written from the server's own description of itself, so that they cannot differ from it.
 //!
 //! Today: the settings in the extension's `package.json` and in `docs/settings.md`, both from the schema that the hidden
-//! command `warpwright settings-schema` prints. `--check` writes nothing and names what is stale.
+//! command `warpwright settings-schema` prints; and `docs/contract.md`, which `warpwright contract` prints. `--check` writes nothing and names what is stale.
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::{Map, Value};
@@ -20,13 +21,19 @@ pub enum Mode {
 
 const PACKAGE: &str = "vscode-extension/package.json";
 const REFERENCE: &str = "docs/settings.md";
+const CONTRACT: &str = "docs/contract.md";
 /// The setting of the extension itself that names a program; settings of the server that name one are added to it.
 const OWN_RESTRICTED: &str = "warpwright.server.path";
 
 pub fn run(mode: Mode) -> Result<()> {
-    let settings = settings()?;
+    let program = program::build(Profile::Debug)?;
+    let settings = settings(&program)?;
     let package = fs::read_to_string(sh::root().join(PACKAGE)).context(PACKAGE)?;
-    let files = [(PACKAGE, package_json(&package, &settings)?), (REFERENCE, reference(&settings)?)];
+    let files = [
+        (PACKAGE, package_json(&package, &settings)?),
+        (REFERENCE, reference(&settings)?),
+        (CONTRACT, contract(&program)?),
+    ];
     let mut stale = Vec::new();
     for (name, text) in files {
         let path = sh::root().join(name);
@@ -48,9 +55,14 @@ pub fn run(mode: Mode) -> Result<()> {
     Ok(())
 }
 
-fn settings() -> Result<Map<String, Value>> {
-    let program = program::build(Profile::Debug)?;
-    let printed = sh::output(program::command(&program).arg("settings-schema"))?;
+fn contract(program: &PathBuf) -> Result<String> {
+    let printed = sh::output(program::command(program).arg("contract"))?;
+    ensure!(printed.status.success(), "`warpwright contract` failed");
+    String::from_utf8(printed.stdout).context("`warpwright contract` prints no UTF-8")
+}
+
+fn settings(program: &PathBuf) -> Result<Map<String, Value>> {
+    let printed = sh::output(program::command(program).arg("settings-schema"))?;
     let said = String::from_utf8_lossy(&printed.stderr).into_owned();
     ensure!(printed.status.success(), "`warpwright settings-schema` failed: {said}");
     let schema: Value =

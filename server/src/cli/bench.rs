@@ -11,10 +11,10 @@ use clap::Args;
 use super::analyze::tally;
 use super::reading::{analyze, disk_for};
 use super::writing::refusal;
-use super::{note, print, verify, Done};
+use super::{note, print, verify, Done, Format};
 use crate::compile::compile;
 use crate::compiler::Wanted;
-use crate::contract::sentence;
+use crate::contract::{check, loop_counts, named, pretty, sentence, FileReport, VERSION};
 use crate::files::{self, InputError};
 use crate::includes::Given;
 use crate::settings::Settings;
@@ -27,20 +27,21 @@ pub struct BenchArgs {
     /// Do not run the simulator
     #[arg(long)]
     no_verify: bool,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     /// A file or a folder
     #[arg(value_name = "PATH")]
     path: PathBuf,
 }
 
-#[derive(Default)]
-struct Totals {
-    loops: usize,
-    offloaded: usize,
-    compiled: usize,
-    not_compiled: usize,
-    same: usize,
-    different: usize,
-    not_tried: usize,
+/// What is measured so far.
+struct Run<'a> {
+    args: &'a BenchArgs,
+    settings: Settings,
+    totals: wire::BenchTotals,
+    /// Why kernels are not compiled, once that is known.
+    no_compiler: Option<String>,
 }
 
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
@@ -48,9 +49,9 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
     collect(&args.path, &mut paths)?;
     paths.sort();
     let settings = Settings { architecture: args.arch.clone(), ..Default::default() };
-    let mut totals = Totals::default();
-    let mut compiler = None;
+    let mut run = Run { args, settings, totals: Default::default(), no_compiler: None };
     let disk = disk_for(&paths, Wanted::Found);
+    let mut measured = Vec::new();
     for path in &paths {
         let input = match files::read(path) {
             Ok(input) => input,
@@ -61,93 +62,132 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
             }
         };
         let options = disk.options(Some(path), input.language, &Given::default());
-        one(args, &settings, input, &options, &mut totals, &mut compiler)?;
+        measured.push(run.file(input, &options)?);
     }
-    let t = &totals;
-    print(&format!(
+    let t = run.totals;
+    run.print(&format!(
         "{} loops, {} offloaded; compiled {}, not compiled {}; verified {}, different {}, not tried {}\n",
         t.loops, t.offloaded, t.compiled, t.not_compiled, t.same, t.different, t.not_tried
     ))?;
-    if let Some(why) = compiler {
-        print(&format!("no compile check: {why}\n"))?;
+    if let Some(why) = &run.no_compiler {
+        run.print(&format!("no compile check: {why}\n"))?;
     }
-    print("no GPU times: this version launches no kernels on a GPU\n")?;
+    run.print("no GPU times: this version launches no kernels on a GPU\n")?;
+    if args.format == Format::Json {
+        let no_compiler = run.no_compiler;
+        print(&pretty(&wire::Bench { version: VERSION, files: measured, totals: t, no_compiler })?)?;
+    }
     Ok(if t.different + t.not_compiled > 0 { Done::Found } else { Done::Ok })
 }
 
-fn one(
-    args: &BenchArgs,
-    settings: &Settings,
-    input: files::Input,
-    options: &ide::Options,
-    totals: &mut Totals,
-    compiler: &mut Option<String>,
-) -> anyhow::Result<()> {
-    let path = input.path.clone();
-    let memo = ide::Memo::new();
-    let never = CancelToken::new();
-    let started = Instant::now();
-    let report = analyze(input, options, &memo)?;
-    print(&format!(
-        "{}: {} in {:.1} ms\n",
-        path.display(),
-        tally(&report.findings),
-        started.elapsed().as_secs_f64() * 1e3
-    ))?;
-    totals.loops += report.findings.loops.len();
-    for l in verify::offloadable(&report.findings) {
+impl Run<'_> {
+    /// For people alone.
+    fn print(&self, text: &str) -> anyhow::Result<()> {
+        match self.args.format {
+            Format::Text => print(text),
+            Format::Json => Ok(()),
+        }
+    }
+
+    fn file(&mut self, input: files::Input, options: &ide::Options) -> anyhow::Result<wire::BenchFile> {
+        let path = input.path.clone();
+        let memo = ide::Memo::new();
+        let started = Instant::now();
+        let report = analyze(input, options, &memo)?;
+        let took = milliseconds(started);
+        self.print(&format!("{}: {} in {took:.1} ms\n", path.display(), tally(&report.findings)))?;
+        self.totals.loops += report.findings.loops.len() as u64;
+        let mut offloads = Vec::new();
+        for l in verify::offloadable(&report.findings) {
+            let (one, words) = self.one(&report, l);
+            self.print(&format!("  line {}: {words}\n", l.line()))?;
+            offloads.push(one);
+        }
+        let loops = loop_counts(&report.findings);
+        Ok(wire::BenchFile { path: named(&path), loops, milliseconds: took, offloads })
+    }
+
+    /// A loop offloaded, compiled and verified; also in words.
+    fn one(&mut self, report: &FileReport, l: &ide::LoopFinding) -> (wire::BenchOffload, String) {
         let which = ide::Which::Key(l.key.to_string());
         let started = Instant::now();
-        let mut line = format!("  line {}: ", l.line());
-        match ide::offload(&report.ask, &report.findings, &which) {
+        let offloaded = ide::offload(&report.ask, &report.findings, &which);
+        let took = milliseconds(started);
+        let (compiled, checks) = (Vec::new(), Vec::new());
+        let mut out =
+            wire::BenchOffload { line: l.line(), refused: None, milliseconds: took, compiled, checks };
+        let done = match offloaded {
+            Ok(done) => done,
             Err(refused) => {
-                line += &refusal(&refused, &which, &report.findings);
-                print(&(line + "\n"))?;
-                continue;
+                let why = refusal(&refused, &which, &report.findings);
+                out.refused = Some(why.clone());
+                return (out, why);
             }
-            Ok(done) => {
-                totals.offloaded += 1;
-                line += &format!("offloaded in {:.1} ms", started.elapsed().as_secs_f64() * 1e3);
-                for file in done.edit.create.iter().filter(|f| f.name.ends_with(".cu")) {
-                    if compiler.is_some() {
-                        break;
-                    }
-                    let started = Instant::now();
-                    match compile(&file.name, &file.text, &done.build_flags, settings, &never) {
-                        Ok(device::CompileOutcome::Compiled(_)) => {
-                            totals.compiled += 1;
-                            line += &format!(", compiled in {:.0} ms", started.elapsed().as_secs_f64() * 1e3);
-                        }
-                        Ok(device::CompileOutcome::Failed(failed)) => {
-                            totals.not_compiled += 1;
-                            let first = failed.messages.first().map(|m| m.text.clone()).unwrap_or_default();
-                            line += &format!(", DOES NOT COMPILE: {first}");
-                        }
-                        Ok(device::CompileOutcome::Unavailable(why)) => *compiler = Some(why.to_string()),
-                        Err(why) => *compiler = Some(why),
-                    }
-                }
+        };
+        self.totals.offloaded += 1;
+        let mut words = format!("offloaded in {took:.1} ms");
+        for file in done.edit.create.iter().filter(|f| f.name.ends_with(".cu")) {
+            if self.no_compiler.is_some() {
+                break;
             }
+            words += &self.compile(file, &done, &mut out);
         }
-        if !args.no_verify {
+        if !self.args.no_verify {
             let options = ide::VerifyOptions::default();
             let started = Instant::now();
             for r in ide::verify(&report.ask, &report.findings, &which, &options) {
-                let time = started.elapsed().as_secs_f64() * 1e3;
-                match &r.outcome {
-                    ide::Outcome::Same => totals.same += 1,
-                    ide::Outcome::Different => totals.different += 1,
-                    ide::Outcome::NotTried(_) => totals.not_tried += 1,
-                }
-                line += &match &r.outcome {
-                    ide::Outcome::Same => format!(", verified on {} inputs in {time:.0} ms", r.cases.len()),
+                let took = milliseconds(started);
+                words += &match &r.outcome {
+                    ide::Outcome::Same => format!(", verified on {} inputs in {took:.0} ms", r.cases.len()),
                     _ => format!(", {}", sentence(&r)),
                 };
+                match &r.outcome {
+                    ide::Outcome::Same => self.totals.same += 1,
+                    ide::Outcome::Different => self.totals.different += 1,
+                    ide::Outcome::NotTried(_) => self.totals.not_tried += 1,
+                }
+                out.checks.push(wire::BenchCheck { milliseconds: took, check: check(&r) });
             }
         }
-        print(&(line + "\n"))?;
+        (out, words)
     }
-    Ok(())
+
+    /// Compiles a kernel file; what is said of it.
+    fn compile(
+        &mut self,
+        file: &ide::NewFile,
+        done: &ide::Offloaded,
+        out: &mut wire::BenchOffload,
+    ) -> String {
+        let started = Instant::now();
+        let outcome = compile(&file.name, &file.text, &done.build_flags, &self.settings, &CancelToken::new());
+        let milliseconds = milliseconds(started);
+        match outcome {
+            Ok(device::CompileOutcome::Compiled(_)) => {
+                self.totals.compiled += 1;
+                out.compiled.push(wire::BenchCompiled { error: None, milliseconds });
+                format!(", compiled in {milliseconds:.0} ms")
+            }
+            Ok(device::CompileOutcome::Failed(failed)) => {
+                self.totals.not_compiled += 1;
+                let first = failed.messages.first().map(|m| m.text.clone()).unwrap_or_default();
+                out.compiled.push(wire::BenchCompiled { error: Some(first.clone()), milliseconds });
+                format!(", DOES NOT COMPILE: {first}")
+            }
+            Ok(device::CompileOutcome::Unavailable(why)) => {
+                self.no_compiler = Some(why.to_string());
+                String::new()
+            }
+            Err(why) => {
+                self.no_compiler = Some(why);
+                String::new()
+            }
+        }
+    }
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
 }
 
 fn collect(path: &Path, into: &mut Vec<PathBuf>) -> anyhow::Result<()> {

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod contract;
 mod demo;
 mod explain;
 mod lsp;
@@ -21,7 +22,7 @@ mod written;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Says of loops whether they can run on a GPU, and rewrites them into checked CUDA kernels.
 #[derive(Parser)]
@@ -72,6 +73,22 @@ enum Command {
     /// Print the settings as a JSON schema
     #[command(hide = true)]
     SettingsSchema,
+    /// Print what other programs are told, as docs/contract.md
+    #[command(hide = true)]
+    Contract {
+        /// As one JSON schema
+        #[arg(long)]
+        schema: bool,
+    },
+}
+
+/// How a command answers.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// One JSON value, as docs/contract.md says
+    Json,
 }
 
 /// What a command ends with.
@@ -115,6 +132,7 @@ fn run(command: Command) -> ExitCode {
         Command::Demo => demo::run(),
         Command::Bench(args) => bench::run(&args),
         Command::SettingsSchema => settings_schema::run(),
+        Command::Contract { schema } => contract::run(schema),
     };
     match outcome {
         Ok(Done::Ok) => ExitCode::SUCCESS,

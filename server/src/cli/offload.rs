@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::reading::{analyze, SourceArgs};
-use super::writing::{put_new, refusal, same_file};
+use super::writing::{put_new, refusal, same_file, Told};
 use super::written::{New, Written};
-use super::{note, print, Done};
+use super::{note, Done, Format};
+use crate::contract::{check, named, offloaded_loop, sentence, VERSION};
 use crate::files::{self, Existing};
 
 #[derive(Args)]
@@ -29,6 +30,12 @@ pub struct OffloadArgs {
     /// What kernels are written for
     #[arg(long, value_enum, default_value_t = Target::Cuda)]
     target: Target,
+    /// Then run the kernels beside the loops in the simulator, and say what came of it
+    #[arg(long)]
+    verify: bool,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -54,7 +61,10 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let done = match ide::offload(&report.ask, &report.findings, &which) {
         Ok(done) => done,
         Err(refused) => {
-            note(&format!("{}: {}", args.file.display(), refusal(&refused, &which, &report.findings)));
+            let why = refusal(&refused, &which, &report.findings);
+            note(&format!("{}: {why}", args.file.display()));
+            Told::new(args.format)
+                .answer(|written| wire::Offloading { refused: Some(why), ..answer(args, written) })?;
             return Ok(Done::Found);
         }
     };
@@ -73,29 +83,60 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
             host.display()
         );
     }
+    let mut told = Told::new(args.format);
     let host_text = format!("{mark}{}", done.host);
     // kernels first: a host file without its kernels would not link; beside the original stand the user's own files
     if args.in_place {
-        put_new(&folder, &done.edit.create, false)?;
+        put_new(&mut told, &folder, &done.edit.create, false)?;
         files::write(&host, &host_text, Existing::Replace)
             .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", host.display()))?;
     } else {
         let new = New { name: &name, text: &host_text };
-        put_in_folder(&folder, &args.file, &done, &new, &report.findings)?;
+        put_in_folder(&mut told, &folder, &args.file, &done, &new, &report.findings)?;
     }
-    print(&format!("wrote {}\n", host.display()))?;
+    told.wrote(&host, &host_text)?;
     for text in &done.notes {
-        print(&format!("note: {text}\n"))?;
+        told.print(&format!("note: {text}\n"))?;
     }
     if !done.build_flags.is_empty() {
-        print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
+        told.print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
     }
-    Ok(Done::Ok)
+    let checks = args.verify.then(|| {
+        let options = ide::VerifyOptions::default();
+        ide::verify(&report.ask, &report.findings, &which, &options)
+    });
+    for one in checks.iter().flatten() {
+        told.print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
+    }
+    let same = checks.iter().flatten().all(|c| c.outcome == ide::Outcome::Same);
+    told.answer(|written| wire::Offloading {
+        loops: done.loops.iter().map(offloaded_loop).collect(),
+        notes: done.notes.clone(),
+        build_flags: done.build_flags.iter().map(|f| (*f).to_owned()).collect(),
+        checks: checks.map(|all| all.iter().map(check).collect()),
+        ..answer(args, written)
+    })?;
+    Ok(if same { Done::Ok } else { Done::Found })
+}
+
+/// An answer that says only what was written.
+fn answer(args: &OffloadArgs, written: Vec<wire::Written>) -> wire::Offloading {
+    wire::Offloading {
+        version: VERSION,
+        path: named(&args.file),
+        refused: None,
+        written,
+        loops: Vec::new(),
+        notes: Vec::new(),
+        build_flags: Vec::new(),
+        checks: None,
+    }
 }
 
 /// Writes host and kernels into a folder, all or nothing. What is there is replaced only if it came of the same file and
 /// nobody changed it since, and no kernel is dropped that the host file there has.
 fn put_in_folder(
+    told: &mut Told,
     folder: &Path,
     source: &Path,
     done: &ide::Offloaded,
@@ -130,7 +171,7 @@ fn put_in_folder(
     written.note(host, source, loops);
     // the record first: what is then not written has another hash and is left alone
     written.save(folder)?;
-    put_new(folder, &done.edit.create, true)?;
+    put_new(told, folder, &done.edit.create, true)?;
     let path = folder.join(host.name);
     files::write(&path, host.text, Existing::Replace)
         .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::reading::{analyze, SourceArgs};
 use super::writing::refusal;
 use super::{note, print, Done};
+use crate::contract::{named, page, pretty, VERSION};
 use crate::files;
 
 #[derive(Args)]
@@ -16,7 +17,7 @@ pub struct ShowArgs {
     /// The loop that begins on this line (from 1); else all loops, or the whole file
     #[arg(long = "loop", value_name = "LINE")]
     loop_line: Option<u32>,
-    /// A page to read, or a graph for Graphviz
+    /// A page to read, a graph for Graphviz, or both for programs
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
     /// What to show
@@ -41,6 +42,7 @@ enum What {
 enum Format {
     Markdown,
     Dot,
+    Json,
 }
 
 pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
@@ -60,14 +62,29 @@ pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
         Ok(view) => view,
         Err(refused) => {
             let which = chosen.unwrap_or(ide::Which::Marked);
-            note(&format!("{}: {}", args.file.display(), refusal(&refused, &which, findings)));
+            let why = refusal(&refused, &which, findings);
+            note(&format!("{}: {why}", args.file.display()));
+            if args.format == Format::Json {
+                print(&pretty(&answer(args, Some(why), None))?)?;
+            }
             return Ok(Done::Found);
         }
     };
+    let shown = page(&view);
     match (args.format, view.dot) {
         (Format::Dot, Some(dot)) => print(&dot)?,
         (Format::Dot, None) => anyhow::bail!("terms are no graph: leave --format dot out"),
+        (Format::Json, _) => print(&pretty(&answer(args, None, Some(shown)))?)?,
         (Format::Markdown, _) => print(&format!("{}\n", view.markdown.trim_end()))?,
     }
     Ok(Done::Ok)
+}
+
+fn answer(args: &ShowArgs, refused: Option<String>, page: Option<wire::Page>) -> wire::Shown {
+    let what = match args.what {
+        What::Dependences => "dependences",
+        What::Calls => "calls",
+        What::Terms => "terms",
+    };
+    wire::Shown { version: VERSION, path: named(&args.file), what: what.to_owned(), refused, page }
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::reading::{analyze, SourceArgs};
-use super::writing::{put, refusal};
-use super::{note, print, Done};
+use super::writing::{put, refusal, Told};
+use super::{note, Done, Format};
+use crate::contract::{applicable, named, VERSION};
 use crate::files;
 
 #[derive(Args)]
@@ -28,6 +29,9 @@ pub struct TransformArgs {
     /// Rewrite the file itself
     #[arg(long)]
     in_place: bool,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     /// `[NAME] FILE`: the transformation and the file; the name is left out with --list
     #[arg(value_name = "NAME FILE", num_args = 1..=2, required = true)]
     names: Vec<String>,
@@ -47,33 +51,62 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
     let report = analyze(input, &options, &memo)?;
     let which = ide::Which::Line(args.loop_line);
     let findings = &report.findings;
+    let mut told = Told::new(args.format);
+    let because = |refused: &ide::Refused| {
+        let why = refusal(refused, &which, findings);
+        note(&format!("{}: {why}", file.display()));
+        Some(why)
+    };
     let Some(name) = name else {
-        return match ide::transformations(&report.ask, findings, &which) {
-            Ok(all) => {
-                print(&listing(&all))?;
-                Ok(Done::Ok)
-            }
-            Err(refused) => refuse(file, &refused, &which, findings),
+        let mut answer = wire::Transformations {
+            version: VERSION,
+            path: named(file),
+            line: args.loop_line,
+            refused: None,
+            transformations: Vec::new(),
         };
+        let ended = match ide::transformations(&report.ask, findings, &which) {
+            Ok(all) => {
+                told.print(&listing(&all))?;
+                answer.transformations = all.iter().map(applicable).collect();
+                Done::Ok
+            }
+            Err(refused) => {
+                answer.refused = because(&refused);
+                Done::Found
+            }
+        };
+        told.answer(|_| answer)?;
+        return Ok(ended);
+    };
+    let mut answer = wire::Transformation {
+        version: VERSION,
+        path: named(file),
+        line: args.loop_line,
+        name: name.to_owned(),
+        refused: None,
+        title: None,
+        checked: None,
+        written: Vec::new(),
     };
     let done = match ide::transform(&report.ask, findings, &which, name, &args.with) {
         Ok(done) => done,
-        Err(refused) => return refuse(file, &refused, &which, findings),
+        Err(refused) => {
+            answer.refused = because(&refused);
+            told.answer(|_| answer)?;
+            return Ok(Done::Found);
+        }
     };
     let text = format!("{mark}{}", done.text);
-    put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
-    note(&format!("{}. {}", done.title, done.checked));
+    put(&mut told, &text, file, &file_name, (args.out.as_deref(), args.in_place))?;
+    told.note(&format!("{}. {}", done.title, done.checked));
+    told.answer(|written| wire::Transformation {
+        title: Some(done.title),
+        checked: Some(done.checked),
+        written,
+        ..answer
+    })?;
     Ok(Done::Ok)
-}
-
-fn refuse(
-    file: &Path,
-    refused: &ide::Refused,
-    which: &ide::Which,
-    findings: &ide::Findings,
-) -> anyhow::Result<Done> {
-    note(&format!("{}: {}", file.display(), refusal(refused, which, findings)));
-    Ok(Done::Found)
 }
 
 fn listing(all: &[ide::Listed]) -> String {

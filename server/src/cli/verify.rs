@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::reading::{analyze, SourceArgs};
 use super::writing::refusal;
-use super::{note, print, Done};
+use super::{note, print, Done, Format};
 use crate::compiler::project_of;
-use crate::contract::sentence;
+use crate::contract::{check, named, pretty, sentence, VERSION};
 use crate::files;
 
 #[derive(Args)]
@@ -32,6 +32,9 @@ pub struct VerifyArgs {
     /// The value of an integer parameter or file-scope variable in all inputs; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = given)]
     given: Vec<(String, i128)>,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -53,10 +56,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     let report = analyze(input, &options, &memo)?;
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
-        note(&format!(
-            "{}: no loop here can be offloaded, so there is nothing to verify.",
-            args.file.display()
-        ));
+        let why = "no loop here can be offloaded, so there is nothing to verify.";
+        note(&format!("{}: {why}", args.file.display()));
+        answer(args, Some(why.to_owned()), &[])?;
         return Ok(Done::Found);
     }
     let options = ide::VerifyOptions {
@@ -79,7 +81,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             all.join(", ")
         );
     }
-    let mut all_same = true;
+    let (mut all_same, mut told, mut refused) = (true, Vec::new(), None);
     let folder = args.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let outside = project_of(&args.file).unwrap_or_else(|| folder.to_owned());
     let compiler = (args.on == "machine").then(|| device::native_compiler(&outside)).flatten();
@@ -102,11 +104,16 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             .collect();
         if reports.is_empty() {
             all_same = false;
-            note(&refusal(&ide::Refused::Stale, which, &report.findings));
+            let why = refusal(&ide::Refused::Stale, which, &report.findings);
+            note(&why);
+            refused.get_or_insert(why);
         }
         for one in &reports {
             all_same &= one.outcome == ide::Outcome::Same;
-            print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
+            if args.format == Format::Text {
+                print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
+            }
+            told.push(check(one));
             if is_all && !one.has_kernel {
                 for inner in inside(&report.findings, &one.key).into_iter().rev() {
                     left.push_front(inner);
@@ -114,7 +121,17 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             }
         }
     }
+    answer(args, refused, &told)?;
     Ok(if all_same { Done::Ok } else { Done::Found })
+}
+
+/// For programs.
+fn answer(args: &VerifyArgs, refused: Option<String>, loops: &[wire::Check]) -> anyhow::Result<()> {
+    if args.format == Format::Text {
+        return Ok(());
+    }
+    let path = named(&args.file);
+    print(&pretty(&wire::Verification { version: VERSION, path, refused, loops: loops.to_vec() })?)
 }
 
 /// Tries the same inputs on programs that a compiler built, in a folder of their own.

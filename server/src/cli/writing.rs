@@ -2,16 +2,67 @@
 
 use std::path::Path;
 
-use super::print;
+use serde::Serialize;
+
+use super::{note, print, Format};
+use crate::contract::{named, pretty};
 use crate::files::{self, Existing};
+
+/// What a command writes, told at once or kept for its answer.
+pub struct Told {
+    format: Format,
+    written: Vec<wire::Written>,
+}
+
+impl Told {
+    pub fn new(format: Format) -> Told {
+        Told { format, written: Vec::new() }
+    }
+
+    /// A file was written.
+    pub fn wrote(&mut self, path: &Path, text: &str) -> anyhow::Result<()> {
+        self.written.push(wire::Written { path: named(path), bytes: text.len() as u64, text: None });
+        self.print(&format!("wrote {}\n", path.display()))
+    }
+
+    /// A text that is wanted in no file; `before` stands before it where it is printed.
+    pub fn text(&mut self, name: &str, before: &str, text: &str) -> anyhow::Result<()> {
+        let bytes = text.len() as u64;
+        self.written.push(wire::Written { path: name.to_owned(), bytes, text: Some(text.to_owned()) });
+        self.print(&format!("{before}{text}"))
+    }
+
+    /// For people alone.
+    pub fn print(&self, text: &str) -> anyhow::Result<()> {
+        match self.format {
+            Format::Text => print(text),
+            Format::Json => Ok(()),
+        }
+    }
+
+    /// For people alone, on standard error.
+    pub fn note(&self, text: &str) {
+        if self.format == Format::Text {
+            note(text);
+        }
+    }
+
+    /// For programs alone; `answer` makes it of what was written.
+    pub fn answer<T: Serialize>(self, answer: impl FnOnce(Vec<wire::Written>) -> T) -> anyhow::Result<()> {
+        match self.format {
+            Format::Text => Ok(()),
+            Format::Json => print(&pretty(&answer(self.written))?),
+        }
+    }
+}
 
 /// Puts a rewritten file where it is wanted: into its own place, into a folder, or on standard output.
 pub fn put(
+    told: &mut Told,
     text: &str,
     file: &Path,
     file_name: &str,
-    out: Option<&Path>,
-    in_place: bool,
+    (out, in_place): (Option<&Path>, bool),
 ) -> anyhow::Result<()> {
     let path = match (out, in_place) {
         (_, true) => file.to_owned(),
@@ -20,18 +71,18 @@ pub fn put(
                 .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
             folder.join(file_name)
         }
-        (None, false) => return print(text),
+        (None, false) => return told.text(file_name, "", text),
     };
     if !in_place && same_file(&path, file) {
         anyhow::bail!("{} is the original. Name another folder, or say --in-place.", path.display());
     }
     files::write(&path, text, Existing::Replace)
         .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))?;
-    print(&format!("wrote {}\n", path.display()))
+    told.wrote(&path, text)
 }
 
 /// Writes new files into a folder. One that is there with another text is replaced only if that was asked for.
-pub fn put_new(folder: &Path, new: &[ide::NewFile], replace: bool) -> anyhow::Result<()> {
+pub fn put_new(told: &mut Told, folder: &Path, new: &[ide::NewFile], replace: bool) -> anyhow::Result<()> {
     let existing = if replace { Existing::Replace } else { Existing::Keep };
     for file in new {
         let path = folder.join(&file.name);
@@ -45,7 +96,7 @@ pub fn put_new(folder: &Path, new: &[ide::NewFile], replace: bool) -> anyhow::Re
                 _ => anyhow::anyhow!("{} cannot be written: {e}", path.display()),
             })?;
         }
-        print(&format!("wrote {}\n", path.display()))?;
+        told.wrote(&path, &file.text)?;
     }
     Ok(())
 }

@@ -1,15 +1,26 @@
-//! The JSON of answers, made of what `ide` found: one home for the command line and the editor's commands. Lines and
-//! columns are 1-based; columns count UTF-8 bytes.
+//! What `ide` found, as the contract of `wire` has it: one home for the command line and the editor's commands.
+//! Deliberately absent: how any of it is printed or sent.
 
 mod analyze;
-mod verify;
+mod bench;
+mod kernels;
+mod rewriting;
+mod running;
+mod showing;
+mod simulate;
 
-pub use analyze::{json, loop_value};
-pub use verify::{sentence, verify_value};
+use std::path::{Path, PathBuf};
 
-use std::path::PathBuf;
-
+use serde::Serialize;
 use text::PositionEncoding;
+
+pub use analyze::{analysis, loop_of};
+pub use bench::loop_counts;
+pub use rewriting::{applicable, checked_page, severity, systems};
+pub use running::{check, counted, offloaded_loop, sentence};
+pub use showing::{codes, page};
+pub use simulate::kernel_run;
+pub use wire::VERSION;
 
 /// What was found in a file.
 pub struct FileReport {
@@ -23,7 +34,7 @@ pub struct FileReport {
 impl FileReport {
     /// As it was named.
     pub fn path(&self) -> String {
-        self.path.to_string_lossy().into_owned()
+        named(&self.path)
     }
 
     /// 1-based begin and end of a finding.
@@ -31,4 +42,14 @@ impl FileReport {
         let range = self.doc.text().range_of(span, encoding);
         [range.start.line + 1, range.start.character + 1, range.end.line + 1, range.end.character + 1]
     }
+}
+
+/// A path as it was named.
+pub fn named(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// An answer as text, a line break behind it.
+pub fn pretty(answer: &impl Serialize) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(answer)? + "\n")
 }

@@ -1,20 +1,12 @@
 //! Code actions made out of the facts they were listed from, for the client that resolves one and for commands.
 
-use serde::{Deserialize, Serialize};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
-use tower_lsp::ls_types as lsp;
+
+use wire::ActionData;
 
 use super::document::Analyzed;
 use super::edits::{self, Plan};
 use super::host::Context;
-
-/// What an action carries from its listing to its making.
-#[derive(Serialize, Deserialize, Debug, Clone)]
-pub struct ActionData {
-    pub uri: lsp::Uri,
-    pub version: i32,
-    pub id: String,
-}
 
 /// What ids of applications of rule systems begin with.
 pub const RULES_ID: &str = "rules.";

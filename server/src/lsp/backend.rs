@@ -80,7 +80,7 @@ impl Backend {
     }
 
     /// Not in tower-lsp's trait, so routed by name.
-    pub async fn document_text(&self, params: lsp::DocumentSymbolParams) -> Result<Value> {
+    pub async fn document_text(&self, params: lsp::DocumentSymbolParams) -> Result<wire::DocumentText> {
         requests::document_text::run(self, params).await
     }
 

@@ -163,6 +163,9 @@ pub fn server_capabilities(caps: &Caps) -> ServerCapabilities {
             commands: commands::NAMES.iter().map(|c| (*c).to_owned()).collect(),
             ..Default::default()
         }),
+        experimental: Some(serde_json::json!({
+            "warpwright": wire::ServerContract { contract: wire::VERSION },
+        })),
         ..Default::default()
     }
 }

@@ -72,6 +72,7 @@ pub use rules::{
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{
-    given_names, verify, Natively, Outcome, Trial, Verifier, VerifyCase, VerifyOptions, VerifyReport,
+    given_names, verify, Copies, Counted, Natively, Outcome, Trial, Verifier, VerifyCase, VerifyOptions,
+    VerifyReport,
 };
 pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};

@@ -35,7 +35,7 @@ use crate::check::Findings;
 use crate::memo::FunctionFacts;
 use crate::offload::{first_reject, rejects};
 use crate::place::Place;
-use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
+use crate::verify::{same_but, Beside, Counted, How, Sameness, VerifyOptions};
 use crate::words::plural;
 use crate::{Ask, Doc, FileEdit, NewFile, Refused, WorkspaceEdit};
 
@@ -64,6 +64,8 @@ pub struct RulesApplied {
     pub checked: String,
     /// Whether the result was run beside the original.
     pub ran: bool,
+    /// What the runs of host functions launched and copied.
+    pub counted: Option<Counted>,
     /// One line for each application: rule, bindings, proofs.
     pub derivation: Vec<String>,
     /// Of each file that is created its head, and the comment that says how it was made.
@@ -96,9 +98,12 @@ pub fn apply_rules(
     let done = rewritten(ask, findings, set, system, &trust, target)
         .map_err(|no| Refused::Because(format!("{}: {}.", system.name, capital(&no.because))))?;
     let verified = verified(ask, findings, &done, &trust);
-    let ran = matches!(verified, Verified::Same(_));
+    let (ran, counted) = match &verified {
+        Verified::Same(_, counted) => (true, *counted),
+        _ => (false, None),
+    };
     let checked = match verified {
-        Verified::Same(said) => said,
+        Verified::Same(said, _) => said,
         Verified::Worse(what) => {
             return Err(Refused::Because(format!(
                 "The result of `{}` has a fault that the program has not ({what}), so it is not offered. The page `{}` is to be mended.",
@@ -151,6 +156,7 @@ pub fn apply_rules(
         text: done.text,
         checked,
         ran,
+        counted,
     })
 }
 
@@ -473,8 +479,8 @@ fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Target
 
 /// What running both came to.
 enum Verified {
-    /// A sentence.
-    Same(String),
+    /// A sentence, and what runs of host functions counted.
+    Same(String, Option<Counted>),
     /// A phrase.
     Different(String),
     /// A phrase: a fault of a kernel that was not there.
@@ -490,16 +496,16 @@ enum Verified {
 fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verified {
     let doc = &ask.doc;
     let hosts = functions_verified(ask, findings, done, trust);
-    let hosts_ran = matches!(hosts, Verified::Same(_));
+    let hosts_ran = matches!(hosts, Verified::Same(..));
     let why = match hosts {
         Verified::NotTried(why) => why,
-        Verified::Same(said) => match kernels::kernels(ask, done, trust, hosts_ran) {
+        Verified::Same(said, counted) => match kernels::kernels(ask, done, trust, hosts_ran) {
             Kernels::Worse(what) => return Verified::Worse(what),
             Kernels::Different(what) => return Verified::Different(what),
             Kernels::NotRun(why) => return Verified::NotTried(why),
             Kernels::Cancelled => return Verified::Cancelled,
-            Kernels::None | Kernels::Same(None) => return Verified::Same(said),
-            Kernels::Same(Some(more)) => return Verified::Same(format!("{said} {more}")),
+            Kernels::None | Kernels::Same(None) => return Verified::Same(said, counted),
+            Kernels::Same(Some(more)) => return Verified::Same(format!("{said} {more}"), counted),
         },
         other => return other,
     };
@@ -513,7 +519,7 @@ fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verif
         Kernels::Different(what) => return Verified::Different(what),
         Kernels::Cancelled => return Verified::Cancelled,
         Kernels::Same(Some(said)) if !done.applications.iter().any(|(k, _)| of_host(*k)) => {
-            return Verified::Same(said)
+            return Verified::Same(said, None)
         }
         Kernels::Same(_) => why,
         Kernels::NotRun(more) => more,
@@ -535,7 +541,7 @@ fn functions_verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust
     let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
     let options = VerifyOptions { cases: CASES, seed: 1, steps, given: Vec::new() };
     let regrouped = trust.regroups();
-    let (mut runs, mut functions) = (0, 0);
+    let (mut runs, mut functions, mut counted) = (0, 0, Vec::new());
     let mut not_tried: Option<String> = None;
     let launches = |item: usize| {
         let body = &doc.unit().items[item].body;
@@ -560,8 +566,9 @@ fn functions_verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust
         let place = Place::new(ask, item, FunctionFacts::new(facts_of(findings, item)));
         let how = How { regrouped, launches: launches(item), wild: true };
         match same_but(&place, &beside, how, &options) {
-            Sameness::Same(n) => {
+            Sameness::Same(n, of_runs) => {
                 runs += n;
+                counted.push(of_runs);
                 functions += 1;
             }
             Sameness::Different(what) => return Verified::Different(what),
@@ -571,14 +578,16 @@ fn functions_verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust
             Sameness::Cancelled => return Verified::Cancelled,
         }
     }
+    let counted = Some(counted.into_iter().sum());
+    let same = |said| Verified::Same(said, counted);
     match (functions, not_tried) {
         (0, why) => Verified::NotTried(why.unwrap_or_else(|| "there is nothing to run.".to_owned())),
-        (n, None) => Verified::Same(format!(
+        (n, None) => same(format!(
             "Same results as before on {} of {} in the simulator.",
             plural(runs, "random input"),
             plural(n, "function")
         )),
-        (n, Some(why)) => Verified::Same(format!(
+        (n, Some(why)) => same(format!(
             "Same results as before on {} of {} in the simulator; of another function nothing was compared, because {why}",
             plural(runs, "random input"),
             plural(n, "function")

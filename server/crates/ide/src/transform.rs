@@ -170,7 +170,7 @@ pub(crate) fn checked(place: &Place, edits: &EditSet) -> Result<(String, String)
     }
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
     match same(place, &after, &options) {
-        Sameness::Same(n) => {
+        Sameness::Same(n, _) => {
             Ok((after, format!("Same results as before on {} in the simulator.", words::plural(n, "random input"))))
         }
         Sameness::Different(what) => Err(Refused::Because(format!(

@@ -84,7 +84,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
     }
     print(&match args.format {
         Format::Text => text::text(&reports),
-        Format::Json => contract::json(&reports, args.enabling, &launches)?,
+        Format::Json => contract::pretty(&contract::analysis(&reports, args.enabling, &launches))?,
         Format::Sarif => sarif::sarif(&reports)?,
         Format::Github => github::github(&reports),
     })?;

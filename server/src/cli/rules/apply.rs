@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::set;
 use crate::cli::reading::{analyze, SourceArgs};
-use crate::cli::writing::{put, put_new};
-use crate::cli::{note, print, Done};
+use crate::cli::writing::{put, put_new, Told};
+use crate::cli::{note, Done, Format};
+use crate::contract::{counted, named, VERSION};
 use crate::files;
 use crate::prove::Prover;
 
@@ -39,6 +40,9 @@ pub struct ApplyArgs {
     /// Replace files of the names that the rules make
     #[arg(long)]
     replace: bool,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     /// The system; `rules list` names them
     #[arg(value_name = "SYSTEM")]
     system: String,
@@ -61,10 +65,25 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
         (None, Some(name)) => ide::RuleTarget::Function(name.clone()),
         (None, None) => ide::RuleTarget::File,
     };
+    let mut told = Told::new(args.format);
+    let mut answer = wire::RulesApplication {
+        version: VERSION,
+        path: named(file),
+        system: args.system.clone(),
+        refused: None,
+        title: None,
+        checked: None,
+        ran: false,
+        counted: None,
+        derivation: Vec::new(),
+        written: Vec::new(),
+    };
     let mut done = match ide::apply_rules(&report.ask, &report.findings, &set, &args.system, &target) {
         Ok(done) => done,
         Err(ide::Refused::Because(why)) => {
             note(&format!("{}: {why}", file.display()));
+            answer.refused = Some(why);
+            told.answer(|_| answer)?;
             return Ok(Done::Found);
         }
         Err(_) => anyhow::bail!("the file changed while it was read"),
@@ -75,8 +94,10 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
     let text = format!("{mark}{}", done.text);
     match (&args.out, args.in_place) {
         (None, false) => {
-            let files = done.edit.create.iter().map(|f| format!("# {}\n{}", f.name, f.text));
-            print(&(text + &files.collect::<String>()))?;
+            told.text(&file_name, "", &text)?;
+            for f in &done.edit.create {
+                told.text(&f.name, &format!("# {}\n", f.name), &f.text)?;
+            }
         }
         _ => {
             // kernels first: a host file without its kernels would not link
@@ -88,15 +109,24 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
                 std::fs::create_dir_all(&folder)
                     .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
             }
-            put_new(&folder, &done.edit.create, args.replace)?;
-            put(&text, file, &file_name, args.out.as_deref(), args.in_place)?;
+            put_new(&mut told, &folder, &done.edit.create, args.replace)?;
+            put(&mut told, &text, file, &file_name, (args.out.as_deref(), args.in_place))?;
         }
     }
     if args.explain {
         for line in &done.derivation {
-            note(line);
+            told.note(line);
         }
     }
-    note(&format!("{}. {}", done.title, done.checked));
+    told.note(&format!("{}. {}", done.title, done.checked));
+    answer.ran = done.ran;
+    answer.counted = done.counted.map(counted);
+    told.answer(|written| wire::RulesApplication {
+        title: Some(done.title),
+        checked: Some(done.checked),
+        derivation: done.derivation,
+        written,
+        ..answer
+    })?;
     Ok(if done.ran { Done::Ok } else { Done::Code(3) })
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use base::CancelToken;
 use clap::{Args, Subcommand};
 
-use super::{note, Done};
+use super::{note, Done, Format};
 use crate::rule_pages::{self, Pages, Where};
 
 #[derive(Args)]
@@ -28,6 +28,9 @@ enum RulesCommand {
         /// Pages, or folders of pages
         #[arg(value_name = "FILE|DIR")]
         paths: Vec<PathBuf>,
+        /// How the answer is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
     /// Apply a system of rules to a file, printing or writing the checked result
     #[command(
@@ -39,14 +42,17 @@ enum RulesCommand {
         /// Further pages, or folders of pages
         #[arg(long = "pages", value_name = "FILE|DIR")]
         pages: Vec<PathBuf>,
+        /// How the answer is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
     },
 }
 
 pub fn run(args: &RulesArgs) -> anyhow::Result<Done> {
     match &args.command {
-        RulesCommand::Check { paths } => check::run(paths),
+        RulesCommand::Check { paths, format } => check::run(paths, *format),
         RulesCommand::Apply(args) => apply::run(args),
-        RulesCommand::List { pages } => list::run(pages),
+        RulesCommand::List { pages, format } => list::run(pages, *format),
     }
 }
 

@@ -1,12 +1,13 @@
 //! `warpwright.applyRules`: a rule system applied to a loop, a function or the file.
 
 use base::Span;
-use serde_json::{json, Value};
+use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, Result};
+use wire::Target;
 
 use super::carry_out::apply;
-use super::target::{analyzed, offset, Target};
-use super::Call;
+use super::target::{analyzed, offset};
+use super::{answer, Call};
 use crate::lsp::actions::{apply_rules, failed, rules_of_id, stale};
 use crate::lsp::backend::Backend;
 use crate::lsp::document::Analyzed;
@@ -38,18 +39,22 @@ async fn rewrite(backend: &Backend, uri: tower_lsp::ls_types::Uri, target: Targe
         apply_rules(context, analyzed, &system, &scope)
     };
     let (applied, plan) = backend.ask(uri, Need::ThisText, make).await?;
-    let files: Vec<Value> =
-        applied.edit.create.iter().map(|f| json!({"name": f.name, "text": f.text})).collect();
-    let mut told = json!({
-        "title": applied.title, "checked": applied.checked, "ran": applied.ran, "derivation": applied.derivation, "text": applied.text,
-        "files": files,
-    });
-    if !preview {
-        let done = apply(backend, plan).await?;
-        told["applied"] = json!(true);
-        told["created"] = done["created"].clone();
-    }
-    Ok(Some(told))
+    let file = |f: &ide::NewFile| wire::NewFile { name: f.name.clone(), text: f.text.clone() };
+    let files = applied.edit.create.iter().map(file).collect();
+    let done = match preview {
+        true => None,
+        false => Some(apply(backend, plan).await?),
+    };
+    Ok(answer(&wire::RulesApplied {
+        title: applied.title,
+        checked: applied.checked,
+        ran: applied.ran,
+        derivation: applied.derivation,
+        text: applied.text,
+        files,
+        applied: done.as_ref().map(|d| d.applied),
+        created: done.map(|d| d.created),
+    }))
 }
 
 fn scope_of(context: &Context, analyzed: &Analyzed, target: &Target) -> Result<ide::RuleTarget> {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use base::Span;
-use serde_json::{json, Value};
+use serde_json::Value;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types as lsp;
+use wire::{ActionData, Target};
 
-use super::target::{analyzed, offset, Target};
-use super::Call;
-use crate::lsp::actions::{failed, make, make_for, ActionData, Made};
+use super::target::{analyzed, offset};
+use super::{answer, Call};
+use crate::lsp::actions::{failed, make, make_for, Made};
 use crate::lsp::backend::{failed_inside, Backend};
 use crate::lsp::edits::{self, Plan};
 use crate::lsp::host::{Context, Need};
@@ -59,13 +60,13 @@ async fn carry_out(backend: &Backend, made: Made) -> Result<Option<Value>> {
             // the loop's own part; the pages behind it are for those who read the result
             let own = markdown.split("\n---\n").next().unwrap_or_default();
             backend.client.show_message(lsp::MessageType::INFO, plain(own)).await;
-            Ok(Some(json!({"title": title, "markdown": markdown})))
+            Ok(answer(&wire::Text { title, markdown }))
         }
-        Made::Edit(plan) => apply(backend, plan).await.map(Some),
+        Made::Edit(plan) => apply(backend, plan).await.map(|done| answer(&done)),
     }
 }
 
-pub async fn apply(backend: &Backend, plan: Plan) -> Result<Value> {
+pub async fn apply(backend: &Backend, plan: Plan) -> Result<wire::EditApplied> {
     let caps = backend.caps.get().cloned().unwrap_or_default();
     if !caps.applies_edits {
         return Err(failed("The editor applies no edits of servers (workspace/applyEdit).".to_owned()));
@@ -87,6 +88,6 @@ pub async fn apply(backend: &Backend, plan: Plan) -> Result<Value> {
         edits::take_back(&written);
         return Err(failed(format!("The editor did not apply the edit ({why}). Nothing was changed.")));
     }
-    let created: Vec<&str> = plan.create.iter().map(|f| f.uri.as_str()).collect();
-    Ok(json!({"applied": true, "created": created}))
+    let created = plan.create.iter().map(|f| f.uri.as_str().to_owned()).collect();
+    Ok(wire::EditApplied { applied: true, created })
 }

@@ -1,14 +1,14 @@
 //! `warpwright.explain`: the page of a finding's code, or what is known of a loop.
 
-use serde_json::{json, Value};
+use serde_json::Value;
 use tower_lsp::jsonrpc::Result;
 
-use super::{carry_out, Call};
+use super::{answer, carry_out, Call};
 use crate::lsp::actions::failed;
 use crate::lsp::backend::Backend;
 
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let Some(code) = &call.target.code else { return carry_out::action(backend, "explain", call).await };
     let page = crate::codes::explain(code).ok_or_else(|| failed(format!("There is no code {code}.")))?;
-    Ok(Some(json!({"title": code, "markdown": page})))
+    Ok(answer(&wire::Text { title: code.clone(), markdown: page.to_owned() }))
 }

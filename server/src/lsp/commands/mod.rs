@@ -22,10 +22,10 @@ mod target;
 use serde_json::{json, Value};
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types as lsp;
+use wire::Target;
 
 use super::backend::Backend;
 pub use progress::token_text;
-use target::Target;
 
 /// The commands of `workspace/executeCommand`.
 pub const NAMES: [&str; 13] = [
@@ -67,8 +67,8 @@ struct Call {
 impl Call {
     /// The document it speaks of.
     fn uri(&self) -> Result<lsp::Uri> {
-        let nothing = || Error::invalid_params(format!("{} needs {{\"uri\": …}}.", self.command));
-        self.target.uri.clone().ok_or_else(nothing)
+        let uri = self.target.uri.as_deref().and_then(|uri| uri.parse().ok());
+        uri.ok_or_else(|| Error::invalid_params(format!("{} needs {{\"uri\": …}}.", self.command)))
     }
 }
 
@@ -98,7 +98,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
     }
 }
 
-/// A page for clients to show.
-fn page(view: &ide::View) -> Value {
-    json!({"title": view.title, "markdown": view.markdown, "dot": view.dot})
+/// An answer of the contract, as the protocol library takes it.
+fn answer(value: &impl serde::Serialize) -> Option<Value> {
+    Some(json!(value))
 }

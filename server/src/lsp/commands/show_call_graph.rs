@@ -4,11 +4,12 @@ use serde_json::Value;
 use tower_lsp::jsonrpc::Result;
 
 use super::target::analyzed;
-use super::{page, Call};
+use super::{answer, Call};
+use crate::contract::page;
 use crate::lsp::backend::Backend;
 use crate::lsp::host::{Context, Need};
 
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
-    let find = move |context: &Context| Ok(Some(page(&ide::show_call_graph(&analyzed(context)?.doc))));
+    let find = move |context: &Context| Ok(answer(&page(&ide::show_call_graph(&analyzed(context)?.doc))));
     backend.ask(call.uri()?, Need::ThisText, find).await
 }

@@ -4,7 +4,8 @@ use serde_json::Value;
 use tower_lsp::jsonrpc::Result;
 
 use super::target::{analyzed, loop_of};
-use super::{page, Call};
+use super::{answer, Call};
+use crate::contract::page;
 use crate::lsp::actions::stale;
 use crate::lsp::backend::Backend;
 use crate::lsp::host::{Context, Need};
@@ -16,7 +17,7 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
         // the function around the place, if a loop is there; else the whole document
         let which = loop_of(context, &call.target).ok().map(|(_, l)| ide::Which::Key(l.key.to_string()));
         let view = ide::show_terms(&all.doc, &all.findings, which.as_ref()).map_err(|_| stale())?;
-        Ok(Some(page(&view)))
+        Ok(answer(&page(&view)))
     };
     backend.ask(uri, Need::ThisText, find).await
 }

@@ -1,30 +1,14 @@
 //! What a command's argument speaks of: `{"uri", "version"?, "id"?}` for a listed action, or `{"uri", "position"}` or
 //! `{"uri", "line"}` (from 0) for the loop there.
 
-use serde::Deserialize;
 use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types as lsp;
+use wire::Target;
 
 use crate::lsp::actions::{failed, stale};
 use crate::lsp::document::{position_from_lsp, Analyzed};
 use crate::lsp::host::Context;
-
-#[derive(Deserialize, Debug, Clone)]
-pub struct Target {
-    pub uri: Option<lsp::Uri>,
-    pub version: Option<i32>,
-    pub id: Option<String>,
-    pub position: Option<lsp::Position>,
-    pub line: Option<u32>,
-    pub code: Option<String>,
-    /// A rule system.
-    pub system: Option<String>,
-    /// What it is applied to: `loop`, `function` or `file`.
-    pub scope: Option<String>,
-    /// Whether the result is only to be told.
-    pub preview: Option<bool>,
-}
 
 /// The one argument of a command.
 pub fn read(command: &str, arguments: Vec<Value>) -> Result<Target> {
@@ -67,7 +51,10 @@ pub fn loop_of<'a>(context: &'a Context, target: &Target) -> Result<(&'a Analyze
 pub fn offset(context: &Context, target: &Target) -> Result<u32> {
     let text = &context.view.text;
     match (target.position, target.line) {
-        (Some(position), _) => Ok(text.offset_of(position_from_lsp(position), context.caps.encoding)),
+        (Some(wire::Position { line, character }), _) => {
+            let position = lsp::Position { line, character };
+            Ok(text.offset_of(position_from_lsp(position), context.caps.encoding))
+        }
         (None, Some(line)) => {
             let indentation = text.indentation_of(line).len() as u32;
             Ok(text.line_span(line).map_or(text.len(), |span| span.start + indentation))

@@ -1,15 +1,15 @@
 //! `warpwright.verify`: the kernel of a loop beside the loop, in the simulator.
 
 use base::CancelToken;
-use serde_json::{json, Value};
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types as lsp;
 
 use super::progress::Progress;
 use super::target::loop_of;
-use super::Call;
-use crate::contract::{sentence, verify_value};
+use super::{answer, Call};
+use crate::contract::{check, sentence};
 use crate::lsp::backend::{failed_inside, Backend};
 use crate::lsp::document::Analyzed;
 use crate::lsp::host::{Context, Need};
@@ -35,7 +35,7 @@ async fn verify(
     let cancel = CancelToken::new();
     let progress =
         Progress::begin(backend, &caps, token, "Verifying the kernel against the loop", &cancel).await;
-    let (reply, answer) = oneshot::channel();
+    let (reply, answered) = oneshot::channel();
     let stop = cancel.clone();
     // a request that is cancelled drops this guard and so ends the work
     let guard = Guard(cancel);
@@ -45,9 +45,9 @@ async fn verify(
         let reports = ide::verify(&analyzed.ask(&stop), &analyzed.findings, &which, &options);
         let _ = reply.send((reports, stop.is_cancelled()));
     }));
-    let answer = answer.await;
+    let answered = answered.await;
     drop(guard);
-    let Ok((reports, cancelled)) = answer else {
+    let Ok((reports, cancelled)) = answered else {
         progress.end("failed");
         return Err(failed_inside());
     };
@@ -63,7 +63,7 @@ async fn verify(
         false => lsp::MessageType::WARNING,
     };
     backend.client.show_message(level, sentences.join("\n")).await;
-    Ok(Some(json!({"reports": reports.iter().map(verify_value).collect::<Vec<_>>()})))
+    Ok(answer(&wire::Checks { reports: reports.iter().map(check).collect() }))
 }
 
 struct Guard(CancelToken);

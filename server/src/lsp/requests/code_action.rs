@@ -6,8 +6,9 @@
 use serde_json::json;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types as lsp;
+use wire::ActionData;
 
-use crate::lsp::actions::{make, ActionData, Made, RULES_ID};
+use crate::lsp::actions::{make, Made, RULES_ID};
 use crate::lsp::backend::Backend;
 use crate::lsp::document::{range_from_lsp, Analyzed, View};
 use crate::lsp::edits;
@@ -68,7 +69,7 @@ fn list(
 fn by_rules(context: &Context, offer: ide::RuleOffer) -> Option<lsp::CodeActionOrCommand> {
     let (caps, view) = (&context.caps, &context.view);
     let id = format!("{RULES_ID}{}:{}", offer.system, offer.target.text());
-    let data = ActionData { uri: view.uri.clone(), version: view.version, id };
+    let data = ActionData { uri: view.uri.to_string(), version: view.version, id };
     // files are written by the server where the client cannot create any
     let by_client = !offer.makes_files || edits::client_creates(caps);
     if caps.action_literals && caps.action_resolve && by_client {
@@ -92,7 +93,7 @@ fn wanted(only: Option<&[lsp::CodeActionKind]>, kind: &str) -> bool {
 }
 
 fn data(view: &View, action: &ide::Action) -> ActionData {
-    ActionData { uri: view.uri.clone(), version: view.version, id: action.id.as_str().to_owned() }
+    ActionData { uri: view.uri.to_string(), version: view.version, id: action.id.as_str().to_owned() }
 }
 
 fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<lsp::CodeActionOrCommand> {

@@ -3,8 +3,8 @@
 use serde_json::json;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types as lsp;
+use wire::ActionData;
 
-use crate::lsp::actions::ActionData;
 use crate::lsp::backend::Backend;
 use crate::lsp::commands::command_of_id;
 use crate::lsp::host::{Context, Need};
@@ -19,7 +19,7 @@ pub async fn run(backend: &Backend, params: lsp::CodeLensParams) -> Result<Optio
         let lenses =
             ide::lenses(&analyzed.ask(&context.cancel), &analyzed.findings).into_iter().map(|lens| {
                 let id = lens.action.as_str();
-                let data = ActionData { uri: view.uri.clone(), version: view.version, id: id.to_owned() };
+                let data = ActionData { uri: view.uri.to_string(), version: view.version, id: id.to_owned() };
                 lsp::CodeLens {
                     range: to_lsp::range(lens.span, &view.text, &context.caps),
                     command: Some(lsp::Command {

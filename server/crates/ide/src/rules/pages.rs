@@ -163,7 +163,7 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                 );
             }
             match verified(&ask, &findings, &done, &trust) {
-                Verified::Same(said) => Ok(Some(said)),
+                Verified::Same(said, _) => Ok(Some(said)),
                 Verified::Different(what) => {
                     wrong(e.place, format!("The result computes something else than the program: {what}."))
                 }

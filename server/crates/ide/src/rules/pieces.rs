@@ -34,7 +34,7 @@ pub(super) fn run(ask: &Ask, done: &[&Application], regrouped: bool, options: &V
         };
         for p in pieces {
             match one(ask, p, regrouped, options) {
-                Sameness::Same(_) => {}
+                Sameness::Same(..) => {}
                 Sameness::Different(what) => return Pieces::Different(format!("`{}` {what}", p.shown)),
                 Sameness::NotTried(_) | Sameness::Cancelled => whole = false,
             }

@@ -204,7 +204,7 @@ impl Both<'_> {
                 is_of_function: total.left() > 0 && !is_too_large,
             });
         }
-        if cases.iter().all(|c| c.launches == 0 && c.difference.is_none()) {
+        if cases.iter().all(|c| c.counted.launches == 0 && c.difference.is_none()) {
             if uncompared {
                 return Err(Failed::uncompared());
             }
@@ -280,14 +280,14 @@ impl Both<'_> {
         if let Some(why) = not_run(&sides, cases) {
             return Err(why);
         }
-        if uncompared && cases.iter().all(|c| c.launches == 0) {
+        if uncompared && cases.iter().all(|c| c.counted.launches == 0) {
             cases.clear();
             return Err(UNCOMPARED.to_owned());
         }
         if cases.is_empty() {
             return Err(cannot(failed.unwrap_or_else(|| NO_CASE.to_owned())));
         }
-        if cases.iter().all(|c| c.launches == 0) {
+        if cases.iter().all(|c| c.counted.launches == 0) {
             cases.clear();
             return Err(NO_KERNEL.to_owned());
         }
@@ -351,7 +351,7 @@ const UNCOMPARED: &str = "Nothing was compared: where the kernel ran, the runs t
 impl Tried<'_, '_> {
     /// Whether a kernel ran, or something is wrong.
     fn is_enough(&self) -> bool {
-        self.cases.iter().any(|c| c.launches > 0 || c.difference.is_some())
+        self.cases.iter().any(|c| c.counted.launches > 0 || c.difference.is_some())
     }
 
     /// Inputs for functions that take everything.
@@ -394,7 +394,7 @@ impl Tried<'_, '_> {
                 ..self.choice(case)
             };
             if !self.one(sides, choice, case, collector.as_deref_mut())?
-                || self.cases.iter().filter(|c| c.launches > 0).count() >= ENOUGH
+                || self.cases.iter().filter(|c| c.counted.launches > 0).count() >= ENOUGH
             {
                 break;
             }
@@ -446,7 +446,7 @@ impl Tried<'_, '_> {
                 return Ok(true);
             }
         };
-        let (difference, launches) = sides.compare(&input, case);
+        let (difference, counted) = sides.compare(&input, case);
         if let (Ok(None), Some(collector)) = (&difference, collector) {
             collector.add(
                 &input,
@@ -456,8 +456,8 @@ impl Tried<'_, '_> {
         }
         // Too long for the steps given is no result.
         match difference {
-            Ok(difference) => self.cases.push(VerifyCase { input: input.text, launches, difference }),
-            Err(_) => self.uncompared |= launches > 0,
+            Ok(difference) => self.cases.push(VerifyCase { input: input.text, counted, difference }),
+            Err(_) => self.uncompared |= counted.launches > 0,
         }
         Ok(true)
     }

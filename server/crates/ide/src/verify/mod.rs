@@ -60,13 +60,40 @@ pub enum Outcome {
     NotTried(String),
 }
 
+/// What a run in the simulator counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counted {
+    /// Kernels that ran.
+    pub launches: u64,
+    pub to_device: Copies,
+    pub from_device: Copies,
+}
+
+/// Copies between host and device.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Copies {
+    pub count: u64,
+    pub bytes: u64,
+}
+
+impl std::iter::Sum for Counted {
+    fn sum<I: Iterator<Item = Counted>>(all: I) -> Counted {
+        let both = |a: Copies, b: Copies| Copies { count: a.count + b.count, bytes: a.bytes + b.bytes };
+        all.fold(Counted::default(), |a, b| Counted {
+            launches: a.launches + b.launches,
+            to_device: both(a.to_device, b.to_device),
+            from_device: both(a.from_device, b.from_device),
+        })
+    }
+}
+
 /// One input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyCase {
     /// The parameters, as `n=33`.
     pub input: String,
-    /// Kernels that ran; 0 where the host's checks chose the original loop.
-    pub launches: u32,
+    /// What ran: no kernel where the host's checks chose the original loop.
+    pub counted: Counted,
     /// `None`: the same; else what differs, a sentence.
     pub difference: Option<String>,
 }
@@ -222,7 +249,7 @@ fn one(
     };
     let threads = doc.unit().items.get(l.item).is_some_and(|i| crate::regions::is_for_threads(doc, i));
     let wrong = cases.iter().find_map(|c| Some((c.input.clone(), c.difference.clone()?)));
-    let launched = cases.iter().filter(|c| c.launches > 0).count();
+    let launched = cases.iter().filter(|c| c.counted.launches > 0).count();
     let (outcome, summary) = match (tried, wrong) {
         (_, Some((input, what))) => {
             (Outcome::Different, format!("The rewritten loop is wrong for {}: {what}.", or_nothing(&input)))
@@ -279,8 +306,8 @@ fn or_nothing(input: &str) -> &str {
 /// Whether two texts of one program compute the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Sameness {
-    /// On so many inputs, bit for bit.
-    Same(usize),
+    /// On so many inputs, bit for bit, and what the runs counted.
+    Same(usize, Counted),
     /// A phrase with the input.
     Different(String),
     /// A sentence.
@@ -363,7 +390,7 @@ pub(crate) fn same_but(place: &Place, beside: &Beside, how: How, options: &Verif
         total: &Budget::with_cancel(u64::MAX, cancel.clone()),
         not_run: Default::default(),
     };
-    let (mut ran, mut kernels_ran) = (0, 0);
+    let (mut ran, mut counted) = (0, Vec::new());
     let mut failed: Option<String> = None;
     for case in 0..options.cases.max(1) {
         if cancel.is_cancelled() {
@@ -401,9 +428,9 @@ pub(crate) fn same_but(place: &Place, beside: &Beside, how: How, options: &Verif
         let budget = Budget::with_cancel(options.steps, cancel.clone());
         match sides.input().make(choice, &budget, &mut 0) {
             Ok(input) => match sides.compare(&input, case) {
-                (Ok(None), launches) => {
+                (Ok(None), of_run) => {
                     ran += 1;
-                    kernels_ran += launches;
+                    counted.push(of_run);
                 }
                 (Ok(Some(what)), _) => {
                     return Sameness::Different(format!("for {}: {what}", or_nothing(&input.text)))
@@ -418,6 +445,7 @@ pub(crate) fn same_but(place: &Place, beside: &Beside, how: How, options: &Verif
     if let Some(what) = sides.not_run.take() {
         return Sameness::NotTried(format!("the new text was not run: {what}."));
     }
+    let counted: Counted = counted.into_iter().sum();
     match (ran, failed) {
         (0, Some(why)) => {
             Sameness::NotTried(format!("the original did not run on any input made up: {why}."))
@@ -427,10 +455,10 @@ pub(crate) fn same_but(place: &Place, beside: &Beside, how: How, options: &Verif
                 .to_owned(),
         ),
         (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
-        (_, _) if kernels_ran == 0 && (how.launches || !kernels.is_empty()) => {
+        (_, _) if counted.launches == 0 && (how.launches || !kernels.is_empty()) => {
             Sameness::NotTried("no kernel ran on any input made up.".to_owned())
         }
-        (n, _) => Sameness::Same(n),
+        (n, _) => Sameness::Same(n, counted),
     }
 }
 

@@ -16,12 +16,21 @@ void *__builtin_memcpy(void *to, const void *from, unsigned long bytes);
 void *__builtin_memset(void *to, int value, unsigned long bytes);
 int cudaMalloc(void **p, unsigned long bytes) { *p = __builtin_malloc(bytes); return *p == 0 ? 2 : 0; }
 int cudaFree(void *p) { __builtin_free(p); return 0; }
-int cudaMemcpy(void *to, const void *from, unsigned long bytes, int kind) { __builtin_memcpy(to, from, bytes); return 0; }
+unsigned long ww_copies[4];
+int cudaMemcpy(void *to, const void *from, unsigned long bytes, int kind) {
+    __builtin_memcpy(to, from, bytes);
+    if (kind == cudaMemcpyHostToDevice) { ww_copies[0] += 1; ww_copies[1] += bytes; }
+    if (kind == cudaMemcpyDeviceToHost) { ww_copies[2] += 1; ww_copies[3] += bytes; }
+    return 0;
+}
 int cudaMemset(void *to, int value, unsigned long bytes) { __builtin_memset(to, value, bytes); return 0; }
 int cudaDeviceSynchronize(void) { return 0; }
 int cudaGetLastError(void) { return 0; }
 void abort(void) { *(volatile int *)0 = 0; }
 ";
+
+/// The variable of [`HOST`] that counts copies: how many and of how many bytes to the device, and the same from it.
+pub(super) const COPIES: &str = "ww_copies";
 
 /// Before kernel text.
 pub(super) const DEVICE: &str = "

@@ -6,7 +6,7 @@ use simulate::{Fault, FaultKind, Finding, Program, Schedule, Tolerance, Value};
 
 use super::left::Left;
 use super::rounding::Sums;
-use super::{inputs, VerifyOptions};
+use super::{inputs, runtime, Copies, Counted, VerifyOptions};
 
 /// What is compared.
 pub(super) struct Sides<'a> {
@@ -26,6 +26,16 @@ pub(super) struct Sides<'a> {
     pub not_run: std::cell::RefCell<Option<String>>,
 }
 
+/// What the run time counted: by a variable of its own in the program's memory.
+fn copies(heap: &simulate::Heap) -> [Copies; 2] {
+    let counts = heap.global(runtime::COPIES).map(|o| heap.read_raw::<u64>(o)).unwrap_or_default();
+    let copies = |k: usize| Copies {
+        count: counts.get(k).copied().unwrap_or(0),
+        bytes: counts.get(k + 1).copied().unwrap_or(0),
+    };
+    [copies(0), copies(2)]
+}
+
 /// A run that took more than its steps, or left what cannot be compared.
 pub(super) struct Skip;
 
@@ -40,8 +50,12 @@ impl<'p> Sides<'p> {
         }
     }
 
-    /// Runs both on one input. Gives what differs, and how many kernels ran.
-    pub(super) fn compare(&self, input: &inputs::Input, case: u32) -> (Result<Option<String>, Skip>, u32) {
+    /// Runs both on one input. Gives what differs, and what the run of the rewritten function counted.
+    pub(super) fn compare(
+        &self,
+        input: &inputs::Input,
+        case: u32,
+    ) -> (Result<Option<String>, Skip>, Counted) {
         let steps = self.options.steps.min(self.total.left());
         let budget = Budget::with_cancel(steps, self.cancel.clone());
         let again = Budget::with_cancel(steps, self.cancel.clone());
@@ -57,12 +71,12 @@ impl<'p> Sides<'p> {
         case: u32,
         first: &Budget,
         second: &Budget,
-    ) -> (Result<Option<String>, Skip>, u32) {
+    ) -> (Result<Option<String>, Skip>, Counted) {
         let Sides { original, offloaded, function, signature, sums, launches, options, .. } = self;
         let regrouped = sums.is_some();
         let spent = |f: &Fault| matches!(f.kind, FaultKind::OutOfFuel | FaultKind::Cancelled);
         let (Ok(mut a), Ok(mut b)) = (input.place(signature), input.place(signature)) else {
-            return (Err(Skip), 0);
+            return (Err(Skip), Counted::default());
         };
         let plain = simulate::Options::default();
         let schedule = Schedule::seeded(options.seed.wrapping_add(u64::from(case)));
@@ -78,19 +92,21 @@ impl<'p> Sides<'p> {
                 _ => None,
             },
         };
-        let Some(want) = want else { return (Err(Skip), 0) };
+        let Some(want) = want else { return (Err(Skip), Counted::default()) };
         let run = simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, second);
         let (got, launches) = match run {
             Ok(r) => r,
-            Err(f) if spent(&f) => return (Err(Skip), 0),
+            Err(f) if spent(&f) => return (Err(Skip), Counted::default()),
             // what this machine does not execute is no fault of the code
             Err(f) if matches!(f.kind, FaultKind::NotSupported { .. }) => {
                 self.not_run.borrow_mut().get_or_insert(f.to_string());
-                return (Err(Skip), 0);
+                return (Err(Skip), Counted::default());
             }
-            Err(f) => return (Ok(Some(format!("the rewritten code fails: {f}"))), 0),
+            Err(f) => return (Ok(Some(format!("the rewritten code fails: {f}"))), Counted::default()),
         };
-        let ran = launched.max(launches.len() as u32);
+        let [to_device, from_device] = copies(&b.0);
+        let launched = u64::from(launched.max(launches.len() as u32));
+        let ran = Counted { launches: launched, to_device, from_device };
         for l in &launches {
             if let Some(finding) = l.report.findings.first() {
                 if let Finding::Fault(f) = finding {

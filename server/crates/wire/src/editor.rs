@@ -1,0 +1,157 @@
+//! What editors send and are sent beyond LSP: arguments and answers of `workspace/executeCommand`, and requests of our
+//! own. Positions here are LSP's: from 0, in the encoding that was agreed on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Check, Loop};
+
+/// The one argument of every command: a listed action (`uri`, `version`, `id`), or the loop at a place (`uri` and
+/// `position` or `line`).
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Default, Debug)]
+pub struct Target {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// Of the text that is meant; a command for another text is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i32>,
+    /// Of an action that was listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// `warpwright.explain`: the code of a finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// `warpwright.applyRules`: a rule system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// `warpwright.applyRules`: `loop`, `function` or `file`; else the loop, or the function around the place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// `warpwright.applyRules`: whether the result is only to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<bool>,
+}
+
+/// LSP's.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    pub line: u32,
+    pub character: u32,
+}
+
+/// What a listed action carries until it is resolved, and a command's argument that means it.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ActionData {
+    pub uri: String,
+    pub version: i32,
+    pub id: String,
+}
+
+/// An edit was applied: `warpwright.offload`, `.mark`, `.unmark`, `.transform`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct EditApplied {
+    /// Always true: else the command fails and says why.
+    pub applied: bool,
+    /// Files that were created, as URIs.
+    pub created: Vec<String>,
+}
+
+/// Something to read: `warpwright.explain`, `.simulate`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Text {
+    pub title: String,
+    pub markdown: String,
+}
+
+/// `warpwright.applyRules`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RulesApplied {
+    pub title: String,
+    /// How it was checked, sentences.
+    pub checked: String,
+    /// Whether the result was run beside the original.
+    pub ran: bool,
+    /// Each application: rule, bindings, proofs.
+    pub derivation: Vec<String>,
+    /// The document's whole text afterwards.
+    pub text: String,
+    pub files: Vec<NewFile>,
+    /// Unless it was only to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<bool>,
+    /// Likewise: files that were created, as URIs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<Vec<String>>,
+}
+
+/// A file that rules made.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct NewFile {
+    pub name: String,
+    pub text: String,
+}
+
+/// `warpwright.listRules`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RuleSystems {
+    pub systems: Vec<RuleSystem>,
+}
+
+/// A rule system that can be applied.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RuleSystem {
+    pub system: String,
+    /// Of its page.
+    pub title: String,
+    /// What the page says of it.
+    pub about: String,
+    /// Whether it is the user's own.
+    pub own: bool,
+    /// What its page claims of its results, such as `exact`.
+    pub trust: Option<String>,
+}
+
+/// `warpwright.verify`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Checks {
+    pub reports: Vec<Check>,
+}
+
+/// `warpwright.showDependences`: the loop as `analyze` tells it, with a page and a graph.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+pub struct LoopShown {
+    #[serde(flatten)]
+    pub report: Loop,
+    #[serde(flatten)]
+    pub page: crate::Page,
+}
+
+/// `warpwright/documentText`: a document as the server has it, for reports of editors and servers that disagree. Asked
+/// with `{"textDocument": {"uri": …}}`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentText {
+    /// Of the document.
+    pub version: i32,
+    pub text: String,
+}
+
+/// `experimental.warpwright` of the answer to `initialize`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ServerContract {
+    /// The version of this contract.
+    pub contract: u32,
+}

@@ -1,0 +1,137 @@
+//! `offload` and `verify`: what was written, and what came of running it beside the original.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) const OUTCOMES: [&str; 3] = ["same", "different", "not tried"];
+
+/// A file that a command wrote, or would have written where it prints.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// Where it was written; its name alone where nothing was.
+    pub path: String,
+    /// Of its text.
+    pub bytes: u64,
+    /// The text, where it was not written to a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// What `offload` wrote.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Offloading {
+    pub version: u32,
+    /// The file as it was given.
+    pub path: String,
+    /// Why nothing was written: a sentence that says what to do.
+    pub refused: Option<String>,
+    /// Kernels first, the rewritten file last.
+    pub written: Vec<Written>,
+    pub loops: Vec<OffloadedLoop>,
+    /// What to know: loops left out and why, last bits that may differ.
+    pub notes: Vec<String>,
+    /// Compiler options without which results may differ in the last bits.
+    pub build_flags: Vec<String>,
+    /// With `--verify`: what came of running the kernels beside the loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Vec<Check>>,
+}
+
+/// A loop that became kernels.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct OffloadedLoop {
+    /// In the file as it was.
+    pub line: u32,
+    pub function: String,
+    pub kernel_file: String,
+    pub kernels: Vec<OffloadedKernel>,
+}
+
+/// A kernel and how it is launched.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct OffloadedKernel {
+    pub name: String,
+    /// The function that the host calls.
+    pub launcher: String,
+    /// Threads of a block along x, y, z.
+    pub block: [u32; 3],
+    /// Blocks along each axis that is used, as C expressions.
+    pub grid: Vec<String>,
+    pub axes: Vec<Axis>,
+}
+
+/// An axis of the grid.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    #[schemars(extend("enum" = ["x", "y", "z"]))]
+    pub axis: String,
+    /// The index of the loop along it.
+    pub index: String,
+}
+
+/// What `verify` found.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Verification {
+    pub version: u32,
+    /// The file as it was given.
+    pub path: String,
+    /// Why there is nothing to verify.
+    pub refused: Option<String>,
+    pub loops: Vec<Check>,
+}
+
+/// A loop and its kernel, run on the same inputs.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    pub function: String,
+    pub line: u32,
+    /// `same`: on all inputs, and the kernel ran on one of them at least.
+    #[schemars(extend("enum" = OUTCOMES))]
+    pub outcome: String,
+    /// A sentence.
+    pub summary: String,
+    /// How: `simulator`, `natively with gcc 12.2.0`.
+    pub checked: Vec<String>,
+    /// The inputs on which the original ran.
+    pub cases: Vec<Case>,
+    /// Of all inputs together, in the simulator.
+    pub counted: Counted,
+}
+
+/// One input.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The parameters, such as `n=33`.
+    pub input: String,
+    /// Kernels that ran; 0 where the host's checks chose the original loop.
+    pub launches: u64,
+    /// What differs, a phrase; null: nothing.
+    pub difference: Option<String>,
+    pub to_device: Copies,
+    pub from_device: Copies,
+}
+
+/// What the run counted.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, PartialEq, Default, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Counted {
+    pub launches: u64,
+    pub to_device: Copies,
+    pub from_device: Copies,
+}
+
+/// Copies between host and device.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, PartialEq, Default, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Copies {
+    pub count: u64,
+    pub bytes: u64,
+}
