@@ -6,7 +6,7 @@
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::effects::Effects;
-use crate::nest::base_symbol;
+use crate::parts::base_symbol;
 
 /// What is known of two variables through which memory is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
 
 use crate::effects::Effects;
+use crate::value::Poly;
 use crate::{Control, NotCounted, Obstacle, ObstacleKind, Step};
 
 /// How a loop counts, or what keeps it from counting.
@@ -151,7 +152,7 @@ fn tests_of(body: &Body, condition: TermId) -> Vec<Test> {
     let mut out = Vec::new();
     match (body.op(condition), body.args(condition)) {
         (Op::Binary(relation), &[left, right]) if relation.is_comparison() && *relation != BinOp::Eq => {
-            for (side, other, relation) in [(left, right, *relation), (right, left, mirrored(*relation))] {
+            for (side, other, relation) in [(left, right, *relation), (right, left, relation.mirrored())] {
                 if let Some((index, occurrence, offset, change)) = compared(body, side) {
                     // A side effect on one side and a use on the other have no order (C11 6.5p2).
                     let alone = change == 0 || body.walk(other).all(|x| body.as_symbol(x) != Some(index));
@@ -515,12 +516,39 @@ fn strip_casts(body: &Body, mut t: TermId) -> Option<TermId> {
     Some(t)
 }
 
-pub(crate) fn mirrored(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        o => o,
+/// Number of iterations as a value, right where it is positive. `lower` is the first value that is compared.
+pub(crate) fn trips(c: &Control, lower: &Poly, bound: &Poly) -> Option<Poly> {
+    let span = match c.relation {
+        BinOp::Lt => bound.sub(lower)?,
+        BinOp::Le => bound.sub(lower)?.add_constant(1)?,
+        BinOp::Gt => lower.sub(bound)?,
+        BinOp::Ge => lower.sub(bound)?.add_constant(1)?,
+        BinOp::Ne if matches!(c.step, Step::Const(k) if k > 0) => bound.sub(lower)?,
+        _ => lower.sub(bound)?,
+    };
+    match c.step {
+        Step::Const(1 | -1) => Some(span),
+        Step::Const(s) => span.as_constant().map(|n| {
+            let s = s.abs();
+            Poly::constant((n + s - 1).div_euclid(s))
+        }),
+        Step::Term { .. } => None,
     }
+}
+
+/// Variables other than the index that every iteration of the loop moves by a constant, with the last place that does.
+pub(crate) fn induction_updates(
+    body: &Body,
+    loop_term: TermId,
+    index: Option<SymbolId>,
+) -> Vec<(SymbolId, i128, TermId)> {
+    let mut out: Vec<(SymbolId, i128, TermId)> = moves(body, loop_term)
+        .into_iter()
+        .filter_map(|(s, total)| match total.change {
+            Change::Const(k) if k != 0 && Some(s) != index => Some((s, k, total.term)),
+            _ => None,
+        })
+        .collect();
+    out.sort_unstable();
+    out
 }

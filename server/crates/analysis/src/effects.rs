@@ -396,7 +396,7 @@ fn written_by_call(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
         let address = body.types.element(body.ty(a)).is_some();
         if may && address {
             // Memory behind a pointer is the business of `nest`; a variable's own address names the variable.
-            let base = crate::nest::base_symbol(body, a);
+            let base = crate::parts::base_symbol(body, a);
             out.extend(base.filter(|&s| {
                 !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. })
                     || is_address_of(body, a, s)

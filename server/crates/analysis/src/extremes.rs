@@ -92,16 +92,6 @@ fn operator(rel: BinOp) -> ReductionOp {
     }
 }
 
-fn mirrored(rel: BinOp) -> BinOp {
-    match rel {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        r => r,
-    }
-}
-
 /// `if (x < m) { m = x; k = i; }`
 fn with_key(body: &Body, t: TermId) -> Option<Extreme> {
     let (condition, assigned) = assignments(body, t)?;
@@ -114,7 +104,7 @@ fn with_key(body: &Body, t: TermId) -> Option<Extreme> {
         let (rel, own, other) = if is_key(r) {
             (rel, r, l)
         } else if is_key(l) {
-            (mirrored(rel), l, r)
+            (rel.mirrored(), l, r)
         } else {
             continue;
         };
@@ -158,7 +148,7 @@ fn by_place(body: &Body, t: TermId) -> Option<Extreme> {
     let (rel, l, r) = comparison(body, condition, &is_k)?;
     let (rel, own, other) = match (body.walk(l).any(is_k), body.walk(r).any(is_k)) {
         (false, true) => (rel, r, l),
-        (true, false) => (mirrored(rel), l, r),
+        (true, false) => (rel.mirrored(), l, r),
         _ => return None,
     };
     if body.types.kind(body.ty(l)) != body.types.kind(body.ty(r)) || !is_quiet(body, l) || !is_quiet(body, r)

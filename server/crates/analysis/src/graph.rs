@@ -166,13 +166,14 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
     if !g.obstacles.is_empty() {
         return g;
     }
-    let mut model = cx.model(at, &control, budget);
-    if !model.obstacles.is_empty() {
-        g.obstacles = std::mem::take(&mut model.obstacles);
+    let mut reading = cx.reading(at, &control, budget);
+    if !reading.obstacles.is_empty() {
+        g.obstacles = std::mem::take(&mut reading.obstacles);
         return g;
     }
     let mut met = conditions_only(l);
-    meet_obligations(&mut model, &mut met);
+    meet_obligations(&mut reading, &mut met);
+    let model = reading.finish();
     let accesses = model.accesses.clone();
     alias_conditions(&cx, &model, &accesses, &mut met);
     g.conditions = met.conditions.into_iter().filter(|c| c.met_by != MetBy::Proof).collect();

@@ -19,7 +19,7 @@ use crate::depend::{self, Outcome};
 use crate::effects::Effects;
 use crate::liveness::{early_exit, Liveness};
 use crate::marks::mark_of;
-use crate::nest::{Access, Model};
+use crate::nest::{Access, Builder, Model};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
 use crate::recurrences::recurrences;
@@ -114,6 +114,11 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn model(&'a self, at: usize, c: &Control, budget: &Budget) -> Model<'a> {
+        self.reading(at, c, budget).finish()
+    }
+
+    /// The model of a loop whose obligations are still to be met.
+    pub(crate) fn reading(&'a self, at: usize, c: &Control, budget: &Budget) -> Builder<'a> {
         let root = self.loops[at].0;
         let mut around = vec![root];
         let mut next = self.parents.get(root.0 as usize).copied().flatten();
@@ -122,7 +127,7 @@ impl<'a> Context<'a> {
             next = self.parents.get(t.0 as usize).copied().flatten();
         }
         around.reverse();
-        Model::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around, budget)
+        Builder::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around, budget)
     }
 
     /// Where witnesses of a loop are replayed.
@@ -183,15 +188,15 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &B
 /// way. `like`: the facts of the model's root. Afterwards the model's context holds what is tested.
 pub(crate) fn assumptions(
     cx: &Context<'_>,
-    model: &mut Model<'_>,
+    reading: &mut Builder<'_>,
     accesses: &[Access],
     like: &LoopFacts,
 ) -> (Vec<Condition>, Vec<Obstacle>) {
     let mut facts = like.clone();
     facts.conditions.clear();
     facts.obstacles.clear();
-    meet_obligations(model, &mut facts);
-    alias_conditions(cx, model, accesses, &mut facts);
+    meet_obligations(reading, &mut facts);
+    alias_conditions(cx, reading, accesses, &mut facts);
     (facts.conditions, facts.obstacles)
 }
 
@@ -255,19 +260,20 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Model), term: t });
         return facts;
     }
-    let mut model = cx.model(at, &control, budget);
-    if !model.obstacles.is_empty() {
-        facts.obstacles = std::mem::take(&mut model.obstacles);
+    let mut reading = cx.reading(at, &control, budget);
+    if !reading.obstacles.is_empty() {
+        facts.obstacles = std::mem::take(&mut reading.obstacles);
         return facts;
     }
-    let scalars = Scalars::new(cx, &model, &control);
+    let scalars = Scalars::new(cx, &reading, &control);
     facts.privates = scalars.privates.clone();
     facts.inductions = scalars.inductions.clone();
 
-    meet_obligations(&mut model, &mut facts);
+    meet_obligations(&mut reading, &mut facts);
     if budget.left() == 0 {
         return facts;
     }
+    let model = reading.finish();
     let accesses: Vec<Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);
     let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);

@@ -60,14 +60,15 @@ pub(crate) fn offload(
     };
     let own_symbol = |s: SymbolId| expanded.as_ref().map_or(Some(s), |e| e.own_symbol(s));
     let cx = Context::new(whole, program, body.len());
-    let mut model = cx.model(target.0 as usize, control, budget);
+    let mut reading = cx.reading(target.0 as usize, control, budget);
     // Whose rows may overlap shows when the obligations are met; the sets below are made without what they assume.
-    let mut met = model.clone();
+    let mut met = reading.clone();
     crate::loops::meet_obligations(&mut met, &mut claim.clone());
     if budget.left() == 0 {
         return fail(ObstacleKind::Budget(crate::Work::Extents), claim.term);
     }
-    model.boxes = met.boxes;
+    reading.boxes = met.finish().boxes;
+    let model = reading.finish();
     let scalars = Scalars::new(&cx, &model, control);
     let band = band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
     let root = claim.term;
@@ -228,7 +229,7 @@ pub(crate) fn offload(
         lanes,
         max_trips,
         buffers,
-        views: model.views(),
+        views: model.views.clone(),
         inputs,
         privates,
         reductions: claim.reductions.clone(),

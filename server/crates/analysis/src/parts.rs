@@ -258,3 +258,25 @@ pub(crate) fn is_in_union(body: &Body, place: TermId) -> bool {
     }
     true
 }
+
+/// The variable at the root of a place, or the family of the pointer that was loaded on the way to it.
+pub(crate) fn base_symbol(body: &Body, mut t: TermId) -> Option<SymbolId> {
+    for step in 0..1000 {
+        let load = matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref);
+        if step > 0 && load && matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. }) {
+            return Some(body.path_of(t)?.family);
+        }
+        match body.op(t) {
+            Op::Sym(s) => return Some(*s),
+            Op::Index | Op::Member { .. } | Op::Deref | Op::AddrOf | Op::Cast | Op::Step { .. } => {
+                t = *body.args(t).first()?
+            }
+            Op::Binary(BinOp::Add | BinOp::Sub) => {
+                let (a, b) = (body.args(t)[0], body.args(t)[1]);
+                t = if body.types.as_int(body.ty(a)).is_some() { b } else { a };
+            }
+            _ => return None,
+        }
+    }
+    None
+}

@@ -265,6 +265,30 @@ impl BinOp {
         matches!(self, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne)
     }
 
+    /// The comparison that holds where this one does not (of whole numbers): `<` for `>=`. Others stay.
+    pub fn negated(self) -> BinOp {
+        match self {
+            BinOp::Lt => BinOp::Ge,
+            BinOp::Le => BinOp::Gt,
+            BinOp::Gt => BinOp::Le,
+            BinOp::Ge => BinOp::Lt,
+            BinOp::Eq => BinOp::Ne,
+            BinOp::Ne => BinOp::Eq,
+            other => other,
+        }
+    }
+
+    /// The comparison that says the same with its sides exchanged: `<` for `>`. Others stay.
+    pub fn mirrored(self) -> BinOp {
+        match self {
+            BinOp::Lt => BinOp::Gt,
+            BinOp::Le => BinOp::Ge,
+            BinOp::Gt => BinOp::Lt,
+            BinOp::Ge => BinOp::Le,
+            other => other,
+        }
+    }
+
     /// `&&`, `||`.
     pub fn is_logical(self) -> bool {
         matches!(self, BinOp::And | BinOp::Or)

@@ -393,7 +393,7 @@ impl Expander<'_> {
         let right = body.as_symbol(right_at)?;
         let ((i, at, op), j) = match op {
             BinOp::Lt | BinOp::Le => ((left, left_at, op), right),
-            _ => ((right, right_at, crate::control::mirrored(op)), left),
+            _ => ((right, right_at, op.mirrored()), left),
         };
         let int = |s: SymbolId| {
             let v = &body.symbols[s];
@@ -447,7 +447,7 @@ impl Expander<'_> {
             if op.is_comparison()
                 && (whole(self, a) && whole(self, b) || pointer(self, a) && pointer(self, b))
             {
-                return self.term(Op::Binary(crate::nest::negated(*op)), [a, b], term.ty);
+                return self.term(Op::Binary(op.negated()), [a, b], term.ty);
             }
         }
         let int = self.b.types.int(term::IntKind::Int);

@@ -3,11 +3,11 @@
 
 use term::TermId;
 
-use crate::nest::{Model, Need, Obligation};
+use crate::nest::{Builder, Model, Need, Obligation};
 use crate::value::{Poly, Var, VarKind};
 use crate::{Condition, ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
 
-pub(crate) fn meet_obligations(model: &mut Model<'_>, facts: &mut LoopFacts) {
+pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut model.obligations);
     let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));

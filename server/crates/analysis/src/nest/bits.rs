@@ -1,8 +1,12 @@
 //! Bit operations and division by fixed values, as far as they are arithmetic.
 
-use super::*;
+use term::{BinOp, IntKind};
 
-impl Model<'_> {
+use crate::nest::builder::Builder;
+use crate::nest::pieces::Pieces;
+use crate::value::{Constraint, Domain, Poly, VarKind};
+
+impl Builder<'_> {
     /// `&`, `|`, `^` of two values. Masks of low bits, single bits and their complements are remainders and quotients by
     /// powers of two: with two's complement and rounding towards minus infinity this holds for negative values too
     /// (Warren, Hacker's Delight, 2-1 and 10-1).

@@ -3,11 +3,20 @@
 //! A summary says "some elements, perhaps", so every access recorded here is inexact: it can refute independence, never
 //! prove a dependence. Of what moves blocks of memory the stretch is known.
 
-use super::*;
-use crate::effects::{call, global};
-use crate::summaries::Through;
+use std::sync::Arc;
 
-impl Model<'_> {
+use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind};
+
+use crate::effects::{call, global};
+use crate::nest::builder::{Builder, Loc};
+use crate::nest::pieces::Pieces;
+use crate::nest::{ModelLoop, Need};
+use crate::parts::{base_symbol, Inside};
+use crate::summaries::Through;
+use crate::value::{Constraint, Domain, Poly, VarKind};
+use crate::{Obstacle, ObstacleKind};
+
+impl Builder<'_> {
     /// What the call may write, noted before the loop is looked at.
     pub(super) fn read_call(&mut self, t: TermId) {
         let body = self.body;

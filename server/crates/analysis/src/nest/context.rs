@@ -1,9 +1,14 @@
 //! What is known of the parameters before anything of the root is read: the ranges of indices of loops around it, and the ranges
 //! that types give.
 
-use super::*;
+use term::{BinOp, Op, TermId};
 
-impl Model<'_> {
+use crate::nest::builder::Builder;
+use crate::nest::pieces::compare;
+use crate::value::{Constraint, Poly, Var, VarKind};
+use crate::{control, Control, Param, Step};
+
+impl Builder<'_> {
     /// Ranges of outer indices, where they are affine in what is fixed.
     pub(super) fn read_context(&mut self, enclosing: &[(TermId, Option<Control>)]) {
         for (t, control) in enclosing {
@@ -11,7 +16,7 @@ impl Model<'_> {
             // Elsewhere than in a plain header the index may have moved when the root is reached.
             let (true, Some(bound_term)) = (c.is_plain(), c.bound) else { continue };
             let moving = self.effects.writes_in(*t);
-            let steady = |m: &Model<'_>, e: TermId| {
+            let steady = |m: &Builder<'_>, e: TermId| {
                 m.body.walk(e).all(|x| match m.body.op(x) {
                     Op::Sym(s) => !moving.contains(s),
                     Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast => true,
@@ -23,7 +28,7 @@ impl Model<'_> {
             let kind = c.index_type;
             let never_wraps = self.body.arithmetic(*t).is_exact(kind)
                 || (c.step == Step::Const(1) && c.relation == BinOp::Lt);
-            let plain = |m: &Model<'_>, e: TermId| {
+            let plain = |m: &Builder<'_>, e: TermId| {
                 m.body.types.as_int(m.body.ty(e)).is_some_and(|k| k.signed() == kind.signed())
                     || control::constant(m.body, e).is_some_and(|v| v >= 0)
             };

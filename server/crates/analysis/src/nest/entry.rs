@@ -8,11 +8,17 @@
 //! label says nothing (nor what stands before a statement that holds both a label and the root), and a `switch` hides
 //! what stands before the root in it.
 
-use super::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+
+use crate::nest::builder::Builder;
+use crate::nest::project;
+use crate::value::{Constraint, Domain, Poly, Var};
+use crate::{control, Control, Param, Step};
 
 type Changed = FxHashSet<SymbolId>;
 
-impl Model<'_> {
+impl Builder<'_> {
     /// Reads the facts. `around`: the terms from the body's root down to the loop, both included.
     pub(super) fn read_surroundings(&mut self, around: &[TermId], control: &Control) {
         self.read_before(around, control);
@@ -63,7 +69,7 @@ impl Model<'_> {
             let (mixed, mut rest): (Vec<Constraint>, Vec<Constraint>) =
                 self.context.drain(..).partition(|k| k.poly.is_linear());
             rest.retain(|k| !mentions(&k.poly));
-            self.context = paths::project(&mixed, |v| !gone.contains(&v));
+            self.context = project(&mixed, |v| !gone.contains(&v));
             self.context.extend(rest);
         }
         self.entry_pointers.retain(|s, loc| {

@@ -1,11 +1,19 @@
 //! Flattened arrays get their dimensions back, and everything becomes linear.
 
-use super::*;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use term::{BinOp, Op, SymbolId, TermId};
+
+use crate::nest::builder::Builder;
+use crate::nest::{Access, Length, Need, Subscript};
+use crate::value::{Constraint, Domain, Poly, Var, VarKind};
+use crate::{Obstacle, ObstacleKind, Param};
 
 /// Field names with the number of subscripts before each.
 type Path = Vec<(usize, Arc<str>)>;
 
-impl Model<'_> {
+impl Builder<'_> {
     /// Gives flattened subscripts `i*n + j` their dimensions back, per object and for all its accesses alike;
     /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
     pub(super) fn delinearize(&mut self) {
@@ -395,4 +403,13 @@ fn common_factor(values: &[Option<Poly>]) -> Option<Var> {
         return None;
     }
     first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
+}
+
+fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
+    let mut rest = m.to_vec();
+    for v in by {
+        let at = rest.iter().position(|x| x == v)?;
+        rest.remove(at);
+    }
+    Some(rest)
 }

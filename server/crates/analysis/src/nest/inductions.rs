@@ -5,10 +5,18 @@
 //! only known to be positive give a value that grows, which is enough to tell its cells apart. Wrap-around variables
 //! hold what the iteration before computed: from the second iteration on that is the value one iteration earlier.
 
-use super::*;
-use crate::control::{Change, Total};
+use term::{BinOp, IntKind, LoopParts, Op, SymbolId, TermId, TypeKind};
 
-impl Model<'_> {
+use crate::control::trips;
+use crate::control::{Change, Total};
+use crate::nest::builder::{Builder, Loc, MAX_VALUE_PIECES};
+use crate::nest::pieces::Pieces;
+use crate::nest::Need;
+use crate::parts::Inside;
+use crate::value::{Constraint, Domain, Poly, VarKind};
+use crate::{control, Control, Step};
+
+impl Builder<'_> {
     /// Values of the root's inductions at the start of an iteration.
     pub(super) fn root_inductions(&mut self, c: &Control, parts: LoopParts) {
         let mut all: Vec<(SymbolId, Total)> = control::moves(self.body, self.root).into_iter().collect();

@@ -2,11 +2,11 @@
 
 use term::{BinOp, Op, Storage, SymbolId, TermId};
 
-use super::Model;
+use super::Builder;
 use crate::value::{Poly, Var, VarKind};
 use crate::Param;
 
-impl Model<'_> {
+impl Builder<'_> {
     /// The length as a value: of what is in it now where that is what was in it then.
     pub(super) fn length_value(&mut self, l: TermId) -> Option<Poly> {
         let steady = self.body.walk(l).all(|x| match self.body.op(x) {
@@ -39,11 +39,6 @@ impl Model<'_> {
         let v = self.fresh(VarKind::Param(Param::Term(l)));
         self.old_lengths.push((l, v));
         v
-    }
-
-    /// Whether the host can evaluate the parameter before the loop.
-    pub(crate) fn has_text(&self, v: Var) -> bool {
-        self.old_lengths.iter().all(|&(_, o)| o != v)
     }
 
     fn keeps_its_value(&self, s: SymbolId) -> bool {

@@ -17,10 +17,17 @@
 //! the subscripts of the load in front, `rows[i][j]`. Equal subscripts are the same cell; different ones are different
 //! cells only if the rows are distinct, which is a condition of its own (see `tables`).
 
-use super::*;
-use crate::parts::{field_cell, FieldCell};
+use std::sync::Arc;
 
-impl Model<'_> {
+use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::nest::builder::{Builder, Load, Loc};
+use crate::parts::{base_symbol, Inside};
+use crate::parts::{field_cell, FieldCell};
+use crate::value::{Domain, Poly};
+use crate::{Obstacle, ObstacleKind};
+
+impl Builder<'_> {
     /// What a pointer loaded from memory points to.
     pub(super) fn loaded_pointer(&mut self, t: TermId) -> Result<Loc, Obstacle> {
         let ty = self.body.ty(t);
@@ -94,15 +101,6 @@ impl Model<'_> {
                 None => false,
                 Some((base, theirs)) => *base != loc.base || disjoint(theirs, &fields),
             })
-    }
-
-    /// Whether the two are paths of one family that differ by a constant in some subscript: other rows of one table.
-    pub(crate) fn other_rows(&self, a: SymbolId, b: SymbolId) -> Option<SymbolId> {
-        let of = |s: SymbolId| self.loaded.iter().find(|l| l.2 == s);
-        let (x, y) = (of(a)?, of(b)?);
-        let apart =
-            x.1.iter().zip(&y.1).any(|(p, q)| p.sub(q).and_then(|d| d.as_constant()).is_some_and(|d| d != 0));
-        (x.0 == y.0 && apart).then_some(x.0)
     }
 
     /// Notes that a cell is taken to keep its value.

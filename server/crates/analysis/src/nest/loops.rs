@@ -1,6 +1,14 @@
 //! Entering loops: counters, domains, what is known of variables at the start of an iteration.
 
-use super::*;
+use term::{BinOp, Body, LoopParts, Op, SymbolId, TermId, TypeId};
+
+use crate::control::{induction_updates, trips};
+use crate::nest::builder::{Builder, Loc};
+use crate::nest::pieces::{blurred, compare_pieces, known_pieces, map_pieces, Pieces};
+use crate::nest::{ModelLoop, Need};
+use crate::parts::Inside;
+use crate::value::{Constraint, Domain, Poly, VarKind};
+use crate::{control, Control, Obstacle, ObstacleKind, Param, Step};
 
 /// What an inner loop's moving variables are when it begins.
 struct Entry {
@@ -12,7 +20,7 @@ struct Entry {
     pointers: Vec<(SymbolId, i128, Loc, TermId)>,
 }
 
-impl Model<'_> {
+impl Builder<'_> {
     pub(super) fn root_loop(&mut self, c: &Control) {
         let Some(parts) = self.body.loop_parts(self.root) else {
             self.obstacle(ObstacleKind::NotUnderstood, self.root);
@@ -35,7 +43,7 @@ impl Model<'_> {
         let end = pointer.as_ref().and_then(|first| self.pointer_end(c, first));
         self.path.push(0);
         let var = self.fresh(VarKind::Iter(0));
-        self.loops.push(ModelLoop {
+        let root = ModelLoop {
             term: self.root,
             var,
             index: None,
@@ -45,7 +53,8 @@ impl Model<'_> {
             limit: None,
             domain: Domain::unknown(),
             control: Some(c.clone()),
-        });
+        };
+        self.loops.push(root);
         for s in &written {
             self.forget(*s);
         }
@@ -559,4 +568,16 @@ impl Model<'_> {
         }
         self.pointers.insert(s, None);
     }
+}
+
+fn has_own_break(body: &Body, inner: TermId) -> bool {
+    let mut stack = vec![inner];
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            Op::Break => return true,
+            op if op.is_loop() || matches!(op, Op::Switch) => {}
+            _ => stack.extend(body.args(t)),
+        }
+    }
+    false
 }

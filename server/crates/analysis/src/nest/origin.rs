@@ -5,11 +5,15 @@
 //! or what its value was computed from, and nothing in the root does. So the value is the same expression evaluated at
 //! the root's entry. Absent: definitions in branches, and pointers that come out of calls.
 
-use super::*;
+use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::nest::builder::{Builder, Loc};
+use crate::nest::loaded;
+use crate::value::Poly;
 
 const MAX_STEPS: usize = 2000;
 
-impl Model<'_> {
+impl Builder<'_> {
     /// Where the pointer points, if its value when the root begins is that of an address expression.
     pub(super) fn entry_pointer(&mut self, s: SymbolId) -> Option<Loc> {
         let e = match self.definitions.get(&s) {
@@ -46,7 +50,7 @@ impl Model<'_> {
     }
 
     /// Pointer variables whose value at the root's entry was followed, with what they point into.
-    pub(crate) fn views(&self) -> Vec<(SymbolId, SymbolId)> {
+    pub(super) fn views_now(&self) -> Vec<(SymbolId, SymbolId)> {
         let own = |base: SymbolId, lead: &[Option<Poly>]| {
             let subs: Option<Vec<Poly>> = lead.iter().cloned().collect();
             match (self.leads.get(&base), subs) {

@@ -1,9 +1,18 @@
 //! Places: which object an access reaches, through which subscripts and fields.
 
-use super::*;
-use crate::parts::{field_cell, FieldCell};
+use std::sync::Arc;
 
-impl Model<'_> {
+use term::{BinOp, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::nest::builder::{Builder, Loc, MAX_DEPTH, MAX_VALUE_PIECES};
+use crate::nest::pieces::Pieces;
+use crate::nest::{Access, Length, Subscript};
+use crate::parts::{base_symbol, Inside};
+use crate::parts::{field_cell, FieldCell};
+use crate::value::{Domain, Poly, VarKind};
+use crate::{Obstacle, ObstacleKind};
+
+impl Builder<'_> {
     pub(super) fn read_symbol(&mut self, s: SymbolId, t: TermId) -> Option<Pieces> {
         let symbol = &self.body.symbols[s];
         let ty = symbol.ty;
@@ -67,19 +76,6 @@ impl Model<'_> {
             inside: Inside::All,
         };
         self.record(loc, t, write, symbol.ty);
-    }
-
-    /// Whether each iteration of the root has its own.
-    pub(crate) fn declared_inside(&self, s: SymbolId) -> bool {
-        self.inside.contains(&s)
-    }
-
-    /// Variables declared in the body that are memory themselves (not pointers to it).
-    pub(crate) fn own_objects(&self) -> FxHashSet<SymbolId> {
-        let is_memory = |s: &SymbolId| {
-            !matches!(self.body.types.kind(self.body.symbols[*s].ty), TypeKind::Pointer { .. })
-        };
-        self.inside.iter().copied().filter(is_memory).collect()
     }
 
     pub(super) fn read_place(&mut self, t: TermId) -> Option<Pieces> {
@@ -521,7 +517,7 @@ impl Model<'_> {
             let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image))
                 || !domain.exact
                 || loc.inside == Inside::Some;
-            self.accesses.push(Access {
+            let access = Access {
                 base: loc.base,
                 fields: loc.fields.clone(),
                 subs,
@@ -537,7 +533,8 @@ impl Model<'_> {
                 },
                 inner: None,
                 inside: loc.inside.clone(),
-            });
+            };
+            self.accesses.push(access);
         }
     }
 

@@ -1,6 +1,12 @@
 //! Statements and conditions: where each part of an iteration runs, and what variables hold afterwards.
 
-use super::*;
+use rustc_hash::FxHashMap;
+use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+
+use crate::nest::builder::{Builder, Loc, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
+use crate::nest::pieces::{blurred, compare_pieces, Pieces};
+use crate::value::{Domain, Poly};
+use crate::{Obstacle, ObstacleKind, Param};
 
 /// A statement that is run as a whole, and where (F4.1): what thread maps distribute.
 #[derive(Clone, Debug)]
@@ -13,7 +19,7 @@ pub(crate) struct Executed {
     pub why: Option<Obstacle>,
 }
 
-impl Model<'_> {
+impl Builder<'_> {
     pub(super) fn visit_statement(&mut self, t: TermId) {
         self.depth += 1;
         if self.depth > MAX_DEPTH
@@ -288,7 +294,7 @@ impl Model<'_> {
                 match (a, b) {
                     (Some(a), Some(b)) => (
                         blurred(&self.vars, compare_pieces(op, &a, &b)),
-                        blurred(&self.vars, compare_pieces(negated(op), &a, &b)),
+                        blurred(&self.vars, compare_pieces(op.negated(), &a, &b)),
                     ),
                     _ => (Domain::unknown(), Domain::unknown()),
                 }
@@ -315,5 +321,17 @@ impl Model<'_> {
                 }
             }
         }
+    }
+}
+
+fn is_scalar(body: &Body, ty: TypeId) -> bool {
+    matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. })
+}
+
+fn ends_in_jump(body: &Body, t: TermId) -> bool {
+    match body.op(t) {
+        Op::Break | Op::Continue => true,
+        Op::List => body.args(t).last().is_some_and(|&l| ends_in_jump(body, l)),
+        _ => false,
     }
 }

@@ -4,7 +4,10 @@
 //! Deliberately coarse: every value the variable is given counts, wherever it stands. With values from several arrays, or
 //! at a distance that the inputs decide, a test at run time does tell.
 
-use super::*;
+use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::control;
+use crate::nest::Model;
 
 const MAX_STEPS: u32 = 8;
 

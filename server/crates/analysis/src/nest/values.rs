@@ -1,7 +1,13 @@
 //! Expressions: values as polynomials, with what must hold for them to be the mathematical ones.
 
-use super::*;
-impl Model<'_> {
+use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+
+use crate::nest::builder::{Builder, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
+use crate::nest::pieces::{map_pieces, Pieces};
+use crate::nest::{Need, Obligation};
+use crate::value::{Constraint, Domain, Poly, VarKind};
+use crate::{control, Obstacle, ObstacleKind, Param};
+impl Builder<'_> {
     /// A pure value in the current environment, single-pieced and linear or not; records nothing.
     pub(super) fn plain_value(&mut self, t: TermId) -> Option<Poly> {
         if self
@@ -384,7 +390,8 @@ impl Model<'_> {
         b: Pieces,
         kind: IntKind,
     ) -> Option<Pieces> {
-        let count = |p: &Poly| self.body.arithmetic(at).shift_count(kind, p.as_constant()?);
+        let body = self.body;
+        let count = |p: &Poly| body.arithmetic(at).shift_count(kind, p.as_constant()?);
         if a.len() * b.len() > MAX_VALUE_PIECES {
             return None;
         }

@@ -402,7 +402,7 @@ impl<'a> Run<'a, '_> {
                     if body.as_symbol(place).is_some() {
                         continue;
                     }
-                    match crate::nest::base_symbol(body, place) {
+                    match crate::parts::base_symbol(body, place) {
                         Some(s) if body.types.element(body.symbols[s].ty).is_some() && set(s) => {
                             self.forget_all()
                         }

@@ -102,7 +102,7 @@ pub(crate) fn offload(
         lanes: 0,
         max_trips: map.extents,
         buffers,
-        views: model.views(),
+        views: model.views.clone(),
         inputs,
         privates,
         reductions: Vec::new(),

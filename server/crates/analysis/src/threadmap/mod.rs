@@ -84,16 +84,17 @@ fn find<'a>(
     if !hidden.is_empty() {
         return Err(hidden);
     }
-    let mut model = cx.model(target.0 as usize, control, budget);
-    if !model.obstacles.is_empty() {
-        return Err(std::mem::take(&mut model.obstacles));
+    let mut reading = cx.reading(target.0 as usize, control, budget);
+    if !reading.obstacles.is_empty() {
+        return Err(std::mem::take(&mut reading.obstacles));
     }
-    let nest = statements::nest(cx, facts, &model)?;
+    let nest = statements::nest(cx, facts, &reading)?;
     let accesses: Vec<Access> = nest.accesses.iter().map(|(_, a)| a).chain(&nest.outside).cloned().collect();
-    let (conditions, obstacles) = assumptions(cx, &mut model, &accesses, l);
+    let (conditions, obstacles) = assumptions(cx, &mut reading, &accesses, l);
     if !obstacles.is_empty() {
         return Err(obstacles);
     }
+    let model = reading.finish();
     let stopped = |e: Option<poly::Error>| {
         let kind = match e {
             None | Some(poly::Error::Spent | poly::Error::Cancelled) => {

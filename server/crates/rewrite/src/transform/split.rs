@@ -155,7 +155,7 @@ fn from_condition(site: &Site<'_>, c: &Counted<'_>) -> Result<Point, Refusal> {
         let (x, y) = (body.args(cond)[0], body.args(cond)[1]);
         let (op, other) = match (body.as_symbol(x), body.as_symbol(y)) {
             (Some(s), _) if s == c.index => (op, y),
-            (_, Some(s)) if s == c.index => (mirrored(op), x),
+            (_, Some(s)) if s == c.index => (op.mirrored(), x),
             _ => continue,
         };
         let more = match op {
@@ -179,14 +179,4 @@ fn from_condition(site: &Site<'_>, c: &Counted<'_>) -> Result<Point, Refusal> {
         return Ok(Point { text, below_end, above_start });
     }
     shape("no condition in it says where; say it: --with at=EXPR")
-}
-
-fn mirrored(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Gt,
-        BinOp::Le => BinOp::Ge,
-        BinOp::Gt => BinOp::Lt,
-        BinOp::Ge => BinOp::Le,
-        o => o,
-    }
 }

@@ -1,7 +1,13 @@
 //! Cases as sets of constraints: which of them can be, what follows from them, and what is left for the context when the versions
 //! are eliminated (Fourier and Motzkin).
 
-use super::*;
+use rustc_hash::FxHashSet;
+use term::{Op, SymbolId};
+
+use super::Case;
+use crate::nest::builder::Builder;
+use crate::value::{Constraint, Poly, Var, VarKind};
+use crate::Param;
 
 /// Cases followed at once, and kept.
 const MAX_CASES: usize = 10;
@@ -11,7 +17,7 @@ const MAX_COLUMNS: usize = 30;
 /// Constraints of one case while versions are eliminated.
 const MAX_LINES: usize = 60;
 
-impl Model<'_> {
+impl Builder<'_> {
     /// The cases that can be, if they are few enough; else the others, in which less is known.
     pub(super) fn few(&self, cases: Vec<Case>, otherwise: Vec<Case>) -> Vec<Case> {
         if cases.len() < 2 {

@@ -14,8 +14,13 @@ mod values;
 
 pub(crate) use self::cases::project;
 use super::entry::leaves;
-use super::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{BinOp, Op, SymbolId, TermId, UnOp};
+
 use crate::effects::is_of_its_own;
+use crate::nest::builder::Builder;
+use crate::value::{Constraint, Poly, Var, VarKind};
+use crate::{control, Param};
 
 #[derive(Clone, Default, Debug)]
 struct Case {
@@ -32,7 +37,7 @@ const MANY: usize = 32;
 type Conjunctions = Vec<Vec<Constraint>>;
 type Values = Vec<(Vec<Constraint>, Poly)>;
 
-impl Model<'_> {
+impl Builder<'_> {
     /// Reads the cases. `around`: the terms from the body's root down to the loop, both included.
     pub(super) fn read_paths(&mut self, around: &[TermId]) {
         let Some(parts) = self.body.loop_parts(self.root) else { return };

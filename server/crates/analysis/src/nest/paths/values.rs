@@ -1,9 +1,14 @@
 //! Values and conditions in a case, as polynomials over its versions. Each comes in conjunctions that cover everything between
 //! them: the signs of a quotient, the ways of a `?:`, whether a conversion keeps the value.
 
-use super::*;
+use term::{BinOp, IntKind, Op, Storage, TermId, UnOp};
 
-impl Model<'_> {
+use super::{Case, Conjunctions, Values};
+use crate::nest::builder::Builder;
+use crate::nest::pieces::compare;
+use crate::value::{Constraint, Poly, VarKind};
+
+impl Builder<'_> {
     /// The value of an expression without effects, in versions of the case: in each conjunction another. Between them
     /// the conjunctions cover everything.
     pub(super) fn path_value(&mut self, c: &Case, e: TermId, depth: u32) -> Option<Values> {
@@ -102,7 +107,7 @@ impl Model<'_> {
                 let a = self.path_value(c, args[0], depth + 1)?;
                 let b = self.path_value(c, args[1], depth + 1)?;
                 let (a, b) = (self.as_converted(a, ka, k), self.as_converted(b, kb, k));
-                let op = if holds { op } else { negated(op) };
+                let op = if holds { op } else { op.negated() };
                 let mut out = Vec::new();
                 for (fa, p) in &a {
                     for (fb, q) in &b {

@@ -144,7 +144,7 @@ impl Run<'_, '_> {
                     Shadow::Compared(*id, BinOp::Eq)
                 }
                 Shadow::Input(_) | Shadow::Tree(_) => Tree::not(&v),
-                Shadow::Compared(id, op) => Shadow::Compared(*id, crate::nest::negated(*op)),
+                Shadow::Compared(id, op) => Shadow::Compared(*id, op.negated()),
                 Shadow::None | Shadow::Free(_) => Shadow::None,
             };
             return Ok(Value { number: Number::Int((!holds).into()), shadow });
@@ -495,7 +495,7 @@ fn truth_compared(op: BinOp, a: &Value, b: &Value) -> Option<Value> {
     }
     let shadow = match shadow {
         Shadow::Truth(f) => Shadow::Truth(Rc::new(f.negated()?)),
-        Shadow::Compared(id, op) => Shadow::Compared(*id, crate::nest::negated(*op)),
+        Shadow::Compared(id, op) => Shadow::Compared(*id, op.negated()),
         _ => Shadow::None,
     };
     Some(Value { number: Number::Int((!holds).into()), shadow })
