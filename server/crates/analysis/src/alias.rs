@@ -109,7 +109,7 @@ pub(crate) fn is_null(body: &Body, e: TermId) -> bool {
 
 fn is_allocation(body: &Body, e: TermId) -> bool {
     *body.op(e) == Op::Call
-        && body.args(e).first().and_then(|&f| body.as_symbol(f)).is_some_and(|f| {
+        && body.callee(e).is_some_and(|f| {
             // A function of the program's own under that name may give the same memory twice.
             body.library.contains(&f)
                 && matches!(&*body.symbols[f].name, "malloc" | "calloc" | "aligned_alloc")

@@ -366,7 +366,7 @@ pub(crate) fn leaves_early(body: &Body, inner: TermId) -> bool {
             Op::Break if ours => return true,
             Op::Goto(_) | Op::Return => return true,
             Op::Call => {
-                let callee = body.args(t).first().and_then(|&f| body.as_symbol(f));
+                let callee = body.callee(t);
                 let returns = callee.is_some_and(|f| crate::effects::is_pure_callee(body, f));
                 if !returns {
                     return true;
@@ -446,36 +446,9 @@ fn amount(body: &Body, e: TermId, negated: bool) -> Change {
     }
 }
 
-/// The value of an integer constant expression: literals, enumerators, unary minus, and `+ - *` of these.
+/// The value of an integer constant expression.
 pub(crate) fn constant(body: &Body, t: TermId) -> Option<i128> {
-    constant_at(body, t, 0)
-}
-
-fn constant_at(body: &Body, t: TermId, depth: u32) -> Option<i128> {
-    if depth > 40 {
-        return None;
-    }
-    let kind = body.types.as_int(body.ty(t))?;
-    let arg = |i: usize| body.args(t).get(i).and_then(|&a| constant_at(body, a, depth + 1));
-    let value = match body.op(t) {
-        Op::Int(v) => *v,
-        Op::Sym(s) => match body.symbols[*s].storage {
-            term::Storage::Constant(v) => v,
-            _ => return None,
-        },
-        Op::Cast | Op::Unary(term::UnOp::Plus) => arg(0)?,
-        Op::Unary(term::UnOp::Neg) => arg(0)?.checked_neg()?,
-        Op::Binary(BinOp::Add) => arg(0)?.checked_add(arg(1)?)?,
-        Op::Binary(BinOp::Sub) => arg(0)?.checked_sub(arg(1)?)?,
-        Op::Binary(BinOp::Mul) => arg(0)?.checked_mul(arg(1)?)?,
-        Op::Binary(BinOp::Div) => arg(0)?.checked_div(arg(1)?)?,
-        Op::Binary(BinOp::Shl) => {
-            arg(0)?.checked_mul(1i128.checked_shl(u32::try_from(arg(1)?).ok().filter(|&s| s < 64)?)?)?
-        }
-        _ => return None,
-    };
-    // A value that the type cannot hold has been wrapped or is undefined; leave it to the general path.
-    (kind.wrap(value) == value).then_some(value)
+    body.constant(t)
 }
 
 /// The first value of the index and whether it is declared in the header.

@@ -346,7 +346,7 @@ impl Called<'_> {
 
 /// What a call does, or the obstacle it is.
 pub(crate) fn call<'p>(body: &Body, program: &'p Program, t: TermId) -> Result<Called<'p>, ObstacleKind> {
-    let Some(f) = body.args(t).first().and_then(|&f| body.as_symbol(f)) else {
+    let Some(f) = body.callee(t) else {
         return Err(ObstacleKind::IndirectCall);
     };
     if !matches!(body.symbols[f].storage, Storage::Function | Storage::Undeclared | Storage::Builtin) {

@@ -204,7 +204,7 @@ pub(crate) fn assumptions(
 pub(crate) fn plain_blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
     blockers(body, &Program::default(), t, out);
     for x in body.walk(t).filter(|&x| *body.op(x) == Op::Call) {
-        if let Some(f) = body.args(x).first().and_then(|&f| body.as_symbol(f)) {
+        if let Some(f) = body.callee(x) {
             if !crate::effects::is_pure_callee(body, f) && out.iter().all(|o| o.term != x) {
                 out.push(Obstacle { kind: ObstacleKind::UnknownCall(f), term: x });
             }

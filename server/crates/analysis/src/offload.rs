@@ -153,7 +153,7 @@ pub(crate) fn offload(
                 continue;
             }
             let at = home(first.term);
-            let function = body.args(at).first().and_then(|&f| body.as_symbol(f));
+            let function = body.callee(at);
             let name = whole.symbols[base].name.clone();
             let kind = match function {
                 Some(function) => ObstacleKind::Call { function, why: crate::TroubleKind::Global, name },
@@ -274,7 +274,7 @@ pub(crate) fn inputs_and_calls(
                 }
             }
             Op::Call => {
-                if let Some(f) = body.args(t).first().and_then(|&f| body.as_symbol(f)) {
+                if let Some(f) = body.callee(t) {
                     if is_pure_callee(body, f) && !calls.contains(&f) {
                         calls.push(f);
                     }

@@ -212,11 +212,7 @@ impl Program {
 
     /// The function a call reaches, if it is one of this program and the call fits its definition.
     pub(crate) fn callee(&self, body: &Body, call: TermId) -> Option<&Function> {
-        let f = body.args(call).first().and_then(|&f| body.as_symbol(f))?;
-        let symbol = &body.symbols[f];
-        if symbol.storage != Storage::Function || body.library.contains(&f) {
-            return None;
-        }
+        let symbol = own_callee(body, call)?;
         let function = self.called_by_name(&symbol.name, body, call)?;
         crate::inline::same_type(&body.types, symbol.ty, &function.body.types, function.ty)
             .then_some(function)
@@ -225,15 +221,7 @@ impl Program {
     /// The function of this name, if it is one of this program and the arguments of the call fit its definition.
     pub(crate) fn called_by_name(&self, name: &str, body: &Body, call: TermId) -> Option<&Function> {
         let function = self.function(name)?;
-        let from = &function.body;
-        let TypeKind::Function { params, .. } = from.types.kind(function.ty) else { return None };
-        let args = body.args(call).get(1..)?;
-        let fit = args.len() == params.len()
-            && args
-                .iter()
-                .zip(params)
-                .all(|(&a, &p)| crate::inline::fits(&body.types, body.ty(a), &from.types, p));
-        fit.then_some(function)
+        arguments_fit(body, call, &function.body, function.ty).then_some(function)
     }
 }
 
@@ -321,10 +309,28 @@ impl Inner {
     }
 }
 
+/// The function of the program that a call names, and whose type it was declared with; not one of the library.
+pub(crate) fn own_callee(body: &Body, call: TermId) -> Option<&term::Symbol> {
+    let f = body.callee(call)?;
+    let symbol = &body.symbols[f];
+    (symbol.storage == Storage::Function && !body.library.contains(&f)).then_some(symbol)
+}
+
+/// Whether a call's arguments are as many as a function's parameters, and fit their types. `ty`: the function's, in `from`.
+pub(crate) fn arguments_fit(body: &Body, call: TermId, from: &Body, ty: TypeId) -> bool {
+    let TypeKind::Function { params, .. } = from.types.kind(ty) else { return false };
+    let args = body.args(call).get(1..).unwrap_or(&[]);
+    args.len() == params.len()
+        && args
+            .iter()
+            .zip(params)
+            .all(|(&a, &p)| crate::inline::fits(&body.types, body.ty(a), &from.types, p))
+}
+
 /// The functions a body calls by name, each as often as it does.
 pub(crate) fn called(body: &Body) -> impl Iterator<Item = SymbolId> + '_ {
     body.walk(body.root).filter(|&t| *body.op(t) == Op::Call).filter_map(|t| {
-        let f = body.args(t).first().and_then(|&f| body.as_symbol(f))?;
+        let f = body.callee(t)?;
         (body.symbols[f].storage == Storage::Function && !body.library.contains(&f)).then_some(f)
     })
 }

@@ -196,7 +196,7 @@ impl<'c> All<'c> {
                 let (scale, k) = match in_c.abs() {
                     1 => (1, coefficient * in_c),
                     a => {
-                        let scale = a / gcd(coefficient.abs(), a);
+                        let scale = a / base::gcd(coefficient.abs(), a);
                         (scale, coefficient * scale / in_c)
                     }
                 };
@@ -223,14 +223,6 @@ impl<'c> All<'c> {
             }
         }
         None
-    }
-}
-
-fn gcd(a: i128, b: i128) -> i128 {
-    if b == 0 {
-        a
-    } else {
-        gcd(b, a % b)
     }
 }
 

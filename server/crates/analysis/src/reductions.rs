@@ -244,9 +244,7 @@ fn fits(body: &Body, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) 
 /// No side effects and no calls that are not pure.
 pub(crate) fn is_quiet(body: &Body, t: TermId) -> bool {
     body.walk(t).all(|x| match body.op(x) {
-        Op::Call => {
-            body.args(x).first().and_then(|&f| body.as_symbol(f)).is_some_and(|f| is_pure_callee(body, f))
-        }
+        Op::Call => body.callee(x).is_some_and(|f| is_pure_callee(body, f)),
         Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
         op => !op.is_write(),
     })

@@ -99,6 +99,6 @@ fn is_statement(body: &Body, effects: &Effects<'_>, t: TermId) -> bool {
 }
 
 fn is_free(body: &Body, call: TermId) -> bool {
-    let callee = body.args(call).first().and_then(|&f| body.as_symbol(f));
+    let callee = body.callee(call);
     callee.is_some_and(|f| &*body.symbols[f].name == "free" && body.library.contains(&f))
 }

@@ -252,8 +252,7 @@ pub(crate) fn watched(
 }
 
 fn called_name(body: &Body, t: TermId) -> Option<&str> {
-    let (Op::Call, Some(&f)) = (body.op(t), body.args(t).first()) else { return None };
-    body.as_symbol(f).map(|s| body.symbols[s].name.trim_start_matches("__builtin_"))
+    body.callee(t).map(|s| body.symbols[s].name.trim_start_matches("__builtin_"))
 }
 
 /// Whether the term is `errno` itself, which headers make a call.
@@ -388,7 +387,7 @@ fn sets_errno(body: &Body, program: &Program, t: TermId) -> bool {
     if *body.op(t) != Op::Call {
         return false;
     }
-    let Some(f) = body.args(t).first().and_then(|&f| body.as_symbol(f)) else { return true };
+    let Some(f) = body.callee(t) else { return true };
     let name = &*body.symbols[f].name;
     if body.library.contains(&f) {
         return library_sets_errno(name);
@@ -431,7 +430,7 @@ fn uses_floats(body: &Body, program: &Program, t: TermId) -> bool {
             _ => false,
         },
         Op::Call => {
-            let Some(f) = body.args(t).first().and_then(|&f| body.as_symbol(f)) else { return true };
+            let Some(f) = body.callee(t) else { return true };
             if body.library.contains(&f) {
                 return float(t) || body.args(t)[1..].iter().any(|&a| float(a));
             }

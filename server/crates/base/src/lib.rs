@@ -5,8 +5,10 @@
 
 mod budget;
 mod ids;
+mod numbers;
 mod span;
 
 pub use budget::{Budget, CancelToken, Effort, Stop};
 pub use ids::{IdVec, IndexId};
+pub use numbers::gcd;
 pub use span::Span;

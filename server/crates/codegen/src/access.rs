@@ -85,11 +85,6 @@ pub(crate) fn mentions(body: &Body, term: TermId, symbol: SymbolId) -> bool {
     body.walk(term).any(|t| body.as_symbol(t) == Some(symbol))
 }
 
-/// The function a call names.
-pub(crate) fn callee(body: &Body, call: TermId) -> Option<SymbolId> {
-    body.args(call).first().and_then(|&f| body.as_symbol(f))
-}
-
 /// The cell an address expression points at: the variable and its subscripts, the last of which counts elements.
 /// `a + k`, `&a[k]`, `a`, `m[i]` and `m[i] + k` of a two-dimensional `m`, with conversions between pointers left out.
 pub(crate) fn address(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {

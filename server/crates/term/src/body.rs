@@ -162,6 +162,24 @@ impl Body {
             _ => None,
         }
     }
+    /// The function that a call or a launch names.
+    pub fn callee(&self, call: TermId) -> Option<SymbolId> {
+        match (self.op(call), self.args(call)) {
+            (Op::Call | Op::Launch, &[f, ..]) => self.as_symbol(f),
+            _ => None,
+        }
+    }
+    /// The name that a call or a launch calls, with or without a symbol.
+    pub fn callee_name(&self, call: TermId) -> Option<&str> {
+        match (self.op(call), self.args(call)) {
+            (Op::Call | Op::Launch, &[f, ..]) => match self.op(f) {
+                Op::Sym(s) => Some(&self.symbols[*s].name),
+                Op::Name(n) => Some(n),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
     /// The value of an `Int` term.
     pub fn as_int(&self, id: TermId) -> Option<i128> {
         match self.op(id) {

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod constant;
 pub mod device;
 mod directives;
 mod gaps;

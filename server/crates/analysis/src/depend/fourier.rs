@@ -5,7 +5,9 @@
 //! a proof, since each step follows from the rows before it. Otherwise values are chosen backwards, small ones first;
 //! what comes out is only believed after it was put into every constraint. Where neither succeeds nothing is said.
 
-use super::system::{floor, gcd, used, Line, System, LIMIT};
+use base::gcd;
+
+use super::system::{floor, used, Line, System, LIMIT};
 
 /// Rows beyond which the elimination is given up.
 const MAX_LINES: usize = 160;

@@ -3,7 +3,9 @@
 //! Precondition: an equation `Σ a_k x_k + c = 0` over integers, any number of variables, bounds not looked at. The sum is
 //! a multiple of the divisor of all `a_k`; it has a solution only if `c` is one too.
 
-use super::system::{gcd as divisor, used, System};
+use base::gcd as divisor;
+
+use super::system::{used, System};
 
 /// Whether some equation has no solution in integers.
 pub(super) fn gcd(s: &System) -> bool {

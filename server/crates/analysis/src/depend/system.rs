@@ -150,19 +150,3 @@ pub(crate) fn floor(a: i128, b: i128) -> i128 {
         _ => a.div_euclid(b),
     }
 }
-
-pub(crate) fn gcd(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a.abs(), b.abs());
-    // Nearly all numbers are small, and division of large ones is slow.
-    if let (Ok(x), Ok(y)) = (u64::try_from(a), u64::try_from(b)) {
-        let (mut x, mut y) = (x, y);
-        while y != 0 {
-            (x, y) = (y, x % y);
-        }
-        return i128::from(x);
-    }
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}

@@ -81,7 +81,7 @@ fn expanded(body: &Body, program: &Program, calls: Vec<(TermId, Place)>, loops: 
     for (call, place) in calls.into_iter().rev() {
         e.span = body.span(call);
         e.home = call;
-        let function = body.args(call).first().and_then(|&f| body.as_symbol(f));
+        let function = body.callee(call);
         if e.call(call, place, &mut Vec::new()) {
             any = true;
             callees.extend(function.map(|f| (call, f)));

@@ -327,14 +327,8 @@ fn barriers(
 /// The name a call calls; not where a variable says which function that is.
 fn callee(body: &Body, call: TermId) -> Option<&str> {
     use term::Storage::{Builtin, Function, Undeclared};
-    match body.op(*body.args(call).first()?) {
-        Op::Sym(s) => {
-            let symbol = &body.symbols[*s];
-            matches!(symbol.storage, Function | Undeclared | Builtin).then_some(&*symbol.name)
-        }
-        Op::Name(n) => Some(n),
-        _ => None,
-    }
+    let variable = |s| !matches!(body.symbols[s].storage, Function | Undeclared | Builtin);
+    body.callee_name(call).filter(|_| !body.callee(call).is_some_and(variable))
 }
 
 /// Whether a call is a barrier of the block.

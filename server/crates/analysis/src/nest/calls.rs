@@ -353,7 +353,7 @@ struct Stretch {
 
 /// Whether the call is the library's `memcpy`, `memmove` or `memset`.
 fn moves_bytes(body: &Body, t: TermId) -> bool {
-    let callee = body.args(t).first().and_then(|&f| body.as_symbol(f));
+    let callee = body.callee(t);
     callee.is_some_and(|f| {
         body.library.contains(&f) && matches!(&*body.symbols[f].name, "memcpy" | "memmove" | "memset")
     })

@@ -224,7 +224,7 @@ pub(super) fn changes_visible_pointers(body: &Body, root: TermId) -> bool {
     body.walk(root).any(|t| match body.op(t) {
         Op::Declare(s) => !body.args(t).is_empty() && visible(*s),
         Op::Call => {
-            let pure = body.args(t).first().and_then(|&f| body.as_symbol(f));
+            let pure = body.callee(t);
             !pure.is_some_and(|f| crate::effects::is_pure_callee(body, f))
         }
         op if op.is_write() => body.as_symbol(body.args(t)[0]).is_some_and(visible),

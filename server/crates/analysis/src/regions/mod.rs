@@ -78,7 +78,7 @@ impl<'a> Regions<'a> {
             if *self.body.op(t) != Op::Call {
                 continue;
             }
-            let callee = self.body.args(t).first().and_then(|&f| self.body.as_symbol(f));
+            let callee = self.body.callee(t);
             if let (Some(f), Some(d)) = (callee, self.team(t)) {
                 out.push((self.body.symbols[f].name.clone(), d));
             }

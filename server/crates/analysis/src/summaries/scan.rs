@@ -287,7 +287,7 @@ impl Scan<'_> {
     fn returned(&self, call: TermId, depth: u32) -> Roots {
         let body = self.body;
         let args = body.args(call);
-        let Some(f) = args.first().and_then(|&f| body.as_symbol(f)) else { return Roots::unknown() };
+        let Some(f) = body.callee(call) else { return Roots::unknown() };
         let of = |k: usize| args.get(k + 1).map_or_else(Roots::unknown, |&a| self.roots_of(a, depth + 1));
         let name = &body.symbols[f].name;
         if body.library.contains(&f) {
@@ -312,21 +312,11 @@ impl Scan<'_> {
     /// The summary of a called function of the program, if the call fits it.
     fn callee(&self, call: TermId) -> Option<&Summary> {
         let body = self.body;
-        let args = body.args(call);
-        let f = args.first().and_then(|&f| body.as_symbol(f))?;
-        let symbol = &body.symbols[f];
-        if symbol.storage != Storage::Function || body.library.contains(&f) {
-            return None;
-        }
+        let symbol = crate::program::own_callee(body, call)?;
         let (summary, from) = (self.known)(&symbol.name)?;
         let &Op::Function(g) = from.op(from.root) else { return None };
         let theirs = from.symbols[g].ty;
-        let TypeKind::Function { params, .. } = from.types.kind(theirs) else { return None };
-        let fit = args.len() == params.len() + 1
-            && args[1..]
-                .iter()
-                .zip(params)
-                .all(|(&a, &p)| crate::inline::fits(&body.types, body.ty(a), &from.types, p));
+        let fit = crate::program::arguments_fit(body, call, from, theirs);
         (fit && crate::inline::same_type(&body.types, symbol.ty, &from.types, theirs)).then_some(summary)
     }
 
@@ -515,7 +505,7 @@ impl Scan<'_> {
     fn call(&mut self, call: TermId) {
         let body = self.body;
         let args = body.args(call);
-        let Some(f) = args.first().and_then(|&f| body.as_symbol(f)) else {
+        let Some(f) = body.callee(call) else {
             return self.trouble(TroubleKind::IndirectCall, "");
         };
         let symbol = &body.symbols[f];

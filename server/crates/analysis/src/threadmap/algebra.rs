@@ -20,7 +20,7 @@ impl Frac {
         if den == 0 {
             return None;
         }
-        let g = gcd(num.checked_abs()?, den.checked_abs()?).max(1);
+        let g = base::gcd(num.checked_abs()?, den.checked_abs()?).max(1);
         let sign = if den < 0 { -1 } else { 1 };
         Some(Frac { num: (num / g).checked_mul(sign)?, den: (den / g).checked_mul(sign)? })
     }
@@ -42,14 +42,6 @@ impl Frac {
     }
     pub(super) fn div(self, o: Frac) -> Option<Frac> {
         Frac::new(self.num.checked_mul(o.den)?, self.den.checked_mul(o.num)?)
-    }
-}
-
-pub(super) fn gcd(a: i128, b: i128) -> i128 {
-    if b == 0 {
-        a
-    } else {
-        gcd(b, a % b)
     }
 }
 
@@ -110,11 +102,11 @@ pub(super) fn null_space(mut m: Matrix, n: usize) -> Option<Matrix> {
 pub(super) fn primitive(v: &[Frac]) -> Option<Vec<i128>> {
     let mut den = 1i128;
     for x in v {
-        den = den.checked_mul(x.den / gcd(den, x.den))?;
+        den = den.checked_mul(x.den / base::gcd(den, x.den))?;
     }
     let whole: Option<Vec<i128>> = v.iter().map(|x| x.num.checked_mul(den / x.den)).collect();
     let whole = whole?;
-    let g = whole.iter().fold(0, |g, x| gcd(g, x.abs())).max(1);
+    let g = whole.iter().fold(0, |g, x| base::gcd(g, x.abs())).max(1);
     Some(whole.into_iter().map(|x| x / g).collect())
 }
 

@@ -9,7 +9,7 @@ use term::{
     TypeKind, UnOp,
 };
 
-use crate::access::{address, arrow_chain, callee, chain, Subscript};
+use crate::access::{address, arrow_chain, chain, Subscript};
 use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, StrideSource};
 
 /// Which language is printed.
@@ -164,7 +164,7 @@ impl<'p> Exprs<'p> {
 
     fn call(&self, t: TermId) -> String {
         let body = self.body();
-        let Some(f) = callee(body, t) else { return format!("{}unsupported()", self.plan.prefix) };
+        let Some(f) = body.callee(t) else { return format!("{}unsupported()", self.plan.prefix) };
         let name = &body.symbols[f].name;
         let own = !body.library.contains(&f) && body.symbols[f].storage == Storage::Function;
         if own && self.dialect == Dialect::Device {

@@ -9,7 +9,7 @@ use term::{
 };
 
 use super::refuse::{Reason, RefusalKind};
-use crate::access::{address, arrow_chain, callee, chain, loaded};
+use crate::access::{address, arrow_chain, chain, loaded};
 
 /// Deeper terms are not printed: the printers recurse.
 pub(crate) const MAX_DEPTH: usize = 300;
@@ -149,7 +149,7 @@ impl<'a> Support<'a> {
                 }
             }
             Op::Call => {
-                let Some(f) = callee(body, t) else { return self.refuse(RefusalKind::IndirectCall, t) };
+                let Some(f) = body.callee(t) else { return self.refuse(RefusalKind::IndirectCall, t) };
                 if body.library.contains(&f) || body.symbols[f].storage != Storage::Function {
                     self.call(f, t);
                     next.extend(args.iter().skip(1));

@@ -1,60 +1,13 @@
 //! Facts about terms just built: constant values, and what escapes.
 
-use term::{BinOp, Op, Storage, TermId, TypeKind};
+use term::{Op, TermId, TypeKind};
 
 use crate::c::Lower;
 
 impl Lower<'_> {
     /// The value of an integer constant expression, computed in its type.
     pub(super) fn value(&self, id: TermId) -> Option<i128> {
-        self.value_at(id, 0)
-    }
-
-    fn value_at(&self, id: TermId, depth: u32) -> Option<i128> {
-        if depth > 256 {
-            return None;
-        }
-        let t = self.b.get(id);
-        let arg = |k: usize| t.args.get(k).and_then(|&a| self.value_at(a, depth + 1));
-        let kind = self.b.types.as_int(t.ty);
-        match &t.op {
-            Op::Int(v) => Some(*v),
-            Op::Sym(s) => match self.b.symbols[*s].storage {
-                Storage::Constant(v) => Some(v),
-                _ => None,
-            },
-            Op::Unary(op) => {
-                let (v, k) = (arg(0)?, kind?);
-                self.b.semantics.arithmetic().unary(*op, k, v).ok()
-            }
-            Op::Cast => {
-                let k = kind?;
-                Some(k.wrap(arg(0)?))
-            }
-            Op::Select => {
-                let c = arg(0)?;
-                let v = arg(if c != 0 { 1 } else { 2 })?;
-                self.b.semantics.arithmetic().fit(kind?, v).ok()
-            }
-            Op::Binary(op) => self.binary_value(*op, id, arg(0)?, arg(1)?),
-            _ => None,
-        }
-    }
-
-    fn binary_value(&self, op: BinOp, id: TermId, a: i128, b: i128) -> Option<i128> {
-        let t = self.b.get(id);
-        let types = &self.b.types;
-        let operand = |k: usize| t.args.get(k).and_then(|&a| types.as_int(self.b.get(a).ty));
-        let (x, y) = (operand(0)?, operand(1)?);
-        // Operands are converted to their common type before anything else is done (C11 6.3.1.8).
-        let (a, b) = if op.is_logical() || matches!(op, BinOp::Shl | BinOp::Shr) {
-            (a, b)
-        } else {
-            let common = x.common(y);
-            (common.wrap(a), common.wrap(b))
-        };
-        let kind = types.as_int(t.ty)?;
-        self.b.semantics.arithmetic().binary(op, kind, a, b).ok()
+        self.b.constant(id)
     }
 
     /// Whether evaluating the term may do more than give a value.

@@ -33,13 +33,6 @@ pub(super) fn class(types: &Types, ty: TypeId) -> Class {
 
 /// The bytes of the smallest scalar, by which all members lie: the unit of traces.
 pub(super) fn grain(types: &Types, ty: TypeId) -> u32 {
-    fn gcd(a: u32, b: u32) -> u32 {
-        if b == 0 {
-            a
-        } else {
-            gcd(b, a % b)
-        }
-    }
     // types nest no deeper than their text did; still, bound it
     fn go(types: &Types, ty: TypeId, depth: u32) -> u32 {
         if depth > 64 {
@@ -48,7 +41,10 @@ pub(super) fn grain(types: &Types, ty: TypeId) -> u32 {
         match types.kind(ty) {
             TypeKind::Array { of, .. } => go(types, *of, depth + 1),
             TypeKind::Record(r) => match &types.record(*r).fields {
-                Some(fields) => fields.iter().fold(0, |g, f| gcd(g, go(types, f.ty, depth + 1))).max(1),
+                Some(fields) => {
+                    let of = |f: &term::Field| i128::from(go(types, f.ty, depth + 1));
+                    (fields.iter().fold(0, |g, f| base::gcd(g, of(f))) as u32).max(1)
+                }
                 None => 1,
             },
             _ => types.size_align(ty).map_or(1, |(s, _)| s as u32),

@@ -198,7 +198,7 @@ impl Case {
             let Guard::Compare(op, a, b) = &**inner else { continue };
             let sure = |p: &Pattern| plain(p, &|key| self.effects.get(key) == Some(&Effect::Constant));
             match sure(a) && sure(b) {
-                true => self.facts.push((negated(*op), a.clone(), b.clone())),
+                true => self.facts.push((op.negated(), a.clone(), b.clone())),
                 false => self.more = true,
             }
         }
@@ -249,17 +249,6 @@ fn keys(p: &Pattern, out: &mut BTreeSet<String>) {
         }
         (None, Pattern::Term(_, args)) => args.iter().for_each(|a| keys(a, out)),
         _ => {}
-    }
-}
-
-fn negated(op: BinOp) -> BinOp {
-    match op {
-        BinOp::Lt => BinOp::Ge,
-        BinOp::Ge => BinOp::Lt,
-        BinOp::Gt => BinOp::Le,
-        BinOp::Le => BinOp::Gt,
-        BinOp::Eq => BinOp::Ne,
-        _ => BinOp::Eq,
     }
 }
 
