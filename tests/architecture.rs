@@ -9,6 +9,7 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("base", &[], &[]),
     ("text", &[], &["ropey"]),
     ("term", &["text"], &[]),
+    ("print", &["term"], &[]),
     ("gpu", &["term"], &[]),
     (
         "front",
@@ -17,10 +18,10 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("poly", &[], &["isl-rs"]),
     ("analysis", &["term", "gpu", "poly"], &[]),
-    ("rewrite", &["analysis", "term", "gpu", "text", "front"], &["pulldown-cmark"]),
-    ("codegen", &["analysis", "term", "gpu"], &[]),
+    ("rewrite", &["analysis", "term", "print", "gpu", "text", "front"], &["pulldown-cmark"]),
+    ("codegen", &["analysis", "term", "print", "gpu"], &[]),
     ("simulate", &["term", "gpu"], &[]),
-    ("ide", &["front", "rewrite", "codegen", "analysis", "simulate", "term", "gpu", "text"], &[]),
+    ("ide", &["front", "rewrite", "codegen", "analysis", "simulate", "term", "print", "gpu", "text"], &[]),
     ("wire", &[], &[]),
     ("device", &[], &["cudarc", "libloading"]),
     (

@@ -25,6 +25,7 @@ mod symbols;
 mod types;
 
 pub mod notation;
+pub mod strength;
 
 pub use body::{
     Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Term, TermId,

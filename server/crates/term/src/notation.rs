@@ -60,7 +60,7 @@ pub fn compound(op: BinOp) -> String {
 const UNARY: [UnOp; 4] = [UnOp::Plus, UnOp::Neg, UnOp::BitNot, UnOp::Not];
 
 /// Binding strength of prefix operators: above all infix ones.
-const PREFIX: u8 = 14;
+const PREFIX: u8 = crate::strength::UNARY;
 
 /// Heads and words with a meaning of their own; a name that equals one is written in back-ticks.
 const RESERVED: [&str; 41] = [

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::{BinOp, Body, IntKind, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind, UnOp};
+use crate::{strength, BinOp, Body, IntKind, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 /// What a term's path is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -257,20 +257,20 @@ fn expression(body: &Body, t: TermId, depth: &mut u32) -> Option<String> {
     }
     match (body.op(t), body.args(t)) {
         (Op::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Rem)), &[a, b]) => {
-            let side = |t: TermId, depth: &mut u32, right: bool| {
-                let text = expression(body, t, depth)?;
-                let bare = match body.op(t) {
-                    Op::Binary(inner) => inner.precedence() > op.precedence() || (!right && inner == op),
-                    Op::Unary(_) => false,
-                    _ => true,
-                };
-                Some(if bare { text } else { format!("({text})") })
+            let mut side = |k: usize, part: TermId| {
+                let text = expression(body, part, depth)?;
+                let needed = strength::needed(body.op(t), k, body.op(part));
+                // `a - (-b)`
+                let needed = if k == 1 && text.starts_with(['-', '+']) { strength::ATOM } else { needed };
+                Some(strength::enclosed(text, strength::of(body.op(part)), needed))
             };
-            Some(format!("{} {} {}", side(a, depth, false)?, op.symbol(), side(b, depth, true)?))
+            Some(format!("{} {} {}", side(0, a)?, op.symbol(), side(1, b)?))
         }
         (Op::Unary(op @ (UnOp::Neg | UnOp::Plus)), &[a]) => {
             let text = expression(body, a, depth)?;
-            Some(format!("{}({text})", op.symbol()))
+            // `-(-a)`
+            let text = strength::enclosed(text, strength::of(body.op(a)), strength::POSTFIX);
+            Some(format!("{}{text}", op.symbol()))
         }
         _ => postfix(body, t, depth, false),
     }

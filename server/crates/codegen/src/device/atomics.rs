@@ -3,6 +3,8 @@
 //! Integers are exact in any order. Floating sums are grouped as the threads happen to come, so their last bits may
 //! differ from run to run; the plan's notes say so.
 
+use term::strength::UNARY;
+
 use super::expr::Exprs;
 use crate::plan::{AtomicKind, AtomicOp, AtomicPlan, Operand};
 
@@ -24,11 +26,11 @@ pub(crate) fn line(exprs: &Exprs<'_>, a: &AtomicPlan) -> String {
         AtomicKind::Float => ("float", false),
         AtomicKind::Double => ("double", false),
     };
-    let place = exprs.at(a.place, 14);
+    let place = exprs.at(a.place, UNARY);
     let cell = if wide { format!("({ty} *)&{place}") } else { format!("&{place}") };
     let value = match a.operand {
         Operand::Constant(c) => format!("({ty}){}", if c < 0 { format!("({c})") } else { c.to_string() }),
-        Operand::Term(t) => format!("({ty}){}", exprs.at(t, 14)),
+        Operand::Term(t) => format!("({ty}){}", exprs.at(t, UNARY)),
     };
     let value = match (a.negated, a.kind) {
         (false, _) => value,

@@ -9,6 +9,10 @@ use term::{
     TypeKind, UnOp,
 };
 
+pub(crate) use print::float;
+use print::Source;
+use term::strength::{ASSIGN, ATOM, POSTFIX, UNARY};
+
 use crate::access::{address, arrow_chain, chain, Subscript};
 use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, StrideSource};
 
@@ -21,12 +25,14 @@ pub(crate) enum Dialect {
     Host,
 }
 
-const COMMA: u8 = 1;
-const ASSIGN: u8 = 2;
-const SELECT: u8 = 3;
-const UNARY: u8 = 14;
-const POSTFIX: u8 = 15;
-const PRIMARY: u8 = 16;
+impl Dialect {
+    fn words(self) -> &'static print::Dialect {
+        match self {
+            Dialect::Device => &print::CPP,
+            Dialect::Host => &print::C,
+        }
+    }
+}
 
 /// Prints expressions of one kernel.
 #[derive(Clone, Copy)]
@@ -48,12 +54,9 @@ impl<'p> Exprs<'p> {
 
     /// The expression as an operand of a binding strength of at least `min`.
     pub(crate) fn at(&self, t: TermId, min: u8) -> String {
-        let (text, strength) = self.print(t);
-        if strength < min {
-            format!("({text})")
-        } else {
-            text
-        }
+        // The plan lets nothing else through; what is printed here could not be compiled.
+        print::expression(self, t, min)
+            .unwrap_or_else(|Unsupported| format!("{}unsupported", self.plan.prefix))
     }
 
     /// The name of a variable.
@@ -63,103 +66,6 @@ impl<'p> Exprs<'p> {
             Dialect::Host => None,
         };
         known.unwrap_or_else(|| self.body().symbols[s].name.to_string())
-    }
-
-    fn print(&self, t: TermId) -> (String, u8) {
-        let body = self.body();
-        let args = body.args(t);
-        if self.dialect == Dialect::Device && matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref)
-        {
-            let cell = |r: &&ReductionPlan| r.cell && body.same(r.place, t);
-            if let Some(r) = self.kernel.reductions.iter().find(cell) {
-                return (r.name.clone(), PRIMARY);
-            }
-        }
-        match (body.op(t), args) {
-            (Op::Int(v), _) => integer(*v, body.types.as_int(body.ty(t)).unwrap_or(IntKind::Int)),
-            (Op::Float(v), _) => float(v.get(), body.types.as_float(body.ty(t)).unwrap_or(FloatKind::F64)),
-            (Op::Sym(s), _) => match body.symbols[*s].storage {
-                Storage::Constant(v) => integer(v, body.types.as_int(body.ty(t)).unwrap_or(IntKind::Int)),
-                _ => (self.name(*s), PRIMARY),
-            },
-            (Op::Unary(op), &[a]) => {
-                let operand = self.at(a, UNARY);
-                // `- -x`, `+ +x`: never let two signs meet.
-                let meets = matches!(op, UnOp::Plus | UnOp::Neg) && operand.starts_with(['-', '+']);
-                let operand = if meets { format!("({operand})") } else { operand };
-                (format!("{}{operand}", op.symbol()), UNARY)
-            }
-            (Op::Binary(op), &[a, b]) => {
-                let (l, r) = (self.operand(*op, a, false), self.operand(*op, b, true));
-                (format!("{l} {} {r}", op.symbol()), op.precedence())
-            }
-            (Op::Assign, &[a, b]) => (format!("{} = {}", self.at(a, UNARY), self.at(b, ASSIGN)), ASSIGN),
-            (Op::Compound(op), &[a, b]) => {
-                (format!("{} {}= {}", self.at(a, UNARY), op.symbol(), self.at(b, ASSIGN)), ASSIGN)
-            }
-            (Op::Step { delta, prefix }, &[a]) => {
-                let sign = if *delta > 0 { "++" } else { "--" };
-                if *prefix {
-                    (format!("{sign}{}", self.at(a, UNARY)), UNARY)
-                } else {
-                    (format!("{}{sign}", self.at(a, POSTFIX)), POSTFIX)
-                }
-            }
-            (Op::Select, &[c, a, b]) => {
-                let least = SELECT + 1;
-                (format!("{} ? {} : {}", self.at(c, least), self.at(a, least), self.at(b, least)), SELECT)
-            }
-            (Op::Comma, &[a, b]) => (format!("{}, {}", self.at(a, COMMA), self.at(b, ASSIGN)), COMMA),
-            (Op::Cast, &[a]) => (format!("({}){}", self.type_name(body.ty(t)), self.at(a, UNARY)), UNARY),
-            (Op::Index | Op::Deref, &[first, ..]) => {
-                if self.dialect == Dialect::Device {
-                    if let Some((s, subs)) = chain(body, t).filter(|(s, _)| self.base(*s).is_some()) {
-                        return (self.cell(s, &subs), POSTFIX);
-                    }
-                }
-                match args.get(1) {
-                    Some(&sub) => (format!("{}[{}]", self.at(first, POSTFIX), self.at(sub, 0)), POSTFIX),
-                    None => (format!("*{}", self.at(first, UNARY)), UNARY),
-                }
-            }
-            (Op::Member { field, arrow }, &[base]) => {
-                if *arrow && self.dialect == Dialect::Device {
-                    if let Some((s, subs)) = arrow_chain(body, base).filter(|(s, _)| self.base(*s).is_some())
-                    {
-                        return (format!("{}.{}", self.cell(s, &subs), self.field(field)), POSTFIX);
-                    }
-                }
-                let dot = if *arrow { "->" } else { "." };
-                (format!("{}{dot}{}", self.at(base, POSTFIX), self.field(field)), POSTFIX)
-            }
-            (Op::AddrOf, &[a]) => (format!("&{}", self.at(a, UNARY)), UNARY),
-            (Op::Call, _) => (self.call(t), POSTFIX),
-            (Op::SizeOfType(ty), _) => size(body.types.size_align(*ty).map(|s| s.0)),
-            (Op::SizeOf, &[a]) => size(body.types.size_align(body.ty(a)).map(|s| s.0)),
-            // The plan lets nothing else through; what is printed here could not be compiled.
-            _ => (format!("{}unsupported", self.plan.prefix), PRIMARY),
-        }
-    }
-
-    /// An operand of an infix operator, with the parentheses that compilers and readers ask for.
-    fn operand(&self, op: BinOp, t: TermId, right: bool) -> String {
-        let body = self.body();
-        let min = op.precedence() + right as u8;
-        let clearer = match (op, body.op(t)) {
-            (BinOp::Shl | BinOp::Shr | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor, Op::Binary(inner)) => {
-                *inner != op
-            }
-            (BinOp::Or, Op::Binary(BinOp::And)) => true,
-            (_, Op::Binary(inner)) => op.is_comparison() && inner.is_comparison(),
-            _ => false,
-        };
-        let text = self.at(t, if clearer { UNARY } else { min });
-        // `a - -1`
-        if right && text.starts_with('-') {
-            format!("({text})")
-        } else {
-            text
-        }
     }
 
     fn call(&self, t: TermId) -> String {
@@ -379,72 +285,82 @@ impl<'p> Exprs<'p> {
     }
 }
 
+/// A term that no plan lets through.
+pub(crate) struct Unsupported;
+
+impl Source for Exprs<'_> {
+    type Node = TermId;
+    type Error = Unsupported;
+    fn op(&self, t: TermId) -> Op {
+        self.body().op(t).clone()
+    }
+    fn len(&self, t: TermId) -> usize {
+        self.body().args(t).len()
+    }
+    fn part(&self, t: TermId, k: usize) -> TermId {
+        self.body().args(t)[k]
+    }
+    fn cast(&self, t: TermId) -> Result<Option<String>, Unsupported> {
+        Ok(Some(self.type_name(self.body().ty(t))))
+    }
+    fn no_text(&self, _: TermId) -> Unsupported {
+        Unsupported
+    }
+    fn own(&self, t: TermId) -> Result<Option<(String, u8)>, Unsupported> {
+        let (body, device) = (self.body(), self.dialect == Dialect::Device);
+        if device && matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref) {
+            let cell = |r: &&ReductionPlan| r.cell && body.same(r.place, t);
+            if let Some(r) = self.kernel.reductions.iter().find(cell) {
+                return Ok(Some((r.name.clone(), ATOM)));
+            }
+        }
+        let int = || body.types.as_int(body.ty(t)).unwrap_or(IntKind::Int);
+        let ours = |found: Option<(SymbolId, Vec<Subscript>)>| {
+            found.filter(|(s, _)| device && self.base(*s).is_some()).map(|(s, subs)| self.cell(s, &subs))
+        };
+        Ok(Some(match (body.op(t), body.args(t)) {
+            (Op::Int(v), _) => integer(*v, int()),
+            (Op::Float(v), _) => float(v.get(), body.types.as_float(body.ty(t)).unwrap_or(FloatKind::F64)),
+            (Op::Sym(s), _) => match body.symbols[*s].storage {
+                Storage::Constant(v) => integer(v, int()),
+                _ => (self.name(*s), ATOM),
+            },
+            (Op::Index | Op::Deref, _) => match ours(chain(body, t)) {
+                Some(cell) => (cell, POSTFIX),
+                None => return Ok(None),
+            },
+            (Op::Member { field, arrow }, &[base]) => {
+                let text = match ours(if *arrow { arrow_chain(body, base) } else { None }) {
+                    Some(cell) => format!("{cell}.{}", self.field(field)),
+                    None => {
+                        let dot = if *arrow { "->" } else { "." };
+                        format!("{}{dot}{}", self.at(base, POSTFIX), self.field(field))
+                    }
+                };
+                (text, POSTFIX)
+            }
+            (Op::Call, _) => (self.call(t), POSTFIX),
+            (Op::SizeOfType(ty), _) => size(body.types.size_align(*ty).map(|s| s.0)),
+            (Op::SizeOf, &[a]) => size(body.types.size_align(body.ty(a)).map(|s| s.0)),
+            _ => return Ok(None),
+        }))
+    }
+}
+
 /// `bool` is C++'s name for `_Bool`; the two are the same in memory and in calls.
 pub(crate) fn int_name(kind: IntKind, dialect: Dialect) -> &'static str {
-    match (kind, dialect) {
-        (IntKind::Bool, Dialect::Device) => "bool",
-        _ => kind.c_name(),
-    }
+    dialect.words().int_name(kind)
 }
 
 pub(crate) fn float_name(kind: FloatKind) -> &'static str {
-    match kind {
-        FloatKind::F32 => "float",
-        FloatKind::F64 => "double",
-        FloatKind::Long => "long double",
-    }
+    print::C.float_name(kind)
 }
 
 fn size(bytes: Option<u64>) -> (String, u8) {
-    (bytes.map_or_else(|| "unsupported".to_string(), |b| format!("{b}ul")), PRIMARY)
+    (bytes.map_or_else(|| "unsupported".to_string(), |b| format!("{b}ul")), ATOM)
 }
 
-/// An integer constant of a type. The smallest value of a signed type has no literal of its own.
+/// An integer constant of a type, which C and C++ write alike.
 pub(crate) fn integer(v: i128, kind: IntKind) -> (String, u8) {
-    let suffix = match kind {
-        IntKind::UInt => "u",
-        IntKind::Long => "l",
-        IntKind::ULong => "ul",
-        IntKind::LongLong => "ll",
-        IntKind::ULongLong => "ull",
-        _ => "",
-    };
-    let v = kind.wrap(v);
-    if v < 0 && v == kind.min() && kind.promoted() == kind {
-        return (format!("-{}{suffix} - 1", -(v + 1)), BinOp::Sub.precedence());
-    }
-    (format!("{v}{suffix}"), if v < 0 { UNARY } else { PRIMARY })
-}
-
-/// A floating constant that reads back as the same value, without headers.
-pub(crate) fn float(v: f64, kind: FloatKind) -> (String, u8) {
-    let suffix = if kind == FloatKind::F32 { "f" } else { "" };
-    if v.is_nan() {
-        return (format!("(0.0{suffix} / 0.0{suffix})"), PRIMARY);
-    }
-    if v.is_infinite() {
-        let sign = if v < 0.0 { "-" } else { "" };
-        return (format!("({sign}1.0{suffix} / 0.0{suffix})"), PRIMARY);
-    }
-    // Rust prints the shortest decimal that reads back as the same value of the type.
-    let digits = if kind == FloatKind::F32 { format!("{:?}", v as f32) } else { format!("{v:?}") };
-    let strength = if v.is_sign_negative() { UNARY } else { PRIMARY };
-    (format!("{digits}{suffix}"), strength)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn constants_read_back() {
-        assert_eq!(float(0.1f32 as f64, FloatKind::F32).0, "0.1f");
-        assert_eq!(float(1.0, FloatKind::F64).0, "1.0");
-        assert_eq!(float(1e300, FloatKind::F64).0, "1e300");
-        assert_eq!(float(-0.0, FloatKind::F64).0, "-0.0");
-        assert_eq!(float(f64::INFINITY, FloatKind::F32).0, "(1.0f / 0.0f)");
-        assert_eq!(integer(-2147483648, IntKind::Int).0, "-2147483647 - 1");
-        assert_eq!(integer(5, IntKind::ULong).0, "5ul");
-        assert_eq!(integer(-1, IntKind::UInt).0, "4294967295u");
-    }
+    print::integer(&print::C, v, kind)
 }

@@ -1,14 +1,11 @@
 //! Expressions the host evaluates before the launch, in `long long`.
 
 use analysis::{Expr, Param, Pred};
+use term::strength::{self, ADD, AND, ATOM, COMPARE, MUL, NONE, OR, SELECT, SHIFT, UNARY};
 use term::{Op, SymbolId, TermId, TypeKind};
 
 use super::expr::Exprs;
 use crate::plan::{constant, is_written_out, BufferPlan, Plan};
-
-const ADD: u8 = 12;
-const MUL: u8 = 13;
-const PRIMARY: u8 = 16;
 
 /// Which helper functions the text calls.
 #[derive(Default)]
@@ -21,16 +18,12 @@ pub(crate) struct Helpers {
 
 /// An expression as C.
 pub(crate) fn expr(plan: &Plan<'_>, e: &Expr, helpers: &mut Helpers) -> String {
-    at(plan, e, 0, helpers)
+    at(plan, e, NONE, helpers)
 }
 
 fn at(plan: &Plan<'_>, e: &Expr, min: u8, helpers: &mut Helpers) -> String {
-    let (text, strength) = print(plan, e, helpers);
-    if strength < min {
-        format!("({text})")
-    } else {
-        text
-    }
+    let (text, own) = print(plan, e, helpers);
+    strength::enclosed(text, own, min)
 }
 
 /// An integer that has the width it needs.
@@ -44,14 +37,14 @@ pub(crate) fn number(v: i128) -> String {
 
 fn print(plan: &Plan<'_>, e: &Expr, h: &mut Helpers) -> (String, u8) {
     if let Some(c) = constant(e) {
-        return (number(c), if c < 0 { ADD } else { PRIMARY });
+        return (number(c), if c < 0 { ADD } else { ATOM });
     }
     match e {
-        Expr::Int(v) => (number(*v), PRIMARY),
-        Expr::Param(p) => (value_name(plan, p), PRIMARY),
+        Expr::Int(v) => (number(*v), ATOM),
+        Expr::Param(p) => (value_name(plan, p), ATOM),
         Expr::Add(items) => sum(plan, items, h),
         Expr::Mul(1, a) => print(plan, a, h),
-        Expr::Mul(-1, a) => (format!("-{}", at(plan, a, PRIMARY, h)), ADD),
+        Expr::Mul(-1, a) => (format!("-{}", at(plan, a, ATOM, h)), ADD),
         Expr::Mul(k, a) => {
             (format!("{} * {}", number(*k), at(plan, a, MUL + 1, h)), if *k < 0 { ADD } else { MUL })
         }
@@ -59,7 +52,7 @@ fn print(plan: &Plan<'_>, e: &Expr, h: &mut Helpers) -> (String, u8) {
         Expr::FloorDiv(a, 1) => print(plan, a, h),
         Expr::FloorDiv(a, d) => {
             h.floor_div = true;
-            (format!("{}floor_div({}, {})", plan.prefix, at(plan, a, 0, h), number(*d)), PRIMARY)
+            (format!("{}floor_div({}, {})", plan.prefix, at(plan, a, 0, h), number(*d)), ATOM)
         }
         Expr::Min(items) => {
             h.min = true;
@@ -70,8 +63,8 @@ fn print(plan: &Plan<'_>, e: &Expr, h: &mut Helpers) -> (String, u8) {
             nested(plan, "max", items, h)
         }
         Expr::Select(c, a, b) => {
-            let c = pred(plan, c, 4, h);
-            (format!("{c} ? {} : {}", at(plan, a, 4, h), at(plan, b, 4, h)), 3)
+            let c = pred(plan, c, SELECT + 1, h);
+            (format!("{c} ? {} : {}", at(plan, a, SELECT + 1, h), at(plan, b, SELECT + 1, h)), SELECT)
         }
     }
 }
@@ -101,55 +94,43 @@ fn sum(plan: &Plan<'_>, items: &[Expr], h: &mut Helpers) -> (String, u8) {
             parts.push((number_part < 0, number(number_part.abs())));
         }
     }
-    let mut text = String::new();
-    for (k, (negative, part)) in parts.iter().enumerate() {
-        match (k, negative) {
-            (0, false) => {}
-            (0, true) => text.push('-'),
-            (_, false) => text.push_str(" + "),
-            (_, true) => text.push_str(" - "),
-        }
-        text.push_str(part);
-    }
-    (text, if parts.len() == 1 && !parts[0].0 { MUL } else { ADD })
+    print::sum(&parts)
 }
 
 fn nested(plan: &Plan<'_>, f: &str, items: &[Expr], h: &mut Helpers) -> (String, u8) {
     let mut texts = items.iter().rev().map(|i| at(plan, i, 0, h)).collect::<Vec<_>>().into_iter();
-    let Some(mut text) = texts.next() else { return ("0".to_string(), PRIMARY) };
+    let Some(mut text) = texts.next() else { return ("0".to_string(), ATOM) };
     for t in texts {
         text = format!("{}{f}({t}, {text})", plan.prefix);
     }
-    (text, PRIMARY)
+    (text, ATOM)
 }
 
 /// A condition as C.
 pub(crate) fn pred(plan: &Plan<'_>, p: &Pred, min: u8, h: &mut Helpers) -> String {
-    let (text, strength) = match p {
-        Pred::True => ("1".to_string(), PRIMARY),
-        Pred::False => ("0".to_string(), PRIMARY),
+    let (text, own) = match p {
+        Pred::True => ("1".to_string(), ATOM),
+        Pred::False => ("0".to_string(), ATOM),
         Pred::NonNegative(e) => compare(plan, e, ">=", h),
         Pred::Zero(e) => compare(plan, e, "==", h),
         Pred::And(items) | Pred::Or(items) => {
             let (sign, strength, none) = match p {
-                Pred::And(_) => (" && ", 5, "1"),
-                _ => (" || ", 4, "0"),
+                Pred::And(_) => (" && ", AND, "1"),
+                _ => (" || ", OR, "0"),
             };
-            let parts: Vec<String> =
-                items.iter().map(|i| pred(plan, i, if items.len() > 1 { 6 } else { 0 }, h)).collect();
+            let parts: Vec<String> = items
+                .iter()
+                .map(|i| pred(plan, i, if items.len() > 1 { AND + 1 } else { NONE }, h))
+                .collect();
             match parts.len() {
-                0 => (none.to_string(), PRIMARY),
-                1 => (parts[0].clone(), 4),
+                0 => (none.to_string(), ATOM),
+                1 => (parts[0].clone(), OR),
                 _ => (parts.join(sign), strength),
             }
         }
-        Pred::Not(a) => (format!("!{}", pred(plan, a, PRIMARY, h)), 14),
+        Pred::Not(a) => (format!("!{}", pred(plan, a, ATOM, h)), UNARY),
     };
-    if strength < min {
-        format!("({text})")
-    } else {
-        text
-    }
+    strength::enclosed(text, own, min)
 }
 
 /// `a >= b` instead of `a - b >= 0`, where the sum has both kinds of parts.
@@ -167,11 +148,11 @@ fn compare(plan: &Plan<'_>, e: &Expr, sign: &str, h: &mut Helpers) -> (String, u
             })
             .collect();
         if !left.is_empty() && !right.is_empty() {
-            let (l, r) = (at(plan, &Expr::Add(left), 11, h), at(plan, &Expr::Add(right), 11, h));
-            return (format!("{l} {sign} {r}"), 10);
+            let (l, r) = (at(plan, &Expr::Add(left), SHIFT, h), at(plan, &Expr::Add(right), SHIFT, h));
+            return (format!("{l} {sign} {r}"), COMPARE);
         }
     }
-    (format!("{} {sign} 0", at(plan, e, 11, h)), 10)
+    (format!("{} {sign} 0", at(plan, e, SHIFT, h)), COMPARE)
 }
 
 fn value_name(plan: &Plan<'_>, p: &Param) -> String {
@@ -193,7 +174,7 @@ pub(crate) fn term_text(host: &Exprs<'_>, t: TermId) -> String {
         let atom = matches!(plan.body.op(t), Op::Sym(_) | Op::Int(_) | Op::Member { .. } | Op::Index);
         return if atom { slice.to_string() } else { format!("({slice})") };
     }
-    host.at(t, 14)
+    host.at(t, UNARY)
 }
 
 /// A variable's value when the first iteration begins, as an operand.

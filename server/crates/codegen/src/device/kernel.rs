@@ -1,6 +1,7 @@
 //! The kernel file: structs, kernels, launchers.
 
 use analysis::Step;
+use term::strength::UNARY;
 use term::{BinOp, Op};
 
 use super::args::{args, Arg};
@@ -209,7 +210,7 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
         let bound = match d.bound.map(|b| (b, body.op(b))) {
             None => "0".to_string(),
             Some((_, Op::Int(v))) => format!("{v}"),
-            Some((b, _)) => format!("(long long){}", exprs.at(b, 14)),
+            Some((b, _)) => format!("(long long){}", exprs.at(b, UNARY)),
         };
         format!("{value} {} {bound}", d.relation.symbol())
     };
@@ -259,9 +260,13 @@ fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
             Op::Int(0) => String::new(),
             Op::Int(v) => d.index_type.wrap(*v).to_string(),
             _ if body.types.as_int(body.ty(d.lower)) == Some(d.index_type) => {
-                format!("(long long){}", exprs.at(d.lower, 14))
+                format!("(long long){}", exprs.at(d.lower, UNARY))
             }
-            _ => format!("(long long)({}){}", int_name(d.index_type, Dialect::Device), exprs.at(d.lower, 14)),
+            _ => format!(
+                "(long long)({}){}",
+                int_name(d.index_type, Dialect::Device),
+                exprs.at(d.lower, UNARY)
+            ),
         }
     };
     let (negative, part) = match &d.step {
@@ -272,7 +277,7 @@ fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
             let by = if d.step_on_host {
                 d.step_name.clone()
             } else {
-                format!("(long long){}", exprs.at(*term, 14))
+                format!("(long long){}", exprs.at(*term, UNARY))
             };
             (*negated, format!("{by} * {t}"))
         }

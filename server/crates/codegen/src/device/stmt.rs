@@ -1,5 +1,6 @@
 //! Statements of a kernel's body.
 
+use term::strength::UNARY;
 use term::{Body, Op, TermId, TypeKind};
 
 use super::expr::Exprs;
@@ -228,7 +229,7 @@ impl Stmts<'_, '_> {
             .map(|(k, &item)| match (item_type(k), body.op(item)) {
                 (Some(of), Op::InitList) => self.list(of, item),
                 (Some(of), _) if types.kind(of) != types.kind(body.ty(item)) => {
-                    format!("({}){}", self.exprs.type_name(of), self.exprs.at(item, 14))
+                    format!("({}){}", self.exprs.type_name(of), self.exprs.at(item, UNARY))
                 }
                 _ => self.exprs.at(item, 2),
             })

@@ -1,20 +1,13 @@
 //! The code of a kernel by thread map: this thread's id, then the instances of that id in the order of the program.
 
 use analysis::{Rounding, Scan, ThreadValue};
+use term::strength::{self, ADD, AND, ATOM, COMPARE, MUL, OR, SELECT, UNARY};
 use term::{Op, SymbolId, TermId};
 
 use super::expr::{int_name, Dialect, Exprs};
 use super::stmt::Stmts;
 use crate::lines::Lines;
 use crate::plan::{comparison, Dim, ThreadPlan};
-
-const OR: u8 = 4;
-const AND: u8 = 5;
-const COMPARE: u8 = 10;
-const ADD: u8 = 12;
-const MUL: u8 = 13;
-const UNARY: u8 = 14;
-const PRIMARY: u8 = 16;
 
 /// One coordinate of the id, with its guard.
 pub(super) fn id(d: &Dim, out: &mut Lines) {
@@ -149,12 +142,8 @@ impl Threads<'_> {
     }
 
     fn value(&self, v: &ThreadValue, around: u8) -> String {
-        let (text, strength) = self.print(v);
-        if strength < around {
-            format!("({text})")
-        } else {
-            text
-        }
+        let (text, own) = self.print(v);
+        strength::enclosed(text, own, around)
     }
 
     /// In `long long` throughout; truth values are only ever asked, never computed with.
@@ -169,21 +158,21 @@ impl Threads<'_> {
             for p in parts {
                 text = format!("{name}({p}, {text})");
             }
-            (text, PRIMARY)
+            (text, ATOM)
         };
         match v {
             V::Int(n) if *n < 0 => (format!("-{}ll", n.unsigned_abs()), UNARY),
-            V::Int(n) => (format!("{n}ll"), PRIMARY),
+            V::Int(n) => (format!("{n}ll"), ATOM),
             V::Param(k) => {
                 let n = self.plan.params.len();
                 let name = match k.checked_sub(n) {
                     None => self.plan.params.get(*k),
                     Some(id) => self.plan.ids.get(id),
                 };
-                (name.cloned().unwrap_or_default(), PRIMARY)
+                (name.cloned().unwrap_or_default(), ATOM)
             }
-            V::Iter(i) => (self.plan.counters.get(i).cloned().unwrap_or_default(), PRIMARY),
-            V::Neg(a) => (format!("-{}", at(a, PRIMARY)), UNARY),
+            V::Iter(i) => (self.plan.counters.get(i).cloned().unwrap_or_default(), ATOM),
+            V::Neg(a) => (format!("-{}", at(a, ATOM)), UNARY),
             V::Add(a, b) => match (&**a, &**b) {
                 (V::Neg(a), b) if !matches!(b, V::Neg(_) | V::Int(_)) => infix(b, "-", a, ADD),
                 (_, V::Neg(b)) => infix(a, "-", b, ADD),
@@ -194,15 +183,17 @@ impl Threads<'_> {
             V::Mul(a, b) => infix(a, "*", b, MUL),
             V::Div(a, n, Rounding::Floor) => {
                 // Towards minus infinity: C rounds towards zero.
-                let x = at(a, PRIMARY);
+                let x = at(a, ATOM);
                 let low = format!("-((-{x} + {}ll) / {n}ll)", n - 1);
-                (format!("{} >= 0ll ? {} / {n}ll : {low}", at(a, COMPARE + 1), at(a, MUL)), 3)
+                (format!("{} >= 0ll ? {} / {n}ll : {low}", at(a, COMPARE + 1), at(a, MUL)), SELECT)
             }
             V::Div(a, n, _) => (format!("{} / {n}ll", at(a, MUL)), MUL),
             V::Mod(a, n, _) => (format!("{} % {n}ll", at(a, MUL)), MUL),
             V::Min(all) => call("min", all),
             V::Max(all) => call("max", all),
-            V::Select(c, a, b) => (format!("{} ? {} : {}", at(c, 4), at(a, 4), at(b, 4)), 3),
+            V::Select(c, a, b) => {
+                (format!("{} ? {} : {}", at(c, SELECT + 1), at(a, SELECT + 1), at(b, SELECT + 1)), SELECT)
+            }
             V::Compare(c, a, b) => {
                 (format!("{} {} {}", at(a, COMPARE + 1), comparison(*c), at(b, COMPARE + 1)), COMPARE)
             }

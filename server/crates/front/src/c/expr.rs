@@ -358,9 +358,32 @@ impl Lower<'_> {
         let delta = if self.text(operator) == "--" { -1 } else { 1 };
         let prefix = operator.start_byte() < argument.start_byte();
         let a = self.expr(argument);
+        if !prefix && argument.kind() == "unary_expression" {
+            return self.stepped_inside(argument, a, delta, node);
+        }
         let t = self.ty(a);
         let ty = self.rvalue(t);
         self.term(Op::Step { delta, prefix }, [a], ty, node)
+    }
+
+    /// `-k++` is `-(k++)` (C11 6.5.2.4 before 6.5.3); tree-sitter's grammar has it as `(-k)++`. `t`: the term of `node`,
+    /// `whole`: with the operator behind it.
+    fn stepped_inside(&mut self, node: Node<'_>, t: TermId, delta: i8, whole: Node<'_>) -> TermId {
+        let (span, origin) = (self.span(node).cover(self.span(whole)), self.origin(whole));
+        let inner = self.field(node, "argument").filter(|_| node.kind() == "unary_expression");
+        match (inner, self.b.get(t).clone()) {
+            (Some(inner), term::Term { op: op @ Op::Unary(_), args, ty }) => {
+                let void = self.b.types.void();
+                self.b.set(t, term::Term { op: Op::Empty, args: Box::new([]), ty: void });
+                let inner = self.stepped_inside(inner, args[0], delta, whole);
+                self.b.term_from(op, [inner], ty, span, origin)
+            }
+            _ => {
+                let ty = self.ty(t);
+                let ty = self.rvalue(ty);
+                self.b.term_from(Op::Step { delta, prefix: false }, [t], ty, span, origin)
+            }
+        }
     }
 
     pub(super) fn assignment(&mut self, node: Node<'_>) -> TermId {

@@ -2,169 +2,94 @@
 //!
 //! Not a code generator: it is cut off when long and its output is read by people alone.
 
-use term::{BinOp, Body, Op, SymbolId, TermId};
+use std::cell::Cell;
 
-/// Characters after which the text breaks off; the caller shortens further.
-const LIMIT: usize = 400;
+use print::Source;
+use term::strength::{self, ASSIGN, ATOM, NONE};
+use term::{Body, Op, SymbolId, TermId};
+
+/// Terms after which the text breaks off; the caller shortens further.
+const LIMIT: u32 = 400;
 /// Nesting after which an ellipsis stands for the rest.
 const DEPTH: u32 = 40;
 
 /// The term as C.
 pub(crate) fn term_text(body: &Body, term: TermId) -> String {
-    let mut out = String::new();
-    print(body, term, 0, DEPTH, &mut out);
-    out
+    let shown = Shown { body, terms: Cell::new(0), depth: Cell::new(0) };
+    print::expression(&shown, term, NONE).unwrap_or_else(|NoText| "…".to_owned())
 }
 
-const UNARY: u8 = 15;
-const POSTFIX: u8 = 16;
-const ASSIGN: u8 = 2;
-const SELECT: u8 = 3;
-
-fn print(body: &Body, term: TermId, around: u8, depth: u32, out: &mut String) {
-    if depth == 0 || out.len() > LIMIT {
-        out.push('…');
-        return;
-    }
-    let args = body.args(term);
-    let own = strength(body.op(term));
-    let parens = own < around;
-    if parens {
-        out.push('(');
-    }
-    let mut sub = |k: usize, around: u8, out: &mut String| match args.get(k) {
-        Some(t) => print(body, *t, around, depth - 1, out),
-        None => out.push('…'),
-    };
-    match body.op(term) {
-        Op::Int(v) => out.push_str(&v.to_string()),
-        Op::Float(v) => out.push_str(&format!("{:?}", v.get())),
-        Op::Str(s) => out.push_str(&format!("{s:?}")),
-        Op::Sym(s) => out.push_str(name(body, *s)),
-        Op::Name(n) | Op::Var(n) => out.push_str(n),
-        Op::Unary(op) => {
-            out.push_str(op.symbol());
-            sub(0, UNARY, out);
-        }
-        Op::Binary(op) => {
-            sub(0, own, out);
-            out.push_str(&format!(" {} ", op.symbol()));
-            sub(1, own + 1, out);
-        }
-        Op::Assign => infix("=", &mut sub, out),
-        Op::Compound(op) => infix(compound(*op), &mut sub, out),
-        Op::Step { delta, prefix } => {
-            let sign = if *delta < 0 { "--" } else { "++" };
-            if *prefix {
-                out.push_str(sign);
-                sub(0, UNARY, out);
-            } else {
-                sub(0, POSTFIX, out);
-                out.push_str(sign);
-            }
-        }
-        Op::Select => {
-            sub(0, SELECT + 1, out);
-            out.push_str(" ? ");
-            sub(1, 0, out);
-            out.push_str(" : ");
-            sub(2, SELECT, out);
-        }
-        Op::Comma => {
-            sub(0, 0, out);
-            out.push_str(", ");
-            sub(1, 1, out);
-        }
-        // the type's spelling adds little to a message
-        Op::Cast => sub(0, own, out),
-        Op::Index => {
-            sub(0, POSTFIX, out);
-            out.push('[');
-            sub(1, 0, out);
-            out.push(']');
-        }
-        Op::Member { field, arrow } => {
-            sub(0, POSTFIX, out);
-            out.push_str(if *arrow { "->" } else { "." });
-            out.push_str(field);
-        }
-        Op::Deref => {
-            out.push('*');
-            sub(0, UNARY, out);
-        }
-        Op::AddrOf => {
-            out.push('&');
-            sub(0, UNARY, out);
-        }
-        Op::Call => {
-            sub(0, POSTFIX, out);
-            out.push('(');
-            for k in 1..args.len() {
-                if k > 1 {
-                    out.push_str(", ");
-                }
-                sub(k, 1, out);
-            }
-            out.push(')');
-        }
-        Op::SizeOf | Op::SizeOfType(_) => out.push_str("sizeof(…)"),
-        Op::Declare(s) => {
-            out.push_str(name(body, *s));
-            if !args.is_empty() {
-                out.push_str(" = ");
-                sub(0, 1, out);
-            }
-        }
-        Op::Return => out.push_str("return"),
-        Op::Break => out.push_str("break"),
-        Op::Continue => out.push_str("continue"),
-        Op::Goto(label) => out.push_str(&format!("goto {label}")),
-        Op::For => out.push_str("for (…)"),
-        Op::While => out.push_str("while (…)"),
-        Op::DoWhile => out.push_str("do … while (…)"),
-        Op::If => out.push_str("if (…)"),
-        Op::Switch => out.push_str("switch (…)"),
-        _ => out.push('…'),
-    }
-    if parens {
-        out.push(')');
-    }
+struct Shown<'b> {
+    body: &'b Body,
+    terms: Cell<u32>,
+    depth: Cell<u32>,
 }
 
-fn infix(symbol: &str, sub: &mut impl FnMut(usize, u8, &mut String), out: &mut String) {
-    sub(0, UNARY, out);
-    out.push_str(&format!(" {symbol} "));
-    sub(1, ASSIGN, out);
-}
+struct NoText;
 
-fn compound(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => "+=",
-        BinOp::Sub => "-=",
-        BinOp::Mul => "*=",
-        BinOp::Div => "/=",
-        BinOp::Rem => "%=",
-        BinOp::Shl => "<<=",
-        BinOp::Shr => ">>=",
-        BinOp::BitAnd => "&=",
-        BinOp::BitOr => "|=",
-        BinOp::BitXor => "^=",
-        _ => "…=",
+impl Source for Shown<'_> {
+    type Node = TermId;
+    type Error = NoText;
+    fn op(&self, t: TermId) -> Op {
+        self.body.op(t).clone()
+    }
+    fn len(&self, t: TermId) -> usize {
+        self.body.args(t).len()
+    }
+    fn part(&self, t: TermId, k: usize) -> TermId {
+        self.body.args(t)[k]
+    }
+    /// The type's spelling adds little to a message.
+    fn cast(&self, _: TermId) -> Result<Option<String>, NoText> {
+        Ok(None)
+    }
+    fn no_text(&self, _: TermId) -> NoText {
+        NoText
+    }
+    fn within<T>(&self, f: impl FnOnce() -> Result<T, NoText>) -> Result<T, NoText> {
+        self.depth.set(self.depth.get() + 1);
+        let done = f();
+        self.depth.set(self.depth.get() - 1);
+        done
+    }
+    fn own(&self, t: TermId) -> Result<Option<(String, u8)>, NoText> {
+        self.terms.set(self.terms.get() + 1);
+        if self.depth.get() > DEPTH || self.terms.get() > LIMIT {
+            return Ok(Some(("…".to_owned(), ATOM)));
+        }
+        let body = self.body;
+        let text = match (body.op(t), body.args(t)) {
+            (Op::Int(v), _) => v.to_string(),
+            (Op::Float(v), _) => format!("{:?}", v.get()),
+            (Op::Str(s), _) => format!("{s:?}"),
+            (Op::Sym(s), _) => name(body, *s).to_owned(),
+            (Op::Name(n) | Op::Var(n), _) => n.to_string(),
+            (Op::SizeOf | Op::SizeOfType(_), _) => "sizeof(…)".to_owned(),
+            (Op::Declare(s), &[]) => name(body, *s).to_owned(),
+            (Op::Declare(s), &[init, ..]) => {
+                format!("{} = {}", name(body, *s), print::expression(self, init, ASSIGN)?)
+            }
+            (Op::Return, _) => "return".to_owned(),
+            (Op::Break, _) => "break".to_owned(),
+            (Op::Continue, _) => "continue".to_owned(),
+            (Op::Goto(label), _) => format!("goto {label}"),
+            (Op::For, _) => "for (…)".to_owned(),
+            (Op::While, _) => "while (…)".to_owned(),
+            (Op::DoWhile, _) => "do … while (…)".to_owned(),
+            (Op::If, _) => "if (…)".to_owned(),
+            (Op::Switch, _) => "switch (…)".to_owned(),
+            (Op::Unary(_) | Op::Step { .. } | Op::Cast | Op::Member { .. }, &[_]) => return Ok(None),
+            (Op::Deref | Op::AddrOf, &[_]) => return Ok(None),
+            (Op::Binary(_) | Op::Assign | Op::Compound(_) | Op::Comma | Op::Index, &[_, _]) => {
+                return Ok(None)
+            }
+            (Op::Select, &[_, _, _]) | (Op::Call, &[_, ..]) => return Ok(None),
+            _ => return Ok(Some(("…".to_owned(), ATOM))),
+        };
+        Ok(Some((text, strength::of(body.op(t)))))
     }
 }
 
 fn name(body: &Body, symbol: SymbolId) -> &str {
     body.symbols.get(symbol).map_or("?", |s| &s.name)
-}
-
-/// Binding strength as in [`BinOp::precedence`].
-fn strength(op: &Op) -> u8 {
-    match op {
-        Op::Binary(op) => op.precedence(),
-        Op::Comma => 1,
-        Op::Assign | Op::Compound(_) => ASSIGN,
-        Op::Select => SELECT,
-        Op::Unary(_) | Op::Deref | Op::AddrOf | Op::Cast | Op::Step { prefix: true, .. } => UNARY,
-        _ => POSTFIX,
-    }
 }

@@ -1,77 +1,20 @@
 //! Trees made by rules as C and CUDA text.
 //!
-//! Parts that were read from the text are asked of the writer, which has their characters. Deliberately absent: heads
-//! that are no C (`_InitCuda`): they have no text, and that is said.
+//! Parts that were read from the text are asked of the writer, which has their characters; operators are the printer's
+//! (`print`). Deliberately absent: heads that are no C (`_InitCuda`): they have no text, and that is said.
 
+use print::{Dialect, Source};
+use term::strength::{self, ASSIGN, NONE, POSTFIX, UNARY};
 use term::{FloatKind, IntKind, Op, TypeKind};
 
 use super::tree::Tree;
 use super::write::{Unwritable, Writer};
 use crate::transform::text::reindent;
 
-pub(super) const ASSIGN: u8 = 2;
-const SELECT: u8 = 3;
-pub(super) const UNARY: u8 = 15;
-pub(super) const POSTFIX: u8 = 16;
-const ATOM: u8 = 17;
-
 /// How the C++ function that a call calls is written, if that is one of those with a word of their own.
 fn library_call(w: &Writer<'_>, n: &Tree) -> Option<&'static str> {
     let word = n.args.first().and_then(|f| w.subject.word(f)).filter(|_| w.is_cuda && n.args.len() == 6)?;
     front::LIBRARY_CALLS.iter().find(|l| l.0 == word).map(|l| l.1)
-}
-
-/// How tightly a head binds in C; higher binds tighter.
-pub(super) fn strength(op: &Op) -> u8 {
-    match op {
-        Op::Comma => 1,
-        Op::Assign | Op::Compound(_) => ASSIGN,
-        Op::Select => SELECT,
-        Op::Binary(b) => b.precedence(),
-        Op::Int(v) if *v < 0 => UNARY,
-        Op::Float(v) if v.get() < 0.0 => UNARY,
-        Op::Unary(_) | Op::Deref | Op::AddrOf | Op::SizeOf | Op::Step { prefix: true, .. } => UNARY,
-        Op::Apply(h) if &**h == "Cast" => UNARY,
-        Op::Index | Op::Call | Op::Step { .. } => POSTFIX,
-        Op::Apply(h) if matches!(&**h, "Dot" | "Arrow" | "CallKernel") => POSTFIX,
-        _ => ATOM,
-    }
-}
-
-/// How tightly the `k`th part of a head must bind to need no parentheses.
-pub(super) fn place(op: &Op, k: usize) -> u8 {
-    match (op, k) {
-        (Op::Binary(b), 0) => b.precedence(),
-        (Op::Binary(b), _) => b.precedence() + 1,
-        (Op::Unary(_) | Op::Deref | Op::AddrOf | Op::SizeOf, _) => UNARY,
-        (Op::Step { .. } | Op::Index | Op::Call, 0) => POSTFIX,
-        (Op::Call | Op::InitList, _) => ASSIGN,
-        (Op::Assign | Op::Compound(_), 0) => UNARY,
-        (Op::Assign | Op::Compound(_), _) => ASSIGN,
-        (Op::Select, 0) => SELECT + 1,
-        (Op::Select, 2) => SELECT,
-        (Op::Comma, 1) => ASSIGN,
-        _ => 0,
-    }
-}
-
-/// Like [`place`], with the parentheses that readers (and compilers' warnings) want: `(a + b) & c`.
-fn tidy(op: &Op, k: usize, part: &Tree) -> u8 {
-    use term::BinOp::{BitAnd, BitOr, BitXor, Shl, Shr};
-    let exact = place(op, k);
-    match (op, &part.op) {
-        (Op::Binary(b), Op::Binary(inner)) if b != inner => {
-            let bits = matches!(b, BitAnd | BitOr | BitXor | Shl | Shr)
-                || matches!(inner, BitAnd | BitOr | BitXor | Shl | Shr);
-            let mixed = b.is_logical() && inner.is_logical();
-            if (bits && !b.is_logical()) || mixed {
-                UNARY
-            } else {
-                exact
-            }
-        }
-        _ => exact,
-    }
 }
 
 /// Whether the statement may stand where one statement belongs, without braces.
@@ -86,117 +29,127 @@ fn no_text<T>(w: &Writer<'_>, n: &Tree) -> Result<T, Unwritable> {
     Err(format!("`{short}` has no form in C"))
 }
 
-pub(super) fn expression(w: &Writer<'_>, n: &Tree, min: u8) -> Result<String, Unwritable> {
-    let sub = |k: usize| match n.args.get(k) {
-        Some(a) => w.expression(a, tidy(&n.op, k, a)),
-        None => no_text(w, n),
-    };
-    let listed = |args: &[Tree]| -> Result<String, Unwritable> {
-        let all: Result<Vec<String>, _> = args.iter().map(|a| w.expression(a, ASSIGN)).collect();
-        Ok(all?.join(", "))
-    };
-    let kind = n.ty.map(|t| w.types.kind(t));
-    let text = match &n.op {
-        Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
-            Some(word) if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') => {
-                word.to_owned()
-            }
-            _ => return no_text(w, n),
-        },
-        Op::Int(v) => match (&n.alias, kind) {
-            (Some(name), _) => name.to_string(),
-            // a mask; without `u` because no plain `int` is so large
-            (None, Some(TypeKind::Int(IntKind::UInt))) if *v == 0xffff_ffff => "0xffffffff".to_owned(),
-            (None, Some(TypeKind::Int(k))) => {
-                let suffix = match k {
-                    IntKind::UInt => "u",
-                    IntKind::Long => "l",
-                    IntKind::ULong => "ul",
-                    IntKind::LongLong => "ll",
-                    IntKind::ULongLong => "ull",
-                    _ => "",
+/// Trees as the printer reads them.
+struct Trees<'w, 't> {
+    w: &'w Writer<'w>,
+    of: std::marker::PhantomData<&'t Tree>,
+}
+
+impl<'t> Source for Trees<'_, 't> {
+    type Node = &'t Tree;
+    type Error = Unwritable;
+    fn op(&self, n: &'t Tree) -> Op {
+        n.op.clone()
+    }
+    fn len(&self, n: &'t Tree) -> usize {
+        n.args.len()
+    }
+    fn part(&self, n: &'t Tree, k: usize) -> &'t Tree {
+        &n.args[k]
+    }
+    fn cast(&self, n: &'t Tree) -> Result<Option<String>, Unwritable> {
+        no_text(self.w, n)
+    }
+    fn no_text(&self, n: &'t Tree) -> Unwritable {
+        no_text::<()>(self.w, n).err().unwrap_or_default()
+    }
+    fn within<T>(&self, f: impl FnOnce() -> Result<T, Unwritable>) -> Result<T, Unwritable> {
+        self.w.deeper(f)
+    }
+    fn own(&self, n: &'t Tree) -> Result<Option<(String, u8)>, Unwritable> {
+        let w = self.w;
+        if let Some(own) = w.own_text(n) {
+            return Ok(Some((own?, strength::of(&n.op))));
+        }
+        let listed = |args: &[Tree]| -> Result<String, Unwritable> {
+            let all: Result<Vec<String>, _> = args.iter().map(|a| w.expression(a, ASSIGN)).collect();
+            Ok(all?.join(", "))
+        };
+        let kind = n.ty.map(|t| w.types.kind(t));
+        let text = match &n.op {
+            Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
+                Some(word) if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+                    word.to_owned()
+                }
+                _ => return no_text(w, n),
+            },
+            Op::Int(v) => match (&n.alias, kind) {
+                (Some(name), _) => name.to_string(),
+                // a mask; without `u` because no plain `int` is so large
+                (None, Some(TypeKind::Int(IntKind::UInt))) if *v == 0xffff_ffff => "0xffffffff".to_owned(),
+                (None, Some(TypeKind::Int(k))) if k.wrap(*v) == *v => {
+                    return Ok(Some(print::integer(dialect(w), *v, *k)))
+                }
+                _ => v.to_string(),
+            },
+            Op::Float(v) if v.get().is_finite() => {
+                let of = match kind {
+                    Some(TypeKind::Float(k)) => *k,
+                    _ => FloatKind::F64,
                 };
-                format!("{v}{suffix}")
+                return Ok(Some(print::float(v.get(), of)));
             }
-            _ => v.to_string(),
-        },
-        Op::Float(v) if v.get().is_finite() => match kind {
-            Some(TypeKind::Float(FloatKind::F32)) => format!("{:?}f", v.get()),
-            Some(TypeKind::Float(FloatKind::Long)) => format!("{:?}l", v.get()),
-            _ => format!("{:?}", v.get()),
-        },
-        Op::Unary(op) => {
-            let inner = sub(0)?;
-            // `- -a` must not become `--a`
-            if inner.starts_with(['+', '-', '&']) {
-                format!("{}({inner})", op.symbol())
-            } else {
-                format!("{}{inner}", op.symbol())
+            Op::Call if library_call(w, n).is_some() => {
+                // the second parameter is a reference
+                let (name, by_reference) = (library_call(w, n).unwrap_or(""), n.args.get(2));
+                let args: Result<Vec<String>, _> = n.args[1..]
+                    .iter()
+                    .map(|a| match (&a.op, by_reference) {
+                        (Op::AddrOf, Some(r)) if std::sync::Arc::ptr_eq(a, r) => {
+                            w.expression(&a.args[0], ASSIGN)
+                        }
+                        _ => w.expression(a, ASSIGN),
+                    })
+                    .collect();
+                format!("{name}({})", args?.join(", "))
             }
-        }
-        Op::Binary(op) => format!("{} {} {}", sub(0)?, op.symbol(), sub(1)?),
-        Op::Assign => format!("{} = {}", sub(0)?, sub(1)?),
-        Op::Compound(op) => format!("{} {}= {}", sub(0)?, op.symbol(), sub(1)?),
-        Op::Step { delta, prefix } => {
-            let sign = if *delta < 0 { "--" } else { "++" };
-            if *prefix {
-                format!("{sign}{}", sub(0)?)
-            } else {
-                format!("{}{sign}", sub(0)?)
-            }
-        }
-        Op::Select => format!("{} ? {} : {}", sub(0)?, sub(1)?, sub(2)?),
-        Op::Comma => format!("{}, {}", sub(0)?, sub(1)?),
-        Op::Index => format!("{}[{}]", sub(0)?, sub(1)?),
-        Op::Deref => format!("*{}", sub(0)?),
-        Op::AddrOf => format!("&{}", sub(0)?),
-        Op::SizeOf => format!("sizeof({})", w.expression(&n.args[0], 0)?),
-        Op::Call if library_call(w, n).is_some() => {
-            // the second parameter is a reference
-            let (name, by_reference) = (library_call(w, n).unwrap_or(""), n.args.get(2));
-            let args: Result<Vec<String>, _> = n.args[1..]
-                .iter()
-                .map(|a| match (&a.op, by_reference) {
-                    (Op::AddrOf, Some(r)) if std::sync::Arc::ptr_eq(a, r) => w.expression(&a.args[0], ASSIGN),
-                    _ => w.expression(a, ASSIGN),
-                })
-                .collect();
-            format!("{name}({})", args?.join(", "))
-        }
-        Op::Call if !n.args.is_empty() => format!("{}({})", sub(0)?, listed(&n.args[1..])?),
-        Op::InitList => format!("{{{}}}", listed(&n.args)?),
-        Op::Apply(head) => match (&**head, &*n.args) {
-            ("Dot", [a, f]) => format!("{}.{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or("")),
-            ("Arrow", [a, f]) => {
-                format!("{}->{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
-            }
-            ("Cast", [t, a]) => format!("({}){}", declared(w, t, "")?, w.expression(a, UNARY)?),
-            ("SizeOfType", [t]) => format!("sizeof({})", declared(w, t, "")?),
-            ("CallKernel", [shape, f, args]) if shape.is("Shape") => {
-                format!(
-                    "{}<<<{}>>>({})",
-                    w.expression(f, POSTFIX)?,
-                    listed(&shape.args)?,
-                    listed(&args.args)?
-                )
-            }
-            _ => return no_text(w, n),
-        },
-        _ => return no_text(w, n),
-    };
-    Ok(if strength(&n.op) < min { format!("({text})") } else { text })
+            Op::Apply(head) => match (&**head, &*n.args) {
+                ("Dot", [a, f]) => {
+                    format!("{}.{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
+                }
+                ("Arrow", [a, f]) => {
+                    format!("{}->{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
+                }
+                ("Cast", [t, a]) => format!("({}){}", declared(w, t, "")?, w.expression(a, UNARY)?),
+                ("SizeOfType", [t]) => format!("sizeof({})", declared(w, t, "")?),
+                ("CallKernel", [shape, f, args]) if shape.is("Shape") => {
+                    format!(
+                        "{}<<<{}>>>({})",
+                        w.expression(f, POSTFIX)?,
+                        listed(&shape.args)?,
+                        listed(&args.args)?
+                    )
+                }
+                _ => return no_text(w, n),
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some((text, strength::of(&n.op))))
+    }
+}
+
+/// An expression's text, in parentheses if its place asks for them.
+pub(super) fn expression(w: &Writer<'_>, n: &Tree, needed: u8) -> Result<String, Unwritable> {
+    print::expression(&Trees { w, of: std::marker::PhantomData }, n, needed)
+}
+
+/// What is written.
+fn dialect(w: &Writer<'_>) -> &'static Dialect {
+    if w.is_cuda {
+        &print::CPP
+    } else {
+        &print::C
+    }
 }
 
 /// A type with the name it declares, or alone.
 pub(super) fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, Unwritable> {
     let text = w.subject.word(ty).unwrap_or("?");
     // the word that C++ writes otherwise
-    let cuda = w.is_cuda.then(|| text.replace("_Bool", "bool"));
-    let text = cuda.as_deref().unwrap_or(text);
+    let dialect = dialect(w);
+    let text = &text.replace(print::C.truth, dialect.truth);
     let base_len = text.find(['*', '[', '(']).unwrap_or(text.len());
     let base = text[..base_len].trim();
-    // C++ has no other word for it
-    let base = if base == "_Bool" && w.is_cuda { "bool" } else { base };
     let plain = vector_type(base).filter(|_| w.is_cuda);
     let base = plain.as_deref().unwrap_or(base);
     if base.is_empty() || text.contains(['?', '(']) {
@@ -221,7 +174,7 @@ pub(super) fn declared(w: &Writer<'_>, ty: &Tree, name: &str) -> Result<String, 
             pointer = false;
         } else {
             let words = p[1..].trim();
-            let words = if w.is_cuda { words.replace("restrict", "__restrict__") } else { words.to_owned() };
+            let words = words.replace(print::C.restrict, dialect.restrict);
             out = if words.is_empty() { format!("*{out}") } else { format!("*{words} {out}") };
             pointer = true;
         }
@@ -262,7 +215,7 @@ fn declaration(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {
         [_, ty, len, space @ ..] if n.is("ArrayDeclaration") => {
             let mut array = name.clone();
             for extent in if len.op == Op::List { &*len.args } else { std::slice::from_ref(len) } {
-                array += &format!("[{}]", w.expression(extent, 0)?);
+                array += &format!("[{}]", w.expression(extent, NONE)?);
             }
             stored(w, space, &declared(w, ty, &array)?)
         }
@@ -276,7 +229,7 @@ pub(super) fn init(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {
         Op::Empty => Ok(String::new()),
         Op::Apply(h) if h.starts_with("Declaration") => declaration(w, n),
         Op::List => Err("several declarations in a loop's header are not written".to_owned()),
-        _ => w.expression(n, 0),
+        _ => w.expression(n, NONE),
     }
 }
 
@@ -328,7 +281,7 @@ fn with_block(w: &Writer<'_>, head: &str, list: &Tree, indent: &str) -> Result<S
 pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String, Unwritable> {
     let part = |k: usize| match n.args.get(k) {
         Some(a) if a.op == Op::Empty => Ok(String::new()),
-        Some(a) => w.expression(a, 0),
+        Some(a) => w.expression(a, NONE),
         None => no_text(w, n),
     };
     match &n.op {
@@ -377,7 +330,7 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         Op::Apply(h) if matches!(&**h, "Declaration" | "DeclarationAssignment" | "ArrayDeclaration") => {
             Ok(format!("{};", declaration(w, n)?))
         }
-        _ => Ok(format!("{};", w.expression(n, 0)?)),
+        _ => Ok(format!("{};", w.expression(n, NONE)?)),
     }
 }
 

@@ -9,10 +9,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use base::Span;
-use term::{Body, Op, Origin, TermId, Types};
+use term::{strength, Body, Op, Origin, TermId, Types};
 use text::Edit;
 
-use super::ctext::{self, strength};
+use super::ctext;
 use super::tree::{Subject, Tree};
 use crate::transform::text::{indentation, line_end, line_start, reindent};
 
@@ -178,7 +178,7 @@ impl<'a> Writer<'a> {
             self.replace(old, new, stands, out).map_err(|why| inner.unwrap_or(why))
         })
     }
-    fn deeper<T>(&self, f: impl FnOnce() -> Result<T, Unwritable>) -> Result<T, Unwritable> {
+    pub(super) fn deeper<T>(&self, f: impl FnOnce() -> Result<T, Unwritable>) -> Result<T, Unwritable> {
         if self.depth.get() > MAX_DEPTH {
             return Err("it is nested too deeply".to_owned());
         }
@@ -194,7 +194,7 @@ impl<'a> Writer<'a> {
             Stands::Inside(min) => {
                 let span = self.span(old).ok_or_else(no)?;
                 // what binds less tightly than its place stood in parentheses, which stay
-                let min = if strength(&old.op) < min { 0 } else { min };
+                let min = if strength::of(&old.op) < min { strength::NONE } else { min };
                 out.push(Edit::replace(span, self.expression(new, min)?));
             }
             Stands::Init => {
@@ -255,13 +255,13 @@ impl<'a> Writer<'a> {
         if let Op::Apply(head) = &old.op {
             return match &**head {
                 "DeclarationAssignment" if (0..old.args.len()).all(|k| k == 2 || same(k)) => {
-                    Some(self.change(&old.args[2], &new.args[2], Stands::Inside(ctext::ASSIGN), out))
+                    Some(self.change(&old.args[2], &new.args[2], Stands::Inside(strength::ASSIGN), out))
                 }
                 "Dot" | "Arrow" if same(1) => {
-                    Some(self.change(&old.args[0], &new.args[0], Stands::Inside(ctext::POSTFIX), out))
+                    Some(self.change(&old.args[0], &new.args[0], Stands::Inside(strength::POSTFIX), out))
                 }
                 "Cast" if same(0) => {
-                    Some(self.change(&old.args[1], &new.args[1], Stands::Inside(ctext::UNARY), out))
+                    Some(self.change(&old.args[1], &new.args[1], Stands::Inside(strength::UNARY), out))
                 }
                 "Function" => Some(self.function(old, new, out)),
                 _ => None,
@@ -273,7 +273,7 @@ impl<'a> Writer<'a> {
         for (k, (a, b)) in old.args.iter().zip(new.args.iter()).enumerate() {
             let stands = match (&old.op, k) {
                 (Op::For, 0) => Stands::Init,
-                (op, k) => Stands::Inside(ctext::place(op, k)),
+                (op, k) => Stands::Inside(strength::of_part(op, k)),
             };
             if Arc::ptr_eq(a, b) || self.subject.same(a, b) {
                 continue;
@@ -508,13 +508,7 @@ impl<'a> Writer<'a> {
 
     /// An expression's text, in parentheses if its place asks for them.
     pub fn expression(&self, n: &Tree, min: u8) -> Result<String, Unwritable> {
-        self.deeper(|| {
-            let text = match self.own_text(n) {
-                Some(own) => own?,
-                None => return ctext::expression(self, n, min),
-            };
-            Ok(if strength(&n.op) < min { format!("({text})") } else { text })
-        })
+        ctext::expression(self, n, min)
     }
     /// A statement's text without the indentation before it; its other lines are indented by `indent`.
     pub fn statement(&self, n: &Tree, indent: &str) -> Result<String, Unwritable> {
@@ -536,7 +530,7 @@ impl<'a> Writer<'a> {
         let old = self.subject.original(n.from?)?;
         (old.op == n.op && self.span(old).is_some()).then_some(old)
     }
-    fn own_text(&self, n: &Tree) -> Option<Result<String, Unwritable>> {
+    pub(super) fn own_text(&self, n: &Tree) -> Option<Result<String, Unwritable>> {
         self.original_of(n)?;
         let span = self.span(n)?;
         match self.patched(n, span) {

@@ -4,11 +4,12 @@
 //! Wolfe, CACM 29(12), 1986). It removes the anti- and output dependences that tie the statements of a loop together.
 
 use rustc_hash::FxHashMap;
+use term::strength::{ATOM, MUL, SHIFT};
 use term::{Op, SymbolId, TermId, TypeKind};
 
 use super::refusal::{shape, Refusal};
 use super::site::{Block, Counted, Site};
-use super::subst::{render, Replacement, ATOM};
+use super::subst::{render, Replacement};
 use super::text::indentation;
 use super::{Plan, Transformation, With};
 
@@ -140,14 +141,14 @@ fn expand<'s>(
         let length = match trips {
             Some(n) => n.to_string(),
             None => {
-                let (low, high) = (site.operand(c.lower, 13), wrap(&end));
+                let (low, high) = (site.operand(c.lower, MUL), wrap(&end));
                 let span = if zero { high.clone() } else { format!("{high} - {low}") };
-                format!("{} < {high} ? {span} : 1", site.operand(c.lower, 11))
+                format!("{} < {high} ? {span} : 1", site.operand(c.lower, SHIFT))
             }
         };
         let cell = match zero {
             true => format!("{array}[{}]", c.name),
-            false => format!("{array}[{} - {}]", c.name, site.operand(c.lower, 13)),
+            false => format!("{array}[{} - {}]", c.name, site.operand(c.lower, MUL)),
         };
         let with = FxHashMap::from_iter([(s, Replacement::text(&cell, ATOM))]);
         let root = body.args(c.term)[3];

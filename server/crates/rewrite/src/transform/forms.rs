@@ -4,6 +4,7 @@
 //! (two loops as one: Bacon et al. 6.2.6, 6.3.3).
 
 use rustc_hash::FxHashMap;
+use term::strength::SHIFT;
 use term::{BinOp, IntKind, Op};
 
 use super::peel::once;
@@ -87,8 +88,8 @@ impl Transformation for Nesting {
                 }
             }
             (None, Op::Binary(BinOp::Mul), &[x, y]) => match (site.constant(x), site.constant(y)) {
-                (_, Some(k)) if k > 1 && asked.is_none_or(|a| a == k) => (site.operand(x, 11), k),
-                (Some(k), _) if k > 1 && asked.is_none_or(|a| a == k) => (site.operand(y, 11), k),
+                (_, Some(k)) if k > 1 && asked.is_none_or(|a| a == k) => (site.operand(x, SHIFT), k),
+                (Some(k), _) if k > 1 && asked.is_none_or(|a| a == k) => (site.operand(y, SHIFT), k),
                 _ => return shape("neither factor of its range is a positive number"),
             },
             _ => return shape("its range is not a product"),

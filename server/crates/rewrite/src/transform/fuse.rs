@@ -8,12 +8,13 @@
 use analysis::LoopId;
 use base::{Budget, Span};
 use rustc_hash::FxHashMap;
+use term::strength::ATOM;
 use term::{Op, TermId};
 use text::{Edit, EditSet, Text};
 
 use super::refusal::{shape, Refusal};
 use super::site::{Counted, Site};
-use super::subst::{render, Replacement, ATOM};
+use super::subst::{render, Replacement};
 use super::text::{indentation, tokens};
 use super::{Plan, Transformation, With};
 

@@ -5,6 +5,7 @@
 //! 6.4.1). The products are of 64 bits, so that they do not overflow where the variable did not.
 
 use rustc_hash::FxHashMap;
+use term::strength::{MUL, SHIFT};
 use term::{BinOp, IntKind};
 
 use super::refusal::{shape, Refusal};
@@ -72,7 +73,7 @@ impl Transformation for Induction {
                 // iterations before this one, as a product with the step
                 let suffix = if kind == IntKind::Int && step.abs() != 1 { "L" } else { "" };
                 let zero = site.constant(c.lower) == Some(0);
-                let low = site.operand(c.lower, 13);
+                let low = site.operand(c.lower, MUL);
                 let number = if zero { c.name.to_owned() } else { format!("({} - {low})", c.name) };
                 // a difference of `int`s may overflow: it is taken in 64 bits
                 let number = match (zero, site.constant(c.lower)) {
@@ -116,7 +117,7 @@ impl Transformation for Induction {
                         let count = match (site.trips(&c), zero) {
                             (Some(n), _) => (n * step.abs()).to_string(),
                             (None, true) => {
-                                let n = site.operand(c.bound, 11);
+                                let n = site.operand(c.bound, SHIFT);
                                 let one = if more == 1 { format!("({end})") } else { n.clone() };
                                 let product = if step.abs() == 1 {
                                     one
@@ -130,10 +131,10 @@ impl Transformation for Induction {
                                 )
                             }
                             (None, false) => {
-                                let n = site.operand(c.bound, 11);
+                                let n = site.operand(c.bound, SHIFT);
                                 format!(
                                     "{} {} {n} ? {}{suffix} * ({wide}({end}) - {low}) : 0",
-                                    site.operand(c.lower, 11),
+                                    site.operand(c.lower, SHIFT),
                                     c.relation.symbol(),
                                     step.abs()
                                 )

@@ -11,7 +11,7 @@ use text::Edit;
 
 use super::refusal::{shape, Refusal};
 use super::site::Site;
-use super::subst::{render, Replacement, ATOM};
+use super::subst::{render, Replacement};
 use super::text::{chunks, indentation, reindent, tokens, TokenKind};
 use super::{Plan, Transformation, With};
 use base::Span;
@@ -122,7 +122,6 @@ fn inlined(site: &Site<'_>, call: TermId, index: usize) -> Result<Edit, Refusal>
         }
         used.extend(site.names_in(&[a]));
         let (text, strength) = site.expr(a);
-        let _ = ATOM;
         with.insert(p, Replacement::text(&text, strength));
     }
     // names: what the callee declares must not catch an argument, what the caller declares must not catch the callee's

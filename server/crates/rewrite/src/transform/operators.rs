@@ -5,6 +5,7 @@
 //! operands are the same, and no operation is regrouped. Only operands without side effects and operators that evaluate
 //! both sides are taken apart.
 
+use term::strength::UNARY;
 use term::{BinOp, FloatKind, Op, Origin, TermId, TypeKind};
 use text::Edit;
 
@@ -139,6 +140,6 @@ fn operand(site: &Site<'_>, t: TermId, base: &str, number: &mut usize, lines: &m
             lines.push(format!("const {kind} {name} = {value};"));
             name
         }
-        _ => site.operand(t, 14),
+        _ => site.operand(t, UNARY),
     }
 }

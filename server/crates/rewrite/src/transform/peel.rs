@@ -4,12 +4,13 @@
 //! dependences that start or end in that one iteration.
 
 use rustc_hash::FxHashMap;
+use term::strength::{ATOM, SHIFT};
 use term::{BinOp, IntKind, Op};
 use text::Edit;
 
 use super::refusal::{shape, Refusal};
 use super::site::{Block, Counted, Site};
-use super::subst::{Replacement, ATOM};
+use super::subst::Replacement;
 use super::text::Lines;
 use super::{Plan, Transformation, With};
 
@@ -59,7 +60,7 @@ impl Transformation for Peel {
 }
 
 fn guard(site: &Site<'_>, c: &Counted<'_>) -> String {
-    format!("{} {} {}", site.operand(c.lower, 11), c.relation.symbol(), site.operand(c.bound, 11))
+    format!("{} {} {}", site.operand(c.lower, SHIFT), c.relation.symbol(), site.operand(c.bound, SHIFT))
 }
 
 /// The body in one iteration: with the value in the place of the index, or with the index as a variable where the

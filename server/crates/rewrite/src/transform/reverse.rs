@@ -4,6 +4,7 @@
 //! to the same values without leaving the index's type.
 
 use analysis::Order;
+use term::strength::SHIFT;
 use term::{BinOp, Op};
 use text::Edit;
 
@@ -92,7 +93,7 @@ fn reversed(site: &Site<'_>, c: &Counted<'_>) -> Result<(String, Option<String>)
                 site.text_of(c.bound).to_owned()
             };
             let guard = (c.relation == BinOp::Lt)
-                .then(|| format!("{} < {}", site.operand(c.lower, 11), site.operand(c.bound, 11)));
+                .then(|| format!("{} < {}", site.operand(c.lower, SHIFT), site.operand(c.bound, SHIFT)));
             // only a computed bound minus one can overflow
             let guard = guard.filter(|_| site.constant(c.bound).is_none());
             Ok((format!("{set}{last}; {name} >= {lower}; {name}--"), guard))
@@ -101,7 +102,7 @@ fn reversed(site: &Site<'_>, c: &Counted<'_>) -> Result<(String, Option<String>)
             // upwards to the first value: `i <= x - 1` is `i < x`
             let (relation, top) = match (body.op(c.lower), body.args(c.lower)) {
                 (Op::Binary(BinOp::Sub), &[x, k]) if site.constant(k) == Some(1) => {
-                    ("<", site.operand(x, 11))
+                    ("<", site.operand(x, SHIFT))
                 }
                 _ => match site.constant(c.lower) {
                     Some(_) => ("<=", lower.to_owned()),

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use analysis::{Edge, Facts, Graph, LoopFacts, LoopId, Order, Step};
 use base::{Budget, Span};
 use rustc_hash::FxHashMap;
+use term::strength::{self, ADD, ATOM};
 use term::{Arithmetic, BinOp, Body, IntKind, Len, Op, Origin, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::refusal::{shape, Refusal};
-use super::subst::ATOM;
 use super::text::{chunks, closing, tokens, Chunk, TokenKind};
 
 /// A file as it was read.
@@ -458,23 +458,14 @@ impl<'a> Site<'a> {
                     0
                 }
             }
-            Op::Binary(b) => b.precedence(),
-            Op::Int(v) if *v < 0 => 14,
-            Op::Unary(_) | Op::Cast => 14,
-            Op::Select => 3,
-            Op::Int(_) | Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Call => ATOM,
-            _ => 0,
+            op => strength::of(op),
         };
         (text, strength)
     }
     /// An expression that can stand as an operand of an operator that binds this tightly.
     pub(crate) fn operand(&self, t: TermId, needed: u8) -> String {
-        let (text, strength) = self.expr(t);
-        if strength < needed {
-            format!("({text})")
-        } else {
-            text
-        }
+        let (text, own) = self.expr(t);
+        strength::enclosed(text, own, needed)
     }
     /// `t + k`, folded where `t` is a number.
     pub(crate) fn plus(&self, t: TermId, k: i128) -> String {
@@ -485,8 +476,8 @@ impl<'a> Site<'a> {
         }
         match k {
             0 => self.text_of(t).to_owned(),
-            k if k < 0 => format!("{} - {}", self.operand(t, 12), -k),
-            k => format!("{} + {k}", self.operand(t, 12)),
+            k if k < 0 => format!("{} - {}", self.operand(t, ADD), -k),
+            k => format!("{} + {k}", self.operand(t, ADD)),
         }
     }
 

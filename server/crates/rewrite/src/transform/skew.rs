@@ -6,6 +6,7 @@
 //! leads from one wavefront to a later one: with the distance (d1, d2), d2 + f*d1 > 0.
 
 use analysis::{Edge, Order};
+use term::strength::{MUL, SHIFT, UNARY};
 use term::{IntKind, SymbolId};
 
 use super::refusal::{shape, Refusal};
@@ -133,14 +134,14 @@ fn write(site: &Site<'_>, n: &Nest<'_>, f: i128) -> Result<Vec<text::Edit>, Refu
     let (u_more, n_more) = (more(b), more(a));
     let first = match (number(b.lower), number(a.lower)) {
         (Some(m), Some(l)) => (m + f * l).to_string(),
-        (Some(0), None) => format!("{cast}{}", times(site.operand(a.lower, 13))),
+        (Some(0), None) => format!("{cast}{}", times(site.operand(a.lower, MUL))),
         (None, Some(0)) => site.text_of(b.lower).to_owned(),
-        _ => format!("{cast}{} + {}", site.operand(b.lower, 14), times(site.operand(a.lower, 13))),
+        _ => format!("{cast}{} + {}", site.operand(b.lower, UNARY), times(site.operand(a.lower, MUL))),
     };
     let last = match (number(b.bound), number(a.bound)) {
         (Some(u), Some(n)) => (u + u_more - 1 + f * (n + n_more - 1)).to_string(),
         _ => sum(
-            &format!("{cast}{} + {}", site.operand(b.bound, 14), times(site.operand(a.bound, 14))),
+            &format!("{cast}{} + {}", site.operand(b.bound, UNARY), times(site.operand(a.bound, UNARY))),
             u_more - 1 + f * (n_more - 1),
         ),
     };
@@ -150,11 +151,11 @@ fn write(site: &Site<'_>, n: &Nest<'_>, f: i128) -> Result<Vec<text::Edit>, Refu
         // M <= w - i <= U - 1
         let from = match number(b.bound) {
             Some(u) => sum(&w, -(u + u_more - 1)),
-            None => sum(&format!("{w} - {}", site.operand(b.bound, 13)), 1 - u_more),
+            None => sum(&format!("{w} - {}", site.operand(b.bound, MUL)), 1 - u_more),
         };
         let to = match number(b.lower) {
             Some(m) => sum(&w, -m),
-            None => format!("{w} - {}", site.operand(b.lower, 13)),
+            None => format!("{w} - {}", site.operand(b.lower, MUL)),
         };
         let end = match number(a.bound) {
             Some(n) => (n + n_more - 1).to_string(),
@@ -166,9 +167,9 @@ fn write(site: &Site<'_>, n: &Nest<'_>, f: i128) -> Result<Vec<text::Edit>, Refu
     } else {
         let test = format!(
             "{} <= {j} && {j} {} {}",
-            site.operand(b.lower, 11),
+            site.operand(b.lower, SHIFT),
             b.relation.symbol(),
-            site.operand(b.bound, 11)
+            site.operand(b.bound, SHIFT)
         );
         (site.slice(a.header.whole).to_owned(), Some(test))
     };
@@ -222,9 +223,9 @@ impl Transformation for Skew {
             let head = format!(
                 "for ({} {skewed} = {cast}{} + {shift}; {skewed} {} {cast}{} + {shift}; {skewed}++)",
                 kind.c_name(),
-                site.operand(b.lower, 14),
+                site.operand(b.lower, UNARY),
                 b.relation.symbol(),
-                site.operand(b.bound, 14)
+                site.operand(b.bound, UNARY)
             );
             let inside = site.only_inside(site.target).unwrap_or(site.target);
             site.replace(inside, 1, |lines| {

@@ -3,6 +3,7 @@
 //! Always legal: the order of the iterations stays (Allen & Kennedy 5.7; Wolfe 9.6). What it removes are dependences
 //! between the parts, and conditions on the index that hold in one part and not in the other.
 
+use term::strength::MUL;
 use term::{BinOp, Op, TermId};
 
 use super::refusal::{shape, Refusal};
@@ -97,7 +98,7 @@ fn middle(site: &Site<'_>, c: &Counted<'_>) -> Result<Point, Refusal> {
     if let Some(n) = site.constant(c.bound) {
         return Ok(Point { text: (n / 2).to_string(), below_end: true, above_start: true });
     }
-    Ok(Point { text: format!("{} / 2", site.operand(c.bound, 13)), below_end: true, above_start: true })
+    Ok(Point { text: format!("{} / 2", site.operand(c.bound, MUL)), below_end: true, above_start: true })
 }
 
 /// What `--with at=…` said: numbers and variables of the index's type, `+ - * /` and parentheses.

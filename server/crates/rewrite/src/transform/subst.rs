@@ -2,6 +2,7 @@
 
 use base::Span;
 use rustc_hash::FxHashMap;
+use term::strength::{enclosed, of_part, ADD, ATOM, UNARY};
 use term::{BinOp, Op, Origin, SymbolId, TermId};
 
 use super::refusal::{shape, Refusal};
@@ -16,8 +17,6 @@ pub(crate) enum Replacement {
     Text { text: String, strength: u8 },
 }
 
-pub(crate) const ATOM: u8 = 16;
-
 impl Replacement {
     pub(crate) fn shift(base: &str, offset: i128) -> Replacement {
         Replacement::Shift { base: Some(base.to_owned()), offset }
@@ -30,20 +29,20 @@ impl Replacement {
         match self {
             Replacement::Shift { base: None, offset } => {
                 let v = offset + more;
-                (v.to_string(), if v < 0 { 14 } else { ATOM })
+                (v.to_string(), if v < 0 { UNARY } else { ATOM })
             }
             Replacement::Shift { base: Some(b), offset } => match offset + more {
                 0 => (b.clone(), ATOM),
-                v if v < 0 => (format!("{b} - {}", -v), 12),
-                v => (format!("{b} + {v}"), 12),
+                v if v < 0 => (format!("{b} - {}", -v), ADD),
+                v => (format!("{b} + {v}"), ADD),
             },
             Replacement::Text { text, strength } => match more {
                 0 => (text.clone(), *strength),
                 _ => {
-                    let inner = if *strength < 12 { format!("({text})") } else { text.clone() };
+                    let inner = if *strength < ADD { format!("({text})") } else { text.clone() };
                     match more {
-                        v if v < 0 => (format!("{inner} - {}", -v), 12),
-                        v => (format!("{inner} + {v}"), 12),
+                        v if v < 0 => (format!("{inner} - {}", -v), ADD),
+                        v => (format!("{inner} + {v}"), ADD),
                     }
                 }
             },
@@ -114,8 +113,8 @@ pub(crate) fn render(
             false => (unit, more),
         };
         let (text, strength) = replacement.print(more);
-        let needed = parent_of.get(&unit).map_or(0, |&(p, k)| strength_needed(body.op(p), k));
-        let text = if strength < needed { format!("({text})") } else { text };
+        let needed = parent_of.get(&unit).map_or(0, |&(p, k)| of_part(body.op(p), k));
+        let text = enclosed(text, strength, needed);
         edits.push((site.span(unit), text));
     }
     edits.sort();
@@ -136,19 +135,4 @@ pub(crate) fn render(
     }
     out.push_str(site.slice(Span { start: from, end: span.end }));
     Ok(out)
-}
-
-/// How tightly an argument of this operator must bind to stand without parentheses.
-fn strength_needed(op: &Op, argument: usize) -> u8 {
-    match op {
-        Op::Binary(b) => b.precedence() + u8::from(argument == 1),
-        Op::Index if argument == 1 => 0,
-        Op::Call if argument > 0 => 2,
-        Op::Assign | Op::Compound(_) if argument == 1 => 2,
-        Op::Declare(_) | Op::InitList => 2,
-        Op::Return | Op::If | Op::While | Op::List | Op::Switch => 0,
-        Op::Comma => 2,
-        Op::Select => 4,
-        _ => ATOM,
-    }
 }

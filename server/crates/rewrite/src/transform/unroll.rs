@@ -4,6 +4,7 @@
 //! unless the number of iterations is a known multiple of the factor.
 
 use rustc_hash::FxHashMap;
+use term::strength::MUL;
 use term::{IntKind, Op};
 
 use super::refusal::{shape, Refusal};
@@ -121,7 +122,7 @@ fn main_end(site: &Site<'_>, c: &Counted<'_>, factor: i128) -> String {
     if site.constant(c.lower) == Some(0) {
         return format!("{end} - {end} % {factor}");
     }
-    let lower = site.operand(c.lower, 13);
+    let lower = site.operand(c.lower, MUL);
     let wide = match site.constant(c.lower) {
         Some(l) if l >= 0 => "",
         _ if c.ty.bits() == 32 => "(long)",
