@@ -109,6 +109,8 @@ pub(crate) struct KernelKey {
     pub kernel: u64,
     pub called: u64,
     pub launch: KernelLaunch,
+    /// Counted steps that were given.
+    pub steps: u64,
 }
 
 #[derive(Debug)]
@@ -194,6 +196,16 @@ impl Memo {
         let facts = Proved::default();
         kernels.by_key.insert(key, KernelEntry { facts: facts.clone(), used: now });
         facts
+    }
+
+    /// The facts of a kernel, if they are remembered.
+    pub(crate) fn known_kernel(&self, key: &KernelKey) -> Option<Arc<KernelFacts>> {
+        let mut kernels = self.kept.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.uses += 1;
+        let now = kernels.uses;
+        let entry = kernels.by_key.get_mut(key)?;
+        entry.used = now;
+        entry.facts.get().cloned()
     }
 
     /// Number of functions remembered.

@@ -270,3 +270,13 @@ fn shuffles_and_votes() {
     let (r, _) = run(16);
     assert!(r.findings.iter().any(|f| matches!(f, Finding::UndefinedShuffle { .. })));
 }
+
+/// No thread that comes to its end takes fewer steps than are said beforehand.
+#[test]
+fn what_a_launch_takes_at_least_is_known_before() {
+    let body = tree_sum(Flaw::None);
+    let (r, _) = launch(&body, 1);
+    let options = Options { overloads: true, ..Options::default() };
+    let least = simulate::compile(&Program::of([&body]), &body.name, &options).unwrap().least_steps();
+    assert!(least > 5 && least * 4 * 64 <= r.steps, "{least} steps a thread, {} in all", r.steps);
+}

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use analysis::{KernelFacts, KernelLaunch};
+use base::Budget;
 use rustc_hash::FxHashSet;
 use term::{Body, Op};
 
 use super::launch_of;
-use crate::memo::{KernelKey, Proved};
+use crate::check::Tier;
+use crate::memo::KernelKey;
 use crate::{Ask, Doc};
 
 impl Ask {
@@ -19,20 +21,44 @@ impl Ask {
 
     /// Likewise with another launch.
     pub(crate) fn kernel_facts_with(&self, item: &front::Item, launch: &KernelLaunch) -> Arc<KernelFacts> {
-        let prove = || Arc::new(analysis::kernel(&item.body, self.doc.program(), launch));
-        self.room(item, launch).get_or_init(prove).clone()
+        let key = self.key(item, launch);
+        let steps = self.tier.max(Tier::Typing).effort().function;
+        // what was cut short is proved again by whoever gives more for it
+        if let Some(known) = self.known(&key).filter(|(f, with)| !f.out_of_budget || *with >= steps) {
+            return known.0;
+        }
+        let prove = |steps: u64| {
+            Arc::new(analysis::kernel_within(&item.body, self.doc.program(), launch, &Budget::new(steps)))
+        };
+        // what others of the file left nothing for is not remembered
+        if self.steps.left() == 0 {
+            return prove(0);
+        }
+        let facts = self.memo.kernel(KernelKey { steps, ..key }).get_or_init(|| prove(steps)).clone();
+        let _ = self.steps.spend(facts.steps);
+        facts
     }
 
     /// Likewise, if it was proved before.
     pub(crate) fn known_kernel_facts(&self, item: &front::Item) -> Option<(Arc<KernelFacts>, KernelLaunch)> {
         let launch = launch_of(&self.doc, item);
-        let facts = self.room(item, &launch).get()?.clone();
+        let (facts, _) = self.known(&self.key(item, &launch))?;
         Some((facts, launch))
     }
 
-    fn room(&self, item: &front::Item, launch: &KernelLaunch) -> Proved {
+    /// The best facts that are remembered, with the steps they were found with.
+    fn known(&self, key: &KernelKey) -> Option<(Arc<KernelFacts>, u64)> {
+        let tiers = [Tier::Command, Tier::Full, Tier::Typing];
+        tiers.into_iter().find_map(|tier| {
+            let steps = tier.effort().function;
+            let facts = self.memo.known_kernel(&KernelKey { steps, ..key.clone() })?;
+            Some((facts, steps))
+        })
+    }
+
+    fn key(&self, item: &front::Item, launch: &KernelLaunch) -> KernelKey {
         let called = called(&self.doc, &item.body);
-        self.memo.kernel(KernelKey { kernel: item.body.hash, called, launch: launch.clone() })
+        KernelKey { kernel: item.body.hash, called, launch: launch.clone(), steps: 0 }
     }
 }
 
