@@ -16,7 +16,35 @@ use crate::{
     Param, Pred, Private, Program, Reduction, Step, Verdict,
 };
 
+/// Loops of a nest up to which a step is one operation on its sets. An operation looks at tables whose rows and columns both
+/// are the dimensions.
+const PLAIN_DEPTH: u64 = 8;
+
 pub(crate) fn offload(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    target: LoopId,
+    collapse: Option<u32>,
+    budget: &Budget,
+) -> Result<Offload, Vec<Obstacle>> {
+    let claim = &facts.loops[target];
+    let inside = facts.loops.iter().skip(target.0 as usize + 1).take_while(|l| l.depth > claim.depth);
+    let depth = inside.map(|l| u64::from(l.depth - claim.depth)).max().unwrap_or(0) + 1;
+    let weight = 1 + (depth / PLAIN_DEPTH).pow(2);
+    let part = budget.part(budget.left() / weight);
+    let found = described(body, program, facts, target, collapse, &part);
+    let _ = budget.spend(part.taken().saturating_mul(weight));
+    match found {
+        // whatever it did not find out: the steps were too few
+        Err(_) if part.left() == 0 => {
+            Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Extents), term: claim.term }])
+        }
+        found => found,
+    }
+}
+
+fn described(
     body: &Body,
     program: &Program,
     facts: &Facts,

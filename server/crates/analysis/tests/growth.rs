@@ -227,3 +227,23 @@ fn kernels_end_at_their_limits() {
         assert_ne!(full.races, unknown);
     }
 }
+
+/// A kernel's description ends at its limit, and says that it did.
+#[test]
+fn descriptions_of_kernels_end_at_their_limits() {
+    for text in [triangular(20), tiles(1)] {
+        let unit = unit(front::Language::C, &text);
+        let (body, program) = (&unit.items[0].body, Program::default());
+        let facts = analyze(body, &program, SAVE, &Budget::new(u64::MAX));
+        let mut told = 0;
+        for (id, l) in facts.loops.iter_ids() {
+            let budget = Budget::new(300);
+            let found = analysis::offload(body, &program, &facts, id, None, &budget);
+            assert!(budget.taken() <= 300);
+            let parallel = matches!(l.verdict, Verdict::Independent | Verdict::Reduction);
+            let stopped = |o: &analysis::Obstacle| o.kind == ObstacleKind::Budget(Work::Extents);
+            told += usize::from(parallel && found.is_err_and(|why| why.iter().any(stopped)));
+        }
+        assert!(told > 0, "{text}");
+    }
+}
