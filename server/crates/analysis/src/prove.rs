@@ -26,11 +26,13 @@ pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint], bu
     })
 }
 
+type Pieces = FxHashMap<Vec<Constraint>, (u32, Option<bool>)>;
+
 /// The same for many questions in one context: what was answered for a piece is remembered.
 pub(crate) struct Known {
     pub context: Vec<Constraint>,
     /// Pieces by number, with whether they are void, where that was asked.
-    pieces: RefCell<FxHashMap<Vec<Constraint>, (u32, Option<bool>)>>,
+    pieces: RefCell<Pieces>,
     proved: RefCell<FxHashMap<(Poly, u32), bool>>,
 }
 

@@ -95,6 +95,7 @@ pub(super) const MAX_ACCESSES: usize = 2000;
 impl<'a> Builder<'a> {
     /// Reads a counted loop. `enclosing`: the loops around it, outermost first; `around`: all terms from the body's root down
     /// to it.
+    #[allow(clippy::too_many_arguments)] // all that stands around a loop
     pub(crate) fn build(
         body: &'a Body,
         program: &'a Program,
