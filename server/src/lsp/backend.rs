@@ -15,7 +15,7 @@ use tower_lsp::ls_types as lsp;
 use tower_lsp::{Client, LanguageServer};
 
 use super::caps::Caps;
-use super::host::{Ask, Context, HostHandle, Message, Need, Refusal};
+use super::host::{Ask, Context, Glance, Glimpse, HostHandle, Message, Need, Refusal};
 use super::outgoing::Outgoing;
 use super::pool::Pool;
 use super::{commands, edits, requests};
@@ -28,6 +28,8 @@ pub struct Backend {
     pub outgoing: Outgoing,
     pub pool: Pool,
     pub runtime: tokio::runtime::Handle,
+    /// The hover that is found out behind an answer that did not wait for it.
+    pub hovering: Mutex<Option<tokio::task::AbortHandle>>,
     /// Work whose progress the user can cancel, by progress token.
     pub cancellable: Arc<Mutex<HashMap<String, CancelToken>>>,
 }
@@ -49,7 +51,16 @@ impl Backend {
         pool: Pool,
         runtime: tokio::runtime::Handle,
     ) -> Backend {
-        Backend { client, host, caps, outgoing, pool, runtime, cancellable: Arc::default() }
+        Backend {
+            client,
+            host,
+            caps,
+            outgoing,
+            pool,
+            runtime,
+            hovering: Mutex::default(),
+            cancellable: Arc::default(),
+        }
     }
 
     /// Asks for `work` on a document; the message is sent when this is called, not when the future is awaited.
@@ -73,6 +84,21 @@ impl Backend {
             drop(guard);
             answer.unwrap_or_else(|_| Err(failed_inside()))
         }
+    }
+
+    /// Asks for an answer out of what is known at this moment.
+    pub fn glance<T: Send + 'static>(
+        &self,
+        uri: lsp::Uri,
+        look: impl FnOnce(Glimpse) -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T>> + Send + 'static {
+        let (reply, answer) = oneshot::channel();
+        let run = Box::new(move |glimpse| {
+            // a request that was cancelled has nobody to tell
+            let _ = reply.send(look(glimpse));
+        });
+        self.host.send(Message::Glance(Glance { uri, run }));
+        async move { answer.await.map_err(|_| failed_inside()) }
     }
 
     pub fn caps(&self) -> Arc<Caps> {

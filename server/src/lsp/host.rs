@@ -60,6 +60,21 @@ pub enum Need {
     Newest,
 }
 
+/// A request that is answered out of what is known, whatever is under way.
+pub struct Glance {
+    pub uri: lsp::Uri,
+    pub run: Box<dyn FnOnce(Glimpse) + Send>,
+}
+
+/// What is known at this moment.
+pub struct Glimpse {
+    /// Of the newest text that was analyzed, or of none.
+    pub view: Option<Arc<View>>,
+    /// The newest text; `None`: the document is not open.
+    pub text: Option<Text>,
+    pub caps: Arc<Caps>,
+}
+
 /// What a request's work sees.
 #[derive(Clone)]
 pub struct Context {
@@ -116,6 +131,11 @@ pub enum Message {
         diagnostics: Result<Vec<lsp::Diagnostic>, String>,
     },
     Ask(Ask),
+    Glance(Glance),
+    /// More was found out of a document than its view tells.
+    Deepened {
+        uri: lsp::Uri,
+    },
     Analyzed(Outcome),
     /// What is known of a long document before all is: diagnostics as JSON.
     Early {
@@ -271,6 +291,8 @@ impl Host {
                 self.page_checked(&uri, epoch, generation, diagnostics);
             }
             Message::Ask(ask) => self.ask(ask),
+            Message::Glance(glance) => self.glance(glance),
+            Message::Deepened { uri } => self.deepened(&uri),
             Message::Analyzed(outcome) => self.analyzed(outcome),
             Message::Early { uri, epoch, generation, rendered } => {
                 self.early(&uri, epoch, generation, rendered);
@@ -415,6 +437,26 @@ impl Host {
                 document.waiting.push(ask);
             }
         }
+    }
+
+    fn glance(&self, glance: Glance) {
+        let document = self.documents.get(glance.uri.as_str());
+        let glimpse = Glimpse {
+            view: document.and_then(|d| d.view.clone()),
+            text: document.map(|d| d.text.clone()),
+            caps: self.caps(),
+        };
+        self.tools.pool.now(Box::new(move || (glance.run)(glimpse)));
+    }
+
+    /// Tells once more, as after saving.
+    fn deepened(&mut self, uri: &lsp::Uri) {
+        let Some(document) = self.documents.get_mut(uri.as_str()) else { return };
+        if let Some(view) = &document.view {
+            document.view = Some(Arc::new(View { tier: ide::Tier::Typing, ..view.as_ref().clone() }));
+        }
+        document.wants_full = true;
+        self.analyze(uri.as_str());
     }
 
     fn answer(&self, ask: Ask, view: Arc<View>) {

@@ -1,7 +1,8 @@
 //! Threads of our own for work that takes time. The protocol's threads never do any.
 //!
-//! Two queues: what somebody waits for at the keyboard, and what may take long (verification, compilers). One thread
-//! is kept free of the long kind. A job that panics ends itself and nothing else.
+//! Three queues: what is answered out of what is known, what somebody waits for at the keyboard, and what may take long
+//! (verification, compilers). One thread takes the first kind alone, and another none of the last. A job that panics ends
+//! itself and nothing else.
 
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -25,8 +26,18 @@ struct Shared {
 
 #[derive(Default)]
 struct Queues {
+    now: VecDeque<Job>,
     soon: VecDeque<Job>,
     long: VecDeque<Job>,
+}
+
+/// What a thread takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Takes {
+    /// Answers out of what is known.
+    Now,
+    Soon,
+    All,
 }
 
 impl Pool {
@@ -39,15 +50,27 @@ impl Pool {
             std::thread::Builder::new()
                 .name(format!("ww-work-{number}"))
                 .stack_size(STACK_BYTES)
-                .spawn(move || worker.work(number > 0))?;
+                .spawn(move || worker.work(if number > 0 { Takes::All } else { Takes::Soon }))?;
         }
+        let quick = pool.clone();
+        std::thread::Builder::new()
+            .name("ww-now".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || quick.work(Takes::Now))?;
         Ok(pool)
+    }
+
+    /// Runs `job`, which finds nothing out, at once.
+    pub fn now(&self, job: Job) {
+        self.lock().now.push_back(job);
+        self.0.changed.notify_all();
     }
 
     /// Runs `job` as soon as a thread is free.
     pub fn soon(&self, job: Job) {
         self.lock().soon.push_back(job);
-        self.0.changed.notify_one();
+        // the one that is woken may be the thread that takes none of it
+        self.0.changed.notify_all();
     }
 
     /// Runs `job` when nobody waits for anything else.
@@ -61,12 +84,16 @@ impl Pool {
         self.0.queues.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn work(&self, takes_long: bool) {
+    fn work(&self, takes: Takes) {
         loop {
             let mut queues = self.lock();
             let job = loop {
-                let next = queues.soon.pop_front();
-                if let Some(job) = next.or_else(|| if takes_long { queues.long.pop_front() } else { None }) {
+                let next = match takes {
+                    Takes::Now => queues.now.pop_front(),
+                    Takes::Soon => queues.soon.pop_front(),
+                    Takes::All => queues.soon.pop_front().or_else(|| queues.long.pop_front()),
+                };
+                if let Some(job) = next {
                     break job;
                 }
                 queues = self.0.changed.wait(queues).unwrap_or_else(|e| e.into_inner());

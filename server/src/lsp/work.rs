@@ -70,6 +70,7 @@ impl Work {
         let read = started.elapsed();
         let ask = ide::Ask::new(&doc, &self.memo, self.tier, &self.cancel);
         if is_new {
+            self.edited_first(&ask);
             self.warm(&ask, started);
         }
         let checked = ide::check(&ask, &self.settings.to_ide());
@@ -98,6 +99,28 @@ impl Work {
         Done { doc, view: Some(view) }
     }
 
+    /// An edit goes before the rest of the opening: what it touches is analyzed, and what is known then is told.
+    fn edited_first(&self, ask: &ide::Ask) {
+        let edited: Vec<base::Span> = self
+            .changes
+            .iter()
+            .filter_map(|c| c.points)
+            .map(|p| base::Span { start: p.start_byte, end: p.new_end_byte })
+            .collect();
+        if edited.is_empty() || ask.doc().text().line_count() < EARLY_LINES {
+            return;
+        }
+        ide::warm_at(ask, &edited);
+        self.tell_known(ask);
+    }
+
+    fn tell_known(&self, ask: &ide::Ask) {
+        let found = ide::known(ask, &self.settings.to_ide()).diagnostics;
+        if !found.is_empty() && !self.cancel.is_cancelled() {
+            (self.early)(to_lsp::rendered(&found, ask.doc(), &self.uri, &self.caps).into());
+        }
+    }
+
     /// Analyzes the functions of a document that was just opened on all cores at once, and tells what is known of a long
     /// one in between.
     fn warm(&self, ask: &ide::Ask, started: Instant) {
@@ -124,11 +147,8 @@ impl Work {
             }
             let slice = EARLY.saturating_sub(started.elapsed()).max(LEAST);
             if all_done.recv_timeout(slice) == Err(RecvTimeoutError::Timeout) {
-                let found = ide::known(ask, &self.settings.to_ide()).diagnostics;
-                tracing::debug!("{} findings shown after {:?}", found.len(), started.elapsed());
-                if !found.is_empty() {
-                    (self.early)(to_lsp::rendered(&found, doc, &self.uri, &self.caps).into());
-                }
+                self.tell_known(ask);
+                tracing::debug!("what is known was told after {:?}", started.elapsed());
             }
         });
     }

@@ -148,6 +148,26 @@ pub fn warm(ask: &Ask, part: usize, parts: usize) {
     }
 }
 
+/// Finds the facts of the functions that these places touch, and remembers them: what an edit asks for first.
+pub fn warm_at(ask: &Ask, places: &[Span]) {
+    for (index, item) in ask.doc.unit().items.iter().enumerate() {
+        if places.iter().any(|p| p.touches(item.span.start) || item.span.touches(p.start)) {
+            let _ = said_of(ask, index);
+        }
+    }
+}
+
+/// Finds the facts of every function with all the work that `ask` is worth, and remembers them; `told` hears how many
+/// of how many are done. Only cancellation makes it fail.
+pub fn deepen(ask: &Ask, mut told: impl FnMut(usize, usize)) -> Result<(), Cancelled> {
+    let all = ask.doc.unit().items.len();
+    for index in 0..all {
+        said_of(ask, index)?;
+        told(index + 1, all);
+    }
+    Ok(())
+}
+
 /// Findings of those functions of a document that are remembered already, without finding out more: what can be shown
 /// while [`warm`] is at work. [`check`] says all this and more, and nothing else of the same loops.
 pub fn known(ask: &Ask, settings: &Settings) -> Findings {

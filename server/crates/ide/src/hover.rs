@@ -21,7 +21,7 @@ pub struct Hover {
 }
 
 /// What is said in place of what is not known yet.
-pub(crate) const STILL: &str = "Still being analyzed.";
+pub const STILL: &str = "Still being analyzed.";
 
 impl Hover {
     /// For a place of which nothing is known yet.

@@ -43,7 +43,7 @@ pub use actions::{
 };
 pub use analysis::Requests;
 pub use ask::Ask;
-pub use check::{check, known, warm, Cancelled, Findings, LoopFinding, Tier};
+pub use check::{check, deepen, known, warm, warm_at, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub use document::{Choice, Doc, Language, Options, Standard, Taken, LANGUAGES};
@@ -52,7 +52,7 @@ pub use front::{
     Ask as HeaderAsk, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource,
 };
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
-pub use hover::{hover, Hover};
+pub use hover::{hover, Hover, STILL as STILL_ANALYZED};
 pub use kernels::{
     kernel_reports, kernel_text, parse_shape, simulate_kernels, Access, AccessReport, Barrier, BarrierReport,
     Branch, BranchReport, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport,

@@ -1,6 +1,7 @@
 //! `workspace/executeCommand`: every action once more, for keys, menus and clients without code actions, and what
 //! takes long. A file for each command; `tests/architecture.rs` holds the folder to [`NAMES`].
 
+mod analyze_fully;
 mod apply_rules;
 mod explain;
 mod list_rules;
@@ -28,7 +29,8 @@ use super::backend::Backend;
 pub use progress::token_text;
 
 /// The commands of `workspace/executeCommand`.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
+    "warpwright.analyzeFully",
     "warpwright.applyRules",
     "warpwright.explain",
     "warpwright.listRules",
@@ -82,6 +84,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
     let target = target::read(&command, params.arguments)?;
     let call = Call { command: command.clone(), target, token };
     match verb {
+        "analyzeFully" => analyze_fully::run(backend, call).await,
         "applyRules" => apply_rules::run(backend, call).await,
         "explain" => explain::run(backend, call).await,
         "listRules" => list_rules::run(backend, call).await,

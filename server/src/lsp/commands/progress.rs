@@ -46,6 +46,11 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// Tells how far the work is, from the thread that does it.
+    pub fn teller(&self) -> Teller {
+        Teller { outgoing: self.backend.outgoing.clone(), token: self.token.clone() }
+    }
+
     pub fn end(mut self, message: &str) {
         self.close(message);
     }
@@ -55,6 +60,37 @@ impl<'a> Progress<'a> {
         if let Some(token) = self.token.take() {
             self.backend.cancellable.lock().unwrap_or_else(|e| e.into_inner()).remove(&token_text(&token));
         }
+    }
+}
+
+/// How far work is.
+pub struct Teller {
+    outgoing: Outgoing,
+    token: Option<lsp::ProgressToken>,
+}
+
+impl Teller {
+    /// `done` of `all` are done: told a hundred times at most.
+    pub fn tell(&self, done: usize, all: usize, what: &str) {
+        let percent = |n: usize| 100 * n / all.max(1);
+        let Some(token) = self.token.as_ref().filter(|_| percent(done) > percent(done.saturating_sub(1)))
+        else {
+            return;
+        };
+        let message = format!("{done} of {all} {what}");
+        send(
+            &self.outgoing,
+            token,
+            &json!({"kind": "report", "message": message, "percentage": percent(done)}),
+        );
+    }
+}
+
+/// Ends work whose request is gone.
+pub struct Guard(pub CancelToken);
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
 }
 

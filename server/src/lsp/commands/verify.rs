@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types as lsp;
 
-use super::progress::Progress;
+use super::progress::{Guard, Progress};
 use super::target::loop_of;
 use super::{answer, Call};
 use crate::contract::{check, sentence};
@@ -64,11 +64,4 @@ async fn verify(
     };
     backend.client.show_message(level, sentences.join("\n")).await;
     Ok(answer(&wire::Checks { reports: reports.iter().map(check).collect() }))
-}
-
-struct Guard(CancelToken);
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }

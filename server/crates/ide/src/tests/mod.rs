@@ -2,6 +2,7 @@
 //! underlines.
 
 mod actions;
+mod asks;
 mod hover;
 mod incremental;
 mod kernel_hovers;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use base::{CancelToken, Span};
+use base::Span;
 use front::{Claims, Comments, Directive, DirectiveKind, FrontEnd, Item, ItemKind, Language, Row, Unit};
 use term::{
     BinOp, BodyBuilder, FloatKind, IntKind, Op, Reach, RejectKind, Semantics, Storage, TermId, TypeKind,
