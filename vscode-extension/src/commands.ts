@@ -3,8 +3,8 @@
 import * as vscode from "vscode";
 import type { Server } from "./client";
 
-/** The server's commands that act on the loop around a place: `warpwright.offload` and so on. */
-const AT_CURSOR = ["offload", "mark", "unmark", "verify", "explain"] as const;
+/** The server's commands that act on the loop around a place, or on its file: `warpwright.offload` and so on. */
+const AT_CURSOR = ["offload", "mark", "unmark", "verify", "explain", "analyzeFully"] as const;
 
 /** The server's commands whose answer is a page: `{ title, markdown, dot }`. */
 const PAGES = ["showDependences", "showCallGraph", "showTerms"] as const;
@@ -27,7 +27,7 @@ export function registerCommands(context: vscode.ExtensionContext, server: Serve
 async function atCursor(name: (typeof AT_CURSOR)[number]): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) {
-    void vscode.window.showInformationMessage(`Open a file and put the cursor on the loop to ${name}.`);
+    void vscode.window.showInformationMessage("Open a file and put the cursor on a loop.");
     return;
   }
   const { line, character } = editor.selection.active;

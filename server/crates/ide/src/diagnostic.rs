@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use analysis::{HostFault, LostUpdate, MissingFence, OutOfRange, RaceWitness, Reload};
 use base::Span;
+use term::TermId;
 
 /// How much a finding asks for attention.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -56,4 +58,36 @@ pub struct Diagnostic {
     pub message: Arc<str>,
     pub related: Vec<Related>,
     pub tags: Vec<Tag>,
+    /// What it rests on: repairs know their finding by this.
+    pub(crate) evidence: Option<Arc<Evidence>>,
+}
+
+/// A fact of a function that a finding rests on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Evidence {
+    /// The function's name, with its arguments where it is an instance of a template; empty for what stands in none.
+    pub function: Arc<str>,
+    pub fact: Fact,
+}
+
+/// What a finding rests on, where a repair may answer it. Terms are those of the function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Fact {
+    Race(RaceWitness),
+    LostUpdate(LostUpdate),
+    MissingFence(MissingFence),
+    RedundantBarrier(TermId),
+    DivergentBarrier(TermId),
+    /// The array of shared memory.
+    BankConflict(Arc<str>),
+    OutOfRange(OutOfRange),
+    StridedAccess,
+    IndexOverflow,
+    Reload(Reload),
+    /// Of host code, at this term.
+    Host(TermId, HostFault),
+    /// A mark that speaks of no loop.
+    Mark,
+    /// A suppression of nothing.
+    Suppression,
 }

@@ -46,6 +46,7 @@ pub use ask::Ask;
 pub use check::{check, deepen, known, warm, warm_at, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
+pub(crate) use diagnostic::{Evidence, Fact};
 pub use document::{Choice, Doc, Language, Options, Standard, Taken, LANGUAGES};
 pub use enabling::{Enabling, EnablingStep};
 pub use front::{

@@ -119,14 +119,14 @@ pub(crate) fn is_for_threads(doc: &Doc, item: &front::Item) -> bool {
 }
 
 /// What is wrong with the directives of a function, by the code that says so.
-pub(crate) fn said(place: &Place, code: &str) -> Vec<(Span, Said)> {
+pub(crate) fn said(place: &Place, is_mine: fn(&FaultKind) -> bool) -> Vec<(Span, Said)> {
     let threads = Threads::of(place.doc, place.item);
     if threads.is_empty() {
         return Vec::new();
     }
     let regions = threads.regions(place.body());
     let faults = regions.faults(place.doc.program(), &place.facts);
-    let mine = faults.iter().filter(|f| code_of(&f.kind) == code);
+    let mine = faults.iter().filter(|f| is_mine(&f.kind));
     mine.map(|f| {
         let d = &threads.directives[f.directive];
         let message = format!("{} {}", capital(&message(place, d, f)), remedy(place, d, f));
@@ -142,18 +142,6 @@ pub(crate) fn said(place: &Place, code: &str) -> Vec<(Span, Said)> {
         (place.absolute(d.span), Said { message, related, ..Said::default() })
     })
     .collect()
-}
-
-fn code_of(kind: &FaultKind) -> &'static str {
-    match kind {
-        FaultKind::Race { .. } => "thread-race",
-        FaultKind::Unset { .. } | FaultKind::Lost { .. } | FaultKind::Combined { .. } => "wrong-clause",
-        FaultKind::Dependent { .. } => "thread-dependence",
-        FaultKind::NotALoop
-        | FaultKind::TooFewLoops { .. }
-        | FaultKind::Left
-        | FaultKind::Unlisted { .. } => "bad-directive",
-    }
 }
 
 fn named(place: &Place, d: &Directive) -> String {

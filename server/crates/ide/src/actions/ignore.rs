@@ -2,11 +2,11 @@
 
 use super::{diagnostic_at, document_edit, line_above, Action, ActionId, ActionKind, ResolveError, Resolved};
 use crate::check::Findings;
-use crate::{Diagnostic, Doc};
+use crate::{Diagnostic, Doc, Fact};
 
 pub(super) fn offer(position: usize, d: &Diagnostic) -> Option<Action> {
     // a suppression cannot suppress what is said of suppressions
-    if d.code == "unused-ignore" {
+    if d.evidence.as_ref().is_some_and(|e| e.fact == Fact::Suppression) {
         return None;
     }
     Some(Action {

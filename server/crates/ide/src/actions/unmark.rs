@@ -4,7 +4,7 @@ use base::Span;
 use front::{Directive, DirectiveKind};
 
 use super::{document_edit, Action, ActionId, ActionKind, At, ResolveError, Resolved};
-use crate::{Diagnostic, Doc};
+use crate::{Diagnostic, Doc, Fact};
 
 pub(super) fn offer(at: &At) -> Option<Action> {
     directive_of(at)?;
@@ -21,9 +21,9 @@ pub(super) fn offer(at: &At) -> Option<Action> {
 
 /// For marks and suppressions that speak of no loop: the diagnostic stands on the directive itself.
 pub(super) fn offer_unattached(doc: &Doc, position: usize, d: &Diagnostic) -> Option<Action> {
-    let title = match d.code {
-        "bad-mark" => "Remove this mark",
-        "unused-ignore" => "Remove this suppression",
+    let title = match d.evidence.as_ref()?.fact {
+        Fact::Mark => "Remove this mark",
+        Fact::Suppression => "Remove this suppression",
         _ => return None,
     };
     removable(doc, d.span)?;

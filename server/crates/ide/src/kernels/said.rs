@@ -207,7 +207,7 @@ pub(crate) fn race(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, c
     let said = crate::lints::Said {
         message: format!("{message} Seen with {launch}. {now}"),
         related: places,
-        ..crate::lints::Said::of(kernel)
+        ..crate::lints::Said::on(kernel, crate::Fact::Race(w.clone()))
     };
     (b, said)
 }

@@ -1,5 +1,7 @@
 //! `bad-directive`: see its page.
 
+use analysis::FaultKind;
+
 use super::{Find, Lint};
 use crate::{regions, Severity};
 
@@ -8,5 +10,12 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "An OpenMP directive that compilers refuse: it fits no loop, or lists too few variables.",
     page: include_str!("../../../../../docs/codes/bad-directive.md"),
-    find: Find::Function(|place| regions::said(place, "bad-directive")),
+    find: Find::Function(|place| regions::said(place, is_mine)),
 };
+
+fn is_mine(kind: &FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::NotALoop | FaultKind::TooFewLoops { .. } | FaultKind::Left | FaultKind::Unlisted { .. }
+    )
+}

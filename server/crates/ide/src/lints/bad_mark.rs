@@ -4,7 +4,7 @@ use base::Span;
 use front::DirectiveKind;
 
 use super::{Find, Lint, Said};
-use crate::{Ask, Severity};
+use crate::{Ask, Fact, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "bad-mark",
@@ -41,7 +41,7 @@ fn bad_mark(ask: &Ask) -> Vec<(Span, Said)> {
             ),
             _ => continue,
         };
-        found.push((directive.span, Said { message, ..Said::default() }));
+        found.push((directive.span, Said { message, ..Said::on_directive(Fact::Mark) }));
     }
     found
 }

@@ -4,7 +4,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::launch_words;
-use crate::{Ask, Severity};
+use crate::{Ask, Fact, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "bank-conflict",
@@ -45,7 +45,10 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Said)> {
             // one more pass is often cheaper than what would save it
             let mild = r.ways <= 2 * needed;
             let severity = mild.then_some(Severity::Hint);
-            found.push((span, Said { message, severity, ..Said::of(item) }));
+            found.push((
+                span,
+                Said { message, severity, ..Said::on(item, Fact::BankConflict(a.object.clone())) },
+            ));
         }
     }
     found

@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Information,
     summary: "The loop is sequential: an iteration uses a cell that another iteration writes.",
     page: include_str!("../../../../../docs/codes/carried-dependence.md"),
-    find: Find::Loop(carried_dependence),
+    find: Find::SpreadableLoop(carried_dependence),
 };
 
 fn carried_dependence(at: &At) -> Option<Said> {

@@ -5,7 +5,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::thread_words;
-use crate::{Ask, Severity};
+use crate::{Ask, Fact, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "divergent-barrier",
@@ -24,7 +24,10 @@ fn divergent_barrier(ask: &Ask) -> Vec<(Span, Said)> {
         for b in &facts.barriers {
             if let BarrierVerdict::Divergent(split) = &b.verdict {
                 let span = item.body.span(b.term).shifted(item.span.start);
-                found.push((span, Said { message: words(split), ..Said::of(item) }));
+                found.push((
+                    span,
+                    Said { message: words(split), ..Said::on(item, Fact::DivergentBarrier(b.term)) },
+                ));
             }
         }
     }

@@ -4,7 +4,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::{launch_words, thread_words};
-use crate::{Ask, Related, Severity};
+use crate::{Ask, Fact, Related, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "index-overflow",
@@ -34,7 +34,7 @@ fn index_overflow(ask: &Ask) -> Vec<(Span, Said)> {
             );
             let related =
                 vec![Related { span: place(o.access), message: "the subscript of this access".into() }];
-            found.push((place(o.term), Said { message, related, ..Said::of(item) }));
+            found.push((place(o.term), Said { message, related, ..Said::on(item, Fact::IndexOverflow) }));
         }
     }
     found

@@ -3,7 +3,7 @@
 use base::Span;
 
 use super::{Find, Lint, Said};
-use crate::{Ask, Severity};
+use crate::{Ask, Fact, Severity};
 use term::device::{AtomicOp, Scope, Word};
 
 pub(super) const LINT: Lint = Lint {
@@ -43,7 +43,7 @@ fn missing_atomic(ask: &Ask) -> Vec<(Span, Said)> {
                     )
                 }
             };
-            found.push((span, Said { message, ..Said::of(item) }));
+            found.push((span, Said { message, ..Said::on(item, Fact::LostUpdate(u.clone())) }));
         }
     }
     found

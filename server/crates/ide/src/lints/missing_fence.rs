@@ -4,7 +4,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::line;
-use crate::{Ask, Related, Severity};
+use crate::{Ask, Fact, Related, Severity};
 use term::device::{Scope, Word};
 
 pub(super) const LINT: Lint = Lint {
@@ -35,7 +35,10 @@ fn missing_fence(ask: &Ask) -> Vec<(Span, Said)> {
                 Related { span: write, message: "written here".into() },
                 Related { span: read, message: "read here by the block that goes on".into() },
             ];
-            found.push((at(m.counter), Said { message, related, ..Said::of(item) }));
+            found.push((
+                at(m.counter),
+                Said { message, related, ..Said::on(item, Fact::MissingFence(m.clone())) },
+            ));
         }
     }
     found

@@ -4,7 +4,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::line;
-use crate::{Ask, Related, Severity};
+use crate::{Ask, Fact, Related, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "missing-restrict",
@@ -30,7 +30,7 @@ fn missing_restrict(ask: &Ask) -> Vec<(Span, Said)> {
             );
             let related =
                 vec![Related { span: place(r.store), message: format!("stores to `{other}` here").into() }];
-            found.push((place(r.read), Said { message, related, ..Said::of(item) }));
+            found.push((place(r.read), Said { message, related, ..Said::on(item, Fact::Reload(r.clone())) }));
         }
     }
     found

@@ -55,7 +55,7 @@ use crate::memo::FunctionFacts;
 use crate::place::Place;
 use crate::plans::Planned;
 use crate::worded::Worded;
-use crate::{Ask, Diagnostic, Doc, Level, Related, Settings, Severity, Tag};
+use crate::{Ask, Diagnostic, Doc, Evidence, Fact, Level, Related, Settings, Severity, Tag};
 
 /// What one lint is.
 #[derive(Debug)]
@@ -76,6 +76,11 @@ pub(crate) struct Lint {
 pub(crate) enum Find {
     /// Asked of every loop that may be shown; the diagnostic stands on its header.
     Loop(fn(&At) -> Option<Said>),
+    /// Likewise, but for loops that one thread runs by itself, or that drive the device: whether those could be spread over
+    /// threads is no news.
+    SpreadableLoop(fn(&At) -> Option<Said>),
+    /// Likewise, but for loops that threads run already or that one thread runs by itself.
+    OfferedLoop(fn(&At) -> Option<Said>),
     /// Asked once a function; spans are of the document.
     Function(fn(&Place) -> Vec<(Span, Said)>),
     /// Asked once a document.
@@ -102,12 +107,23 @@ pub(crate) struct Said {
     pub instance: Option<Arc<str>>,
     /// Where it weighs less than the lint's default.
     pub severity: Option<Severity>,
+    /// What it rests on.
+    pub evidence: Option<Arc<Evidence>>,
 }
 
 impl Said {
     /// Of this function, still without words.
     pub(crate) fn of(item: &front::Item) -> Said {
         Said { instance: item.template().map(|_| item.name.clone()), ..Said::default() }
+    }
+    /// Likewise, resting on this.
+    pub(crate) fn on(item: &front::Item, fact: Fact) -> Said {
+        let evidence = Evidence { function: item.name.clone(), fact };
+        Said { evidence: Some(Arc::new(evidence)), ..Said::of(item) }
+    }
+    /// Of no function.
+    pub(crate) fn on_directive(fact: Fact) -> Said {
+        Said { evidence: Some(Arc::new(Evidence { function: "".into(), fact })), ..Said::default() }
     }
 }
 
@@ -177,8 +193,8 @@ fn host(
     for (item, faults) in doc.unit().items.iter().zip(doc.host_faults()) {
         for (t, fault) in faults {
             if let Some(message) = words(doc, &item.body, item.span.start, fault) {
-                found
-                    .push((item.body.span(*t).shifted(item.span.start), Said { message, ..Said::default() }));
+                let said = Said { message, instance: None, ..Said::on(item, Fact::Host(*t, fault.clone())) };
+                found.push((item.body.span(*t).shifted(item.span.start), said));
             }
         }
     }
@@ -210,15 +226,14 @@ pub(crate) fn say(place: &Place) -> Vec<Saying> {
         // nor is it of a loop that drives the device
         let body = &place.item.body;
         let drives = body.walk(at.facts.term).any(|t| matches!(body.op(t), term::Op::Launch));
+        // a thread of a kernel runs its loops alone
+        let alone = place.item.is_kernel || (place.item.is_device && !place.item.is_host);
         for lint in LINTS {
-            let Find::Loop(find) = lint.find else { continue };
-            // a thread of a kernel runs its loops alone: whether one could be spread over threads is no news
-            let alone = place.item.is_kernel || (place.item.is_device && !place.item.is_host);
-            let no_news = match lint.code {
-                "unknown-loop" | "carried-dependence" => alone || drives,
-                // nor is it offered where threads run the loop already
-                "parallel-loop" | "reduction-loop" => alone || crate::regions::refusal(place, id).is_some(),
-                _ => false,
+            let (find, no_news) = match lint.find {
+                Find::Loop(find) => (find, false),
+                Find::SpreadableLoop(find) => (find, alone || drives),
+                Find::OfferedLoop(find) => (find, alone || crate::regions::refusal(place, id).is_some()),
+                _ => continue,
             };
             if no_news {
                 continue;
@@ -255,6 +270,7 @@ pub(crate) fn run(
                 message: s.message.clone(),
                 related: s.related.iter().map(shifted).collect(),
                 tags: s.tags.clone(),
+                evidence: None,
             });
         }
     }
@@ -336,6 +352,7 @@ fn diagnostic(lint: &Lint, settings: &Settings, span: Span, said: Said) -> Diagn
         message: said.message.into(),
         related: said.related,
         tags: said.tags,
+        evidence: said.evidence,
     }
 }
 

@@ -4,7 +4,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::{launch_words, place, thread_words};
-use crate::{Ask, Severity};
+use crate::{Ask, Fact, Severity};
 
 pub(super) const LINT: Lint = Lint {
     code: "out-of-range",
@@ -42,7 +42,7 @@ fn out_of_range(ask: &Ask) -> Vec<(Span, Said)> {
                 o.length,
                 launch_words(&launch)
             );
-            found.push((span, Said { message, ..Said::of(item) }));
+            found.push((span, Said { message, ..Said::on(item, Fact::OutOfRange(o.clone())) }));
         }
     }
     found

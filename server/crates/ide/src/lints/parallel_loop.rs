@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Hint,
     summary: "The iterations of the loop are independent: it can run on the GPU.",
     page: include_str!("../../../../../docs/codes/parallel-loop.md"),
-    find: Find::Loop(parallel_loop),
+    find: Find::OfferedLoop(parallel_loop),
 };
 
 fn parallel_loop(at: &At) -> Option<Said> {

@@ -11,7 +11,7 @@ pub(super) const LINT: Lint = Lint {
     summary:
         "The loop accumulates values with an associative operator: it can run on the GPU as a reduction.",
     page: include_str!("../../../../../docs/codes/reduction-loop.md"),
-    find: Find::Loop(reduction_loop),
+    find: Find::OfferedLoop(reduction_loop),
 };
 
 fn reduction_loop(at: &At) -> Option<Said> {

@@ -4,7 +4,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::{launch_words, needless_everywhere};
-use crate::{Ask, Severity, Tag};
+use crate::{Ask, Fact, Severity, Tag};
 
 pub(super) const LINT: Lint = Lint {
     code: "redundant-barrier",
@@ -29,7 +29,14 @@ fn redundant_barrier(ask: &Ask) -> Vec<(Span, Said)> {
                  All threads of the block wait here for the slowest. Remove it if no other launch needs it.",
                 launch_words(&launch)
             );
-            found.push((span, Said { message, tags: vec![Tag::Unnecessary], ..Said::of(item) }));
+            found.push((
+                span,
+                Said {
+                    message,
+                    tags: vec![Tag::Unnecessary],
+                    ..Said::on(item, Fact::RedundantBarrier(b.term))
+                },
+            ));
         }
     }
     found

@@ -4,7 +4,7 @@ use base::Span;
 
 use super::{Find, Lint, Said};
 use crate::kernels::launch_words;
-use crate::{Ask, Severity};
+use crate::{Ask, Fact, Severity};
 use term::device::{Index, Word};
 
 pub(super) const LINT: Lint = Lint {
@@ -63,7 +63,7 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Said)> {
             );
             let mild = r.worst_sectors < 4 * r.worst_ideal;
             let severity = mild.then_some(Severity::Hint);
-            found.push((span, Said { message, severity, ..Said::of(item) }));
+            found.push((span, Said { message, severity, ..Said::on(item, Fact::StridedAccess) }));
         }
     }
     found

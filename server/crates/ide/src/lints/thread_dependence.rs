@@ -1,5 +1,7 @@
 //! `thread-dependence`: see its page.
 
+use analysis::FaultKind;
+
 use super::{Find, Lint};
 use crate::{regions, Severity};
 
@@ -8,5 +10,9 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "An OpenMP directive runs iterations at once that depend on each other.",
     page: include_str!("../../../../../docs/codes/thread-dependence.md"),
-    find: Find::Function(|place| regions::said(place, "thread-dependence")),
+    find: Find::Function(|place| regions::said(place, is_mine)),
 };
+
+fn is_mine(kind: &FaultKind) -> bool {
+    matches!(kind, FaultKind::Dependent { .. })
+}

@@ -1,5 +1,7 @@
 //! `thread-race`: see its page.
 
+use analysis::FaultKind;
+
 use super::{Find, Lint};
 use crate::{regions, Severity};
 
@@ -8,5 +10,9 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "Threads of an OpenMP region write a variable that they share, with nothing that orders them.",
     page: include_str!("../../../../../docs/codes/thread-race.md"),
-    find: Find::Function(|place| regions::said(place, "thread-race")),
+    find: Find::Function(|place| regions::said(place, is_mine)),
 };
+
+fn is_mine(kind: &FaultKind) -> bool {
+    matches!(kind, FaultKind::Race { .. })
+}

@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Information,
     summary: "Whether the iterations are independent is unknown; what stopped the analysis is named.",
     page: include_str!("../../../../../docs/codes/unknown-loop.md"),
-    find: Find::Loop(unknown_loop),
+    find: Find::SpreadableLoop(unknown_loop),
 };
 
 fn unknown_loop(at: &At) -> Option<Said> {

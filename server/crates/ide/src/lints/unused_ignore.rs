@@ -7,7 +7,7 @@ use front::DirectiveKind;
 
 use super::{diagnostic, lint, Find, Lint, Said};
 use crate::place::one_line;
-use crate::{Diagnostic, Doc, Settings, Severity, Tag};
+use crate::{Diagnostic, Doc, Fact, Settings, Severity, Tag};
 
 pub(super) const LINT: Lint = Lint {
     code: "unused-ignore",
@@ -32,7 +32,7 @@ fn unused_ignore(code: Option<&str>) -> Said {
             format!("Suppression without effect: there is no `{code}` on this line or the next. Remove it.")
         }
     };
-    Said { message, tags: vec![Tag::Unnecessary], ..Said::default() }
+    Said { message, tags: vec![Tag::Unnecessary], ..Said::on_directive(Fact::Suppression) }
 }
 
 /// A suppression comment.

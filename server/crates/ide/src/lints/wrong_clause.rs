@@ -1,5 +1,7 @@
 //! `wrong-clause`: see its page.
 
+use analysis::FaultKind;
+
 use super::{Find, Lint};
 use crate::{regions, Severity};
 
@@ -8,5 +10,9 @@ pub(super) const LINT: Lint = Lint {
     severity: Severity::Error,
     summary: "A clause of an OpenMP directive says something else of a variable than the statements do.",
     page: include_str!("../../../../../docs/codes/wrong-clause.md"),
-    find: Find::Function(|place| regions::said(place, "wrong-clause")),
+    find: Find::Function(|place| regions::said(place, is_mine)),
 };
+
+fn is_mine(kind: &FaultKind) -> bool {
+    matches!(kind, FaultKind::Unset { .. } | FaultKind::Lost { .. } | FaultKind::Combined { .. })
+}

@@ -10,43 +10,21 @@ use text::{Edit, EditSet};
 
 use super::{smaller, Care, Kernel, Mend, Score, Shape, SimulateOptions, STEPS};
 use crate::kernels::{host_faults, shape, simulate_kernels};
-use crate::{Ask, Diagnostic, Doc};
+use crate::{Ask, Doc};
 
-/// The repair of a finding in a function of the host.
-pub(super) fn mend(ask: &Ask, d: &Diagnostic, item: &front::Item, care: Care) -> Option<Mend> {
-    let k = Kernel::new(ask, item, care);
-    let faults = host_faults(&ask.doc, item);
-    let mine = |t: TermId| k.span(t) == d.span;
-    faults.iter().filter(|(t, _)| mine(*t)).find_map(|(t, fault)| {
-        if code(fault) != d.code {
-            return None;
-        }
-        let (title, edits) = match fault {
-            HostFault::MissingSwap(l, from, to) => k.swap(*t, *l, *from, *to)?,
-            HostFault::InvariantCopy(l, to_device) => k.hoist(*t, *l, *to_device)?,
-            HostFault::ShortShared(array, given) => k.room(*t, array, given.as_ref().map(|g| g.0))?,
-            HostFault::Elements(size, p) => k.in_bytes(*size, *p)?,
-            HostFault::Direction(_, is) => (format!("Write `{is}`"), vec![Edit::replace(k.span(*t), *is)]),
-            HostFault::Unsynchronised(_, launch) => k.wait(*t, *launch)?,
-            HostFault::Unchecked => k.check(*t)?,
-            _ => return None,
-        };
-        k.tried_on_host(fault, title, edits)
-    })
-}
-
-/// The code under which a fault is told, where there is a repair.
-fn code(fault: &HostFault) -> &'static str {
-    match fault {
-        HostFault::MissingSwap(..) => "missing-swap",
-        HostFault::InvariantCopy(..) => "invariant-copy",
-        HostFault::ShortShared(..) => "short-shared",
-        HostFault::Elements(..) => "bytes-not-elements",
-        HostFault::Direction(..) => "copy-direction",
-        HostFault::Unsynchronised(..) => "missing-synchronisation",
-        HostFault::Unchecked => "unchecked-launch",
-        _ => "",
-    }
+/// The repair of a fault of a function of the host.
+pub(super) fn repair(k: &Kernel<'_>, t: TermId, fault: &HostFault) -> Option<Mend> {
+    let (title, edits) = match fault {
+        HostFault::MissingSwap(l, from, to) => k.swap(t, *l, *from, *to)?,
+        HostFault::InvariantCopy(l, to_device) => k.hoist(t, *l, *to_device)?,
+        HostFault::ShortShared(array, given) => k.room(t, array, given.as_ref().map(|g| g.0))?,
+        HostFault::Elements(size, p) => k.in_bytes(*size, *p)?,
+        HostFault::Direction(_, is) => (format!("Write `{is}`"), vec![Edit::replace(k.span(t), *is)]),
+        HostFault::Unsynchronised(_, launch) => k.wait(t, *launch)?,
+        HostFault::Unchecked => k.check(t)?,
+        _ => return None,
+    };
+    k.tried_on_host(fault, title, edits)
 }
 
 /// A kind of fault, whatever it is told of.

@@ -7,21 +7,10 @@ use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
 use text::Edit;
 
 use super::{Care, Kernel, Mend};
-use crate::{Ask, Diagnostic, Doc};
-
-/// Repairs besides the first.
-pub(super) fn more(ask: &Ask, d: &Diagnostic, item: &front::Item, care: Care) -> Option<Mend> {
-    if d.code != "bank-conflict" {
-        return None;
-    }
-    let (facts, _) = ask.kernel_facts(item);
-    let k = Kernel::new(ask, item, care);
-    let a = facts.accesses.iter().find(|a| a.space == term::Space::Shared && k.span(a.term) == d.span)?;
-    swizzle(&k, &facts, &a.object)
-}
+use crate::Doc;
 
 /// `s[r][c]` everywhere becomes `s[r][c ^ r]`, for rows of a power of two.
-fn swizzle(k: &Kernel<'_>, facts: &KernelFacts, name: &str) -> Option<Mend> {
+pub(super) fn swizzle(k: &Kernel<'_>, facts: &KernelFacts, name: &str) -> Option<Mend> {
     let body = k.body;
     let (s, symbol) =
         body.symbols.iter_ids().find(|(_, s)| s.storage == Storage::Shared && *s.name == *name)?;

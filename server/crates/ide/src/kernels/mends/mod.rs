@@ -14,8 +14,8 @@ use term::device::{AtomicOp, Scope, Tally, Word};
 use term::{BinOp, Body, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 use text::{Edit, EditSet};
 
-use super::{place, said, simulate_kernels, Shape, SimulateOptions};
-use crate::{Ask, Diagnostic, Doc};
+use super::{said, simulate_kernels, Shape, SimulateOptions};
+use crate::{Ask, Diagnostic, Doc, Fact};
 
 /// A repair that was checked.
 pub(crate) struct Mend {
@@ -49,76 +49,52 @@ pub(crate) fn checked(ask: &Ask, d: &Diagnostic, number: usize) -> Option<Mend> 
 const MOST: usize = 2;
 
 fn repair(ask: &Ask, d: &Diagnostic, number: usize, care: Care) -> Option<Mend> {
-    // of a template each instance may be the one that it was said of
-    let inside = |i: &&front::Item| i.span.start <= d.span.start && d.span.end <= i.span.end;
-    let items = || ask.doc.unit().items.iter().filter(inside);
-    let mut in_kernels = items().filter(|i| i.is_kernel);
-    let found = in_kernels.find_map(|item| match number {
-        0 => mend_in(ask, d, item, care),
-        _ => layout::more(ask, d, item, care),
-    });
-    if found.is_some() || number > 0 {
-        return found;
+    let evidence = d.evidence.as_deref()?;
+    let is_it = |i: &&front::Item| {
+        i.name == evidence.function && i.span.start <= d.span.start && d.span.end <= i.span.end
+    };
+    let item = ask.doc.unit().items.iter().find(is_it)?;
+    let k = Kernel::new(ask, item, care);
+    match (&evidence.fact, number) {
+        (Fact::Host(t, fault), 0) => host::repair(&k, *t, fault),
+        (Fact::BankConflict(array), 1) => layout::swizzle(&k, &ask.kernel_facts(item).0, array),
+        (fact, 0) => repair_kernel(&k, d.span, fact),
+        _ => None,
     }
-    items().filter(|i| !i.is_kernel).find_map(|item| host::mend(ask, d, item, care))
 }
 
-fn mend_in(ask: &Ask, d: &Diagnostic, item: &front::Item, care: Care) -> Option<Mend> {
-    let (facts, launch) = ask.kernel_facts(item);
-    let k = Kernel::new(ask, item, care);
-    let doc = &ask.doc;
-    let at = |t: TermId| item.body.span(t).shifted(item.span.start) == d.span;
-    match d.code {
-        "shared-race" | "global-race" => {
-            let RaceVerdict::Race(list) = &facts.races else { return None };
-            let w = list.iter().find(|w| {
-                let sides = side(doc, item, &w.first).zip(side(doc, item, &w.second));
-                sides.is_some_and(|(a, b)| if a.start <= b.start { b == d.span } else { a == d.span })
-            })?;
-            race(&k, &facts, w)
-        }
-        "missing-atomic" => {
-            let u = facts.lost_updates.iter().find(|u| at(u.term))?;
+fn repair_kernel(k: &Kernel<'_>, span: Span, fact: &Fact) -> Option<Mend> {
+    let (facts, launch) = k.ask.kernel_facts(k.item);
+    match fact {
+        Fact::Race(w) => race(k, &facts, w),
+        Fact::LostUpdate(u) => {
             let (title, edit) = match u.extreme {
                 Some((v, largest)) => k.extreme(u.term, u.place, v, largest)?,
                 None => k.atomic(u.term)?,
             };
             k.checked(&facts, title, vec![edit], None)
         }
-        "missing-fence" => {
-            let m = facts.missing_fences.iter().find(|m| at(m.counter))?;
+        Fact::MissingFence(m) => {
             let s = *k.statements(m.counter).first()?;
             let fence = gpu::CUDA.said(Word::Fence(Scope::Device));
             let title = format!("Put `{fence}()` before the counter");
             k.checked(&facts, title, vec![k.before(s, &format!("{fence}();"))], None)
         }
-        "redundant-barrier" => {
-            let b = facts.barriers.iter().find(|b| at(b.term))?;
-            let edit = k.removed(b.term)?;
+        Fact::RedundantBarrier(t) => {
+            let edit = k.removed(*t)?;
             k.checked(&facts, "Remove the barrier".into(), vec![edit], None)
         }
-        "bank-conflict" => {
-            let a = facts.accesses.iter().find(|a| a.space == term::Space::Shared && at(a.term))?;
-            let (title, edit) = k.padded(&a.object)?;
+        Fact::BankConflict(array) => {
+            let (title, edit) = k.padded(array)?;
             k.same(&facts, title, vec![edit])
         }
-        "out-of-range" => guards::guard(&k, &facts, &launch, d.span),
-        "divergent-barrier" => {
-            let b = facts.barriers.iter().find(|b| at(b.term))?;
-            guards::move_out(&k, &facts, b.term)
-        }
-        "strided-access" => layout::exchange(&k, &facts),
-        "index-overflow" => layout::widen(&k, &facts),
-        "missing-restrict" => {
-            let r = facts.reloads.iter().find(|r| at(r.read))?;
-            layout::qualify(&k, &facts, r.pointer)
-        }
-        _ => None,
+        Fact::OutOfRange(_) => guards::guard(k, &facts, &launch, span),
+        Fact::DivergentBarrier(t) => guards::move_out(k, &facts, *t),
+        Fact::StridedAccess => layout::exchange(k, &facts),
+        Fact::IndexOverflow => layout::widen(k, &facts),
+        Fact::Reload(r) => layout::qualify(k, &facts, r.pointer),
+        Fact::Host(..) | Fact::Mark | Fact::Suppression => None,
     }
-}
-
-fn side(doc: &Doc, item: &front::Item, s: &analysis::RaceSide) -> Option<Span> {
-    (*s.function == *item.body.name).then(|| place(doc, item, &s.function, s.term))
 }
 
 fn race(k: &Kernel<'_>, facts: &KernelFacts, w: &RaceWitness) -> Option<Mend> {
