@@ -6,6 +6,7 @@
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::effects::Effects;
+use crate::fresh::{is_allocation, is_fresh_value, is_null};
 use crate::parts::base_symbol;
 
 /// What is known of two variables through which memory is reached.
@@ -88,32 +89,6 @@ fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
     let allocated = |e: TermId| is_fresh_value(body, e);
     let values: Vec<TermId> = given.into_iter().flatten().collect();
     values.iter().any(|&e| allocated(e)) && values.iter().all(|&e| allocated(e) || is_null(body, e))
-}
-
-fn uncast(body: &Body, mut e: TermId) -> TermId {
-    while let (Op::Cast, &[inner]) = (body.op(e), body.args(e)) {
-        e = inner;
-    }
-    e
-}
-
-/// Whether the expression gives memory fresh from an allocation function.
-pub(crate) fn is_fresh_value(body: &Body, e: TermId) -> bool {
-    is_allocation(body, uncast(body, e))
-}
-
-/// A null pointer constant.
-pub(crate) fn is_null(body: &Body, e: TermId) -> bool {
-    body.as_int(uncast(body, e)) == Some(0)
-}
-
-fn is_allocation(body: &Body, e: TermId) -> bool {
-    *body.op(e) == Op::Call
-        && body.callee(e).is_some_and(|f| {
-            // A function of the program's own under that name may give the same memory twice.
-            body.library.contains(&f)
-                && matches!(&*body.symbols[f].name, "malloc" | "calloc" | "aligned_alloc")
-        })
 }
 
 /// Whether memory reached through `a` and through `b` (different variables) can overlap.

@@ -4,6 +4,7 @@
 //! "sequential", obstacles for "unknown", conditions with the way each is met for the rest. No sentence is made here;
 //! `ide` words them.
 
+mod conditions;
 mod offload;
 
 pub use offload::{Buffer, Final, Length, Offload};

@@ -10,9 +10,10 @@ use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
+use crate::context::Context;
 use crate::depend::{object, overlap, pairs, Overlap, Question, Solver};
 use crate::liveness::{early_exit, exposed_reads};
-use crate::loops::{meet_obligations, plain_blockers, Context};
+use crate::loops::{meet_obligations, plain_blockers};
 use crate::nest::{Access, Model, ModelLoop};
 use crate::overlaps::alias_conditions;
 use crate::value::{Poly, Var};

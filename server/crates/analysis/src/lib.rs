@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod compatible;
 mod constants;
+mod context;
 mod control;
 mod covers;
 mod depend;
@@ -14,6 +16,7 @@ mod entries;
 mod extent;
 mod extremes;
 mod facts;
+mod fresh;
 mod graph;
 mod host;
 mod inline;
@@ -38,6 +41,7 @@ mod remembered;
 mod replay_witness;
 mod scalars;
 mod settle;
+mod shape;
 mod summaries;
 mod tables;
 mod terms;
@@ -97,7 +101,7 @@ pub fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget) 
         None => loops::analyze(body, program, effort, budget, body.len()),
         Some(e) => {
             let mut facts = loops::analyze(&e.body, program, effort, budget, body.len());
-            e.settle(&mut facts);
+            settle::settle(&e, &mut facts);
             facts
         }
     }

@@ -3,159 +3,31 @@
 mod obligations;
 mod replays;
 
-pub(crate) use obligations::{expr_of, meet_obligations, note};
+pub(crate) use obligations::{expr_of, meet_obligations};
+
+use crate::context::Context;
 
 use self::replays::Replays;
-use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
-use std::sync::Arc;
 
-use base::{Budget, Effort, IndexId};
+use base::{Budget, Effort};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, FloatKind, Op, SymbolId, TermId};
 
-use crate::control::control;
 use crate::depend::{self, Outcome};
-use crate::effects::Effects;
-use crate::liveness::{early_exit, Liveness};
+use crate::liveness::early_exit;
 use crate::marks::mark_of;
 use crate::nest::{Access, Builder, Model};
 use crate::overlaps::alias_conditions;
 use crate::privatise::{privacy, Privacy};
 use crate::recurrences::recurrences;
-use crate::replay_witness::{ways, Place};
 use crate::scalars::{carried_scalar, kept_reduction, Scalars};
-use crate::watched::Concern;
 use crate::{
-    Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
-    Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
+    Cells, Condition, ConditionKind, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Obstacle,
+    ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
 };
 
 /// Dependences listed per loop at most; more would not be read.
 const MAX_LISTED: usize = 12;
-
-/// What is worked out once per body.
-pub(crate) struct Context<'a> {
-    pub body: &'a Body,
-    pub program: &'a Program,
-    pub effects: Effects<'a>,
-    liveness: OnceCell<Liveness>,
-    /// Loops with the number of the one around.
-    pub loops: Vec<(TermId, Option<usize>, u32)>,
-    controls: Vec<OnceCell<Result<Control, Obstacle>>>,
-    /// How the loops count that count plainly.
-    plain: OnceCell<Rc<FxHashMap<TermId, Control>>>,
-    parents: Vec<Option<TermId>>,
-    concern: OnceCell<Concern>,
-    pub solver: depend::Solver,
-    pub ids: FxHashMap<TermId, LoopId>,
-    /// Functions and file-scope variables whose text replays followed, or missed.
-    pub followed: RefCell<FxHashSet<Arc<str>>>,
-}
-
-impl<'a> Context<'a> {
-    /// `own`: how many of the terms are the body's own; loops of called functions that were written into it are not
-    /// asked about.
-    pub(crate) fn new(body: &'a Body, program: &'a Program, own: usize) -> Context<'a> {
-        let effects = Effects::new(body, program);
-        let mut loops = Vec::new();
-        // Parents come before children: remember the loop around each term on the way down.
-        let mut stack = vec![(body.root, None, 0)];
-        while let Some((t, around, depth)) = stack.pop() {
-            let (around, depth) = if body.op(t).is_loop() && t.index() < own {
-                loops.push((t, around, depth));
-                (Some(loops.len() - 1), depth + 1)
-            } else {
-                (around, depth)
-            };
-            stack.extend(body.args(t).iter().rev().map(|&a| (a, around, depth)));
-        }
-        let controls = loops.iter().map(|_| OnceCell::new()).collect();
-        let ids = loops.iter().enumerate().map(|(i, l)| (l.0, LoopId(i as u32))).collect();
-        Context {
-            body,
-            program,
-            effects,
-            liveness: OnceCell::new(),
-            loops,
-            controls,
-            plain: OnceCell::new(),
-            parents: body.parents(),
-            concern: OnceCell::new(),
-            solver: depend::Solver::default(),
-            ids,
-            followed: RefCell::default(),
-        }
-    }
-
-    fn concern(&self) -> Concern {
-        *self.concern.get_or_init(|| Concern::of(self.body, self.program))
-    }
-
-    /// What is live after each loop.
-    pub(crate) fn liveness(&self) -> &Liveness {
-        self.liveness.get_or_init(|| Liveness::new(self.body))
-    }
-
-    /// How a loop counts, or why it does not.
-    pub(crate) fn control(&self, at: usize) -> &Result<Control, Obstacle> {
-        self.controls[at].get_or_init(|| control(self.body, self.loops[at].0, &self.effects))
-    }
-
-    fn enclosing(&self, at: usize) -> Vec<(TermId, Option<Control>)> {
-        let mut out = Vec::new();
-        let mut next = self.loops[at].1;
-        while let Some(i) = next {
-            out.push((self.loops[i].0, self.control(i).clone().ok()));
-            next = self.loops[i].1;
-        }
-        out.reverse();
-        out
-    }
-
-    pub(crate) fn model(&'a self, at: usize, c: &Control, budget: &Budget) -> Model<'a> {
-        self.reading(at, c, budget).finish()
-    }
-
-    /// The model of a loop whose obligations are still to be met.
-    pub(crate) fn reading(&'a self, at: usize, c: &Control, budget: &Budget) -> Builder<'a> {
-        let root = self.loops[at].0;
-        let mut around = vec![root];
-        let mut next = self.parents.get(root.0 as usize).copied().flatten();
-        while let Some(t) = next {
-            around.push(t);
-            next = self.parents.get(t.0 as usize).copied().flatten();
-        }
-        around.reverse();
-        Builder::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around, budget)
-    }
-
-    /// Where witnesses of a loop are replayed.
-    fn place(&self, root: TermId) -> Place<'_> {
-        let around = std::iter::successors(Some(root), |t| self.parents.get(t.0 as usize).copied().flatten());
-        let around: Vec<TermId> = around.collect();
-        let plain = || {
-            let all = self.loops.iter().enumerate().filter_map(|(at, l)| {
-                let c = self.control(at).as_ref().ok().filter(|c| c.is_plain())?;
-                Some((l.0, c.clone()))
-            });
-            Rc::new(all.collect())
-        };
-        Place {
-            body: self.body,
-            program: self.program,
-            root,
-            ways: ways(self.body, &around, &self.parents),
-            around,
-            controls: self.plain.get_or_init(plain).clone(),
-            places: self.body.walk(self.body.root).zip(0..).collect(),
-        }
-    }
-
-    pub(crate) fn loop_ids(&self, model: &Model<'_>) -> Vec<Option<LoopId>> {
-        model.loops.iter().map(|l| self.ids.get(&l.term).copied()).collect()
-    }
-}
 
 pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget, own: usize) -> Facts {
     let cx = Context::new(body, program, own);

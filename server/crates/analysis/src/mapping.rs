@@ -9,8 +9,9 @@
 use rustc_hash::FxHashMap;
 use term::{Body, SymbolId, TermId, TypeKind};
 
+use crate::context::Context;
 use crate::kernel::{loop_branches, Across, Requests};
-use crate::loops::{expr_of, Context};
+use crate::loops::expr_of;
 use crate::nest::{Access, Model};
 use crate::value::{Poly, Var, VarKind};
 use crate::{Expr, Facts, LoopId, Program};

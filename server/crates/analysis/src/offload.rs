@@ -6,9 +6,10 @@
 use base::Budget;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use crate::context::Context;
 use crate::effects::is_pure_callee;
 use crate::extent::Maker;
-use crate::loops::{expr_of, Context};
+use crate::loops::expr_of;
 use crate::nest::Access;
 use crate::scalars::Scalars;
 use crate::{

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 
 use crate::alias::{aliasing, Aliasing};
-use crate::loops::{note, Context};
+use crate::context::Context;
 use crate::nest::{Access, Model};
 use crate::value::VarKind;
 use crate::{Condition, ConditionKind, LoopFacts, MetBy, Object, Obstacle, ObstacleKind};
@@ -24,7 +24,7 @@ pub(crate) fn alias_conditions(
         let Some(write) = accesses.iter().find(|x| x.base == table && x.write) else { continue };
         let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
         if crate::tables::has_fresh_rows(cx.body, &cx.effects, table) {
-            note(facts, kind, MetBy::Proof, None);
+            facts.note(kind, MetBy::Proof, None);
         } else {
             facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term: write.term });
         }

@@ -14,8 +14,8 @@ use base::Budget;
 use poly::{Flow, Map, MapSpace, Row, Space};
 use term::{Body, Storage, SymbolId, TypeId, TypeKind};
 
+use crate::context::Context;
 use crate::liveness::{exposes_part, is_read_after};
-use crate::loops::Context;
 use crate::nest::{Access, Length, Model};
 use crate::parts::{leaves, Inside};
 use crate::value::{Constraint, Poly, Var, VarKind};

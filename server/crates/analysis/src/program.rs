@@ -9,8 +9,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use crate::compatible::{fits, same_type};
 use crate::constants::{constants, Constant};
-use crate::inline::{shape, Shape};
+use crate::shape::{shape, Shape};
 use crate::summaries::{local, solve, Local, Summary};
 use crate::watched::Watch;
 
@@ -214,8 +215,7 @@ impl Program {
     pub(crate) fn callee(&self, body: &Body, call: TermId) -> Option<&Function> {
         let symbol = own_callee(body, call)?;
         let function = self.called_by_name(&symbol.name, body, call)?;
-        crate::inline::same_type(&body.types, symbol.ty, &function.body.types, function.ty)
-            .then_some(function)
+        same_type(&body.types, symbol.ty, &function.body.types, function.ty).then_some(function)
     }
 
     /// The function of this name, if it is one of this program and the arguments of the call fit its definition.
@@ -321,10 +321,7 @@ pub(crate) fn arguments_fit(body: &Body, call: TermId, from: &Body, ty: TypeId) 
     let TypeKind::Function { params, .. } = from.types.kind(ty) else { return false };
     let args = body.args(call).get(1..).unwrap_or(&[]);
     args.len() == params.len()
-        && args
-            .iter()
-            .zip(params)
-            .all(|(&a, &p)| crate::inline::fits(&body.types, body.ty(a), &from.types, p))
+        && args.iter().zip(params).all(|(&a, &p)| fits(&body.types, body.ty(a), &from.types, p))
 }
 
 /// The functions a body calls by name, each as often as it does.

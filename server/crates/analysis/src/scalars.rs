@@ -3,9 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, SymbolId, TermId, TypeKind};
 
+use crate::context::Context;
 use crate::extremes::{extremes, Extreme};
 use crate::liveness::{exposed_reads, surely_written};
-use crate::loops::Context;
 use crate::nest::{Access, Model};
 use crate::parts::Inside;
 use crate::reductions::{updates, Update};

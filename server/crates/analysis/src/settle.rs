@@ -7,8 +7,8 @@ use term::TermId;
 
 use crate::inline::Expanded;
 use crate::{
-    Condition, ConditionKind, Control, Dependence, Expr, Facts, LoopFacts, MetBy, Object, Obstacle,
-    ObstacleKind, Param, Pred, RecurrenceKind, Step, TroubleKind, Verdict,
+    Condition, ConditionKind, Control, Dependence, Facts, LoopFacts, MetBy, Object, Obstacle, ObstacleKind,
+    Param, Pred, RecurrenceKind, Step, TroubleKind, Verdict,
 };
 
 pub(crate) fn settle(e: &Expanded, facts: &mut Facts) {
@@ -289,34 +289,5 @@ fn object(e: &Expanded, o: &mut Object, at: TermId) {
             o.symbol = f;
             o.fields.insert(0, name);
         }
-    }
-}
-
-/// Every parameter of the expression.
-pub(crate) fn params_of_expr(e: &Expr, f: &mut dyn FnMut(Param)) {
-    match e {
-        Expr::Int(_) => {}
-        Expr::Param(p) => f(*p),
-        Expr::Add(es) | Expr::Min(es) | Expr::Max(es) => es.iter().for_each(|e| params_of_expr(e, f)),
-        Expr::Mul(_, e) | Expr::FloorDiv(e, _) => params_of_expr(e, f),
-        Expr::Product(a, b) => {
-            params_of_expr(a, f);
-            params_of_expr(b, f);
-        }
-        Expr::Select(p, a, b) => {
-            params_of_pred(p, f);
-            params_of_expr(a, f);
-            params_of_expr(b, f);
-        }
-    }
-}
-
-/// Every parameter of the condition.
-pub(crate) fn params_of_pred(p: &Pred, f: &mut dyn FnMut(Param)) {
-    match p {
-        Pred::True | Pred::False => {}
-        Pred::NonNegative(e) | Pred::Zero(e) => params_of_expr(e, f),
-        Pred::And(ps) | Pred::Or(ps) => ps.iter().for_each(|p| params_of_pred(p, f)),
-        Pred::Not(p) => params_of_pred(p, f),
     }
 }

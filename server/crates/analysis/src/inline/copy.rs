@@ -1,7 +1,7 @@
 //! The function's terms, one by one, into the new body.
 
-use super::shape::{always_returns, has_return};
 use super::*;
+use crate::shape::{always_returns, has_return};
 
 /// Terms nested deeper than this are not copied: the copier recurses.
 const MAX_NESTING: usize = 200;

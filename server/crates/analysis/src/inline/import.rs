@@ -1,96 +1,8 @@
 //! Types and symbols of a called function as those of the body it is written into.
 
-use term::{Len, Op, RecordId, Storage, Symbol, SymbolId, Type, TypeId, TypeKind, Types};
+use term::{Len, Op, RecordId, Storage, Symbol, SymbolId, Type, TypeId, TypeKind};
 
 use super::*;
-
-/// Whether two types of different bodies are the same, qualifiers aside. Lengths that are not constants are taken to
-/// fit: C11 6.7.6.2p6 makes it undefined where they do not.
-pub(crate) fn same_type(a: &Types, x: TypeId, b: &Types, y: TypeId) -> bool {
-    same(a, x, b, y, 0, &mut Vec::new())
-}
-
-fn same(a: &Types, x: TypeId, b: &Types, y: TypeId, depth: u32, met: &mut Vec<(RecordId, RecordId)>) -> bool {
-    if depth > 24 {
-        return false;
-    }
-    let mut deeper = |x: TypeId, y: TypeId| same(a, x, b, y, depth + 1, met);
-    match (a.kind(x), b.kind(y)) {
-        (TypeKind::Void, TypeKind::Void) => true,
-        (TypeKind::Int(p), TypeKind::Int(q)) => p == q,
-        (TypeKind::Float(p), TypeKind::Float(q)) => p == q,
-        (TypeKind::Pointer { to: p, .. }, TypeKind::Pointer { to: q, .. }) => deeper(*p, *q),
-        (TypeKind::Array { of: p, len: m }, TypeKind::Array { of: q, len: n }) => {
-            let lengths = match (m, n) {
-                (Len::Const(m), Len::Const(n)) => m == n,
-                _ => true,
-            };
-            lengths && deeper(*p, *q)
-        }
-        (
-            TypeKind::Function { ret: r, params: ps, variadic: v },
-            TypeKind::Function { ret: s, params: qs, variadic: w },
-        ) => {
-            // `int f()` and `int f(int, ...)` say nothing of the arguments.
-            !v && !w
-                && ps.len() == qs.len()
-                && deeper(*r, *s)
-                && ps.iter().zip(qs).all(|(&p, &q)| deeper(p, q))
-        }
-        (TypeKind::Opaque(p), TypeKind::Opaque(q)) => p == q,
-        (&TypeKind::Record(p), &TypeKind::Record(q)) => same_record(a, p, b, q, depth, met),
-        _ => false,
-    }
-}
-
-fn same_record(
-    a: &Types,
-    p: RecordId,
-    b: &Types,
-    q: RecordId,
-    depth: u32,
-    met: &mut Vec<(RecordId, RecordId)>,
-) -> bool {
-    // Asked before: either it is, or the whole answer is no.
-    if met.contains(&(p, q)) {
-        return true;
-    }
-    let (x, y) = (a.record(p), b.record(q));
-    if x.name != y.name || x.is_union != y.is_union {
-        return false;
-    }
-    let (Some(f), Some(g)) = (&x.fields, &y.fields) else {
-        return true;
-    };
-    if x.placing != y.placing {
-        return false;
-    }
-    met.push((p, q));
-    f.len() == g.len()
-        && f.iter().zip(g).all(|(f, g)| {
-            let alike = f.name == g.name && f.bits == g.bits && f.placing == g.placing;
-            alike && same(a, f.ty, b, g.ty, depth + 1, met)
-        })
-}
-
-/// Whether an argument of type `x` is taken by a parameter of type `y` of another body as C takes it without a word:
-/// numbers are converted, arrays become pointers to their first element, `void *` takes and gives any pointer.
-pub(crate) fn fits(a: &Types, x: TypeId, b: &Types, y: TypeId) -> bool {
-    let number = |k: &TypeKind| matches!(k, TypeKind::Int(_) | TypeKind::Float(_));
-    match (a.kind(x), b.kind(y)) {
-        (k, l) if number(k) && number(l) => true,
-        (
-            TypeKind::Pointer { to: from, .. } | TypeKind::Array { of: from, .. },
-            TypeKind::Pointer { to, .. },
-        ) => {
-            matches!(a.kind(*from), TypeKind::Void)
-                || matches!(b.kind(*to), TypeKind::Void)
-                || same_type(a, *from, b, *to)
-        }
-        (TypeKind::Record(_), TypeKind::Record(_)) => same_type(a, x, b, y),
-        _ => false,
-    }
-}
 
 impl Expander<'_> {
     /// A type of the function as one of the new body. The lengths of variable arrays are copied with it.
@@ -150,7 +62,7 @@ impl Expander<'_> {
         let source = from.types.record(r).clone();
         let known = self.b.types.records().map(|(id, _)| id).find(|&id| {
             let complete = self.b.types.record(id).fields.is_some() || source.fields.is_none();
-            complete && same_record(&self.b.types, id, &from.types, r, 0, &mut Vec::new())
+            complete && crate::compatible::same_record(&self.b.types, id, &from.types, r, 0, &mut Vec::new())
         });
         if let Some(id) = known {
             frame.records.insert(r, id);

@@ -12,7 +12,6 @@
 mod bind;
 mod copy;
 mod import;
-mod shape;
 mod structure;
 
 use std::sync::Arc;
@@ -21,10 +20,9 @@ use base::{IndexId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, BodyBuilder, Op, Origin, Storage, SymbolId, Term, TermId, TypeId, TypeKind};
 
-pub(crate) use import::{fits, same_type};
-pub(crate) use shape::{shape, Shape};
-
-use crate::{Facts, Param, Program};
+use crate::compatible::{fits, same_type};
+use crate::shape::Shape;
+use crate::{Param, Program};
 
 /// Calls in calls are followed so deep.
 const MAX_DEPTH: usize = 10;
@@ -163,20 +161,16 @@ impl Expanded {
         self.body.walk(t).all(|x| self.is_own(x))
     }
 
-    /// The facts in terms of the body itself.
-    pub(crate) fn settle(&self, facts: &mut Facts) {
-        crate::settle::settle(self, facts);
-    }
     /// Whether the host can evaluate what is asked: it is said in the body's own terms.
     pub(crate) fn is_own_pred(&self, p: &crate::Pred) -> bool {
         let mut ok = true;
-        crate::settle::params_of_pred(p, &mut |q| ok &= self.is_own_param(q));
+        p.params(&mut |q| ok &= self.is_own_param(q));
         ok
     }
     /// See [`Expanded::is_own_pred`].
     pub(crate) fn is_own_expr(&self, e: &crate::Expr) -> bool {
         let mut ok = true;
-        crate::settle::params_of_expr(e, &mut |q| ok &= self.is_own_param(q));
+        e.params(&mut |q| ok &= self.is_own_param(q));
         ok
     }
 }

@@ -5,7 +5,7 @@ use term::TermId;
 
 use crate::nest::{Builder, Model, Need, Obligation};
 use crate::value::{Poly, Var, VarKind};
-use crate::{Condition, ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
+use crate::{ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
 
 pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut model.obligations);
@@ -21,7 +21,7 @@ pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
         let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
         if known.non_negative(&o.poly, &o.domain, &budget) {
-            note(facts, kind, MetBy::Proof, None);
+            facts.note(kind, MetBy::Proof, None);
             continue;
         }
         match (&mut model.unproved, poly.is_linear()) {
@@ -46,9 +46,9 @@ pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
                     model.context.push(crate::value::Constraint::non_negative(poly));
                     known = model.prover();
                 }
-                note(facts, kind, MetBy::RunTimeCheck, Some(pred));
+                facts.note(kind, MetBy::RunTimeCheck, Some(pred));
             }
-            Some(_) => note(facts, kind, MetBy::Proof, None),
+            Some(_) => facts.note(kind, MetBy::Proof, None),
             None if model.takes_box(&o.kind) => {}
             None => {
                 let term = condition_term(&o.kind);
@@ -69,27 +69,6 @@ fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::value::Con
     let mut more = vec![crate::value::Constraint::non_negative(trips)];
     more.extend_from_slice(known);
     crate::prove::non_negative(&fails, &crate::value::Domain::always(), &more, &model.budget)
-}
-
-pub(crate) fn note(facts: &mut LoopFacts, kind: ConditionKind, met_by: MetBy, check: Option<Pred>) {
-    if let Some(old) = facts.conditions.iter_mut().find(|c| c.kind == kind) {
-        if let Some(p) = check {
-            old.met_by = met_by;
-            old.check = Some(match old.check.take() {
-                None => p,
-                Some(q) if q == p => p,
-                Some(Pred::And(mut qs)) => {
-                    if !qs.contains(&p) {
-                        qs.push(p);
-                    }
-                    Pred::And(qs)
-                }
-                Some(q) => Pred::And(vec![q, p]),
-            });
-        }
-        return;
-    }
-    facts.conditions.push(Condition { kind, met_by, check });
 }
 
 fn condition_kind(need: &Need) -> ConditionKind {

@@ -317,7 +317,7 @@ impl Scan<'_> {
         let &Op::Function(g) = from.op(from.root) else { return None };
         let theirs = from.symbols[g].ty;
         let fit = crate::program::arguments_fit(body, call, from, theirs);
-        (fit && crate::inline::same_type(&body.types, symbol.ty, &from.types, theirs)).then_some(summary)
+        (fit && crate::compatible::same_type(&body.types, symbol.ty, &from.types, theirs)).then_some(summary)
     }
 
     // ---- what is done

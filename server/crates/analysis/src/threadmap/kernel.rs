@@ -5,8 +5,9 @@ use term::{Body, Op, SymbolId, TypeKind};
 
 use super::find;
 use super::scan::thread_code;
+use crate::context::Context;
 use crate::extent::Maker;
-use crate::loops::{expr_of, Context};
+use crate::loops::expr_of;
 use crate::nest::Access;
 use crate::offload::inputs_and_calls;
 use crate::{

@@ -17,8 +17,9 @@ use base::Budget;
 use poly::Set;
 use term::{Body, TermId};
 
+use crate::context::Context;
 use crate::extent::Maker;
-use crate::loops::{assumptions, expr_of, opaque_places, Context};
+use crate::loops::{assumptions, expr_of, opaque_places};
 use crate::nest::{Access, Model};
 use crate::value::{Poly, Var};
 use crate::{Condition, Expr, Facts, LoopId, Obstacle, ObstacleKind, Param, Program};

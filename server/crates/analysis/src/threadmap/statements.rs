@@ -9,9 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
 use super::sets::{Frame, Part};
+use crate::context::Context;
 use crate::depend::{overlap, Overlap};
 use crate::effects::written;
-use crate::loops::Context;
 use crate::nest::{Access, Model};
 use crate::value::{Domain, Poly, Var, VarKind};
 use crate::{Facts, Obstacle, ObstacleKind, Step};
