@@ -10,8 +10,8 @@ use support::{at, full_caps, Client, SAXPY};
 
 const URI: &str = "file:///project/restless.c";
 
-/// Edits in continuous integration; `WARPWRIGHT_RANDOM_EDITS=10000` asks for all.
-const EDITS: usize = 400;
+/// Edits, some seconds' worth; `WARPWRIGHT_RANDOM_EDITS` asks for another number.
+const EDITS: usize = 10_000;
 
 struct Random(u64);
 
