@@ -30,7 +30,8 @@ const USAGE: &str = "\
 cargo xtask demo               the whole way on one C file: findings, kernel, compile check, verification
 cargo xtask test               installs what the tests need, then runs all of them
 cargo xtask codegen [--check]  writes the generated files, or says which are stale
-cargo xtask new lint NAME      starts a lint (ide/src/lints/NAME.rs); also: new action NAME
+cargo xtask new KIND NAME      starts a lint, cuda-lint, action, transformation, rule, language, target, request, editor-command
+                               or command: its files, its lines in the lists, a test that fails until it is filled in
 cargo xtask metrics [typing|kernels|programs|rules|growth] [--write]
                                measures waiting times, the thirty kernels, twenty files of Debian packages, rewriting and
                                how costs grow with the input, or one of them; --write updates docs/performance.md
