@@ -222,9 +222,11 @@ fn long_files_say_why() {
 
 #[test]
 fn the_architecture_page_names_files_that_exist() {
-    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let page = read("ARCHITECTURE.md");
+    let all = [&page, &read("docs/analysis.md"), &read("CONTRIBUTING.md")];
     let mut missing = Vec::new();
-    for word in page.split('`').skip(1).step_by(2) {
+    for word in all.iter().flat_map(|p| p.split('`').skip(1).step_by(2)) {
         let path = word.trim_end_matches('/');
         let looks_like_path = path.contains('/') && !path.contains([' ', '(', '*', '<', '{', '$', ':']);
         if looks_like_path && !root().join(path).exists() {
@@ -497,6 +499,28 @@ fn files_of_the_analysis_form_no_circles() {
     let known: Vec<BTreeSet<String>> =
         CIRCLES.iter().map(|c| c.0.iter().map(|f| (*f).to_owned()).collect()).collect();
     assert_eq!(circles(&edges), known, "each imports the others: open the circle, or shorten the list");
+
+/// Whoever is new reads the page in ten minutes, and follows each of three walks in eight stops at most.
+#[test]
+fn three_walks_of_eight_stops() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let words = page.split_whitespace().count();
+    assert!(
+        words < 3000,
+        "{words} words are more than ten minutes: what is to be looked up goes to docs/analysis.md"
+    );
+    let walks = page.split("## Three walks").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let walks: Vec<&str> = walks.split("\n### ").skip(1).collect();
+    assert_eq!(walks.len(), 3);
+    for walk in walks {
+        let stops: Vec<&str> = walk.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit())).collect();
+        assert!((3..=8).contains(&stops.len()), "{walk}");
+        for (k, stop) in stops.iter().enumerate() {
+            assert!(stop.starts_with(&format!("{}. `", k + 1)), "{stop}");
+            let path = stop.split('`').nth(1).unwrap();
+            assert!(root().join(path).is_file(), "{path} is no file");
+        }
+    }
 }
 
 /// What a tool leaves in the folder it was run from does not belong to the project.
