@@ -10,7 +10,7 @@ pub fn analysis(reports: &[FileReport], enabling: bool, launches: &[(String, ide
     let file = |r: &FileReport| {
         let one = |l: &ide::LoopFinding| wire::Loop {
             // the search takes long
-            enabling: enabling.then(|| l.enabling()).flatten().map(|found| enabling_of(&found)),
+            enabling: enabling.then(|| l.enabling()).flatten().map(enabling_of),
             ..loop_of(l.report())
         };
         File {

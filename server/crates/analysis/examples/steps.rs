@@ -2,6 +2,7 @@
 //! set the limits of `analysis::TYPING` and `analysis::SAVE`.
 //!
 //! `cargo run -p ww-analysis --example steps -- FILE …`; `--offload` describes a kernel for each loop besides.
+#![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 

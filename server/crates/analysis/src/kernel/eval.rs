@@ -293,11 +293,9 @@ impl<'a> Values<'a> for Point<'_, 'a> {
     fn begin(&mut self, t: TermId, (): ()) -> Known<bool> {
         // what has no value here is not asked for one
         let body = self.machine.body;
-        let valued = match body.op(t) {
-            Op::Int(_) | Op::Sym(_) | Op::Member { .. } | Op::Cast | Op::Unary(_) => true,
-            Op::Binary(_) | Op::Select | Op::Call => true,
-            _ => false,
-        };
+        let valued =
+            matches!(body.op(t), Op::Int(_) | Op::Sym(_) | Op::Member { .. } | Op::Cast | Op::Unary(_))
+                || matches!(body.op(t), Op::Binary(_) | Op::Select | Op::Call);
         if !valued || self.depth > MAX_DEPTH {
             return Err(NotKnown);
         }
