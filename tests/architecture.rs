@@ -111,6 +111,38 @@ fn sources(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
+/// What a device provides is resolved when CUDA is read: nobody else asks for it by a vendor's spelling. Comments count; tests (in
+/// files and modules of their own) speak of programs and may.
+#[test]
+fn vendors_words_stay_in_their_rows() {
+    const WORDS: [&str; 3] = ["threadIdx", "__syncthreads", "atomicAdd"];
+    let may = ["server/crates/gpu/src", "server/crates/front/src/cuda"];
+    let mut files = Vec::new();
+    sources(&root().join("server/src"), &mut files);
+    for (room, ..) in ROOMS {
+        // testkit makes programs for tests
+        if !matches!(*room, "warpwright" | "testkit") {
+            sources(&root().join("server/crates").join(room).join("src"), &mut files);
+        }
+    }
+    let (mut faults, mut looked) = (Vec::new(), 0);
+    for f in files {
+        let name = f.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let is_test = name.contains("/tests/") || name.ends_with("tests.rs");
+        if is_test || may.iter().any(|m| name.starts_with(m)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&f).unwrap();
+        let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        looked += 1;
+        for w in WORDS.iter().filter(|w| product.contains(**w)) {
+            faults.push(format!("{name} names {w}"));
+        }
+    }
+    assert!(looked > 300, "{looked} files");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn unsafe_stays_in_its_rooms() {
     for (room, _, _) in ROOMS {

@@ -55,6 +55,8 @@ pub struct Given {
     pub defines: Vec<String>,
     /// `-I`; absolute, or below the document's folder or one above it.
     pub includes: Vec<PathBuf>,
+    /// What kernels are for.
+    pub target: ide::Target,
 }
 
 impl Disk {
@@ -144,6 +146,7 @@ impl Disk {
             includes: flags.includes,
             headers: Some(ide::Headers::new(Arc::new(search), self.index.clone())),
             compiler,
+            target: given.target,
         }
     }
 

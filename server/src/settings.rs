@@ -49,6 +49,10 @@ pub struct Settings {
     ///
     /// What generated kernels are compiled for in the compile check, such as `sm_80`.
     pub architecture: String,
+    /// # Target
+    ///
+    /// Whose devices kernels are written and judged for: NVIDIA's (`cuda`) or AMD's with 64 lanes (`hip`).
+    pub target: String,
 }
 
 impl Default for Settings {
@@ -64,6 +68,7 @@ impl Default for Settings {
             compiler: String::new(),
             nvrtc: String::new(),
             architecture: "sm_80".to_owned(),
+            target: "cuda".to_owned(),
         }
     }
 }
@@ -183,6 +188,13 @@ impl Settings {
             }
             is_known
         });
+        if ide::Target::of(&settings.target).is_none() {
+            complaints.push(format!(
+                "The setting `warpwright.target` names the unknown target `{}`.",
+                settings.target
+            ));
+            settings.target = Settings::default().target;
+        }
         (settings, complaints)
     }
 
@@ -203,6 +215,7 @@ impl Settings {
         Given {
             defines: self.defines.clone(),
             includes: self.include_paths.iter().map(|f| f.trim().into()).collect(),
+            target: ide::Target::of(&self.target).unwrap_or_default(),
         }
     }
 }

@@ -35,6 +35,8 @@ const BUILD: &[(&str, &str)] = &[
     ("gcc", "gcc"),
     ("g++", "g++"),
 ];
+/// Compiles kernels written for HIP.
+const HIP: &[(&str, &str)] = &[("hipcc", "hipcc")];
 const PYTHON: &[(&str, &str)] = &[("python3", "python3")];
 /// Decides what rule pages claim; loaded at run time.
 const SOLVER: &[(&str, &str)] = &[("libz3-4", "/usr/share/doc/libz3-4")];
@@ -64,6 +66,7 @@ pub fn for_testing() -> Vec<Missing> {
     attempt("build tools", &for_building);
     attempt("packages of the editors", &|| debian(EDITORS));
     attempt("Z3", &|| debian(SOLVER));
+    attempt("hipcc", &|| debian(HIP));
     attempt("NVRTC", &nvrtc);
     attempt("packages of the extension", &|| npm_packages("vscode-extension"));
     attempt("packages of the editor tests", &|| npm_packages("tests/editors"));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::reading::{analyze, SourceArgs};
 use super::writing::{put_new, refusal, same_file, Told};
@@ -27,9 +27,6 @@ pub struct OffloadArgs {
     /// Rewrite the file itself and put the kernels beside it
     #[arg(long)]
     in_place: bool,
-    /// What kernels are written for
-    #[arg(long, value_enum, default_value_t = Target::Cuda)]
-    target: Target,
     /// Then run the kernels beside the loops in the simulator, and say what came of it
     #[arg(long)]
     verify: bool,
@@ -41,13 +38,7 @@ pub struct OffloadArgs {
     file: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Target {
-    Cuda,
-}
-
 pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
-    let Target::Cuda = args.target;
     let input = files::read(&args.file)?;
     let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();

@@ -24,6 +24,15 @@ pub struct SourceArgs {
     /// unless it lies in the project of a file
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     compiler: String,
+    /// Whose devices kernels are written and judged for: `cuda` or `hip`
+    #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = target)]
+    target: ide::Target,
+}
+
+/// A target by its name.
+fn target(name: &str) -> Result<ide::Target, String> {
+    let known: Vec<&str> = ide::Target::all().map(ide::Target::name).collect();
+    ide::Target::of(name).ok_or_else(|| format!("there are {}", known.join(" and ")))
 }
 
 /// Where headers and compilers are found for these files.
@@ -53,7 +62,7 @@ impl SourceArgs {
     pub fn given(&self) -> Given {
         // as for the compiler, folders are below the current one
         let includes = self.includes.iter().map(|f| std::path::absolute(f).unwrap_or_else(|_| f.clone()));
-        Given { defines: self.defines.clone(), includes: includes.collect() }
+        Given { defines: self.defines.clone(), includes: includes.collect(), target: self.target }
     }
 }
 

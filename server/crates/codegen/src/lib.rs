@@ -1,8 +1,8 @@
 //! Plans and printers: what goes where on a GPU, decided before any text, and the text.
 //!
 //! [`plan`] turns facts into a [`Plan`] or a [`Refusal`]; [`print()`] turns a plan into a kernel file and the edits of the
-//! host file. The plan decides, the printers print: no printer reads facts, and a new target is one folder with one row
-//! in [`Target::ALL`].
+//! host file. The plan decides, the printers print: no printer reads facts. The target is a row of the room `gpu`, whose
+//! words and names the printers take; a plan that needs a word the row lacks is refused by its name.
 //!
 //! What the generated host code promises: nothing of the user's data is changed before the last call that can fail has
 //! succeeded, except cells that the original loop would write without reading them; so the original loop, which stays
@@ -24,25 +24,6 @@ pub use plan::{
     Site, Stride, Test, TestKind, ThreadPlan, View, BLOCK_THREADS,
 };
 
-/// What the text is written for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Target {
-    /// A CUDA C++ kernel file, and a C host that calls the CUDA runtime.
-    CudaC,
-}
-
-impl Target {
-    /// Every target.
-    pub const ALL: [Target; 1] = [Target::CudaC];
-
-    /// As named on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::CudaC => "cuda",
-        }
-    }
-}
-
 /// A file to be created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GeneratedFile {
@@ -62,6 +43,7 @@ pub struct HostEdit {
 /// What a block in the host file needs before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostHead {
+    pub(crate) target: &'static gpu::Row,
     /// Where its function begins, in the file.
     pub(crate) function_at: u32,
     pub(crate) includes: Vec<&'static str>,
@@ -100,11 +82,9 @@ pub struct Output {
     pub build_flags: Vec<&'static str>,
 }
 
-/// Writes a plan down.
-pub fn print(plan: &Plan<'_>, target: Target) -> Output {
-    match target {
-        Target::CudaC => device::print(plan),
-    }
+/// Writes a plan down, in the words of its target.
+pub fn print(plan: &Plan<'_>) -> Output {
+    device::print(plan)
 }
 
 /// All edits of a host file, whose text the plans were made on, in order of place; they do not overlap. What several

@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 use std::process::Command;
 
-use common::{offload, Outcome};
+use common::{offload_for, Outcome};
 
 const CASES: &str = include_str!("run/cases.c");
 
@@ -45,6 +45,15 @@ fn functions() -> Vec<&'static str> {
 
 #[test]
 fn generated_code_computes_what_the_original_computes() {
+    computes_the_same(&gpu::CUDA);
+}
+
+#[test]
+fn so_does_the_code_for_hip() {
+    computes_the_same(&gpu::HIP);
+}
+
+fn computes_the_same(target: &'static gpu::Row) {
     let dir = tempfile::tempdir().expect("temporary folder");
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("write");
@@ -57,7 +66,7 @@ fn generated_code_computes_what_the_original_computes() {
     let mut left = Vec::new();
     for f in &names {
         renames.push(format!("-D{f}=orig_{f}"));
-        match offload(&host, f, 0) {
+        match offload_for(target, &host, f, 0) {
             Outcome::Done { host: h, output } => {
                 host = h;
                 // Each is a file of its own; structs of several may have one name.
@@ -90,7 +99,8 @@ fn generated_code_computes_what_the_original_computes() {
     host_args.extend(["host.c", "-o", "host.o"]);
     c(&host_args);
     // Without CUDA it is the original program again.
-    host_args.extend(["-DWW_NO_CUDA", "-fsyntax-only"]);
+    let off = format!("-D{}", target.host.off_switch);
+    host_args.extend([&*off, "-fsyntax-only"]);
     c(&host_args);
     let mut original: Vec<&str> = renames.iter().map(String::as_str).collect();
     original.extend(["-std=c99", "original.c", "-o", "original.o"]);

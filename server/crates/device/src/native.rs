@@ -190,7 +190,11 @@ impl NativeCompiler {
     pub fn try_both(&self, folder: &Path, t: &NativeTrial<'_>) -> Result<NativeRuns, String> {
         let words = |e: std::io::Error| e.to_string();
         for (name, text) in t.support {
-            std::fs::write(folder.join(name), text).map_err(words)?;
+            let path = folder.join(name);
+            if let Some(around) = path.parent() {
+                std::fs::create_dir_all(around).map_err(words)?;
+            }
+            std::fs::write(path, text).map_err(words)?;
         }
         let (input, output) = (folder.join("input"), folder.join("output"));
         std::fs::write(&input, t.input).map_err(words)?;

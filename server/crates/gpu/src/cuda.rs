@@ -2,10 +2,10 @@
 
 use term::device::{AtomicOp::*, Index, Scope, Shuffle, Tally, Vote, Word};
 
-use crate::{Limits, Row};
+use crate::{Host, KernelFile, Limits, Row};
 
 /// CUDA C++, from compute capability 3.0 on.
-pub static CUDA: Row = Row {
+pub const CUDA: Row = Row {
     name: "cuda",
     title: "CUDA",
     limits: Limits {
@@ -72,6 +72,28 @@ pub static CUDA: Row = Row {
         ("atomicOr_system", Word::Atomic(Some(Or), Scope::System)),
         ("atomicXor_system", Word::Atomic(Some(Xor), Scope::System)),
     ],
+    lacking: "write it in CUDA's words.",
+    without_signed_wide: &[],
+    host: Host {
+        header: "<cuda_runtime.h>",
+        off_switch: "WW_NO_CUDA",
+        success: "cudaSuccess",
+        bad_configuration: "cudaErrorInvalidConfiguration",
+        allocate: "cudaMalloc",
+        free: "cudaFree",
+        copy: "cudaMemcpy",
+        to_device: "cudaMemcpyHostToDevice",
+        to_host: "cudaMemcpyDeviceToHost",
+        synchronize: "cudaDeviceSynchronize",
+        last_error: "cudaGetLastError",
+    },
+    file: KernelFile {
+        extension: "cu",
+        header: None,
+        compile: "nvcc -fmad=false -c",
+        flags: &["-fmad=false"],
+        run_time: ("__CUDACC_RTC__", "NVRTC", "NVRTC 12"),
+    },
     shared: "__shared__",
     reserved: &["cudaErrorInvalidConfiguration", "cudaGetLastError", "cudaStream_t", "cudaSuccess", "dim3"],
 };

@@ -7,15 +7,26 @@
 #![forbid(unsafe_code)]
 
 mod cuda;
+mod hip;
 mod reserved;
 
-use term::device::{Scope, Word};
+use term::device::{AtomicOp, Scope, Word};
 
-pub use cuda::CUDA;
+/// NVIDIA's.
+pub static CUDA: Row = cuda::CUDA;
+/// AMD's.
+pub static HIP: Row = HIP_ROW;
+/// The same, to make other rows of.
+pub const HIP_ROW: Row = hip::HIP;
 pub use reserved::is_reserved;
 
 /// Every row.
-pub static ALL: [&Row; 1] = [&CUDA];
+pub static ALL: [&Row; 2] = [&CUDA, &HIP];
+
+/// The row of this name.
+pub fn of(name: &str) -> Option<&'static Row> {
+    ALL.into_iter().find(|r| r.name == name)
+}
 
 /// A vendor's language for its devices.
 #[derive(Debug)]
@@ -27,14 +38,84 @@ pub struct Row {
     pub limits: Limits,
     /// Spellings; of several for one word the first is written.
     pub words: &'static [(&'static str, Word)],
+    /// What to do where a word is lacking, behind "has no `x`: ".
+    pub lacking: &'static str,
+    /// Atomic operations that have no form for signed integers of 64 bits.
+    pub without_signed_wide: &'static [AtomicOp],
+    /// What hosts call and include.
+    pub host: Host,
+    /// Files of kernels, and who compiles them.
+    pub file: KernelFile,
     /// How a variable of a block's shared memory is declared.
     pub shared: &'static str,
     /// Words at file scope of the vendor's headers that no program should name anything by. Sorted.
     pub reserved: &'static [&'static str],
 }
 
+/// How a host written in C speaks to the device: names, with the meaning of CUDA's run time.
+#[derive(Debug)]
+pub struct Host {
+    pub header: &'static str,
+    /// The macro that leaves all of our code out.
+    pub off_switch: &'static str,
+    pub success: &'static str,
+    pub bad_configuration: &'static str,
+    pub allocate: &'static str,
+    pub free: &'static str,
+    pub copy: &'static str,
+    pub to_device: &'static str,
+    pub to_host: &'static str,
+    pub synchronize: &'static str,
+    pub last_error: &'static str,
+}
+
+impl Host {
+    /// Every name that a program may use, always in one order.
+    pub fn names(&self) -> [&'static str; 9] {
+        [
+            self.success,
+            self.bad_configuration,
+            self.allocate,
+            self.free,
+            self.copy,
+            self.to_device,
+            self.to_host,
+            self.synchronize,
+            self.last_error,
+        ]
+    }
+}
+
+/// A file of kernels.
+#[derive(Debug)]
+pub struct KernelFile {
+    pub extension: &'static str,
+    /// Included by whoever compiles the whole file; `None`: the compiler knows all by itself.
+    pub header: Option<&'static str>,
+    /// The command that compiles it, without the file.
+    pub compile: &'static str,
+    /// Options without which results may differ in the last bits, and those that the host needs.
+    pub flags: &'static [&'static str],
+    /// Compilers at run time: the macro that says so, their name, and the name of those without `offsetof`.
+    pub run_time: (&'static str, &'static str, &'static str),
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Row) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Row {}
+
+impl std::hash::Hash for Row {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
 /// How much of it there is, on every device that the row is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// Threads that run in step.
     pub lanes: u32,
@@ -46,6 +127,12 @@ pub struct Limits {
     pub grid: [u32; 3],
     /// Bytes of a block's shared memory that need not be asked for.
     pub shared_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        CUDA.limits
+    }
 }
 
 impl Limits {
@@ -87,16 +174,20 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use term::device::{AtomicOp, Index, Tally};
+    use term::device::{Index, Tally};
 
     use super::*;
 
     #[test]
     fn a_row_reads_what_it_writes() {
-        for (name, word) in CUDA.words {
-            assert_eq!(CUDA.word(name), Some(*word));
-            assert_eq!(CUDA.word(CUDA.spelling(*word).unwrap()), Some(*word));
+        for row in ALL {
+            for (name, word) in row.words {
+                assert_eq!(row.word(name), Some(*word));
+                assert_eq!(row.word(row.spelling(*word).unwrap()), Some(*word));
+            }
+            assert_eq!(of(row.name), Some(row));
         }
+        assert_eq!(of("opencl"), None);
         assert_eq!(CUDA.word("threadIdx"), Some(Word::Index(Index::Thread)));
         assert_eq!(CUDA.word("__syncthreads"), Some(Word::Barrier(Scope::Block, Tally::Nothing)));
         assert_eq!(CUDA.word("atomicAdd_block"), Some(Word::Atomic(Some(AtomicOp::Add), Scope::Block)));
@@ -107,9 +198,19 @@ mod tests {
 
     #[test]
     fn no_spelling_stands_twice() {
-        let mut names: Vec<&str> = CUDA.words.iter().map(|w| w.0).collect();
-        names.sort_unstable();
-        assert!(names.windows(2).all(|w| w[0] != w[1]));
+        for row in ALL {
+            let mut names: Vec<&str> = row.words.iter().map(|w| w.0).chain(row.host.names()).collect();
+            names.sort_unstable();
+            assert!(names.windows(2).all(|w| w[0] != w[1]));
+        }
+    }
+
+    #[test]
+    fn what_a_vendor_lacks_has_no_spelling() {
+        assert_eq!(HIP.limits.lanes, 64);
+        let of_warp = Word::Barrier(Scope::Warp, Tally::Nothing);
+        assert_eq!((CUDA.spelling(of_warp), HIP.spelling(of_warp)), (Some("__syncwarp"), None));
+        assert_eq!(HIP.said(of_warp), "__syncwarp");
     }
 
     #[test]

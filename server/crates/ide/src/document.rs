@@ -24,6 +24,36 @@ pub struct Options {
     pub headers: Option<front::Headers>,
     /// What the compiler says it defines, where one was asked.
     pub compiler: Option<Arc<front::Predefined>>,
+    /// What kernels are written for, and whose devices they are judged for.
+    pub target: Target,
+}
+
+/// A vendor's language for devices: a row of the room `gpu`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Target(&'static gpu::Row);
+
+impl Target {
+    /// All there are.
+    pub fn all() -> impl Iterator<Item = Target> {
+        gpu::ALL.into_iter().map(Target)
+    }
+    /// By the name that the command line and the settings know.
+    pub fn of(name: &str) -> Option<Target> {
+        gpu::of(name).map(Target)
+    }
+    /// As the command line and the settings name it.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+    pub(crate) fn row(self) -> &'static gpu::Row {
+        self.0
+    }
+}
+
+impl Default for Target {
+    fn default() -> Target {
+        Target(&gpu::CUDA)
+    }
 }
 
 impl Options {

@@ -187,7 +187,7 @@ impl<'a> Work<'a> {
             OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken, unnamed: false };
         let made = with_plan_at(&place, finding.id, &site, &self.ask.cancel, |plan| {
             let notes: Vec<String> = plan.notes.iter().map(|n| note(&place, n)).collect();
-            (codegen::print(plan, codegen::Target::CudaC), plan.name.clone(), notes)
+            (codegen::print(plan), plan.name.clone(), notes)
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&place, finding.id))?;
         let line = |offset: u32| line_column(self.doc, offset).line;
@@ -328,7 +328,8 @@ fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
         }
     }
     let own = declared(doc.unit());
-    let texts = offloaded.edit.create.iter().filter(|f| f.name.ends_with(".cu"));
+    let extension = doc.options().target.row().file.extension;
+    let texts = offloaded.edit.create.iter().filter(|f| f.name.rsplit('.').next() == Some(extension));
     let texts = texts.map(|f| (Language::Cuda, &*f.text)).chain([(doc.language(), &*offloaded.host)]);
     for (language, text) in texts {
         if let Some(name) = missing(language, doc, text, &own) {

@@ -354,6 +354,7 @@ fn plan_counted<R>(
         program: place.doc.program(),
         facts: &place.facts,
         offload: &offload,
+        target: place.doc.options().target.row(),
         text: place.doc.slice(place.item.span),
         base_offset: place.item.span.start,
         file_text: if site.unnamed { "" } else { place.doc.source() },

@@ -132,6 +132,7 @@ fn every_host_file_compiles() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in simulate::shim::FILES {
+        std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
         std::fs::write(folder.path().join(name), text).expect("written");
     }
     std::fs::write(folder.path().join("table.inc"), "ROW, 3\n").expect("written");

@@ -103,6 +103,7 @@ fn right_programs_compute_the_same_after_offloads() {
         return;
     }
     for (name, text) in simulate::shim::FILES {
+        std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
         std::fs::write(folder.path().join(name), text).expect("written");
     }
     let (mut loops, mut refused, mut wrong) = (0, 0, Vec::new());

@@ -443,6 +443,8 @@ pub struct Func {
 /// A compiled program.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
+    /// Of the device it was compiled for.
+    pub limits: gpu::Limits,
     pub funcs: Vec<Func>,
     pub globals: Vec<Global>,
     pub shared: Vec<Shared>,

@@ -36,8 +36,6 @@ use crate::code::{Code, WarpKind};
 use crate::exec::AccessKind;
 use crate::watch::Touched;
 
-/// Lanes of a warp.
-pub(crate) const WARP: u32 = 32;
 const SECTOR: u32 = 32;
 const BANKS: u32 = 32;
 
@@ -191,7 +189,7 @@ impl Counter {
                 if let Some(first) = list.first() {
                     let base = |t: &Touched| number(t).and_then(|n| self.bases.get(n)).copied().unwrap_or(0);
                     let (request, waves, parts) = match space {
-                        Space::Shared => banks(&list, base),
+                        Space::Shared => banks(&list, code.limits.lanes, base),
                         Space::Constant => addresses(&list),
                         _ => (global(&list), 0, 0),
                     };
@@ -242,7 +240,7 @@ impl Counter {
     }
 
     /// A warp's active lanes decided a branch.
-    pub(crate) fn branch(&mut self, code: &Code, at: (u32, u32), term: TermId, active: u32, holds: u32) {
+    pub(crate) fn branch(&mut self, code: &Code, at: (u32, u32), term: TermId, active: u64, holds: u64) {
         let b = self.branches.entry(at).or_insert_with(|| BranchCount {
             function: name(code, at),
             term,
@@ -340,11 +338,11 @@ fn addresses(list: &[&Touched]) -> (Request, u32, u32) {
 }
 
 /// The request's ways over the whole warp, its wavefronts, and how many of them no layout could save.
-fn banks(list: &[&Touched], base: impl Fn(&Touched) -> u32) -> (Request, u32, u32) {
+fn banks(list: &[&Touched], lanes: u32, base: impl Fn(&Touched) -> u32) -> (Request, u32, u32) {
     let size = list.iter().map(|t| t.access.size).max().unwrap_or(4).max(4);
-    let lanes_a_part = (BANKS * 4 / size.next_power_of_two()).clamp(1, WARP);
+    let lanes_a_part = (BANKS * 4 / size.next_power_of_two()).clamp(1, lanes);
     let (mut waves, mut parts) = (0, 0);
-    for part in 0..WARP / lanes_a_part {
+    for part in 0..lanes.div_ceil(lanes_a_part) {
         let mine: Vec<&Touched> = list.iter().copied().filter(|t| t.lane / lanes_a_part == part).collect();
         if !mine.is_empty() {
             let words = words(&mine, &base);
@@ -415,7 +413,7 @@ mod tests {
             term: TermId(0),
         };
         let one = |lane| Touched { lane, access: access(lane), name: "a".into(), space: Space::Shared };
-        (0..WARP).map(one).collect()
+        (0..32).map(one).collect()
     }
 
     fn sectors(size: u32, offset: impl Fn(u32) -> u32) -> (u32, u32) {
@@ -443,7 +441,7 @@ mod tests {
 
     fn ways(size: u32, offset: impl Fn(u32) -> u32) -> (u32, u32, u32) {
         let t = touched(size, offset);
-        let (r, waves, parts) = banks(&t.iter().collect::<Vec<_>>(), |_| 0);
+        let (r, waves, parts) = banks(&t.iter().collect::<Vec<_>>(), 32, |_| 0);
         (r.ways, waves, waves - parts)
     }
 
@@ -469,7 +467,7 @@ mod tests {
     #[test]
     fn the_lanes_that_collide_are_named() {
         let t = touched(4, |l| 4 * 16 * l);
-        let (r, ..) = banks(&t.iter().collect::<Vec<_>>(), |_| 0);
+        let (r, ..) = banks(&t.iter().collect::<Vec<_>>(), 32, |_| 0);
         assert_eq!(r.lanes, (0..32).step_by(2).collect::<Vec<_>>());
     }
 }

@@ -194,7 +194,7 @@ pub fn run_grid_code(
 ) -> Result<GridReport, Fault> {
     let [bx, by, bz] = launch.block.map(|x| x as u64);
     let threads = bx.saturating_mul(by).saturating_mul(bz);
-    if threads == 0 || threads > 1024 || bz > 64 || launch.grid.contains(&0) {
+    if threads == 0 || !code.limits.fits_block(launch.block) || launch.grid.contains(&0) {
         return Err(Fault::bad_call("an invalid launch configuration"));
     }
     let regs = arguments(code, 0, args)?;
@@ -339,7 +339,7 @@ impl Grid<'_> {
         if let Some(l) = &mut self.lockstep {
             let totals = &mut l.counter.totals;
             totals.blocks += 1;
-            totals.warps += n.div_ceil(32) as u64;
+            totals.warps += n.div_ceil(self.code.limits.lanes) as u64;
             totals.threads += n as u64;
         }
         Ok(Block {
@@ -348,7 +348,7 @@ impl Grid<'_> {
             lanes: (0..n).map(|_| lane()).collect(),
             ready: (0..n).collect(),
             epoch: 0,
-            warp_epochs: vec![0; n.div_ceil(32) as usize],
+            warp_epochs: vec![0; n.div_ceil(self.code.limits.lanes) as usize],
             known: Known::default(),
         })
     }
@@ -406,7 +406,9 @@ impl Grid<'_> {
         w.stamp.block = block.number;
         w.stamp.thread = t;
         w.stamp.epoch = block.epoch;
-        w.stamp.warp_epoch = block.warp_epochs[t as usize / 32];
+        let lanes = self.code.limits.lanes;
+        (w.lane, w.stamp.warp) = (t % lanes, t / lanes);
+        w.stamp.warp_epoch = block.warp_epochs[(t / lanes) as usize];
         w.shared.clone_from(&block.shared);
         w.acquired = lane.acquired.take();
         w.fenced = lane.fenced.take();
@@ -442,7 +444,7 @@ impl Grid<'_> {
         }
         // an ended lane may be the last one its warp waited for
         if !waits {
-            self.settle_warp(b, t / 32);
+            self.settle_warp(b, t / self.code.limits.lanes);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use term::TermId;
 
 use crate::code::{Code, Ins};
-use crate::count::{Counter, WARP};
+use crate::count::Counter;
 use crate::exec::World;
 use crate::fault::Fault;
 use crate::grid::{Grid, Status};
@@ -78,9 +78,10 @@ impl Grid<'_> {
         mem: &mut Memory,
     ) -> Result<(), Fault> {
         let pick = self.rng.below(self.blocks[b].ready.len());
-        let warp = self.blocks[b].ready[pick] / WARP;
+        let width = self.code.limits.lanes;
+        let warp = self.blocks[b].ready[pick] / width;
         let lanes = &self.blocks[b].lanes;
-        let range = warp * WARP..((warp + 1) * WARP).min(lanes.len() as u32);
+        let range = warp * width..((warp + 1) * width).min(lanes.len() as u32);
         let ready: Vec<u32> = range.filter(|&t| matches!(lanes[t as usize].status, Status::Ready)).collect();
         let order = |&x: &u32, &y: &u32| lanes[x as usize].thread.compare(&lanes[y as usize].thread);
         let Some(mut lead) = ready.iter().copied().min_by(order) else { return Ok(()) };
@@ -124,7 +125,7 @@ impl Grid<'_> {
         let Some(ins) = self.code.funcs.get(at.0 as usize).and_then(|f| f.code.get(at.1 as usize)) else {
             return;
         };
-        let active = group.iter().fold(0u32, |m, t| m | 1 << (t % WARP));
+        let active = group.iter().fold(0u64, |m, t| m | 1 << (t % self.code.limits.lanes));
         let decided: Option<TermId> = self.code.decisions.get(&at).copied();
         match (ins, decided) {
             (Ins::JumpZ { .. }, Some(term)) => {

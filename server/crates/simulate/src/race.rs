@@ -29,14 +29,10 @@ pub(crate) struct Stamp {
     pub epoch: u32,
     /// Whole-warp barriers passed.
     pub warp_epoch: u32,
+    /// Which warp of the block.
+    pub warp: u32,
     pub func: u32,
     pub term: TermId,
-}
-
-impl Stamp {
-    fn warp(&self) -> u32 {
-        self.thread / 32
-    }
 }
 
 /// What a block or thread knows of others: accesses of that block before that epoch, and of that thread in it, are
@@ -82,7 +78,7 @@ impl Kept {
         } else if n.epoch != a.epoch {
             self.same_block = None;
             self.same_warp = None;
-        } else if n.warp() != a.warp() {
+        } else if n.warp != a.warp {
             self.same_block = Some(a);
             self.same_warp = None;
         } else if n.warp_epoch != a.warp_epoch {
@@ -210,7 +206,7 @@ impl Races {
                 let key = (first.0.func, first.0.term, now.func, now.term);
                 let reach = match first.0 {
                     s if s.block != now.block => Reach::Grid,
-                    s if s.warp() != now.warp() => Reach::Block,
+                    s if s.warp != now.warp => Reach::Block,
                     _ => Reach::Warp,
                 };
                 let met = self.seen.entry(key).or_insert_with(|| Met { reach, names: Vec::new() });
@@ -267,7 +263,7 @@ fn conflict(
         if p.block == now.block {
             p.thread != now.thread
                 && p.epoch == now.epoch
-                && !(p.warp() == now.warp() && p.warp_epoch != now.warp_epoch)
+                && !(p.warp == now.warp && p.warp_epoch != now.warp_epoch)
         } else {
             !known.iter().flatten().any(|k| knows(k, p))
         }

@@ -7,7 +7,9 @@
 //! Deliberately absent: starting compilers. Tests do that.
 
 /// File names and texts.
-pub const FILES: [(&str, &str); 3] = [
+pub const FILES: [(&str, &str); 5] = [
+    ("hip/hip_runtime_api.h", include_str!("../shim/hip/hip_runtime_api.h")),
+    ("hip/hip_runtime.h", include_str!("../shim/hip/hip_runtime.h")),
     ("cuda_runtime.h", include_str!("../shim/cuda_runtime.h")),
     ("ww_cuda_shim.h", include_str!("../shim/ww_cuda_shim.h")),
     ("ww_cuda_shim.cpp", include_str!("../shim/ww_cuda_shim.cpp")),

@@ -28,6 +28,8 @@ pub(crate) struct Watch {
     pub(crate) busy: bool,
     /// What the lanes of the warp that is being stepped did; `None`: nobody counts.
     pub(crate) step: Option<Step>,
+    /// Which lane of its warp the thread is.
+    pub(crate) lane: u32,
 }
 
 /// What the lanes of a warp did in one step.
@@ -36,7 +38,7 @@ pub(crate) struct Step {
     /// Lane, access, the object's name and its memory.
     pub(crate) touched: Vec<Touched>,
     /// Lanes whose jump was taken.
-    pub(crate) taken: u32,
+    pub(crate) taken: u64,
 }
 
 /// One lane's access.
@@ -56,13 +58,14 @@ impl Watch {
             races: Races::default(),
             block: [0; 3],
             thread: [0; 3],
-            stamp: Stamp { block: 0, thread: 0, epoch: 0, warp_epoch: 0, func: 0, term: TermId(0) },
+            stamp: Stamp { block: 0, thread: 0, epoch: 0, warp_epoch: 0, warp: 0, func: 0, term: TermId(0) },
             shared: Vec::new(),
             known: None,
             acquired: None,
             fenced: None,
             busy: false,
             step: counts.then(Step::default),
+            lane: 0,
         }
     }
 }
@@ -76,7 +79,7 @@ impl Hooks for Watch {
         self.busy |= object.space != Space::Constant;
         if let Some(step) = &mut self.step {
             step.touched.push(Touched {
-                lane: self.stamp.thread % 32,
+                lane: self.lane,
                 access: a,
                 name: object.name.clone(),
                 space: match object.space {
@@ -101,7 +104,7 @@ impl Hooks for Watch {
     }
     fn branch(&mut self, _func: u32, _pc: u32, taken: bool) {
         if let Some(step) = &mut self.step {
-            step.taken |= (taken as u32) << (self.stamp.thread % 32);
+            step.taken |= (taken as u64) << self.lane;
         }
     }
     fn special(&self, what: Special) -> Option<u64> {

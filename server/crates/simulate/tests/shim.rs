@@ -86,6 +86,7 @@ fn generated_text_runs_on_fibers_beside_its_c_host() {
     let tmp = tempfile::tempdir().unwrap();
     let dir = tmp.path();
     for (name, text) in shim::FILES {
+        std::fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
         std::fs::write(dir.join(name), text).unwrap();
     }
     std::fs::write(dir.join("kernels.cu"), shim::rewrite(KERNEL)).unwrap();

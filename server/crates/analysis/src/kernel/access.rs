@@ -232,6 +232,10 @@ fn requests(
     if a.at.murky || seen.unstructured.is_some() || has_open_length(body, a.place) || place.moved(seen) {
         return None;
     }
+    // how wider warps ask for memory is not known here
+    if launch.limits.lanes != super::nums::WARP {
+        return None;
+    }
     let m = Machine::whole(body, seen, launch)?;
     let mut out = Requests { exact: alone && a.at.loops.is_empty(), ..Requests::default() };
     for block in m.blocks() {
@@ -245,7 +249,7 @@ fn requests(
                     offset += m.eval(index, at, 0)? * scale as i128;
                 }
                 let number = m.number(thread);
-                warps.entry(number / 32).or_default().push((number % 32, offset));
+                warps.entry(number / m.lanes).or_default().push((number % m.lanes, offset));
             }
         }
         for lanes in warps.values() {

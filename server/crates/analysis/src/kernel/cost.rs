@@ -50,7 +50,7 @@ pub(super) fn divided(
             warps += times;
             chosen += times * holds as u64;
             // lanes of one block lie together; those of different blocks cannot
-            packed += blocks * (each * holds as u64).div_ceil(32);
+            packed += blocks * (each * holds as u64).div_ceil(launch.limits.lanes.into());
             most = most.max(holds);
         }
         // one lane for its warp is what shuffles and votes need

@@ -31,6 +31,8 @@ pub(super) struct Machine<'a> {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) values: Vec<(Arc<str>, i128)>,
+    /// Of a warp.
+    pub(super) lanes: u32,
 }
 
 /// A thread, by the indices it finds.
@@ -54,7 +56,7 @@ pub(super) fn branch(
         for t in m.threads() {
             let at = Indices { block, thread: t };
             if m.reaches(&b.at, at)? {
-                found.push((m.number(t) / 32, t, m.eval(condition, at, 0)? != 0));
+                found.push((m.number(t) / m.lanes, t, m.eval(condition, at, 0)? != 0));
             }
         }
         let split = found.iter().filter(|x| x.2).find_map(|x| {
@@ -122,7 +124,7 @@ fn search(
             code /= if k < varied { TRIED.len() } else { 1 };
             values.push((name.clone(), value));
         }
-        let m = Machine { body, seen, grid, block, values };
+        let m = Machine { body, seen, grid, block, values, lanes: launch.limits.lanes };
         let last = [grid[0] - 1, grid[1] - 1, grid[2] - 1];
         for index in [[0, 0, 0], last] {
             if seen.budget.spend(cost).is_err() {
@@ -189,7 +191,14 @@ impl<'a> Machine<'a> {
         let (grid, block) = (launch.grid?, launch.block?);
         let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
         let few = count(grid).saturating_mul(count(block)) <= MAX_THREADS;
-        few.then(|| Machine { body, seen, grid, block, values: launch.values.clone() })
+        few.then(|| Machine {
+            body,
+            seen,
+            grid,
+            block,
+            values: launch.values.clone(),
+            lanes: launch.limits.lanes,
+        })
     }
 
     pub(super) fn blocks(&self) -> impl Iterator<Item = [u32; 3]> {
@@ -286,6 +295,9 @@ impl<'a> Values<'a> for Point<'_, 'a> {
         self.machine.body
     }
     /// Functions are not followed: those that are known by name are the library's.
+    fn lanes(&self) -> u32 {
+        self.machine.lanes
+    }
     fn function(&self, _: &str) -> Option<&'a Function> {
         None
     }

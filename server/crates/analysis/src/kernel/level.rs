@@ -157,6 +157,11 @@ impl Levels<'_> {
         }
     }
 
+    /// Of a warp.
+    pub(super) fn lanes(&self) -> u32 {
+        self.launch.limits.lanes
+    }
+
     pub(super) fn symbol(&self, s: SymbolId) -> Across {
         if let Some(&across) = self.spread.as_ref().and_then(|x| x.indices.get(&s)) {
             return across;
@@ -208,18 +213,23 @@ impl Levels<'_> {
             "y" => (y, x),
             _ => (z, x.saturating_mul(y)),
         };
-        match (extent, below % 32) {
+        match (extent, below % self.lanes()) {
             (1, _) => Across::Grid,
             (_, 0) => Across::Warp,
             _ => Across::Nothing,
         }
     }
 
-    /// The thread's index along x, `/ 32` or `>> 5`, also of a variable that holds it, where rows of the block are whole warps.
+    /// The thread's index along x by the lanes of a warp (`/ 32` or `>> 5`), also of a variable that holds it, where rows of the block are whole warps.
     fn is_warp_number(&self, op: BinOp, a: TermId, b: TermId) -> bool {
         let Some([x, y, z]) = self.launch.block else { return false };
-        let rows_are_warps = x % 32 == 0 || y == 1 && z == 1;
-        let by_warp = matches!((op, self.body.op(b)), (BinOp::Div, Op::Int(32)) | (BinOp::Shr, Op::Int(5)));
+        let rows_are_warps = x % self.lanes() == 0 || y == 1 && z == 1;
+        let lanes = self.lanes();
+        let by_warp = match (op, self.body.as_int(b)) {
+            (BinOp::Div, Some(n)) => n == lanes.into(),
+            (BinOp::Shr, Some(n)) => n == lanes.trailing_zeros().into(),
+            _ => false,
+        };
         rows_are_warps && by_warp && self.is_thread_x(a, 0)
     }
 
@@ -314,7 +324,10 @@ impl Levels<'_> {
 
     fn call(&self, t: TermId, args: &[TermId], depth: u32) -> Across {
         let Some(name) = callee(self.body, t) else { return Across::Nothing };
-        let whole_warp = || args.first().is_some_and(|&m| matches!(self.body.op(m), Op::Int(0xFFFF_FFFF)));
+        let whole_warp = || {
+            let all = i128::from(u64::MAX >> (64 - self.lanes()));
+            args.first().is_some_and(|&m| self.body.as_int(m) == Some(all))
+        };
         match self.body.called_word(t) {
             Some(Word::Barrier(Scope::Block, Tally::Count | Tally::And | Tally::Or)) => return Across::Block,
             Some(Word::Vote(Vote::Ballot | Vote::Any | Vote::All)) if whole_warp() => return Across::Warp,

@@ -47,9 +47,6 @@ pub use trace::BarrierCount;
 
 use crate::Program;
 
-/// What devices have that kernels are judged for.
-const LIMITS: gpu::Limits = gpu::CUDA.limits;
-
 /// A launch. What is `None` may be anything.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct KernelLaunch {
@@ -63,6 +60,8 @@ pub struct KernelLaunch {
     pub elements: Vec<(Arc<str>, u64)>,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: Option<u64>,
+    /// What the device has.
+    pub limits: gpu::Limits,
 }
 
 impl KernelLaunch {
@@ -70,7 +69,7 @@ impl KernelLaunch {
     /// refuses it; CUDA C++ Programming Guide, Technical Specifications per Compute Capability), so nothing is known by it.
     pub(crate) fn with_threads(&self) -> KernelLaunch {
         let some = |e: Option<[u32; 3]>| e.filter(|e| !e.contains(&0));
-        let block = some(self.block).filter(|b| LIMITS.fits_block(*b));
+        let block = some(self.block).filter(|b| self.limits.fits_block(*b));
         KernelLaunch { grid: some(self.grid), block, ..self.clone() }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn overflows(body: &Body, seen: &Seen, launch: &KernelLaunch) -> Vec<
     if seen.unstructured.is_some() {
         return Vec::new();
     }
-    let m = Machine { body, seen, grid, block, values: launch.values.clone() };
+    let m = Machine { body, seen, grid, block, values: launch.values.clone(), lanes: launch.limits.lanes };
     let last = |e: [u32; 3]| e.map(|x| x.saturating_sub(1));
     let corners = [(last(grid), last(block)), (last(grid), [0; 3]), ([0; 3], last(block))];
     let mut out: Vec<IndexOverflow> = Vec::new();

@@ -245,7 +245,7 @@ pub(super) fn tile_of(body: &Body) -> Option<[u32; 3]> {
     body.symbols.iter().filter(|s| s.storage == term::Storage::Shared).find_map(|s| {
         let (row, n) = of(s.ty)?;
         let block = of(row).map_or([n, 1, 1], |(_, m)| [m, n, 1]);
-        (block.iter().product::<u32>() <= super::LIMITS.block_threads).then_some(block)
+        (block.iter().product::<u32>() <= gpu::Limits::default().block_threads).then_some(block)
     })
 }
 

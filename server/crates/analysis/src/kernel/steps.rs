@@ -114,6 +114,9 @@ impl<'a> Values<'a> for Walk<'a> {
     fn body(&self) -> &'a Body {
         self.body
     }
+    fn lanes(&self) -> u32 {
+        super::nums::WARP
+    }
     fn function(&self, name: &str) -> Option<&'a Function> {
         let program: &'a crate::Program = self.program;
         program.function(name)

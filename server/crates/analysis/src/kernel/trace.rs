@@ -80,6 +80,10 @@ impl Traced {
 
 /// Follows the launch. `None`: it is not known, too large, or the kernel has parts that are not understood.
 pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> Option<Traced> {
+    // warps are followed in masks of 32 bits
+    if launch.limits.lanes != WARP {
+        return None;
+    }
     let (grid, block) = (launch.grid?, launch.block?);
     let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
     let size = count(block);

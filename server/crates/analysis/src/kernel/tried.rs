@@ -153,7 +153,7 @@ pub(super) fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &Kern
         return unknown(KernelObstacle::NoLaunch);
     }
     let flat = !named[1] && !named[2];
-    let most = launch.most_threads.unwrap_or(1024);
+    let most = launch.most_threads.unwrap_or(launch.limits.block_threads);
     // blocks of as many threads
     let alike = |t: u32| match launch.block {
         Some(b) => vec![b],

@@ -3,21 +3,16 @@
 //! Integers are exact in any order. Floating sums are grouped as the threads happen to come, so their last bits may
 //! differ from run to run; the plan's notes say so.
 
+use term::device::{AtomicOp, Scope, Word};
 use term::strength::UNARY;
 
 use super::expr::Exprs;
-use crate::plan::{AtomicKind, AtomicOp, AtomicPlan, Operand};
+use crate::plan::{AtomicKind, AtomicPlan, Operand};
 
-/// `atomicAdd(&h[x], 1);`
+/// One call, such as of addition with `(&h[x], 1)`; or a loop that exchanges, where the device has no such operation.
 pub(crate) fn line(exprs: &Exprs<'_>, a: &AtomicPlan) -> String {
-    let function = match a.op {
-        AtomicOp::Add => "atomicAdd",
-        AtomicOp::Min => "atomicMin",
-        AtomicOp::Max => "atomicMax",
-        AtomicOp::And => "atomicAnd",
-        AtomicOp::Or => "atomicOr",
-        AtomicOp::Xor => "atomicXor",
-    };
+    let row = exprs.plan.target;
+    let function = row.said(Word::Atomic(Some(a.op), Scope::Device));
     let (ty, wide) = match a.kind {
         AtomicKind::Int => ("int", false),
         AtomicKind::UInt => ("unsigned int", false),
@@ -39,5 +34,29 @@ pub(crate) fn line(exprs: &Exprs<'_>, a: &AtomicPlan) -> String {
         (true, AtomicKind::Int) => format!("(int)(0u - (unsigned int){value})"),
         (true, _) => format!("0 - {value}"),
     };
+    if a.kind == AtomicKind::SignedWide && row.without_signed_wide.contains(&a.op) {
+        return exchanged(exprs, a.op, &place, &value);
+    }
     format!("{function}({cell}, {value});")
+}
+
+/// The smaller or larger of a cell and a value, by comparing and exchanging until nobody came between. The first look is atomic,
+/// too.
+fn exchanged(exprs: &Exprs<'_>, op: AtomicOp, place: &str, value: &str) -> String {
+    let p = &exprs.plan.prefix;
+    let cas = exprs.plan.target.said(Word::Atomic(Some(AtomicOp::CompareExchange), Scope::Device));
+    let better = if op == AtomicOp::Min { '<' } else { '>' };
+    let unsigned = "unsigned long long";
+    [
+        "{".to_owned(),
+        format!("    {unsigned} *{p}cell = ({unsigned} *)&{place};"),
+        format!("    const long long {p}value = {value};"),
+        format!("    {unsigned} {p}old = {cas}({p}cell, 0ull, 0ull);"),
+        format!("    for ({unsigned} {p}seen = {p}old + 1ull; {p}value {better} (long long){p}old && {p}seen != {p}old;) {{"),
+        format!("        {p}seen = {p}old;"),
+        format!("        {p}old = {cas}({p}cell, {p}seen, ({unsigned}){p}value);"),
+        "    }".to_owned(),
+        "}".to_owned(),
+    ]
+    .join("\n")
 }

@@ -23,9 +23,6 @@ use crate::lines::Lines;
 use crate::plan::{constant, BufferPlan, HostValue, Kernel, Plan, ReductionPlan, TestKind};
 use crate::{HostEdit, HostHead};
 
-/// The macro that leaves all of our code out.
-pub(crate) const OFF_SWITCH: &str = "WW_NO_CUDA";
-
 /// What the block needs before it, and the block's own edits.
 pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> (HostHead, Vec<HostEdit>) {
     let site = &plan.site;
@@ -109,7 +106,7 @@ fn block(plan: &Plan<'_>, file_name: &str, out: &mut Lines, h: &mut Helpers) {
     for line in layouts(plan) {
         out.line(&line);
     }
-    out.flush_left(&format!("#ifndef {OFF_SWITCH}"));
+    out.flush_left(&format!("#ifndef {}", plan.target.host.off_switch));
     values(&host, true, out);
     // Trip counts that need nothing but values which may always be read.
     let early = |e: &analysis::Expr| {
@@ -381,6 +378,8 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     let plan = host.plan;
     let kernel = host.kernel;
     let p = &plan.prefix;
+    let api = &plan.target.host;
+    let (copy, to_device, to_host) = (api.copy, api.to_device, api.to_host);
     let name = |s| plan.body.symbols[s].name.to_string();
     for f in &plan.finals {
         out.line(&format!(
@@ -402,7 +401,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
             steps.push(format!("{} != 0", b.staging_name));
             frees.push(format!("free({});", b.staging_name));
         }
-        frees.push(format!("(void)cudaFree({});", b.device_name));
+        frees.push(format!("(void){}({});", api.free, b.device_name));
     }
     let blocks = kernel
         .most_blocks
@@ -415,7 +414,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         let ty = reduce::accumulator_type(plan, r, Dialect::Host);
         out.line(&format!("{ty} {}[{blocks}];", r.partial_name));
         out.line(&format!("{ty} *{} = 0;", r.device_name));
-        frees.push(format!("(void)cudaFree({});", r.device_name));
+        frees.push(format!("(void){}({});", api.free, r.device_name));
     }
     // Arrays that blocks leave results in: type, name here, name on the device.
     let mut left: Vec<(&str, &str, &str)> = Vec::new();
@@ -428,51 +427,42 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     for (ty, partial, device) in &left {
         out.line(&format!("{ty} {partial}[{blocks}];"));
         out.line(&format!("{ty} *{device} = 0;"));
-        frees.push(format!("(void)cudaFree({device});"));
+        frees.push(format!("(void){}({device});", api.free));
     }
     if kernel.has_partials() {
         out.line(&format!("int {p}blocks = 0;"));
     }
-    let ok = |call: String| format!("{call} == cudaSuccess");
+    let ok = |call: String| format!("{call} == {}", api.success);
     for b in plan.device_buffers() {
-        steps.push(ok(format!("cudaMalloc((void **)&{}, {})", b.device_name, b.bytes_name)));
+        steps.push(ok(format!("{}((void **)&{}, {})", api.allocate, b.device_name, b.bytes_name)));
     }
     for r in &kernel.reductions {
-        steps.push(ok(format!("cudaMalloc((void **)&{}, sizeof({}))", r.device_name, r.partial_name)));
+        steps.push(ok(format!("{}((void **)&{}, sizeof({}))", api.allocate, r.device_name, r.partial_name)));
     }
     for (_, partial, device) in &left {
-        steps.push(ok(format!("cudaMalloc((void **)&{device}, sizeof({partial}))")));
+        steps.push(ok(format!("{}((void **)&{device}, sizeof({partial}))", api.allocate)));
     }
     for b in plan.device_buffers().filter(|b| b.copy_in) {
         let from = pointer(host, b);
-        steps.push(ok(format!(
-            "cudaMemcpy({}, {from}, {}, cudaMemcpyHostToDevice)",
-            b.device_name, b.bytes_name
-        )));
+        steps.push(ok(format!("{copy}({}, {from}, {}, {to_device})", b.device_name, b.bytes_name)));
     }
     steps.push(launch(plan, kernel));
-    steps.push(ok("cudaDeviceSynchronize()".to_string()));
+    steps.push(ok(format!("{}()", api.synchronize)));
     for r in &kernel.reductions {
         let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
-        steps.push(ok(format!(
-            "cudaMemcpy({}, {}, {size}, cudaMemcpyDeviceToHost)",
-            r.partial_name, r.device_name
-        )));
+        steps.push(ok(format!("{copy}({}, {}, {size}, {to_host})", r.partial_name, r.device_name)));
     }
     for (_, partial, device) in &left {
         let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
-        steps.push(ok(format!("cudaMemcpy({partial}, {device}, {size}, cudaMemcpyDeviceToHost)")));
+        steps.push(ok(format!("{copy}({partial}, {device}, {size}, {to_host})")));
     }
     // What only the loop writes comes last and directly: nothing after it can fail but the like.
     for b in plan.device_buffers().filter(|b| b.staged) {
-        steps.push(ok(format!(
-            "cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)",
-            b.staging_name, b.device_name, b.bytes_name
-        )));
+        steps.push(ok(format!("{copy}({}, {}, {}, {to_host})", b.staging_name, b.device_name, b.bytes_name)));
     }
     for b in plan.device_buffers().filter(|b| b.written && !b.staged) {
         steps.push(ok(format!(
-            "cudaMemcpy({}, {}, {}, cudaMemcpyDeviceToHost)",
+            "{copy}({}, {}, {}, {to_host})",
             pointer(host, b),
             b.device_name,
             b.bytes_name
@@ -519,7 +509,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     out.line(&format!("{p}done = 1;"));
     out.dedent();
     out.open("} else {");
-    out.line("(void)cudaGetLastError(); /* the loop takes over: leave no error behind */");
+    out.line(&format!("(void){}(); /* the loop takes over: leave no error behind */", api.last_error));
     out.close("}");
     for f in frees {
         out.line(&f);
@@ -537,5 +527,5 @@ fn accumulator(host: &Exprs<'_>, r: &ReductionPlan) -> String {
 fn launch(plan: &Plan<'_>, kernel: &Kernel) -> String {
     let values: Vec<String> = args(plan, kernel).into_iter().map(|a| a.value).collect();
     let start = format!("{}(", kernel.launcher);
-    format!("{start}{}) == cudaSuccess", wrapped(&values, start.len() + 20, "           "))
+    format!("{start}{}) == {}", wrapped(&values, start.len() + 20, "           "), plan.target.host.success)
 }

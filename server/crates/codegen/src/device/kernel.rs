@@ -7,7 +7,7 @@ use term::{BinOp, Op};
 use super::args::{args, Arg};
 use super::expr::{int_name, Dialect, Exprs};
 use super::stmt::Stmts;
-use super::{field_name, keyed, reduce, threads, wrapped};
+use super::{field_name, keyed, reduce, rounds, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
 use crate::plan::{Axis, DeviceFunction, Dim, Kernel, Plan};
 
@@ -25,15 +25,23 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>
         _ => "loops over",
     };
     out.line(&format!(
-        "/* {}, line {}: the {what} {} in {}, as a CUDA kernel. Written by Warpwright.",
+        "/* {}, line {}: the {what} {} in {}, as a {} kernel. Written by Warpwright.",
         site.file_name,
         site.line,
         indices.join(", "),
-        plan.body.name
+        plan.body.name,
+        plan.target.title
     ));
+    let (guard, compiler, _) = plan.target.file.run_time;
     out.line(&format!(
-        "   Compile with nvcc -fmad=false -c {file_name}: fused multiply-adds would round differently. */"
+        "   Compile with {} {file_name}: fused multiply-adds would round differently. */",
+        plan.target.file.compile
     ));
+    if let Some(header) = plan.target.file.header {
+        out.flush_left(&format!("#ifndef {guard} /* {compiler} knows it */"));
+        out.flush_left(&format!("#include {header}"));
+        out.flush_left("#endif");
+    }
     for &r in &plan.records {
         out.line("");
         record(plan, r, &mut out);
@@ -47,7 +55,7 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>
         kernel(plan, k, &mut out);
     }
     out.line("");
-    out.flush_left("#ifndef __CUDACC_RTC__ /* NVRTC compiles kernels only */");
+    out.flush_left(&format!("#ifndef {guard} /* {compiler} compiles kernels only */"));
     for k in &plan.kernels {
         launcher(plan, k, &mut out);
     }
@@ -70,7 +78,8 @@ fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
     out.close("};");
     let holds = |what: String| format!("static_assert({what}, \"laid out as in {}\");", plan.site.file_name);
     out.line(&holds(format!("sizeof(struct {name}) == {}", layout.size)));
-    out.flush_left("#ifndef __CUDACC_RTC__ /* NVRTC 12 has no offsetof */");
+    let (guard, _, compiler) = plan.target.file.run_time;
+    out.flush_left(&format!("#ifndef {guard} /* {compiler} has no offsetof */"));
     for (f, m) in types.record(r).fields.iter().flatten().zip(&layout.members) {
         let at = format!("__builtin_offsetof(struct {name}, {})", field_name(&f.name));
         out.line(&holds(format!("{at} == {}", m.bit / 8)));
@@ -100,6 +109,7 @@ fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
     };
     let own = Plan {
         body,
+        target: plan.target,
         kernels: Vec::new(),
         buffers: Vec::new(),
         values: Vec::new(),
@@ -154,7 +164,7 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     keyed::declare(plan, k, out);
     for d in &k.dims {
         match &k.threads {
-            Some(_) => threads::id(d, out),
+            Some(_) => threads::id(plan, d, out),
             None => dim(&exprs, d, out),
         }
     }
@@ -202,7 +212,7 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
     let body = exprs.plan.body;
     let a = d.axis.letter();
     let t = &d.counter_name;
-    let start = format!("(long long)blockIdx.{a} * blockDim.{a} + threadIdx.{a}");
+    let (start, round) = rounds(exprs.plan, a);
     let value = index_value(exprs, d);
     let guard = if d.rectangular {
         format!("{t} < {}", d.trips_name)
@@ -215,11 +225,9 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
         format!("{value} {} {bound}", d.relation.symbol())
     };
     if d.strided {
-        let line = format!(
-            "for (long long {t} = {start}; {guard}; {t} += (long long)gridDim.{a} * blockDim.{a}) {{"
-        );
+        let line = format!("for (long long {t} = {start}; {guard}; {t} += {round}) {{");
         let line = if line.len() > 110 {
-            format!("for (long long {t} = {start}; {guard};\n     {t} += (long long)gridDim.{a} * blockDim.{a}) {{")
+            format!("for (long long {t} = {start}; {guard};\n     {t} += {round}) {{")
         } else {
             line
         };
@@ -314,7 +322,7 @@ fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         } else {
             out.line(&format!("const long long {p}grid_{a} = {count};"));
             out.open(&format!("if ({p}grid_{a} > {most}) {{"));
-            out.line("return (int)cudaErrorInvalidConfiguration;");
+            out.line(&format!("return (int){};", plan.target.host.bad_configuration));
             out.close("}");
         }
         counts[axis.number()] = format!("(unsigned int){p}grid_{a}");
@@ -329,7 +337,7 @@ fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         arguments.iter().filter(|a: &&Arg| a.in_kernel.is_some()).map(|a| a.pass.clone()).collect();
     let start = format!("{}<<<{p}grid, {p}block>>>(", k.name);
     out.line(&format!("{start}{});", wrapped(&passed, start.len(), "    ")));
-    out.line("return (int)cudaGetLastError();");
+    out.line(&format!("return (int){}();", plan.target.host.last_error));
     out.close("}");
     debug_assert!(k.dims.iter().all(|d| d.relation != BinOp::Ne));
 }

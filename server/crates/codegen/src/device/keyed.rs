@@ -63,10 +63,10 @@ fn better(k: &KeyedPlan, a: &dyn Fn(&str) -> String, b: &dyn Fn(&str) -> String,
 pub(crate) fn shared(plan: &Plan<'_>, kernel: &Kernel, threads: u32, out: &mut Lines) {
     let p = &plan.prefix;
     for k in &kernel.keyed {
-        out.line(&format!("__shared__ long long {}_all[{threads}];", k.at_name));
+        out.line(&format!("{} long long {}_all[{threads}];", plan.target.shared, k.at_name));
         for v in &k.variables {
             let ty = type_name(plan, v, Dialect::Device);
-            out.line(&format!("__shared__ {ty} {p}all_{}[{threads}];", name(kernel, v)));
+            out.line(&format!("{} {ty} {p}all_{}[{threads}];", plan.target.shared, name(kernel, v)));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! CUDA C++ kernels with a C host that calls the CUDA runtime.
+//! Kernels in a vendor's C++ with a C host that calls the vendor's run time; the row of the plan's target says the words.
 //!
-//! The kernel file holds no include, so that NVRTC compiles it; its launcher is hidden from NVRTC. The host file stays
-//! C99; defining `WW_NO_CUDA` builds it without CUDA, with the original loops.
+//! Whoever compiles kernels at run time needs no include and sees no launcher. The host file stays C99; defining the row's off
+//! switch (`WW_NO_CUDA`) builds it without the vendor's headers, with the original loops.
 
 mod args;
 mod atomics;
@@ -16,12 +16,14 @@ mod site;
 mod stmt;
 mod threads;
 
+use term::device::{Index, Word};
+
 use crate::plan::Plan;
 use crate::{GeneratedFile, HostEdit, KernelInfo, Output};
 
 /// Writes a plan down.
 pub(crate) fn print(plan: &Plan<'_>) -> Output {
-    let file_name = format!("{}.cu", plan.name);
+    let file_name = format!("{}.{}", plan.name, plan.target.file.extension);
     let (text, line_map) = kernel::file(plan, &file_name);
     let (head, block) = host::edits(plan, &file_name);
     let kernels = plan
@@ -59,7 +61,7 @@ pub(crate) fn print(plan: &Plan<'_>) -> Output {
         block,
         line_map,
         kernels,
-        build_flags: vec!["-fmad=false"],
+        build_flags: plan.target.file.flags.to_vec(),
     }
 }
 
@@ -98,6 +100,21 @@ pub(crate) fn field_name(name: &str) -> String {
     } else {
         name.to_string()
     }
+}
+
+/// An index variable's part along an axis.
+pub(crate) fn index(plan: &Plan<'_>, index: Index, axis: char) -> String {
+    format!("{}.{axis}", plan.target.said(Word::Index(index)))
+}
+
+/// The first round's number along an axis, and by how much a round of the grid goes on.
+pub(crate) fn rounds(plan: &Plan<'_>, axis: char) -> (String, String) {
+    let of = |i| index(plan, i, axis);
+    let size = of(Index::BlockSize);
+    (
+        format!("(long long){} * {size} + {}", of(Index::Block), of(Index::Thread)),
+        format!("(long long){} * {size}", of(Index::GridSize)),
+    )
 }
 
 /// Items separated by commas, broken into lines of at most about 100 characters.

@@ -5,9 +5,11 @@
 //! same in every run and on every device. Reference: M. Harris, "Optimizing parallel reduction in CUDA", 2007.
 
 use analysis::ReductionOp;
+use term::device::{Index, Scope, Tally, Word};
 use term::{BinOp, FloatKind, TypeKind};
 
 use super::expr::{float, float_name, int_name, integer, Dialect};
+use super::index;
 use super::keyed;
 use crate::lines::Lines;
 use crate::plan::{wrapping_kind, Kernel, MinMaxForm, Plan, ReductionPlan, BLOCK_THREADS};
@@ -117,22 +119,25 @@ fn infix(op: ReductionOp) -> Option<BinOp> {
 /// After the loops: the tree, and the block's partial results to memory.
 pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     let p = &plan.prefix;
-    let (thread, block) = match kernel.dims.len() {
-        1 => ("threadIdx.x".to_string(), "blockIdx.x".to_string()),
-        2 => (
-            "threadIdx.x + blockDim.x * threadIdx.y".to_string(),
-            "blockIdx.x + gridDim.x * blockIdx.y".to_string(),
-        ),
-        _ => (
-            "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)".to_string(),
-            "blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)".to_string(),
-        ),
+    // the number of one of several, in the order of their axes
+    let number = |of: Index, among: Index| {
+        let of = |axis| index(plan, of, axis);
+        let among = |axis| index(plan, among, axis);
+        match kernel.dims.len() {
+            1 => of('x'),
+            2 => format!("{} + {} * {}", of('x'), among('x'), of('y')),
+            _ => format!("{} + {} * ({} + {} * {})", of('x'), among('x'), of('y'), among('y'), of('z')),
+        }
     };
+    let thread = number(Index::Thread, Index::BlockSize);
+    let block = number(Index::Block, Index::GridSize);
+    let barrier = format!("{}();", plan.target.said(Word::Barrier(Scope::Block, Tally::Nothing)));
+    let shared = plan.target.shared;
     out.line("");
     out.line("/* combine the threads of the block, always in the same order */");
     for r in &kernel.reductions {
         let ty = accumulator_type(plan, r, Dialect::Device);
-        out.line(&format!("__shared__ {ty} {p}all_{}[{BLOCK_THREADS}];", r.name));
+        out.line(&format!("{shared} {ty} {p}all_{}[{BLOCK_THREADS}];", r.name));
     }
     keyed::shared(plan, kernel, BLOCK_THREADS, out);
     for r in &kernel.reductions {
@@ -149,7 +154,7 @@ pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
         out.line(&format!("{p}all_{0}[{p}thread] = {0};", r.name));
     }
     keyed::store(plan, kernel, out);
-    out.line("__syncthreads();");
+    out.line(&barrier);
     out.open(&format!("for (int {p}half = {}; {p}half > 0; {p}half /= 2) {{", BLOCK_THREADS / 2));
     out.open(&format!("if ({p}thread < {p}half) {{"));
     for r in &kernel.reductions {
@@ -158,7 +163,7 @@ pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     }
     keyed::combine(plan, kernel, out);
     out.close("}");
-    out.line("__syncthreads();");
+    out.line(&barrier);
     out.close("}");
     out.open(&format!("if ({p}thread == 0) {{"));
     for r in &kernel.reductions {

@@ -5,21 +5,19 @@ use term::strength::{self, ADD, AND, ATOM, COMPARE, MUL, OR, SELECT, UNARY};
 use term::{Op, SymbolId, TermId};
 
 use super::expr::{int_name, Dialect, Exprs};
+use super::rounds;
 use super::stmt::Stmts;
 use crate::lines::Lines;
-use crate::plan::{comparison, Dim, ThreadPlan};
+use crate::plan::{comparison, Dim, Plan, ThreadPlan};
 
 /// One coordinate of the id, with its guard.
-pub(super) fn id(d: &Dim, out: &mut Lines) {
+pub(super) fn id(plan: &Plan<'_>, d: &Dim, out: &mut Lines) {
     let (a, t) = (d.axis.letter(), &d.counter_name);
-    let start = format!("(long long)blockIdx.{a} * blockDim.{a} + threadIdx.{a}");
+    let (start, round) = rounds(plan, a);
     if d.strided {
         out.from(
             d.term,
-            &format!(
-                "for (long long {t} = {start}; {t} < {};\n     {t} += (long long)gridDim.{a} * blockDim.{a}) {{",
-                d.trips_name
-            ),
+            &format!("for (long long {t} = {start}; {t} < {};\n     {t} += {round}) {{", d.trips_name),
         );
     } else {
         out.from(d.term, &format!("const long long {t} = {start};"));

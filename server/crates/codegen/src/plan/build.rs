@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Cells, Control, Expr, LoopFacts, Verdict};
+use term::device::{AtomicOp, Index, Scope, Tally, Word};
 use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId, TypeKind};
 
 use super::functions::device_functions;
@@ -10,7 +11,10 @@ use super::memory::memory;
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{deepest, has_own_continue, Support, MAX_DEPTH};
-use super::{DeviceFunction, FunctionTrouble, Input, Kernel, Note, Plan, Scalar, Site, View, BLOCK_THREADS};
+use super::{
+    AtomicKind, AtomicPlan, DeviceFunction, FunctionTrouble, Input, Kernel, Note, Plan, Scalar, Site, View,
+    BLOCK_THREADS,
+};
 use crate::access::views;
 
 /// Bytes of a private array that each thread may have: what many threads have at once must fit into the device's memory.
@@ -89,6 +93,28 @@ impl<'i, 'a> Builder<'i, 'a> {
         let r = Reason { kind, term };
         if !self.reasons.contains(&r) {
             self.reasons.push(r);
+        }
+    }
+
+    /// Refuses by their names what the kernel would need and the target does not have.
+    fn words(&mut self, partials: bool, atomics: &[AtomicPlan]) {
+        let row = self.input.target;
+        let mut wanted: Vec<(Word, TermId)> =
+            [Index::Thread, Index::Block, Index::BlockSize, Index::GridSize]
+                .map(|i| (Word::Index(i), self.target))
+                .to_vec();
+        if partials {
+            wanted.push((Word::Barrier(Scope::Block, Tally::Nothing), self.target));
+        }
+        for a in atomics {
+            let by_exchange = a.kind == AtomicKind::SignedWide && row.without_signed_wide.contains(&a.op);
+            let op = if by_exchange { AtomicOp::CompareExchange } else { a.op };
+            wanted.push((Word::Atomic(Some(op), Scope::Device), a.statement));
+        }
+        for (word, term) in wanted {
+            if row.spelling(word).is_none() {
+                self.refuse(RefusalKind::NoWord(word), term);
+            }
         }
     }
 
@@ -326,8 +352,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             _ => [32, 4, 2],
         };
         let most_blocks = match (!partials, dims.len()) {
-            // CUDA C++ Programming Guide, technical specifications: grid limits since compute capability 3.0.
-            (true, _) => [2_147_483_647, 65_535, 65_535],
+            (true, _) => self.input.target.limits.grid,
             // A fixed number of partial results, whatever the device: the grouping never changes.
             (false, 1) => [1024, 1, 1],
             (false, 2) => [32, 32, 1],
@@ -339,8 +364,10 @@ impl<'i, 'a> Builder<'i, 'a> {
         let file = self.input.file_text;
         let at = (self.input.base_offset as usize + body.span(self.target).start as usize).min(file.len());
         let line = file.as_bytes()[..at].iter().filter(|&&c| c == b'\n').count() as u32 + 1;
+        self.words(partials, &atomics);
         self.plan = Some(Plan {
             body,
+            target: self.input.target,
             site: Site {
                 text: self.input.text,
                 base_offset: self.input.base_offset,

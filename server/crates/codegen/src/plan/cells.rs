@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use analysis::{Cells, Reduction, ReductionOp};
+use term::device::AtomicOp;
 use term::{BinOp, Body, FloatKind, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
 use super::support::Support;
-use super::{
-    AtomicKind, AtomicOp, AtomicPlan, BufferPlan, Operand, ReductionPlan, RefusalKind, Scalar, TestKind,
-};
+use super::{AtomicKind, AtomicPlan, BufferPlan, Operand, ReductionPlan, RefusalKind, Scalar, TestKind};
 
 impl<'a> Builder<'_, 'a> {
     /// The places that get an accumulator in the kernel; nothing of them is printed.

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 
 use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, Program, ReductionOp, Step};
 use base::Span;
+use term::device::AtomicOp;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
@@ -47,6 +48,8 @@ pub struct Input<'a> {
     pub program: &'a Program,
     pub facts: &'a Facts,
     pub offload: &'a Offload,
+    /// What the text is written for.
+    pub target: &'static gpu::Row,
     /// The body's own text; its spans index into it.
     pub text: &'a str,
     /// Where `text` begins in the file, in bytes.
@@ -104,6 +107,8 @@ impl Axis {
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
     pub body: &'a Body,
+    /// What the text is written for.
+    pub target: &'static gpu::Row,
     pub site: Site<'a>,
     /// Base of generated names.
     pub name: String,
@@ -451,17 +456,6 @@ pub struct AtomicPlan {
     pub operand: Operand,
     /// Whether the operand is subtracted.
     pub negated: bool,
-}
-
-/// Operations that are atomic on the device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtomicOp {
-    Add,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
 }
 
 /// Types of cells that atomic operations take (CUDA C++ Programming Guide, Atomic Functions; `double` since compute

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use term::device::Word;
 use term::{SymbolId, TermId, TypeId};
 
 use super::functions::FunctionTrouble;
@@ -75,6 +76,8 @@ pub enum RefusalKind {
     BegunPrivate(SymbolId),
     /// No atomic operation on the device does what the accumulation into these cells does.
     NoAtomic(SymbolId),
+    /// The target has nothing for what the kernel would need.
+    NoWord(Word),
     /// A floating minimum or maximum whose result depends on where NaNs stand.
     NanOrder(SymbolId),
     /// A function accumulates through the variable's address.
@@ -147,7 +150,7 @@ impl RefusalKind {
             NoAtomic(_) => NextStep::UseNativeAtomic,
             ReductionCell | RoundedReduction(_) => NextStep::UseScalarAccumulator,
             NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_)
-            | Operation | Induction(_) | Untestable | Overflow => NextStep::None,
+            | NoWord(_) | Operation | Induction(_) | Untestable | Overflow => NextStep::None,
         }
     }
 }

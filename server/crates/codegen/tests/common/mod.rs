@@ -1,7 +1,7 @@
 //! Offloads loops of C texts through the real front end and analysis.
 
 use base::Budget;
-use codegen::{apply_edits, print, Input, Output, Refusal, Target};
+use codegen::{apply_edits, print, Input, Output, Refusal};
 use front::{Language, Memo, Options, Parsed};
 
 /// What became of one loop.
@@ -13,6 +13,11 @@ pub enum Outcome {
 
 /// Offloads the `nth` outermost loop (in textual order) of a function.
 pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
+    offload_for(&gpu::CUDA, text, function, nth)
+}
+
+/// Likewise for a target.
+pub fn offload_for(target: &'static gpu::Row, text: &str, function: &str, nth: usize) -> Outcome {
     let parsed = Parsed::parse(Language::C, text);
     let unit = front::lower(&parsed, &Options::default(), &mut Memo::default());
     let item =
@@ -41,6 +46,7 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
         program: &program,
         facts: &facts,
         offload: &offload,
+        target,
         text: &text[item.span.range()],
         base_offset: item.span.start,
         file_text: text,
@@ -52,7 +58,7 @@ pub fn offload(text: &str, function: &str, nth: usize) -> Outcome {
     match codegen::plan(&input) {
         Err(r) => Outcome::Refused(r),
         Ok(plan) => {
-            let output = print(&plan, Target::CudaC);
+            let output = print(&plan);
             let host = apply_edits(text, &codegen::host_edits(text, &[&output])).expect("edits apply");
             Outcome::Done { host, output: Box::new(output) }
         }

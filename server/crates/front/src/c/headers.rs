@@ -260,6 +260,8 @@ pub(crate) fn is_standard(name: &str) -> bool {
             | "omp"
             | "mpi"
             | "cuda_runtime"
+            | "hip/hip_runtime"
+            | "hip/hip_runtime_api"
             | "cuda"
             | "immintrin"
             | "emmintrin"

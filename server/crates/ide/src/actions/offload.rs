@@ -29,7 +29,7 @@ pub(super) fn offer(at: &At) -> Option<Action> {
     let name = at.place.loop_name(at.finding.id).replace('`', "");
     Some(Action {
         id: ActionId::offload(&at.finding.key),
-        title: format!("Offload to GPU: {name}{notes}"),
+        title: format!("Offload to {}: {name}{notes}", gpu(at.doc)),
         kind: ActionKind::Offload,
         diagnostics: at.diagnostics(),
         disabled: refusal(at),
@@ -66,5 +66,13 @@ pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
         Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
         Err(Refused::Stale) => Err(ResolveError::Stale),
         Err(Refused::Because(reason)) => Err(ResolveError::Refused(reason)),
+    }
+}
+
+/// What the kernel is for, as titles name it.
+pub(super) fn gpu(doc: &crate::Doc) -> String {
+    match doc.options().target {
+        t if t == crate::Target::default() => "GPU".to_owned(),
+        t => format!("GPU ({})", t.row().title),
     }
 }

@@ -247,7 +247,7 @@ fn new_fault((old, new): (&Ask, &Ask), name: &str, launch: Option<(&Shape, &Shap
     let overflows = |ask: &Ask, shape: Option<&Shape>| {
         let doc = &ask.doc;
         let item = doc.unit().items.iter().find(|i| i.is_kernel && *i.name == *name);
-        let launch = shape.map_or_else(Default::default, super::known_launch);
+        let launch = shape.map_or_else(Default::default, |s| super::known_launch(doc, s));
         item.map_or(0, |i| analysis::kernel_overflows(&i.body, doc.program(), &launch).len())
     };
     if overflows(new, launch.map(|l| l.1)) > overflows(old, launch.map(|l| l.0)) {
@@ -293,7 +293,12 @@ fn run_both(
     let code = |doc: &Doc, item: &front::Item| {
         let unit = doc.unit();
         let bodies = unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &*i.body);
-        let compile = simulate::Options { overloads: true, decisions: true, ..Default::default() };
+        let compile = simulate::Options {
+            overloads: true,
+            decisions: true,
+            limits: super::limits(doc),
+            ..Default::default()
+        };
         simulate::compile(&Program::of(bodies), &item.body.name, &compile).map_err(|f| f.to_string())
     };
     let (a, b) = match (code(old, before), code(new, after)) {

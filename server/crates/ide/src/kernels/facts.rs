@@ -107,7 +107,7 @@ fn one(ask: &Ask, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
         None => shape::of_file(doc, item).ok().flatten(),
     };
     let launch = match &shape {
-        Some((s, _)) => known_launch(s),
+        Some((s, _)) => known_launch(doc, s),
         None => launch_of(doc, item),
     };
     let facts = ask.kernel_facts_with(item, &launch);

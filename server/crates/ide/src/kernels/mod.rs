@@ -215,10 +215,14 @@ fn execute(
     run: &mut KernelRun,
 ) -> Result<(), String> {
     let Some((shape, _)) = &run.shape else { return Ok(()) };
+    if let Some(why) = foreign(doc, item) {
+        return Err(why);
+    }
     let unit = doc.unit();
     let bodies = unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &*i.body);
     let program = Program::of(bodies);
-    let compile = simulate::Options { overloads: true, decisions: true, ..Default::default() };
+    let compile =
+        simulate::Options { overloads: true, decisions: true, limits: limits(doc), ..Default::default() };
     let code = simulate::compile(&program, &item.body.name, &compile).map_err(|f| f.to_string())?;
     let launch = Launch { grid: shape.grid, block: shape.block, shared_bytes: shape.shared_bytes };
     // known before anything is made for it
@@ -493,10 +497,11 @@ pub(crate) fn is_launched(doc: &Doc, item: &front::Item) -> bool {
 /// What the document says of a kernel's launch, for the analysis.
 pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch {
     match shape::of_file(doc, item) {
-        Ok(Some((s, _))) => known_launch(&s),
+        Ok(Some((s, _))) => known_launch(doc, &s),
         _ => analysis::KernelLaunch {
             block: shape::block_of(doc, item),
             most_threads: item.launch_bounds,
+            limits: limits(doc),
             ..Default::default()
         },
     }
@@ -513,14 +518,14 @@ pub(crate) fn needless_everywhere(ask: &Ask, item: &front::Item, barrier: Span) 
     };
     let launched = said_by_comment
         || shape::all_of(doc, item).iter().all(|s| {
-            s.as_ref().is_some_and(|s| needless(item, &ask.kernel_facts_with(item, &known_launch(s))))
+            s.as_ref().is_some_and(|s| needless(item, &ask.kernel_facts_with(item, &known_launch(doc, s))))
         });
     let instances =
         doc.unit().items.iter().filter(|i| i.template().is_some() && i.template() == item.template());
     launched && instances.filter(|i| i.span == item.span).all(|i| needless(i, &ask.kernel_facts(i).0))
 }
 
-fn known_launch(s: &Shape) -> analysis::KernelLaunch {
+fn known_launch(doc: &Doc, s: &Shape) -> analysis::KernelLaunch {
     let number = |(name, value): &(String, String)| Some((name.as_str().into(), value.parse().ok()?));
     analysis::KernelLaunch {
         grid: Some(s.grid),
@@ -529,7 +534,39 @@ fn known_launch(s: &Shape) -> analysis::KernelLaunch {
         most_threads: None,
         elements: s.elements.iter().map(|(n, e)| (n.as_str().into(), *e)).collect(),
         shared_bytes: Some(s.shared_bytes),
+        limits: limits(doc),
     }
+}
+
+/// What the devices have that the document's kernels are for.
+pub(crate) fn limits(doc: &Doc) -> gpu::Limits {
+    doc.options().target.row().limits
+}
+
+/// Why a kernel written in CUDA's words is none of the document's target: a word that the target lacks, or means otherwise, in it or
+/// in a function that it calls.
+fn foreign(doc: &Doc, item: &front::Item) -> Option<String> {
+    let row = doc.options().target.row();
+    let mut seen: Vec<&term::Body> = vec![&*item.body];
+    let mut next = 0;
+    while let Some(&body) = seen.get(next) {
+        next += 1;
+        for t in body.walk(body.root) {
+            let Op::Sym(s) = body.op(t) else { continue };
+            let symbol = &body.symbols[*s];
+            if let Some(f) = doc.program().body(&symbol.name) {
+                if !seen.iter().any(|b| std::ptr::eq(*b, &**f)) {
+                    seen.push(f);
+                }
+            } else if symbol.device.is_some_and(|w| row.spelling(w) != Some(&*symbol.name)) {
+                let line = said::line(doc, body.span(t).shifted(item.span.start));
+                let place =
+                    if std::ptr::eq(body, &*item.body) { format!(" (line {line})") } else { String::new() };
+                return Some(format!("{} has no `{}`{place}: {}", row.title, symbol.name, row.lacking));
+            }
+        }
+    }
+    None
 }
 
 /// A thread by its indices, as messages name it.

@@ -412,3 +412,44 @@ fn findings_of_a_templates_instances_are_told_once() {
     assert_eq!(title, "Put `__syncwarp()` between the two");
     silent(&new);
 }
+
+/// One partial sum a warp: the second step reads 8 of them, which are there if warps have 32 lanes.
+const EIGHT_WARPS: &str = "// warpwright: launch(1, 256)\n__global__ void k(int *a, int *out) {\n    __shared__ int all[256], part[8];\n    int t = threadIdx.x;\n    all[t] = a[t];\n    __syncthreads();\n    if (t % warpSize == 0) {\n        int sum = 0;\n        for (int i = 0; i < warpSize; i++) sum += all[t + i];\n        part[t / warpSize] = sum;\n    }\n    __syncthreads();\n    if (t == 0) {\n        int sum = 0;\n        for (int w = 0; w < 8; w++) sum += part[w];\n        out[0] = sum;\n    }\n}\n";
+
+const BY_SHUFFLE: &str = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    int v = a[threadIdx.x];\n    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);\n    a[threadIdx.x] = v;\n}\n";
+
+#[test]
+fn what_is_right_for_32_lanes_only_is_refused_for_64() {
+    let run = |text: &str, target: &str| {
+        let target = crate::Target::of(target).expect("a target");
+        let options = crate::Options { target, ..crate::Options::default() };
+        let text = text::Text::new(text).unwrap();
+        let doc = crate::Doc::open(crate::Language::Cuda, "a.cu", text, options);
+        let mut runs = crate::simulate_kernels(&crate::Ask::thorough(&doc), &Default::default());
+        assert_eq!(runs.len(), 1);
+        runs.remove(0)
+    };
+    let right = run(EIGHT_WARPS, "cuda");
+    assert!(right.refused.is_none() && right.races.is_empty() && right.problems.is_empty(), "{right:?}");
+    assert_eq!(right.counts.warps, 8);
+    let wrong = run(EIGHT_WARPS, "hip");
+    assert_eq!(wrong.counts.warps, 4);
+    assert!(wrong.problems.iter().any(|p| p.kind == "uninitialised"), "{wrong:?}");
+    // words that HIP does not have are named
+    assert!(run(BY_SHUFFLE, "cuda").refused.is_none());
+    let refused = run(BY_SHUFFLE, "hip").refused.expect("a refusal");
+    assert!(refused.starts_with("HIP has no `__shfl_down_sync` (line 4): "), "{refused}");
+}
+
+#[test]
+fn facts_are_those_of_the_targets_lanes() {
+    let uniform = |target: &str| {
+        let target = crate::Target::of(target).expect("a target");
+        let options = crate::Options { target, ..crate::Options::default() };
+        let code = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    if (threadIdx.x / 32 == 0) a[threadIdx.x] = 1;\n}\n";
+        let text = text::Text::new(code).unwrap();
+        let doc = crate::Doc::open(crate::Language::Cuda, "a.cu", text, options);
+        crate::kernel_reports(&crate::Ask::thorough(&doc), &[])[0].branches[0].uniform
+    };
+    assert_eq!((uniform("cuda"), uniform("hip")), ("warp", "divergent"));
+}

@@ -120,7 +120,7 @@ pub(super) fn is_same_alone(place: &Place, id: analysis::LoopId, cancel: &Cancel
     let Some(there) = facts.of_term(term) else { return false };
     let part = Place::made(place.ask, &item, FunctionFacts::new(facts));
     let written = |place: &Place, id| {
-        let printed = |plan: &codegen::Plan| codegen::print(plan, codegen::Target::CudaC);
+        let printed = |plan: &codegen::Plan| codegen::print(plan);
         let output = crate::plans::with_plan(place, id, cancel, printed).ok()?;
         let host = codegen::host_edits(place.doc.source(), &[&output]);
         let host: Vec<_> = host.into_iter().map(|e| (e.span, e.text)).collect();

@@ -31,8 +31,10 @@ pub(crate) fn run_cases(
         let parsed = front::Parsed::parse(language, format!("{before}{text}"));
         front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
     };
-    let rewritten = read(doc.language(), runtime::HOST, host);
-    let device: Vec<front::Unit> = kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect();
+    let target = doc.options().target.row();
+    let rewritten = read(doc.language(), &runtime::host(target), host);
+    let device: Vec<front::Unit> =
+        kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect();
     let sums = Sums::of(place.body(), place.of(finding.id));
     let both = Both { doc, place, rewritten, device, sums, options, share, cancel };
     let failed = match share.known_failure(&place.body().name) {

@@ -340,16 +340,18 @@ impl Beside {
         };
         // a CUDA document's own host code calls the run time, too
         let runs = doc.language().kernels && [doc.source(), text].iter().any(|t| runtime::is_called(t));
-        let runtime_text = format!("{}{}", runtime::HOST, runtime::cub());
+        let target = doc.options().target.row();
+        let alone = runtime::host(target);
+        let runtime_text = format!("{alone}{}", runtime::cub());
         let before = match (runs, kernels.is_empty()) {
             (true, _) => runtime_text.as_str(),
-            (_, false) => runtime::HOST,
+            (_, false) => alone.as_str(),
             _ => "",
         };
         Beside {
             host: read(doc.language(), before, text),
             given: runs.then(|| read(doc.language(), before, doc.source())),
-            kernels: kernels.iter().map(|k| read(Language::Cuda, runtime::DEVICE, k)).collect(),
+            kernels: kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect(),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The CUDA run time as C, for the simulator: device memory is further memory, copies are copies, launches are
+//! A device's run time as C, for the simulator: device memory is further memory, copies are copies, launches are
 //! synchronous.
 //!
 //! Put before generated text when it is read for a simulation, never into what users see. Values are those of CUDA's
 //! `driver_types.h`.
 
 /// Before host text. It calls the library's functions by gcc's names: the program may have its own under the others.
-pub(super) const HOST: &str = "
+const HOST: &str = "
 enum {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
     cudaMemcpyHostToHost = 0, cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3
@@ -33,12 +33,29 @@ void abort(void) { *(volatile int *)0 = 0; }
 pub(super) const COPIES: &str = "ww_copies";
 
 /// Before kernel text.
-pub(super) const DEVICE: &str = "
+const DEVICE: &str = "
 enum {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9
 };
 extern \"C\" int cudaGetLastError(void);
 ";
+
+/// Before host text for a target.
+pub(super) fn host(target: &gpu::Row) -> String {
+    named(HOST, target)
+}
+
+/// Before kernel text for a target.
+pub(super) fn device(target: &gpu::Row) -> String {
+    named(DEVICE, target)
+}
+
+/// With the names of a target's run time in place of CUDA's. Longer names first: one may begin another.
+fn named(text: &str, target: &gpu::Row) -> String {
+    let mut names: Vec<_> = gpu::CUDA.host.names().into_iter().zip(target.host.names()).collect();
+    names.sort_by_key(|n| std::cmp::Reverse(n.0.len()));
+    names.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
 
 /// Types of numbers that CUB is asked for, with their least and their greatest.
 const NUMBERS: [(&str, &str, &str); 5] = [

@@ -70,6 +70,10 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
         RefusalKind::NoAtomic(s) => {
             format!("the GPU has no atomic operation for the accumulation into `{}` on line {line}", name(*s))
         }
+        RefusalKind::NoWord(w) => {
+            let row = place.doc.options().target.row();
+            format!("{} has no `{}`, which the kernel would need (line {line})", row.title, row.said(*w))
+        }
         RefusalKind::NanOrder(s) => {
             format!("the minimum or maximum in `{}` (line {line}) would depend on where NaNs stand", name(*s))
         }

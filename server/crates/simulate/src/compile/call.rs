@@ -322,11 +322,13 @@ impl Cx<'_, '_, '_> {
         let int = self.int();
         let mask = match values.first() {
             Some(&m) => self.convert(m, uint)?,
-            None if kind == WarpKind::Sync => V { reg: self.constant(0xFFFF_FFFF), ty: uint },
+            None if kind == WarpKind::Sync => {
+                V { reg: self.constant(u64::MAX >> (64 - self.unit.options.limits.lanes)), ty: uint }
+            }
             None => return Err(self.err("a warp operation without its mask")),
         };
         let zero = V { reg: self.constant(0), ty: int };
-        let width = V { reg: self.constant(32), ty: int };
+        let width = V { reg: self.constant(self.unit.options.limits.lanes.into()), ty: int };
         let mut list = [mask, zero, zero, width];
         let mut ty = int;
         let mut signed32 = false;

@@ -110,7 +110,7 @@ impl Cx<'_, '_, '_> {
                     }
                     Storage::Builtin if symbol.device == Some(Word::Lanes) => {
                         let ty = self.int();
-                        let reg = self.constant(u64::from(gpu::CUDA.limits.lanes));
+                        let reg = self.constant(u64::from(self.unit.options.limits.lanes));
                         Ok(V { reg, ty })
                     }
                     Storage::Builtin | Storage::Undeclared => self.builtin(&symbol.name.clone()),

@@ -107,6 +107,8 @@ pub struct Options {
     pub watch: Option<Vec<TermId>>,
     /// One jump a condition, so that branches can be counted ([`Code::decisions`]).
     pub decisions: bool,
+    /// What the device has of threads and lanes.
+    pub limits: gpu::Limits,
 }
 
 /// Compiles `entry` and all it calls.
@@ -114,7 +116,7 @@ pub fn compile(program: &Program<'_>, entry: &str, options: &Options) -> Result<
     let mut unit = Unit {
         program,
         options,
-        code: Code::default(),
+        code: Code { limits: options.limits, ..Code::default() },
         functions: FxHashMap::default(),
         globals: FxHashMap::default(),
         shared: FxHashMap::default(),

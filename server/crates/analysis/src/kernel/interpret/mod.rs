@@ -37,6 +37,8 @@ pub(super) trait Values<'a>: Sized {
 
     /// Of the function that is walked now.
     fn body(&self) -> &'a Body;
+    /// Of a warp.
+    fn lanes(&self) -> u32;
     /// A function of the program.
     fn function(&self, name: &str) -> Option<&'a Function>;
 

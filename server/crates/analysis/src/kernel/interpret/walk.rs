@@ -4,8 +4,8 @@ use term::device::Word;
 use term::{Op, Storage, TermId, TypeKind};
 
 use super::{Arguments, Called, Flows, If, Jump, Loop, Run, Switch, Values};
+use crate::kernel::callee;
 use crate::kernel::effects::has_own_label;
-use crate::kernel::{callee, LIMITS};
 
 /// The value of an expression.
 pub(in crate::kernel) fn eval<'a, D: Values<'a>>(d: &mut D, t: TermId, way: D::Way) -> Run<'a, D, D::Val> {
@@ -36,7 +36,7 @@ fn eval_at<'a, D: Values<'a>>(d: &mut D, t: TermId, way: D::Way) -> Run<'a, D, D
         }
         (Op::Sym(s), _) => match body.symbols[*s].storage {
             Storage::Constant(v) => d.number(v),
-            Storage::Builtin if body.word(t) == Some(Word::Lanes) => d.number(LIMITS.lanes.into()),
+            Storage::Builtin if body.word(t) == Some(Word::Lanes) => d.number(d.lanes().into()),
             Storage::Builtin | Storage::Function => d.unknown(t)?,
             _ => return read(d, t, way),
         },

@@ -34,7 +34,7 @@ impl Meeting {
     pub fn reach(&self) -> Reach {
         match (&self.first, &self.second) {
             (a, b) if a.block != b.block => Reach::Grid,
-            (a, b) if a.thread / 32 != b.thread / 32 => Reach::Block,
+            (a, b) if a.warp != b.warp => Reach::Block,
             _ => Reach::Warp,
         }
     }
@@ -112,7 +112,7 @@ fn meet_across(list: &[Sided], uneven: bool, pairs: &mut u64) -> Result<bool, Ke
         Ok(xs.iter().any(|x| {
             ys.iter().any(|y| {
                 let (a, b) = (&x.event, &y.event);
-                let one_warp = a.thread / 32 == b.thread / 32;
+                let one_warp = a.warp == b.warp;
                 x.epoch != y.epoch
                     && a.thread != b.thread
                     && !(a.touch == Touch::Read && b.touch == Touch::Read)
@@ -137,7 +137,7 @@ fn note(list: &mut Vec<Sided>, x: &Sided) {
         let (a, b) = (&x.event, &y.event);
         x.epoch == y.epoch
             && (a.touch == Touch::Read) == (b.touch == Touch::Read)
-            && a.thread / 32 == b.thread / 32
+            && a.warp == b.warp
             && a.warp_epoch == b.warp_epoch
     };
     let mut found = list.iter().filter(alike);
@@ -304,7 +304,7 @@ impl Judge<'_, '_> {
                 return Ok(());
             }
             certain &= !a.soft && !b.soft;
-            if a.thread / 32 == b.thread / 32 {
+            if a.warp == b.warp {
                 if a.warp_epoch != b.warp_epoch && !self.trace.uneven_warps {
                     return Ok(());
                 }
@@ -354,7 +354,7 @@ fn thinned<'e>(list: impl Iterator<Item = &'e Event>) -> Vec<&'e Event> {
             e.block,
             e.epoch,
             e.soft,
-            e.thread / 32,
+            e.warp,
             e.warp_epoch,
             e.warp_soft,
         );

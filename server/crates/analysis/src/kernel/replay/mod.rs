@@ -80,6 +80,8 @@ pub(super) struct Event {
     pub volatile: bool,
     pub block: u32,
     pub thread: u32,
+    /// Of the block, as `thread`.
+    pub warp: u32,
     /// Block barriers and whole-warp barriers passed for certain.
     pub epoch: u32,
     pub warp_epoch: u32,

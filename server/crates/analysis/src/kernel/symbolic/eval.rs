@@ -270,6 +270,9 @@ impl<'a> Values<'a> for Model<'a> {
     fn body(&self) -> &'a Body {
         self.body
     }
+    fn lanes(&self) -> u32 {
+        self.levels.lanes()
+    }
     fn function(&self, name: &str) -> Option<&'a Function> {
         let program: &'a crate::Program = self.program;
         program.function(name)

@@ -210,7 +210,10 @@ impl<'a> Model<'a> {
             depth: 0,
             given: 0,
         };
-        let most = launch.most_threads.unwrap_or(1024).min(1024) as i128;
+        let most = {
+            let all = launch.limits.block_threads;
+            launch.most_threads.unwrap_or(all).min(all) as i128
+        };
         let whole = KernelObstacle::TooLarge;
         for a in 0..3 {
             let named = a < axes as usize;
@@ -218,7 +221,7 @@ impl<'a> Model<'a> {
             m.extent[a] = match launch.block {
                 Some(b) => Poly::constant(b[a] as i128),
                 None if named => {
-                    Poly::var(m.atom(Share::Grid, Some(1), Some(if a == 2 { most.min(64) } else { most })))
+                    Poly::var(m.atom(Share::Grid, Some(1), Some(most.min(launch.limits.block[a].into()))))
                 }
                 None => one(),
             };

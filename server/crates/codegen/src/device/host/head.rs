@@ -3,7 +3,6 @@
 
 use base::Span;
 
-use super::OFF_SWITCH;
 use crate::device::args::args;
 use crate::device::host_expr::Helpers;
 use crate::device::places::{Place, Places};
@@ -17,7 +16,7 @@ pub(super) fn head(plan: &Plan<'_>, helpers: &Helpers) -> HostHead {
     let p = &plan.prefix;
     let staged = plan.device_buffers().any(|b| b.staged);
     let wanted = [
-        ("<cuda_runtime.h>", true),
+        (plan.target.host.header, true),
         ("<stdint.h>", helpers.apart),
         ("<stdlib.h>", staged),
         ("<string.h>", staged),
@@ -45,6 +44,7 @@ pub(super) fn head(plan: &Plan<'_>, helpers: &Helpers) -> HostHead {
             (guard(&name), format!("static {result} {name}({parameters})\n{{\n    return {value};\n}}\n"))
         });
     HostHead {
+        target: plan.target,
         function_at: plan.site.base_offset,
         includes: wanted.iter().filter(|w| w.1).map(|w| w.0).collect(),
         prototypes: prototypes.collect(),
@@ -55,6 +55,8 @@ pub(super) fn head(plan: &Plan<'_>, helpers: &Helpers) -> HostHead {
 /// The edits of all heads: one for each place between the file's declarations, each thing once where it is seen.
 pub(crate) fn heads(file: &str, heads: &[&HostHead]) -> Vec<HostEdit> {
     let places = Places::of(file);
+    let Some(target) = heads.first().map(|h| h.target) else { return Vec::new() };
+    let off = target.host.off_switch;
     let mut at: Vec<(Place, Vec<&HostHead>)> = Vec::new();
     for h in heads {
         let place = places.prologue(h.function_at as usize);
@@ -69,7 +71,8 @@ pub(crate) fn heads(file: &str, heads: &[&HostHead]) -> Vec<HostEdit> {
     let mut out = Vec::new();
     for (place, heads) in &at {
         let mut text = format!(
-            "#ifndef {OFF_SWITCH} /* define {OFF_SWITCH} to build without CUDA: the original loops then run */\n"
+            "#ifndef {off} /* define {off} to build without {}: the original loops then run */\n",
+            target.title
         );
         for name in heads.iter().flat_map(|h| &h.includes) {
             let before = done.iter().any(|d| d.0 == *name && d.1.is_seen_from(place));

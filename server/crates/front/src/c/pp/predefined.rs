@@ -192,8 +192,8 @@ pub(crate) fn is_absent(name: &str, dialect: &Dialect) -> bool {
         | "__OpenBSD__" | "__ANDROID__" | "__EMSCRIPTEN__" | "__wasm__" | "__i386__" | "__i386"
         | "_M_IX86" | "_M_X64" | "__arm__" | "__aarch64__" | "__powerpc__" | "__PPC__" | "__mips__"
         | "__sparc__" | "__s390__" | "__riscv" | "__ia64__" | "__alpha__" | "__BIG_ENDIAN__"
-        // Kernels are read as nvcc reads them, and host files that we rewrote as they are built with CUDA.
-        | "__CUDACC_RTC__" => true,
+        // Kernels are read as nvcc and hipcc read them, and host files that we rewrote as they are built for a device.
+        | "__CUDACC_RTC__" | "__HIPCC_RTC__" => true,
         "__STRICT_ANSI__" | "__CHAR_UNSIGNED__" | "__NO_CTYPE" => true,
         _ => is_ours(name) || is_another(name) || is_other_processor(name),
     }
@@ -207,7 +207,7 @@ fn is_other_processor(name: &str) -> bool {
 /// Whether our own host text asks for it: the switch that leaves our code out, and what says that a helper is defined.
 fn is_ours(name: &str) -> bool {
     let rest = name.strip_prefix("WW").map(|r| r.trim_start_matches(|c: char| c.is_ascii_digit()));
-    matches!(rest, Some("_NO_CUDA" | "_MIN" | "_MAX" | "_FLOOR_DIV" | "_APART"))
+    matches!(rest, Some("_NO_CUDA" | "_NO_HIP" | "_MIN" | "_MAX" | "_FLOOR_DIV" | "_APART"))
 }
 
 /// Whether a name that no text defines may be a compiler's own, by its version and defaults.

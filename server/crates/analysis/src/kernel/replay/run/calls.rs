@@ -46,7 +46,8 @@ impl<'a> Runner<'a> {
                 }
             }
             Called::Word(Word::Barrier(Scope::Warp, _)) => {
-                let whole = values.first().is_none_or(|v| v.int() == Some(0xFFFF_FFFF));
+                let all = i128::from(u64::MAX >> (64 - self.launch.limits.lanes));
+                let whole = values.first().is_none_or(|v| v.int() == Some(all));
                 if whole && !self.may {
                     let site = self.site(t);
                     self.passed.warps.push(site);

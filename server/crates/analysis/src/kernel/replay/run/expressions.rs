@@ -66,6 +66,9 @@ impl<'a> Values<'a> for Runner<'a> {
     fn body(&self) -> &'a Body {
         Runner::body(self)
     }
+    fn lanes(&self) -> u32 {
+        self.launch.limits.lanes
+    }
     fn function(&self, name: &str) -> Option<&'a Function> {
         let program: &'a crate::Program = self.program;
         program.function(name)

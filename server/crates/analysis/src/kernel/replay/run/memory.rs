@@ -35,6 +35,7 @@ impl<'a> Runner<'a> {
             volatile,
             block: self.at.0,
             thread: self.at.1,
+            warp: self.at.1 / self.launch.limits.lanes,
             epoch: self.passed.blocks.len() as u32,
             warp_epoch: self.passed.warps.len() as u32,
             soft: self.soft,

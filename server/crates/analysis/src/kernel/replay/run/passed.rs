@@ -34,7 +34,7 @@ impl Runner<'_> {
                 self.trace.missed = Some(Missed { site, block, comes, stays_away });
             }
         }
-        for warp in passed.chunks(32) {
+        for warp in passed.chunks(self.launch.limits.lanes as usize) {
             let longest = warp.iter().map(|p| &p.warps).max_by_key(|w| w.len());
             self.trace.uneven_warps |= longest.is_some_and(|l| {
                 warp.iter().any(|p| !l.starts_with(&p.warps) || p.warps.len() < l.len() && !p.cut)
