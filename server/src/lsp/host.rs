@@ -4,6 +4,7 @@
 //! message. It never waits for anything but the next message, so an edit is applied as soon as it arrives. Per
 //! document one analysis runs at a time, for the newest text; an edit cancels it.
 
+mod asking;
 mod rules;
 mod settling;
 mod telling;
@@ -423,55 +424,6 @@ impl Host {
             }
             self.analyze(&uri);
         }
-    }
-
-    fn ask(&mut self, ask: Ask) {
-        let Some(document) = self.documents.get_mut(ask.uri.as_str()) else {
-            let refusal = Refusal::UnknownDocument(ask.uri.as_str().to_owned());
-            return self.tools.pool.soon(Box::new(move || (ask.run)(Err(refusal))));
-        };
-        match document.current().cloned() {
-            Some(view) => self.answer(ask, view),
-            None => {
-                document.waiting.retain(|waiting| !waiting.cancel.is_cancelled());
-                document.waiting.push(ask);
-            }
-        }
-    }
-
-    fn glance(&self, glance: Glance) {
-        let document = self.documents.get(glance.uri.as_str());
-        let glimpse = Glimpse {
-            view: document.and_then(|d| d.view.clone()),
-            text: document.map(|d| d.text.clone()),
-            caps: self.caps(),
-        };
-        self.tools.pool.now(Box::new(move || (glance.run)(glimpse)));
-    }
-
-    /// Tells once more, as after saving.
-    fn deepened(&mut self, uri: &lsp::Uri) {
-        let Some(document) = self.documents.get_mut(uri.as_str()) else { return };
-        if let Some(view) = &document.view {
-            document.view = Some(Arc::new(View { tier: ide::Tier::Typing, ..view.as_ref().clone() }));
-        }
-        document.wants_full = true;
-        self.analyze(uri.as_str());
-    }
-
-    fn answer(&self, ask: Ask, view: Arc<View>) {
-        let context = Context {
-            view,
-            settings: self.settings.clone(),
-            caps: self.caps(),
-            pages: self.pages.clone(),
-            cancel: ask.cancel.clone(),
-        };
-        self.tools.pool.soon(Box::new(move || {
-            if !context.cancel.is_cancelled() {
-                (ask.run)(Ok(context));
-            }
-        }));
     }
 
     /// Starts what the document needs next, unless something runs for it.

@@ -62,6 +62,14 @@ pub struct EditApplied {
     pub created: Vec<String>,
 }
 
+/// The whole analysis of a document was made: `warpwright.analyzeFully`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct FullyAnalyzed {
+    /// Always true: else the command fails and says why.
+    pub done: bool,
+}
+
 /// Something to read: `warpwright.explain`, `.simulate`.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
 #[serde(deny_unknown_fields)]

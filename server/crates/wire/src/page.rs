@@ -55,6 +55,7 @@ fn table() -> Table {
     t.add::<crate::Target>(Editor, "the argument of every command");
     t.add::<crate::ActionData>(Editor, "the data of a code action");
     t.add::<crate::EditApplied>(Editor, "warpwright.offload, .mark, .unmark, .transform");
+    t.add::<crate::FullyAnalyzed>(Editor, "warpwright.analyzeFully");
     t.add::<crate::Text>(Editor, "warpwright.explain, .simulate");
     t.add::<crate::RulesApplied>(Editor, "warpwright.applyRules");
     t.add::<crate::RuleSystems>(Editor, "warpwright.listRules");

@@ -2,13 +2,13 @@
 //! limits is found out here, and told like any other finding.
 
 use base::CancelToken;
-use serde_json::{json, Value};
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 
 use super::progress::{Guard, Progress};
 use super::target::analyzed;
-use super::Call;
+use super::{answer, Call};
 use crate::lsp::backend::{failed_inside, Backend};
 use crate::lsp::host::{Context, Message, Need};
 
@@ -19,7 +19,7 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let cancel = CancelToken::new();
     let caps = backend.caps();
     let progress = Progress::begin(backend, &caps, call.token, "Analyzing all of the file", &cancel).await;
-    let (reply, answer) = oneshot::channel();
+    let (reply, outcome) = oneshot::channel();
     let (stop, teller) = (cancel.clone(), progress.teller());
     // a request that is cancelled drops this guard and so ends the work
     let guard = Guard(cancel);
@@ -28,14 +28,14 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
         let done = ide::deepen(&ask, |done, of| teller.tell(done, of, "functions"));
         let _ = reply.send(done);
     }));
-    let answer = answer.await;
+    let outcome = outcome.await;
     drop(guard);
     // what was found until then is told in any case
     backend.host.send(Message::Deepened { uri });
-    match answer {
+    match outcome {
         Ok(Ok(())) => {
             progress.end("done");
-            Ok(Some(json!({"done": true})))
+            Ok(answer(&wire::FullyAnalyzed { done: true }))
         }
         Ok(Err(ide::Cancelled)) => {
             progress.end("cancelled");
