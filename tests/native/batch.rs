@@ -50,7 +50,11 @@ pub fn run(trials: &[&Trial], compiler: &NativeCompiler, folder: &Path) -> Vec<R
 fn built(trials: &[&Trial], compiler: &NativeCompiler, folder: &Path) -> Result<(), String> {
     let Some(first) = trials.first() else { return Ok(()) };
     for (name, text) in &first.support {
-        std::fs::write(folder.join(name), text).map_err(|e| e.to_string())?;
+        let path = folder.join(name);
+        let within = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(within)
+            .and_then(|()| std::fs::write(&path, text))
+            .map_err(|e| e.to_string())?;
     }
     let originals = together(trials.iter().map(|t| t.original.as_str()).enumerate());
     let rewritten = together(trials.iter().map(|t| t.rewritten.as_str()).enumerate());

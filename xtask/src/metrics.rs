@@ -227,11 +227,8 @@ fn opened(program: &PathBuf, uri: &str, text: &str) -> Result<(Client, Opened)> 
     )?;
     let (first, mut count) = client.diagnostics(uri, 1)?;
     let mut last = first;
-    // answered once the whole file is known, after its diagnostics were sent
-    let id = client.ask(
-        "textDocument/hover",
-        &json!({"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}}),
-    )?;
+    // answered once the whole file is known, after its diagnostics were sent; a hover says what is known before
+    let id = client.ask("textDocument/codeLens", &json!({"textDocument": {"uri": uri}}))?;
     while let Some((at, more)) = client.diagnostics_before_answer(uri, 1, id)? {
         (last, count) = (at, more);
     }

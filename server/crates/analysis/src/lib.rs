@@ -83,9 +83,12 @@ pub const TYPING_STEPS: u64 = 60_000;
 pub const FULL_STEPS: u64 = 2_000_000;
 /// Counted steps given to the description of one kernel ([`offload`]); what people write needs at most a quarter.
 pub const OFFLOAD_STEPS: u64 = 400_000;
-/// While the user types. A step is about a microsecond, and at most four: one file takes 2 s at most.
+/// Counted steps that a file gets for each of its bytes, besides those of its effort: plain code takes some five.
+pub const STEPS_A_BYTE: u64 = 16;
+/// While the user types. A step of an easy loop is a fraction of a microsecond, of a hard one up to four: a file of a hundred
+/// kilobytes takes about 2 s at most, and more only as it is longer.
 pub const TYPING: Effort = Effort { each_loop: TYPING_STEPS, function: 400_000, file: 1_000_000 };
-/// On save, when idle, and on the command line: one file takes 10 s at most.
+/// On save, when idle, and on the command line: a file of a hundred kilobytes takes about 10 s at most.
 pub const SAVE: Effort = Effort { each_loop: 1_000_000, function: 3_000_000, file: 6_000_000 };
 /// When a user asks for all of it and waits, until it is cancelled.
 pub const COMMAND: Effort = Effort::each_loop(200_000_000);

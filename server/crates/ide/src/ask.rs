@@ -20,7 +20,8 @@ pub struct Ask {
 impl Ask {
     /// A question about `doc` whose answer is worth `tier`, until `cancel` is set.
     pub fn new(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken) -> Ask {
-        let steps = Budget::with_cancel(tier.effort().file, cancel.clone());
+        let by_length = analysis::STEPS_A_BYTE * u64::from(doc.text().len());
+        let steps = Budget::with_cancel(tier.effort().file.saturating_add(by_length), cancel.clone());
         Ask { doc: doc.clone(), memo: memo.clone(), tier, cancel: cancel.clone(), steps }
     }
 
