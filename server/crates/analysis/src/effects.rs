@@ -99,6 +99,16 @@ impl<'a> Effects<'a> {
         self.parents.get_or_init(|| self.body.parents()).get(t.0 as usize).copied().flatten()
     }
 
+    /// What is run each time anew when the term is reached once more in one call of the function: the outermost loop
+    /// around it (itself, where there is none), or all of the function where jumps lead to labels.
+    pub(crate) fn repeated_around(&self, t: TermId) -> TermId {
+        if self.entered_by_label(self.body.root) || self.jumps_unseen() {
+            return self.body.root;
+        }
+        let around = std::iter::successors(Some(t), |&x| self.parent(x));
+        around.filter(|&x| self.body.op(x).is_loop()).last().unwrap_or(t)
+    }
+
     /// Whether a label is the term or stands in it, so that control may come into it from elsewhere.
     pub(crate) fn entered_by_label(&self, t: TermId) -> bool {
         let around = || {

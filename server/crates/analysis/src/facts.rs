@@ -400,6 +400,9 @@ pub enum ObstacleKind {
     CarriedScalar(SymbolId),
     /// A scalar (or array) written in the loop and read after it, whose last value we cannot give.
     LiveOut(SymbolId),
+    /// An array or a structure of which each iteration needs a copy as it was before the loop, and whose last copy is
+    /// read later.
+    CopiedBothWays(SymbolId),
     /// A variable that may hold no value when the loop starts, so that it cannot be passed to a kernel.
     Unset(SymbolId),
     /// Volatile or atomic memory.

@@ -145,7 +145,12 @@ fn described(
             let scalar =
                 matches!(body.types.kind(body.symbols[p.symbol].ty), TypeKind::Int(_) | TypeKind::Float(_));
             if !scalar || body.symbols[p.symbol].storage != Storage::Local {
-                return fail(ObstacleKind::LiveOut(p.symbol), root);
+                let why = if p.kept && p.copied_in {
+                    ObstacleKind::CopiedBothWays(p.symbol)
+                } else {
+                    ObstacleKind::LiveOut(p.symbol)
+                };
+                return fail(why, root);
             }
         }
     }

@@ -19,6 +19,7 @@ use crate::liveness::{exposes_part, is_read_after};
 use crate::nest::{Access, Length, Model};
 use crate::parts::{leaves, Inside};
 use crate::value::{Constraint, Poly, Var, VarKind};
+use crate::Param;
 
 /// How an object can be private.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,14 +75,19 @@ pub(crate) fn privacy(
     }
     let reads = mine.iter().filter(|(_, a)| !a.write).flat_map(|(_, a)| cells.touched(a));
     let mut copied_in = rest == Rest::Written && reads.into_iter().any(|k| !cells.is_written(k));
+    let mut kept = !dead;
     if !frame.reads_are_covered(&mine, &cells, rest, budget)? {
         match frame.covered(&mine, &cells, rest, budget)? {
             Covered::Wholly => {}
-            Covered::ButForTheUnwritten => copied_in = true,
+            Covered::ButForTheUnwritten { open } => {
+                copied_in = true;
+                // When the loop is run again, what it reads from before may be what it left itself.
+                kept |= cx.liveness().is_live_after(model.root, base)
+                    && frame.another_run_writes(cx, (&mine, &cells), &open, budget)?;
+            }
             Covered::No => return None,
         }
     }
-    let kept = !dead;
     if kept && !(frame.last_covers(&mine, &cells, budget)? || frame.last_writes_all(&mine, &cells, budget)?) {
         return None;
     }
@@ -128,8 +134,10 @@ pub(crate) enum Rest {
 /// Whether what is read was written before in the same iteration.
 enum Covered {
     Wholly,
-    /// All but cells that no iteration writes.
-    ButForTheUnwritten,
+    /// All but cells that no iteration writes: these, of some of the arrays.
+    ButForTheUnwritten {
+        open: Vec<(usize, poly::Set)>,
+    },
     No,
 }
 
@@ -520,7 +528,7 @@ impl<'m, 'a> Frame<'m, 'a> {
             return Some(Covered::Wholly);
         }
         let flows = flow.compute(budget).ok()?;
-        let mut out = Covered::Wholly;
+        let mut unwritten = Vec::new();
         for open in &flows.may_no_source {
             if open.relation.is_empty(budget).ok()? {
                 continue;
@@ -533,9 +541,50 @@ impl<'m, 'a> Frame<'m, 'a> {
             if !read.intersect(&any, budget).ok()?.is_empty(budget).ok()? {
                 return Some(Covered::No);
             }
-            out = Covered::ButForTheUnwritten;
+            unwritten.push((open.array, read));
         }
-        Some(out)
+        Some(match unwritten.is_empty() {
+            true => Covered::Wholly,
+            false => Covered::ButForTheUnwritten { open: unwritten },
+        })
+    }
+
+    /// Whether the loop, run with other values of what changes between its runs, may write one of the cells.
+    fn another_run_writes(
+        &self,
+        cx: &Context<'_>,
+        (mine, cells): (&[(usize, &Access)], &Cells),
+        read: &[(usize, poly::Set)],
+        budget: &Budget,
+    ) -> Option<bool> {
+        let mut any_run = self.of_any_iteration();
+        for k in 0..self.params.len() {
+            if !self.is_fixed(cx, self.params[k]) {
+                any_run.params[k] = Var::MAX;
+            }
+        }
+        for (array, cell) in read {
+            let (any, _) = any_run.written(mine, cells, *array, None, budget)?;
+            if !cell.intersect(&any, budget).ok()?.is_empty(budget).ok()? {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// Whether a value is the same each time the root is run.
+    fn is_fixed(&self, cx: &Context<'_>, v: Var) -> bool {
+        match &self.model.vars[v as usize] {
+            VarKind::Param(Param::Symbol(s)) => {
+                let symbol = &cx.body.symbols[*s];
+                let around = cx.effects.repeated_around(self.model.root);
+                matches!(symbol.storage, Storage::Local | Storage::Param(_))
+                    && !symbol.address_taken
+                    && !cx.effects.writes_in(around).contains(s)
+            }
+            VarKind::Product(factors) => factors.iter().all(|&f| self.is_fixed(cx, f)),
+            _ => false,
+        }
     }
 
     /// The same with a root's counter that is nowhere used: here it is a value that exists, not a parameter.

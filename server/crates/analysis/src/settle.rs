@@ -231,9 +231,10 @@ pub(crate) fn obstacle(e: &Expanded, o: &mut Obstacle) {
             a.symbol = e.own_symbol(a.symbol).unwrap_or(a.symbol);
             b.symbol = e.own_symbol(b.symbol).unwrap_or(b.symbol);
         }
-        ObstacleKind::UnknownPointer(s) | ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) => {
-            *s = e.own_symbol(*s).unwrap_or(*s)
-        }
+        ObstacleKind::UnknownPointer(s)
+        | ObstacleKind::CarriedScalar(s)
+        | ObstacleKind::LiveOut(s)
+        | ObstacleKind::CopiedBothWays(s) => *s = e.own_symbol(*s).unwrap_or(*s),
         _ => {}
     }
 }
@@ -244,7 +245,9 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<(ObstacleKind, TermId)> {
         ObstacleKind::UnknownCall(f) => ([Some(*f), None], TroubleKind::UnknownCall),
         ObstacleKind::Call { function, why, .. } => ([Some(*function), None], *why),
         ObstacleKind::UnknownPointer(s) => ([Some(*s), None], TroubleKind::Memory),
-        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) => ([Some(*s), None], TroubleKind::Global),
+        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) | ObstacleKind::CopiedBothWays(s) => {
+            ([Some(*s), None], TroubleKind::Global)
+        }
         ObstacleKind::MayAlias(a, b) | ObstacleKind::SameArray(a, b) => {
             ([Some(a.symbol), Some(b.symbol)], TroubleKind::Global)
         }

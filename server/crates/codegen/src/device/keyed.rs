@@ -20,7 +20,8 @@ fn name(kernel: &Kernel, v: &KeyedVariable) -> String {
 }
 
 /// Before the loops: nothing has been chosen. An extreme starts from the value that every other replaces; one that does
-/// not replace it could not have replaced what the variable held before the loop either.
+/// not replace it could not have replaced what the variable held before the loop either. What begins with the value from
+/// before the loop is an argument.
 pub(crate) fn declare(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     for k in &kernel.keyed {
         out.line(&format!("long long {} = -1; /* the iteration that decided, if any */", k.at_name));
@@ -30,7 +31,9 @@ pub(crate) fn declare(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
                 _ => "0".to_string(),
             };
             let ty = type_name(plan, v, Dialect::Device);
-            out.line(&format!("{ty} {} = {first};", name(kernel, v)));
+            if !v.begun {
+                out.line(&format!("{ty} {} = {first};", name(kernel, v)));
+            }
         }
     }
 }

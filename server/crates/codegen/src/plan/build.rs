@@ -243,6 +243,9 @@ impl<'i, 'a> Builder<'i, 'a> {
             let written = support.written.get(&s).copied();
             let known = reduced.contains(&s) || moved.contains(&s) || chosen.contains(&s);
             if support.declared.contains_key(&s) || known {
+                if begun.contains(&s) {
+                    scalars.push(Scalar { symbol: s, ty: body.symbols[s].ty });
+                }
                 continue;
             }
             if indices.contains(&s) {
@@ -256,7 +259,9 @@ impl<'i, 'a> Builder<'i, 'a> {
                 let size = body.types.size_align(body.symbols[s].ty).map_or(0, |s| s.0);
                 if own && begun.contains(&s) {
                     // Passed by value: each thread then has its own, as it is before the loop.
-                    match (record, size > MAX_PRIVATE_BYTES / 2) {
+                    let whole = record
+                        || body.symbols[s].is_own_scalar() && body.types.is_arithmetic(body.symbols[s].ty);
+                    match (whole, size > MAX_PRIVATE_BYTES / 2) {
                         (true, false) => scalars.push(Scalar { symbol: s, ty: body.symbols[s].ty }),
                         (true, true) => self.refuse(RefusalKind::LargePrivate(s), t),
                         (false, _) => self.refuse(RefusalKind::BegunPrivate(s), t),

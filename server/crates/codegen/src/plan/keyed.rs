@@ -72,6 +72,7 @@ impl<'a> Builder<'_, 'a> {
             variables.push(KeyedVariable {
                 symbol,
                 ty: v.ty,
+                begun: self.input.offload.privates.iter().any(|p| p.symbol == symbol && p.copied_in),
                 device_name: self.host_name(&format!("gpu_{name}")),
                 partial_name: self.host_name(&format!("part_{name}")),
             });

@@ -441,6 +441,8 @@ pub enum Choice {
 pub struct KeyedVariable {
     pub symbol: SymbolId,
     pub ty: TypeId,
+    /// Threads begin with the value from before the loop, which they are given; else with one that is not used.
+    pub begun: bool,
     /// Names in the host block.
     pub device_name: String,
     pub partial_name: String,

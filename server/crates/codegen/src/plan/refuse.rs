@@ -146,11 +146,12 @@ impl RefusalKind {
             InMacro => NextStep::ExpandMacro,
             LastValue(_) => NextStep::UseLocalCopy,
             LargePrivate(_) => NextStep::UseConstantLength,
-            BegunPrivate(_) => NextStep::UseLocalCopy,
             NoAtomic(_) => NextStep::UseNativeAtomic,
             ReductionCell | RoundedReduction(_) => NextStep::UseScalarAccumulator,
             NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_)
-            | NoWord(_) | Operation | Induction(_) | Untestable | Overflow => NextStep::None,
+            | NoWord(_) | BegunPrivate(_) | Operation | Induction(_) | Untestable | Overflow => {
+                NextStep::None
+            }
         }
     }
 }

@@ -26,9 +26,10 @@ pub(crate) fn obstacle_label(place: &Place, o: &Obstacle) -> String {
         },
         ObstacleKind::IndirectSubscript(term) => place.text(*term),
         ObstacleKind::UnknownPointer(s) => format!("pointer {}", place.symbol(*s)),
-        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) | ObstacleKind::Unset(s) => {
-            place.symbol(*s).to_owned()
-        }
+        ObstacleKind::CarriedScalar(s)
+        | ObstacleKind::LiveOut(s)
+        | ObstacleKind::CopiedBothWays(s)
+        | ObstacleKind::Unset(s) => place.symbol(*s).to_owned(),
         ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", place.object(a), place.object(b)),
         ObstacleKind::SameArray(a, b) => {
             format!("{} and {} start in one array", place.object(a), place.object(b))
@@ -158,6 +159,14 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
                 "live-out",
                 format!("`{name}` is written in the loop (line {line}) and read after it, and its last value is not known"),
                 &format!("Declare `{name}` inside the loop, or do not read it afterwards."),
+            )
+        }
+        ObstacleKind::CopiedBothWays(symbol) => {
+            let name = place.symbol(*symbol);
+            words(
+                "live-out",
+                format!("each iteration of the loop (line {line}) needs a copy of `{name}` as it was before the loop, and what the last one leaves in it is read later"),
+                "This form is not offloaded.",
             )
         }
         ObstacleKind::Unset(symbol) => {

@@ -64,7 +64,7 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
             format!("each thread would need its own `{}`, which is too large (line {line})", name(*s))
         }
         RefusalKind::BegunPrivate(s) => format!(
-            "each thread would need its own `{}` with the elements that are set before the loop (line {line})",
+            "each thread would need its own `{}` with what is in it before the loop (line {line})",
             name(*s)
         ),
         RefusalKind::NoAtomic(s) => {
