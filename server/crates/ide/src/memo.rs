@@ -63,22 +63,22 @@ pub(crate) struct Plans(Mutex<KnownPlans>);
 
 #[derive(Debug, Default)]
 struct KnownPlans {
-    /// A number for the functions it calls: kernels are printed with those.
-    called: u64,
+    /// A number for what surrounds it: the functions it calls, which kernels are printed with, the target, the program.
+    surroundings: u64,
     by_loop: FxHashMap<LoopId, Planned>,
 }
 
 impl Plans {
-    /// Whether a loop gets a kernel, if that was found out while what it calls was the same.
-    pub fn get(&self, called: u64, id: LoopId) -> Option<Planned> {
+    /// Whether a loop gets a kernel, if that was found out in the same surroundings.
+    pub fn get(&self, surroundings: u64, id: LoopId) -> Option<Planned> {
         let known = self.lock();
-        known.by_loop.get(&id).filter(|_| known.called == called).cloned()
+        known.by_loop.get(&id).filter(|_| known.surroundings == surroundings).cloned()
     }
     /// Remembers whether a loop gets a kernel.
-    pub fn put(&self, called: u64, id: LoopId, planned: Planned) {
+    pub fn put(&self, surroundings: u64, id: LoopId, planned: Planned) {
         let mut known = self.lock();
-        if known.called != called {
-            *known = KnownPlans { called, by_loop: FxHashMap::default() };
+        if known.surroundings != surroundings {
+            *known = KnownPlans { surroundings, by_loop: FxHashMap::default() };
         }
         known.by_loop.insert(id, planned);
     }

@@ -6,10 +6,12 @@
 //! is left over then is [`NoKernel::NotTried`], and is never promised.
 
 use std::cell::{Cell, OnceCell};
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use analysis::{LoopId, Obstacle, ObstacleKind};
 use base::CancelToken;
+use rustc_hash::FxHasher;
 use term::{Op, SymbolId};
 
 use crate::kernels::called;
@@ -108,7 +110,15 @@ pub(crate) struct OffloadSite<'a> {
 #[derive(Clone, Default)]
 pub(crate) struct Planning {
     spent: Cell<u64>,
-    called: OnceCell<u64>,
+    surroundings: OnceCell<u64>,
+}
+
+/// What decides whether kernels are made besides a function and what it calls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Beside {
+    target: crate::Target,
+    /// A function of the program that has the name of one which host text calls.
+    own_library: Option<&'static str>,
 }
 
 impl Place<'_> {
@@ -122,7 +132,7 @@ impl Place<'_> {
             false => Planned::No(NoKernel::InMacro),
         };
         if !matches!(planned, Planned::No(NoKernel::Cancelled)) {
-            self.plans.put(self.called(), id, planned.clone());
+            self.plans.put(self.surroundings(), id, planned.clone());
         }
         planned
     }
@@ -166,14 +176,29 @@ impl Place<'_> {
         if self.plans.is_empty() {
             return None;
         }
-        let known = self.plans.get(self.called(), id)?;
+        let known = self.plans.get(self.surroundings(), id)?;
         // who has more steps tries again
         let again = matches!(known, Planned::No(NoKernel::NotTried(_))) && self.steps() == u64::MAX;
         (!again).then_some(known)
     }
 
-    fn called(&self) -> u64 {
-        *self.planning.called.get_or_init(|| called(self.doc, self.body()))
+    /// A number for all that a plan depends on besides the function.
+    fn surroundings(&self) -> u64 {
+        *self.planning.surroundings.get_or_init(|| {
+            let mut h = FxHasher::default();
+            (called(self.doc, self.body()), self.beside()).hash(&mut h);
+            h.finish()
+        })
+    }
+
+    /// The part of it that is not the function and what it calls.
+    pub fn beside(&self) -> Beside {
+        Beside { target: self.doc.options().target, own_library: self.own_library() }
+    }
+
+    /// A function of the program that has the name of one which host text calls.
+    fn own_library(&self) -> Option<&'static str> {
+        HOST_CALLS.into_iter().find(|n| self.doc.program().body(n).is_some())
     }
 
     /// Steps for the plans of this function.
@@ -325,7 +350,7 @@ fn plan_counted<R>(
     if crate::regions::refusal(place, id).is_some() {
         return Err(NoKernel::Region);
     }
-    if let Some(own) = HOST_CALLS.iter().find(|n| place.doc.program().body(n).is_some()) {
+    if let Some(own) = place.own_library() {
         return Err(NoKernel::OwnLibrary(own));
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);

@@ -11,6 +11,7 @@ use base::Span;
 use crate::document::Key;
 use crate::lints::{self, Saying};
 use crate::place::{loop_key, Place};
+use crate::plans::Beside;
 use crate::report::LineColumn;
 
 /// A function in words. Spans are relative to it.
@@ -20,6 +21,8 @@ pub(crate) struct Worded {
     at: LineColumn,
     /// Whether that matters.
     depends_on_place: bool,
+    /// What besides the function and what it calls decides whether a kernel is made.
+    beside: Beside,
     /// Whether kernels were planned before they were promised.
     planned: bool,
     pub said: Vec<Saying>,
@@ -43,12 +46,13 @@ pub(crate) struct WordedLoop {
 pub(crate) fn worded(place: &Place, known: Option<Arc<Worded>>, key: Key) -> Arc<Worded> {
     let at = place.at();
     let plans = place.ask.tier.plans();
-    let is_enough = |w: &Worded| w.planned || !plans;
+    let beside = place.beside();
+    let is_enough = |w: &Worded| w.beside == beside && (w.planned || !plans);
     if let Some(known) = known.as_ref().filter(|w| is_enough(w) && (!w.depends_on_place || w.at == at)) {
         return known.clone();
     }
     // what was planned once is remembered
-    let planned = plans || known.as_ref().is_some_and(|w| w.planned);
+    let planned = plans || known.as_ref().is_some_and(|w| w.planned && w.beside == beside);
     let loops = match known {
         Some(known) => known.loops.clone(),
         None => loops(place),
@@ -59,7 +63,7 @@ pub(crate) fn worded(place: &Place, known: Option<Arc<Worded>>, key: Key) -> Arc
     let said = lints::say(place);
     // whether a marked loop gets a kernel depends on more than the function
     let depends_on_place = place.names_lines() || loops.iter().any(|l| l.marked);
-    let new = Arc::new(Worded { at, depends_on_place, planned, said, loops });
+    let new = Arc::new(Worded { at, depends_on_place, beside, planned, said, loops });
     // what was cut short, or said without looking, is not kept
     if !place.ask.is_cancelled() && !place.ask.only_known() {
         place.ask.memo.put_worded(key, &place.facts, new.clone());

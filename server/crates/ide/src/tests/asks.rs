@@ -94,3 +94,18 @@ fn what_was_not_tried_is_not_promised() {
     let which = crate::Which::Key(findings.loops[599].key.to_string());
     assert!(crate::offload(&thorough, &findings, &which).is_ok());
 }
+
+#[test]
+fn what_is_promised_depends_on_what_surrounds_it() {
+    let memo = Memo::new();
+    let said = |code: &str| {
+        let thorough = ask(&open(code), &memo, Tier::Full);
+        check(&thorough, &Settings::default()).expect("nobody cancels").diagnostics[0].message.clone()
+    };
+    let alone = said(PLAIN);
+    assert!(alone.starts_with("Can run on the GPU"), "{alone}");
+    // below the function, which stays as it was
+    let with_own = said(&format!("{PLAIN}void free(void *p) {{ (void)p; }}\n"));
+    assert!(with_own.contains("has its own `free`"), "{with_own}");
+    assert_eq!(said(PLAIN), alone);
+}
