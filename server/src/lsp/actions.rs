@@ -56,7 +56,7 @@ pub fn make(context: &Context, analyzed: &Analyzed, id: &str) -> Result<Made> {
     if let Some((system, target)) = rules_of_id(id) {
         return apply_rules(context, analyzed, system, &target).map(|(_, plan)| Made::Edit(plan));
     }
-    let id = ide::ActionId::new(id);
+    let id = ide::ActionId::parse(id).ok_or_else(stale)?;
     let resolved = ide::resolve(&analyzed.ask(&context.cancel), &analyzed.findings, &id);
     match resolved {
         Ok(ide::Resolved::Edit(edit)) => {

@@ -25,22 +25,22 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "lint",
         files: &[
-            ("server/crates/ide/src/lints/@stem.rs", include_str!("templates/lint.rs.txt")),
+            ("server/crates/ide/src/lints/loops/@stem.rs", include_str!("templates/lint.rs.txt")),
             ("docs/codes/@code.md", include_str!("templates/page.md.txt")),
         ],
-        lists: &[("server/crates/ide/src/lints/mod.rs", lists::lint)],
-        test: "lints::@stem::tests",
-        next: "find it from facts, say what, why and what now; then write its page, whose example is run.",
+        lists: &[("server/crates/ide/src/lints/loops/mod.rs", lists::lint)],
+        test: "lints::loops::@stem::tests",
+        next: "find it from facts, say what, why and what now, repair it if you can; then write its page, whose example is run.",
     },
     Kind {
         name: "cuda-lint",
         files: &[
-            ("server/crates/ide/src/lints/@stem.rs", include_str!("templates/cuda_lint.rs.txt")),
+            ("server/crates/ide/src/lints/kernels/@stem.rs", include_str!("templates/cuda_lint.rs.txt")),
             ("docs/codes/@code.md", include_str!("templates/cuda_page.md.txt")),
             ("fixtures/cuda/defects_@stem.cu", include_str!("templates/pair.cu.txt")),
         ],
-        lists: &[("server/crates/ide/src/lints/mod.rs", lists::lint)],
-        test: "lints::@stem::tests",
+        lists: &[("server/crates/ide/src/lints/kernels/mod.rs", lists::lint)],
+        test: "lints::kernels::@stem::tests",
         next: "write the pair of kernels, the defect and its repair; find it from the facts of kernels; then write its page.",
     },
     Kind {

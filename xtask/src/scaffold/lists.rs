@@ -41,12 +41,10 @@ pub fn lint(text: &str, stem: &str) -> Option<String> {
 
 pub fn action(text: &str, stem: &str) -> Option<String> {
     let text = module(text, stem)?;
-    // offers stand in the order of the menu, so a new one comes last
-    let text = insert_after_last(&text, &format!("        offered.extend({stem}::offer(&at));"), |l| {
-        l.starts_with("        offered.extend(") && l.ends_with("(&at));")
-    })?;
-    let arm = format!("        \"{stem}\" => {stem}::edit(&at),");
-    insert_before(&text, &arm, |l| l.starts_with("        name if name.starts_with("))
+    // they stand in the order of the menu, so a new one comes last
+    insert_after_last(&text, &format!("    &{stem}::ACTION,"), |l| {
+        l.starts_with("    &") && l.ends_with("::ACTION,")
+    })
 }
 
 pub fn transformation(text: &str, stem: &str) -> Option<String> {

@@ -9,11 +9,11 @@ use term::Body;
 
 use crate::document::Key;
 use crate::enabling::Enabling;
+use crate::function_messages::{worded, FunctionMessages};
+use crate::function_view::{loop_key, FunctionView};
 use crate::lints;
 use crate::memo::FunctionFacts;
-use crate::place::{loop_key, Place};
 use crate::report::{loop_report, LoopReport};
-use crate::worded::{worded, Worded};
 use crate::{Ask, Diagnostic, Settings};
 
 /// How much work an answer is worth.
@@ -87,8 +87,8 @@ impl LoopFinding {
     /// All that is known of the loop, as the command line tells it.
     pub fn report(&self) -> &LoopReport {
         self.report.get_or_init(|| {
-            let place = Place::new(&self.ask, self.item, self.found.clone());
-            Box::new(loop_report(&place, self.id))
+            let view = FunctionView::new(&self.ask, self.item, self.found.clone());
+            Box::new(loop_report(&view, self.id))
         })
     }
     /// Which transformations would make the loop parallel, if it is sequential and some are found.
@@ -109,9 +109,9 @@ impl LoopFinding {
 
 impl Findings {
     /// The function an item is, with its facts. The question's document is the one these findings are of.
-    pub(crate) fn place<'a>(&self, ask: &'a Ask, item: usize) -> Option<Place<'a>> {
+    pub(crate) fn view<'a>(&self, ask: &'a Ask, item: usize) -> Option<FunctionView<'a>> {
         ask.doc.unit().items.get(item)?;
-        Some(Place::new(ask, item, self.functions.get(item)?.clone()?))
+        Some(FunctionView::new(ask, item, self.functions.get(item)?.clone()?))
     }
     /// The loop of this key.
     pub fn by_key(&self, key: &str) -> Option<&LoopFinding> {
@@ -177,8 +177,8 @@ pub fn known(ask: &Ask, settings: &Settings) -> Findings {
         let (found, words) = ask.memo.get(key, ask.effort(), doc.program())?;
         // nothing is planned for this: it is shown at once
         let ask = ask.at(Tier::Known);
-        let place = Place::new(&ask, index, found.clone());
-        let words = worded(&place, Some(words?), key);
+        let view = FunctionView::new(&ask, index, found.clone());
+        let words = worded(&view, Some(words?), key);
         Some((found, words))
     };
     let all = (0..doc.unit().items.len()).map(remembered).collect();
@@ -194,7 +194,7 @@ pub(crate) enum Extent {
 }
 
 /// Facts of an item and their words.
-type Known = (FunctionFacts, Arc<Worded>);
+type Known = (FunctionFacts, Arc<FunctionMessages>);
 
 /// The facts of one item, and what is said of it; `None` where it has no loops.
 fn said_of(ask: &Ask, index: usize) -> Result<Option<Known>, Cancelled> {
@@ -202,7 +202,7 @@ fn said_of(ask: &Ask, index: usize) -> Result<Option<Known>, Cancelled> {
         return Ok(None);
     };
     let (found, known) = facts_of(ask, key, &item.body)?;
-    let words = worded(&Place::new(ask, index, found.clone()), known, key);
+    let words = worded(&FunctionView::new(ask, index, found.clone()), known, key);
     // what was planned for nobody is no answer
     if ask.is_cancelled() {
         return Err(Cancelled);
@@ -211,7 +211,11 @@ fn said_of(ask: &Ask, index: usize) -> Result<Option<Known>, Cancelled> {
 }
 
 /// The facts of a body, with the words for them where they are known.
-fn facts_of(ask: &Ask, key: Key, body: &Body) -> Result<(FunctionFacts, Option<Arc<Worded>>), Cancelled> {
+fn facts_of(
+    ask: &Ask,
+    key: Key,
+    body: &Body,
+) -> Result<(FunctionFacts, Option<Arc<FunctionMessages>>), Cancelled> {
     if ask.is_cancelled() {
         return Err(Cancelled);
     }
@@ -278,7 +282,7 @@ fn findings(
     let doc = &ask.doc;
     // what is found out later is asked by others, whatever becomes of this question
     let later = Arc::new(Ask::new(doc, &ask.memo, ask.tier.max(Tier::Full), &CancelToken::new()));
-    let mut said: Vec<(u32, Arc<Worded>)> = Vec::with_capacity(known.len());
+    let mut said: Vec<(u32, Arc<FunctionMessages>)> = Vec::with_capacity(known.len());
     let mut loops = Vec::with_capacity(known.iter().flatten().map(|(_, words)| words.loops.len()).sum());
     let mut names: FxHashMap<&str, usize> = FxHashMap::default();
     let mut functions: Vec<Option<FunctionFacts>> = Vec::with_capacity(known.len());

@@ -1,6 +1,6 @@
 //! The codes of findings and their pages.
 
-use crate::lints::{lint, LINTS};
+use crate::lints::{lint, lints};
 use crate::Severity;
 
 /// A code of a finding.
@@ -16,7 +16,10 @@ pub struct Code {
 
 /// All codes, sorted.
 pub fn codes() -> impl Iterator<Item = Code> {
-    LINTS.iter().map(|l| Code { code: l.code, severity: l.severity, summary: l.summary })
+    let mut all: Vec<Code> =
+        lints().map(|l| Code { code: l.code, severity: l.severity, summary: l.summary }).collect();
+    all.sort_by_key(|c| c.code);
+    all.into_iter()
 }
 
 /// The page of a code, in Markdown: what it means, why it matters, an example, what to do. `None`: no such code.

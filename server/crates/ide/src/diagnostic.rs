@@ -6,6 +6,8 @@ use analysis::{HostFault, LostUpdate, MissingFence, OutOfRange, RaceWitness, Rel
 use base::Span;
 use term::TermId;
 
+use crate::lints::Lint;
+
 /// How much a finding asks for attention.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
@@ -49,6 +51,7 @@ pub struct Related {
 /// A finding at its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
+    pub(crate) lint: &'static Lint,
     /// Kebab-case; has a page: [`crate::explain`].
     pub code: &'static str,
     pub severity: Severity,
@@ -58,7 +61,7 @@ pub struct Diagnostic {
     pub message: Arc<str>,
     pub related: Vec<Related>,
     pub tags: Vec<Tag>,
-    /// What it rests on: repairs know their finding by this.
+    /// What it rests on: what the lint repairs is known by this.
     pub(crate) evidence: Option<Arc<Evidence>>,
 }
 

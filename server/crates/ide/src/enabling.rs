@@ -11,8 +11,8 @@ use base::{Budget, Effort, Span};
 use rewrite::transform::{by_name, Site, With};
 use text::{EditSet, PositionEncoding};
 
+use crate::function_view::FunctionView;
 use crate::memo::FunctionFacts;
-use crate::place::Place;
 use crate::transform::site;
 use crate::{Ask, Doc};
 
@@ -165,14 +165,14 @@ pub(crate) fn search(ask: &Ask, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
 fn found(state: &State, loops: &[Inside], depth: u32) -> Enabling {
     let top: Vec<&Inside> = loops.iter().filter(|l| l.depth == depth).collect();
     let parallel: Vec<&&Inside> = top.iter().filter(|l| l.parallel).collect();
-    let place = state
+    let view = state
         .doc()
         .unit()
         .items
         .get(state.item)
-        .map(|_| Place::new(&state.ask, state.item, FunctionFacts::new(state.facts.clone())));
-    let which = match (parallel.as_slice(), top.len(), place) {
-        ([one], 1, Some(place)) => format!("{} is then parallel", place.loop_name(one.id)),
+        .map(|_| FunctionView::new(&state.ask, state.item, FunctionFacts::new(state.facts.clone())));
+    let which = match (parallel.as_slice(), top.len(), view) {
+        ([one], 1, Some(view)) => format!("{} is then parallel", view.loop_name(one.id)),
         ([_], n, _) => {
             let at = top.iter().position(|l| l.parallel).unwrap_or(0);
             format!("the {} of its {n} loops is then parallel", ordinal(at))
@@ -233,16 +233,16 @@ fn step(
 ) -> Option<State> {
     let transformation = by_name(name)?;
     let item = state.doc().unit().items.get(state.item)?;
-    let place = Place::new(&state.ask, state.item, FunctionFacts::new(state.facts.clone()));
+    let view = FunctionView::new(&state.ask, state.item, FunctionFacts::new(state.facts.clone()));
     let (title, edits, line) = {
         let options = state.doc().options().to_front();
-        let site: Site<'_> = site(&place, state.item, target, &options, budget)?;
+        let site: Site<'_> = site(&view, state.item, target, &options, budget)?;
         // a loop of a few iterations becomes parallel by having none left: that is no gain
         if name != "interchange" && site.known_trips().is_some_and(|n| n < 8) {
             return None;
         }
         let plan = transformation.plan(&site, &With::parse(with)).ok()?;
-        (plan.title.clone(), plan.edits().ok()?, place.line(place.of(target).term))
+        (plan.title.clone(), plan.edits().ok()?, view.line(view.of(target).term))
     };
     *tried += 1;
     let edits = EditSet::new(edits).ok()?;

@@ -4,7 +4,7 @@ use analysis::{LoopId, Verdict};
 use base::Span;
 
 use crate::check::Findings;
-use crate::place::Place;
+use crate::function_view::FunctionView;
 use crate::words;
 use crate::{ActionId, Ask};
 
@@ -35,18 +35,18 @@ pub fn inlay_hints(ask: &Ask, findings: &Findings, range: Span) -> Vec<InlayHint
     let mut hints = Vec::new();
     for l in &findings.loops {
         let visible = l.header.start <= range.end && range.start <= l.header.end;
-        let Some(place) = findings.place(ask, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
+        let Some(view) = findings.view(ask, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
             continue;
         };
-        let mut words = vec![label(&place, l.id)];
-        let parallel = |l| crate::lints::is_parallel(place.of(l));
-        if parallel(l.id) && !place.of(l.id).parent.is_some_and(parallel) && place.can_offload() {
-            words.extend(words::caution(&place, l.id));
+        let mut words = vec![label(&view, l.id)];
+        let parallel = |l| crate::lints::is_parallel(view.of(l));
+        if parallel(l.id) && !view.of(l.id).parent.is_some_and(parallel) && view.can_offload() {
+            words.extend(words::caution(&view, l.id));
         }
         hints.push(InlayHint {
             offset: l.header.end,
             label: words.join(", "),
-            tooltip: sentence(&place, l.id),
+            tooltip: sentence(&view, l.id),
         });
     }
     hints
@@ -58,19 +58,19 @@ pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
     let doc = &ask.doc;
     let mut lenses = Vec::new();
     for l in &findings.loops {
-        let Some(place) = findings.place(ask, l.item) else {
+        let Some(view) = findings.view(ask, l.item) else {
             continue;
         };
-        if !crate::lints::shown(&place.facts).contains(&l.id) || place.is_generated(l.id) {
+        if !crate::lints::shown(&view.facts).contains(&l.id) || view.is_generated(l.id) {
             continue;
         }
-        let parallel = crate::lints::is_parallel(place.of(l.id));
-        let offered = parallel && place.is_source(l.id) && place.is_offered(l.id);
+        let parallel = crate::lints::is_parallel(view.of(l.id));
+        let offered = parallel && view.is_source(l.id) && view.is_offered(l.id);
         let (title, action) = match offered {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
             false if l.marked => {
-                let why = match place.can_offload() {
-                    true => label(&place, l.id),
+                let why = match view.can_offload() {
+                    true => label(&view, l.id),
                     false => "not a C file".to_owned(),
                 };
                 (format!("Not offloaded: {why}"), ActionId::explain(&l.key))
@@ -81,15 +81,15 @@ pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
     }
     for item in doc.unit().items.iter().filter(|i| i.is_kernel && crate::kernels::is_launched(doc, i)) {
         let (span, action) =
-            (crate::actions::kernel_header(doc, item), crate::actions::simulation(&item.name));
+            (crate::actions::kernel_header(doc, item), ActionId::Simulate(item.name.to_string()));
         lenses.push(Lens { span, title: "Simulate this kernel".to_owned(), action });
     }
     lenses
 }
 
 /// The verdict and its first reason in a few words.
-pub(crate) fn label(place: &Place, id: LoopId) -> String {
-    let l = place.of(id);
+pub(crate) fn label(view: &FunctionView, id: LoopId) -> String {
+    let l = view.of(id);
     match l.verdict {
         Verdict::Independent => "parallel".to_owned(),
         Verdict::Reduction => {
@@ -102,22 +102,22 @@ pub(crate) fn label(place: &Place, id: LoopId) -> String {
             }
             format!("reduction ({})", operators.join(", "))
         }
-        Verdict::Sequential => match words::main_dependence(place, id) {
-            Some(d) => format!("sequential: {}", place.object(&d.object)),
+        Verdict::Sequential => match words::main_dependence(view, id) {
+            Some(d) => format!("sequential: {}", view.object(&d.object)),
             None => "sequential".to_owned(),
         },
         Verdict::Unknown => match l.obstacles.first() {
-            Some(o) => format!("unknown: {}", words::obstacle_label(place, o)),
+            Some(o) => format!("unknown: {}", words::obstacle_label(view, o)),
             None => "unknown".to_owned(),
         },
     }
 }
 
 /// The verdict as a whole message.
-pub(crate) fn sentence(place: &Place, id: LoopId) -> String {
-    match place.of(id).verdict {
-        Verdict::Independent | Verdict::Reduction => words::parallel(place, id),
-        Verdict::Sequential => words::sequential(place, id),
-        Verdict::Unknown => words::unknown(place, id),
+pub(crate) fn sentence(view: &FunctionView, id: LoopId) -> String {
+    match view.of(id).verdict {
+        Verdict::Independent | Verdict::Reduction => words::parallel(view, id),
+        Verdict::Sequential => words::sequential(view, id),
+        Verdict::Unknown => words::unknown(view, id),
     }
 }

@@ -7,7 +7,7 @@ use analysis::{LoopId, Verdict};
 use base::Span;
 
 use crate::check::{Findings, LoopFinding};
-use crate::place::Place;
+use crate::function_view::FunctionView;
 use crate::plans::{Outline, Planned};
 use crate::words::{self, list, quoted};
 use crate::Ask;
@@ -44,8 +44,8 @@ pub fn hover(ask: &Ask, findings: &Findings, offset: u32) -> Option<Hover> {
         return Some(Hover { markdown: h.markdown + &said.collect::<String>(), span: h.span });
     }
     if let Some(l) = on_header {
-        let place = findings.place(ask, l.item)?;
-        return Some(Hover { markdown: loop_markdown(&place, l), span: l.header });
+        let view = findings.view(ask, l.item)?;
+        return Some(Hover { markdown: loop_markdown(&view, l), span: l.header });
     }
     let d = findings.diagnostics.iter().find(|d| d.span.touches(offset))?;
     let markdown = format!("{}\n\n`{}`", escape(&d.message), d.code);
@@ -53,22 +53,22 @@ pub fn hover(ask: &Ask, findings: &Findings, offset: u32) -> Option<Hover> {
 }
 
 /// All that is known of one loop.
-pub(crate) fn loop_markdown(place: &Place, finding: &LoopFinding) -> String {
+pub(crate) fn loop_markdown(view: &FunctionView, finding: &LoopFinding) -> String {
     let id = finding.id;
-    let l = place.of(id);
-    let mut lines: Vec<String> = vec![headline(place, id), String::new()];
+    let l = view.of(id);
+    let mut lines: Vec<String> = vec![headline(view, id), String::new()];
     match l.verdict {
-        Verdict::Independent | Verdict::Reduction => parallel(place, id, &mut lines),
-        Verdict::Sequential => sequential(place, finding, &mut lines),
-        Verdict::Unknown => unknown(place, id, &mut lines),
+        Verdict::Independent | Verdict::Reduction => parallel(view, id, &mut lines),
+        Verdict::Sequential => sequential(view, finding, &mut lines),
+        Verdict::Unknown => unknown(view, id, &mut lines),
     }
-    configuration(place, &mut lines);
+    configuration(view, &mut lines);
     lines.join("\n")
 }
 
 /// What conditions of the document took for granted.
-fn configuration(place: &Place, lines: &mut Vec<String>) {
-    let words = place.doc.configuration_words();
+fn configuration(view: &FunctionView, lines: &mut Vec<String>) {
+    let words = view.doc.configuration_words();
     if words.is_empty() {
         return;
     }
@@ -81,45 +81,45 @@ fn configuration(place: &Place, lines: &mut Vec<String>) {
     lines.push(format!("Read with: {}{rest}.", shown.join(", ")));
 }
 
-fn headline(place: &Place, id: LoopId) -> String {
-    let verdict = match place.of(id).verdict {
+fn headline(view: &FunctionView, id: LoopId) -> String {
+    let verdict = match view.of(id).verdict {
         Verdict::Independent => "Loop iterations can be executed independently",
         Verdict::Reduction => "Loop iterations can be executed independently, as a reduction",
         Verdict::Sequential => "Loop is sequential",
         Verdict::Unknown => "Unknown whether loop iterations are independent",
     };
-    let mark = match &place.of(id).mark {
+    let mark = match &view.of(id).mark {
         Some(_) => ", marked for the GPU",
         None => "",
     };
-    format!("**{verdict}** ({}{mark})", escape(&place.loop_name(id)))
+    format!("**{verdict}** ({}{mark})", escape(&view.loop_name(id)))
 }
 
-fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
-    let l = place.of(id);
-    let band = place.band(id);
-    let names: Vec<String> = band.iter().filter_map(|b| place.index_name(*b)).map(quoted).collect();
+fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    let l = view.of(id);
+    let band = view.band(id);
+    let names: Vec<String> = band.iter().filter_map(|b| view.index_name(*b)).map(quoted).collect();
     let across = match band.len() {
         1 => String::new(),
         n => format!(" across {n} nested loops ({})", list(&names)),
     };
-    let threads = words::thread_count(place, &band).map(|c| format!(", {} threads", code(&c)));
+    let threads = words::thread_count(view, &band).map(|c| format!(", {} threads", code(&c)));
     let threads = threads.unwrap_or_default();
-    let planned = match place.ask.only_known() {
-        true => place.known_plan(id),
-        false => Some(place.planned(id)),
+    let planned = match view.ask.only_known() {
+        true => view.known_plan(id),
+        false => Some(view.planned(id)),
     };
     match planned {
         Some(Planned::Kernel(outline)) => {
-            let blocks = blocks(place, &outline);
+            let blocks = blocks(view, &outline);
             lines.push(format!("- on the GPU: one thread per iteration{across}{threads}{blocks}"));
-            if let Some(m) = words::mappings(place, &outline) {
-                lines.extend(words::prediction(place, &m).lines);
+            if let Some(m) = words::mappings(view, &outline) {
+                lines.extend(words::prediction(view, &m).lines);
             }
         }
         Some(Planned::No(why)) => {
             lines.push(format!("- could run with one thread per iteration{across}{threads}"));
-            lines.push(format!("- not offloaded: {}", escape(&why.words(place, id))));
+            lines.push(format!("- not offloaded: {}", escape(&why.words(view, id))));
         }
         None => {
             lines.push(format!("- could run with one thread per iteration{across}{threads}"));
@@ -132,14 +132,14 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     for r in &l.reductions {
         lines.push(format!(
             "- reduction: {} with {}",
-            code(&words::accumulator(place, r)),
+            code(&words::accumulator(view, r)),
             code(words::operator(r.op))
         ));
     }
-    privates(place, id, lines);
+    privates(view, id, lines);
     let conditions = &l.conditions;
     for c in conditions.iter().take(LISTED) {
-        let words = words::condition(place, &c.kind);
+        let words = words::condition(view, &c.kind);
         let how = match c.met_by {
             _ if matches!(c.kind, analysis::ConditionKind::Reassociate(..)) => "you accept it by offloading",
             analysis::MetBy::Proof => "proved",
@@ -152,14 +152,14 @@ fn parallel(place: &Place, id: LoopId, lines: &mut Vec<String>) {
 }
 
 /// ` in blocks of 32 × 8 (x: j, y: i)`
-fn blocks(place: &Place, plan: &Outline) -> String {
+fn blocks(view: &FunctionView, plan: &Outline) -> String {
     let Some(block) = plan.block else {
         return String::new();
     };
     let used = block.iter().rposition(|n| *n > 1).map_or(1, |k| k + 1);
     let sizes: Vec<String> = block.iter().take(used).map(u32::to_string).collect();
     let axis = |(axis, index): &(codegen::Axis, term::SymbolId)| {
-        format!("{}: {}", axis.letter(), place.symbol(*index))
+        format!("{}: {}", axis.letter(), view.symbol(*index))
     };
     let axes = match plan.axes.len() {
         0 | 1 => String::new(),
@@ -168,60 +168,60 @@ fn blocks(place: &Place, plan: &Outline) -> String {
     format!(" in blocks of {}{}", sizes.join(" × "), escape(&axes))
 }
 
-fn privates(place: &Place, id: LoopId, lines: &mut Vec<String>) {
+fn privates(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
     // what is declared inside is private by itself
-    let privates = place.of(id).privates.iter().filter(|p| !p.declared_inside && !p.kept);
-    let names: Vec<String> = privates.map(|p| quoted(place.symbol(p.symbol))).collect();
+    let privates = view.of(id).privates.iter().filter(|p| !p.declared_inside && !p.kept);
+    let names: Vec<String> = privates.map(|p| quoted(view.symbol(p.symbol))).collect();
     if !names.is_empty() {
         lines.push(format!("- private to each thread: {}", names.join(", ")));
     }
 }
 
-fn sequential(place: &Place, finding: &LoopFinding, lines: &mut Vec<String>) {
+fn sequential(view: &FunctionView, finding: &LoopFinding, lines: &mut Vec<String>) {
     let id = finding.id;
-    let all = &place.of(id).dependences;
+    let all = &view.of(id).dependences;
     for d in all.iter().take(LISTED) {
         let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
         let vector = match directions.len() {
             0 | 1 => String::new(),
             _ => format!(", directions {}", code(&format!("({})", directions.join(", ")))),
         };
-        lines.push(format!("- {}{vector}", escape(&words::dependence(place, d))));
+        lines.push(format!("- {}{vector}", escape(&words::dependence(view, d))));
     }
     more(all.len(), lines);
-    thread_map(place, id, lines);
+    thread_map(view, id, lines);
     lines.push(String::new());
-    let enabling = match place.ask.only_known() {
+    let enabling = match view.ask.only_known() {
         true => finding.known_enabling(),
         false => finding.enabling(),
     };
     match enabling {
         Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
-        None => lines.push(escape(&words::remedy(place, id))),
+        None => lines.push(escape(&words::remedy(view, id))),
     }
-    named(place, id, lines);
-    inside(place, id, lines);
+    named(view, id, lines);
+    inside(view, id, lines);
 }
 
-fn unknown(place: &Place, id: LoopId, lines: &mut Vec<String>) {
-    let all = &place.of(id).obstacles;
+fn unknown(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    let all = &view.of(id).obstacles;
     for o in all.iter().take(LISTED) {
-        lines.push(format!("- {}", escape(&words::obstacle(place, o).reason)));
+        lines.push(format!("- {}", escape(&words::obstacle(view, o).reason)));
     }
     more(all.len(), lines);
-    thread_map(place, id, lines);
+    thread_map(view, id, lines);
     if let Some(first) = all.first() {
         lines.push(String::new());
-        lines.push(escape(&words::obstacle(place, first).remedy));
+        lines.push(escape(&words::obstacle(view, first).remedy));
     }
-    named(place, id, lines);
-    inside(place, id, lines);
+    named(view, id, lines);
+    inside(view, id, lines);
 }
 
 /// What runs at once though no loop does: `- without synchronisation: 2 * N + 1 threads, S1 at i - j + N`.
-fn thread_map(place: &Place, id: LoopId, lines: &mut Vec<String>) {
-    let Some(map) = place.thread_map(id) else { return };
-    let maps = words::affine_maps(place, &map);
+fn thread_map(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    let Some(map) = view.thread_map(id) else { return };
+    let maps = words::affine_maps(view, &map);
     let named = |(name, at): &(String, String)| format!("{name} at {}", code(at));
     // one map for all is said once
     let all = match maps.iter().all(|m| m.1 == maps[0].1) {
@@ -234,29 +234,29 @@ fn thread_map(place: &Place, id: LoopId, lines: &mut Vec<String>) {
     };
     lines.push(format!(
         "- but without synchronisation: {} threads ({all}{left_out}); what touches one cell runs in one thread, in order",
-        code(&words::threads(place, &map)),
+        code(&words::threads(view, &map)),
     ));
     for c in map.conditions.iter().filter(|c| c.met_by != analysis::MetBy::Proof).take(LISTED) {
-        let words = words::condition(place, &c.kind);
+        let words = words::condition(view, &c.kind);
         lines.push(format!("- where {}: {}", code(&words.text), escape(&words.sentence)));
     }
 }
 
-fn named(place: &Place, id: LoopId, lines: &mut Vec<String>) {
-    for r in place.of(id).recurrences.iter().take(LISTED) {
+fn named(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    for r in view.of(id).recurrences.iter().take(LISTED) {
         lines.push(String::new());
-        lines.push(escape(&words::recurrence(place, r)));
+        lines.push(escape(&words::recurrence(view, r)));
     }
 }
 
-fn inside(place: &Place, id: LoopId, lines: &mut Vec<String>) {
-    for inner in crate::lints::parallel_inside(&place.facts, id).into_iter().take(LISTED) {
+fn inside(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    for inner in crate::lints::parallel_inside(&view.facts, id).into_iter().take(LISTED) {
         lines.push(String::new());
         lines.push(format!(
             "Inside it, {} on line {} {}.",
-            escape(&place.loop_name(inner)),
-            place.line(place.of(inner).term),
-            if place.is_offered(inner) { "can run on the GPU" } else { "is parallel" }
+            escape(&view.loop_name(inner)),
+            view.line(view.of(inner).term),
+            if view.is_offered(inner) { "can run on the GPU" } else { "is parallel" }
         ));
     }
 }

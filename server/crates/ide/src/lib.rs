@@ -16,22 +16,23 @@ mod codes;
 mod diagnostic;
 mod document;
 mod enabling;
+mod function_messages;
+mod function_view;
 mod hints;
 mod hover;
 mod kernels;
 mod lints;
 mod memo;
 mod offload;
-mod place;
 mod plans;
 mod regions;
+mod repairs;
 mod report;
 mod rules;
 mod settings;
 mod transform;
 mod verify;
 mod views;
-mod worded;
 mod words;
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use base::Effort;
 use rustc_hash::FxHashMap;
 
 use crate::document::Key;
+use crate::function_messages::FunctionMessages;
 use crate::plans::Planned;
-use crate::worded::Worded;
 
 /// Remembered facts. Clones are the same memo; share one among all documents. It may be used from many places at once.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,7 @@ struct Entry {
     effort: Effort,
     found: FunctionFacts,
     /// What was said of the function where it stood last.
-    worded: Option<Arc<Worded>>,
+    worded: Option<Arc<FunctionMessages>>,
     used: u64,
 }
 
@@ -135,7 +135,7 @@ impl Memo {
         key: Key,
         effort: Effort,
         program: &Program,
-    ) -> Option<(FunctionFacts, Option<Arc<Worded>>)> {
+    ) -> Option<(FunctionFacts, Option<Arc<FunctionMessages>>)> {
         let mut entries = self.functions();
         entries.uses += 1;
         let now = entries.uses;
@@ -173,7 +173,7 @@ impl Memo {
     }
 
     /// Remembers what was said of a function whose facts are these.
-    pub(crate) fn put_worded(&self, key: Key, facts: &Arc<Facts>, worded: Arc<Worded>) {
+    pub(crate) fn put_worded(&self, key: Key, facts: &Arc<Facts>, worded: Arc<FunctionMessages>) {
         let mut functions = self.functions();
         if let Some(entry) = functions.by_key.get_mut(&key).filter(|e| Arc::ptr_eq(&e.found.facts, facts)) {
             entry.worded = Some(worded);

@@ -9,7 +9,7 @@ use text::{Edit, EditSet};
 
 use crate::actions::mark_removal;
 use crate::check::{Findings, LoopFinding};
-use crate::place::{line_column, Place};
+use crate::function_view::{line_column, FunctionView};
 use crate::plans::{with_plan_at, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::words;
 use crate::{Ask, Doc, FileEdit, Language, NewFile, WorkspaceEdit};
@@ -179,17 +179,17 @@ impl<'a> Work<'a> {
 
     /// Makes the kernel of one loop; on refusal nothing has changed.
     fn one(&mut self, findings: &Findings, finding: &LoopFinding) -> Result<(), Refused> {
-        let place = findings.place(self.ask, finding.item).ok_or(Refused::Stale)?;
-        if !place.is_source(finding.id) {
+        let view = findings.view(self.ask, finding.item).ok_or(Refused::Stale)?;
+        if !view.is_source(finding.id) {
             return Err(Refused::Because(IN_A_MACRO.to_owned()));
         }
         let site =
             OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken, unnamed: false };
-        let made = with_plan_at(&place, finding.id, &site, &self.ask.cancel, |plan| {
-            let notes: Vec<String> = plan.notes.iter().map(|n| note(&place, n)).collect();
+        let made = with_plan_at(&view, finding.id, &site, &self.ask.cancel, |plan| {
+            let notes: Vec<String> = plan.notes.iter().map(|n| note(&view, n)).collect();
             (codegen::print(plan), plan.name.clone(), notes)
         });
-        let (output, name, notes) = made.map_err(|why| why.refused(&place, finding.id))?;
+        let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),
@@ -197,7 +197,7 @@ impl<'a> Work<'a> {
             function: finding.report().function.clone(),
             kernel_file: output.kernel_file.name.clone(),
             kernels: output.kernels.iter().cloned().map(shape).collect(),
-            line_map: output.line_map.iter().map(|o| (o.line, line(place.span(o.term).start))).collect(),
+            line_map: output.line_map.iter().map(|o| (o.line, line(view.span(o.term).start))).collect(),
         });
         self.marks.extend(mark_removal(self.doc, finding.span.start));
         self.notes.extend(notes);
@@ -293,23 +293,23 @@ fn shape(info: codegen::KernelInfo) -> KernelShape {
     }
 }
 
-fn note(place: &Place, note: &codegen::Note) -> String {
+fn note(view: &FunctionView, note: &codegen::Note) -> String {
     match note {
         codegen::Note::Regrouped { symbol, op, .. } => format!(
             "The `{}` operations on `{}` are regrouped, always in the same way: two runs give the same bits, but the \
              last ones may differ from the loop's.",
             words::operator(*op),
-            place.symbol(*symbol)
+            view.symbol(*symbol)
         ),
         codegen::Note::AnyOrder { symbol, op, .. } => format!(
             "The `{}` operations on the cells of `{}` are atomic and come in another order in every run: the last bits \
              may differ from the loop's, and from run to run.",
             words::operator(*op),
-            place.symbol(*symbol)
+            view.symbol(*symbol)
         ),
         codegen::Note::MathLibrary(symbol) => format!(
             "`{}` on the GPU may differ from the host's library in the last bits.",
-            place.symbol(*symbol)
+            view.symbol(*symbol)
         ),
     }
 }

@@ -14,10 +14,10 @@ use base::CancelToken;
 use rustc_hash::FxHasher;
 use term::{Op, SymbolId};
 
+use crate::function_view::FunctionView;
 use crate::kernels::called;
 use crate::lints::is_parallel;
 use crate::offload::Refused;
-use crate::place::Place;
 use crate::{hints, words};
 
 /// Why loops in generated text are left alone.
@@ -121,7 +121,7 @@ pub(crate) struct Beside {
     own_library: Option<&'static str>,
 }
 
-impl Place<'_> {
+impl FunctionView<'_> {
     /// Whether a loop gets a kernel: as it is remembered, else found out now, if the function's steps allow.
     pub fn planned(&self, id: LoopId) -> Planned {
         if let Some(known) = self.remembered_plan(id) {
@@ -137,7 +137,7 @@ impl Place<'_> {
         planned
     }
 
-    /// Why a loop gets no kernel, if that is so; asks like [`Place::planned`].
+    /// Why a loop gets no kernel, if that is so; asks like [`FunctionView::planned`].
     pub fn no_kernel(&self, id: LoopId) -> Option<NoKernel> {
         match self.planned(id) {
             Planned::Kernel(_) => None,
@@ -240,7 +240,7 @@ impl Planned {
 }
 
 impl Outline {
-    fn of(place: &Place, plan: &codegen::Plan) -> Outline {
+    fn of(view: &FunctionView, plan: &codegen::Plan) -> Outline {
         let Some(kernel) = plan.kernels.first() else {
             return Outline {
                 block: None,
@@ -251,7 +251,7 @@ impl Outline {
             };
         };
         let rows = kernel.threads.is_none() && kernel.block[0] % 32 == 0;
-        let band: Option<Vec<LoopId>> = kernel.dims.iter().map(|d| place.facts.of_term(d.term)).collect();
+        let band: Option<Vec<LoopId>> = kernel.dims.iter().map(|d| view.facts.of_term(d.term)).collect();
         let lanes = kernel.dims.iter().position(|d| d.axis == codegen::Axis::X);
         let firsts = plan.device_buffers().filter_map(|b| Some((b.symbol, b.constant_first()?)));
         Outline {
@@ -266,20 +266,20 @@ impl Outline {
 
 impl NoKernel {
     /// A sentence for the user: what stands against it and what to do.
-    pub fn words(&self, place: &Place, id: LoopId) -> String {
+    pub fn words(&self, view: &FunctionView, id: LoopId) -> String {
         match self {
-            NoKernel::NotParallel => hints::sentence(place, id),
+            NoKernel::NotParallel => hints::sentence(view, id),
             NoKernel::Generated => GENERATED.to_owned(),
             NoKernel::InMacro => IN_A_MACRO.to_owned(),
             NoKernel::Language => NOT_FROM_C.to_owned(),
-            NoKernel::Region => crate::regions::refusal(place, id).unwrap_or_default(),
+            NoKernel::Region => crate::regions::refusal(view, id).unwrap_or_default(),
             // the new host text is a part of the program, and would get the program's
             NoKernel::OwnLibrary(own) => format!(
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
             ),
-            NoKernel::Obstacle(first) => obstacle(place, first.as_ref()),
+            NoKernel::Obstacle(first) => obstacle(view, first.as_ref()),
             NoKernel::Refused(refusal) => {
-                let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(place, r));
+                let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(view, r));
                 let reasons: Vec<String> = reasons.collect();
                 format!("No kernel is made: {}", reasons.join(" Also, "))
             }
@@ -296,10 +296,10 @@ impl NoKernel {
     }
 
     /// The same for whoever wanted an offload.
-    pub fn refused(&self, place: &Place, id: LoopId) -> Refused {
+    pub fn refused(&self, view: &FunctionView, id: LoopId) -> Refused {
         match self {
             NoKernel::Cancelled => Refused::Cancelled,
-            why => Refused::Because(why.words(place, id)),
+            why => Refused::Because(why.words(view, id)),
         }
     }
 }
@@ -307,58 +307,58 @@ impl NoKernel {
 /// Shows `then` the plan of an offload, or says why there is none. A loop that is not parallel is offloaded by its
 /// thread map, if it has one.
 pub(crate) fn with_plan<R>(
-    place: &Place,
+    view: &FunctionView,
     id: LoopId,
     cancel: &CancelToken,
     then: impl FnOnce(&codegen::Plan) -> R,
 ) -> Result<R, NoKernel> {
-    let opening = place.span(place.of(id).term).start;
-    with_plan_at(place, id, &OffloadSite { opening, ..Default::default() }, cancel, then)
+    let opening = view.span(view.of(id).term).start;
+    with_plan_at(view, id, &OffloadSite { opening, ..Default::default() }, cancel, then)
 }
 
 /// Likewise, at a place.
 pub(crate) fn with_plan_at<R>(
-    place: &Place,
+    view: &FunctionView,
     id: LoopId,
     site: &OffloadSite<'_>,
     cancel: &CancelToken,
     then: impl FnOnce(&codegen::Plan) -> R,
 ) -> Result<R, NoKernel> {
-    plan_counted(place, id, site, cancel, &Cell::new(0), then)
+    plan_counted(view, id, site, cancel, &Cell::new(0), then)
 }
 
 /// Likewise; adds the steps it took to `counted`.
 fn plan_counted<R>(
-    place: &Place,
+    view: &FunctionView,
     id: LoopId,
     site: &OffloadSite<'_>,
     cancel: &CancelToken,
     counted: &Cell<u64>,
     then: impl FnOnce(&codegen::Plan) -> R,
 ) -> Result<R, NoKernel> {
-    let l = place.of(id);
+    let l = view.of(id);
     let threads = !is_parallel(l);
-    if threads && place.thread_map(id).is_none() {
+    if threads && view.thread_map(id).is_none() {
         return Err(NoKernel::NotParallel);
     }
-    if place.is_generated(id) {
+    if view.is_generated(id) {
         return Err(NoKernel::Generated);
     }
-    if !place.can_offload() {
+    if !view.can_offload() {
         return Err(NoKernel::Language);
     }
-    if crate::regions::refusal(place, id).is_some() {
+    if crate::regions::refusal(view, id).is_some() {
         return Err(NoKernel::Region);
     }
-    if let Some(own) = place.own_library() {
+    if let Some(own) = view.own_library() {
         return Err(NoKernel::OwnLibrary(own));
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = base::Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
-    let (body, program) = (place.body(), place.doc.program());
+    let (body, program) = (view.body(), view.doc.program());
     let offload = match threads {
-        true => analysis::offload_threads(body, program, &place.facts, id, &budget),
-        false => analysis::offload(body, program, &place.facts, id, collapse, &budget),
+        true => analysis::offload_threads(body, program, &view.facts, id, &budget),
+        false => analysis::offload(body, program, &view.facts, id, collapse, &budget),
     };
     counted.set(counted.get() + budget.taken());
     if cancel.is_cancelled() {
@@ -368,22 +368,22 @@ fn plan_counted<R>(
     let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
         Some(name) => name,
         // launchers are seen by the whole program, and another file may have a `static` function of that name
-        None if place.item.is_static => {
-            let stem = place.doc.name().split('.').next().unwrap_or("");
-            format!("{stem}_{}_{}", place.item.name, place.index_name(id).unwrap_or("loop"))
+        None if view.item.is_static => {
+            let stem = view.doc.name().split('.').next().unwrap_or("");
+            format!("{stem}_{}_{}", view.item.name, view.index_name(id).unwrap_or("loop"))
         }
         None => String::new(),
     };
     let input = codegen::Input {
-        body: place.body(),
-        program: place.doc.program(),
-        facts: &place.facts,
+        body: view.body(),
+        program: view.doc.program(),
+        facts: &view.facts,
         offload: &offload,
-        target: place.doc.options().target.row(),
-        text: place.doc.slice(place.item.span),
-        base_offset: place.item.span.start,
-        file_text: if site.unnamed { "" } else { place.doc.source() },
-        file_name: place.doc.name(),
+        target: view.doc.options().target.row(),
+        text: view.doc.slice(view.item.span),
+        base_offset: view.item.span.start,
+        file_text: if site.unnamed { "" } else { view.doc.source() },
+        file_name: view.doc.name(),
         name: &name,
         taken: site.taken,
         opening: Some(site.opening),
@@ -392,23 +392,23 @@ fn plan_counted<R>(
 }
 
 /// The first reason `analysis` gives for a loop it proved parallel but cannot describe for a kernel.
-fn obstacle(place: &Place, first: Option<&Obstacle>) -> String {
+fn obstacle(view: &FunctionView, first: Option<&Obstacle>) -> String {
     match first {
         // that iterations meet is no harm here, or is proved not to be
         Some(Obstacle { kind: ObstacleKind::IndirectSubscript(term), .. }) => {
-            let what = match place.body().op(*term) {
+            let what = match view.body().op(*term) {
                 Op::Call => "a subscript in",
                 _ => "the subscript",
             };
             format!(
                 "No kernel is made, because memory decides which cells {what} `{}` on line {} means, so it is not known \
                  what to copy. Use an array whose declaration says how large it is, or run it where the data is.",
-                place.text(*term),
-                place.line(*term)
+                view.text(*term),
+                view.line(*term)
             )
         }
         Some(first) => {
-            let words = words::obstacle(place, first);
+            let words = words::obstacle(view, first);
             format!("No kernel is made, because {}. {}", words.reason, words.remedy)
         }
         None => "No kernel is made of this loop.".to_owned(),

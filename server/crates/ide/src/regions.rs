@@ -7,8 +7,8 @@ use analysis::{Fault, FaultKind, LoopId, Need, Regions, Step};
 use base::Span;
 use term::{Body, Combiner, Directive, Op};
 
-use crate::lints::Said;
-use crate::place::Place;
+use crate::function_view::FunctionView;
+use crate::lints::Message;
 use crate::{words, Doc};
 
 /// Directives of one function, read once.
@@ -42,15 +42,15 @@ fn has_any(doc: &Doc) -> bool {
 }
 
 /// Why no launch is put in a loop's place, if threads stand in the way or its own directive is wrong: a sentence.
-pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
-    if !has_any(place.doc) {
+pub(crate) fn refusal(view: &FunctionView, id: LoopId) -> Option<String> {
+    if !has_any(view.doc) {
         return None;
     }
-    let threads = Threads::of(place.doc, place.item);
-    let regions = threads.regions(place.body());
-    let term = place.of(id).term;
+    let threads = Threads::of(view.doc, view.item);
+    let regions = threads.regions(view.body());
+    let term = view.of(id).term;
     if let Some(around) = regions.refusal(term) {
-        let directive = named(place, around.directive);
+        let directive = named(view, around.directive);
         return Some(match around.on_it {
             true => format!(
                 "{directive} stands on this loop, so every thread would run the launch. Write `parallel for` if the \
@@ -62,37 +62,37 @@ pub(crate) fn refusal(place: &Place, id: LoopId) -> Option<String> {
             ),
         });
     }
-    if let Some((caller, line, name)) = caller(place) {
+    if let Some((caller, line, name)) = caller(view) {
         return Some(format!(
             "`{}` is called inside `#pragma omp {name}` (line {line}, in `{caller}`): every thread would run the \
              launch. Offload a loop that no region calls.",
-            place.item.name
+            view.item.name
         ));
     }
-    let faults = regions.faults(place.doc.program(), &place.facts);
+    let faults = regions.faults(view.doc.program(), &view.facts);
     let own = faults.iter().find(|f| threads.directives[f.directive].target == Some(term))?;
     let d = &threads.directives[own.directive];
-    Some(format!("{} is wrong, so what it means is not known. {}", named(place, d), message(place, d, own)))
+    Some(format!("{} is wrong, so what it means is not known. {}", named(view, d), message(view, d, own)))
 }
 
 /// A function with a region, the region's line and its directive's name.
 type Region = (Arc<str>, u32, Arc<str>);
 
 /// The region in which this function is called, directly or through others.
-fn caller(place: &Place) -> Option<Region> {
-    let unit = place.doc.unit();
+fn caller(view: &FunctionView) -> Option<Region> {
+    let unit = view.doc.unit();
     let mut known: Vec<(Arc<str>, Region)> = Vec::new();
     for item in &unit.items {
-        let threads = Threads::of(place.doc, item);
+        let threads = Threads::of(view.doc, item);
         for (name, d) in threads.regions(&item.body).called_by_threads() {
-            let line = place.line_column(d.span.start + item.span.start).line;
+            let line = view.line_column(d.span.start + item.span.start).line;
             known.push((name, (item.name.clone(), line, d.name.clone())));
         }
     }
     let mut next = 0;
     while let Some((name, region)) = known.get(next).cloned() {
         next += 1;
-        if *name == *place.item.name {
+        if *name == *view.item.name {
             return Some(region);
         }
         let Some(item) = unit.items.iter().find(|i| i.name == name) else { continue };
@@ -119,19 +119,19 @@ pub(crate) fn is_for_threads(doc: &Doc, item: &front::Item) -> bool {
 }
 
 /// What is wrong with the directives of a function, by the code that says so.
-pub(crate) fn said(place: &Place, is_mine: fn(&FaultKind) -> bool) -> Vec<(Span, Said)> {
-    let threads = Threads::of(place.doc, place.item);
+pub(crate) fn said(view: &FunctionView, is_mine: fn(&FaultKind) -> bool) -> Vec<(Span, Message)> {
+    let threads = Threads::of(view.doc, view.item);
     if threads.is_empty() {
         return Vec::new();
     }
-    let regions = threads.regions(place.body());
-    let faults = regions.faults(place.doc.program(), &place.facts);
+    let regions = threads.regions(view.body());
+    let faults = regions.faults(view.doc.program(), &view.facts);
     let mine = faults.iter().filter(|f| is_mine(&f.kind));
     mine.map(|f| {
         let d = &threads.directives[f.directive];
-        let message = format!("{} {}", capital(&message(place, d, f)), remedy(place, d, f));
+        let message = format!("{} {}", capital(&message(view, d, f)), remedy(view, d, f));
         let related = vec![crate::Related {
-            span: place.span(f.at),
+            span: view.span(f.at),
             message: match f.kind {
                 FaultKind::Race { .. } => "written here",
                 FaultKind::Unset { .. } => "read here",
@@ -139,13 +139,13 @@ pub(crate) fn said(place: &Place, is_mine: fn(&FaultKind) -> bool) -> Vec<(Span,
             }
             .into(),
         }];
-        (place.absolute(d.span), Said { message, related, ..Said::default() })
+        (view.absolute(d.span), Message { message, related, ..Message::default() })
     })
     .collect()
 }
 
-fn named(place: &Place, d: &Directive) -> String {
-    format!("`#pragma omp {}` (line {})", d.name, place.line_column(place.absolute(d.span).start).line)
+fn named(view: &FunctionView, d: &Directive) -> String {
+    format!("`#pragma omp {}` (line {})", d.name, view.line_column(view.absolute(d.span).start).line)
 }
 
 fn capital(text: &str) -> String {
@@ -153,9 +153,9 @@ fn capital(text: &str) -> String {
 }
 
 /// What is wrong, with the case that shows it.
-fn message(place: &Place, d: &Directive, f: &Fault) -> String {
-    let line = place.line(f.at);
-    let name = |s| place.symbol(s).to_owned();
+fn message(view: &FunctionView, d: &Directive, f: &Fault) -> String {
+    let line = view.line(f.at);
+    let name = |s| view.symbol(s).to_owned();
     match &f.kind {
         FaultKind::Race { symbol, need } => {
             let v = name(*symbol);
@@ -167,7 +167,7 @@ fn message(place: &Place, d: &Directive, f: &Fault) -> String {
                 _ => format!(
                     "{} both write `{v}` on line {line}, and may run on two threads at once: it is one variable for \
                      all of them.",
-                    two(place, d)
+                    two(view, d)
                 ),
             }
         }
@@ -188,10 +188,10 @@ fn message(place: &Place, d: &Directive, f: &Fault) -> String {
             neutral(*said)
         ),
         FaultKind::Dependent { of, collapsed } => {
-            let first = place.of(*of).dependences.iter().find(|x| x.source == f.at && x.witness.is_some());
-            let case = first.map(|x| words::example_sentence(place, x)).unwrap_or_default();
+            let first = view.of(*of).dependences.iter().find(|x| x.source == f.at && x.witness.is_some());
+            let case = first.map(|x| words::example_sentence(view, x)).unwrap_or_default();
             let which = match collapsed {
-                true => format!("with `collapse` the iterations of {} run at once, too, but ", place.loop_name(*of)),
+                true => format!("with `collapse` the iterations of {} run at once, too, but ", view.loop_name(*of)),
                 false => String::new(),
             };
             format!("{which}iterations that may run on two threads at once depend on each other: {case}.")
@@ -209,8 +209,8 @@ fn message(place: &Place, d: &Directive, f: &Fault) -> String {
     }
 }
 
-fn remedy(place: &Place, d: &Directive, f: &Fault) -> String {
-    let name = |s| place.symbol(s).to_owned();
+fn remedy(view: &FunctionView, d: &Directive, f: &Fault) -> String {
+    let name = |s| view.symbol(s).to_owned();
     match &f.kind {
         FaultKind::Race { symbol, need } => {
             let v = name(*symbol);
@@ -253,12 +253,12 @@ fn remedy(place: &Place, d: &Directive, f: &Fault) -> String {
 }
 
 /// Two iterations of the directive's loop, by their index where it is known.
-fn two(place: &Place, d: &Directive) -> String {
-    let id = d.target.and_then(|t| place.facts.of_term(t));
-    let control = id.and_then(|id| place.of(id).control.as_ref().ok());
+fn two(view: &FunctionView, d: &Directive) -> String {
+    let id = d.target.and_then(|t| view.facts.of_term(t));
+    let control = id.and_then(|id| view.of(id).control.as_ref().ok());
     let Some(c) = control else { return "two iterations".to_owned() };
-    let index = place.symbol(c.index);
-    match (analysis::constant(place.body(), c.lower), &c.step) {
+    let index = view.symbol(c.index);
+    match (analysis::constant(view.body(), c.lower), &c.step) {
         (Some(first), Step::Const(step)) if c.header_only => {
             format!("iterations {index}={first} and {index}={}", first + step)
         }

@@ -4,8 +4,8 @@
 
 use analysis::{Condition, Dependence, LoopId, Obstacle};
 
+use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
-use crate::place::Place;
 use crate::words;
 
 /// A place. 1-based; columns in UTF-8 bytes.
@@ -116,33 +116,30 @@ pub struct ThreadMapReport {
 }
 
 /// The report of one loop.
-pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
-    let l = place.of(id);
-    let span = place.span(l.term);
-    let thread_map = thread_map(place, id);
+pub(crate) fn loop_report(view: &FunctionView, id: LoopId) -> LoopReport {
+    let l = view.of(id);
+    let span = view.span(l.term);
+    let thread_map = thread_map(view, id);
     let may_run = is_parallel(l) || thread_map.is_some();
-    let offload = may_run.then(|| OffloadReport { refused: place.refusal(id).map(|why| why.to_string()) });
-    let (start, end) = (place.line_column(span.start), place.line_column(span.end));
+    let offload = may_run.then(|| OffloadReport { refused: view.refusal(id).map(|why| why.to_string()) });
+    let (start, end) = (view.line_column(span.start), view.line_column(span.end));
     LoopReport {
         line: start.line,
         column: start.column,
         end_line: end.line,
         end_column: end.column,
-        function: place.item.name.to_string(),
+        function: view.item.name.to_string(),
         verdict: words::verdict(l.verdict),
-        conditions: l.conditions.iter().map(|c| condition_report(place, c)).collect(),
+        conditions: l.conditions.iter().map(|c| condition_report(view, c)).collect(),
         private: {
             let privates = l.privates.iter().filter(|p| !p.kept).map(|p| p.symbol);
-            privates
-                .chain(l.inductions.iter().map(|i| i.symbol))
-                .map(|s| place.symbol(s).to_owned())
-                .collect()
+            privates.chain(l.inductions.iter().map(|i| i.symbol)).map(|s| view.symbol(s).to_owned()).collect()
         },
         inductions: l
             .inductions
             .iter()
             .map(|i| InductionReport {
-                variable: place.symbol(i.symbol).to_owned(),
+                variable: view.symbol(i.symbol).to_owned(),
                 step: i.step.and_then(|s| i64::try_from(s).ok()),
             })
             .collect(),
@@ -150,53 +147,53 @@ pub(crate) fn loop_report(place: &Place, id: LoopId) -> LoopReport {
             .reductions
             .iter()
             .map(|r| ReductionReport {
-                variable: words::accumulator(place, r),
+                variable: words::accumulator(view, r),
                 operator: words::operator(r.op),
             })
             .collect(),
-        dependences: l.dependences.iter().map(|d| dependence_report(place, d)).collect(),
-        obstacles: l.obstacles.iter().map(|o| obstacle_report(place, o)).collect(),
+        dependences: l.dependences.iter().map(|d| dependence_report(view, d)).collect(),
+        obstacles: l.obstacles.iter().map(|o| obstacle_report(view, o)).collect(),
         thread_map,
         offload,
     }
 }
 
-fn condition_report(place: &Place, c: &Condition) -> ConditionReport {
-    let words = words::condition(place, &c.kind);
+fn condition_report(view: &FunctionView, c: &Condition) -> ConditionReport {
+    let words = words::condition(view, &c.kind);
     ConditionReport { kind: words.kind, text: words.text, met_by: words::met_by(c.met_by) }
 }
 
-fn dependence_report(place: &Place, d: &Dependence) -> DependenceReport {
+fn dependence_report(view: &FunctionView, d: &Dependence) -> DependenceReport {
     DependenceReport {
         kind: words::kind_name(d.kind),
-        variable: place.object(&d.object),
-        source: place.line_column(place.span(d.source).start),
-        sink: place.line_column(place.span(d.sink).start),
+        variable: view.object(&d.object),
+        source: view.line_column(view.span(d.source).start),
+        sink: view.line_column(view.span(d.sink).start),
         direction: d.direction.iter().map(|x| x.symbol()).collect(),
         distance: d.distance.iter().map(|x| x.and_then(|v| i64::try_from(v).ok())).collect(),
-        witness: words::witness(place, d),
+        witness: words::witness(view, d),
     }
 }
 
-fn obstacle_report(place: &Place, o: &Obstacle) -> ObstacleReport {
-    let words = words::obstacle(place, o);
-    let at = place.line_column(place.span(o.term).start);
+fn obstacle_report(view: &FunctionView, o: &Obstacle) -> ObstacleReport {
+    let words = words::obstacle(view, o);
+    let at = view.line_column(view.span(o.term).start);
     ObstacleReport { kind: words.kind, text: words.reason, line: at.line, column: at.column }
 }
 
-fn thread_map(place: &Place, id: LoopId) -> Option<ThreadMapReport> {
-    if !is_parallel(place.of(id)) {
-        let map = place.thread_map(id)?;
+fn thread_map(view: &FunctionView, id: LoopId) -> Option<ThreadMapReport> {
+    if !is_parallel(view.of(id)) {
+        let map = view.thread_map(id)?;
         return Some(ThreadMapReport {
             dimension: map.dimension,
-            maps: words::affine_maps(place, &map),
-            threads: words::threads(place, &map),
+            maps: words::affine_maps(view, &map),
+            threads: words::threads(view, &map),
         });
     }
-    let band = place.band(id);
+    let band = view.band(id);
     Some(ThreadMapReport {
         dimension: band.len() as u32,
-        maps: words::statement_maps(place, &band),
-        threads: words::thread_count(place, &band)?,
+        maps: words::statement_maps(view, &band),
+        threads: words::thread_count(view, &band)?,
     })
 }

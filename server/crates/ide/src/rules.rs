@@ -32,9 +32,9 @@ use text::{Edit, EditSet};
 
 use self::kernels::Kernels;
 use crate::check::Findings;
+use crate::function_view::FunctionView;
 use crate::memo::FunctionFacts;
 use crate::offload::{first_reject, rejects};
-use crate::place::Place;
 use crate::verify::{same_but, Beside, Counted, How, Sameness, VerifyOptions};
 use crate::words::plural;
 use crate::{Ask, Doc, FileEdit, NewFile, Refused, WorkspaceEdit};
@@ -167,12 +167,12 @@ fn unmoved(doc: &Doc, done: &Done) -> Vec<String> {
         let Some(item) = doc.unit().items.get(*item) else { continue };
         let mut told: Vec<TermId> = Vec::new();
         for r in &a.derivation.refused {
-            let Some(place) = r.place.filter(|t| !told.contains(t)) else { continue };
-            let marked = a.subject.original(place).is_some_and(|n| n.op == Op::For && n.args.len() == 5);
-            let gone = a.derivation.steps.iter().any(|s| s.place == Some(place) && s.after.op != Op::For);
+            let Some(view) = r.place.filter(|t| !told.contains(t)) else { continue };
+            let marked = a.subject.original(view).is_some_and(|n| n.op == Op::For && n.args.len() == 5);
+            let gone = a.derivation.steps.iter().any(|s| s.place == Some(view) && s.after.op != Op::For);
             if marked && !gone {
-                told.push(place);
-                let line = doc.text().line_of(item.body.span(place).shifted(item.span.start).start) + 1;
+                told.push(view);
+                let line = doc.text().line_of(item.body.span(view).shifted(item.span.start).start) + 1;
                 out.push(format!(" The loop on line {line} is left as it is: {}.", r.because));
             }
         }
@@ -563,9 +563,9 @@ fn functions_verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust
     }
     let beside = Beside::read(doc, &done.text, &kernels);
     for item in items {
-        let place = Place::new(ask, item, FunctionFacts::new(facts_of(findings, item)));
+        let view = FunctionView::new(ask, item, FunctionFacts::new(facts_of(findings, item)));
         let how = How { regrouped, launches: launches(item), wild: true };
-        match same_but(&place, &beside, how, &options) {
+        match same_but(&view, &beside, how, &options) {
             Sameness::Same(n, of_runs) => {
                 runs += n;
                 counted.push(of_runs);

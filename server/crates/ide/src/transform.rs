@@ -9,8 +9,8 @@ use rewrite::transform::{by_name, Refusal, Site, Source, Transformation, With, A
 use text::EditSet;
 
 use crate::check::{check, Findings, LoopFinding, Tier};
+use crate::function_view::FunctionView;
 use crate::offload::{choose, first_reject, rejects};
-use crate::place::Place;
 use crate::verify::{same, Sameness, VerifyOptions};
 use crate::{words, Ask, Doc, FileEdit, Refused, Settings, Which, WorkspaceEdit};
 
@@ -50,14 +50,14 @@ const CASES: u32 = 6;
 /// What applies to a loop and why the rest does not.
 pub fn transformations(ask: &Ask, findings: &Findings, which: &Which) -> Result<Vec<Listed>, Refused> {
     let finding = one_loop(findings, which)?;
-    let place = findings.place(ask, finding.item).ok_or(Refused::Stale)?;
-    Ok(list(&place, finding.item, finding.id))
+    let view = findings.view(ask, finding.item).ok_or(Refused::Stale)?;
+    Ok(list(&view, finding.item, finding.id))
 }
 
-pub(crate) fn list(place: &Place, item: usize, id: LoopId) -> Vec<Listed> {
-    let budget = place.ask.budget(u64::MAX);
-    let options = place.doc.options().to_front();
-    let Some(site) = site(place, item, id, &options, &budget) else { return Vec::new() };
+pub(crate) fn list(view: &FunctionView, item: usize, id: LoopId) -> Vec<Listed> {
+    let budget = view.ask.budget(u64::MAX);
+    let options = view.doc.options().to_front();
+    let Some(site) = site(view, item, id, &options, &budget) else { return Vec::new() };
     let one = |t: &&'static dyn Transformation| Listed {
         name: t.name(),
         kind: t.kind(),
@@ -65,7 +65,7 @@ pub(crate) fn list(place: &Place, item: usize, id: LoopId) -> Vec<Listed> {
         with: t.with(),
         title: match t.plan(&site, &With::default()) {
             Ok(plan) => Ok(plan.title),
-            Err(r) => Err(refusal(place, &r)),
+            Err(r) => Err(refusal(view, &r)),
         },
         enables: t.enables(),
     };
@@ -73,15 +73,15 @@ pub(crate) fn list(place: &Place, item: usize, id: LoopId) -> Vec<Listed> {
 }
 
 pub(crate) fn site<'a>(
-    place: &'a Place<'_>,
+    view: &'a FunctionView<'_>,
     item: usize,
     id: LoopId,
     options: &'a front::Options,
     budget: &'a Budget,
 ) -> Option<Site<'a>> {
-    let doc = place.doc;
+    let doc = view.doc;
     let source = Source { unit: doc.unit(), program: doc.program(), text: doc.source(), options };
-    Site::new(source, item, &place.facts, id, budget)
+    Site::new(source, item, &view.facts, id, budget)
 }
 
 fn one_loop<'a>(findings: &'a Findings, which: &Which) -> Result<&'a LoopFinding, Refused> {
@@ -101,7 +101,7 @@ pub fn transform(
     with: &str,
 ) -> Result<Transformed, Refused> {
     let finding = one_loop(findings, which)?;
-    let place = findings.place(ask, finding.item).ok_or(Refused::Stale)?;
+    let view = findings.view(ask, finding.item).ok_or(Refused::Stale)?;
     if name == "enable" {
         let Some(enabling) = finding.enabling() else {
             return Err(Refused::Because(
@@ -109,7 +109,7 @@ pub fn transform(
                     .to_owned(),
             ));
         };
-        let (text, checked) = checked(&place, &enabling.edits)?;
+        let (text, checked) = checked(&view, &enabling.edits)?;
         let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];
         let edit = WorkspaceEdit { create: Vec::new(), edits };
         let title = enabling.sentence.trim_end_matches('.').to_owned();
@@ -121,9 +121,9 @@ pub fn transform(
         return Err(Refused::Because(format!("There is no transformation `{name}`. There are: {names}.")));
     };
     let with = With::parse(with);
-    with.fits(transformation.with()).map_err(|r| Refused::Because(refusal(&place, &r)))?;
-    let (title, edits) = edits_of(&place, finding.item, finding.id, transformation, &with)?;
-    let checked = checked(&place, &edits)?;
+    with.fits(transformation.with()).map_err(|r| Refused::Because(refusal(&view, &r)))?;
+    let (title, edits) = edits_of(&view, finding.item, finding.id, transformation, &with)?;
+    let checked = checked(&view, &edits)?;
     Ok(Transformed {
         title,
         text: checked.0,
@@ -134,16 +134,16 @@ pub fn transform(
 
 /// The edits of one transformation, unchecked.
 pub(crate) fn edits_of(
-    place: &Place,
+    view: &FunctionView,
     item: usize,
     id: LoopId,
     transformation: &dyn Transformation,
     with: &With,
 ) -> Result<(String, EditSet), Refused> {
-    let budget = place.ask.budget(u64::MAX);
-    let options = place.doc.options().to_front();
-    let site = site(place, item, id, &options, &budget).ok_or(Refused::Stale)?;
-    let no = |r: Refusal| Refused::Because(format!("{}: {}", transformation.name(), refusal(place, &r)));
+    let budget = view.ask.budget(u64::MAX);
+    let options = view.doc.options().to_front();
+    let site = site(view, item, id, &options, &budget).ok_or(Refused::Stale)?;
+    let no = |r: Refusal| Refused::Because(format!("{}: {}", transformation.name(), refusal(view, &r)));
     let plan = transformation.plan(&site, with).map_err(no)?;
     let title = plan.title.clone();
     let edits = plan.edits().map_err(no)?;
@@ -153,8 +153,8 @@ pub(crate) fn edits_of(
 }
 
 /// Reads the result again, analyses it again, and runs it beside the original. Gives the new text and what was checked.
-pub(crate) fn checked(place: &Place, edits: &EditSet) -> Result<(String, String), Refused> {
-    let doc = place.doc;
+pub(crate) fn checked(view: &FunctionView, edits: &EditSet) -> Result<(String, String), Refused> {
+    let doc = view.doc;
     let text = edits.apply(doc.text()).map_err(|e| Refused::Because(format!("The edits do not fit: {e}")))?;
     let after = text.to_string();
     let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
@@ -165,11 +165,11 @@ pub(crate) fn checked(place: &Place, edits: &EditSet) -> Result<(String, String)
         )));
     }
     let again = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
-    if check(&place.ask.of(&again).at(Tier::Full), &Settings::default()).is_err() {
+    if check(&view.ask.of(&again).at(Tier::Full), &Settings::default()).is_err() {
         return Err(Refused::Cancelled);
     }
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
-    match same(place, &after, &options) {
+    match same(view, &after, &options) {
         Sameness::Same(n, _) => {
             Ok((after, format!("Same results as before on {} in the simulator.", words::plural(n, "random input"))))
         }
@@ -182,16 +182,16 @@ pub(crate) fn checked(place: &Place, edits: &EditSet) -> Result<(String, String)
 }
 
 /// Why a transformation does not apply: a sentence.
-pub(crate) fn refusal(place: &Place, r: &Refusal) -> String {
+pub(crate) fn refusal(view: &FunctionView, r: &Refusal) -> String {
     match r {
         Refusal::Shape(why) => format!("Not possible here, because {why}."),
         Refusal::Option(why) => format!("{why}."),
         Refusal::Obstacle(o) => {
-            let w = words::obstacle(place, o);
+            let w = words::obstacle(view, o);
             format!("Not proved to be right, because {}. {}", w.reason, w.remedy)
         }
         Refusal::Condition(c) => {
-            let w = words::condition(place, &c.kind);
+            let w = words::condition(view, &c.kind);
             format!("It would be right only if {}, which is not proved here.", w.sentence)
         }
         Refusal::Dependence(e, why) => {
@@ -203,10 +203,10 @@ pub(crate) fn refusal(place: &Place, r: &Refusal) -> String {
                 .collect();
             format!(
                 "Illegal: line {} {} `{}` and line {} {} it ({} dependence, directions {}); {why}.",
-                place.line(e.source),
+                view.line(e.source),
                 words::access_words(e.kind).0,
-                place.text(e.source),
-                place.line(e.sink),
+                view.text(e.source),
+                view.line(e.sink),
                 words::access_words(e.kind).1,
                 words::kind_name(e.kind),
                 vectors.join(" ")

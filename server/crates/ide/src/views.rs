@@ -9,8 +9,8 @@ use analysis::{Dependence, LoopId, Verdict};
 use term::{Op, TermId};
 
 use crate::check::{Findings, LoopFinding};
+use crate::function_view::{line_column, FunctionView};
 use crate::offload::{choose, Refused, Which};
-use crate::place::{line_column, Place};
 use crate::words::{self, quoted};
 use crate::{Ask, Doc};
 
@@ -42,10 +42,10 @@ fn dependences_of(ask: &Ask, findings: &Findings, chosen: &[&LoopFinding]) -> Re
     let mut graph = Graph::new("dependences");
     let mut title = String::new();
     for l in chosen {
-        let place = findings.place(ask, l.item).ok_or(Refused::Stale)?;
-        let line = place.line(place.of(l.id).term);
-        title = format!("Dependences of {} on line {line}", place.loop_name(l.id).replace('`', ""));
-        pages.push(dependence_page(&place, l.id, &mut graph));
+        let view = findings.view(ask, l.item).ok_or(Refused::Stale)?;
+        let line = view.line(view.of(l.id).term);
+        title = format!("Dependences of {} on line {line}", view.loop_name(l.id).replace('`', ""));
+        pages.push(dependence_page(&view, l.id, &mut graph));
     }
     if pages.len() > 1 {
         title = "Dependences".to_owned();
@@ -53,19 +53,19 @@ fn dependences_of(ask: &Ask, findings: &Findings, chosen: &[&LoopFinding]) -> Re
     Ok(View { title, markdown: pages.join("\n\n"), dot: Some(graph.done()) })
 }
 
-fn dependence_page(place: &Place, id: LoopId, graph: &mut Graph) -> String {
-    let l = place.of(id);
+fn dependence_page(view: &FunctionView, id: LoopId, graph: &mut Graph) -> String {
+    let l = view.of(id);
     let mut out = format!(
         "## {} on line {} in {}: {}\n",
-        capital(&place.loop_name(id)),
-        place.line(l.term),
-        quoted(&place.item.name),
+        capital(&view.loop_name(id)),
+        view.line(l.term),
+        quoted(&view.item.name),
         words::verdict(l.verdict)
     );
     match (l.verdict, l.dependences.is_empty()) {
         (Verdict::Independent | Verdict::Reduction, _) => {
             out += "\nNo iteration depends on another";
-            let reduced: Vec<String> = l.reductions.iter().map(|r| quoted(&place.text(r.place))).collect();
+            let reduced: Vec<String> = l.reductions.iter().map(|r| quoted(&view.text(r.place))).collect();
             if !reduced.is_empty() {
                 let _ = write!(out, ", but for what is gathered in {}", words::list(&reduced));
             }
@@ -75,12 +75,12 @@ fn dependence_page(place: &Place, id: LoopId, graph: &mut Graph) -> String {
         _ => {}
     }
     for (n, d) in l.dependences.iter().enumerate() {
-        out += &dependence_part(place, id, n + 1, d);
-        graph.dependence(place, d);
+        out += &dependence_part(view, id, n + 1, d);
+        graph.dependence(view, d);
     }
     if l.verdict == Verdict::Unknown {
         for o in &l.obstacles {
-            let w = words::obstacle(place, o);
+            let w = words::obstacle(view, o);
             let _ = write!(out, "\n- {} {}", w.reason, w.remedy);
         }
         out.push('\n');
@@ -88,24 +88,24 @@ fn dependence_page(place: &Place, id: LoopId, graph: &mut Graph) -> String {
     out
 }
 
-fn dependence_part(place: &Place, id: LoopId, n: usize, d: &Dependence) -> String {
+fn dependence_part(view: &FunctionView, id: LoopId, n: usize, d: &Dependence) -> String {
     let (first, second) = words::access_words(d.kind);
     let access = |t: TermId, does: &str| {
-        let at = place.line_column(place.span(t).start);
-        format!("{} on line {}, column {} ({does})", quoted(&place.text(t)), at.line, at.column)
+        let at = view.line_column(view.span(t).start);
+        format!("{} on line {}, column {} ({does})", quoted(&view.text(t)), at.line, at.column)
     };
     let proved = if d.witness.is_some() { "" } else { ", not proved to happen" };
     let mut out = format!(
         "\n### {n}. {} dependence on {}{proved}\n\n- from {}\n- to {}\n",
         capital(words::kind_name(d.kind)),
-        quoted(&place.object(&d.object)),
+        quoted(&view.object(&d.object)),
         access(d.source, first),
         access(d.sink, second)
     );
     let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
     let distances: Vec<String> =
         d.distance.iter().map(|x| x.map_or("?".to_owned(), |v| v.to_string())).collect();
-    let loops: Vec<String> = d.loops.iter().map(|l| place.loop_name(*l).replace('`', "")).collect();
+    let loops: Vec<String> = d.loops.iter().map(|l| view.loop_name(*l).replace('`', "")).collect();
     let _ = writeln!(
         out,
         "- direction `({})`, distance `({})`{}",
@@ -114,9 +114,9 @@ fn dependence_part(place: &Place, id: LoopId, n: usize, d: &Dependence) -> Strin
         if loops.len() > 1 { format!(", for {}", loops.join(", ")) } else { String::new() }
     );
     if d.witness.is_some() {
-        let _ = writeln!(out, "- for example: {}", words::example_sentence(place, d));
+        let _ = writeln!(out, "- for example: {}", words::example_sentence(view, d));
     }
-    let _ = writeln!(out, "- what removes it: {}", words::removal(place, id, d));
+    let _ = writeln!(out, "- what removes it: {}", words::removal(view, id, d));
     out
 }
 
@@ -217,17 +217,17 @@ impl Graph {
         let label = if label.is_empty() { String::new() } else { format!("label={}", dot_text(label)) };
         let _ = writeln!(self.text, "  {} -> {} [{label}{more}];", dot_text(from), dot_text(to));
     }
-    fn dependence(&mut self, place: &Place, d: &Dependence) {
+    fn dependence(&mut self, view: &FunctionView, d: &Dependence) {
         let ends = [d.source, d.sink].map(|t| {
-            let at = place.line_column(place.span(t).start);
+            let at = view.line_column(view.span(t).start);
             let id = format!("{}:{}", at.line, at.column);
-            self.node(&id, &format!("{}\nline {}", place.text(t), at.line), "");
+            self.node(&id, &format!("{}\nline {}", view.text(t), at.line), "");
             id
         });
         let distances: Vec<String> =
             d.distance.iter().map(|x| x.map_or("?".to_owned(), |v| v.to_string())).collect();
         let label =
-            format!("{} {} ({})", words::kind_name(d.kind), place.object(&d.object), distances.join(", "));
+            format!("{} {} ({})", words::kind_name(d.kind), view.object(&d.object), distances.join(", "));
         let style = if d.witness.is_some() { "" } else { ", style=dashed" };
         self.edge(&ends[0], &ends[1], &label, style);
     }

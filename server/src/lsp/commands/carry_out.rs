@@ -39,11 +39,12 @@ fn find_and_make(context: &Context, verb: &str, target: &Target) -> Result<Made>
     let mut reason = None;
     for place in [Some(at), header].into_iter().flatten() {
         for action in ide::actions(&analyzed.ask(&context.cancel), &analyzed.findings, place) {
-            if !action.id.as_str().starts_with(&prefix) {
+            let id = action.id.to_string();
+            if !id.starts_with(&prefix) {
                 continue;
             }
             match action.disabled {
-                None => return make(context, analyzed, action.id.as_str()),
+                None => return make(context, analyzed, &id),
                 Some(why) => reason = Some(why),
             }
         }

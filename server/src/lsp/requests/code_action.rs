@@ -93,7 +93,7 @@ fn wanted(only: Option<&[lsp::CodeActionKind]>, kind: &str) -> bool {
 }
 
 fn data(view: &View, action: &ide::Action) -> ActionData {
-    ActionData { uri: view.uri.to_string(), version: view.version, id: action.id.as_str().to_owned() }
+    ActionData { uri: view.uri.to_string(), version: view.version, id: action.id.to_string() }
 }
 
 fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<lsp::CodeActionOrCommand> {

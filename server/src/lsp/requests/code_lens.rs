@@ -18,13 +18,14 @@ pub async fn run(backend: &Backend, params: lsp::CodeLensParams) -> Result<Optio
         };
         let lenses =
             ide::lenses(&analyzed.ask(&context.cancel), &analyzed.findings).into_iter().map(|lens| {
-                let id = lens.action.as_str();
-                let data = ActionData { uri: view.uri.to_string(), version: view.version, id: id.to_owned() };
+                let id = lens.action.to_string();
+                let command = command_of_id(&id).to_owned();
+                let data = ActionData { uri: view.uri.to_string(), version: view.version, id };
                 lsp::CodeLens {
                     range: to_lsp::range(lens.span, &view.text, &context.caps),
                     command: Some(lsp::Command {
                         title: lens.title,
-                        command: command_of_id(id).to_owned(),
+                        command,
                         arguments: Some(vec![json!(data)]),
                     }),
                     data: None,

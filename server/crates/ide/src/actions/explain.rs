@@ -2,12 +2,14 @@
 
 use analysis::Verdict;
 
-use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use super::{Action, ActionKind, At, LoopAction, ResolveError, Resolved};
 use crate::hover::loop_markdown;
 
-pub(super) fn offer(at: &At) -> Option<Action> {
+pub(super) static ACTION: LoopAction = LoopAction { name: "explain", offer, edit: show };
+
+fn offer(at: &At) -> Option<Action> {
     Some(Action {
-        id: ActionId::explain(&at.finding.key),
+        id: at.id(&ACTION),
         title: title(at),
         kind: ActionKind::Explain,
         diagnostics: at.diagnostics(),
@@ -16,11 +18,11 @@ pub(super) fn offer(at: &At) -> Option<Action> {
     })
 }
 
-pub(super) fn show(at: &At) -> Result<Resolved, ResolveError> {
-    let header = crate::place::one_line(at.doc.slice(at.finding.header));
+fn show(at: &At) -> Result<Resolved, ResolveError> {
+    let header = crate::function_view::one_line(at.doc.slice(at.finding.header));
     let line = at.finding.line();
     let mut markdown = format!("Line {line}, `{}`:\n\n", header.replace('`', "'"));
-    markdown.push_str(&loop_markdown(at.place, at.finding));
+    markdown.push_str(&loop_markdown(at.view, at.finding));
     for k in at.diagnostics() {
         if let Some(page) = at.findings.diagnostics.get(k).and_then(|d| crate::explain(d.code)) {
             markdown.push_str("\n\n---\n\n");
@@ -31,12 +33,12 @@ pub(super) fn show(at: &At) -> Result<Resolved, ResolveError> {
 }
 
 fn title(at: &At) -> String {
-    let what = match at.place.of(at.finding.id).verdict {
+    let what = match at.view.of(at.finding.id).verdict {
         Verdict::Independent => "parallel",
         Verdict::Reduction => "a reduction",
         Verdict::Sequential => "sequential",
         Verdict::Unknown => "unknown",
     };
-    let name = at.place.loop_name(at.finding.id).replace('`', "");
+    let name = at.view.loop_name(at.finding.id).replace('`', "");
     format!("Why is {name} {what}?")
 }

@@ -2,6 +2,7 @@
 
 use super::{diagnostic_at, document_edit, line_above, Action, ActionId, ActionKind, ResolveError, Resolved};
 use crate::check::Findings;
+use crate::lints::Lint;
 use crate::{Diagnostic, Doc, Fact};
 
 pub(super) fn offer(position: usize, d: &Diagnostic) -> Option<Action> {
@@ -10,7 +11,7 @@ pub(super) fn offer(position: usize, d: &Diagnostic) -> Option<Action> {
         return None;
     }
     Some(Action {
-        id: ActionId::ignore(d.code, d.span.start),
+        id: ActionId::Ignore { lint: d.lint, offset: d.span.start },
         title: format!("Ignore `{}` here (adds a comment)", d.code),
         kind: ActionKind::QuickFix,
         diagnostics: vec![position],
@@ -19,10 +20,13 @@ pub(super) fn offer(position: usize, d: &Diagnostic) -> Option<Action> {
     })
 }
 
-pub(super) fn edit(doc: &Doc, findings: &Findings, argument: &str) -> Result<Resolved, ResolveError> {
-    let (code, offset) = argument.split_once('@').ok_or(ResolveError::Stale)?;
-    let offset = offset.parse().map_err(|_| ResolveError::Stale)?;
-    let d = diagnostic_at(findings, code, offset).ok_or(ResolveError::Stale)?;
+pub(super) fn edit(
+    doc: &Doc,
+    findings: &Findings,
+    lint: &Lint,
+    offset: u32,
+) -> Result<Resolved, ResolveError> {
+    let d = diagnostic_at(findings, lint, offset).ok_or(ResolveError::Stale)?;
     let comment = format!("{} warpwright: ignore[{}]", doc.language().comments.line, d.code);
     let edit = line_above(doc, d.span.start, &comment).ok_or_else(|| {
         ResolveError::Refused(

@@ -1,18 +1,20 @@
 //! "Mark for the GPU": a comment above the loop that asks for its offload.
 
-use super::{document_edit, Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use super::{document_edit, Action, ActionKind, At, LoopAction, ResolveError, Resolved};
 use crate::lints::is_parallel;
 
-pub(super) fn offer(at: &At) -> Option<Action> {
-    let l = at.place.of(at.finding.id);
-    let counted = l.control.is_ok() && at.place.can_offload();
+pub(super) static ACTION: LoopAction = LoopAction { name: "mark", offer, edit };
+
+fn offer(at: &At) -> Option<Action> {
+    let l = at.view.of(at.finding.id);
+    let counted = l.control.is_ok() && at.view.can_offload();
     // to mark what must not be offloaded would only make an error
-    if l.mark.is_some() || !counted || !is_parallel(l) || at.place.is_generated(at.finding.id) {
+    if l.mark.is_some() || !counted || !is_parallel(l) || at.view.is_generated(at.finding.id) {
         return None;
     }
-    let name = at.place.loop_name(at.finding.id).replace('`', "");
+    let name = at.view.loop_name(at.finding.id).replace('`', "");
     Some(Action {
-        id: ActionId::mark(&at.finding.key),
+        id: at.id(&ACTION),
         title: format!("Mark {name} for the GPU"),
         kind: ActionKind::Mark,
         diagnostics: at.diagnostics(),
@@ -22,15 +24,15 @@ pub(super) fn offer(at: &At) -> Option<Action> {
 }
 
 fn refusal(at: &At) -> Option<String> {
-    (!at.place.is_source(at.finding.id))
+    (!at.view.is_source(at.finding.id))
         .then(|| "The loop comes out of a macro; mark it in the macro.".to_owned())
 }
 
-pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
+fn edit(at: &At) -> Result<Resolved, ResolveError> {
     if let Some(reason) = refusal(at) {
         return Err(ResolveError::Refused(reason));
     }
-    if at.place.of(at.finding.id).mark.is_some() {
+    if at.view.of(at.finding.id).mark.is_some() {
         return Err(ResolveError::Stale);
     }
     // directly before the loop, whatever else stands on its line: a mark speaks of the next token

@@ -1,73 +1,31 @@
 //! What can be done at a place: listed cheaply out of memoised facts, made into edits only when asked for.
 //!
-//! One file an action. An id names action and loop, not a version: whoever resolves it passes the document it was
-//! listed for, or hears [`ResolveError::Stale`].
+//! One file an action; those on loops are rows of [`LOOP_ACTIONS`]. An id ([`ActionId`]) names action and loop, not a version:
+//! whoever resolves it passes the document it was listed for, or hears [`ResolveError::Stale`].
 
+mod enable;
 mod explain;
+mod id;
 mod ignore;
 mod mark;
-mod mend;
 mod offload;
 mod offload_threads;
+mod repair;
 mod simulate;
 mod transform;
 mod unmark;
 
-pub(crate) use simulate::{header as kernel_header, id as simulation};
+pub use id::ActionId;
+pub(crate) use simulate::header as kernel_header;
 pub(crate) use unmark::mark_removal;
 
 use base::Span;
 use text::EditSet;
 
 use crate::check::{Findings, LoopFinding};
-use crate::place::Place;
+use crate::function_view::FunctionView;
+use crate::lints::Lint;
 use crate::{Ask, Diagnostic, Doc};
-
-/// Names an action: `offload:lu#2`. Stable while the function is not edited.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct ActionId(String);
-
-impl ActionId {
-    /// From what [`ActionId::as_str`] gave, or a command's argument; checked when resolved.
-    pub fn new(text: &str) -> ActionId {
-        ActionId(text.to_owned())
-    }
-    /// As text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-    /// Offload the loop of this key.
-    pub fn offload(key: &str) -> ActionId {
-        ActionId(format!("offload:{key}"))
-    }
-    /// Mark the loop of this key.
-    pub fn mark(key: &str) -> ActionId {
-        ActionId(format!("mark:{key}"))
-    }
-    /// Remove the mark of the loop of this key.
-    pub fn unmark(key: &str) -> ActionId {
-        ActionId(format!("unmark:{key}"))
-    }
-    /// Show all that is known of the loop of this key.
-    pub fn explain(key: &str) -> ActionId {
-        ActionId(format!("explain:{key}"))
-    }
-    /// Make the loop of this key parallel by the sequence found.
-    pub fn enable(key: &str) -> ActionId {
-        ActionId(format!("enable:{key}"))
-    }
-    /// Transform the loop of this key.
-    pub fn transform(name: &str, key: &str) -> ActionId {
-        ActionId(format!("transform.{name}:{key}"))
-    }
-    /// Suppress a code at a byte of the document.
-    fn ignore(code: &str, offset: u32) -> ActionId {
-        ActionId(format!("ignore:{code}@{offset}"))
-    }
-    fn parts(&self) -> Option<(&str, &str)> {
-        self.0.split_once(':')
-    }
-}
 
 /// How an editor sorts and filters actions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -159,16 +117,35 @@ pub enum ResolveError {
     Cancelled,
 }
 
+/// What can be done with a loop: a row a file.
+pub struct LoopAction {
+    /// As ids name it.
+    name: &'static str,
+    /// Reads facts only: it is asked at every move of the cursor.
+    offer: fn(&At) -> Option<Action>,
+    /// Asked when somebody wants it: what is made is checked here.
+    edit: fn(&At) -> Result<Resolved, ResolveError>,
+}
+
+/// In the order of the menu.
+static LOOP_ACTIONS: &[&LoopAction] =
+    &[&offload::ACTION, &mark::ACTION, &unmark::ACTION, &enable::ACTION, &explain::ACTION];
+
 /// What an action file sees of a place.
 struct At<'a> {
     ask: &'a Ask,
     doc: &'a Doc,
     findings: &'a Findings,
-    place: &'a Place<'a>,
+    view: &'a FunctionView<'a>,
     finding: &'a LoopFinding,
 }
 
 impl At<'_> {
+    /// Names the action on this loop.
+    fn id(&self, action: &'static LoopAction) -> ActionId {
+        ActionId::Loop(action, self.finding.key.to_string())
+    }
+
     /// Positions of the diagnostics on this loop's header.
     fn diagnostics(&self) -> Vec<usize> {
         let all = self.findings.diagnostics.iter().enumerate();
@@ -184,20 +161,15 @@ pub fn actions(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
     let doc = &ask.doc;
     let mut offered = Vec::new();
     for finding in findings.loops.iter().filter(|l| touch(l.header, span)) {
-        let Some(place) = findings.place(ask, finding.item) else {
+        let Some(view) = findings.view(ask, finding.item) else {
             continue;
         };
-        let at = At { ask, doc: &ask.doc, findings, place: &place, finding };
-        offered.extend(offload::offer(&at));
-        offered.extend(offload_threads::offer(&at));
-        offered.extend(mark::offer(&at));
-        offered.extend(unmark::offer(&at));
-        offered.extend(transform::offer_enabling(&at));
-        offered.extend(explain::offer(&at));
+        let at = At { ask, doc: &ask.doc, findings, view: &view, finding };
+        offered.extend(LOOP_ACTIONS.iter().filter_map(|a| (a.offer)(&at)));
     }
     offered.extend(simulate::offer(doc, span));
     for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
-        offered.extend(mend::offer(ask, k, d));
+        offered.extend(repair::offer(ask, k, d));
         offered.extend(ignore::offer(k, d));
         offered.extend(unmark::offer_unattached(doc, k, d));
     }
@@ -209,8 +181,8 @@ pub fn refactorings(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
     let ask = &ask.listing();
     let mut offered = Vec::new();
     for finding in findings.loops.iter().filter(|l| touch(l.header, span)) {
-        if let Some(place) = findings.place(ask, finding.item) {
-            offered.extend(transform::offer(&At { ask, doc: &ask.doc, findings, place: &place, finding }));
+        if let Some(view) = findings.view(ask, finding.item) {
+            offered.extend(transform::offer(&At { ask, doc: &ask.doc, findings, view: &view, finding }));
         }
     }
     offered
@@ -219,27 +191,26 @@ pub fn refactorings(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
 /// The edit (or text) of an action listed for this document. `findings` are those of the same version.
 pub fn resolve(ask: &Ask, findings: &Findings, id: &ActionId) -> Result<Resolved, ResolveError> {
     let doc = &ask.doc;
-    let (name, argument) = id.parts().ok_or(ResolveError::Stale)?;
-    if let "ignore" | "remove" | "mend" | "simulate" = name {
-        return match name {
-            "simulate" => simulate::show(ask, argument),
-            "ignore" => ignore::edit(doc, findings, argument),
-            "mend" => mend::edit(ask, findings, argument),
-            _ => unmark::remove(doc, argument),
-        };
+    match id {
+        ActionId::Loop(action, key) => on_loop(ask, findings, key, action.edit),
+        ActionId::Transform { name, key } => on_loop(ask, findings, key, |at| transform::edit(at, name)),
+        ActionId::Repair { lint, offset, number } => repair::edit(ask, findings, lint, *offset, *number),
+        ActionId::Ignore { lint, offset } => ignore::edit(doc, findings, lint, *offset),
+        ActionId::Remove(span) => unmark::remove(doc, *span),
+        ActionId::Simulate(kernel) => simulate::show(ask, kernel),
     }
-    let finding = findings.by_key(argument).ok_or(ResolveError::Stale)?;
-    let place = findings.place(ask, finding.item).ok_or(ResolveError::Stale)?;
-    let at = At { ask, doc: &ask.doc, findings, place: &place, finding };
-    match name {
-        "offload" => offload::edit(&at),
-        "mark" => mark::edit(&at),
-        "unmark" => unmark::edit(&at),
-        "explain" => explain::show(&at),
-        "enable" => transform::enable(&at),
-        name if name.starts_with("transform.") => transform::edit(&at, name.trim_start_matches("transform.")),
-        _ => Err(ResolveError::Stale),
-    }
+}
+
+/// What an action makes of the loop of a key.
+fn on_loop(
+    ask: &Ask,
+    findings: &Findings,
+    key: &str,
+    edit: impl Fn(&At) -> Result<Resolved, ResolveError>,
+) -> Result<Resolved, ResolveError> {
+    let finding = findings.by_key(key).ok_or(ResolveError::Stale)?;
+    let view = findings.view(ask, finding.item).ok_or(ResolveError::Stale)?;
+    edit(&At { ask, doc: &ask.doc, findings, view: &view, finding })
 }
 
 /// An edit of the document alone.
@@ -275,6 +246,6 @@ fn line_above(doc: &Doc, offset: u32, comment: &str) -> Option<text::Edit> {
 }
 
 /// The diagnostic an id speaks of.
-fn diagnostic_at<'a>(findings: &'a Findings, code: &str, offset: u32) -> Option<&'a Diagnostic> {
-    findings.diagnostics.iter().find(|d| d.code == code && d.span.start == offset)
+fn diagnostic_at<'a>(findings: &'a Findings, lint: &Lint, offset: u32) -> Option<&'a Diagnostic> {
+    findings.diagnostics.iter().find(|d| d.lint == lint && d.span.start == offset)
 }

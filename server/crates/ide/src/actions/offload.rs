@@ -1,17 +1,20 @@
 //! "Offload to GPU": rewrites the loop into a kernel in a new file and a checked launch in its place.
 
-use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use super::{offload_threads, Action, ActionKind, At, LoopAction, ResolveError, Resolved};
 use crate::lints::is_parallel;
 use crate::offload::{offload, Refused, Which};
 use crate::plans::{GENERATED, IN_A_MACRO};
 use analysis::{MetBy, Verdict};
 
-pub(super) fn offer(at: &At) -> Option<Action> {
-    let l = at.place.of(at.finding.id);
-    if !at.place.can_offload() || (!is_parallel(l) && l.mark.is_none()) {
+pub(super) static ACTION: LoopAction =
+    LoopAction { name: "offload", offer: |at| offer(at).or_else(|| offload_threads::offer(at)), edit };
+
+fn offer(at: &At) -> Option<Action> {
+    let l = at.view.of(at.finding.id);
+    if !at.view.can_offload() || (!is_parallel(l) && l.mark.is_none()) {
         return None;
     }
-    let band = at.place.band(at.finding.id);
+    let band = at.view.band(at.finding.id);
     let mut notes: Vec<String> = Vec::new();
     if band.len() > 1 {
         notes.push(format!("{} nested loops", band.len()));
@@ -26,9 +29,9 @@ pub(super) fn offer(at: &At) -> Option<Action> {
         true => String::new(),
         false => format!(" ({})", notes.join(", ")),
     };
-    let name = at.place.loop_name(at.finding.id).replace('`', "");
+    let name = at.view.loop_name(at.finding.id).replace('`', "");
     Some(Action {
-        id: ActionId::offload(&at.finding.key),
+        id: at.id(&ACTION),
         title: format!("Offload to {}: {name}{notes}", gpu(at.doc)),
         kind: ActionKind::Offload,
         diagnostics: at.diagnostics(),
@@ -38,25 +41,25 @@ pub(super) fn offer(at: &At) -> Option<Action> {
 }
 
 pub(super) fn refusal(at: &At) -> Option<String> {
-    let l = at.place.of(at.finding.id);
-    if at.place.is_generated(at.finding.id) {
+    let l = at.view.of(at.finding.id);
+    if at.view.is_generated(at.finding.id) {
         return Some(GENERATED.to_owned());
     }
-    if !at.place.is_source(at.finding.id) {
+    if !at.view.is_source(at.finding.id) {
         return Some(IN_A_MACRO.to_owned());
     }
     match l.verdict {
         Verdict::Independent | Verdict::Reduction => {
-            let known = at.place.remembered_plan(at.finding.id)?;
-            known.obstacle().map(|why| why.words(at.place, at.finding.id))
+            let known = at.view.remembered_plan(at.finding.id)?;
+            known.obstacle().map(|why| why.words(at.view, at.finding.id))
         }
-        _ if at.place.thread_map(at.finding.id).is_some() => None,
-        Verdict::Sequential => Some(crate::words::sequential(at.place, at.finding.id)),
-        Verdict::Unknown => Some(crate::words::unknown(at.place, at.finding.id)),
+        _ if at.view.thread_map(at.finding.id).is_some() => None,
+        Verdict::Sequential => Some(crate::words::sequential(at.view, at.finding.id)),
+        Verdict::Unknown => Some(crate::words::unknown(at.view, at.finding.id)),
     }
 }
 
-pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
+fn edit(at: &At) -> Result<Resolved, ResolveError> {
     if let Some(reason) = refusal(at) {
         return Err(ResolveError::Refused(reason));
     }

@@ -1,30 +1,30 @@
 //! "Run without synchronisation": a nest none of whose plain loops is parallel as it stands becomes a kernel whose
 //! threads each run the instances that touch the same cells, in the order of the program.
 
-use super::{Action, ActionId, ActionKind, At};
+use super::{offload, Action, ActionKind, At};
 use crate::lints::is_parallel;
 use crate::words;
 
 pub(super) fn offer(at: &At) -> Option<Action> {
     let id = at.finding.id;
-    let l = at.place.of(id);
+    let l = at.view.of(id);
     // what is marked is offered as an offload already
-    if !at.place.can_offload() || is_parallel(l) || l.mark.is_some() {
+    if !at.view.can_offload() || is_parallel(l) || l.mark.is_some() {
         return None;
     }
-    let map = at.place.thread_map(id)?;
+    let map = at.view.thread_map(id)?;
     let checked = map.conditions.iter().any(|c| c.met_by == analysis::MetBy::RunTimeCheck);
     let checked = if checked { " (checked at run time)" } else { "" };
-    let name = at.place.loop_name(id).replace('`', "");
+    let name = at.view.loop_name(id).replace('`', "");
     Some(Action {
-        id: ActionId::offload(&at.finding.key),
+        id: at.id(&offload::ACTION),
         title: format!(
             "Run without synchronisation on {} threads: {name}{checked}",
-            words::threads(at.place, &map).replace('`', "")
+            words::threads(at.view, &map).replace('`', "")
         ),
         kind: ActionKind::Offload,
         diagnostics: at.diagnostics(),
-        disabled: super::offload::refusal(at),
+        disabled: offload::refusal(at),
         preferred: false,
     })
 }

@@ -17,18 +17,13 @@ pub(crate) fn header(doc: &Doc, item: &front::Item) -> Span {
 pub(super) fn offer<'a>(doc: &'a Doc, span: Span) -> impl Iterator<Item = Action> + 'a {
     let kernels = doc.unit().items.iter().filter(move |i| i.is_kernel && touch(header(doc, i), span));
     kernels.map(|i| Action {
-        id: id(&i.name),
+        id: ActionId::Simulate(i.name.to_string()),
         title: format!("Simulate `{}`", i.name),
         kind: ActionKind::Explain,
         diagnostics: Vec::new(),
         disabled: None,
         preferred: false,
     })
-}
-
-/// Names the action for a kernel.
-pub(crate) fn id(kernel: &str) -> ActionId {
-    ActionId(format!("simulate:{kernel}"))
 }
 
 pub(super) fn show(ask: &Ask, kernel: &str) -> Result<Resolved, ResolveError> {

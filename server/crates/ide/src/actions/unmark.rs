@@ -3,14 +3,16 @@
 use base::Span;
 use front::{Directive, DirectiveKind};
 
-use super::{document_edit, Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use super::{document_edit, Action, ActionId, ActionKind, At, LoopAction, ResolveError, Resolved};
 use crate::{Diagnostic, Doc, Fact};
 
-pub(super) fn offer(at: &At) -> Option<Action> {
+pub(super) static ACTION: LoopAction = LoopAction { name: "unmark", offer, edit };
+
+fn offer(at: &At) -> Option<Action> {
     directive_of(at)?;
-    let name = at.place.loop_name(at.finding.id).replace('`', "");
+    let name = at.view.loop_name(at.finding.id).replace('`', "");
     Some(Action {
-        id: ActionId::unmark(&at.finding.key),
+        id: at.id(&ACTION),
         title: format!("Remove the GPU mark of {name}"),
         kind: ActionKind::QuickFix,
         diagnostics: at.diagnostics(),
@@ -28,7 +30,7 @@ pub(super) fn offer_unattached(doc: &Doc, position: usize, d: &Diagnostic) -> Op
     };
     removable(doc, d.span)?;
     Some(Action {
-        id: ActionId::new(&format!("remove:{}-{}", d.span.start, d.span.end)),
+        id: ActionId::Remove(d.span),
         title: title.to_owned(),
         kind: ActionKind::QuickFix,
         diagnostics: vec![position],
@@ -37,15 +39,12 @@ pub(super) fn offer_unattached(doc: &Doc, position: usize, d: &Diagnostic) -> Op
     })
 }
 
-pub(super) fn edit(at: &At) -> Result<Resolved, ResolveError> {
+fn edit(at: &At) -> Result<Resolved, ResolveError> {
     let directive = directive_of(at).ok_or(ResolveError::Stale)?;
     Ok(document_edit(text::Edit::delete(with_line(at.doc, directive.span))))
 }
 
-pub(super) fn remove(doc: &Doc, argument: &str) -> Result<Resolved, ResolveError> {
-    let (start, end) = argument.split_once('-').ok_or(ResolveError::Stale)?;
-    let parse = |text: &str| text.parse::<u32>().map_err(|_| ResolveError::Stale);
-    let span = Span { start: parse(start)?, end: parse(end)? };
+pub(super) fn remove(doc: &Doc, span: Span) -> Result<Resolved, ResolveError> {
     let span = removable(doc, span).ok_or(ResolveError::Stale)?;
     Ok(document_edit(text::Edit::delete(with_line(doc, span))))
 }
@@ -64,7 +63,7 @@ fn removable(doc: &Doc, span: Span) -> Option<Span> {
 
 /// The mark that speaks of this loop.
 fn directive_of<'a>(at: &At<'a>) -> Option<&'a Directive> {
-    at.place.of(at.finding.id).mark.as_ref()?;
+    at.view.of(at.finding.id).mark.as_ref()?;
     mark_before(at.doc, at.finding.span.start)
 }
 

@@ -9,7 +9,6 @@ mod beside;
 mod facts;
 mod hover;
 mod inputs;
-mod mends;
 mod printed;
 mod proved;
 mod said;
@@ -32,10 +31,10 @@ pub use facts::{
     RangeReport,
 };
 pub(crate) use hover::hover;
-pub(crate) use mends::{checked as checked_repair, listed as listed_repairs};
 pub use printed::kernel_text;
 pub(crate) use proved::called;
-pub(crate) use said::{launch_words, line, place, races};
+pub(crate) use said::{launch_words, line, missing, place, touches};
+pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};
 
 use crate::{Ask, Doc};

@@ -1,11 +1,10 @@
-//! Races and accesses out of range in words.
+//! Launches, places and verdicts of kernels in words.
 
 use analysis::{KernelFacts, KernelLaunch, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
 use base::Span;
 
 use super::thread_words;
-use crate::{Ask, Doc};
-use term::device::{AtomicOp, Scope, Tally, Word};
+use crate::Doc;
 
 /// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
 pub(crate) fn place(doc: &Doc, kernel: &front::Item, function: &str, term: term::TermId) -> Span {
@@ -143,93 +142,4 @@ fn obstacle(k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) ->
         TooLarge => "the launch is too large to look at thread by thread".to_owned(),
         Budget => "the analysis stopped at its limit of counted steps while it compared the kernel's threads; saving the file gives it a larger one".to_owned(),
     }
-}
-
-/// A race as a finding: where, the words, and the two places.
-pub(crate) fn race(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, crate::lints::Said) {
-    let (a, b) = (
-        place(doc, kernel, &w.first.function, w.first.term),
-        place(doc, kernel, &w.second.function, w.second.term),
-    );
-    let ((first, a), (second, b)) =
-        if a.start <= b.start { ((&w.first, a), (&w.second, b)) } else { ((&w.second, b), (&w.first, a)) };
-    let who = |s: &RaceSide| thread_words(s.thread, s.block);
-    let name = format!("`{}[{}]`", w.object, w.index);
-    let (one, two) = (who(first), who(second));
-    let what = if w.update {
-        format!(
-            "{one} and {two} both read and write {name} here, and nothing orders them: one of the two updates can be lost."
-        )
-    } else if a == b {
-        format!(
-            "{one} {} and {two} {}, the same {name}, and nothing orders them: unless they write one value, what is there afterwards depends on who comes last.",
-            touches(w, first),
-            touches(w, second)
-        )
-    } else {
-        format!(
-            "{two} {}, {one} {} on line {}: the same {name}, and nothing orders the two.",
-            touches(w, second),
-            touches(w, first),
-            line(doc, a)
-        )
-    };
-    let launch = launch_words(&w.launch);
-    let barrier = |scope| gpu::CUDA.said(Word::Barrier(scope, Tally::Nothing));
-    let (of_block, of_warp) = (barrier(Scope::Block), barrier(Scope::Warp));
-    let add = gpu::CUDA.said(Word::Atomic(Some(AtomicOp::Add), Scope::Device));
-    let now = match (missing(w), w.shared) {
-        (Some("atomic"), _) => &*format!("Use an atomic operation, such as `{add}`."),
-        (Some("syncwarp"), _) => {
-            &format!("Lanes of a warp do not run in step: put `{of_warp}()` between the two (every lane of the warp must come to it).")
-        }
-        (Some("barrier"), _) if a == b => {
-            &format!("Let every thread write a place of its own, or put `{of_block}()` between the rounds.")
-        }
-        (Some("barrier"), _) => &format!("Put `{of_block}()` between the two, where all threads of the block come."),
-        _ => {
-            "There is no barrier between blocks inside a launch: let every block write places of its own, use atomic operations, or \
-             make two launches."
-        }
-    };
-    let mut message = what;
-    if let Some(first) = message.get(..1).map(str::to_uppercase) {
-        message.replace_range(..1, &first);
-    }
-    let related = |s: &RaceSide, span| crate::Related {
-        span,
-        message: format!("{} {} here", who(s), touches(w, s)).into(),
-    };
-    let mut places = vec![related(first, a)];
-    if a != b {
-        places.push(related(second, b));
-    }
-    let said = crate::lints::Said {
-        message: format!("{message} Seen with {launch}. {now}"),
-        related: places,
-        ..crate::lints::Said::on(kernel, crate::Fact::Race(w.clone()))
-    };
-    (b, said)
-}
-
-/// The races of all kernels of a document, in shared or in global memory, one a place.
-pub(crate) fn races(ask: &Ask, shared: bool) -> Vec<(Span, crate::lints::Said)> {
-    let doc = &ask.doc;
-    let mut found: Vec<(Span, crate::lints::Said)> = Vec::new();
-    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
-        let (facts, _) = ask.kernel_facts(item);
-        let RaceVerdict::Race(list) = &facts.races else { continue };
-        for w in list.iter().filter(|w| w.shared == shared) {
-            // guarding an atomic by a plain look at the same cell is common, and at worst does it once too often
-            let look = |s: &RaceSide, o: &RaceSide| s.touch == Touch::Read && o.touch == Touch::Atomic;
-            if look(&w.first, &w.second) || look(&w.second, &w.first) {
-                continue;
-            }
-            let (span, said) = race(doc, item, w);
-            if !found.iter().any(|(s, o)| *s == span && o.instance == said.instance) {
-                found.push((span, said));
-            }
-        }
-    }
-    found
 }

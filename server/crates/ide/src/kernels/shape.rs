@@ -99,7 +99,7 @@ fn extents(text: &str) -> Result<[u32; 3], String> {
 }
 
 /// What the file says of a kernel's launch. `Err`: it says something that is not understood.
-pub(super) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Origin)>, String> {
+pub(crate) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Origin)>, String> {
     for d in &doc.unit().directives {
         if let front::DirectiveKind::Other(name, args) = &d.kind {
             if &**name == "launch" && item.span.start <= d.before && d.before < item.span.end {

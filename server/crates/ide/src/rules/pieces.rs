@@ -4,8 +4,8 @@
 
 use rewrite::rules::{Application, Piece};
 
+use crate::function_view::FunctionView;
 use crate::memo::FunctionFacts;
-use crate::place::Place;
 use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
 use crate::{Ask, Doc};
 
@@ -64,8 +64,8 @@ fn one(ask: &Ask, p: &Piece, regrouped: bool, options: &VerifyOptions) -> Samene
         base::Effort::each_loop(STEPS),
         &budget,
     );
-    let place = Place::new(&ask, index, FunctionFacts::new(facts));
+    let view = FunctionView::new(&ask, index, FunctionFacts::new(facts));
     let how = How { regrouped, wild: true, ..How::default() };
     let beside = Beside::read(&before, &with(&p.after), &[]);
-    same_but(&place, &beside, how, options)
+    same_but(&view, &beside, how, options)
 }

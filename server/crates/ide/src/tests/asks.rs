@@ -26,13 +26,13 @@ fn typing_and_lists_plan_nothing() {
     assert!(offered.iter().any(|a| a.title.starts_with("Offload") && a.disabled.is_none()), "{offered:#?}");
     drop(inlay_hints(&thorough, &findings, everywhere(&doc)));
     drop(lenses(&thorough, &findings));
-    let place = findings.place(&thorough, findings.loops[0].item).expect("a function");
+    let place = findings.view(&thorough, findings.loops[0].item).expect("a function");
     assert!(place.remembered_plan(LoopId(0)).is_none(), "planned for a list");
 
     // once it was planned, everybody knows why not, and what stands against it is a fact
     let findings = check(&thorough, &Settings::default()).expect("nobody cancels");
     assert_eq!(findings.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), ["marked-refused"]);
-    let place = findings.place(&typing, findings.loops[0].item).expect("a function");
+    let place = findings.view(&typing, findings.loops[0].item).expect("a function");
     let Some(Planned::No(NoKernel::Refused(why))) = place.remembered_plan(LoopId(0)) else {
         panic!("a refusal")
     };
@@ -78,7 +78,7 @@ fn what_was_not_tried_is_not_promised() {
     let doc = open(&text);
     let findings = full(&doc);
     let thorough = Ask::thorough(&doc);
-    let place = findings.place(&thorough, findings.loops[0].item).expect("a function");
+    let place = findings.view(&thorough, findings.loops[0].item).expect("a function");
     let plans: Vec<Planned> = findings.loops.iter().filter_map(|l| place.remembered_plan(l.id)).collect();
     assert_eq!(plans.len(), 600);
     assert!(matches!(plans.first(), Some(Planned::Kernel(_))), "the first is planned");

@@ -10,10 +10,10 @@ pub(super) fn say(code: &str) -> String {
     let mut out = String::new();
     // loops of a thread are another matter
     for d in full(&doc).diagnostics.into_iter().filter(|d| !d.code.ends_with("-loop")) {
-        let at = crate::place::line_column(&doc, d.span.start);
+        let at = crate::function_view::line_column(&doc, d.span.start);
         out.push_str(&format!("{}:{} {}[{}] {}\n", at.line, at.column, d.severity.name(), d.code, d.message));
         for r in d.related {
-            let at = crate::place::line_column(&doc, r.span.start);
+            let at = crate::function_view::line_column(&doc, r.span.start);
             out.push_str(&format!("  {}:{} {}\n", at.line, at.column, r.message));
         }
     }
@@ -233,7 +233,7 @@ fn mended(text: &str, code: &str) -> Option<(String, String)> {
     let d = findings.diagnostics.iter().find(|d| d.code == code).expect("the finding");
     let mend = crate::actions(&crate::Ask::thorough(&doc), &findings, d.span)
         .into_iter()
-        .find(|a| a.id.as_str().starts_with("mend:"))?;
+        .find(|a| a.id.to_string().starts_with("repair:"))?;
     assert_eq!(mend.kind, crate::ActionKind::QuickFix);
     let done = crate::resolve(&crate::Ask::thorough(&doc), &findings, &mend.id);
     let edit = match done {

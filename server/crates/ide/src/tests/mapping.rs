@@ -28,7 +28,7 @@ fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) 
     let (target, kernel) = (&made.loops[0], &made.loops[0].kernels[0]);
     let l = findings.loops.iter().find(|l| *l.key == *target.key).expect("the loop");
     let ask = crate::Ask::thorough(&doc);
-    let place = findings.place(&ask, l.item).expect("a place");
+    let place = findings.view(&ask, l.item).expect("a place");
     let m = match place.planned(l.id) {
         crate::plans::Planned::Kernel(outline) => crate::words::mappings(&place, &outline),
         crate::plans::Planned::No(_) => None,
@@ -65,7 +65,7 @@ fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) 
         return None;
     }
     let source = |span: base::Span| {
-        let line = crate::place::line_column(&cuda, span.start).line;
+        let line = crate::function_view::line_column(&cuda, span.start).line;
         target.line_map.iter().find(|(k, _)| *k == line).map(|&(_, s)| s)
     };
     for a in run.accesses.iter().filter(|a| a.count.space == term::Space::Global) {
@@ -206,7 +206,7 @@ fn predictions_of_random_nests() {
         let text = testkit::nests::generate(seed, 8).text();
         let doc = open(&text);
         for l in &full(&doc).loops {
-            let line = crate::place::line_column(&doc, l.header.start).line;
+            let line = crate::function_view::line_column(&doc, l.header.start).line;
             ran += usize::from(compare(&text, line, &[], &mut done).is_some());
         }
     }

@@ -8,7 +8,7 @@ use crate::{hover, Severity};
 fn said(code: &str, text: &str) -> Vec<(u32, Severity)> {
     let doc = open_cuda(text);
     let found = full(&doc).diagnostics.into_iter().filter(|d| d.code == code);
-    found.map(|d| (crate::place::line_column(&doc, d.span.start).line, d.severity)).collect()
+    found.map(|d| (crate::function_view::line_column(&doc, d.span.start).line, d.severity)).collect()
 }
 
 /// What is said of the arrays in the body of a kernel, whose first line is the second of the text.

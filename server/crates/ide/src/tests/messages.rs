@@ -8,10 +8,10 @@ fn check(code: &str, expected: Expect) {
     let doc = open(code);
     let mut out = String::new();
     for d in full(&doc).diagnostics {
-        let at = crate::place::line_column(&doc, d.span.start);
+        let at = crate::function_view::line_column(&doc, d.span.start);
         out.push_str(&format!("{}:{} {}[{}] {}\n", at.line, at.column, d.severity.name(), d.code, d.message));
         for r in d.related {
-            let at = crate::place::line_column(&doc, r.span.start);
+            let at = crate::function_view::line_column(&doc, r.span.start);
             out.push_str(&format!("  {}:{} {}\n", at.line, at.column, r.message));
         }
     }

@@ -6,7 +6,7 @@ mod asks;
 mod hover;
 mod incremental;
 mod kernel_hovers;
-mod kernel_mends;
+mod kernel_repairs;
 mod kernel_rules;
 mod kernels;
 mod lints;

@@ -35,7 +35,7 @@ fn judge(text: &str, codes: &mut BTreeSet<String>, pairs: &mut usize) -> Vec<Str
     let mut wrong = Vec::new();
     let mut met = vec![false; expected.len()];
     for d in full(&doc).diagnostics.into_iter().filter(|d| !d.code.ends_with("-loop")) {
-        let line = crate::place::line_column(&doc, d.span.start).line;
+        let line = crate::function_view::line_column(&doc, d.span.start).line;
         let fits = |e: &Expected| e.line == line && e.code == d.code && d.message.contains(&e.words);
         let unmet = expected.iter().zip(&met).position(|(e, met)| !met && fits(e));
         let at = unmet.or_else(|| expected.iter().position(fits));
@@ -53,7 +53,7 @@ fn judge(text: &str, codes: &mut BTreeSet<String>, pairs: &mut usize) -> Vec<Str
     // every defect has its repair, and something to say
     let mut names: BTreeMap<String, [bool; 2]> = BTreeMap::new();
     for item in &doc.unit().items {
-        let lines = |at| crate::place::line_column(&doc, at).line;
+        let lines = |at| crate::function_view::line_column(&doc, at).line;
         let said = expected.iter().any(|e| (lines(item.span.start)..=lines(item.span.end)).contains(&e.line));
         for (k, end) in ["_wrong", "_right"].into_iter().enumerate() {
             let Some(stem) = item.name.strip_suffix(end) else { continue };
@@ -88,7 +88,7 @@ fn every_defect_is_told_at_its_line_and_its_repair_is_silent() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(pairs >= 60, "{pairs}");
     // every lint of CUDA documents has a pair
-    let of_cuda = crate::lints::LINTS.iter().filter(|l| l.page.contains("```cuda\n"));
+    let of_cuda = crate::lints::lints().filter(|l| l.page.contains("```cuda\n"));
     let missing: Vec<&str> = of_cuda.map(|l| l.code).filter(|c| !codes.contains(*c)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

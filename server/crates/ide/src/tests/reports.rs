@@ -166,12 +166,12 @@ fn hints_and_lenses() {
     let findings = full(&doc);
     let mut out = String::new();
     for h in inlay_hints(&crate::Ask::thorough(&doc), &findings, everywhere(&doc)) {
-        let at = crate::place::line_column(&doc, h.offset);
+        let at = crate::function_view::line_column(&doc, h.offset);
         out.push_str(&format!("{}:{} {}\n", at.line, at.column, h.label));
     }
     for l in lenses(&crate::Ask::thorough(&doc), &findings) {
-        let at = crate::place::line_column(&doc, l.span.start);
-        out.push_str(&format!("{} {} -> {}\n", at.line, l.title, l.action.as_str()));
+        let at = crate::function_view::line_column(&doc, l.span.start);
+        out.push_str(&format!("{} {} -> {}\n", at.line, l.title, l.action));
     }
     expect![[r#"
         3:32 parallel

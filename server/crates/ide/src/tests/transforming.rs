@@ -18,7 +18,7 @@ fn check_enabling(code: &str, expected: Expect) {
     let line = shown.lines().find(|l| l.starts_with("What would make")).unwrap_or("nothing would");
     let mut out = format!("{line}\n");
     let listed = actions(&crate::Ask::thorough(&doc), &findings, Span { start: at, end: at });
-    if let Some(action) = listed.iter().find(|a| a.id.as_str().starts_with("enable:")) {
+    if let Some(action) = listed.iter().find(|a| a.id.to_string().starts_with("enable:")) {
         out += &format!("{} | {}\n", action.kind.name(), action.title);
         match resolve(&crate::Ask::thorough(&doc), &findings, &action.id) {
             Ok(Resolved::Edit(edit)) => {

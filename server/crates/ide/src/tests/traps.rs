@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{full, open_cuda};
+use crate::function_view::line_column;
 use crate::kernels::{kernel_reports, parse_shape, simulate_kernels, SimulateOptions};
-use crate::place::line_column;
 use crate::Doc;
 
 fn fixture(name: &str) -> String {

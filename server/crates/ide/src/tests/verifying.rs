@@ -79,7 +79,7 @@ pub(super) fn with_replaced(
     let (host, kernel) = (done.host.replace(from, to), kernel.replace(from, to));
     let finding = findings.on_line(line).expect("a loop");
     let ask = crate::Ask::thorough(&doc);
-    let place = findings.place(&ask, finding.item).expect("a function");
+    let place = findings.view(&ask, finding.item).expect("a function");
     let options = VerifyOptions { steps: 3_000_000, ..VerifyOptions::default() };
     let mut cases = Vec::new();
     let plenty = crate::verify::Share::plenty();

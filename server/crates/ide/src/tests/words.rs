@@ -1,7 +1,7 @@
 //! Small words.
 
+use crate::function_view::{in_full, one_line};
 use crate::hover::escape;
-use crate::place::{in_full, one_line};
 use crate::words::{list, plural};
 
 #[test]

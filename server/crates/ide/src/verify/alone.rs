@@ -17,8 +17,8 @@ use rustc_hash::FxHashSet;
 use term::{Body, BodyBuilder, Len, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind};
 
 use super::inputs::{signature, Signature};
+use crate::function_view::FunctionView;
 use crate::memo::FunctionFacts;
-use crate::place::Place;
 
 /// Both sides of a loop alone.
 pub(super) struct Alone {
@@ -47,19 +47,19 @@ type Roles = BTreeMap<Arc<str>, Role>;
 
 /// The loop of a function, and what an offload has put in its place. `Err`: why it cannot stand alone, in words that follow
 /// "because".
-pub(super) fn alone(place: &Place, id: analysis::LoopId, host: &front::Unit) -> Result<Alone, String> {
-    let body = place.body();
-    let term = place.of(id).term;
+pub(super) fn alone(view: &FunctionView, id: analysis::LoopId, host: &front::Unit) -> Result<Alone, String> {
+    let body = view.body();
+    let term = view.of(id).term;
     let placed = body.walk(body.root).filter(|&t| matches!(body.op(t), Op::Reject(_))).count();
     if body.rejects().count() > placed {
         return Err("something in the function was not understood".to_owned());
     }
     let uses = Uses::of(body, term)?;
-    let live = analysis::live_out(body, place.doc.program(), &place.facts, id);
+    let live = analysis::live_out(body, view.doc.program(), &view.facts, id);
     let role = |s: SymbolId| {
         let symbol = &body.symbols[s];
         let own = symbol.is_own_scalar();
-        let replaced = place.of(id).privates.iter().any(|p| p.symbol == s && !p.kept);
+        let replaced = view.of(id).privates.iter().any(|p| p.symbol == s && !p.kept);
         let dead = replaced || own && !live.contains(&s);
         match (uses.kept.contains(&s), is_scalar(body, symbol)) {
             (true, _) => Role::Kept,
@@ -108,31 +108,31 @@ pub(super) fn alone(place: &Place, id: analysis::LoopId, host: &front::Unit) -> 
 
 /// Whether the loop alone is analyzed and rewritten as it is in its function, so that the kernel and its host text rest on
 /// nothing that only the function knows.
-pub(super) fn is_same_alone(place: &Place, id: analysis::LoopId, cancel: &CancelToken) -> bool {
-    let body = place.body();
-    let term = place.of(id).term;
+pub(super) fn is_same_alone(view: &FunctionView, id: analysis::LoopId, cancel: &CancelToken) -> bool {
+    let body = view.body();
+    let term = view.of(id).term;
     let Ok(uses) = Uses::of(body, term) else { return false };
-    let live = analysis::live_out(body, place.doc.program(), &place.facts, id);
+    let live = analysis::live_out(body, view.doc.program(), &view.facts, id);
     let item =
-        front::Item { body: Arc::new(part_that_is_read(body, term, &uses, &live)), ..place.item.clone() };
+        front::Item { body: Arc::new(part_that_is_read(body, term, &uses, &live)), ..view.item.clone() };
     let budget = Budget::with_cancel(u64::MAX, cancel.clone());
-    let facts = analysis::analyze(&item.body, place.doc.program(), analysis::SAVE, &budget);
+    let facts = analysis::analyze(&item.body, view.doc.program(), analysis::SAVE, &budget);
     let Some(there) = facts.of_term(term) else { return false };
-    let part = Place::made(place.ask, &item, FunctionFacts::new(facts));
-    let written = |place: &Place, id| {
+    let part = FunctionView::made(view.ask, &item, FunctionFacts::new(facts));
+    let written = |view: &FunctionView, id| {
         let printed = |plan: &codegen::Plan| codegen::print(plan);
-        let output = crate::plans::with_plan(place, id, cancel, printed).ok()?;
-        let host = codegen::host_edits(place.doc.source(), &[&output]);
+        let output = crate::plans::with_plan(view, id, cancel, printed).ok()?;
+        let host = codegen::host_edits(view.doc.source(), &[&output]);
         let host: Vec<_> = host.into_iter().map(|e| (e.span, e.text)).collect();
         Some((output.kernel_file.text, host))
     };
-    written(place, id).is_some_and(|whole| written(&part, there).as_ref() == Some(&whole))
+    written(view, id).is_some_and(|whole| written(&part, there).as_ref() == Some(&whole))
 }
 
 /// The block that an offload has written into a function: the one that declares `ww_done`.
 fn rewritten(host: &front::Unit, function: &str) -> Option<(usize, TermId)> {
     let is_flag = |body: &Body, t: TermId| match body.op(t) {
-        Op::Declare(s) => crate::place::is_done_flag(&body.symbols[*s].name),
+        Op::Declare(s) => crate::function_view::is_done_flag(&body.symbols[*s].name),
         _ => false,
     };
     let mut found = host.items.iter().enumerate().filter_map(|(k, item)| {

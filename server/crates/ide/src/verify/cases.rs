@@ -11,7 +11,7 @@ use super::{
     alone, bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
 };
 use crate::check::LoopFinding;
-use crate::place::Place;
+use crate::function_view::FunctionView;
 use crate::{Doc, Language};
 
 /// Runs the original beside the texts given: a trial for a machine, and sentences on what stood in for what. `Err` says why
@@ -19,7 +19,7 @@ use crate::{Doc, Language};
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn run_cases(
     doc: &Doc,
-    place: &Place,
+    view: &FunctionView,
     finding: &LoopFinding,
     (host, kernels): (&str, &[&str]),
     options: &VerifyOptions,
@@ -35,9 +35,9 @@ pub(crate) fn run_cases(
     let rewritten = read(doc.language(), &runtime::host(target), host);
     let device: Vec<front::Unit> =
         kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect();
-    let sums = Sums::of(place.body(), place.of(finding.id));
-    let both = Both { doc, place, rewritten, device, sums, options, share, cancel };
-    let failed = match share.known_failure(&place.body().name) {
+    let sums = Sums::of(view.body(), view.of(finding.id));
+    let both = Both { doc, view, rewritten, device, sums, options, share, cancel };
+    let failed = match share.known_failure(&view.body().name) {
         Some(known) => known,
         None => match both.whole((host, kernels), cases) {
             Ok(done) => return Ok(done),
@@ -45,7 +45,7 @@ pub(crate) fn run_cases(
         },
     };
     if failed.is_of_function {
-        share.remember_failure(&place.body().name, &failed);
+        share.remember_failure(&view.body().name, &failed);
     }
     let Some(because) = &failed.because else { return Err(failed.why) };
     cases.clear();
@@ -85,7 +85,7 @@ impl Failed {
 /// The original and what became of it.
 struct Both<'a> {
     doc: &'a Doc,
-    place: &'a Place<'a>,
+    view: &'a FunctionView<'a>,
     rewritten: front::Unit,
     device: Vec<front::Unit>,
     sums: Option<Sums>,
@@ -102,7 +102,7 @@ impl Both<'_> {
         cases: &mut Vec<VerifyCase>,
     ) -> Result<(Option<Trial>, String), Failed> {
         let Both { doc, options, share, cancel, .. } = *self;
-        let body = self.place.body();
+        let body = self.view.body();
         let offloaded = Program::of(bodies(&self.rewritten).chain(self.device.iter().flat_map(bodies)));
         let original = Program::of(bodies(doc.unit()));
         let rounded = self.sums.as_ref().is_some_and(|s| s.may_decide(&original, &body.name));
@@ -233,8 +233,8 @@ impl Both<'_> {
     fn alone(&self, id: analysis::LoopId, cases: &mut Vec<VerifyCase>) -> Result<(), String> {
         let Both { doc, options, share, cancel, .. } = *self;
         let cannot = |why: String| format!("{why}.");
-        let parts = alone::alone(self.place, id, &self.rewritten).map_err(cannot)?;
-        let whole = self.place.body();
+        let parts = alone::alone(self.view, id, &self.rewritten).map_err(cannot)?;
+        let whole = self.view.body();
         let original = bodies(doc.unit()).map(|b| if std::ptr::eq(b, whole) { &parts.original } else { b });
         let there: &term::Body = &self.rewritten.items[parts.item].body;
         let rewritten =
@@ -267,7 +267,7 @@ impl Both<'_> {
         let Tried { cases, failed, uncompared, .. } = tried;
         let _ = share.budget.spend(allowed - total.left());
         if let Some(case) = cases.iter_mut().find(|c| c.difference.is_some()) {
-            if alone::is_same_alone(self.place, id, cancel) {
+            if alone::is_same_alone(self.view, id, cancel) {
                 case.input = format!("the loop alone with {}", super::or_nothing(&case.input));
                 return Ok(());
             }

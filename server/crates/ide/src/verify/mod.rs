@@ -25,8 +25,8 @@ use simulate::Program;
 
 use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
+use crate::function_view::FunctionView;
 use crate::offload::{offload, Refused};
-use crate::place::Place;
 use crate::words::plural;
 use crate::{Ask, Doc, Language, Memo, Which};
 
@@ -169,9 +169,9 @@ pub fn given_names(ask: &Ask, findings: &Findings, which: &Which) -> Vec<String>
     let program = Program::of(bodies(doc.unit()));
     let mut out: Vec<String> = Vec::new();
     for l in crate::offload::choose(findings, which) {
-        let Some(place) = findings.place(ask, l.item) else { continue };
-        let Ok(mut signature) = inputs::signature(place.body()) else { continue };
-        signature.globals.extend(inputs::stand_ins(&program, place.body()).1);
+        let Some(view) = findings.view(ask, l.item) else { continue };
+        let Ok(mut signature) = inputs::signature(view.body()) else { continue };
+        signature.globals.extend(inputs::stand_ins(&program, view.body()).1);
         out.extend(signature.sizes().iter().map(|s| (*s).to_owned()));
     }
     out.sort_unstable();
@@ -235,10 +235,10 @@ fn one(
     };
     let has_kernel = offloaded.is_ok();
     let tried = match offloaded {
-        Ok(done) => match findings.place(ask, l.item) {
-            Some(place) => {
+        Ok(done) => match findings.view(ask, l.item) {
+            Some(view) => {
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
-                run_cases(doc, &place, l, (&done.host, &kernels), options, share, cancel, &mut cases)
+                run_cases(doc, &view, l, (&done.host, &kernels), options, share, cancel, &mut cases)
                     .map(|(t, s)| (trial, stood_in) = (t, s))
             }
             None => Err("The loop is not there any more.".to_owned()),
@@ -319,8 +319,8 @@ pub(crate) enum Sameness {
 const SMALL: [u64; 8] = [5, 0, 1, 9, 2, 33, 4, 17];
 
 /// Runs a function beside the same function of another text of the document, on small random inputs.
-pub(crate) fn same(place: &Place, text: &str, options: &VerifyOptions) -> Sameness {
-    same_but(place, &Beside::read(place.doc, text, &[]), How::default(), options)
+pub(crate) fn same(view: &FunctionView, text: &str, options: &VerifyOptions) -> Sameness {
+    same_but(view, &Beside::read(view.doc, text, &[]), How::default(), options)
 }
 
 /// A text that may take the place of a document's, read once for all functions that are compared.
@@ -368,9 +368,9 @@ pub(crate) struct How {
 }
 
 /// Like [`same`], for results that are the same but for what is said.
-pub(crate) fn same_but(place: &Place, beside: &Beside, how: How, options: &VerifyOptions) -> Sameness {
-    let (doc, cancel) = (place.doc, &place.ask.cancel);
-    let body = place.body();
+pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: &VerifyOptions) -> Sameness {
+    let (doc, cancel) = (view.doc, &view.ask.cancel);
+    let body = view.body();
     let Beside { host, given, kernels } = beside;
     let signature = match inputs::signature(body) {
         Ok(s) => s,

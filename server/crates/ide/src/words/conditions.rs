@@ -4,7 +4,7 @@ use analysis::ConditionKind;
 use term::{FloatKind, TypeKind};
 
 use super::operator;
-use crate::place::Place;
+use crate::function_view::FunctionView;
 
 /// A condition in words.
 pub(crate) struct Condition {
@@ -17,24 +17,24 @@ pub(crate) struct Condition {
 }
 
 /// The words of a condition.
-pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
+pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition {
     let (kind, argument, sentence) = match kind {
         ConditionKind::NoAlias(a, b) => {
-            let (a, b) = (place.object(a), place.object(b));
+            let (a, b) = (view.object(a), view.object(b));
             ("no-alias", format!("{a},{b}"), format!("`{a}` and `{b}` do not overlap"))
         }
         ConditionKind::NoWrap(term) => {
-            let text = place.text(*term);
+            let text = view.text(*term);
             let sentence = format!("`{text}` does not wrap around");
             ("no-wrap", text, sentence)
         }
         ConditionKind::Bounds { access, length_term, length } => {
-            let subscript = match place.body().args(*access) {
-                [_, subscript, ..] => place.text(*subscript),
-                _ => place.text(*access),
+            let subscript = match view.body().args(*access) {
+                [_, subscript, ..] => view.text(*subscript),
+                _ => view.text(*access),
             };
             let length = match (length_term, length) {
-                (Some(term), _) => place.text(*term),
+                (Some(term), _) => view.text(*term),
                 (None, Some(n)) => n.to_string(),
                 (None, None) => "length".to_owned(),
             };
@@ -43,7 +43,7 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
             ("bounds", text, sentence)
         }
         ConditionKind::InRow { access, stride } => {
-            let (access, stride) = (place.text(*access), place.text(*stride));
+            let (access, stride) = (view.text(*access), view.text(*stride));
             let sentence = match access == stride {
                 // the length of the row has no words of its own there
                 true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
@@ -52,23 +52,23 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
             ("in-row", format!("{access},{stride}"), sentence)
         }
         ConditionKind::Injective(term) => {
-            let text = place.text(*term);
+            let text = view.text(*term);
             let sentence = format!("no two iterations have the same `{text}`");
             ("injective", text, sentence)
         }
         ConditionKind::DistinctRows(rows) => {
-            let name = place.object(rows);
+            let name = view.object(rows);
             let sentence = format!("no two of the pointers `{name}` show the same memory");
             ("distinct-rows", name, sentence)
         }
         ConditionKind::Pure(function) => {
-            let name = place.symbol(*function).to_owned();
+            let name = view.symbol(*function).to_owned();
             let sentence = format!("`{name}` reads and writes no memory");
             ("pure", name, sentence)
         }
         ConditionKind::Reassociate(op, ty) => {
             let op = operator(*op);
-            let name = match place.body().types.kind(*ty) {
+            let name = match view.body().types.kind(*ty) {
                 TypeKind::Float(FloatKind::F32) => "float",
                 TypeKind::Float(FloatKind::F64) => "double",
                 TypeKind::Float(FloatKind::Long) => "long double",
@@ -79,17 +79,17 @@ pub(crate) fn condition(place: &Place, kind: &ConditionKind) -> Condition {
             ("reassociate", format!("{name} {op}"), sentence)
         }
         ConditionKind::StepSign(term) => {
-            let text = place.text(*term);
+            let text = view.text(*term);
             let sentence = format!("the step `{text}` has the sign that the comparison needs");
             ("step-sign", text, sentence)
         }
         ConditionKind::Trips(term) => {
-            let line = place.line(*term);
+            let line = view.line(*term);
             let sentence = format!("the bound of the loop on line {line} is not below its first value");
             ("trips", format!("line {line}"), sentence)
         }
         ConditionKind::Terminates(term) => {
-            let text = place.text(*term);
+            let text = view.text(*term);
             let sentence = format!("the loop ends: the index meets `{text}`");
             ("terminates", text, sentence)
         }

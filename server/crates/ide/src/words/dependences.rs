@@ -3,7 +3,7 @@
 use analysis::{Dependence, DependenceKind, LoopId, Param, Witness};
 use term::SymbolId;
 
-use crate::place::Place;
+use crate::function_view::FunctionView;
 
 /// `flow`, `anti`, `output`.
 pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
@@ -16,8 +16,8 @@ pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
 
 /// The dependence to speak of first: a proved one, and of those one that passes a value on, for it is the hardest to
 /// remove.
-pub(crate) fn main<'a>(place: &'a Place, id: LoopId) -> Option<&'a Dependence> {
-    let all = &place.of(id).dependences;
+pub(crate) fn main<'a>(view: &'a FunctionView, id: LoopId) -> Option<&'a Dependence> {
+    let all = &view.of(id).dependences;
     let rank = |d: &&Dependence| (d.witness.is_none(), d.kind);
     all.iter().min_by_key(rank)
 }
@@ -33,10 +33,10 @@ pub(crate) fn access_words(kind: DependenceKind) -> (&'static str, &'static str)
 
 /// "iteration i=0 writes a[1] on line 12, iteration i=1 reads it on line 12, for n=2 (flow dependence on `a`,
 /// distance 1)".
-pub(crate) fn dependence(place: &Place, d: &Dependence) -> String {
+pub(crate) fn dependence(view: &FunctionView, d: &Dependence) -> String {
     let (first, second) = access_words(d.kind);
-    let (source_line, sink_line) = (place.line(d.source), place.line(d.sink));
-    let name = place.object(&d.object);
+    let (source_line, sink_line) = (view.line(d.source), view.line(d.sink));
+    let name = view.object(&d.object);
     let mut label = format!("{} dependence on `{name}`", kind_name(d.kind));
     if let Some(Some(distance)) = d.distance.first() {
         label.push_str(&format!(", distance {distance}"));
@@ -44,39 +44,39 @@ pub(crate) fn dependence(place: &Place, d: &Dependence) -> String {
     match &d.witness {
         Some(w) => format!(
             "iteration {} {first} {} on line {source_line}, iteration {} {second} it on line {sink_line}{} ({label})",
-            iteration(place, &w.source, w.source_iteration),
+            iteration(view, &w.source, w.source_iteration),
             cell(&name, w),
-            iteration(place, &w.sink, w.sink_iteration),
-            example(place, w),
+            iteration(view, &w.sink, w.sink_iteration),
+            example(view, w),
         ),
         None => format!(
             "an iteration {first} `{}` on line {source_line}, a later one may be one that {second} the same cell \
              through `{}` on line {sink_line} ({label})",
-            place.text(d.source),
-            place.text(d.sink)
+            view.text(d.source),
+            view.text(d.sink)
         ),
     }
 }
 
 /// The contract's form: `i=3 writes a[4], i=4 reads a[4]`, then `, for n=5`.
-pub(crate) fn witness(place: &Place, d: &Dependence) -> Option<String> {
+pub(crate) fn witness(view: &FunctionView, d: &Dependence) -> Option<String> {
     let w = d.witness.as_ref()?;
     let (first, second) = access_words(d.kind);
-    let cell = cell(&place.object(&d.object), w);
+    let cell = cell(&view.object(&d.object), w);
     Some(format!(
         "{} {first} {cell}, {} {second} {cell}{}",
-        iteration(place, &w.source, w.source_iteration),
-        iteration(place, &w.sink, w.sink_iteration),
-        example(place, w)
+        iteration(view, &w.source, w.source_iteration),
+        iteration(view, &w.sink, w.sink_iteration),
+        example(view, w)
     ))
 }
 
 /// `i=0, j=2`; the iteration's number where the loop has no index.
-fn iteration(place: &Place, indices: &[(SymbolId, i128)], number: i128) -> String {
+fn iteration(view: &FunctionView, indices: &[(SymbolId, i128)], number: i128) -> String {
     if indices.is_empty() {
         return format!("{}", number.saturating_add(1));
     }
-    let one = |(symbol, value): &(SymbolId, i128)| format!("{}={value}", place.symbol(*symbol));
+    let one = |(symbol, value): &(SymbolId, i128)| format!("{}={value}", view.symbol(*symbol));
     indices.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -94,11 +94,11 @@ fn cell(name: &str, w: &Witness) -> String {
 }
 
 /// `, for n=2`
-fn example(place: &Place, w: &Witness) -> String {
+fn example(view: &FunctionView, w: &Witness) -> String {
     let name = |p: &Param| match p {
-        Param::Symbol(symbol) => place.symbol(*symbol).to_owned(),
-        Param::Term(term) => place.text(*term),
-        Param::Distance { from, to } => format!("{} - {}", place.text(*to), place.text(*from)),
+        Param::Symbol(symbol) => view.symbol(*symbol).to_owned(),
+        Param::Term(term) => view.text(*term),
+        Param::Distance { from, to } => format!("{} - {}", view.text(*to), view.text(*from)),
     };
     let values: Vec<String> = w.params.iter().map(|(p, v)| format!("{}={v}", name(p))).collect();
     match values.is_empty() {
@@ -108,35 +108,35 @@ fn example(place: &Place, w: &Witness) -> String {
 }
 
 /// "iteration i=3 writes a[4] on line 12; iteration i=4 reads it on line 12 (for n=5)".
-pub(crate) fn example_sentence(place: &Place, d: &Dependence) -> String {
+pub(crate) fn example_sentence(view: &FunctionView, d: &Dependence) -> String {
     let Some(w) = d.witness.as_ref() else { return String::new() };
     let (first, second) = access_words(d.kind);
-    let given = example(place, w);
+    let given = example(view, w);
     let given = given.strip_prefix(", ").map(|g| format!(" ({g})")).unwrap_or_default();
     format!(
         "iteration {} {first} {} on line {}; iteration {} {second} it on line {}{given}",
-        iteration(place, &w.source, w.source_iteration),
-        cell(&place.object(&d.object), w),
-        place.line(d.source),
-        iteration(place, &w.sink, w.sink_iteration),
-        place.line(d.sink),
+        iteration(view, &w.source, w.source_iteration),
+        cell(&view.object(&d.object), w),
+        view.line(d.source),
+        iteration(view, &w.sink, w.sink_iteration),
+        view.line(d.sink),
     )
 }
 
 /// What would remove the dependences of a loop: a sentence.
-pub(crate) fn remedy(place: &Place, id: LoopId) -> String {
-    match main(place, id) {
-        Some(first) => removal(place, id, first),
+pub(crate) fn remedy(view: &FunctionView, id: LoopId) -> String {
+    match main(view, id) {
+        Some(first) => removal(view, id, first),
         None => String::new(),
     }
 }
 
 /// What would remove one of a loop's dependences: a sentence.
-pub(crate) fn removal(place: &Place, id: LoopId, first: &Dependence) -> String {
-    let all = &place.of(id).dependences;
-    let name = place.object(&first.object);
+pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> String {
+    let all = &view.of(id).dependences;
+    let name = view.object(&first.object);
     // a scalar has no subscripts; the witness knows, and so does the access
-    let scalar = place.body().as_symbol(first.source).is_some();
+    let scalar = view.body().as_symbol(first.source).is_some();
     let flow = (first.kind == DependenceKind::Flow).then_some(first);
     let anti = all.iter().any(|d| d.kind == DependenceKind::Anti && d.object == first.object);
     match (flow, scalar) {
@@ -148,12 +148,12 @@ pub(crate) fn removal(place: &Place, id: LoopId, first: &Dependence) -> String {
             Some(Some(distance)) if *distance > 1 => format!(
                 "This is a recurrence; only {distance} neighboring iterations are independent at a time. Compute `{}` from \
                  values that are there before the loop, or offload another loop of the nest.",
-                place.object(&d.object)
+                view.object(&d.object)
             ),
             _ => format!(
                 "This is a recurrence: compute `{}` from values that are there before the loop, write it as a scan, or \
                  offload another loop of the nest.",
-                place.object(&d.object)
+                view.object(&d.object)
             ),
         },
         (None, true) => format!("Declare `{name}` inside the loop, so that every iteration has its own."),

@@ -7,7 +7,7 @@ use analysis::{Across, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping};
 use term::Op;
 
 use super::{list, plural, quoted};
-use crate::place::Place;
+use crate::function_view::FunctionView;
 use crate::plans::Outline;
 
 /// Accesses named in one line at most.
@@ -33,28 +33,28 @@ pub(crate) struct Mappings {
 }
 
 /// Those of a plan, remembered with it.
-pub(crate) fn mappings(place: &Place, plan: &Outline) -> Option<Arc<Mappings>> {
+pub(crate) fn mappings(view: &FunctionView, plan: &Outline) -> Option<Arc<Mappings>> {
     let find = || {
         let (band, lanes) = plan.band.clone()?;
         let first = |s| plan.firsts.iter().find(|f| f.0 == s).map(|f| f.1);
-        let all = analysis::mappings(place.body(), place.doc.program(), &place.facts, &band, &first)?;
+        let all = analysis::mappings(view.body(), view.doc.program(), &view.facts, &band, &first)?;
         Some(Arc::new(Mappings { band, all, lanes }))
     };
-    match place.ask.only_known() {
+    match view.ask.only_known() {
         true => plan.mappings.get().cloned().flatten(),
         false => plan.mappings.get_or_init(find).clone(),
     }
 }
 
 /// What is said of the mapping that a plan takes.
-pub(crate) fn prediction(place: &Place, m: &Mappings) -> Prediction {
+pub(crate) fn prediction(view: &FunctionView, m: &Mappings) -> Prediction {
     let Mappings { band, all, lanes } = m;
     let lanes = *lanes;
     let mut out = Prediction::default();
     let Some(mapping) = all.get(lanes) else { return out };
-    let name = |k: usize| band.get(k).and_then(|&l| place.index_name(l)).map(quoted).unwrap_or_default();
-    accesses(place, mapping, &mut out);
-    branches(place, mapping, &mut out);
+    let name = |k: usize| band.get(k).and_then(|&l| view.index_name(l)).map(quoted).unwrap_or_default();
+    accesses(view, mapping, &mut out);
+    branches(view, mapping, &mut out);
     if out.lines.is_empty() {
         return out;
     }
@@ -76,12 +76,12 @@ pub(crate) fn prediction(place: &Place, m: &Mappings) -> Prediction {
 }
 
 /// What is worth a few words beside a loop that can be offloaded, for the mapping that would be chosen.
-pub(crate) fn caution(place: &Place, id: LoopId) -> Vec<String> {
+pub(crate) fn caution(view: &FunctionView, id: LoopId) -> Vec<String> {
     let mut out = Prediction::default();
-    let all = analysis::lane_mapping(place.body(), place.doc.program(), &place.facts, &place.band(id));
+    let all = analysis::lane_mapping(view.body(), view.doc.program(), &view.facts, &view.band(id));
     if let Some(m) = all {
-        accesses(place, &m, &mut out);
-        branches(place, &m, &mut out);
+        accesses(view, &m, &mut out);
+        branches(view, &m, &mut out);
     }
     out.short
 }
@@ -95,7 +95,7 @@ fn total(m: &Mapping) -> String {
     }
 }
 
-fn accesses(place: &Place, m: &Mapping, out: &mut Prediction) {
+fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
     // what moves alike and costs the same is said once
     let mut groups: Vec<(&LaneAccess, Vec<&LaneAccess>)> = Vec::new();
     for a in &m.accesses {
@@ -111,9 +111,9 @@ fn accesses(place: &Place, m: &Mapping, out: &mut Prediction) {
     for (g, all) in groups {
         let mut names: Vec<String> = Vec::new();
         for a in &all {
-            let text = quoted(&place.text(a.term));
-            let name = match place.body().op(a.term) {
-                Op::Call => format!("{} in {text}", quoted(place.symbol(a.base))),
+            let text = quoted(&view.text(a.term));
+            let name = match view.body().op(a.term) {
+                Op::Call => format!("{} in {text}", quoted(view.symbol(a.base))),
                 _ => text,
             };
             if !names.contains(&name) {
@@ -143,7 +143,7 @@ fn accesses(place: &Place, m: &Mapping, out: &mut Prediction) {
             }
             LaneStride::Times(e, bytes) => {
                 strided += all.len();
-                let value = super::threads::value(place, e);
+                let value = super::threads::value(view, e);
                 format!("- strided: {names}, lanes {} × {bytes} B apart, {cost}", quoted(&value))
             }
             LaneStride::Unknown => {
@@ -163,7 +163,7 @@ fn accesses(place: &Place, m: &Mapping, out: &mut Prediction) {
     }
 }
 
-fn branches(place: &Place, m: &Mapping, out: &mut Prediction) {
+fn branches(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
     let mut diverge = 0;
     let mut uniform = 0;
     for b in &m.branches {
@@ -176,14 +176,14 @@ fn branches(place: &Place, m: &Mapping, out: &mut Prediction) {
             true => "",
             false => ", by what is in memory",
         };
-        out.lines.push(match is_loop(place, b) {
+        out.lines.push(match is_loop(view, b) {
             true => {
                 format!(
                     "- loop on line {}: lanes may run it for different numbers of iterations{why}",
-                    place.line(b.term)
+                    view.line(b.term)
                 )
             }
-            false => format!("- {} on line {}: lanes may diverge{why}", what(place, b), place.line(b.term)),
+            false => format!("- {} on line {}: lanes may diverge{why}", what(view, b), view.line(b.term)),
         });
     }
     if uniform > 0 {
@@ -204,12 +204,12 @@ fn branch_count(n: usize) -> String {
     }
 }
 
-fn is_loop(place: &Place, b: &LaneBranch) -> bool {
-    place.body().op(b.term).is_loop()
+fn is_loop(view: &FunctionView, b: &LaneBranch) -> bool {
+    view.body().op(b.term).is_loop()
 }
 
-fn what(place: &Place, b: &LaneBranch) -> &'static str {
-    match place.body().op(b.term) {
+fn what(view: &FunctionView, b: &LaneBranch) -> &'static str {
+    match view.body().op(b.term) {
         Op::Switch => "`switch`",
         Op::If => "`if`",
         _ => "condition",

@@ -16,8 +16,8 @@ mod threads;
 use analysis::{Cells, ConditionKind, LoopId, MetBy, Reduction, ReductionOp, Verdict};
 use rustc_hash::FxHashSet;
 
+use crate::function_view::FunctionView;
 use crate::lints::parallel_inside;
-use crate::place::Place;
 use crate::plans::NOT_FROM_C;
 use crate::Related;
 
@@ -35,15 +35,15 @@ pub(crate) use terms::term_text;
 pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads};
 
 /// A parallel loop: what runs at once, under which conditions, how to get it.
-pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
-    let l = place.of(id);
-    let band = place.band(id);
+pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
+    let l = view.of(id);
+    let band = view.band(id);
     // inside a kernel there is nothing to offload
-    let in_kernel = place.item.is_kernel || place.item.is_device;
-    let planned = if place.can_offload() && !in_kernel { place.known_refusal(id) } else { None };
+    let in_kernel = view.item.is_kernel || view.item.is_device;
+    let planned = if view.can_offload() && !in_kernel { view.known_refusal(id) } else { None };
     // While nothing is planned the words are those of most loops: what changes with the plan alone would flicker.
     let refused = planned;
-    let offer = place.can_offload() && refused.is_none();
+    let offer = view.can_offload() && refused.is_none();
     let (can_run, can_reduce) = match offer {
         true => ("Can run on the GPU: ", "Can run on the GPU as a reduction: "),
         false => ("Parallel: ", "Parallel as a reduction: "),
@@ -51,19 +51,19 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
     let mut text = match l.verdict {
         Verdict::Reduction => format!(
             "{can_reduce}the iterations of {} are independent but for {}.",
-            place.loop_name(id),
-            list(&l.reductions.iter().map(|r| reduction(place, r)).collect::<Vec<_>>())
+            view.loop_name(id),
+            list(&l.reductions.iter().map(|r| reduction(view, r)).collect::<Vec<_>>())
         ),
         _ if band.len() > 1 => {
             format!(
                 "{can_run}loop iterations can be executed independently ({} nested loops: {}).",
                 band.len(),
-                list(&band.iter().filter_map(|b| place.index_name(*b)).map(quoted).collect::<Vec<_>>())
+                list(&band.iter().filter_map(|b| view.index_name(*b)).map(quoted).collect::<Vec<_>>())
             )
         }
-        _ => format!("{can_run}the iterations of {} can be executed independently.", place.loop_name(id)),
+        _ => format!("{can_run}the iterations of {} can be executed independently.", view.loop_name(id)),
     };
-    let checked = conditions_met(place, id, MetBy::RunTimeCheck);
+    let checked = conditions_met(view, id, MetBy::RunTimeCheck);
     if !checked.is_empty() {
         text.push_str(&match offer {
             true => format!(
@@ -73,16 +73,16 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
             false => format!(" This holds where {}.", list(&checked)),
         });
     }
-    let accepted = conditions_met(place, id, MetBy::User);
+    let accepted = conditions_met(view, id, MetBy::User);
     if !accepted.is_empty() {
         text.push_str(&format!(" It rests on your word that {}.", list(&accepted)));
     }
-    if regroups(place, id) {
+    if regroups(view, id) {
         text.push_str(" Floating-point operations are regrouped, so the last bits may differ.");
     }
     text.push_str(&match l.mark {
         _ if in_kernel => String::new(),
-        _ if !place.can_offload() => format!(" {NOT_FROM_C}"),
+        _ if !view.can_offload() => format!(" {NOT_FROM_C}"),
         _ if refused.is_some() => format!(" {}", refused.unwrap_or_default()),
         Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.".to_owned(),
         None => " Apply \"Offload to GPU\" to rewrite it.".to_owned(),
@@ -91,19 +91,19 @@ pub(crate) fn parallel(place: &Place, id: LoopId) -> String {
 }
 
 /// Whether results may differ in the last bits because floating-point operations are regrouped.
-fn regroups(place: &Place, id: LoopId) -> bool {
-    let conditions = &place.of(id).conditions;
+fn regroups(view: &FunctionView, id: LoopId) -> bool {
+    let conditions = &view.of(id).conditions;
     conditions.iter().any(|c| matches!(c.kind, ConditionKind::Reassociate(..)))
 }
 
 /// The conditions met this way, as what must be true; each once. Regrouping is not among them: it is no promise about
 /// the program.
-pub(crate) fn conditions_met(place: &Place, id: LoopId, met_by: MetBy) -> Vec<String> {
+pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut said: FxHashSet<String> = FxHashSet::default();
-    let conditions = place.of(id).conditions.iter();
+    let conditions = view.of(id).conditions.iter();
     for c in conditions.filter(|c| c.met_by == met_by && !matches!(c.kind, ConditionKind::Reassociate(..))) {
-        let sentence = condition(place, &c.kind).sentence;
+        let sentence = condition(view, &c.kind).sentence;
         if said.insert(sentence.clone()) {
             all.push(sentence);
         }
@@ -112,18 +112,15 @@ pub(crate) fn conditions_met(place: &Place, id: LoopId, met_by: MetBy) -> Vec<St
 }
 
 /// A sequential loop: the witness, the other dependences, what would remove them, where parallelism is nevertheless.
-pub(crate) fn sequential(place: &Place, id: LoopId) -> String {
-    let l = place.of(id);
-    let Some(first) = dependences::main(place, id) else {
-        return format!(
-            "Loop is sequential: the iterations of {} depend on each other.",
-            place.loop_name(id)
-        );
+pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
+    let l = view.of(id);
+    let Some(first) = dependences::main(view, id) else {
+        return format!("Loop is sequential: the iterations of {} depend on each other.", view.loop_name(id));
     };
-    let mut text = format!("Loop is sequential: {}.", dependence(place, first));
+    let mut text = format!("Loop is sequential: {}.", dependence(view, first));
     let mut others: Vec<String> = Vec::new();
     for d in &l.dependences {
-        let name = format!("`{}`", place.object(&d.object));
+        let name = format!("`{}`", view.object(&d.object));
         if d.object != first.object && !others.contains(&name) {
             others.push(name);
         }
@@ -132,24 +129,24 @@ pub(crate) fn sequential(place: &Place, id: LoopId) -> String {
         text.push_str(&format!(" So it is with {}.", list(&shorten(others, 3))));
     }
     text.push(' ');
-    text.push_str(&remedy(place, id));
-    text.push_str(&recurrences(place, id));
-    text.push_str(&inner_hint(place, id));
+    text.push_str(&remedy(view, id));
+    text.push_str(&recurrences(view, id));
+    text.push_str(&inner_hint(view, id));
     text
 }
 
 /// An unknown loop: what stopped the analysis, where, and what would settle it.
-pub(crate) fn unknown(place: &Place, id: LoopId) -> String {
-    let l = place.of(id);
+pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
+    let l = view.of(id);
     let Some(first) = l.obstacles.first() else {
         return format!(
             "Unknown whether the iterations of {} are independent: the analysis did not say why.",
-            place.loop_name(id)
+            view.loop_name(id)
         );
     };
-    let words = obstacle(place, first);
+    let words = obstacle(view, first);
     let mut text = format!("Unknown whether loop iterations are independent: {}.", words.reason);
-    let more = l.obstacles.iter().skip(1).map(|o| obstacle(place, o).reason);
+    let more = l.obstacles.iter().skip(1).map(|o| obstacle(view, o).reason);
     let mut others: Vec<String> = Vec::new();
     for reason in more {
         if reason != words.reason && !others.contains(&reason) {
@@ -165,19 +162,19 @@ pub(crate) fn unknown(place: &Place, id: LoopId) -> String {
     }
     text.push(' ');
     text.push_str(&words.remedy);
-    text.push_str(&recurrences(place, id));
-    text.push_str(&inner_hint(place, id));
+    text.push_str(&recurrences(view, id));
+    text.push_str(&inner_hint(view, id));
     text
 }
 
 /// Where parallelism is, if not here.
-fn inner_hint(place: &Place, id: LoopId) -> String {
-    let inner = parallel_inside(&place.facts, id);
+fn inner_hint(view: &FunctionView, id: LoopId) -> String {
+    let inner = parallel_inside(&view.facts, id);
     let Some(first) = inner.first() else {
         return String::new();
     };
-    let place_of = |l: &LoopId| format!("{} on line {}", place.loop_name(*l), place.line(place.of(*l).term));
-    let (one, many) = match inner.iter().all(|l| place.is_offered(*l)) {
+    let place_of = |l: &LoopId| format!("{} on line {}", view.loop_name(*l), view.line(view.of(*l).term));
+    let (one, many) = match inner.iter().all(|l| view.is_offered(*l)) {
         true => ("can run on the GPU", "can run on the GPU"),
         false => ("is parallel", "are parallel"),
     };
@@ -188,42 +185,39 @@ fn inner_hint(place: &Place, id: LoopId) -> String {
 }
 
 /// The places of the first dependence.
-pub(crate) fn dependence_places(place: &Place, id: LoopId) -> Vec<Related> {
-    let Some(d) = dependences::main(place, id) else {
+pub(crate) fn dependence_places(view: &FunctionView, id: LoopId) -> Vec<Related> {
+    let Some(d) = dependences::main(view, id) else {
         return Vec::new();
     };
     let (first, second) = dependences::access_words(d.kind);
     let related = |term, verb: &str, which: &str| Related {
-        span: place.span(term),
+        span: view.span(term),
         message: format!("{verb} here, in {which} iteration").into(),
     };
     vec![related(d.source, first, "an earlier"), related(d.sink, second, "a later")]
 }
 
 /// The places of the obstacles.
-pub(crate) fn obstacle_places(place: &Place, id: LoopId) -> Vec<Related> {
-    let l = place.of(id);
+pub(crate) fn obstacle_places(view: &FunctionView, id: LoopId) -> Vec<Related> {
+    let l = view.of(id);
     let inside = l.obstacles.iter().filter(|o| o.term != l.term).take(4);
     inside
-        .map(|o| Related {
-            span: place.span(o.term),
-            message: capitalized(&obstacle(place, o).reason).into(),
-        })
+        .map(|o| Related { span: view.span(o.term), message: capitalized(&obstacle(view, o).reason).into() })
         .collect()
 }
 
 /// "`s` (+)"
-pub(crate) fn reduction(place: &Place, r: &Reduction) -> String {
-    format!("`{}` ({})", accumulator(place, r), operator(r.op))
+pub(crate) fn reduction(view: &FunctionView, r: &Reduction) -> String {
+    format!("`{}` ({})", accumulator(view, r), operator(r.op))
 }
 
 /// The variable or cell that accumulates; the whole object where it is several cells.
-pub(crate) fn accumulator(place: &Place, r: &Reduction) -> String {
+pub(crate) fn accumulator(view: &FunctionView, r: &Reduction) -> String {
     match r.cells {
-        Cells::Many | Cells::Variable => place.object(&r.object),
+        Cells::Many | Cells::Variable => view.object(&r.object),
         // What a called function accumulates into has its name from here all the same.
-        Cells::One if *place.body().op(r.place) == term::Op::Call => place.object(&r.object),
-        Cells::One => place.text(r.place),
+        Cells::One if *view.body().op(r.place) == term::Op::Call => view.object(&r.object),
+        Cells::One => view.text(r.place),
     }
 }
 

@@ -4,7 +4,7 @@ use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Wat
 use term::Op;
 
 use super::condition;
-use crate::place::{in_full, Place};
+use crate::function_view::{in_full, FunctionView};
 
 /// An obstacle in words.
 pub(crate) struct ObstacleWords {
@@ -17,35 +17,35 @@ pub(crate) struct ObstacleWords {
 }
 
 /// An obstacle in a few words, for labels: `call of g`.
-pub(crate) fn obstacle_label(place: &Place, o: &Obstacle) -> String {
+pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
     match &o.kind {
-        ObstacleKind::UnknownCall(f) => format!("call of {}", place.symbol(*f)),
+        ObstacleKind::UnknownCall(f) => format!("call of {}", view.symbol(*f)),
         ObstacleKind::Call { function, name, .. } => match &**name {
-            "" => format!("call of {}", place.symbol(*function)),
-            name => format!("{name} in {}", place.symbol(*function)),
+            "" => format!("call of {}", view.symbol(*function)),
+            name => format!("{name} in {}", view.symbol(*function)),
         },
-        ObstacleKind::IndirectSubscript(term) => place.text(*term),
-        ObstacleKind::UnknownPointer(s) => format!("pointer {}", place.symbol(*s)),
+        ObstacleKind::IndirectSubscript(term) => view.text(*term),
+        ObstacleKind::UnknownPointer(s) => format!("pointer {}", view.symbol(*s)),
         ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
-        | ObstacleKind::Unset(s) => place.symbol(*s).to_owned(),
-        ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", place.object(a), place.object(b)),
+        | ObstacleKind::Unset(s) => view.symbol(*s).to_owned(),
+        ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", view.object(a), view.object(b)),
         ObstacleKind::SameArray(a, b) => {
-            format!("{} and {} start in one array", place.object(a), place.object(b))
+            format!("{} and {} start in one array", view.object(a), view.object(b))
         }
-        ObstacleKind::EarlyExit => exit_word(place, o).to_owned(),
+        ObstacleKind::EarlyExit => exit_word(view, o).to_owned(),
         ObstacleKind::NotCounted(_) => "not a counted loop".to_owned(),
-        ObstacleKind::NeedsPromise(kind) => condition(place, kind).text,
-        _ => obstacle(place, o).kind.replace('-', " "),
+        ObstacleKind::NeedsPromise(kind) => condition(view, kind).text,
+        _ => obstacle(view, o).kind.replace('-', " "),
     }
 }
 
 /// The words of an obstacle.
-pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
-    let text = place.text(obstacle.term);
-    let line = place.line(obstacle.term);
-    let is_loop = place.body().op(obstacle.term).is_loop();
+pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWords {
+    let text = view.text(obstacle.term);
+    let line = view.line(obstacle.term);
+    let is_loop = view.body().op(obstacle.term).is_loop();
     // a loop's own text would be the whole loop
     let text = if is_loop { String::new() } else { text };
     let words = |kind: &'static str, reason: String, remedy: &str| ObstacleWords {
@@ -55,10 +55,10 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
     };
     match &obstacle.kind {
         ObstacleKind::NotUnderstood => {
-            let reason = match place.body().op(obstacle.term) {
+            let reason = match view.body().op(obstacle.term) {
                 Op::Reject(r) => format!(
                     "line {line} was not understood ({})",
-                    in_full(&place.body().reject(*r).reason)
+                    in_full(&view.body().reject(*r).reason)
                 ),
                 _ if is_loop => format!("the loop on line {line} was not analyzed"),
                 _ => format!("`{text}` on line {line} was not understood"),
@@ -66,28 +66,28 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             words("not-understood", reason, "Write this place in plain form, or take it out of the loop.")
         }
         ObstacleKind::NotCounted(why) => {
-            let keyword = match place.body().op(obstacle.term) {
+            let keyword = match view.body().op(obstacle.term) {
                 Op::DoWhile => "do",
                 _ => "while",
             };
             not_counted(*why, line, keyword)
         }
         ObstacleKind::UnknownCall(function) => {
-            let name = place.symbol(*function);
+            let name = view.symbol(*function);
             words(
                 "unknown-call",
                 format!("`{name}`, called on line {line}, may read or write anything"),
                 &format!("Write what `{name}` computes into the loop, or call it outside."),
             )
         }
-        ObstacleKind::Call { function, why, name } => call(place.symbol(*function), *why, name, line),
+        ObstacleKind::Call { function, why, name } => call(view.symbol(*function), *why, name, line),
         ObstacleKind::IndirectCall => words(
             "indirect-call",
             format!("`{text}` on line {line} calls through a pointer, and the function called is not known"),
             "Call the function by its name, or take the call out of the loop.",
         ),
         ObstacleKind::IndirectSubscript(term) => {
-            let subscript = place.text(*term);
+            let subscript = view.text(*term);
             words(
                 "indirect-subscript",
                 format!("the subscript `{subscript}` on line {line} comes out of memory and may have the same value twice"),
@@ -108,19 +108,19 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
         ),
         ObstacleKind::EarlyExit => words(
             "early-exit",
-            format!("`{}` on line {line} may leave the loop before its end", exit_word(place, obstacle)),
+            format!("`{}` on line {line} may leave the loop before its end", exit_word(view, obstacle)),
             "Let the loop run to its end, for example by computing the result with a condition or a minimum.",
         ),
-        ObstacleKind::UnknownPointer(symbol) if place.symbol(*symbol).contains("[]") => words(
+        ObstacleKind::UnknownPointer(symbol) if view.symbol(*symbol).contains("[]") => words(
             "unknown-pointer",
             format!(
                 "the rows `{}` on line {line} are pieces of memory of their own, which are not copied to the GPU yet",
-                place.symbol(*symbol)
+                view.symbol(*symbol)
             ),
             "Offload the loop along one row, or keep the matrix in one array.",
         ),
         ObstacleKind::UnknownPointer(symbol) => {
-            let name = place.symbol(*symbol);
+            let name = view.symbol(*symbol);
             words(
                 "unknown-pointer",
                 format!("it is not known where `{name}` points on line {line}"),
@@ -128,7 +128,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             )
         }
         ObstacleKind::MayAlias(a, b) => {
-            let (a, b) = (place.object(a), place.object(b));
+            let (a, b) = (view.object(a), view.object(b));
             words(
                 "may-alias",
                 format!("`{a}` and `{b}` may overlap (line {line}), and a check at run time cannot tell"),
@@ -136,7 +136,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             )
         }
         ObstacleKind::SameArray(a, b) => {
-            let (a, b) = (place.object(a), place.object(b));
+            let (a, b) = (view.object(a), view.object(b));
             words(
                 "same-array",
                 format!("`{a}` and `{b}` start in the same array (line {line}), and how far apart they are is not known"),
@@ -144,7 +144,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             )
         }
         ObstacleKind::CarriedScalar(symbol) => {
-            let name = place.symbol(*symbol);
+            let name = view.symbol(*symbol);
             words(
                 "carried-scalar",
                 format!("`{name}` passes a value from one iteration to the next (line {line}) in a way that is not a known reduction"),
@@ -154,7 +154,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             )
         }
         ObstacleKind::LiveOut(symbol) => {
-            let name = place.symbol(*symbol);
+            let name = view.symbol(*symbol);
             words(
                 "live-out",
                 format!("`{name}` is written in the loop (line {line}) and read after it, and its last value is not known"),
@@ -162,7 +162,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             )
         }
         ObstacleKind::CopiedBothWays(symbol) => {
-            let name = place.symbol(*symbol);
+            let name = view.symbol(*symbol);
             words(
                 "live-out",
                 format!("each iteration of the loop (line {line}) needs a copy of `{name}` as it was before the loop, and what the last one leaves in it is read later"),
@@ -170,7 +170,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
             )
         }
         ObstacleKind::Unset(symbol) => {
-            let name = place.symbol(*symbol);
+            let name = view.symbol(*symbol);
             words(
                 "unset",
                 format!("`{name}` (line {line}) may hold no value when the loop starts"),
@@ -195,7 +195,7 @@ pub(crate) fn obstacle(place: &Place, obstacle: &Obstacle) -> ObstacleWords {
         ),
         ObstacleKind::NotReplayed(why) => not_replayed(*why, &text, line),
         ObstacleKind::NeedsPromise(kind) => {
-            let c = condition(place, kind);
+            let c = condition(view, kind);
             words(
                 "needs-promise",
                 format!("only you can know that {} ({}, line {line})", c.sentence, c.text),
@@ -343,8 +343,8 @@ fn call(function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWord
 }
 
 /// `break`, `return`, `goto`.
-fn exit_word(place: &Place, obstacle: &Obstacle) -> &'static str {
-    match place.body().op(obstacle.term) {
+fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static str {
+    match view.body().op(obstacle.term) {
         Op::Return => "return",
         Op::Goto(_) | Op::Label(_) => "goto",
         Op::Call => "a call",

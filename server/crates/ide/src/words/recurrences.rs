@@ -3,18 +3,18 @@
 use analysis::{LoopId, Recurrence, RecurrenceKind, ReductionOp};
 
 use super::operator;
-use crate::place::Place;
+use crate::function_view::FunctionView;
 
 /// " This is a prefix sum …", for every recurrence of a loop; empty if there is none.
-pub(crate) fn recurrences(place: &Place, id: LoopId) -> String {
-    let all = &place.of(id).recurrences;
-    all.iter().take(2).map(|r| format!(" {}", recurrence(place, r))).collect()
+pub(crate) fn recurrences(view: &FunctionView, id: LoopId) -> String {
+    let all = &view.of(id).recurrences;
+    all.iter().take(2).map(|r| format!(" {}", recurrence(view, r))).collect()
 }
 
 /// A sentence.
-pub(crate) fn recurrence(place: &Place, r: &Recurrence) -> String {
-    let name = r.object.as_ref().map(|o| place.object(o)).unwrap_or_default();
-    let line = place.line(r.term);
+pub(crate) fn recurrence(view: &FunctionView, r: &Recurrence) -> String {
+    let name = r.object.as_ref().map(|o| view.object(o)).unwrap_or_default();
+    let line = view.line(r.term);
     match r.kind {
         RecurrenceKind::Scan { op, exclusive } => {
             let what = match op {
@@ -38,7 +38,7 @@ pub(crate) fn recurrence(place: &Place, r: &Recurrence) -> String {
         ),
         RecurrenceKind::Packing { counter } => format!(
             "It packs elements into `{name}` (line {line}): a prefix sum over the condition gives each its `{}`.",
-            place.symbol(counter)
+            view.symbol(counter)
         ),
         RecurrenceKind::WrapAround => format!(
             "`{name}` holds the value of the iteration before (line {line}): with the first iteration peeled off, that \

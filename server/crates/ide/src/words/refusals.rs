@@ -2,14 +2,14 @@
 
 use codegen::{FunctionTrouble, NextStep, Reason, RefusalKind};
 
-use crate::place::Place;
+use crate::function_view::FunctionView;
 
 /// "`printf` on line 4 has no version for the GPU. Write …"
-pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
-    let line = place.line(reason.term);
-    let is_loop = place.body().op(reason.term).is_loop();
-    let text = if is_loop { "the loop".to_owned() } else { format!("`{}`", place.text(reason.term)) };
-    let name = |symbol| place.symbol(symbol);
+pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
+    let line = view.line(reason.term);
+    let is_loop = view.body().op(reason.term).is_loop();
+    let text = if is_loop { "the loop".to_owned() } else { format!("`{}`", view.text(reason.term)) };
+    let name = |symbol| view.symbol(symbol);
     let why = match &reason.kind {
         RefusalKind::NotParallel => format!("{text} on line {line} is not proved to be parallel"),
         RefusalKind::Semantics => "this language's arithmetic is not that of C".to_owned(),
@@ -71,7 +71,7 @@ pub(crate) fn refusal(place: &Place, reason: &Reason) -> String {
             format!("the GPU has no atomic operation for the accumulation into `{}` on line {line}", name(*s))
         }
         RefusalKind::NoWord(w) => {
-            let row = place.doc.options().target.row();
+            let row = view.doc.options().target.row();
             format!("{} has no `{}`, which the kernel would need (line {line})", row.title, row.said(*w))
         }
         RefusalKind::NanOrder(s) => {

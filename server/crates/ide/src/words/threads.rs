@@ -3,12 +3,12 @@
 use analysis::{Expr, LoopId, Param, Pred, Step, ThreadMap};
 use term::{BinOp, Op};
 
-use crate::place::Place;
+use crate::function_view::FunctionView;
 
 /// Number of threads that do work, as an expression in the program's variables: the product of the trip counts.
 /// `None` where a loop does not count, or counts in a way that has no short form.
-pub(crate) fn thread_count(place: &Place, band: &[LoopId]) -> Option<String> {
-    let counts: Option<Vec<String>> = band.iter().map(|l| trip_count(place, *l)).collect();
+pub(crate) fn thread_count(view: &FunctionView, band: &[LoopId]) -> Option<String> {
+    let counts: Option<Vec<String>> = band.iter().map(|l| trip_count(view, *l)).collect();
     let counts = counts?;
     match counts.as_slice() {
         [one] => Some(one.clone()),
@@ -20,8 +20,8 @@ pub(crate) fn thread_count(place: &Place, band: &[LoopId]) -> Option<String> {
 }
 
 /// `n`, `n - 1`, `(n - 2 + 1) / 2`
-fn trip_count(place: &Place, id: LoopId) -> Option<String> {
-    let control = place.of(id).control.as_ref().ok()?;
+fn trip_count(view: &FunctionView, id: LoopId) -> Option<String> {
+    let control = view.of(id).control.as_ref().ok()?;
     let Step::Const(step) = control.step else {
         return None;
     };
@@ -30,9 +30,9 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
     }
     let bound = control.bound?;
     let operand = |term| {
-        let text = place.text(term);
+        let text = view.text(term);
         // a name or number is short; what is a sum needs parentheses after a minus
-        match place.body().op(term) {
+        match view.body().op(term) {
             Op::Sym(_) | Op::Int(_) | Op::Index | Op::Member { .. } | Op::Call => text,
             _ if is_word(&text) => text,
             _ => format!("({text})"),
@@ -47,10 +47,10 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
         BinOp::Lt | BinOp::Gt | BinOp::Ne => 0,
         _ => return None,
     };
-    let (low_int, high_int) = (place.body().as_int(low), place.body().as_int(high));
+    let (low_int, high_int) = (view.body().as_int(low), view.body().as_int(high));
     let stride = step.checked_abs()?;
     // `i <= n - 1` runs to n, not to n - 1 + 1
-    let (high, more) = match (high_int, split(place, high)) {
+    let (high, more) = match (high_int, split(view, high)) {
         (None, Some((rest, constant))) => (rest, constant),
         _ => (high, 0),
     };
@@ -59,7 +59,7 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
         return Some(span.checked_add(stride - 1)?.checked_div(stride)?.to_string());
     }
     let offset = more.checked_add(closed)?.checked_sub(low_int.unwrap_or(0))?.checked_add(stride - 1)?;
-    let mut text = if low_int.is_some() && offset == 0 { place.text(high) } else { operand(high) };
+    let mut text = if low_int.is_some() && offset == 0 { view.text(high) } else { operand(high) };
     if low_int.is_none() {
         text = format!("{text} - {}", operand(low));
     }
@@ -72,8 +72,8 @@ fn trip_count(place: &Place, id: LoopId) -> Option<String> {
 }
 
 /// A sum with a constant as the rest and the constant.
-fn split(place: &Place, term: term::TermId) -> Option<(term::TermId, i128)> {
-    let body = place.body();
+fn split(view: &FunctionView, term: term::TermId) -> Option<(term::TermId, i128)> {
+    let body = view.body();
     let (sign, a, b) = match (body.op(term), body.args(term)) {
         (Op::Binary(BinOp::Add), &[a, b]) => (1, a, b),
         (Op::Binary(BinOp::Sub), &[a, b]) => (-1, a, b),
@@ -91,17 +91,17 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Per statement inside the innermost loop of the band, in textual order, the coordinates its instances run at.
-pub(crate) fn statement_maps(place: &Place, band: &[LoopId]) -> Vec<(String, String)> {
+pub(crate) fn statement_maps(view: &FunctionView, band: &[LoopId]) -> Vec<(String, String)> {
     let Some(inner) = band.last() else {
         return Vec::new();
     };
-    let body = place.body();
-    let names: Vec<&str> = band.iter().filter_map(|l| place.index_name(*l)).collect();
+    let body = view.body();
+    let names: Vec<&str> = band.iter().filter_map(|l| view.index_name(*l)).collect();
     let coordinates = match names.as_slice() {
         [one] => (*one).to_owned(),
         many => format!("({})", many.join(", ")),
     };
-    let Some(parts) = body.loop_parts(place.of(*inner).term) else {
+    let Some(parts) = body.loop_parts(view.of(*inner).term) else {
         return Vec::new();
     };
     let mut maps = Vec::new();
@@ -137,9 +137,9 @@ fn header(body: &term::Body, of: term::TermId) -> &[term::TermId] {
 }
 
 /// Per statement the coordinates of its thread: `i - j + N`, `(i, j)`.
-pub(crate) fn affine_maps(place: &Place, map: &ThreadMap) -> Vec<(String, String)> {
+pub(crate) fn affine_maps(view: &FunctionView, map: &ThreadMap) -> Vec<(String, String)> {
     let one = |(k, s): (usize, &analysis::StatementMap)| {
-        let ids: Vec<String> = s.coordinates.iter().map(|e| value(place, e)).collect();
+        let ids: Vec<String> = s.coordinates.iter().map(|e| value(view, e)).collect();
         let text = if ids.len() == 1 { ids.concat() } else { format!("({})", ids.join(", ")) };
         (format!("S{}", k + 1), text)
     };
@@ -147,8 +147,8 @@ pub(crate) fn affine_maps(place: &Place, map: &ThreadMap) -> Vec<(String, String
 }
 
 /// How many threads a map makes: `2 * N + 1`, `N * N`.
-pub(crate) fn threads(place: &Place, map: &ThreadMap) -> String {
-    let counts: Vec<String> = map.extents.iter().map(|e| value(place, e)).collect();
+pub(crate) fn threads(view: &FunctionView, map: &ThreadMap) -> String {
+    let counts: Vec<String> = map.extents.iter().map(|e| value(view, e)).collect();
     match counts.as_slice() {
         [one] => one.clone(),
         many => {
@@ -159,25 +159,25 @@ pub(crate) fn threads(place: &Place, map: &ThreadMap) -> String {
 }
 
 /// A host expression as C, its constant last.
-pub(crate) fn value(place: &Place, e: &Expr) -> String {
+pub(crate) fn value(view: &FunctionView, e: &Expr) -> String {
     let operand = |e: &Expr| match e {
         Expr::Int(n) if *n >= 0 => n.to_string(),
-        Expr::Param(_) | Expr::Min(_) | Expr::Max(_) => value(place, e),
-        _ => format!("({})", value(place, e)),
+        Expr::Param(_) | Expr::Min(_) | Expr::Max(_) => value(view, e),
+        _ => format!("({})", value(view, e)),
     };
     let call = |name: &str, all: &[Expr]| {
-        let all: Vec<String> = all.iter().map(|e| value(place, e)).collect();
+        let all: Vec<String> = all.iter().map(|e| value(view, e)).collect();
         format!("{name}({})", all.join(", "))
     };
     match e {
         Expr::Int(n) => n.to_string(),
-        Expr::Param(Param::Symbol(s)) => place.symbol(*s).to_owned(),
+        Expr::Param(Param::Symbol(s)) => view.symbol(*s).to_owned(),
         Expr::Param(Param::Distance { from, to }) => {
-            format!("({} - {})", place.text(*to), place.text(*from))
+            format!("({} - {})", view.text(*to), view.text(*from))
         }
         Expr::Param(Param::Term(t)) => {
-            let text = place.text(*t);
-            let plain = matches!(place.body().op(*t), Op::Index | Op::Member { .. } | Op::Call);
+            let text = view.text(*t);
+            let plain = matches!(view.body().op(*t), Op::Index | Op::Member { .. } | Op::Call);
             if plain || is_word(&text) {
                 text
             } else {
@@ -197,7 +197,7 @@ pub(crate) fn value(place: &Place, e: &Expr) -> String {
                     Expr::Int(n) => (*n < 0, n.unsigned_abs().to_string()),
                     Expr::Mul(-1, a) => (true, operand(a)),
                     Expr::Mul(k, a) => (*k < 0, format!("{} * {}", k.unsigned_abs(), operand(a))),
-                    other => (false, value(place, other)),
+                    other => (false, value(view, other)),
                 };
                 match (out.is_empty(), minus) {
                     (true, false) => {}
@@ -220,8 +220,8 @@ pub(crate) fn value(place: &Place, e: &Expr) -> String {
         Expr::Max(all) => call("max", all),
         Expr::Select(p, a, b) => {
             let p = match &**p {
-                Pred::NonNegative(e) => format!("{} >= 0", value(place, e)),
-                Pred::Zero(e) => format!("{} == 0", value(place, e)),
+                Pred::NonNegative(e) => format!("{} >= 0", value(view, e)),
+                Pred::Zero(e) => format!("{} == 0", value(view, e)),
                 _ => "…".to_owned(),
             };
             format!("{p} ? {} : {}", operand(a), operand(b))

@@ -1,0 +1,41 @@
+//! Repairs of what lints found ([`Lint::fixes`]): barriers, atomics, fences, longer rows. They are listed as the facts suggest them, and tried when
+//! one is chosen.
+
+use super::{diagnostic_at, Action, ActionId, ActionKind, FileEdit, ResolveError, Resolved, WorkspaceEdit};
+use crate::check::Findings;
+use crate::lints::Lint;
+use crate::repairs::{checked, listed};
+use crate::{Ask, Diagnostic};
+
+pub(super) fn offer(ask: &Ask, position: usize, d: &Diagnostic) -> Vec<Action> {
+    let action = |(k, title): (usize, String)| Action {
+        id: ActionId::Repair { lint: d.lint, offset: d.span.start, number: k },
+        title,
+        kind: ActionKind::QuickFix,
+        diagnostics: vec![position],
+        disabled: None,
+        preferred: k == 0,
+    };
+    listed(ask, d).into_iter().map(action).collect()
+}
+
+pub(super) fn edit(
+    ask: &Ask,
+    findings: &Findings,
+    lint: &Lint,
+    offset: u32,
+    number: usize,
+) -> Result<Resolved, ResolveError> {
+    let d = diagnostic_at(findings, lint, offset).ok_or(ResolveError::Stale)?;
+    let found = checked(ask, d, number);
+    if ask.is_cancelled() {
+        return Err(ResolveError::Cancelled);
+    }
+    let found = found.ok_or_else(|| ResolveError::Refused(REFUSED.to_owned()))?;
+    let edits = vec![FileEdit { file: None, edits: found.edits }];
+    Ok(Resolved::Edit(WorkspaceEdit { create: Vec::new(), edits }))
+}
+
+/// Why a repair that was listed is not made.
+const REFUSED: &str = "This repair was tried and does not hold here: with it the finding is not gone, another one comes, or a run \
+                       differs. Nothing was changed.";

@@ -1,0 +1,294 @@
+//! One function of a document with its facts: where its terms are and how they read.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
+
+use analysis::{Facts, LoopFacts, LoopId, Object};
+use base::{IndexId, Span};
+use term::{Body, Op, Origin, SymbolId, TermId};
+
+use crate::memo::{FunctionFacts, Plans};
+use crate::plans::Planning;
+use crate::report::LineColumn;
+use crate::words::term_text;
+use crate::{Ask, Doc};
+
+/// Longest text of one term in a message, in characters.
+const LONGEST: usize = 48;
+/// Longest sentence that is quoted, in bytes.
+const LONGEST_SENTENCE: usize = 300;
+
+/// A function and its facts.
+#[derive(Clone)]
+pub(crate) struct FunctionView<'a> {
+    pub ask: &'a Ask,
+    pub doc: &'a Doc,
+    pub item: &'a front::Item,
+    pub facts: Arc<Facts>,
+    /// Whether a line of the document was asked for: what was said with it holds only while the function stays there.
+    names_lines: Cell<bool>,
+    /// Which of its loops get a kernel, as far as that was found out.
+    pub(crate) plans: Arc<Plans>,
+    pub(crate) planning: Planning,
+}
+
+impl<'a> FunctionView<'a> {
+    /// The function that an item of the question's document is.
+    pub fn new(ask: &'a Ask, index: usize, found: FunctionFacts) -> FunctionView<'a> {
+        FunctionView::made(ask, &ask.doc.unit().items[index], found)
+    }
+    /// A function that was made for the question, which may be nowhere in its document.
+    pub fn made(ask: &'a Ask, item: &'a front::Item, found: FunctionFacts) -> FunctionView<'a> {
+        let (FunctionFacts { facts, plans }, planning) = (found, Planning::default());
+        FunctionView { ask, doc: &ask.doc, item, facts, names_lines: Cell::new(false), plans, planning }
+    }
+    /// Whether a line was asked for since this place was made.
+    pub fn names_lines(&self) -> bool {
+        self.names_lines.get()
+    }
+    pub fn body(&self) -> &'a Body {
+        &self.item.body
+    }
+    /// A loop's facts. Ids come from these facts alone.
+    pub fn of(&self, id: LoopId) -> &LoopFacts {
+        &self.facts.loops[id]
+    }
+    /// A term's place in the document.
+    pub fn span(&self, term: TermId) -> Span {
+        self.absolute(self.body().span(term))
+    }
+    pub fn absolute(&self, span: Span) -> Span {
+        span.shifted(self.item.span.start)
+    }
+    /// A span of the document, relative to the function.
+    pub fn relative(&self, span: Span) -> Span {
+        let start = self.item.span.start;
+        Span { start: span.start.saturating_sub(start), end: span.end.saturating_sub(start) }
+    }
+    /// From the loop's first byte to the end of its header; one line at most where it comes out of a macro.
+    pub fn header(&self, id: LoopId) -> Span {
+        let term = self.of(id).term;
+        let whole = self.span(term);
+        let args = self.body().args(term);
+        let block = match self.body().op(term) {
+            Op::For => args.get(3),
+            Op::While => args.get(1),
+            Op::DoWhile => return self.first_word(whole),
+            _ => None,
+        };
+        let inside = block.map(|b| self.span(*b)).filter(|b| b.start > whole.start && b.start <= whole.end);
+        let head = inside.map_or(whole, |b| Span { start: whole.start, end: b.start });
+        let text = self.doc.slice(head);
+        let text = match inside {
+            Some(_) => header_text(text),
+            None => text.lines().next().unwrap_or("").trim_end(),
+        };
+        Span::new(head.start as usize, head.start as usize + text.len())
+    }
+    fn first_word(&self, span: Span) -> Span {
+        let text = self.doc.slice(span);
+        let len = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+        Span::new(span.start as usize, span.start as usize + len)
+    }
+
+    /// Whether loops of this document can become kernels.
+    pub fn can_offload(&self) -> bool {
+        self.doc.language().offloads
+    }
+    /// Where the function is.
+    pub fn at(&self) -> LineColumn {
+        line_column(self.doc, self.item.span.start)
+    }
+    /// Where an offset of the document is.
+    pub fn line_column(&self, offset: u32) -> LineColumn {
+        self.names_lines.set(true);
+        line_column(self.doc, offset)
+    }
+    /// 1-based line a term begins on.
+    pub fn line(&self, term: TermId) -> u32 {
+        self.line_column(self.span(term).start).line
+    }
+
+    /// A term as the user wrote it, on one line, shortened in the middle; printed as C where it comes out of a macro.
+    pub fn text(&self, term: TermId) -> String {
+        let written = self.doc.slice(self.span(term));
+        let word = !written.is_empty() && written.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let leaf = self.body().args(term).is_empty();
+        let text = match self.body().origin(term) {
+            Origin::Source => Cow::Borrowed(written),
+            // the name of a constant says more than its value
+            Origin::Macro if leaf && word => Cow::Borrowed(written),
+            _ => Cow::Owned(term_text(self.body(), term)),
+        };
+        one_line(&text)
+    }
+    pub fn symbol(&self, symbol: SymbolId) -> &str {
+        self.body().symbols.get(symbol).map_or("?", |s| &s.name)
+    }
+    /// `a`, `p.x`.
+    pub fn object(&self, object: &Object) -> String {
+        let mut text = self.symbol(object.symbol).to_owned();
+        for field in &object.fields {
+            text.push('.');
+            text.push_str(field);
+        }
+        text
+    }
+    /// The loop's index, if it counts.
+    pub fn index_name(&self, id: LoopId) -> Option<&str> {
+        let control = self.of(id).control.as_ref().ok()?;
+        Some(self.symbol(control.index))
+    }
+    /// How to call a loop: "loop `i`", or "`while` loop on line 3".
+    pub fn loop_name(&self, id: LoopId) -> String {
+        if let Some(index) = self.index_name(id) {
+            return format!("loop `{index}`");
+        }
+        let keyword = match self.body().op(self.of(id).term) {
+            Op::While => "while",
+            Op::DoWhile => "do",
+            _ => "for",
+        };
+        format!("`{keyword}` loop on line {}", self.line(self.of(id).term))
+    }
+    /// Whether the loop's text may be edited.
+    pub fn is_source(&self, id: LoopId) -> bool {
+        self.body().origin(self.of(id).term) == Origin::Source
+    }
+
+    /// Whether the loop stands in a block that an offload has written: the block declares `ww_done`, and the original
+    /// loop is the fallback in it.
+    pub fn is_generated(&self, id: LoopId) -> bool {
+        let body = self.body();
+        let span = body.span(self.of(id).term);
+        let is_flag = |t: &TermId| match body.op(*t) {
+            Op::Declare(s) => is_done_flag(self.symbol(*s)),
+            _ => false,
+        };
+        let mut at = Some(body.root);
+        // down to the loop, by spans
+        while let Some(term) = at {
+            if matches!(body.op(term), Op::List) && body.args(term).iter().any(is_flag) {
+                return true;
+            }
+            let around = |t: &&TermId| body.span(**t).contains(span) && **t != self.of(id).term;
+            at = body.args(term).iter().find(around).copied();
+        }
+        false
+    }
+
+    /// The loops from `id` inwards whose iterations can all run at once: each parallel, directly and alone inside the
+    /// one before. At most three; just `id` where that is a reduction.
+    pub fn band(&self, id: LoopId) -> Vec<LoopId> {
+        let mut band = vec![id];
+        let mut at = id;
+        let limit = self.of(id).mark.as_ref().and_then(|m| m.collapse).unwrap_or(3).clamp(1, 3) as usize;
+        while band.len() < limit && self.of(at).verdict == analysis::Verdict::Independent {
+            let Some(inner) = self.only_loop_inside(at) else {
+                break;
+            };
+            if self.of(inner).verdict != analysis::Verdict::Independent {
+                break;
+            }
+            band.push(inner);
+            at = inner;
+        }
+        band
+    }
+
+    /// The threads that need no synchronisation, for a nest whose loop is not parallel as it stands: its statements
+    /// together still may be. `None` too for a loop inside one that is parallel or has such a map.
+    pub fn thread_map(&self, id: LoopId) -> Option<Arc<analysis::ThreadMap>> {
+        if crate::lints::is_parallel(self.of(id)) {
+            return None;
+        }
+        let mut around = self.of(id).parent;
+        while let Some(p) = around {
+            if crate::lints::is_parallel(self.of(p)) || self.own_thread_map(p).is_some() {
+                return None;
+            }
+            around = self.of(p).parent;
+        }
+        self.own_thread_map(id)
+    }
+
+    fn own_thread_map(&self, id: LoopId) -> Option<Arc<analysis::ThreadMap>> {
+        // remembered with the facts, and each under steps of its own
+        let budget = self.ask.budget(u64::MAX);
+        match self.ask.only_known() {
+            true => self.facts.thread_maps.known(id)?.ok(),
+            false => analysis::thread_map(self.body(), self.doc.program(), &self.facts, id, &budget).ok(),
+        }
+    }
+
+    /// The loop that is the whole body of this one.
+    fn only_loop_inside(&self, id: LoopId) -> Option<LoopId> {
+        let body = self.body();
+        let block = body.loop_parts(self.of(id).term)?.body;
+        let mut statements = body.args(block).iter().filter(|t| !matches!(body.op(**t), Op::Empty));
+        let (first, rest) = (statements.next()?, statements.next());
+        if rest.is_some() {
+            return None;
+        }
+        self.facts.of_term(*first).filter(|l| self.of(*l).parent == Some(id))
+    }
+}
+
+/// `ww_done`, `ww2_done`: what codegen calls the variable that says whether the kernel has done the loop's work.
+pub(crate) fn is_done_flag(name: &str) -> bool {
+    let rest = name.strip_prefix("ww").and_then(|r| r.strip_suffix("_done"));
+    rest.is_some_and(|r| r.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// Where an offset of a document is.
+pub(crate) fn line_column(doc: &Doc, offset: u32) -> LineColumn {
+    let line = doc.lines().line_of(offset);
+    let start = doc.lines().start_of(line);
+    LineColumn { line: line + 1, column: offset.saturating_sub(start) + 1 }
+}
+
+/// A name for the loop that stays while the function is not edited: function and number of the loop in it.
+pub(crate) fn loop_key(function: &str, occurrence: usize, id: LoopId) -> String {
+    match occurrence {
+        0 => format!("{function}#{}", id.index()),
+        n => format!("{function}~{n}#{}", id.index()),
+    }
+}
+
+/// The text up to and with the parenthesis that ends a header, given the text up to the body; comments and a brace
+/// after it are left out.
+fn header_text(text: &str) -> &str {
+    let end = text.rfind(')').map_or(text.trim_end().len(), |k| k + 1);
+    text.get(..end).unwrap_or(text)
+}
+
+/// A sentence of ours, which may quote a condition of the text: whole, unless that is very long; then it ends with a word.
+pub(crate) fn in_full(text: &str) -> String {
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        if out.len() + word.len() > LONGEST_SENTENCE {
+            // a quotation that is cut ends too
+            let open = out.matches('`').count() % 2 == 1;
+            out.push_str(if open { " …`" } else { " …" });
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// White space made single blanks, and the middle left out of what is long.
+pub(crate) fn one_line(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = flat.chars().count();
+    if count <= LONGEST {
+        return flat;
+    }
+    let head: String = flat.chars().take(LONGEST * 2 / 3).collect();
+    let tail: String = flat.chars().skip(count - LONGEST / 4).collect();
+    format!("{} … {}", head.trim_end(), tail.trim_start())
+}

@@ -1,0 +1,20 @@
+//! Lints of what stands beside the code: marks, suppressions, OpenMP directives.
+
+mod bad_directive;
+mod bad_mark;
+mod thread_dependence;
+mod thread_race;
+pub(super) mod unused_ignore;
+mod wrong_clause;
+
+use crate::lints::Lint;
+
+/// Sorted by code.
+pub(super) const LINTS: &[Lint] = &[
+    bad_directive::LINT,
+    bad_mark::LINT,
+    thread_dependence::LINT,
+    thread_race::LINT,
+    unused_ignore::LINT,
+    wrong_clause::LINT,
+];

@@ -1,0 +1,36 @@
+//! `block-size`: a block that does not fill whole warps, or that no device takes.
+
+use analysis::HostFault;
+
+use crate::lints::{Find, Lint};
+use crate::Severity;
+
+pub(super) const LINT: Lint = Lint {
+    code: "block-size",
+    severity: Severity::Warning,
+    summary: "A block does not fill whole warps, or is too large.",
+    page: include_str!("../../../../../../docs/codes/block-size.md"),
+    find: Find::Document(|ask| super::told(ask, words)),
+    fixes: &[],
+};
+
+fn words(_: &crate::Doc, _: &term::Body, _: u32, fault: &HostFault) -> Option<String> {
+    Some(match fault {
+        HostFault::BlockSize(n) if *n > 1024 => format!(
+            "A block has at most 1024 threads (64 in z), and this launch asks for {n}: it fails with an invalid configuration and the kernel \
+             does not run. Make the block smaller and the grid larger."
+        ),
+        HostFault::BlockSize(n) => format!(
+            "A block of {n} threads does not fill whole warps: {} of the {} lanes of its {} idle in every instruction. Make the \
+             block a multiple of 32 threads.",
+            n.next_multiple_of(32) - n,
+            n.next_multiple_of(32),
+            if *n <= 32 { "warp".to_owned() } else { format!("{} warps", n.div_ceil(32)) }
+        ),
+        HostFault::OverBounds(n, bound) => format!(
+            "A block of {n} threads, and the kernel is compiled for {bound} at most (`__launch_bounds__({bound})`): the launch fails and the kernel \
+             does not run. Launch {bound} threads a block, or raise the bound."
+        ),
+        _ => return None,
+    })
+}

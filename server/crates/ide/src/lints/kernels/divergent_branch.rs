@@ -1,0 +1,39 @@
+//! `divergent-branch`: a branch that takes a few lanes of many warps.
+
+use base::Span;
+
+use crate::kernels::launch_words;
+use crate::lints::{Find, Lint, Message};
+use crate::{Ask, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "divergent-branch",
+    severity: Severity::Information,
+    summary: "A branch takes a few lanes of many warps.",
+    page: include_str!("../../../../../../docs/codes/divergent-branch.md"),
+    find: Find::Document(divergent_branch),
+    fixes: &[],
+};
+
+fn divergent_branch(ask: &Ask) -> Vec<(Span, Message)> {
+    let doc = &ask.doc;
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, launch) = ask.kernel_facts(item);
+        for d in &facts.divided {
+            let Some(&condition) = item.body.args(d.term).first() else { continue };
+            let span = item.body.span(condition).shifted(item.span.start);
+            let message = format!(
+                "This condition divides warps: {} of them run what is behind it, with {:.1} of 32 threads active on average, where {} would do, \
+                 with {}. Nsight Compute: divergent branches, Avg. Not Predicated Off Threads Per Warp. Let neighbouring threads do neighbouring work, so that whole \
+                 warps go one way.",
+                d.warps,
+                d.lanes as f64 / d.warps as f64,
+                d.packed,
+                launch_words(&launch)
+            );
+            found.push((span, Message { message, ..Message::of(item) }));
+        }
+    }
+    found
+}

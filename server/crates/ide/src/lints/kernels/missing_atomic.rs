@@ -1,0 +1,79 @@
+//! `missing-atomic`: an update at a subscript out of memory, which two threads may find alike.
+
+use base::Span;
+
+use crate::lints::{Find, Lint, Message};
+use crate::repairs::{Repair, Site};
+use crate::{Ask, Fact, Severity};
+use term::device::{AtomicOp, Scope, Word};
+use term::{IntKind, TermId, TypeKind};
+use text::Edit;
+
+pub(super) const LINT: Lint = Lint {
+    code: "missing-atomic",
+    severity: Severity::Warning,
+    summary: "An update that threads may make at one place at once.",
+    page: include_str!("../../../../../../docs/codes/missing-atomic.md"),
+    find: Find::Document(missing_atomic),
+    fixes: &[fix],
+};
+
+fn missing_atomic(ask: &Ask) -> Vec<(Span, Message)> {
+    let doc = &ask.doc;
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, _) = ask.kernel_facts(item);
+        let text = |t| doc.slice(item.body.span(t).shifted(item.span.start));
+        for u in &facts.lost_updates {
+            let span = item.body.span(u.term).shifted(item.span.start);
+            let place = text(u.place);
+            let who = match u.subscript {
+                Some(s) => format!("Two threads that find the same `{}`", text(s)),
+                None => "Two threads that come here at once".to_owned(),
+            };
+            let atomic = |op| gpu::CUDA.said(Word::Atomic(Some(op), Scope::Device));
+            let add = atomic(AtomicOp::Add);
+            let message = match u.extreme {
+                None => format!(
+                    "{who} both read and write `{place}`, and one of the two updates is lost. Use an atomic operation, such as \
+                     `{add}(&{place}, …)`, unless no two threads ever find the same."
+                ),
+                Some((_, largest)) => {
+                    let (kept, op) = if largest { ("larger", AtomicOp::Max) } else { ("smaller", AtomicOp::Min) };
+                    let name = atomic(op);
+                    format!(
+                        "{who} both look at `{place}` before one of them writes, and the {kept} value can be lost. Use `{name}(&{place}, …)`, or \
+                         let each block find its own first."
+                    )
+                }
+            };
+            found.push((span, Message { message, ..Message::on(item, Fact::LostUpdate(u.clone())) }));
+        }
+    }
+    found
+}
+
+/// The atomic operation of the same meaning.
+fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
+    let Fact::LostUpdate(u) = fact else { return None };
+    let (title, edit) = match u.extreme {
+        Some((v, largest)) => extreme(site, u.term, u.place, v, largest)?,
+        None => site.atomic(u.term)?,
+    };
+    site.checked(title, vec![edit])
+}
+
+/// The atomic operation for `if (v > place) place = v;`.
+fn extreme(site: &Site, t: TermId, place: TermId, v: TermId, largest: bool) -> Option<(String, Edit)> {
+    use IntKind::{Int, LongLong, UInt, ULongLong};
+    let kind = |t: TermId| site.body.types.kind(site.body.ty(t));
+    let whole = matches!(kind(place), TypeKind::Int(Int | UInt | LongLong | ULongLong));
+    if !whole || kind(place) != kind(v) {
+        return None;
+    }
+    let text = |t: TermId| site.doc.slice(site.span(t));
+    let op = if largest { AtomicOp::Max } else { AtomicOp::Min };
+    let name = gpu::CUDA.spelling(Word::Atomic(Some(op), Scope::Device))?;
+    let new = format!("{name}(&{}, {});", text(place), text(v));
+    Some((format!("Replace by `{name}`"), Edit::replace(site.with_semicolon(t), new)))
+}

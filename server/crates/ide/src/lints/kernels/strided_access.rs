@@ -1,0 +1,109 @@
+//! `strided-access`: a warp asks for more sectors of global memory than its data would fill.
+
+use base::Span;
+
+use crate::kernels::launch_words;
+use crate::lints::{Find, Lint, Message};
+use crate::repairs::{Repair, Site};
+use crate::{Ask, Fact, Severity};
+use term::device::{Index, Word};
+use term::Op;
+use text::Edit;
+
+pub(super) const LINT: Lint = Lint {
+    code: "strided-access",
+    severity: Severity::Warning,
+    summary: "Neighbouring threads read or write places far apart.",
+    page: include_str!("../../../../../../docs/codes/strided-access.md"),
+    find: Find::Document(strided_access),
+    fixes: &[fix],
+};
+
+fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
+    let doc = &ask.doc;
+    let mut found = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
+        let (facts, launch) = ask.kernel_facts(item);
+        let mut told: Vec<Span> = Vec::new();
+        for a in facts.accesses.iter().filter(|a| a.space == term::Space::Global && !a.atomic) {
+            let Some(r) = &a.requests else { continue };
+            let span = item.body.span(a.term).shifted(item.span.start);
+            // an offset costs one sector more and needs no word
+            let wasted = r.worst_sectors >= 2 * r.worst_ideal && r.worst_sectors >= r.worst_ideal + 4;
+            if !wasted || r.sectors < 2 * r.ideal || told.contains(&span) {
+                continue;
+            }
+            // the other half of the sectors is asked for beside it
+            let partner = facts.accesses.iter().any(|b| {
+                b.term != a.term
+                    && b.object == a.object
+                    && b.reads == a.reads
+                    && b.requests.as_ref().is_some_and(|q| q.stride == r.stride && q.count == r.count)
+            });
+            if partner && r.worst_sectors <= 2 * r.worst_ideal + 1 {
+                continue;
+            }
+            told.push(span);
+            let apart = match r.stride {
+                Some(b) => format!("Neighbouring threads touch places {} bytes apart", b.abs()),
+                None => "Neighbouring threads touch places far apart".to_owned(),
+            };
+            let how = match (a.reads, a.writes) {
+                (true, false) => "reading",
+                (false, true) => "writing",
+                _ => "updating",
+            };
+            let rounds = if r.exact { "" } else { " in the first round of its loop" };
+            let thread = gpu::CUDA.said(Word::Index(Index::Thread));
+            let message = format!(
+                "{apart}: {how} `{}`, a warp asks for {} sectors of 32 bytes where {} would hold its data ({} against {}{rounds} over {}). \
+                 Nsight Compute: uncoalesced global access. Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.",
+                a.object,
+                r.worst_sectors,
+                r.worst_ideal,
+                r.sectors,
+                r.ideal,
+                launch_words(&launch)
+            );
+            let mild = r.worst_sectors < 4 * r.worst_ideal;
+            let severity = mild.then_some(Severity::Hint);
+            found.push((span, Message { message, severity, ..Message::on(item, Fact::StridedAccess) }));
+        }
+    }
+    found
+}
+
+/// Exchanges `x` and `y` of all indices, so that neighbouring threads move along the other subscript.
+fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
+    let Fact::StridedAccess = fact else { return None };
+    let body = site.body;
+    let mut edits = Vec::new();
+    let (mut xs, mut ys) = (0, 0);
+    for t in body.walk(body.root) {
+        let (Op::Member { field, .. }, &[base]) = (body.op(t), body.args(t)) else { continue };
+        if body.index_variable(base).is_none() {
+            continue;
+        }
+        let (to, count) = match &**field {
+            "x" => ("y", &mut xs),
+            "y" => ("x", &mut ys),
+            _ => return None,
+        };
+        *count += 1;
+        let span = site.span(t);
+        let text = site.doc.slice(span);
+        if !text.ends_with(&**field) {
+            // written by a macro
+            return None;
+        }
+        let last = Span { start: span.end - 1, end: span.end };
+        edits.push(Edit::replace(last, to));
+    }
+    edits.sort_by_key(|e| e.span.start);
+    edits.dedup_by_key(|e| e.span);
+    if xs == 0 || ys == 0 {
+        return None;
+    }
+    let thread = gpu::CUDA.said(Word::Index(Index::Thread));
+    site.same(format!("Exchange the axes: `{thread}.x` along the last subscript"), edits)
+}
