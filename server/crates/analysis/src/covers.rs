@@ -9,9 +9,10 @@
 use base::Budget;
 use poly::{Constraint, Kind, Row, Space};
 
+use crate::cells::Cells;
 use crate::depend::{fourier, Found, System};
 use crate::nest::Access;
-use crate::privatise::{is_sure, Cells, Frame, Rest};
+use crate::privatise::{is_sure, Frame, Rest};
 
 /// Systems looked at for one question at most.
 const FUEL: u32 = 250;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod cells;
 mod compatible;
 mod constants;
 mod context;

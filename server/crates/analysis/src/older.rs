@@ -7,9 +7,10 @@
 use base::Budget;
 use poly::{Constraint, Row, Space};
 
+use crate::cells::Cells;
 use crate::depend::{fourier, Found, System};
 use crate::nest::Access;
-use crate::privatise::{Cells, Frame, Rest};
+use crate::privatise::{Frame, Rest};
 
 /// A chosen instance of a read.
 struct Chosen<'x> {
