@@ -3,6 +3,7 @@
 //! says, from the seed `WARPWRIGHT_NATIVE_FROM` on, by `WARPWRIGHT_THREADS` threads.
 
 mod batch;
+mod fixtures;
 #[path = "../../server/src/native.rs"]
 mod native;
 
@@ -173,8 +174,9 @@ impl Waiting {
     fn run(&mut self, compiler: &NativeCompiler, folder: &Path, out: &mut Tally) {
         self.bytes = 0;
         for round in self.rounds.drain(..) {
-            let all: Vec<&Trial> = round.iter().map(|(_, t)| t).collect();
-            for ((seed, _), said) in round.iter().zip(batch::run(&all, compiler, folder)) {
+            let all: Vec<_> = round.iter().map(|(_, trial)| batch::Part { trial, shared: None }).collect();
+            let flags = round.first().map_or_else(Vec::new, |(_, t)| t.flags());
+            for ((seed, _), said) in round.iter().zip(batch::run(&all, &flags, compiler, folder)) {
                 match said {
                     Ok(Natively::Same(_)) => out.same += 1,
                     Ok(Natively::NoKernel) => out.no_kernel += 1,

@@ -61,10 +61,11 @@ pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
-    kernel, kernel_barriers, kernel_overflows, kernel_races, kernel_within, local_arrays, AccessFact, Across,
-    BarrierCount, BarrierFact, BarrierVerdict, BranchFact, DividedBranch, IndexOverflow, KernelFacts,
-    KernelLaunch, KernelObstacle, LocalArray, LostUpdate, MissingFence, OutOfRange, RaceObstacle, RaceSide,
-    RaceVerdict, RaceWitness, Reach, Reload, Requests, Shapes, Split, Touch, Traffic, Uniformity,
+    kernel, kernel_barriers, kernel_overflows, kernel_races, kernel_within, local_arrays,
+    right_for_other_lanes, AccessFact, Across, BarrierCount, BarrierFact, BarrierVerdict, BranchFact,
+    DividedBranch, IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle, LocalArray, LostUpdate,
+    MissingFence, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests,
+    Shapes, Split, Touch, Traffic, Uniformity, Unwritten, WidthFault,
 };
 pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};
@@ -161,7 +162,7 @@ pub fn difference(body: &Body, a: TermId, b: TermId) -> Option<i128> {
 pub fn lane_mapping(body: &Body, program: &Program, facts: &Facts, band: &[LoopId]) -> Option<Arc<Mapping>> {
     let &root = band.first()?;
     facts.lane_mappings.get(root, &Budget::new(u64::MAX), || {
-        let mut all = mappings(body, program, facts, band, &|_| None)?;
+        let mut all = mappings(body, program, facts, band, &|_| None, gpu::Limits::default().lanes)?;
         let best = mapping::best(&all);
         Some(Arc::new(all.swap_remove(best)))
     })

@@ -1,7 +1,7 @@
 //! What a loop's accesses and branches would be like in a kernel, before there is one: which loop runs along the lanes of a
 //! warp decides how far apart neighbouring lanes read and write, and which conditions they decide alike.
 //!
-//! All of it is said for every value of the parameters. A warp is 32 neighbouring iterations of one loop, at one iteration
+//! All of it is said for every value of the parameters. A warp is as many neighbouring iterations of one loop as it has lanes, at one iteration
 //! of every other: blocks whose rows are whole warps. Sectors are those of a full warp (see [`Requests`]); where an array
 //! begins is known (allocations begin at a sector), but not which iteration a warp begins with, so there are a least and
 //! a most. Deliberately absent: shared memory, caches, reuse between warps.
@@ -15,6 +15,9 @@ use crate::loops::expr_of;
 use crate::nest::{Access, Model};
 use crate::value::{Poly, Var, VarKind};
 use crate::{Expr, Facts, LoopId, Program};
+
+/// Bytes of a sector.
+const SECTOR: u64 = 32;
 
 /// What a mapping makes of a nest.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -37,8 +40,10 @@ pub struct LaneAccess {
     pub stride: LaneStride,
     /// Sectors of a full warp's request, least and most; `None`: the stride is not a known number.
     pub sectors: Option<(u64, u64)>,
-    /// Sectors that the distinct bytes of 32 lanes side by side need.
+    /// Sectors that the distinct bytes of all lanes side by side need.
     pub ideal: u64,
+    /// Of a warp.
+    pub lanes: u32,
 }
 
 /// How far neighbouring lanes are apart.
@@ -72,6 +77,7 @@ pub fn mappings(
     facts: &Facts,
     band: &[LoopId],
     first: &dyn Fn(SymbolId) -> Option<i128>,
+    lanes: u32,
 ) -> Option<Vec<Mapping>> {
     let &root = band.first()?;
     let claim = facts.loops.get(root)?;
@@ -106,12 +112,14 @@ pub fn mappings(
         .collect::<Option<_>>()?;
     let &(innermost, _) = parts.last()?;
     let mut out = Vec::new();
-    for &(lanes, _) in &parts {
-        let lane_loop = model.loops.iter().position(|m| m.term == lanes)?;
+    for &(along, _) in &parts {
+        let lane_loop = model.loops.iter().position(|m| m.term == along)?;
         let mut mapping = Mapping::default();
         let mut places: Vec<TermId> = Vec::new();
         for &(a, base) in &accesses {
-            let Some(mut one) = lane_access(&model, a, base, lane_loop, first(base)) else { continue };
+            let Some(mut one) = lane_access(&model, a, base, (lane_loop, lanes), first(base)) else {
+                continue;
+            };
             if let LaneStride::Times(e, _) = &one.stride {
                 if expanded.as_ref().is_some_and(|x| !x.is_own_expr(e)) {
                     one.stride = LaneStride::Unknown;
@@ -129,7 +137,7 @@ pub fn mappings(
             a.term = expanded.as_ref().map_or(a.term, |e| e.home(a.term));
         }
         mapping.accesses.sort_by_key(|a| (body.span(a.term).start, a.term));
-        let across = |term: TermId| if term == lanes { Across::Nothing } else { Across::Warp };
+        let across = |term: TermId| if term == along { Across::Nothing } else { Across::Warp };
         let indices = parts.iter().map(|&(term, index)| (index, across(term))).collect();
         let branches = loop_branches(body, program, innermost, &indices);
         mapping.branches = branches
@@ -150,7 +158,7 @@ pub(crate) fn best(mappings: &[Mapping]) -> usize {
 impl Mapping {
     /// Sectors of one request of each access, at most.
     pub fn most_sectors(&self) -> u64 {
-        self.accesses.iter().map(|a| a.sectors.map_or(32, |(_, most)| most)).sum()
+        self.accesses.iter().map(|a| a.sectors.map_or(a.lanes.into(), |(_, most)| most)).sum()
     }
 }
 
@@ -180,25 +188,27 @@ fn lane_access(
     model: &Model<'_>,
     a: &Access,
     base: SymbolId,
-    lanes: usize,
+    (along, lanes): (usize, u32),
     first: Option<i128>,
 ) -> Option<LaneAccess> {
     let (bytes, align) = model.body.types.size_align(model.body.ty(a.term))?;
-    let stride = stride(model, a, lanes, bytes).unwrap_or(LaneStride::Unknown);
+    let stride = stride(model, a, along, bytes).unwrap_or(LaneStride::Unknown);
     let sectors = match stride {
         LaneStride::Bytes(s) => {
-            sectors(s, bytes, align, first.and_then(|f| phase(model, a, lanes, f, bytes)))
+            let phase = first.and_then(|f| phase(model, a, along, f, bytes));
+            sectors(s, lanes, (bytes, align), phase)
         }
         _ => None,
     };
-    let ideal = (32 * bytes).div_ceil(32);
-    Some(LaneAccess { term: a.term, base, reads: !a.write, writes: a.write, bytes, stride, sectors, ideal })
+    let ideal = (u64::from(lanes) * bytes).div_ceil(SECTOR);
+    let (reads, writes) = (!a.write, a.write);
+    Some(LaneAccess { term: a.term, base, reads, writes, bytes, stride, sectors, ideal, lanes })
 }
 
-/// Sectors of 32 lanes, least and most over where in its sector the first may be; `phase`: where it is.
-fn sectors(stride: i128, bytes: u64, align: u64, phase: Option<i128>) -> Option<(u64, u64)> {
+/// Sectors of so many lanes, least and most over where in its sector the first may be; `phase`: where it is.
+fn sectors(stride: i128, lanes: u32, (bytes, align): (u64, u64), phase: Option<i128>) -> Option<(u64, u64)> {
     let count = |first: i128| {
-        let lanes = (0..32).map(|k| Some((k, first + i128::from(k).checked_mul(stride)?)));
+        let lanes = (0..lanes).map(|k| Some((k, first + i128::from(k).checked_mul(stride)?)));
         let mut r = Requests::default();
         r.add(term::Space::Global, &lanes.collect::<Option<Vec<_>>>()?, i128::from(bytes));
         Some(r.sectors)
@@ -206,13 +216,13 @@ fn sectors(stride: i128, bytes: u64, align: u64, phase: Option<i128>) -> Option<
     if let Some(phase) = phase {
         return count(phase).map(|n| (n, n));
     }
-    let all: Option<Vec<u64>> = (0..32).step_by(align.max(1) as usize).map(count).collect();
+    let all: Option<Vec<u64>> = (0..SECTOR.into()).step_by(align.max(1) as usize).map(count).collect();
     let all = all?;
     Some((*all.iter().min()?, *all.iter().max()?))
 }
 
 /// Where in its sector the first lane of every warp reads or writes, if that is one place. Allocations begin at a sector, and
-/// warps with a multiple of 32 iterations.
+/// warps with a multiple of 32 iterations, as many lanes as they may have.
 fn phase(model: &Model<'_>, a: &Access, lanes: usize, first: i128, bytes: u64) -> Option<i128> {
     let mut sum = Poly::default();
     let mut scale = Poly::constant(1);
@@ -238,11 +248,11 @@ fn phase(model: &Model<'_>, a: &Access, lanes: usize, first: i128, bytes: u64) -
                 continue;
             }
         }
-        if by % 32 != 0 {
+        if by % i128::from(SECTOR) != 0 {
             return None;
         }
     }
-    Some(at.rem_euclid(32))
+    Some(at.rem_euclid(SECTOR.into()))
 }
 
 /// How far the next lane's place is from a lane's.

@@ -255,7 +255,7 @@ fn described(
     let (inputs, calls) = inputs_and_calls(&cx, root, &|s| own_symbol(s).is_some()).map_err(at_home)?;
     let lanes = match band.len() {
         1 => 0,
-        _ => crate::mappings(body, program, facts, &band, &|_| None)
+        _ => crate::mappings(body, program, facts, &band, &|_| None, gpu::Limits::default().lanes)
             .map_or(band.len() - 1, |m| crate::mapping::best(&m)),
     };
     Ok(Offload {

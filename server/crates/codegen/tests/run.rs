@@ -86,12 +86,22 @@ fn computes_the_same(target: &'static gpu::Row) {
     write("kernels.cpp", &without_chevrons(&kernels));
     let shim = here.join("shim");
     let (include, source) = (format!("-I{}", shim.display()), shim.join("shim.cpp"));
+    // HIP's names are the simulator's stand-ins, over the `cuda_runtime.h` that stands here
+    let names = format!("-I{}", here.join("../../simulate/shim").display());
     let driver = here.join("run/driver.c");
     let sanitize = "-fsanitize=address,undefined";
     let strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-implicit-fallthrough"];
     let c = |args: &[&str]| {
-        let mut all =
-            vec!["-c", "-g", "-O1", "-ffp-contract=off", "-fno-sanitize-recover=all", sanitize, &include];
+        let mut all = vec![
+            "-c",
+            "-g",
+            "-O1",
+            "-ffp-contract=off",
+            "-fno-sanitize-recover=all",
+            sanitize,
+            &include,
+            &names,
+        ];
         all.extend(args);
         tool("gcc", dir.path(), &all)
     };
@@ -119,6 +129,7 @@ fn computes_the_same(target: &'static gpu::Row) {
         "-fno-sanitize-recover=all",
         sanitize,
         &include,
+        &names,
     ];
     let mut args = cpp.to_vec();
     args.extend([

@@ -131,6 +131,21 @@ pub fn analyze_with(text: &str, options: &Options) -> Analyzed {
     Analyzed { text: text.to_owned(), unit, program, facts, loops }
 }
 
+/// What a C text itself defines or declares at file scope: functions, and variables. Not names that are the compiler's.
+pub fn names(text: &str) -> Vec<String> {
+    let options = Options { headers: Some(crate::headers::of_fixtures()), ..Options::default() };
+    let unit = front::lower(&front::Parsed::parse(Language::C, text), &options, &mut front::Memo::new());
+    // of declarations the first name, where nothing else was understood
+    let items = unit.items.iter().map(|i| &i.name);
+    let symbols = unit.items.iter().flat_map(|i| i.body.symbols.iter());
+    let variables = symbols.filter(|s| matches!(s.storage, term::Storage::Global { .. })).map(|s| &s.name);
+    let mut out: Vec<String> = items.chain(variables).map(|n| n.to_string()).collect();
+    out.retain(|n| !n.is_empty() && !n.starts_with("__"));
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
 /// Compares every loop of a text with its marker. One line a mismatch; empty: all as expected.
 pub fn check(name: &str, text: &str) -> Vec<String> {
     compare_all(name, text).wrong

@@ -17,6 +17,7 @@ struct Case {
     text: String,
     unit: Unit,
     program: Program,
+    limits: gpu::Limits,
 }
 
 impl Case {
@@ -24,7 +25,7 @@ impl Case {
         let parsed = Parsed::parse(Language::Cuda, text.as_str());
         let unit = front::lower(&parsed, &Options::default(), &mut Memo::new());
         let program = Program::of(unit.items.iter().map(|i| &i.body));
-        Case { text, unit, program }
+        Case { text, unit, program, limits: gpu::CUDA.limits }
     }
     fn body(&self) -> &Body {
         let k = self.unit.items.iter().find(|i| i.is_kernel).expect("a kernel");
@@ -33,7 +34,8 @@ impl Case {
         &k.body
     }
     fn facts(&self, launch: &KernelLaunch) -> KernelFacts {
-        analysis::kernel(self.body(), &self.program, launch)
+        let launch = KernelLaunch { limits: self.limits, ..launch.clone() };
+        analysis::kernel(self.body(), &self.program, &launch)
     }
     /// Runs it in step. `None`: it says nothing (out of fuel).
     fn run(&self, grid: [u32; 3], block: [u32; 3], values: &[(Arc<str>, i128)]) -> Option<GridReport> {
@@ -43,7 +45,8 @@ impl Case {
         let a = heap.buffer("a", &data).expect("room");
         let b = heap.buffer("b", &data).expect("room");
         let args = [Value::Pointer(a, 0), Value::Pointer(b, 0), Value::Int(get("n")), Value::Int(get("m"))];
-        let options = simulate::Options { overloads: true, decisions: true, ..Default::default() };
+        let limits = self.limits;
+        let options = simulate::Options { overloads: true, decisions: true, limits, ..Default::default() };
         let program = simulate::Program::of(self.unit.items.iter().map(|i| &*i.body));
         let launch = Launch { grid, block, shared_bytes: 0 };
         let budget = Budget::new(20_000_000);
@@ -263,6 +266,33 @@ fn what_indices_decide_is_followed_through_loops() {
     }
     eprintln!("{exact} of {listed} accesses are exact; {tally:?}");
     assert!(2 * exact > listed && tally.exact as u64 > cases, "{exact} of {listed}, {tally:?}");
+}
+
+/// The same in warps of 64 lanes: what is said exactly is what a run in such warps counts.
+#[test]
+fn warps_of_64_lanes_are_followed_and_counted_as_they_run() {
+    let (mut tally, mut listed, mut exact, mut whole) = (Tally::default(), 0, 0, 0);
+    for seed in 1..=30 {
+        let mut rng = Rng::new(seed ^ 0x6464);
+        let text = match seed % 4 {
+            0 => racing_kernel(&mut rng),
+            1 => kernel(&mut rng, true),
+            _ => stepping_kernel(&mut rng),
+        };
+        let case = Case { limits: gpu::HIP.limits, ..Case::new(text) };
+        let block = *rng.pick(&[[128, 1, 1], [64, 1, 1], [100, 1, 1], [16, 8, 1], [33, 3, 1]]);
+        let values = vec![("n".into(), rng.below(150) as i128), ("m".into(), rng.below(150) as i128)];
+        let launch = KernelLaunch { grid: Some([2, 1, 1]), block: Some(block), values, ..Default::default() };
+        check(&case, &launch, &mut tally, seed);
+        let facts = case.facts(&launch);
+        let asked = || facts.accesses.iter().filter_map(|a| a.requests.as_ref()).filter(|r| r.exact);
+        listed += facts.accesses.len();
+        exact += asked().count();
+        // more lanes in one request than a mask of 32 bits holds
+        whole += asked().filter(|r| r.count > 0 && r.lanes > 32 * r.count).count();
+    }
+    eprintln!("{exact} of {listed} accesses are exact, {whole} of them with more than 32 lanes a request; {tally:?}");
+    assert!(2 * exact > listed && whole > 60 && tally.exact > 60, "{exact} of {listed}, {whole}, {tally:?}");
 }
 
 /// The verdicts on the barriers and branches of a kernel, as `line: word`.

@@ -16,7 +16,8 @@ impl<'a> Reader<'a> {
         if let Some(d) = launch_extents(body, block) {
             let threads: u64 = d.iter().map(|&x| x as u64).product();
             let bound = (self.context.bounds)(kernel).filter(|&b| threads > b as u64);
-            if !threads.is_multiple_of(32) || threads > 1024 || d[2] > 64 {
+            let limits = &self.context.limits;
+            if !threads.is_multiple_of(limits.lanes.into()) || !limits.fits_block(d) {
                 self.found.push((t, HostFault::BlockSize(threads)));
             } else if let Some(bound) = bound {
                 self.found.push((t, HostFault::OverBounds(threads, bound)));

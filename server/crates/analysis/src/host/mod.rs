@@ -58,6 +58,8 @@ pub struct HostContext<'a> {
     pub bounds: &'a dyn Fn(&str) -> Option<u32>,
     /// Whether a term is written with `sizeof`: it is read as its value.
     pub is_size: &'a dyn Fn(TermId) -> bool,
+    /// What the device takes.
+    pub limits: gpu::Limits,
 }
 
 /// What a pointer of a function points to, by how it got its value.

@@ -232,10 +232,6 @@ fn requests(
     if a.at.murky || seen.unstructured.is_some() || has_open_length(body, a.place) || place.moved(seen) {
         return None;
     }
-    // how wider warps ask for memory is not known here
-    if launch.limits.lanes != super::nums::WARP {
-        return None;
-    }
     let m = Machine::whole(body, seen, launch)?;
     let mut out = Requests { exact: alone && a.at.loops.is_empty(), ..Requests::default() };
     for block in m.blocks() {

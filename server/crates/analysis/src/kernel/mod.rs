@@ -14,6 +14,7 @@ mod cost;
 mod effects;
 mod eval;
 mod interpret;
+mod lanes;
 mod level;
 mod local;
 mod nums;
@@ -36,6 +37,7 @@ use term::{Body, Op, SymbolId, TermId};
 
 pub use access::{AccessFact, Traffic};
 pub use cost::{DividedBranch, Reload};
+pub use lanes::{right_for_other_lanes, Unwritten, WidthFault};
 pub use local::{local_arrays, LocalArray};
 pub use overflow::IndexOverflow;
 pub use patterns::{LostUpdate, MissingFence};

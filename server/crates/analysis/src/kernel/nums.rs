@@ -1,17 +1,17 @@
-//! Values of the 32 lanes of a warp, as far as they are known.
+//! Values of the lanes of a warp, as far as they are known.
 
 use term::SymbolId;
 
-/// Lanes of a warp.
-pub(super) const WARP: u32 = 32;
+/// Some lanes of a warp, a bit each: a warp has 64 at most.
+pub(super) type Lanes = u64;
 
 /// An integer for each lane.
 #[derive(Clone, Debug)]
 pub(super) enum Nums {
     Unknown,
     Same(i128),
-    /// Values, and the lanes for which they are known.
-    Each(Box<[i128; WARP as usize]>, u32),
+    /// Values up to the last lane that has one, and the lanes for which they are known.
+    Each(Box<[i128]>, Lanes),
 }
 
 /// A value: an integer, or an address as an object and an offset in bytes.
@@ -40,8 +40,21 @@ impl Val {
 }
 
 /// The lanes of a mask.
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = u32> {
-    (0..WARP).filter(move |l| mask & 1 << l != 0)
+pub(super) fn lanes(mask: Lanes) -> impl Iterator<Item = u32> {
+    (0..ends(mask)).filter(move |l| mask >> l & 1 != 0)
+}
+
+/// The lane behind the last.
+fn ends(mask: Lanes) -> u32 {
+    Lanes::BITS - mask.leading_zeros()
+}
+
+/// The first lanes of a warp; it has no more than [`Lanes`] has bits.
+pub(super) fn first(count: u32) -> Lanes {
+    match count {
+        0 => 0,
+        n => Lanes::MAX >> (Lanes::BITS - n),
+    }
 }
 
 impl Nums {
@@ -49,11 +62,12 @@ impl Nums {
         match self {
             Nums::Unknown => None,
             Nums::Same(v) => Some(*v),
-            Nums::Each(v, known) => (known & 1 << lane != 0).then(|| v[lane as usize]),
+            Nums::Each(v, known) if known >> lane & 1 != 0 => v.get(lane as usize).copied(),
+            Nums::Each(..) => None,
         }
     }
 
-    pub(super) fn known_on(&self, mask: u32) -> bool {
+    pub(super) fn known_on(&self, mask: Lanes) -> bool {
         match self {
             Nums::Unknown => mask == 0,
             Nums::Same(_) => true,
@@ -61,8 +75,8 @@ impl Nums {
         }
     }
 
-    fn build(mask: u32, value: impl Fn(u32) -> Option<i128>) -> Nums {
-        let (mut v, mut known) = (Box::new([0; WARP as usize]), 0);
+    fn build(mask: Lanes, value: impl Fn(u32) -> Option<i128>) -> Nums {
+        let (mut v, mut known) = (vec![0; ends(mask) as usize].into_boxed_slice(), 0);
         for l in lanes(mask) {
             if let Some(x) = value(l) {
                 v[l as usize] = x;
@@ -77,11 +91,11 @@ impl Nums {
     }
 
     /// One value for each lane of a mask.
-    pub(super) fn each(mask: u32, value: impl Fn(u32) -> i128) -> Nums {
+    pub(super) fn each(mask: Lanes, value: impl Fn(u32) -> i128) -> Nums {
         Nums::build(mask, |l| Some(value(l)))
     }
 
-    pub(super) fn map(&self, mask: u32, f: impl Fn(i128) -> Option<i128>) -> Nums {
+    pub(super) fn map(&self, mask: Lanes, f: impl Fn(i128) -> Option<i128>) -> Nums {
         match self {
             Nums::Unknown => Nums::Unknown,
             Nums::Same(v) => f(*v).map_or(Nums::Unknown, Nums::Same),
@@ -89,7 +103,7 @@ impl Nums {
         }
     }
 
-    pub(super) fn zip(&self, other: &Nums, mask: u32, f: impl Fn(i128, i128) -> Option<i128>) -> Nums {
+    pub(super) fn zip(&self, other: &Nums, mask: Lanes, f: impl Fn(i128, i128) -> Option<i128>) -> Nums {
         match (self, other) {
             (Nums::Unknown, _) | (_, Nums::Unknown) => Nums::Unknown,
             (Nums::Same(a), Nums::Same(b)) => f(*a, *b).map_or(Nums::Unknown, Nums::Same),
@@ -97,16 +111,16 @@ impl Nums {
         }
     }
 
-    /// This value where the mask is set, the other elsewhere.
-    pub(super) fn over(self, other: &Nums, mask: u32) -> Nums {
+    /// This value where the mask is set, the other on the others.
+    pub(super) fn over(self, other: &Nums, mask: Lanes, others: Lanes) -> Nums {
         match (&self, other) {
             (Nums::Same(a), Nums::Same(b)) if a == b => self,
-            _ => Nums::build(u32::MAX, |l| if mask & 1 << l != 0 { self.get(l) } else { other.get(l) }),
+            _ => Nums::build(mask | others, |l| if mask >> l & 1 != 0 { self.get(l) } else { other.get(l) }),
         }
     }
 
     /// The lanes of the mask for which it is not 0, if it is known on all of them.
-    pub(super) fn truth(&self, mask: u32) -> Option<u32> {
+    pub(super) fn truth(&self, mask: Lanes) -> Option<Lanes> {
         match self {
             Nums::Same(v) => Some(if *v != 0 { mask } else { 0 }),
             _ if !self.known_on(mask) => None,

@@ -454,7 +454,7 @@ fn witness(trace: &Trace, m: &Meeting, launch: &KernelLaunch) -> Option<RaceWitn
     })
 }
 
-fn side(trace: &Trace, e: &replay::Event, launch: &KernelLaunch) -> RaceSide {
+pub(super) fn side(trace: &Trace, e: &replay::Event, launch: &KernelLaunch) -> RaceSide {
     RaceSide {
         function: trace.body(e.site).name.clone(),
         term: e.site.term,

@@ -159,7 +159,7 @@ fn conflicts(lanes: &[(u32, i128)], size: i128) -> u64 {
     let wide = size.max(4) as u64;
     let together = (BANKS as u64 * 4 / wide.next_power_of_two()).clamp(1, 32) as u32;
     let (mut passes, mut needed) = (0, 0);
-    for part in 0..32 / together {
+    for part in 0..lanes.iter().map(|l| l.0 / together + 1).max().unwrap_or(0) {
         let mine: Vec<(u32, i128)> = lanes.iter().copied().filter(|l| l.0 / together == part).collect();
         if !mine.is_empty() {
             let words = words(&mine, size);

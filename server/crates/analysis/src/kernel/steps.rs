@@ -10,7 +10,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, UnOp};
 use super::collect::AccessKind;
 use super::eval::{binary, in_type};
 use super::interpret::{walk, Arguments, Called, Run, Values};
-use super::nums::{Nums, Val};
+use super::nums::{Lanes, Nums, Val};
 use super::trace::{merge, Walk, MAX_DEPTH};
 use crate::program::Function;
 
@@ -39,7 +39,7 @@ impl Place {
 
 impl Walk<'_> {
     /// The value of an expression for some lanes.
-    pub(super) fn value(&mut self, t: TermId, mask: u32) -> Val {
+    pub(super) fn value(&mut self, t: TermId, mask: Lanes) -> Val {
         let Ok(v) = walk::eval(self, t, mask);
         v
     }
@@ -54,7 +54,7 @@ impl Walk<'_> {
         op: BinOp,
         (a, x): (TermId, Val),
         (b, y): (TermId, Val),
-        mask: u32,
+        mask: Lanes,
     ) -> Val {
         let arithmetic = self.body.arithmetic(t);
         let types = &self.body.types;
@@ -75,7 +75,7 @@ impl Walk<'_> {
         }
     }
 
-    fn step(&self, place: TermId, before: &Val, delta: i8, mask: u32) -> Val {
+    fn step(&self, place: TermId, before: &Val, delta: i8, mask: Lanes) -> Val {
         let types = &self.body.types;
         let arithmetic = self.body.arithmetic(place);
         let by = match (before.object, self.kind(place)) {
@@ -95,10 +95,10 @@ impl Walk<'_> {
         Val { object: before.object, n: before.n.map(mask, |x| x.checked_add(by)) }
     }
 
-    fn of_threads(&mut self, named: Option<&Val>, mask: u32) -> Val {
+    fn of_threads(&mut self, named: Option<&Val>, mask: Lanes) -> Val {
         // lanes that are named and not here would be waited for
         let named = named.map_or(Nums::Unknown, |v| v.clone().int());
-        let same = matches!(named, Nums::Same(m) if m as u32 & self.live == mask);
+        let same = matches!(named, Nums::Same(m) if m as Lanes & self.live == mask);
         self.lost |= !same && mask != self.live;
         Val::UNKNOWN
     }
@@ -108,21 +108,21 @@ impl<'a> Values<'a> for Walk<'a> {
     type Val = Val;
     type Place = Place;
     /// The lanes.
-    type Way = u32;
+    type Way = Lanes;
     type Stop = Infallible;
 
     fn body(&self) -> &'a Body {
         self.body
     }
     fn lanes(&self) -> u32 {
-        super::nums::WARP
+        self.launch.limits.lanes
     }
     fn function(&self, name: &str) -> Option<&'a Function> {
         let program: &'a crate::Program = self.program;
         program.function(name)
     }
 
-    fn begin(&mut self, _: TermId, mask: u32) -> Run<'a, Self, bool> {
+    fn begin(&mut self, _: TermId, mask: Lanes) -> Run<'a, Self, bool> {
         if mask == 0 {
             return Ok(false);
         }
@@ -159,7 +159,7 @@ impl<'a> Values<'a> for Walk<'a> {
         }
     }
 
-    fn cast(&mut self, t: TermId, (a, v): (TermId, Val), mask: u32) -> Run<'a, Self, Val> {
+    fn cast(&mut self, t: TermId, (a, v): (TermId, Val), mask: Lanes) -> Run<'a, Self, Val> {
         let body = self.body;
         if v.object.is_some() {
             return Ok(if body.types.element(body.ty(t)).is_some() { v } else { Val::UNKNOWN });
@@ -170,7 +170,7 @@ impl<'a> Values<'a> for Walk<'a> {
         })
     }
 
-    fn unary(&mut self, t: TermId, op: UnOp, (a, v): (TermId, Val), mask: u32) -> Run<'a, Self, Val> {
+    fn unary(&mut self, t: TermId, op: UnOp, (a, v): (TermId, Val), mask: Lanes) -> Run<'a, Self, Val> {
         let v = v.int();
         let arithmetic = self.body.arithmetic(t);
         let Some(kind) = self.kind(a) else { return Ok(Val::UNKNOWN) };
@@ -187,16 +187,16 @@ impl<'a> Values<'a> for Walk<'a> {
         op: BinOp,
         left: (TermId, Val),
         right: (TermId, Val),
-        mask: u32,
+        mask: Lanes,
     ) -> Run<'a, Self, Val> {
         Ok(self.arithmetic(t, op, left, right, mask))
     }
 
-    fn stepped(&mut self, _: TermId, (p, old): (TermId, &Val), delta: i8, mask: u32) -> Run<'a, Self, Val> {
+    fn stepped(&mut self, _: TermId, (p, old): (TermId, &Val), delta: i8, mask: Lanes) -> Run<'a, Self, Val> {
         Ok(self.step(p, old, delta, mask))
     }
 
-    fn logical(&mut self, _: TermId, and: bool, [a, b]: [TermId; 2], mask: u32) -> Run<'a, Self, Val> {
+    fn logical(&mut self, _: TermId, and: bool, [a, b]: [TermId; 2], mask: Lanes) -> Run<'a, Self, Val> {
         let holds = self.value(a, mask).int().truth(mask);
         let Some(holds) = holds.filter(|_| self.kind(a).is_some()) else {
             self.spoil(b);
@@ -219,7 +219,7 @@ impl<'a> Values<'a> for Walk<'a> {
         })
     }
 
-    fn select(&mut self, t: TermId, [c, a, b]: [TermId; 3], mask: u32) -> Run<'a, Self, Val> {
+    fn select(&mut self, t: TermId, [c, a, b]: [TermId; 3], mask: Lanes) -> Run<'a, Self, Val> {
         let Some(holds) = self.decide(t, c, mask) else {
             self.spoil(a);
             self.spoil(b);
@@ -247,7 +247,7 @@ impl<'a> Values<'a> for Walk<'a> {
         t: TermId,
         called: Called<'a>,
         arguments: Arguments<'_, Val>,
-        mask: u32,
+        mask: Lanes,
     ) -> Run<'a, Self, Val> {
         let body = self.body;
         let Arguments { terms, values } = arguments;
@@ -298,7 +298,7 @@ impl<'a> Values<'a> for Walk<'a> {
         _: TermId,
         _: (Option<AtomicOp>, Scope),
         arguments: &[TermId],
-        mask: u32,
+        mask: Lanes,
     ) -> Run<'a, Self, Val> {
         let body = self.body;
         let mut place = None;
@@ -318,7 +318,7 @@ impl<'a> Values<'a> for Walk<'a> {
         Ok(Val::UNKNOWN)
     }
 
-    fn other(&mut self, t: TermId, mask: u32) -> Run<'a, Self, Val> {
+    fn other(&mut self, t: TermId, mask: Lanes) -> Run<'a, Self, Val> {
         for &a in self.body.args(t) {
             self.value(a, mask);
         }
@@ -343,7 +343,7 @@ impl<'a> Values<'a> for Walk<'a> {
         t: TermId,
         (_, base): (TermId, Place),
         (index, i): (TermId, Val),
-        mask: u32,
+        mask: Lanes,
     ) -> Run<'a, Self, Place> {
         let (spot, i) = (base.spot(), i.int());
         let object = spot.val.object;
@@ -356,7 +356,7 @@ impl<'a> Values<'a> for Walk<'a> {
         Ok(Place::At(Spot { val: Val { object, n }, ..spot }))
     }
 
-    fn field(&mut self, _: TermId, of: Place, offset: Option<u64>, mask: u32) -> Run<'a, Self, Place> {
+    fn field(&mut self, _: TermId, of: Place, offset: Option<u64>, mask: Lanes) -> Run<'a, Self, Place> {
         let spot = of.spot();
         let n = match offset {
             Some(by) => spot.val.n.map(mask, |o| o.checked_add(by as i128)),
@@ -369,13 +369,13 @@ impl<'a> Values<'a> for Walk<'a> {
         Ok(Place::At(Spot { val: v, private: false }))
     }
 
-    fn no_place(&mut self, t: TermId, mask: u32) -> Run<'a, Self, Place> {
+    fn no_place(&mut self, t: TermId, mask: Lanes) -> Run<'a, Self, Place> {
         // a value that has parts, such as a call's
         self.value(t, mask);
         Ok(Place::At(Spot { val: Val::UNKNOWN, private: true }))
     }
 
-    fn part_of_value(&mut self, t: TermId, base: TermId, mask: u32) -> Run<'a, Self, Val> {
+    fn part_of_value(&mut self, t: TermId, base: TermId, mask: Lanes) -> Run<'a, Self, Val> {
         self.value(base, mask);
         self.access(t, AccessKind::Read, &Spot { val: Val::UNKNOWN, private: true }, mask);
         Ok(Val::UNKNOWN)
@@ -385,7 +385,7 @@ impl<'a> Values<'a> for Walk<'a> {
         Ok(place.spot().val)
     }
 
-    fn load(&mut self, t: TermId, place: &Place, mask: u32) -> Run<'a, Self, Val> {
+    fn load(&mut self, t: TermId, place: &Place, mask: Lanes) -> Run<'a, Self, Val> {
         let spot = match place {
             Place::Own(s) => return Ok(self.local(*s)),
             Place::At(spot) => spot,
@@ -400,7 +400,13 @@ impl<'a> Values<'a> for Walk<'a> {
         Ok(Val::UNKNOWN)
     }
 
-    fn write(&mut self, t: TermId, place: Place, (_, value): (TermId, Val), mask: u32) -> Run<'a, Self, Val> {
+    fn write(
+        &mut self,
+        t: TermId,
+        place: Place,
+        (_, value): (TermId, Val),
+        mask: Lanes,
+    ) -> Run<'a, Self, Val> {
         match place {
             Place::Own(s) => Ok(self.set(s, value, mask)),
             Place::At(spot) => {

@@ -17,7 +17,7 @@ use term::{Body, Op, SymbolId, TermId};
 use super::collect::{AccessKind, Seen};
 use super::effects::{effects, is_quiet, Effects};
 use super::interpret::{walk, Flows, If, Jump, Loop, Run, Switch, Values};
-use super::nums::{lanes, Nums, Val, WARP};
+use super::nums::{first, lanes, Lanes, Nums, Val};
 use super::requests::Requests;
 use super::{KernelLaunch, Split};
 use crate::Program;
@@ -80,8 +80,8 @@ impl Traced {
 
 /// Follows the launch. `None`: it is not known, too large, or the kernel has parts that are not understood.
 pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> Option<Traced> {
-    // warps are followed in masks of 32 bits
-    if launch.limits.lanes != WARP {
+    // in masks of as many bits
+    if launch.limits.lanes == 0 || launch.limits.lanes > Lanes::BITS {
         return None;
     }
     let (grid, block) = (launch.grid?, launch.block?);
@@ -126,7 +126,7 @@ fn follow(w: &mut Walk<'_>, statements: TermId, size: u64) -> bool {
     for z in 0..grid[2] {
         for y in 0..grid[1] {
             for x in 0..grid[0] {
-                for number in 0..size.div_ceil(WARP as u64) as u32 {
+                for number in 0..size.div_ceil(w.launch.limits.lanes.into()) as u32 {
                     w.warp([x, y, z], number, size as u32, statements);
                     if w.fuel == 0 {
                         return false;
@@ -144,15 +144,15 @@ fn follow(w: &mut Walk<'_>, statements: TermId, size: u64) -> bool {
 pub(super) struct Warp {
     pub(super) block: [u32; 3],
     number: u32,
-    pub(super) lanes: u32,
+    pub(super) lanes: Lanes,
 }
 
 /// A loop or `switch` around the statement at hand.
 #[derive(Default)]
 struct Nest {
     is_switch: bool,
-    broken: u32,
-    continued: u32,
+    broken: Lanes,
+    continued: Lanes,
     /// Some lanes may have left it, nobody knows which.
     murky: bool,
 }
@@ -163,16 +163,16 @@ pub(super) struct Walk<'a> {
     /// Of the kernel, or of the function that is called.
     pub(super) body: &'a Body,
     pub(super) program: &'a Program,
-    launch: &'a KernelLaunch,
+    pub(super) launch: &'a KernelLaunch,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) at: Warp,
     vars: FxHashMap<SymbolId, Val>,
     nest: Vec<Nest>,
     /// Lanes that have returned from this body.
-    pub(super) gone: u32,
+    pub(super) gone: Lanes,
     /// Lanes that have not returned from the kernel.
-    pub(super) live: u32,
+    pub(super) live: Lanes,
     /// Calls around; 0: the kernel itself.
     pub(super) calls: u32,
     pub(super) depth: u32,
@@ -180,7 +180,7 @@ pub(super) struct Walk<'a> {
     /// From here on nothing is known.
     pub(super) lost: bool,
     /// Lanes that touched memory since the last barrier, and whether that is not all.
-    touched: u32,
+    touched: Lanes,
     pub(super) untold: bool,
     fuel: u64,
     /// Openings of barriers in this block, as each warp sees them.
@@ -191,8 +191,8 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn warp(&mut self, block: [u32; 3], number: u32, size: u32, statements: TermId) {
-        let here = (size - number * WARP).min(WARP);
-        let mask = if here == WARP { u32::MAX } else { (1 << here) - 1 };
+        let lanes = self.launch.limits.lanes;
+        let mask = first((size - number * lanes).min(lanes));
         self.at = Warp { block, number, lanes: mask };
         (self.live, self.gone, self.lost, self.touched, self.untold) = (mask, 0, false, 0, false);
         self.nest.clear();
@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
 
     /// The index of a lane's thread in its block.
     pub(super) fn thread(&self, lane: u32) -> [u32; 3] {
-        let n = self.at.number * WARP + lane;
+        let n = self.at.number * self.launch.limits.lanes + lane;
         let [x, y, _] = self.block;
         [n % x, n / x % y, n / (x * y)]
     }
@@ -240,19 +240,19 @@ impl<'a> Walk<'a> {
     }
 
     /// Runs a statement for some lanes; those that go on after it.
-    fn statement(&mut self, t: TermId, mask: u32) -> u32 {
+    fn statement(&mut self, t: TermId, mask: Lanes) -> Lanes {
         let Ok(on) = walk::statement(self, t, mask);
         on
     }
 
     /// A loop whose end is not known any more.
-    fn stray(&mut self, t: TermId, mask: u32) -> u32 {
+    fn stray(&mut self, t: TermId, mask: Lanes) -> Lanes {
         self.spoil(t);
         mask & !self.gone
     }
 
     /// Decides a branch: the lanes for which its condition holds. `None`: not known.
-    pub(super) fn decide(&mut self, t: TermId, condition: TermId, mask: u32) -> Option<u32> {
+    pub(super) fn decide(&mut self, t: TermId, condition: TermId, mask: Lanes) -> Option<Lanes> {
         let holds = self.value(condition, mask).int().truth(mask);
         let Some(holds) = holds.filter(|_| !self.lost) else {
             if self.calls == 0 {
@@ -270,7 +270,7 @@ impl<'a> Walk<'a> {
         Some(holds)
     }
 
-    fn part(&mut self, t: TermId, yes: u32, no: u32) {
+    fn part(&mut self, t: TermId, yes: Lanes, no: Lanes) {
         let split = Split {
             grid: self.grid,
             block: self.block,
@@ -318,7 +318,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A barrier of the block.
-    pub(super) fn barrier(&mut self, t: TermId, mask: u32) {
+    pub(super) fn barrier(&mut self, t: TermId, mask: Lanes) {
         let missing = self.live & !mask;
         if missing != 0 {
             if self.calls == 0 && !self.out.parted.contains_key(&t) {
@@ -340,7 +340,7 @@ impl<'a> Walk<'a> {
     }
 
     /// An access of some lanes. An offset that is not known is none.
-    pub(super) fn access(&mut self, t: TermId, kind: AccessKind, at: &super::steps::Spot, mask: u32) {
+    pub(super) fn access(&mut self, t: TermId, kind: AccessKind, at: &super::steps::Spot, mask: Lanes) {
         let Some(object) = at.val.object else {
             self.untold |= !at.private;
             if self.calls == 0 {
@@ -370,7 +370,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Runs a function that is called.
-    pub(super) fn inline(&mut self, f: &'a Body, args: Vec<Val>, mask: u32) -> Val {
+    pub(super) fn inline(&mut self, f: &'a Body, args: Vec<Val>, mask: Lanes) -> Val {
         let Some(&[parameters, statements]) = f.args(f.root).get(..2).and_then(|a| a.first_chunk::<2>())
         else {
             self.lost = true;
@@ -410,7 +410,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Sets a variable for some lanes.
-    pub(super) fn set(&mut self, s: SymbolId, v: Val, mask: u32) -> Val {
+    pub(super) fn set(&mut self, s: SymbolId, v: Val, mask: Lanes) -> Val {
         let v = self.converted(s, v, mask);
         let all = self.at.lanes & !self.gone;
         let before = self.vars.get(&s).unwrap_or(&Val::UNKNOWN);
@@ -420,7 +420,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A value in the type of a variable.
-    fn converted(&self, s: SymbolId, v: Val, mask: u32) -> Val {
+    fn converted(&self, s: SymbolId, v: Val, mask: Lanes) -> Val {
         let ty = self.body.symbols[s].ty;
         match self.body.types.as_int(ty) {
             Some(kind) => Val::number(v.int().map(mask, |x| Some(super::eval::in_type(kind, x)))),
@@ -432,9 +432,9 @@ impl<'a> Walk<'a> {
 
 impl<'a> Flows<'a> for Walk<'a> {
     /// The lanes that go on.
-    type Flow = u32;
+    type Flow = Lanes;
 
-    fn begin_statement(&mut self, t: TermId, mask: u32) -> Run<'a, Self, bool> {
+    fn begin_statement(&mut self, t: TermId, mask: Lanes) -> Run<'a, Self, bool> {
         if mask == 0 {
             return Ok(false);
         }
@@ -450,13 +450,13 @@ impl<'a> Flows<'a> for Walk<'a> {
         Ok(true)
     }
 
-    fn straight(&self, mask: u32) -> u32 {
+    fn straight(&self, mask: Lanes) -> Lanes {
         mask
     }
-    fn onward(&self, &on: &u32) -> Option<u32> {
+    fn onward(&self, &on: &Lanes) -> Option<Lanes> {
         (on != 0).then_some(on)
     }
-    fn then(&mut self, _: u32, second: u32) -> u32 {
+    fn then(&mut self, _: Lanes, second: Lanes) -> Lanes {
         second
     }
 
@@ -465,7 +465,7 @@ impl<'a> Flows<'a> for Walk<'a> {
         _: TermId,
         s: SymbolId,
         init: Option<(TermId, Val)>,
-        mask: u32,
+        mask: Lanes,
     ) -> Run<'a, Self, ()> {
         let value = init.map_or(Val::UNKNOWN, |i| i.1);
         let value = self.converted(s, value, mask);
@@ -473,7 +473,7 @@ impl<'a> Flows<'a> for Walk<'a> {
         Ok(())
     }
 
-    fn branch(&mut self, b: If, mask: u32) -> Run<'a, Self, u32> {
+    fn branch(&mut self, b: If, mask: Lanes) -> Run<'a, Self, Lanes> {
         let Some(holds) = self.decide(b.node, b.condition, mask) else {
             self.spoil(b.then);
             b.other.into_iter().for_each(|other| self.spoil(other));
@@ -484,7 +484,7 @@ impl<'a> Flows<'a> for Walk<'a> {
         Ok(yes | b.other.map_or(no, |other| self.statement(other, no)))
     }
 
-    fn jump(&mut self, _: TermId, jump: Jump<Val>, mask: u32) -> Run<'a, Self, u32> {
+    fn jump(&mut self, _: TermId, jump: Jump<Val>, mask: Lanes) -> Run<'a, Self, Lanes> {
         match jump {
             Jump::Break => match self.nest.last_mut() {
                 Some(n) => n.broken |= mask,
@@ -508,7 +508,7 @@ impl<'a> Flows<'a> for Walk<'a> {
         Ok(0)
     }
 
-    fn opaque(&mut self, t: TermId, mask: u32) -> Run<'a, Self, u32> {
+    fn opaque(&mut self, t: TermId, mask: Lanes) -> Run<'a, Self, Lanes> {
         match self.body.op(t) {
             // another grid: it does not count here
             Op::Launch => {
@@ -519,9 +519,9 @@ impl<'a> Flows<'a> for Walk<'a> {
         Ok(mask)
     }
 
-    fn repeat(&mut self, l: Loop, mask: u32) -> Run<'a, Self, u32> {
+    fn repeat(&mut self, l: Loop, mask: Lanes) -> Run<'a, Self, Lanes> {
         let (mut going, mut out) = (mask, 0);
-        let decide = |w: &mut Self, going: u32| match l.condition {
+        let decide = |w: &mut Self, going: Lanes| match l.condition {
             Some(c) => w.decide(l.node, c, going),
             None => Some(going),
         };
@@ -557,7 +557,7 @@ impl<'a> Flows<'a> for Walk<'a> {
         Ok(out)
     }
 
-    fn switch(&mut self, s: Switch<'a>, mask: u32) -> Run<'a, Self, u32> {
+    fn switch(&mut self, s: Switch<'a>, mask: Lanes) -> Run<'a, Self, Lanes> {
         let body = self.body;
         let v = self.value(s.value, mask).int();
         let kind = body.types.as_int(body.ty(s.value)).map(|k| k.promoted());
@@ -565,7 +565,7 @@ impl<'a> Flows<'a> for Walk<'a> {
             return Ok(self.stray(s.inner, mask));
         };
         let mut left = mask;
-        let mut starts: Vec<(usize, u32)> = Vec::new();
+        let mut starts: Vec<(usize, Lanes)> = Vec::new();
         let mut default = None;
         for (k, &i) in s.items.iter().enumerate() {
             match (body.op(i), body.args(i)) {
@@ -602,12 +602,12 @@ impl<'a> Flows<'a> for Walk<'a> {
 }
 
 /// One value for some lanes and another for some others.
-pub(super) fn merge(v: Val, other: &Val, mask: u32, others: u32) -> Val {
+pub(super) fn merge(v: Val, other: &Val, mask: Lanes, others: Lanes) -> Val {
     if others == 0 {
         return v;
     }
     if v.object != other.object {
         return Val::UNKNOWN;
     }
-    Val { object: v.object, n: v.n.over(&other.n, mask) }
+    Val { object: v.object, n: v.n.over(&other.n, mask, others) }
 }

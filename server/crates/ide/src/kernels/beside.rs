@@ -131,7 +131,7 @@ fn launches(old: &Doc, before: &front::Item, new: &Doc, after: &front::Item, wan
     let made_up = said.is_none();
     let shapes = match said {
         Some(s) => vec![s],
-        None => shapes(before, wanted),
+        None => shapes(before, wanted, super::limits(old)),
     };
     let numbers = |s: &&term::Symbol| {
         matches!(s.storage, Storage::Param(_)) && before.body.types.as_int(s.ty).is_some()
@@ -164,7 +164,7 @@ fn launches(old: &Doc, before: &front::Item, new: &Doc, after: &front::Item, wan
 }
 
 /// Launches for a kernel of which nobody says any.
-fn shapes(item: &front::Item, wanted: Wanted) -> Vec<Shape> {
+fn shapes(item: &front::Item, wanted: Wanted, limits: gpu::Limits) -> Vec<Shape> {
     let body = &item.body;
     let wide = body.walk(body.root).any(|t| {
         matches!((body.op(t), body.args(t)), (Op::Member { field, .. }, &[b])
@@ -178,7 +178,7 @@ fn shapes(item: &front::Item, wanted: Wanted) -> Vec<Shape> {
     let tile = body.symbols.iter().filter(|s| s.storage == Storage::Shared).find_map(|s| {
         let (row, n) = of(s.ty)?;
         let block = of(row).map_or([n, 1, 1], |(_, m)| [m, n, 1]);
-        (block.iter().product::<u32>() <= 1024).then_some(block)
+        (block.iter().product::<u32>() <= limits.block_threads).then_some(block)
     });
     let mut blocks: Vec<[u32; 3]> = tile.into_iter().collect();
     match wide {
@@ -194,7 +194,7 @@ fn shapes(item: &front::Item, wanted: Wanted) -> Vec<Shape> {
         (false, true) => &[[2, 1, 1], [4, 1, 1], [1, 1, 1]],
         (false, false) => &[[3, 1, 1], [1, 1, 1]],
     };
-    let most = item.launch_bounds.unwrap_or(1024);
+    let most = item.launch_bounds.unwrap_or(limits.block_threads);
     let mut out: Vec<Shape> = Vec::new();
     for b in blocks.iter().filter(|b| b.iter().product::<u32>() <= most) {
         for g in grids {
@@ -296,7 +296,7 @@ fn run_both(
         let compile = simulate::Options {
             overloads: true,
             decisions: true,
-            limits: super::limits(doc),
+            limits: super::limits(old),
             ..Default::default()
         };
         simulate::compile(&Program::of(bodies), &item.body.name, &compile).map_err(|f| f.to_string())

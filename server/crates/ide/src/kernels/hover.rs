@@ -275,8 +275,9 @@ impl Shown<'_> {
             if warps > 0 {
                 let _ = write!(
                     out,
-                    "\n- behind it {} of 32 threads of a warp are active on average",
-                    mean(active, warps)
+                    "\n- behind it {} of {} threads of a warp are active on average",
+                    mean(active, warps),
+                    self.launch.limits.lanes
                 );
             }
             for ((a, h), n) in lanes.iter().rev().take(6) {

@@ -7,6 +7,7 @@
 
 mod beside;
 mod facts;
+mod foreign;
 mod hover;
 mod inputs;
 mod printed;
@@ -214,7 +215,7 @@ fn execute(
     run: &mut KernelRun,
 ) -> Result<(), String> {
     let Some((shape, _)) = &run.shape else { return Ok(()) };
-    if let Some(why) = foreign(doc, item) {
+    if let Some(why) = foreign::refusal(doc, item, shape) {
         return Err(why);
     }
     let unit = doc.unit();
@@ -484,7 +485,8 @@ pub(crate) fn host_faults(doc: &Doc, item: &front::Item) -> Vec<(TermId, analysi
     }
     let bounds = |name: &str| doc.unit().items.iter().find(|i| *i.name == *name)?.launch_bounds;
     let is_size = |t| doc.slice(item.body.span(t).shifted(item.span.start)).contains("sizeof");
-    let context = analysis::HostContext { program: doc.program(), bounds: &bounds, is_size: &is_size };
+    let (program, limits) = (doc.program(), limits(doc));
+    let context = analysis::HostContext { program, bounds: &bounds, is_size: &is_size, limits };
     analysis::host_faults(&item.body, context)
 }
 
@@ -540,32 +542,6 @@ fn known_launch(doc: &Doc, s: &Shape) -> analysis::KernelLaunch {
 /// What the devices have that the document's kernels are for.
 pub(crate) fn limits(doc: &Doc) -> gpu::Limits {
     doc.options().target.row().limits
-}
-
-/// Why a kernel written in CUDA's words is none of the document's target: a word that the target lacks, or means otherwise, in it or
-/// in a function that it calls.
-fn foreign(doc: &Doc, item: &front::Item) -> Option<String> {
-    let row = doc.options().target.row();
-    let mut seen: Vec<&term::Body> = vec![&*item.body];
-    let mut next = 0;
-    while let Some(&body) = seen.get(next) {
-        next += 1;
-        for t in body.walk(body.root) {
-            let Op::Sym(s) = body.op(t) else { continue };
-            let symbol = &body.symbols[*s];
-            if let Some(f) = doc.program().body(&symbol.name) {
-                if !seen.iter().any(|b| std::ptr::eq(*b, &**f)) {
-                    seen.push(f);
-                }
-            } else if symbol.device.is_some_and(|w| row.spelling(w) != Some(&*symbol.name)) {
-                let line = said::line(doc, body.span(t).shifted(item.span.start));
-                let place =
-                    if std::ptr::eq(body, &*item.body) { format!(" (line {line})") } else { String::new() };
-                return Some(format!("{} has no `{}`{place}: {}", row.title, symbol.name, row.lacking));
-            }
-        }
-    }
-    None
 }
 
 /// A thread by its indices, as messages name it.

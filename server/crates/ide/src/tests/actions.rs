@@ -310,3 +310,31 @@ fn loops_of_cuda_documents_are_judged_but_not_offered() {
         assert_eq!(refused, Some(Refused::Because(why.to_owned())));
     }
 }
+
+/// The setting decides what the action writes, and its title says so.
+#[test]
+fn the_offload_action_writes_for_the_target_of_the_settings() {
+    let code = "void f(int n, float *restrict a, const float *restrict b) {\n    for (int i = 0; i < n; i++)\n        a[i] = b[i] * 2.0f;\n}\n";
+    let at = code.find("for").expect("a loop") as u32;
+    let made = |target: &str| {
+        let options = Options { target: crate::Target::of(target).expect("a target"), ..Options::default() };
+        let doc = Doc::open(Language::C, "a.c", text::Text::new(code).expect("short"), options);
+        let findings = full(&doc);
+        let ask = crate::Ask::thorough(&doc);
+        let offered = actions(&ask, &findings, Span { start: at, end: at });
+        let action = offered.iter().find(|a| a.id.to_string().starts_with("offload")).expect("offered");
+        let Ok(Resolved::Edit(edit)) = resolve(&ask, &findings, &action.id) else { panic!("no edit") };
+        let host = edit.edits[0].edits.apply(doc.text()).expect("edits fit").to_string();
+        let [file] = &edit.create[..] else { panic!("{} files", edit.create.len()) };
+        (action.title.clone(), host, file.name.clone(), file.text.clone())
+    };
+    let (title, host, name, kernel) = made("hip");
+    assert!(title.contains("GPU (HIP)"), "{title}");
+    assert!(host.contains("#include <hip/hip_runtime_api.h>") && host.contains("hipMalloc("), "{host}");
+    assert!(name.ends_with(".hip") && kernel.contains("#include <hip/hip_runtime.h>"), "{name}\n{kernel}");
+    assert!(!host.contains("cuda") && !kernel.contains("cuda"), "{host}{kernel}");
+    let (title, host, name, kernel) = made("cuda");
+    assert!(title.contains("GPU") && !title.contains("HIP"), "{title}");
+    assert!(host.contains("#include <cuda_runtime.h>") && host.contains("cudaMalloc("), "{host}");
+    assert!(name.ends_with(".cu") && !host.contains("hip") && !kernel.contains("hip"), "{name}\n{kernel}");
+}

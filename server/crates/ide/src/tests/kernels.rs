@@ -418,27 +418,76 @@ const EIGHT_WARPS: &str = "// warpwright: launch(1, 256)\n__global__ void k(int 
 
 const BY_SHUFFLE: &str = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    int v = a[threadIdx.x];\n    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);\n    a[threadIdx.x] = v;\n}\n";
 
+fn run_for(text: &str, target: &str) -> crate::KernelRun {
+    let target = crate::Target::of(target).expect("a target");
+    let options = crate::Options { target, ..crate::Options::default() };
+    let text = text::Text::new(text).unwrap();
+    let doc = crate::Doc::open(crate::Language::Cuda, "a.cu", text, options);
+    let mut runs = crate::simulate_kernels(&crate::Ask::thorough(&doc), &Default::default());
+    assert_eq!(runs.len(), 1);
+    runs.remove(0)
+}
+
+/// Runs well for CUDA; what HIP says of it.
+fn only_for_32(text: &str) -> String {
+    let right = run_for(text, "cuda");
+    assert!(
+        right.refused.is_none() && right.races.is_empty() && right.problems.is_empty(),
+        "{text}\n{right:?}"
+    );
+    run_for(text, "hip").refused.unwrap_or_else(|| panic!("not refused: {text}"))
+}
+
+/// Runs well for both.
+fn for_both(text: &str) {
+    for target in ["cuda", "hip"] {
+        let right = run_for(text, target);
+        let is_right = right.refused.is_none() && right.races.is_empty() && right.problems.is_empty();
+        assert!(is_right && right.completed, "{target}: {text}\n{right:?}");
+    }
+}
+
+#[test]
+fn words_that_a_target_lacks_refuse_by_their_names() {
+    let refused = only_for_32(BY_SHUFFLE);
+    assert!(refused.starts_with("HIP has no `__shfl_down_sync` (line 4): "), "{refused}");
+    // the end of a reduction by one warp alone, with barriers of that warp
+    let tail = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    __syncthreads();\n    if (t < 32) {\n        for (int d = 32; d > 0; d /= 2) {\n            int v = t < d ? s[t + d] : 0;\n            __syncwarp();\n            s[t] += v;\n            __syncwarp();\n        }\n    }\n    if (t == 0) a[0] = s[0];\n}\n";
+    let refused = only_for_32(tail);
+    assert!(refused.starts_with("HIP has no `__syncwarp` (line 10): a wavefront has 64 lanes"), "{refused}");
+    let blocks = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    __syncthreads();\n    for (int d = 32; d > 0; d /= 2) {\n        int v = t < d ? s[t + d] : 0;\n        __syncthreads();\n        s[t] += v;\n        __syncthreads();\n    }\n    if (t == 0) a[0] = s[0];\n}\n";
+    for_both(blocks);
+    // lanes of a warp that hand values to each other
+    let exchange = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    __shared__ int s[64];\n    int t = threadIdx.x, lane = t & 31, w = t >> 5;\n    s[w * 32 + lane] = a[t];\n    BARRIER;\n    a[t] = s[w * 32 + 31 - lane];\n}\n";
+    let refused = only_for_32(&exchange.replace("BARRIER", "__syncwarp()"));
+    assert!(refused.starts_with("HIP has no `__syncwarp` (line 6): "), "{refused}");
+    for_both(&exchange.replace("BARRIER", "__syncthreads()"));
+}
+
+/// Found before anything runs, by the facts for the target's lanes.
 #[test]
 fn what_is_right_for_32_lanes_only_is_refused_for_64() {
-    let run = |text: &str, target: &str| {
-        let target = crate::Target::of(target).expect("a target");
-        let options = crate::Options { target, ..crate::Options::default() };
-        let text = text::Text::new(text).unwrap();
-        let doc = crate::Doc::open(crate::Language::Cuda, "a.cu", text, options);
-        let mut runs = crate::simulate_kernels(&crate::Ask::thorough(&doc), &Default::default());
-        assert_eq!(runs.len(), 1);
-        runs.remove(0)
+    let says = |text: &str, line: u32, what: &str| {
+        let refused = only_for_32(text);
+        let begins = format!(
+            "the kernel is right for warps of 32 threads only (line {line}): with HIP's 64 lanes {what}"
+        );
+        assert!(refused.starts_with(&begins), "{refused}");
     };
-    let right = run(EIGHT_WARPS, "cuda");
-    assert!(right.refused.is_none() && right.races.is_empty() && right.problems.is_empty(), "{right:?}");
-    assert_eq!(right.counts.warps, 8);
-    let wrong = run(EIGHT_WARPS, "hip");
-    assert_eq!(wrong.counts.warps, 4);
-    assert!(wrong.problems.iter().any(|p| p.kind == "uninitialised"), "{wrong:?}");
-    // words that HIP does not have are named
-    assert!(run(BY_SHUFFLE, "cuda").refused.is_none());
-    let refused = run(BY_SHUFFLE, "hip").refused.expect("a refusal");
-    assert!(refused.starts_with("HIP has no `__shfl_down_sync` (line 4): "), "{refused}");
+    says(EIGHT_WARPS, 15, "thread 0 of block 0 reads `part[4]`, which no thread of its block writes.");
+    for_both(&EIGHT_WARPS.replace("w < 8", "w < blockDim.x / warpSize"));
+    // one cell a warp, written by one thread of every 32
+    let cells = "// warpwright: launch(1, 128)\n__global__ void k(int *a) {\n    __shared__ int first[4];\n    int t = threadIdx.x;\n    if (t % 32 == 0) first[t / warpSize] = a[t];\n    __syncthreads();\n    if (t % warpSize == 0) a[t] = first[t / warpSize];\n}\n";
+    says(cells, 5, "thread 0 of block 0 and thread 32 of block 0 touch `first[0]` without order.");
+    for_both(&cells.replace("t % 32", "t % warpSize"));
+    // a row of lanes
+    let row = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    __shared__ int row[32];\n    int t = threadIdx.x;\n    if (t / warpSize == 0) row[t % warpSize] = a[t];\n    __syncthreads();\n    a[t] = row[0];\n}\n";
+    says(row, 5, "thread 32 of block 0 touches `row[32]`, and the array has 32 elements.");
+    for_both(&row.replace("row[32]", "row[64]"));
+    // a barrier in one warp's branch
+    let barrier = "// warpwright: launch(1, 64)\n__global__ void k(int *a) {\n    int t = threadIdx.x;\n    if (warpSize == 32 || t < 32) __syncthreads();\n    a[t] = t;\n}\n";
+    says(barrier, 4, "some threads of a block come to this barrier, and others do not.");
+    for_both(&barrier.replace("|| t < 32", "|| blockDim.x < 32"));
 }
 
 #[test]

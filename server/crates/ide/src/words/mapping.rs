@@ -37,7 +37,8 @@ pub(crate) fn mappings(view: &FunctionView, plan: &Outline) -> Option<Arc<Mappin
     let find = || {
         let (band, lanes) = plan.band.clone()?;
         let first = |s| plan.firsts.iter().find(|f| f.0 == s).map(|f| f.1);
-        let all = analysis::mappings(view.body(), view.doc.program(), &view.facts, &band, &first)?;
+        let warp = crate::kernels::limits(view.doc).lanes;
+        let all = analysis::mappings(view.body(), view.doc.program(), &view.facts, &band, &first, warp)?;
         Some(Arc::new(Mappings { band, all, lanes }))
     };
     match view.ask.only_known() {
@@ -50,6 +51,7 @@ pub(crate) fn mappings(view: &FunctionView, plan: &Outline) -> Option<Arc<Mappin
 pub(crate) fn prediction(view: &FunctionView, m: &Mappings) -> Prediction {
     let Mappings { band, all, lanes } = m;
     let lanes = *lanes;
+    let warp = crate::kernels::limits(view.doc).lanes;
     let mut out = Prediction::default();
     let Some(mapping) = all.get(lanes) else { return out };
     let name = |k: usize| band.get(k).and_then(|&l| view.index_name(l)).map(quoted).unwrap_or_default();
@@ -61,7 +63,7 @@ pub(crate) fn prediction(view: &FunctionView, m: &Mappings) -> Prediction {
     for l in &mut out.lines {
         l.insert_str(0, "  ");
     }
-    out.lines.insert(0, format!("- in a warp, 32 neighboring iterations of {}:", name(lanes)));
+    out.lines.insert(0, format!("- in a warp, {warp} neighboring iterations of {}:", name(lanes)));
     let others = all.iter().enumerate().filter(|(k, m)| *k != lanes && !m.accesses.is_empty());
     let others: Vec<String> = others.map(|(k, m)| format!("{} with {}", total(m), name(k))).collect();
     if !others.is_empty() {
@@ -129,7 +131,7 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
         let sectors = match g.sectors {
             Some((a, b)) if a == b => plural(a as usize, "sector"),
             Some((a, b)) => format!("{a} to {b} sectors"),
-            None => "up to 32 sectors".to_owned(),
+            None => format!("up to {} sectors", g.lanes),
         };
         let cost = format!("{sectors} of 32 B a request (ideal {})", g.ideal);
         out.lines.push(match &g.stride {

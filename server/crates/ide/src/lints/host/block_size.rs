@@ -14,18 +14,20 @@ pub(super) const LINT: Lint = Lint {
     fixes: &[],
 };
 
-fn words(_: &crate::Doc, _: &term::Body, _: u32, fault: &HostFault) -> Option<String> {
+fn words(doc: &crate::Doc, _: &term::Body, _: u32, fault: &HostFault) -> Option<String> {
+    let gpu::Limits { lanes, block_threads, block: [_, _, deep], .. } = crate::kernels::limits(doc);
+    let lanes = u64::from(lanes);
     Some(match fault {
-        HostFault::BlockSize(n) if *n > 1024 => format!(
-            "A block has at most 1024 threads (64 in z), and this launch asks for {n}: it fails with an invalid configuration and the kernel \
+        HostFault::BlockSize(n) if *n > block_threads.into() => format!(
+            "A block has at most {block_threads} threads ({deep} in z), and this launch asks for {n}: it fails with an invalid configuration and the kernel \
              does not run. Make the block smaller and the grid larger."
         ),
         HostFault::BlockSize(n) => format!(
             "A block of {n} threads does not fill whole warps: {} of the {} lanes of its {} idle in every instruction. Make the \
-             block a multiple of 32 threads.",
-            n.next_multiple_of(32) - n,
-            n.next_multiple_of(32),
-            if *n <= 32 { "warp".to_owned() } else { format!("{} warps", n.div_ceil(32)) }
+             block a multiple of {lanes} threads.",
+            n.next_multiple_of(lanes) - n,
+            n.next_multiple_of(lanes),
+            if *n <= lanes { "warp".to_owned() } else { format!("{} warps", n.div_ceil(lanes)) }
         ),
         HostFault::OverBounds(n, bound) => format!(
             "A block of {n} threads, and the kernel is compiled for {bound} at most (`__launch_bounds__({bound})`): the launch fails and the kernel \

@@ -24,11 +24,12 @@ fn divergent_branch(ask: &Ask) -> Vec<(Span, Message)> {
             let Some(&condition) = item.body.args(d.term).first() else { continue };
             let span = item.body.span(condition).shifted(item.span.start);
             let message = format!(
-                "This condition divides warps: {} of them run what is behind it, with {:.1} of 32 threads active on average, where {} would do, \
+                "This condition divides warps: {} of them run what is behind it, with {:.1} of {} threads active on average, where {} would do, \
                  with {}. Nsight Compute: divergent branches, Avg. Not Predicated Off Threads Per Warp. Let neighbouring threads do neighbouring work, so that whole \
                  warps go one way.",
                 d.warps,
                 d.lanes as f64 / d.warps as f64,
+                launch.limits.lanes,
                 d.packed,
                 launch_words(&launch)
             );

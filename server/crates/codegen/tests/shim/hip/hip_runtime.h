@@ -1,1 +1,0 @@
-#include <hip/hip_runtime_api.h>
