@@ -8,13 +8,13 @@ use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, TermId};
 
-use crate::control::control;
+use crate::calls::watched::Concern;
 use crate::depend;
-use crate::effects::Effects;
-use crate::liveness::Liveness;
+use crate::flow::counted_loop::control;
+use crate::flow::effects::Effects;
+use crate::flow::liveness::Liveness;
 use crate::nest::{Builder, Model};
 use crate::replay_witness::{ways, Place};
-use crate::watched::Concern;
 use crate::{Control, LoopId, Obstacle, Program};
 
 /// What is worked out once per body.

@@ -4,61 +4,36 @@
 //! Deliberately absent: sentences for users (`ide` words the facts) and any look at the text.
 #![forbid(unsafe_code)]
 
+mod algebra;
 mod alias;
-mod cells;
-mod compatible;
-mod constants;
+mod calls;
+mod classify;
 mod context;
-mod control;
-mod covers;
 mod depend;
-mod effects;
-mod entries;
-mod extent;
-mod extremes;
 mod facts;
-mod fresh;
-mod graph;
+mod flow;
 mod host;
-mod inline;
 mod kernel;
-mod launches;
-mod liveness;
 mod loops;
-mod mapping;
-mod marks;
 mod nest;
 mod offload;
-mod older;
-mod overlaps;
-mod parts;
-mod privatise;
-mod program;
-mod prove;
-mod recurrences;
-mod reductions;
 mod regions;
-mod remembered;
 mod replay_witness;
-mod scalars;
-mod settle;
-mod shape;
-mod summaries;
-mod tables;
-mod terms;
 mod threadmap;
-mod value;
-mod watched;
-mod witness;
 
 use std::sync::Arc;
 
 use base::{Budget, Effort};
 use term::{Body, SymbolId, TermId};
 
-pub use entries::{Entry, EntryOwner, EntryValue};
+pub use calls::program::Program;
+pub use calls::summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
+pub use calls::watched::Watched;
+pub use depend::graph::{Edge, Graph, Order};
+pub use facts::entries::{Entry, EntryOwner, EntryValue};
+pub use facts::memo::LazyFacts;
 pub use facts::*;
-pub use graph::{Edge, Graph, Order};
+pub use host::launch_extents::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
     kernel, kernel_barriers, kernel_overflows, kernel_races, kernel_within, local_arrays,
@@ -67,17 +42,12 @@ pub use kernel::{
     MissingFence, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests,
     Shapes, Split, Touch, Traffic, Uniformity, Unwritten, WidthFault,
 };
-pub use launches::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
-pub use mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};
-pub use program::Program;
+pub use offload::lane_mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
-pub use remembered::Remembered;
 pub use replay_witness::{follow, Argument, Followed};
-pub use summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
 pub use threadmap::{
     Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadValue,
 };
-pub use watched::Watched;
 
 /// Counted steps given to each loop while typing.
 pub const TYPING_STEPS: u64 = 60_000;
@@ -102,11 +72,11 @@ pub const THREAD_MAP_STEPS: u64 = 1_000_000;
 /// business, see [`Facts::steps`]); `budget` only carries cancellation. `program`: what is known of the functions the body
 /// calls ([`Program::default`]: nothing).
 pub fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget) -> Facts {
-    match inline::expand(body, program) {
+    match calls::inline::expand(body, program) {
         None => loops::analyze(body, program, effort, budget, body.len()),
         Some(e) => {
             let mut facts = loops::analyze(&e.body, program, effort, budget, body.len());
-            settle::settle(&e, &mut facts);
+            calls::project_facts::settle(&e, &mut facts);
             facts
         }
     }
@@ -122,7 +92,7 @@ pub fn offload(
     collapse: Option<u32>,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
-    offload::offload(body, program, facts, target, collapse, budget)
+    offload::band::offload(body, program, facts, target, collapse, budget)
 }
 
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a
@@ -134,27 +104,27 @@ pub fn nest_dependences(
     root: LoopId,
     budget: &Budget,
 ) -> Graph {
-    graph::graph(body, program, facts, root, budget)
+    depend::graph::graph(body, program, facts, root, budget)
 }
 
 /// Variables that a loop writes and somebody may read after it.
 pub fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    graph::live_out(body, program, facts, root)
+    depend::graph::live_out(body, program, facts, root)
 }
 
 /// Scalars that each iteration of a loop writes before it reads them.
 pub fn own_scalars(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    graph::own_scalars(body, facts, root)
+    depend::graph::own_scalars(body, facts, root)
 }
 
 /// The value of an integer constant expression.
 pub fn constant(body: &Body, t: TermId) -> Option<i128> {
-    control::constant(body, t)
+    flow::counted_loop::constant(body, t)
 }
 
 /// `a - b` where both are evaluated at one moment and the difference is the same whatever the variables hold.
 pub fn difference(body: &Body, a: TermId, b: TermId) -> Option<i128> {
-    terms::difference(body, a, b)
+    flow::terms::difference(body, a, b)
 }
 
 /// What the nest of a loop is like with the loop of `band` along the lanes of warps that asks for the fewest sectors.
@@ -163,7 +133,7 @@ pub fn lane_mapping(body: &Body, program: &Program, facts: &Facts, band: &[LoopI
     let &root = band.first()?;
     facts.lane_mappings.get(root, &Budget::new(u64::MAX), || {
         let mut all = mappings(body, program, facts, band, &|_| None, gpu::Limits::default().lanes)?;
-        let best = mapping::best(&all);
+        let best = offload::lane_mapping::best(&all);
         Some(Arc::new(all.swap_remove(best)))
     })
 }

@@ -13,14 +13,14 @@ use base::{Budget, Effort};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, FloatKind, Op, SymbolId, TermId};
 
+use crate::alias::conditions::alias_conditions;
+use crate::classify::privatize::{privacy, Privacy};
+use crate::classify::recurrences::recurrences;
+use crate::classify::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::depend::{self, Outcome};
-use crate::liveness::early_exit;
-use crate::marks::mark_of;
+use crate::facts::marks::mark_of;
+use crate::flow::liveness::early_exit;
 use crate::nest::{Access, Builder, Model};
-use crate::overlaps::alias_conditions;
-use crate::privatise::{privacy, Privacy};
-use crate::recurrences::recurrences;
-use crate::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::{
     Cells, Condition, ConditionKind, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Obstacle,
     ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
@@ -77,7 +77,7 @@ pub(crate) fn plain_blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
     blockers(body, &Program::default(), t, out);
     for x in body.walk(t).filter(|&x| *body.op(x) == Op::Call) {
         if let Some(f) = body.callee(x) {
-            if !crate::effects::is_pure_callee(body, f) && out.iter().all(|o| o.term != x) {
+            if !crate::flow::effects::is_pure_callee(body, f) && out.iter().all(|o| o.term != x) {
                 out.push(Obstacle { kind: ObstacleKind::UnknownCall(f), term: x });
             }
         }
@@ -114,7 +114,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     };
     // What is inside and cannot be seen through stops everything.
     blockers(body, cx.program, t, &mut facts.obstacles);
-    facts.obstacles.extend(crate::watched::watched(body, cx.program, cx.concern(), &cx.parents, t));
+    facts.obstacles.extend(crate::calls::watched::watched(body, cx.program, cx.concern(), &cx.parents, t));
     let control = match cx.control(at) {
         Ok(c) => c.clone(),
         Err(o) => {
@@ -222,7 +222,7 @@ pub(crate) fn blockers(body: &Body, program: &Program, t: TermId, out: &mut Vec<
             Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
                 ObstacleKind::NotUnderstood
             }
-            Op::Call => match crate::effects::call(body, program, x) {
+            Op::Call => match crate::flow::effects::call(body, program, x) {
                 Ok(_) => continue,
                 Err(kind) => kind,
             },

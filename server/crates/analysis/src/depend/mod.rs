@@ -7,11 +7,13 @@ mod banerjee;
 mod exact_siv;
 mod fourier;
 mod gcd;
+pub(crate) mod graph;
 mod solve;
 mod strong_siv;
 mod system;
 mod weak_crossing_siv;
 mod weak_zero_siv;
+pub(crate) mod witness;
 mod ziv;
 
 #[cfg(test)]
@@ -22,9 +24,9 @@ use std::hash::BuildHasher as _;
 use base::Budget;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::depend::witness::{describe, witness};
 use crate::nest::{Access, Model};
-use crate::value::{Constraint, Poly, Var, VarKind};
-use crate::witness::{describe, witness};
 pub(crate) use fourier::{fourier, Found};
 pub(crate) use solve::{impossible, Conjunction, Question, Solver};
 pub(crate) use system::System;

@@ -5,6 +5,7 @@
 //! other functions, streams.
 
 mod copies;
+pub(crate) mod launch_extents;
 mod launches;
 mod memory;
 mod steps;

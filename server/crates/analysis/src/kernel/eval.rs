@@ -12,7 +12,7 @@ use term::{Arithmetic, BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, Type
 use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
 use super::interpret::{walk, Arguments, Called, Values};
 use super::{KernelLaunch, KernelObstacle, Split};
-use crate::program::Function;
+use crate::calls::program::Function;
 use crate::Program;
 
 const MAX_DEPTH: u32 = 100;
@@ -162,7 +162,7 @@ pub(super) fn axes(body: &Body, program: &Program) -> [bool; 3] {
         for (named, axis) in out.iter_mut().zip(["x", "y", "z"]) {
             *named |= uses_axis(b, axis);
         }
-        for f in crate::program::called(b) {
+        for f in crate::calls::program::called(b) {
             let name = &b.symbols[f].name;
             if let (Some(f), false) = (program.function(name), seen.contains(name)) {
                 seen.push(name.clone());

@@ -13,7 +13,8 @@ use super::collect::Seen;
 use super::replay::{self, Meeting, ObjectKind, Site, Trace};
 use super::{symbolic, tried};
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
-use crate::{inline, Program};
+use crate::calls::inline;
+use crate::Program;
 
 /// How far apart two threads stand.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

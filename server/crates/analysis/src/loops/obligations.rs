@@ -3,8 +3,8 @@
 
 use term::TermId;
 
+use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::nest::{Builder, Model, Need, Obligation};
-use crate::value::{Poly, Var, VarKind};
 use crate::{ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
 
 pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
@@ -43,7 +43,7 @@ pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
                 let pred = if preds.len() == 1 { preds[0].clone() } else { Pred::And(preds) };
                 if o.poly.vars().all(|v| model.is_param(v)) && poly.is_linear() {
                     // From here on it may be taken to hold: where it does not, the original loop runs.
-                    model.context.push(crate::value::Constraint::non_negative(poly));
+                    model.context.push(crate::algebra::poly::Constraint::non_negative(poly));
                     known = model.prover();
                 }
                 facts.note(kind, MetBy::RunTimeCheck, Some(pred));
@@ -63,12 +63,17 @@ pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
 }
 
 /// Whether `p >= 0` fails for sure where the root has two iterations or more.
-fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::value::Constraint]) -> bool {
+fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::algebra::poly::Constraint]) -> bool {
     let Some(trips) = model.loops[0].trips.as_ref().and_then(|n| n.add_constant(-2)) else { return false };
     let Some(fails) = p.scale(-1).and_then(|p| p.add_constant(-1)) else { return false };
-    let mut more = vec![crate::value::Constraint::non_negative(trips)];
+    let mut more = vec![crate::algebra::poly::Constraint::non_negative(trips)];
     more.extend_from_slice(known);
-    crate::prove::non_negative(&fails, &crate::value::Domain::always(), &more, &model.budget)
+    crate::algebra::bounds::non_negative(
+        &fails,
+        &crate::algebra::poly::Domain::always(),
+        &more,
+        &model.budget,
+    )
 }
 
 fn condition_kind(need: &Need) -> ConditionKind {

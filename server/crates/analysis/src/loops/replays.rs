@@ -4,9 +4,9 @@ use base::Budget;
 use term::SymbolId;
 
 use super::Context;
+use crate::algebra::poly::{Constraint, Poly};
 use crate::nest::Model;
 use crate::replay_witness::{replay, Place, Replayed, Search};
-use crate::value::{Constraint, Poly};
 use crate::{Dependence, NotReplayed, Obstacle, ObstacleKind, Param, Witness, Work};
 
 /// The replays of one loop's witnesses.

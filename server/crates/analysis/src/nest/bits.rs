@@ -2,9 +2,9 @@
 
 use term::{BinOp, IntKind};
 
+use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
 use crate::nest::builder::Builder;
 use crate::nest::pieces::Pieces;
-use crate::value::{Constraint, Domain, Poly, VarKind};
 
 impl Builder<'_> {
     /// `&`, `|`, `^` of two values. Masks of low bits, single bits and their complements are remainders and quotients by

@@ -9,11 +9,11 @@ use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
-use crate::effects::Effects;
+use crate::algebra::poly::{Domain, Poly, Var, VarKind};
+use crate::alias::parts::{base_symbol, Inside};
+use crate::flow::effects::Effects;
 use crate::nest::pieces::Pieces;
 use crate::nest::{loaded, Length, Model, Obligation};
-use crate::parts::{base_symbol, Inside};
-use crate::value::{Domain, Poly, Var, VarKind};
 use crate::{Control, Obstacle, ObstacleKind, Param, Program};
 
 /// A place in memory or a variable.
@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
                         self.written_places.push(place_of);
                     }
                     self.writes_pointers |= !loaded::is_plain_number(self.body, self.body.ty(place))
-                        || crate::parts::is_in_union(self.body, place);
+                        || crate::alias::parts::is_in_union(self.body, place);
                 }
             }
         }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind};
 
-use crate::effects::{call, global};
+use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
+use crate::alias::parts::{base_symbol, Inside};
+use crate::calls::summaries::Through;
+use crate::flow::effects::{call, global};
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;
 use crate::nest::{ModelLoop, Need};
-use crate::parts::{base_symbol, Inside};
-use crate::summaries::Through;
-use crate::value::{Constraint, Domain, Poly, VarKind};
 use crate::{Obstacle, ObstacleKind};
 
 impl Builder<'_> {

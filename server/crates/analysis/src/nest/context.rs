@@ -3,10 +3,11 @@
 
 use term::{BinOp, Op, TermId};
 
+use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::flow::counted_loop;
 use crate::nest::builder::Builder;
 use crate::nest::pieces::compare;
-use crate::value::{Constraint, Poly, Var, VarKind};
-use crate::{control, Control, Param, Step};
+use crate::{Control, Param, Step};
 
 impl Builder<'_> {
     /// Ranges of outer indices, where they are affine in what is fixed.
@@ -30,7 +31,7 @@ impl Builder<'_> {
                 || (c.step == Step::Const(1) && c.relation == BinOp::Lt);
             let plain = |m: &Builder<'_>, e: TermId| {
                 m.body.types.as_int(m.body.ty(e)).is_some_and(|k| k.signed() == kind.signed())
-                    || control::constant(m.body, e).is_some_and(|v| v >= 0)
+                    || counted_loop::constant(m.body, e).is_some_and(|v| v >= 0)
             };
             if !never_wraps {
                 continue;

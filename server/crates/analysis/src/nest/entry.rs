@@ -11,10 +11,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
+use crate::algebra::poly::{Constraint, Domain, Poly, Var};
+use crate::flow::counted_loop;
 use crate::nest::builder::Builder;
 use crate::nest::project;
-use crate::value::{Constraint, Domain, Poly, Var};
-use crate::{control, Control, Param, Step};
+use crate::{Control, Param, Step};
 
 type Changed = FxHashSet<SymbolId>;
 
@@ -226,7 +227,7 @@ impl Builder<'_> {
             (Step::Const(k), BinOp::Lt) => *k > 0,
             _ => false,
         };
-        let from = control::constant(self.body, control.lower);
+        let from = counted_loop::constant(self.body, control.lower);
         let wide = |t: TermId| self.body.types.as_int(self.body.ty(t)).is_some_and(|k| k == IntKind::Int);
         let usable = up
             && control.is_plain()
@@ -241,7 +242,7 @@ impl Builder<'_> {
             && symbol.is_own_scalar()
             && self.is_plain_fact(a, changed)
             && !self.mentions(a, s);
-        let divisor = match (op, control::constant(self.body, b)) {
+        let divisor = match (op, counted_loop::constant(self.body, b)) {
             (BinOp::Div, Some(c)) if c > 0 => c,
             (BinOp::Shr, Some(k)) if (0..31).contains(&k) => 1 << k,
             _ => return,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use term::{BinOp, Op, SymbolId, TermId};
 
+use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::nest::builder::Builder;
 use crate::nest::{Access, Length, Need, Subscript};
-use crate::value::{Constraint, Domain, Poly, Var, VarKind};
 use crate::{Obstacle, ObstacleKind, Param};
 
 /// Field names with the number of subscripts before each.

@@ -7,19 +7,20 @@
 
 use term::{BinOp, IntKind, LoopParts, Op, SymbolId, TermId, TypeKind};
 
-use crate::control::trips;
-use crate::control::{Change, Total};
+use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
+use crate::alias::parts::Inside;
+use crate::flow::counted_loop;
+use crate::flow::counted_loop::trips;
+use crate::flow::counted_loop::{Change, Total};
 use crate::nest::builder::{Builder, Loc, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
 use crate::nest::Need;
-use crate::parts::Inside;
-use crate::value::{Constraint, Domain, Poly, VarKind};
-use crate::{control, Control, Step};
+use crate::{Control, Step};
 
 impl Builder<'_> {
     /// Values of the root's inductions at the start of an iteration.
     pub(super) fn root_inductions(&mut self, c: &Control, parts: LoopParts) {
-        let mut all: Vec<(SymbolId, Total)> = control::moves(self.body, self.root).into_iter().collect();
+        let mut all: Vec<(SymbolId, Total)> = counted_loop::moves(self.body, self.root).into_iter().collect();
         all.sort_by_key(|m| m.0);
         let iteration = self.loops[0].iteration.clone();
         for (s, total) in all {
@@ -91,7 +92,7 @@ impl Builder<'_> {
                 Change::Sum => return None,
             };
             for &l in &part.loops {
-                let c = control::control(self.body, l, self.effects).ok()?;
+                let c = counted_loop::control(self.body, l, self.effects).ok()?;
                 if c.pointer || c.at_least_once || self.body.as_symbol(c.lower) == Some(c.index) {
                     return None;
                 }
@@ -191,12 +192,12 @@ impl Builder<'_> {
     /// Precondition: the end is reached in every iteration, so there is no `continue` (nor any other jump), and the value
     /// at the end is exact and made of the root's counter and fixed values alone.
     pub(super) fn wrap_around(&mut self, c: &Control, parts: LoopParts) {
-        if control::has_jump(self.body, parts.body) || self.effects.writes_in(self.root).len() > 40 {
+        if counted_loop::has_jump(self.body, parts.body) || self.effects.writes_in(self.root).len() > 40 {
             return;
         }
         let set_aside: Vec<SymbolId> = self.inductions.iter().map(|i| i.0).collect();
         // Only what comes in from the iteration before, and is set to something without memory in it.
-        let exposed = crate::liveness::exposed_reads(self.body, &[parts.body]);
+        let exposed = crate::flow::liveness::exposed_reads(self.body, &[parts.body]);
         let mut candidates: Vec<SymbolId> = self
             .effects
             .writes_in(parts.body)
@@ -267,7 +268,7 @@ impl Builder<'_> {
     /// Whether all writes in the body are plain assignments of integers without memory.
     fn is_only_copied(&self, s: SymbolId, parts: LoopParts) -> bool {
         self.body.walk(parts.body).all(|x| {
-            if crate::effects::written(self.body, x) != Some(s) {
+            if crate::flow::effects::written(self.body, x) != Some(s) {
                 return true;
             }
             *self.body.op(x) == Op::Assign

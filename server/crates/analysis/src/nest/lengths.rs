@@ -3,7 +3,7 @@
 use term::{BinOp, Op, Storage, SymbolId, TermId};
 
 use super::Builder;
-use crate::value::{Poly, Var, VarKind};
+use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::Param;
 
 impl Builder<'_> {

@@ -21,10 +21,10 @@ use std::sync::Arc;
 
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use crate::algebra::poly::{Domain, Poly};
+use crate::alias::parts::{base_symbol, Inside};
+use crate::alias::parts::{field_cell, FieldCell};
 use crate::nest::builder::{Builder, Load, Loc};
-use crate::parts::{base_symbol, Inside};
-use crate::parts::{field_cell, FieldCell};
-use crate::value::{Domain, Poly};
 use crate::{Obstacle, ObstacleKind};
 
 impl Builder<'_> {
@@ -225,7 +225,7 @@ pub(super) fn changes_visible_pointers(body: &Body, root: TermId) -> bool {
         Op::Declare(s) => !body.args(t).is_empty() && visible(*s),
         Op::Call => {
             let pure = body.callee(t);
-            !pure.is_some_and(|f| crate::effects::is_pure_callee(body, f))
+            !pure.is_some_and(|f| crate::flow::effects::is_pure_callee(body, f))
         }
         op if op.is_write() => body.as_symbol(body.args(t)[0]).is_some_and(visible),
         _ => false,

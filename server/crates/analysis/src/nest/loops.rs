@@ -2,13 +2,14 @@
 
 use term::{BinOp, Body, LoopParts, Op, SymbolId, TermId, TypeId};
 
-use crate::control::{induction_updates, trips};
+use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
+use crate::alias::parts::Inside;
+use crate::flow::counted_loop;
+use crate::flow::counted_loop::{induction_updates, trips};
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::{blurred, compare_pieces, known_pieces, map_pieces, Pieces};
 use crate::nest::{ModelLoop, Need};
-use crate::parts::Inside;
-use crate::value::{Constraint, Domain, Poly, VarKind};
-use crate::{control, Control, Obstacle, ObstacleKind, Param, Step};
+use crate::{Control, Obstacle, ObstacleKind, Param, Step};
 
 /// What an inner loop's moving variables are when it begins.
 struct Entry {
@@ -265,7 +266,7 @@ impl Builder<'_> {
             && self
                 .body
                 .loop_parts(self.loops[at].term)
-                .is_none_or(|p| control::leaves_early(self.body, p.body));
+                .is_none_or(|p| counted_loop::leaves_early(self.body, p.body));
         if undefined && !misses {
             return;
         }
@@ -344,8 +345,8 @@ impl Builder<'_> {
             return;
         };
         // `do { … } while (0)` is a block, as macros write it.
-        let once = parts.condition.is_some_and(|c| control::constant(self.body, c) == Some(0));
-        if once && !parts.tests_first && !control::has_jump(self.body, parts.body) {
+        let once = parts.condition.is_some_and(|c| counted_loop::constant(self.body, c) == Some(0));
+        if once && !parts.tests_first && !counted_loop::has_jump(self.body, parts.body) {
             self.visit_statement(parts.body);
             return;
         }
@@ -354,7 +355,7 @@ impl Builder<'_> {
         let saved_jumped = std::mem::take(&mut self.jumped);
         let at = self.loops.len();
         let var = self.fresh(VarKind::Iter(at));
-        let control = control::control(self.body, t, self.effects).ok();
+        let control = counted_loop::control(self.body, t, self.effects).ok();
         if let Some(init) = parts.init {
             self.visit_statement(init);
         }

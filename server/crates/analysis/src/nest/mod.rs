@@ -33,10 +33,10 @@ use term::{Body, SymbolId, TermId, TypeKind};
 pub(crate) use self::builder::Builder;
 pub(crate) use self::paths::project;
 pub(crate) use self::statements::Executed;
-use crate::effects::Effects;
-use crate::parts::Inside;
-use crate::prove::Known;
-use crate::value::{Constraint, Domain, Poly, Var, VarKind};
+use crate::algebra::bounds::Known;
+use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
+use crate::alias::parts::Inside;
+use crate::flow::effects::Effects;
 use crate::{Control, Obstacle, Param, Program};
 
 /// A loop of the model; number 0 is the root.

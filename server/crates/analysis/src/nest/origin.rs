@@ -7,9 +7,9 @@
 
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 
+use crate::algebra::poly::Poly;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::loaded;
-use crate::value::Poly;
 
 const MAX_STEPS: usize = 2000;
 

@@ -2,7 +2,7 @@
 
 use term::BinOp;
 
-use crate::value::{Constraint, Domain, Poly, Var, VarKind};
+use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 
 /// A value with the condition under which it is that one.
 pub(super) type Pieces = Vec<(Domain, Poly)>;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use term::{BinOp, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use crate::algebra::poly::{Domain, Poly, VarKind};
+use crate::alias::parts::{base_symbol, Inside};
+use crate::alias::parts::{field_cell, FieldCell};
 use crate::nest::builder::{Builder, Loc, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
 use crate::nest::{Access, Length, Subscript};
-use crate::parts::{base_symbol, Inside};
-use crate::parts::{field_cell, FieldCell};
-use crate::value::{Domain, Poly, VarKind};
 use crate::{Obstacle, ObstacleKind};
 
 impl Builder<'_> {

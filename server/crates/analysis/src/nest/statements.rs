@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
+use crate::algebra::poly::{Domain, Poly};
 use crate::nest::builder::{Builder, Loc, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::{blurred, compare_pieces, Pieces};
-use crate::value::{Domain, Poly};
 use crate::{Obstacle, ObstacleKind, Param};
 
 /// A statement that is run as a whole, and where (F4.1): what thread maps distribute.
@@ -65,7 +65,7 @@ impl Builder<'_> {
                     self.forget(s);
                 }
                 // A `break` in it ends only the switch.
-                let jumped = self.jumped && crate::liveness::has_continue(self.body, args[1]);
+                let jumped = self.jumped && crate::flow::liveness::has_continue(self.body, args[1]);
                 (self.dom, self.why, self.jumped) = saved;
                 if jumped {
                     self.blur(ObstacleKind::DataDependentCondition, args[0]);

@@ -6,7 +6,7 @@
 
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::control;
+use crate::flow::counted_loop;
 use crate::nest::Model;
 
 const MAX_STEPS: u32 = 8;
@@ -43,7 +43,7 @@ impl Model<'_> {
                 (Op::Step { .. } | Op::Compound(_), _) if self.is_in_root(w) => continue,
                 (Op::Step { .. }, _) => continue,
                 (Op::Compound(BinOp::Add | BinOp::Sub), &[_, k]) => {
-                    control::constant(body, k)?;
+                    counted_loop::constant(body, k)?;
                     continue;
                 }
                 _ => return None,
@@ -78,12 +78,12 @@ impl Model<'_> {
             Op::Binary(BinOp::Add | BinOp::Sub) => {
                 let (a, b) = (*args.first()?, *args.get(1)?);
                 let (base, offset) = if body.types.as_int(body.ty(a)).is_some() { (b, a) } else { (a, b) };
-                control::constant(body, offset)?;
+                counted_loop::constant(body, offset)?;
                 self.constant_base(base, false, depth + 1)
             }
             Op::Index | Op::Deref | Op::Member { .. } if value => body.path_of(t).map(|p| p.own),
             Op::Index => {
-                control::constant(body, *args.get(1)?)?;
+                counted_loop::constant(body, *args.get(1)?)?;
                 self.constant_base(*args.first()?, false, depth + 1)
             }
             Op::Deref => self.constant_base(*args.first()?, false, depth + 1),

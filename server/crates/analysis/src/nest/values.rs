@@ -2,11 +2,12 @@
 
 use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
+use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
+use crate::flow::counted_loop;
 use crate::nest::builder::{Builder, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::{map_pieces, Pieces};
 use crate::nest::{Need, Obligation};
-use crate::value::{Constraint, Domain, Poly, VarKind};
-use crate::{control, Obstacle, ObstacleKind, Param};
+use crate::{Obstacle, ObstacleKind, Param};
 impl Builder<'_> {
     /// A pure value in the current environment, single-pieced and linear or not; records nothing.
     pub(super) fn plain_value(&mut self, t: TermId) -> Option<Poly> {
@@ -62,7 +63,7 @@ impl Builder<'_> {
         };
         let init = *self.body.args(declare).first()?;
         let kind = self.body.types.as_int(self.body.symbols[s].ty)?;
-        if let Some(c) = control::constant(self.body, init).filter(|c| kind.wrap(*c) == *c) {
+        if let Some(c) = counted_loop::constant(self.body, init).filter(|c| kind.wrap(*c) == *c) {
             return Some(Poly::constant(c));
         }
         let plain = self.body.walk(init).all(|x| match self.body.op(x) {

@@ -3,7 +3,7 @@
 use term::{BinOp, Body, Combiner, Op, SymbolId, TermId};
 
 use super::Regions;
-use crate::control::constant;
+use crate::flow::counted_loop::constant;
 
 /// How a variable is met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -32,8 +32,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TermId};
 
+use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::nest::project;
-use crate::value::{Constraint, Poly, Var};
 use crate::{Control, Dependence, NotReplayed, Param, Program, Witness};
 pub use followed::{follow, Argument, Followed};
 use inputs::{Given, Inputs};

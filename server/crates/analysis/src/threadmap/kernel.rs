@@ -6,10 +6,10 @@ use term::{Body, Op, SymbolId, TypeKind};
 use super::find;
 use super::scan::thread_code;
 use crate::context::Context;
-use crate::extent::Maker;
 use crate::loops::expr_of;
 use crate::nest::Access;
-use crate::offload::inputs_and_calls;
+use crate::offload::band::inputs_and_calls;
+use crate::offload::extent::Maker;
 use crate::{
     Condition, Expr, Facts, Final, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Private, Program, Step,
 };

@@ -17,11 +17,11 @@ use base::Budget;
 use poly::Set;
 use term::{Body, TermId};
 
+use crate::algebra::poly::{Poly, Var};
 use crate::context::Context;
-use crate::extent::Maker;
 use crate::loops::{assumptions, expr_of, opaque_places};
 use crate::nest::{Access, Model};
-use crate::value::{Poly, Var};
+use crate::offload::extent::Maker;
 use crate::{Condition, Expr, Facts, LoopId, Obstacle, ObstacleKind, Param, Program};
 
 pub(crate) use self::kernel::offload;

@@ -11,8 +11,8 @@ use super::sets::{Frame, Part};
 use super::solve::{Form, Last};
 use super::statements::time;
 use super::Found;
+use crate::algebra::poly::Poly;
 use crate::loops::expr_of;
-use crate::value::Poly;
 use crate::Expr;
 
 pub use poly::{Comparison, Expr as ThreadValue, Remainder, Rounding};

@@ -4,8 +4,8 @@ use base::Budget;
 use poly::{Error, Row, Set, Space};
 use rustc_hash::FxHashMap;
 
+use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::nest::Model;
-use crate::value::{Constraint, Domain, Poly, Var, VarKind};
 
 /// Parameters in one order, and what is known of them.
 pub(super) struct Frame<'m, 'a> {

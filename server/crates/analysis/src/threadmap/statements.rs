@@ -9,11 +9,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
 use super::sets::{Frame, Part};
+use crate::algebra::poly::{Domain, Poly, Var, VarKind};
 use crate::context::Context;
 use crate::depend::{overlap, Overlap};
-use crate::effects::written;
+use crate::flow::effects::written;
 use crate::nest::{Access, Model};
-use crate::value::{Domain, Poly, Var, VarKind};
 use crate::{Facts, Obstacle, ObstacleKind, Step};
 
 /// Statements beyond this number, and pairs of accesses, are not looked at.
@@ -77,7 +77,7 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
     let mut statements: Vec<Statement> = Vec::new();
     for e in model.executed.iter().filter(|e| !headers.contains(&e.term)) {
         // A kernel runs just the domain: nothing in it may be a value that is not determined.
-        let known = |c: &crate::value::Constraint| {
+        let known = |c: &crate::algebra::poly::Constraint| {
             c.poly.vars().all(|v| match &model.vars[v as usize] {
                 VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
                 VarKind::Iter(l) => e.loops.contains(l),
@@ -268,7 +268,7 @@ fn privates(
                     written(body, t) == Some(symbol)
                         || (body.op(t).is_write()
                             && body.args(t).first().is_some_and(|&p| {
-                                crate::parts::base_symbol(body, p).is_none_or(|b| b == symbol)
+                                crate::alias::parts::base_symbol(body, p).is_none_or(|b| b == symbol)
                             }))
                 };
                 if body.walk(s.term).any(writes) {

@@ -7,11 +7,11 @@ use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::memory::Place;
 use super::{Cond, Model, Run, Share, Step, Val};
+use crate::algebra::poly::{Constraint, Poly};
+use crate::calls::program::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::races::Touch;
 use crate::kernel::{Across, KernelObstacle};
-use crate::program::Function;
-use crate::value::{Constraint, Poly};
 
 /// Deepest nesting of expressions and statements.
 const MAX_DEPTH: u32 = 240;

@@ -6,10 +6,10 @@ use term::device::{AtomicOp, Scope, Word};
 use term::{Len, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Access, Model, Object, Run, Val};
+use crate::algebra::poly::Poly;
 use crate::kernel::interpret::{walk, Arguments, Called};
 use crate::kernel::races::Touch;
 use crate::kernel::{level, KernelObstacle};
-use crate::value::Poly;
 
 /// Where a value stands.
 pub(in crate::kernel) enum Place {

@@ -28,7 +28,7 @@ use super::collect::Seen;
 use super::level::{self, Levels};
 use super::races::{RaceObstacle, Touch};
 use super::{Across, KernelLaunch, KernelObstacle};
-use crate::value::{Constraint, Poly, Var};
+use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::Program;
 
 /// Questions asked of the solver at most.

@@ -11,10 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Op, TermId};
 
 use super::{Access, Model, Share, Step, MAX_QUESTIONS};
+use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::depend::impossible;
 use crate::kernel::races::{RaceObstacle, Touch};
 use crate::kernel::{is_barrier, KernelObstacle};
-use crate::value::{Constraint, Poly, Var};
 
 /// Unknowns of which the order is told apart at most.
 const MAX_SPLITS: usize = 5;

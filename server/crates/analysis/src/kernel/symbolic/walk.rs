@@ -4,9 +4,9 @@ use rustc_hash::FxHashSet;
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::{Locals, Model, Object, Round, Run, Share, Val};
+use crate::algebra::poly::{Constraint, Poly};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
 use crate::kernel::KernelObstacle;
-use crate::value::{Constraint, Poly};
 
 impl<'a> Model<'a> {
     pub(super) fn kernel(&mut self) -> Run<()> {

@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 use term::{Op, SymbolId};
 
 use super::Case;
+use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
 use crate::nest::builder::Builder;
-use crate::value::{Constraint, Poly, Var, VarKind};
 use crate::Param;
 
 /// Cases followed at once, and kept.

@@ -17,10 +17,11 @@ use super::entry::leaves;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Op, SymbolId, TermId, UnOp};
 
-use crate::effects::is_of_its_own;
+use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::flow::counted_loop;
+use crate::flow::effects::is_of_its_own;
 use crate::nest::builder::Builder;
-use crate::value::{Constraint, Poly, Var, VarKind};
-use crate::{control, Param};
+use crate::Param;
 
 #[derive(Clone, Default, Debug)]
 struct Case {
@@ -120,7 +121,7 @@ impl Builder<'_> {
         let mut values = Some(Vec::new());
         while k > 0 && is_label(self, before[k - 1]) {
             let value = match self.body.args(before[k - 1]) {
-                &[v] => control::constant(self.body, v),
+                &[v] => counted_loop::constant(self.body, v),
                 _ => None,
             };
             match (&mut values, value) {

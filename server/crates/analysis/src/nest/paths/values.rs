@@ -4,9 +4,9 @@
 use term::{BinOp, IntKind, Op, Storage, TermId, UnOp};
 
 use super::{Case, Conjunctions, Values};
+use crate::algebra::poly::{Constraint, Poly, VarKind};
 use crate::nest::builder::Builder;
 use crate::nest::pieces::compare;
-use crate::value::{Constraint, Poly, VarKind};
 
 impl Builder<'_> {
     /// The value of an expression without effects, in versions of the case: in each conjunction another. Between them

@@ -3,7 +3,7 @@
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Res, Run, NOWHERE};
-use crate::constants::Constant;
+use crate::calls::constants::Constant;
 use crate::replay_witness::inputs::Owner;
 use crate::replay_witness::layout;
 use crate::replay_witness::memory::{Object, Rest};
@@ -136,7 +136,7 @@ impl<'a> Run<'a, '_> {
             body.symbols[s].address_taken
                 || body.walk(body.root).any(|t| {
                     let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
-                    place.is_some_and(|&p| crate::parts::base_symbol(body, p) == Some(s))
+                    place.is_some_and(|&p| crate::alias::parts::base_symbol(body, p) == Some(s))
                 })
         };
         let written = !constant && is_written();

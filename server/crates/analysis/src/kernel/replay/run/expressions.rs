@@ -6,9 +6,9 @@ use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 use super::super::values::Val;
 use super::super::{Object, ObjectKind, Touch};
 use super::{base, Place, Run, Runner, ON};
+use crate::calls::program::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::{eval, KernelObstacle};
-use crate::program::Function;
 
 impl Runner<'_> {
     fn arithmetic(&self, t: TermId, op: BinOp, (a, x): (TermId, Val), (b, y): (TermId, Val)) -> Val {

@@ -1,0 +1,276 @@
+//! A small prover for `e >= 0` over a domain: replaces counters by their bounds until parameters alone are left.
+//!
+//! It only ever makes the value smaller, so reaching a value that is not negative is a proof, and reaching a value in
+//! parameters alone is a condition that suffices and that the host can test. Products of a counter with parameters are
+//! allowed where those parameters are known not to be negative.
+
+use std::cell::RefCell;
+
+use base::Budget;
+use rustc_hash::FxHashMap;
+
+use crate::algebra::poly::{Constraint, Domain, Poly, Var};
+
+/// Constraints looked at that are one step of the budget.
+const LOOKED: u64 = 16;
+/// Values tried for one question, and for the question whether a piece is void.
+const FUEL: u32 = 300;
+const FUEL_OF_VOID: u32 = 60;
+const DEPTH: u32 = 6;
+
+/// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell. Without steps left: not.
+pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint], budget: &Budget) -> bool {
+    domain.pieces.iter().all(|piece| {
+        let all = All::new(piece, context);
+        all.asked(budget, |fuel| all.prove(e, DEPTH, fuel), FUEL) || all.is_void(piece, budget)
+    })
+}
+
+type Pieces = FxHashMap<Vec<Constraint>, (u32, Option<bool>)>;
+
+/// The same for many questions in one context: what was answered for a piece is remembered.
+pub(crate) struct Known {
+    pub context: Vec<Constraint>,
+    /// Pieces by number, with whether they are void, where that was asked.
+    pieces: RefCell<Pieces>,
+    proved: RefCell<FxHashMap<(Poly, u32), bool>>,
+}
+
+impl Known {
+    pub(crate) fn new(context: Vec<Constraint>) -> Known {
+        Known { context, pieces: RefCell::default(), proved: RefCell::default() }
+    }
+
+    fn number(&self, piece: &[Constraint]) -> u32 {
+        let mut pieces = self.pieces.borrow_mut();
+        if let Some((n, _)) = pieces.get(piece) {
+            return *n;
+        }
+        let n = pieces.len() as u32;
+        pieces.insert(piece.to_vec(), (n, None));
+        n
+    }
+
+    fn is_void(&self, all: &All<'_>, piece: &[Constraint], budget: &Budget) -> bool {
+        if let Some((_, Some(known))) = self.pieces.borrow().get(piece) {
+            return *known;
+        }
+        let void = all.is_void(piece, budget);
+        if let Some(entry) = self.pieces.borrow_mut().get_mut(piece) {
+            entry.1 = Some(void);
+        }
+        void
+    }
+
+    /// See [`non_negative`].
+    pub(crate) fn non_negative(&self, e: &Poly, domain: &Domain, budget: &Budget) -> bool {
+        domain.pieces.iter().all(|piece| {
+            let key = (e.clone(), self.number(piece));
+            if let Some(known) = self.proved.borrow().get(&key) {
+                return *known;
+            }
+            let all = All::new(piece, &self.context);
+            let proved = all.asked(budget, |fuel| all.prove(e, DEPTH, fuel), FUEL)
+                || self.is_void(&all, piece, budget);
+            self.proved.borrow_mut().insert(key, proved);
+            proved
+        })
+    }
+
+    /// Values in parameters alone, all of which being non-negative makes `e >= 0` everywhere in the domain. `None`: none found.
+    pub(crate) fn sufficient(
+        &self,
+        e: &Poly,
+        domain: &Domain,
+        is_param: &dyn Fn(Var) -> bool,
+        budget: &Budget,
+    ) -> Option<Vec<Poly>> {
+        let mut out: Vec<Poly> = Vec::new();
+        for piece in &domain.pieces {
+            self.number(piece);
+            let all = All::new(piece, &self.context);
+            if self.is_void(&all, piece, budget) {
+                continue;
+            }
+            let p = all.asked(budget, |fuel| all.reduce(e, is_param, DEPTH, fuel), FUEL)?;
+            if !out.contains(&p) {
+                out.push(p);
+            }
+        }
+        Some(out)
+    }
+}
+
+/// What is left of one question's work.
+struct Fuel {
+    values: u32,
+    /// Constraints looked at so far.
+    looked: u64,
+}
+
+/// All that holds in one piece of a domain, each with the variables that it names (by their numbers modulo 64): most name
+/// none of those that a value has.
+struct All<'c>(Vec<(u64, &'c Constraint)>);
+
+fn names(p: &Poly) -> u64 {
+    p.vars().fold(0, |names, v| names | 1 << (v % 64))
+}
+
+impl<'c> All<'c> {
+    fn new(piece: &'c [Constraint], context: &'c [Constraint]) -> All<'c> {
+        All(piece.iter().chain(context).map(|c| (names(&c.poly), c)).collect())
+    }
+
+    /// The answer to one question, paid for; the least one where no steps are left.
+    fn asked<T: Default>(&self, budget: &Budget, ask: impl FnOnce(&mut Fuel) -> T, values: u32) -> T {
+        if budget.left() == 0 || budget.is_cancelled() {
+            return T::default();
+        }
+        let mut fuel = Fuel { values, looked: self.0.len() as u64 };
+        let answer = ask(&mut fuel);
+        // what was found with the last steps is found
+        let _ = budget.spend(1 + fuel.looked / LOOKED);
+        answer
+    }
+
+    /// Whether no point satisfies the constraints of the piece, as far as this prover can tell: one of them is proved to fail.
+    fn is_void(&self, piece: &[Constraint], budget: &Budget) -> bool {
+        piece.iter().any(|c| {
+            let fails = c.poly.scale(-1).and_then(|p| p.add_constant(-1));
+            fails.is_some_and(|f| self.asked(budget, |fuel| self.prove(&f, DEPTH - 1, fuel), FUEL_OF_VOID))
+        })
+    }
+
+    fn prove(&self, e: &Poly, depth: u32, fuel: &mut Fuel) -> bool {
+        if let Some(c) = e.as_constant() {
+            return c >= 0;
+        }
+        if depth == 0 || fuel.values == 0 {
+            return false;
+        }
+        fuel.values -= 1;
+        let named = names(e);
+        for (_, c) in self.0.iter().filter(|(names, _)| names & named != 0) {
+            if let Some(less) = self.steps(e, c, depth, fuel) {
+                if self.prove(&less, depth - 1, fuel) {
+                    return true;
+                }
+                if fuel.values == 0 {
+                    return false;
+                }
+            }
+        }
+        false
+    }
+
+    fn reduce(&self, e: &Poly, is_param: &dyn Fn(Var) -> bool, depth: u32, fuel: &mut Fuel) -> Option<Poly> {
+        if e.vars().all(is_param) {
+            return Some(e.clone());
+        }
+        if depth == 0 || fuel.values == 0 {
+            return None;
+        }
+        fuel.values -= 1;
+        let named = names(e);
+        for (_, c) in self.0.iter().filter(|(names, _)| names & named != 0) {
+            if c.poly.vars().all(is_param) {
+                continue;
+            }
+            if let Some(less) = self.steps(e, c, depth, fuel) {
+                if let Some(p) = self.reduce(&less, is_param, depth - 1, fuel) {
+                    return Some(p);
+                }
+            }
+        }
+        None
+    }
+
+    /// A smaller value that `c >= 0` (or `c == 0`) gives: `s·e - k·f·c`, where a monomial of `s·e` disappears against a
+    /// variable of `c`, `f >= 0`, and `s >= 1` is only there to make `k` whole.
+    fn steps(&self, e: &Poly, c: &Constraint, depth: u32, fuel: &mut Fuel) -> Option<Poly> {
+        fuel.looked += 1;
+        for (m, coefficient) in e.terms() {
+            for (at, v) in m.iter().enumerate() {
+                let in_c = c.poly.coefficient(*v);
+                if in_c == 0 || (coefficient.signum() != in_c.signum() && !c.equality) {
+                    continue;
+                }
+                let (scale, k) = match in_c.abs() {
+                    1 => (1, coefficient * in_c),
+                    a => {
+                        let scale = a / base::gcd(coefficient.abs(), a);
+                        (scale, coefficient * scale / in_c)
+                    }
+                };
+                if scale > 64 {
+                    continue;
+                }
+                if m.len() == 1 && scale == 1 {
+                    return e.add_scaled(&c.poly, -k);
+                }
+                let mut rest = m.to_vec();
+                rest.remove(at);
+                let positive = c.equality
+                    || rest.iter().all(|&f| {
+                        let mut few = Fuel { values: 20, looked: 0 };
+                        let positive = self.prove(&Poly::var(f), depth.min(3) - 1, &mut few);
+                        fuel.looked += few.looked;
+                        positive
+                    });
+                if !positive {
+                    continue;
+                }
+                let factor = Poly::from_terms([(rest, k)])?;
+                return c.poly.mul(&factor).and_then(|p| e.scale(scale)?.sub(&p));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Variables: 0 = i, 1 = n, 2 = m, 3 = j.
+    fn p(terms: &[(&[Var], i128)]) -> Poly {
+        Poly::from_terms(terms.iter().map(|(m, c)| (m.to_vec(), *c))).unwrap()
+    }
+
+    #[test]
+    fn bounds_of_counters_are_substituted() {
+        // 0 <= i < n, 0 <= j < i
+        let piece = vec![
+            Constraint::non_negative(p(&[(&[0], 1)])),
+            Constraint::non_negative(p(&[(&[1], 1), (&[0], -1), (&[], -1)])),
+            Constraint::non_negative(p(&[(&[3], 1)])),
+            Constraint::non_negative(p(&[(&[0], 1), (&[3], -1), (&[], -1)])),
+        ];
+        let d = Domain { pieces: vec![piece], exact: true };
+        let known = Known::new(Vec::new());
+        let holds = |e: &Poly, budget: &Budget| {
+            let plain = non_negative(e, &d, &[], budget);
+            assert_eq!(
+                known.non_negative(e, &d, &Budget::new(1000)),
+                non_negative(e, &d, &[], &Budget::new(1000))
+            );
+            plain
+        };
+        let budget = Budget::new(1000);
+        let true_one = p(&[(&[1], 1), (&[3], -1), (&[], -2)]);
+        assert!(holds(&true_one, &budget), "j <= n - 2");
+        assert!(budget.taken() > 0 && budget.left() > 0, "{}", budget.taken());
+        assert!(
+            !holds(&p(&[(&[1], 1), (&[3], -1), (&[], -3)]), &budget),
+            "j <= n - 3 is false for j = n - 2"
+        );
+        assert!(!holds(&true_one, &Budget::new(0)), "nothing is proved without steps");
+        // m - 1 - i >= 0 is not known, but m >= n suffices.
+        let is_param = |v| v == 1 || v == 2;
+        let need = known.sufficient(&p(&[(&[2], 1), (&[0], -1), (&[], -1)]), &d, &is_param, &budget).unwrap();
+        assert_eq!(need, vec![p(&[(&[2], 1), (&[1], -1)])]);
+        // i*n + j < 2^40 with products: 2^40 - i*n - j >= 0.
+        let e = p(&[(&[], 1 << 40), (&[0, 1], -1), (&[3], -1)]);
+        assert!(known.sufficient(&e, &d, &is_param, &budget).is_some());
+    }
+}

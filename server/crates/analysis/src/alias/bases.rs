@@ -1,0 +1,206 @@
+//! Whether two variables can name the same memory.
+//!
+//! Proofs used: two named objects are distinct (C11 6.2.4); `restrict` (6.7.3.1); memory fresh from `malloc` (7.22.3);
+//! a variable whose address is taken nowhere; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs that break the aliasing rule exist.
+
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::alias::fresh::{is_allocation, is_fresh_value, is_null};
+use crate::alias::parts::base_symbol;
+use crate::flow::effects::Effects;
+
+/// What is known of two variables through which memory is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Aliasing {
+    Distinct,
+    May,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reach {
+    /// The variable is the memory (array, struct, scalar).
+    Named {
+        /// It came to be after the function was called.
+        own: bool,
+        /// No pointer is made of it by `&`; its arrays' names may still become some.
+        hidden: bool,
+    },
+    /// It points to memory of its own.
+    Fresh,
+    /// A `restrict` pointer that keeps its value.
+    Restrict {
+        param: bool,
+    },
+    /// A parameter that keeps its value.
+    Param,
+    Global,
+    Pointer,
+}
+
+fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
+    let symbol = &body.symbols[s];
+    let ty = body.types.get(symbol.ty);
+    if !matches!(ty.kind, TypeKind::Pointer { .. }) {
+        let own = matches!(symbol.storage, Storage::Param(_) | Storage::Local);
+        return Reach::Named { own, hidden: own && (!symbol.address_taken || effects.stays_home(s)) };
+    }
+    let steady = effects.is_single_valued(s);
+    let is_param = matches!(symbol.storage, Storage::Param(_));
+    // A restrict pointer that only walks stays based on what it was.
+    let walks = || {
+        let moves = effects
+            .writes
+            .get(&s)
+            .is_some_and(|ws| ws.iter().all(|&w| matches!(body.op(w), Op::Step { .. } | Op::Compound(_))));
+        is_param && !symbol.address_taken && moves
+    };
+    if ty.quals.is_restrict && (steady || walks()) {
+        return Reach::Restrict { param: is_param };
+    }
+    if steady && is_param {
+        return Reach::Param;
+    }
+    if is_fresh(body, effects, s) || crate::alias::row_tables::has_fresh_rows(body, effects, s) {
+        return Reach::Fresh;
+    }
+    match symbol.storage {
+        Storage::Global { .. } => Reach::Global,
+        _ => Reach::Pointer,
+    }
+}
+
+/// Whether all a local pointer ever holds is what an allocation function returned to it alone (or null): at each moment
+/// memory that nothing else was given (C11 7.22.3p1), copies of the pointer aside.
+fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
+    let symbol = &body.symbols[s];
+    if !matches!(symbol.storage, Storage::Local) || symbol.address_taken {
+        return false;
+    }
+    let Some(writes) = effects.writes.get(&s) else { return false };
+    let given: Vec<Option<TermId>> = writes
+        .iter()
+        .map(|&w| match (body.op(w), body.args(w)) {
+            (Op::Declare(_), &[]) => None,
+            (Op::Declare(_), &[e]) => Some(e),
+            (Op::Assign, &[_, e]) => Some(e),
+            _ => Some(w),
+        })
+        .collect();
+    let allocated = |e: TermId| is_fresh_value(body, e);
+    let values: Vec<TermId> = given.into_iter().flatten().collect();
+    values.iter().any(|&e| allocated(e)) && values.iter().all(|&e| allocated(e) || is_null(body, e))
+}
+
+/// Whether memory reached through `a` and through `b` (different variables) can overlap.
+pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
+    use Aliasing::{Distinct, May};
+    if a == b {
+        return May;
+    }
+    // Rows of one table: only their subscripts tell them apart.
+    let family = |s: SymbolId| body.path_term(s).and_then(|t| body.path_of(t)).map(|p| p.family);
+    if family(a).is_some() && family(a) == family(b) {
+        return May;
+    }
+    // No write reaches it whichever pointer it goes through, so no conflict is between the two.
+    if is_constant_object(body, a) || is_constant_object(body, b) {
+        return Distinct;
+    }
+    let (x, y) = (reach(body, effects, a), reach(body, effects, b));
+    match (x, y) {
+        (Reach::Named { .. }, Reach::Named { .. }) => Distinct,
+        // What was handed in cannot point to it.
+        (Reach::Named { own: true, .. }, Reach::Param | Reach::Restrict { param: true })
+        | (Reach::Param | Reach::Restrict { param: true }, Reach::Named { own: true, .. }) => Distinct,
+        (Reach::Named { hidden: true, .. }, p) | (p, Reach::Named { hidden: true, .. }) => {
+            // A local that no `&` reaches; an array's name may still have been copied into a local pointer.
+            let named = if matches!(x, Reach::Named { .. }) { a } else { b };
+            let is_array = crate::alias::parts::holds_array(body, body.symbols[named].ty);
+            let given = matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh);
+            if is_array && !given && !effects.stays_home(named) {
+                May
+            } else {
+                Distinct
+            }
+        }
+        // Fresh memory cannot be what a parameter points to, nor a named object, nor other fresh memory.
+        (Reach::Fresh, Reach::Fresh | Reach::Param | Reach::Restrict { .. } | Reach::Named { .. })
+        | (Reach::Param | Reach::Restrict { .. } | Reach::Named { .. }, Reach::Fresh) => Distinct,
+        // What a restrict parameter reaches and the loop modifies is reached through nothing else; only a local
+        // pointer could have been derived from it.
+        (Reach::Restrict { param: true }, other) | (other, Reach::Restrict { param: true }) => match other {
+            Reach::Pointer | Reach::Restrict { param: false } => {
+                let local = if other == x { a } else { b };
+                if derived_elsewhere(body, effects, local) {
+                    Distinct
+                } else {
+                    May
+                }
+            }
+            Reach::Global => {
+                let (global, restricted) = if other == x { (a, b) } else { (b, a) };
+                // A function that was given the pointer may have stored it in the global.
+                if effects.writes.contains_key(&global) || effects.is_handed_on(restricted) {
+                    May
+                } else {
+                    Distinct
+                }
+            }
+            _ => Distinct,
+        },
+        _ => May,
+    }
+}
+
+/// Whether the variable is an object that this file defines `const`, as a whole. (A declaration that is `extern` only may
+/// call constant what another file, against C11 6.2.7p2, does not.)
+fn is_constant_object(body: &Body, s: SymbolId) -> bool {
+    let symbol = &body.symbols[s];
+    let defined = matches!(
+        symbol.storage,
+        Storage::Local | Storage::StaticLocal | Storage::Global { defined_here: true, .. }
+    );
+    let mut ty = symbol.ty;
+    while let TypeKind::Array { of, .. } = body.types.kind(ty) {
+        ty = *of;
+    }
+    let quals = body.types.quals(ty);
+    defined
+        && quals.is_const
+        && !quals.is_volatile
+        && !matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. })
+}
+
+/// Whether every value the local pointer gets has a base that is a parameter or named object of its own.
+fn derived_elsewhere(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
+    let Some(writes) = effects.writes.get(&s) else {
+        return false;
+    };
+    !writes.is_empty()
+        && writes.iter().all(|&w| {
+            let value = match body.op(w) {
+                Op::Declare(_) => body.args(w).first().copied(),
+                Op::Assign => body.args(w).get(1).copied(),
+                _ => None,
+            };
+            let Some(mut v) = value else { return false };
+            while *body.op(v) == Op::Cast {
+                v = body.args(v)[0];
+            }
+            // What is loaded from memory may have been stored there from anywhere.
+            let loaded = matches!(body.op(v), Op::Index | Op::Member { .. } | Op::Deref)
+                && matches!(body.types.kind(body.ty(v)), TypeKind::Pointer { .. });
+            !loaded
+                && (is_allocation(body, v)
+                    || base_symbol(body, v).is_some_and(|b| {
+                        b != s
+                            && match body.symbols[b].storage {
+                                Storage::Param(_) => {
+                                    !body.types.quals(body.symbols[b].ty).is_restrict
+                                        && effects.is_single_valued(b)
+                                }
+                                _ => matches!(body.types.kind(body.symbols[b].ty), TypeKind::Array { .. }),
+                            }
+                    }))
+        })
+}

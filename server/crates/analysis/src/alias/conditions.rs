@@ -1,0 +1,147 @@
+//! Memory that different variables may share: which pairs need a condition, and whether the host can test it.
+
+use std::cell::OnceCell;
+
+use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
+
+use crate::algebra::poly::VarKind;
+use crate::alias::bases::{aliasing, Aliasing};
+use crate::context::Context;
+use crate::nest::{Access, Model};
+use crate::{Condition, ConditionKind, LoopFacts, MetBy, Object, Obstacle, ObstacleKind};
+
+/// What must hold of the memory that different variables show: proved, tested by the host, or an obstacle.
+pub(crate) fn alias_conditions(
+    cx: &Context<'_>,
+    model: &Model<'_>,
+    accesses: &[Access],
+    facts: &mut LoopFacts,
+) {
+    let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    for &table in bases.iter().filter(|b| model.tables.contains(b)) {
+        let Some(write) = accesses.iter().find(|x| x.base == table && x.write) else { continue };
+        let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
+        if crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, table) {
+            facts.note(kind, MetBy::Proof, None);
+        } else {
+            facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term: write.term });
+        }
+    }
+    // Of each base: whether it is written, whether its stretch of memory is known, and where it is first met.
+    let first = |s: SymbolId| accesses.iter().position(|x| x.base == s);
+    let of = |s: SymbolId| {
+        let written = accesses.iter().any(|x| x.base == s && x.write);
+        (s, written, first(s), OnceCell::new())
+    };
+    let each: Vec<(SymbolId, bool, Option<usize>, OnceCell<bool>)> = bases.into_iter().map(of).collect();
+    for (i, (a, a_written, a_first, a_known)) in each.iter().enumerate() {
+        for (b, b_written, b_first, b_known) in &each[i + 1..] {
+            if !a_written && !b_written {
+                continue;
+            }
+            let (a, b) = (*a, *b);
+            if aliasing(cx.body, &cx.effects, a, b) == Aliasing::Distinct {
+                continue;
+            }
+            let other = model.other_rows(a, b);
+            if other.is_some_and(|f| crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, f)) {
+                continue;
+            }
+            let object = |s| Object { symbol: s, fields: Vec::new() };
+            let known =
+                |s: SymbolId, k: &OnceCell<bool>| *k.get_or_init(|| has_extent(cx.body, model, accesses, s));
+            let at = [a_first, b_first].into_iter().flatten().min().map_or(model.root, |k| accesses[*k].term);
+            if model.start_together(a, b) {
+                let kind = ObstacleKind::SameArray(object(a), object(b));
+                facts.obstacles.push(Obstacle { kind, term: at });
+            } else if known(a, a_known) && known(b, b_known) {
+                // Each pair is met once, and nothing else asks for this of two objects.
+                let kind = ConditionKind::NoAlias(object(a), object(b));
+                facts.conditions.push(Condition { kind, met_by: MetBy::RunTimeCheck, check: None });
+            } else {
+                facts
+                    .obstacles
+                    .push(Obstacle { kind: ObstacleKind::MayAlias(object(a), object(b)), term: at });
+            }
+        }
+    }
+}
+
+/// Whether the host can tell, before the loop, a stretch of memory that holds all cells reached through the variable.
+fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) -> bool {
+    if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
+        return true;
+    }
+    // Rows lie wherever they lie; no one stretch holds them.
+    if model.tables.contains(&s) {
+        return false;
+    }
+    accesses.iter().filter(|a| a.base == s).all(|a| {
+        a.subs.iter().all(|sub| {
+            let Some(p) = &sub.value else {
+                // Any value, but of a small type, from the pointer's own place: `table[byte]`.
+                let direct = match (body.op(a.term), body.args(a.term)) {
+                    (Op::Index, &[p, x]) => body.as_symbol(p) == Some(s) && x == sub.term,
+                    _ => false,
+                };
+                let still = !model.effects.writes_in(model.root).contains(&s);
+                return direct && still && a.subs.len() == 1 && range(body, sub.term, 0).is_some();
+            };
+            p.vars().all(|v| match model.vars[v as usize] {
+                VarKind::Param(_) | VarKind::Product(_) => true,
+                VarKind::Iter(_) => a.domain.pieces.iter().all(|piece| {
+                    let bounded = |sign: i128| {
+                        piece.iter().any(|c| {
+                            (c.poly.coefficient(v).signum() == sign
+                                || (c.equality && c.poly.coefficient(v) != 0))
+                                && c.poly.vars().all(|x| !matches!(model.vars[x as usize], VarKind::Fresh))
+                        })
+                    };
+                    bounded(1) && bounded(-1)
+                }),
+                VarKind::Quotient => true,
+                // A sum that grows has a stretch if it is bounded on both sides.
+                VarKind::Image => {
+                    model.rising.contains_key(&v)
+                        && model.quotients.iter().any(|(q, defs)| *q == v && defs.len() > 1)
+                }
+                VarKind::Fresh => false,
+            })
+        })
+    })
+}
+
+/// The least and greatest value an integer expression can have, as far as small types and masks say it.
+fn range(body: &Body, t: TermId, depth: u32) -> Option<(i128, i128)> {
+    let kind = body.types.as_int(body.ty(t))?;
+    let args = body.args(t);
+    if depth > 20 {
+        return None;
+    }
+    let of = |x: TermId| range(body, x, depth + 1);
+    let inner = match (body.op(t), args) {
+        (Op::Int(v), _) => Some((*v, *v)),
+        (Op::Cast, &[x]) => of(x).filter(|r| kind.min() <= r.0 && r.1 <= kind.max()),
+        (Op::Binary(op), &[a, b]) => match (op, of(a), of(b)) {
+            // Of a value that is not negative, or with one, bits are only taken away.
+            (BinOp::BitAnd, _, Some((l, h))) | (BinOp::BitAnd, Some((l, h)), _) if l >= 0 => Some((0, h)),
+            (BinOp::Shr, Some((l, h)), _) if l >= 0 => Some((0, h)),
+            (BinOp::Rem, Some((l, _)), Some((k, h))) if l >= 0 && k > 0 => Some((0, h - 1)),
+            (BinOp::Add, Some((a, b)), Some((c, d))) => Some((a + c, b + d)),
+            (BinOp::Mul, Some((a, b)), Some((c, d))) if a >= 0 && c >= 0 => Some((a * c, b * d)),
+            _ => None,
+        },
+        (Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref, _) if kind.bits() <= 16 => {
+            return Some((kind.min(), kind.max()))
+        }
+        _ => None,
+    };
+    let small = |r: &(i128, i128)| r.0 >= -(1 << 31) && r.1 < 1 << 31;
+    match inner.filter(|r| small(r) && kind.min() <= r.0 && r.1 <= kind.max()) {
+        Some(r) => Some(r),
+        None if *body.op(t) == Op::Cast && kind.bits() <= 16 => Some((kind.min(), kind.max())),
+        None => None,
+    }
+}

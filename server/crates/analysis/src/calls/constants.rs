@@ -1,0 +1,98 @@
+//! File-scope variables that hold their first value for as long as the program runs.
+//!
+//! The argument: to write an object defined as `const` is undefined (C11 6.7.3p6); and one with internal linkage can be
+//! named in its own file alone (6.2.2p3), so that it changes only if the file writes it, or lets its address out. A definition
+//! that another one may replace (a weak symbol) is none of these. Deliberately absent: variables that functions write
+//! only with the value they have.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::alias::parts::base_symbol;
+
+/// A variable that never changes: where it is defined, and with what; `None`: zero.
+#[derive(Clone, Debug)]
+pub(crate) struct Constant {
+    pub body: Arc<Body>,
+    pub symbol: SymbolId,
+    pub init: Option<TermId>,
+}
+
+/// The constants that these stretches of declarations define. `touched`: variables that functions may change; `None`: any.
+pub(crate) fn constants<'a>(
+    bodies: impl Iterator<Item = &'a Arc<Body>>,
+    touched: Option<&FxHashSet<&Arc<str>>>,
+) -> FxHashMap<Arc<str>, Constant> {
+    let mut out: FxHashMap<Arc<str>, Constant> = FxHashMap::default();
+    // Names whose address a declaration keeps, or of which two texts say something else.
+    let mut not: FxHashSet<Arc<str>> = FxHashSet::default();
+    for body in bodies {
+        not.extend(
+            body.symbols
+                .iter()
+                .filter(|s| s.address_taken && !body.types.is_constant(s.ty))
+                .map(|s| s.name.clone()),
+        );
+        not.extend(body.said.weak.iter().cloned());
+        let mut open: Vec<TermId> = vec![body.root];
+        while let Some(t) = open.pop() {
+            let &Op::Declare(symbol) = body.op(t) else {
+                open.extend(body.args(t));
+                continue;
+            };
+            let s = &body.symbols[symbol];
+            let Storage::Global { defined_here: true, internal, constant } = s.storage else { continue };
+            let quals = body.types.quals(body.types.innermost(s.ty));
+            let fixed =
+                body.types.is_constant(s.ty) || internal && touched.is_some_and(|t| !t.contains(&s.name));
+            // A device's constant memory is written by the host.
+            if !fixed || constant || quals.is_volatile {
+                not.insert(s.name.clone());
+                continue;
+            }
+            let init = body.args(t).first().copied();
+            match out.get(&s.name) {
+                Some(c) if c.init.is_some() && init.is_some() => {
+                    not.insert(s.name.clone());
+                }
+                // A tentative definition gives way to one with a value (C11 6.9.2p2).
+                Some(_) if init.is_none() => {}
+                _ => {
+                    out.insert(s.name.clone(), Constant { body: body.clone(), symbol, init });
+                }
+            }
+        }
+    }
+    out.retain(|name, _| !not.contains(name));
+    out
+}
+
+/// File-scope variables that a function may change, or whose address it lets out, by name. All of them (`None`) where part of its
+/// text is not understood.
+pub(crate) fn touched(body: &Body) -> Option<Vec<Arc<str>>> {
+    let global = |s: &SymbolId| matches!(body.symbols[*s].storage, Storage::Global { .. });
+    let mut out: FxHashSet<SymbolId> =
+        body.symbols.iter_ids().filter(|(_, s)| s.address_taken).map(|(id, _)| id).filter(global).collect();
+    for t in body.walk(body.root) {
+        if body.reach(t).is_some() {
+            return None;
+        }
+        let args = body.args(t);
+        if body.op(t).is_write() || *body.op(t) == Op::AddrOf {
+            out.extend(args.first().and_then(|&p| base_symbol(body, p)).filter(global));
+        }
+        // An array that becomes a pointer; a variable that a call may take by reference (C++).
+        let is_part = matches!(body.op(t), Op::Index | Op::Member { .. });
+        for &a in args {
+            let is_array = matches!(body.types.kind(body.ty(a)), TypeKind::Array { .. });
+            if !is_part && is_array || *body.op(t) == Op::Call {
+                out.extend(base_symbol(body, a).filter(global));
+            }
+        }
+    }
+    let mut names: Vec<Arc<str>> = out.into_iter().map(|s| body.symbols[s].name.clone()).collect();
+    names.sort();
+    Some(names)
+}

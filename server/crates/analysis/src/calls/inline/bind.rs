@@ -1,0 +1,225 @@
+//! Arguments: what each parameter stands for.
+
+use super::*;
+
+/// Larger arguments are evaluated once into a variable rather than copied to each use.
+const MAX_COPIED: usize = 24;
+
+impl Expander<'_> {
+    /// Decides for each parameter and returns the declarations that must come first.
+    pub(super) fn bind(
+        &mut self,
+        args: &[TermId],
+        shape: &Shape,
+        frame: &mut Frame<'_>,
+        place: Place,
+    ) -> Result<Vec<TermId>, No> {
+        let from = frame.from;
+        let params: Vec<SymbolId> = match (from.op(from.root), from.args(from.root)) {
+            (Op::Function(_), &[list, _]) => from
+                .args(list)
+                .iter()
+                .filter_map(|&p| match from.op(p) {
+                    Op::Declare(s) => Some(*s),
+                    _ => None,
+                })
+                .collect(),
+            _ => return Err(No),
+        };
+        if params.len() != args.len() {
+            return Err(No);
+        }
+        for (&p, &a) in params.iter().zip(args) {
+            if !fits(&self.b.types, self.b.get(a).ty, &from.types, from.symbols[p].ty) {
+                return Err(No);
+            }
+        }
+        let changed = changed_symbols(from);
+        // An expression that writes nothing may read its arguments as often and as late as it likes.
+        let still = matches!(shape, Shape::Value(e) if !calls_something(from, *e));
+        // An argument is evaluated before the call (C11 6.5.2.2p10); a load may stand for itself only where it happens
+        // whatever the function decides.
+        let always = match shape {
+            Shape::Value(e) if still => always_used(from, *e),
+            _ => FxHashSet::default(),
+        };
+        let void = self.b.types.void();
+        let mut first = Vec::new();
+        for (&p, &a) in params.iter().zip(args) {
+            let keeps = !changed.contains(&p) && !from.symbols[p].address_taken;
+            if keeps && self.may_be_copied(a, still && always.contains(&p)) {
+                let ty = self.parameter_cast(a, p, frame)?;
+                frame.bound.insert(p, Bound::Argument(a, ty));
+                continue;
+            }
+            if place == Place::Header {
+                return Err(No);
+            }
+            // Its type may have lengths that are earlier parameters: they are bound by now.
+            let ty = self.import(from.symbols[p].ty, frame, &mut Vec::new())?;
+            let v = self.variable(&from.symbols[p].name.clone(), ty);
+            self.b.symbols[v].address_taken = from.symbols[p].address_taken;
+            let value = self.own_copy(a);
+            let value = self.converted(value, ty);
+            let d = self.term(Op::Declare(v), [value], void);
+            first.push(d);
+            frame.bound.insert(p, Bound::Variable(v));
+        }
+        Ok(first)
+    }
+
+    /// The type an argument is converted to, where the conversion may change its value or what it points to.
+    fn parameter_cast(
+        &mut self,
+        a: TermId,
+        p: SymbolId,
+        frame: &mut Frame<'_>,
+    ) -> Result<Option<TypeId>, No> {
+        let from = frame.from;
+        let pty = from.symbols[p].ty;
+        let aty = self.b.get(a).ty;
+        let number = |k: &TypeKind| matches!(k, TypeKind::Int(_) | TypeKind::Float(_));
+        if number(from.types.kind(pty)) {
+            let kind = from.types.kind(pty).clone();
+            let same = *self.b.types.kind(aty) == kind;
+            return Ok((!same).then(|| self.b.types.plain(kind)));
+        }
+        let pointee = (self.b.types.element(aty), from.types.element(pty));
+        if let (Some(x), Some(y)) = pointee {
+            if !same_type(&self.b.types, x, &from.types, y) {
+                return Ok(Some(self.import(pty, frame, &mut Vec::new())?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the argument has the same value wherever the function uses it. `still`: the function writes nothing.
+    fn may_be_copied(&self, a: TermId, still: bool) -> bool {
+        let mut stack = vec![(a, false)];
+        let mut count = 0;
+        while let Some((t, address)) = stack.pop() {
+            count += 1;
+            if count > MAX_COPIED {
+                return false;
+            }
+            let term = self.b.get(t);
+            let ok = match &term.op {
+                Op::Int(_) | Op::Float(_) | Op::Str(_) | Op::SizeOfType(_) => true,
+                Op::SizeOf => continue,
+                Op::Sym(s) => {
+                    let v = &self.b.symbols[*s];
+                    let array = matches!(self.b.types.kind(v.ty), TypeKind::Array { .. });
+                    match v.storage {
+                        Storage::Constant(_) => true,
+                        // An array's name and `&x` are the same address whatever is written.
+                        _ if array || address => true,
+                        Storage::Local | Storage::Param(_) => still || !v.address_taken,
+                        Storage::Global { .. } | Storage::StaticLocal => still,
+                        _ => false,
+                    }
+                }
+                Op::Unary(_) | Op::Binary(_) | Op::Cast | Op::Select => true,
+                Op::AddrOf => {
+                    stack.extend(term.args.iter().map(|&x| (x, true)));
+                    continue;
+                }
+                // `&s.f`, `&a[i]`, and rows of an array of arrays: addresses, not loads.
+                Op::Member { arrow: false, .. } if address => {
+                    stack.extend(term.args.iter().map(|&x| (x, true)));
+                    continue;
+                }
+                Op::Member { arrow: false, .. } => {
+                    // A member of a variable that nobody else reaches, or an array inside it.
+                    true
+                }
+                Op::Index if address || matches!(self.b.types.kind(term.ty), TypeKind::Array { .. }) => {
+                    if let [base, sub] = term.args[..] {
+                        let array = matches!(self.b.types.kind(self.b.get(base).ty), TypeKind::Array { .. });
+                        stack.push((base, array));
+                        stack.push((sub, false));
+                    }
+                    continue;
+                }
+                Op::Deref if address => {
+                    stack.extend(term.args.iter().map(|&x| (x, false)));
+                    continue;
+                }
+                Op::Member { arrow: true, .. } if address => {
+                    stack.extend(term.args.iter().map(|&x| (x, false)));
+                    continue;
+                }
+                Op::Index | Op::Deref | Op::Member { .. } => still,
+                Op::Call => {
+                    let f = term.args.first().map(|&f| &self.b.get(f).op);
+                    match f {
+                        Some(Op::Sym(f)) => {
+                            self.b.library.contains(f) && term::intrinsic(&self.b.symbols[*f].name).is_some()
+                        }
+                        _ => false,
+                    }
+                }
+                _ => false,
+            };
+            if !ok {
+                return false;
+            }
+            let skip = usize::from(term.op == Op::Call);
+            stack.extend(term.args.iter().skip(skip).map(|&x| (x, false)));
+        }
+        true
+    }
+}
+
+/// Variables that the function assigns to or takes the address of.
+fn changed_symbols(body: &Body) -> FxHashSet<SymbolId> {
+    body.walk(body.root)
+        .filter(|&t| body.op(t).is_write() || *body.op(t) == Op::AddrOf)
+        .filter_map(|t| {
+            let mut at = *body.args(t).first()?;
+            // A part of a struct parameter.
+            loop {
+                match body.op(at) {
+                    Op::Sym(s) => return Some(*s),
+                    Op::Member { arrow: false, .. } | Op::Index => at = *body.args(at).first()?,
+                    _ => return None,
+                }
+            }
+        })
+        // `p[i] = x` changes what p points to, not p.
+        .filter(|&s| !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }))
+        .chain(
+            body.walk(body.root)
+                .filter(|&t| body.op(t).is_write() || *body.op(t) == Op::AddrOf)
+                .filter_map(|t| body.as_symbol(*body.args(t).first()?)),
+        )
+        .collect()
+}
+
+/// Variables that are read whenever the expression is evaluated.
+fn always_used(body: &Body, e: TermId) -> FxHashSet<SymbolId> {
+    let mut out = FxHashSet::default();
+    let mut stack = vec![e];
+    while let Some(t) = stack.pop() {
+        match body.op(t) {
+            Op::Sym(s) => {
+                out.insert(*s);
+            }
+            Op::SizeOf => {}
+            Op::Select => stack.extend(body.args(t).first()),
+            Op::Binary(b) if b.is_logical() => stack.extend(body.args(t).first()),
+            _ => stack.extend(body.args(t)),
+        }
+    }
+    out
+}
+
+fn calls_something(body: &Body, e: TermId) -> bool {
+    body.walk(e).any(|t| {
+        *body.op(t) == Op::Call
+            && !body
+                .args(t)
+                .first()
+                .and_then(|&f| body.as_symbol(f))
+                .is_some_and(|f| crate::flow::effects::is_pure_callee(body, f))
+    })
+}

@@ -1,0 +1,10 @@
+//! What calls do: the functions of a program, their summaries, and the text of callees in place of calls.
+
+pub(crate) mod compatible;
+pub(crate) mod constants;
+pub(crate) mod inline;
+pub(crate) mod program;
+pub(crate) mod project_facts;
+pub(crate) mod shape;
+pub(crate) mod summaries;
+pub(crate) mod watched;

@@ -1,0 +1,418 @@
+//! What is known of the functions that a body may call: the program around it, as far as it was read.
+//!
+//! Built once a unit and shared by the analyses of all its bodies. Every function of the unit has a [`Summary`]; small
+//! ones can also be written in place of their calls (`inline`).
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::calls::compatible::{fits, same_type};
+use crate::calls::constants::{constants, Constant};
+use crate::calls::shape::{shape, Shape};
+use crate::calls::summaries::{local, solve, Local, Summary};
+use crate::calls::watched::Watch;
+
+/// The functions of a program by name. Immutable; a clone shares. The empty program knows nothing of any function that
+/// is not the library's.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    functions: FxHashMap<Arc<str>, Known>,
+    /// File-scope variables that functions use, each with a function that does.
+    globals: FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>,
+    /// File-scope variables that keep their first value.
+    constants: FxHashMap<Arc<str>, Constant>,
+    watch: Watch,
+}
+
+#[derive(Debug)]
+enum Known {
+    One(Box<Function>),
+    /// Two definitions of one name: neither is believed.
+    Several,
+}
+
+/// A function of the program.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub name: Arc<str>,
+    pub body: Arc<Body>,
+    /// Its type and what it returns, in its own body's types.
+    pub ty: TypeId,
+    pub returns: TypeId,
+    /// How it can be written in place of a call.
+    pub shape: Option<Shape>,
+    pub local: Arc<Local>,
+    pub summary: Summary,
+    /// Whether another definition may take its place when the program is linked.
+    pub weak: bool,
+    /// Changes when anything changes that facts of a caller may rest on.
+    key: u64,
+}
+
+impl Program {
+    /// The program that these bodies make: those of one file, and those of the headers it includes. It keeps those it
+    /// has a use for.
+    pub fn of<'a>(bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
+        Program::after(&Program::default(), bodies)
+    }
+
+    /// The same, taking over from an earlier program what was found out about bodies that are still there.
+    pub fn after<'a>(before: &Program, bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
+        let mut functions: FxHashMap<Arc<str>, Known> = FxHashMap::default();
+        let mut globals = FxHashMap::default();
+        let bodies: Vec<&Arc<Body>> = bodies.into_iter().collect();
+        let weak: FxHashSet<&Arc<str>> = bodies.iter().flat_map(|b| &b.said.weak).collect();
+        for &body in &bodies {
+            let &Op::Function(f) = body.op(body.root) else { continue };
+            for (id, s) in body.symbols.iter_ids() {
+                if matches!(s.storage, Storage::Global { .. }) && !globals.contains_key(&s.name) {
+                    globals.insert(s.name.clone(), (body.clone(), id));
+                }
+            }
+            let symbol = &body.symbols[f];
+            let (ty, returns) = (symbol.ty, returned(body, symbol.ty));
+            let name = symbol.name.clone();
+            let old = before.function(&name).filter(|o| Arc::ptr_eq(&o.body, body));
+            let known = match (functions.contains_key(&name), returns) {
+                (true, _) => Known::Several,
+                (false, None) => continue,
+                (false, Some(returns)) => Known::One(Box::new(Function {
+                    name: name.clone(),
+                    body: body.clone(),
+                    ty,
+                    returns,
+                    shape: match old.filter(|o| !o.weak) {
+                        _ if weak.contains(&name) => None,
+                        Some(o) => o.shape.clone(),
+                        None => shape(body),
+                    },
+                    local: match old {
+                        Some(o) => o.local.clone(),
+                        None => Arc::new(local(body)),
+                    },
+                    summary: Summary::default(),
+                    weak: weak.contains(&name),
+                    key: 0,
+                })),
+            };
+            functions.insert(name, known);
+        }
+        let constants = {
+            let locals = || {
+                functions.values().filter_map(|k: &Known| match k {
+                    Known::One(f) => Some(&f.local),
+                    Known::Several => None,
+                })
+            };
+            // What a second text of a function does is not read.
+            let all = functions.values().all(|k| matches!(k, Known::One(_)))
+                && locals().all(|l| l.touched.is_some());
+            let touched =
+                all.then(|| locals().flat_map(|l| l.touched.iter().flatten()).collect::<FxHashSet<_>>());
+            let declarations = bodies.iter().copied().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
+            constants(declarations, touched.as_ref())
+        };
+        let mut program = Inner { functions, globals, constants, watch: Watch::default() };
+        program.summarize(&before.inner);
+        program.watch = Watch::of(program.all());
+        Program { inner: Arc::new(program) }
+    }
+
+    /// Whether no function is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inner.functions.is_empty()
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<&Function> {
+        self.inner.function(name)
+    }
+
+    /// What is looked at beside variables and memory.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.inner.watch
+    }
+
+    /// A function that uses the file-scope variable, and the variable there.
+    pub(crate) fn global(&self, name: &str) -> Option<(&Arc<Body>, SymbolId)> {
+        self.inner.globals.get(name).map(|(b, s)| (b, *s))
+    }
+
+    /// Whether the file-scope variable of this name is known to hold its first value for as long as the program runs.
+    pub fn keeps_first_value(&self, name: &str) -> bool {
+        self.constant(name).is_some()
+    }
+
+    /// The file-scope variable that keeps its first value.
+    pub(crate) fn constant(&self, name: &str) -> Option<&Constant> {
+        self.inner.constants.get(name)
+    }
+
+    /// A hash of the text that a function or file-scope constant of the program has; none of what it has no text of. Facts that
+    /// rest on what was seen in it (see [`crate::Facts::rests_on`]) hold as long as it is the same.
+    pub fn text_of(&self, name: &str) -> u64 {
+        match (self.function(name), self.constant(name)) {
+            (Some(f), _) => f.body.hash,
+            (None, Some(c)) => c.body.hash,
+            (None, None) => 0,
+        }
+    }
+
+    /// What a function of the program does.
+    pub fn summary(&self, name: &str) -> Option<&Summary> {
+        self.function(name).map(|f| &f.summary)
+    }
+
+    /// The text of a function of the program.
+    pub fn body(&self, name: &str) -> Option<&Arc<Body>> {
+        self.function(name).map(|f| &f.body)
+    }
+
+    /// Every function with what it does, by name: with [`Summary::calls`] the call graph.
+    pub fn functions(&self) -> Vec<(&Arc<str>, &Summary)> {
+        let mut out: Vec<_> = self.inner.all().map(|f| (&f.name, &f.summary)).collect();
+        out.sort_by(|a, b| a.0.cmp(b.0));
+        out
+    }
+
+    /// A number that is the same wherever all that this program says of the functions called in `body`, directly or
+    /// not, is the same: facts of the body may be remembered under it.
+    pub fn key_for(&self, body: &Body) -> u64 {
+        // Of a function of this program the names are known.
+        let own = match body.op(body.root) {
+            Op::Function(f) => self.function(&body.symbols[*f].name).filter(|o| std::ptr::eq(&*o.body, body)),
+            _ => None,
+        };
+        let names: Vec<&str> = match own {
+            Some(f) => f.local.calls.iter().map(|n| &**n).collect(),
+            None => {
+                let mut names: Vec<&str> = called(body).map(|f| &*body.symbols[f].name).collect();
+                names.sort_unstable();
+                names.dedup();
+                names
+            }
+        };
+        let mut h = FxHasher::default();
+        self.inner.watch.key(&body.name).hash(&mut h);
+        for n in names {
+            match self.inner.functions.get(n) {
+                Some(Known::One(f)) => (n, f.key).hash(&mut h),
+                Some(Known::Several) => (n, 1u8).hash(&mut h),
+                None => {}
+            }
+        }
+        h.finish()
+    }
+
+    /// The function a call reaches, if it is one of this program and the call fits its definition.
+    pub(crate) fn callee(&self, body: &Body, call: TermId) -> Option<&Function> {
+        let symbol = own_callee(body, call)?;
+        let function = self.called_by_name(&symbol.name, body, call)?;
+        same_type(&body.types, symbol.ty, &function.body.types, function.ty).then_some(function)
+    }
+
+    /// The function of this name, if it is one of this program and the arguments of the call fit its definition.
+    pub(crate) fn called_by_name(&self, name: &str, body: &Body, call: TermId) -> Option<&Function> {
+        let function = self.function(name)?;
+        arguments_fit(body, call, &function.body, function.ty).then_some(function)
+    }
+}
+
+impl Inner {
+    fn all(&self) -> impl Iterator<Item = &Function> {
+        self.functions.values().filter_map(|k| match k {
+            Known::One(f) => Some(&**f),
+            Known::Several => None,
+        })
+    }
+
+    fn function(&self, name: &str) -> Option<&Function> {
+        match self.functions.get(name)? {
+            Known::One(f) => Some(f),
+            Known::Several => None,
+        }
+    }
+
+    /// Summaries from callees to callers, the functions of a recursion together. A summary is made of the bodies of its
+    /// group and of what their calls reach, so where all these are the ones of `before`, its answers are taken over.
+    fn summarize(&mut self, before: &Inner) {
+        let mut same: FxHashSet<Arc<str>> = FxHashSet::default();
+        let mut names: Vec<Arc<str>> = self.all().map(|f| f.name.clone()).collect();
+        names.sort();
+        for group in components(&names, |n| self.function(n).map(|f| &f.local.calls[..])) {
+            let unchanged = group.iter().all(|n| {
+                let (Some(new), Some(old)) = (self.function(n), before.function(n)) else { return false };
+                Arc::ptr_eq(&new.body, &old.body)
+                    && new.weak == old.weak
+                    && new.local.calls.iter().all(|c| {
+                        group.contains(c)
+                            || same.contains(c)
+                            || (self.function(c).is_none() && before.function(c).is_none())
+                    })
+            });
+            if unchanged {
+                for name in &group {
+                    if let (Some(Known::One(f)), Some(old)) =
+                        (self.functions.get_mut(name), before.function(name))
+                    {
+                        (f.summary, f.key) = (old.summary.clone(), old.key);
+                    }
+                }
+                same.extend(group);
+                continue;
+            }
+            let summaries = {
+                let members: Vec<&Function> = group.iter().filter_map(|n| self.function(n)).collect();
+                let parts: Vec<(&Arc<str>, &Body, &Local)> =
+                    members.iter().map(|f| (&f.name, &*f.body, &*f.local)).collect();
+                solve(&parts, |n| self.function(n), |n| self.function(n).is_some_and(|f| f.weak))
+            };
+            // What a caller's facts rest on: the summary, and of a function written in place of its calls its terms,
+            // with the same of all it calls.
+            let mut outer = FxHasher::default();
+            let mut called: Vec<&Arc<str>> = group
+                .iter()
+                .filter_map(|n| self.function(n))
+                .flat_map(|f| &f.local.calls)
+                .filter(|c| !group.contains(c))
+                .collect();
+            called.sort();
+            called.dedup();
+            for c in called {
+                (c, self.function(c).map(|f| f.key)).hash(&mut outer);
+            }
+            let outer = outer.finish();
+            let meaning: Vec<u64> =
+                group.iter().filter_map(|n| self.function(n)).map(|f| f.local.meaning).collect();
+            for (name, summary) in group.iter().zip(summaries) {
+                if let Some(Known::One(f)) = self.functions.get_mut(name) {
+                    let mut h = FxHasher::default();
+                    summary.hash(&mut h);
+                    match &f.shape {
+                        Some(_) => (&meaning, outer).hash(&mut h),
+                        None => 0u8.hash(&mut h),
+                    }
+                    // The type decides whether a call fits.
+                    f.local.signature.hash(&mut h);
+                    f.key = h.finish();
+                    f.summary = summary;
+                }
+            }
+        }
+    }
+}
+
+/// The function of the program that a call names, and whose type it was declared with; not one of the library.
+pub(crate) fn own_callee(body: &Body, call: TermId) -> Option<&term::Symbol> {
+    let f = body.callee(call)?;
+    let symbol = &body.symbols[f];
+    (symbol.storage == Storage::Function && !body.library.contains(&f)).then_some(symbol)
+}
+
+/// Whether a call's arguments are as many as a function's parameters, and fit their types. `ty`: the function's, in `from`.
+pub(crate) fn arguments_fit(body: &Body, call: TermId, from: &Body, ty: TypeId) -> bool {
+    let TypeKind::Function { params, .. } = from.types.kind(ty) else { return false };
+    let args = body.args(call).get(1..).unwrap_or(&[]);
+    args.len() == params.len()
+        && args.iter().zip(params).all(|(&a, &p)| fits(&body.types, body.ty(a), &from.types, p))
+}
+
+/// The functions a body calls by name, each as often as it does.
+pub(crate) fn called(body: &Body) -> impl Iterator<Item = SymbolId> + '_ {
+    body.walk(body.root).filter(|&t| *body.op(t) == Op::Call).filter_map(|t| {
+        let f = body.callee(t)?;
+        (body.symbols[f].storage == Storage::Function && !body.library.contains(&f)).then_some(f)
+    })
+}
+
+fn returned(body: &Body, ty: TypeId) -> Option<TypeId> {
+    match body.types.kind(ty) {
+        TypeKind::Function { ret, .. } => Some(*ret),
+        _ => None,
+    }
+}
+
+/// Strongly connected components of the call graph, callees first (Tarjan, SIAM J. Comput. 1(2), 1972). Not recursive:
+/// call chains of generated programs are deep.
+fn components<'f>(names: &[Arc<str>], calls: impl Fn(&str) -> Option<&'f [Arc<str>]>) -> Vec<Vec<Arc<str>>> {
+    let number: FxHashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (&**n, i)).collect();
+    let edges: Vec<Vec<usize>> = names
+        .iter()
+        .map(|n| calls(n).unwrap_or(&[]).iter().filter_map(|c| number.get(&**c).copied()).collect())
+        .collect();
+    let mut out = Vec::new();
+    let mut index = vec![usize::MAX; names.len()];
+    let mut low = vec![0; names.len()];
+    let mut open: Vec<usize> = Vec::new();
+    let mut is_open: FxHashSet<usize> = FxHashSet::default();
+    let mut next = 0;
+    for start in 0..names.len() {
+        if index[start] != usize::MAX {
+            continue;
+        }
+        // (function, how many of its calls were looked at)
+        let mut work = vec![(start, 0usize)];
+        while let Some((v, k)) = work.pop() {
+            if k == 0 {
+                index[v] = next;
+                low[v] = next;
+                next += 1;
+                open.push(v);
+                is_open.insert(v);
+            }
+            match edges[v].get(k) {
+                Some(&w) => {
+                    work.push((v, k + 1));
+                    if index[w] == usize::MAX {
+                        work.push((w, 0));
+                    } else if is_open.contains(&w) {
+                        low[v] = low[v].min(index[w]);
+                    }
+                }
+                None => {
+                    if let Some(&(u, _)) = work.last() {
+                        low[u] = low[u].min(low[v]);
+                    }
+                    if low[v] == index[v] {
+                        let mut group = Vec::new();
+                        while let Some(w) = open.pop() {
+                            is_open.remove(&w);
+                            group.push(names[w].clone());
+                            if w == v {
+                                break;
+                            }
+                        }
+                        group.sort();
+                        out.push(group);
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callees_come_before_callers() {
+        let names: Vec<Arc<str>> = ["a", "b", "c", "d"].iter().map(|&s| s.into()).collect();
+        let edges: FxHashMap<&str, Vec<Arc<str>>> = FxHashMap::from_iter([
+            ("a", vec!["b".into(), "d".into()]),
+            ("b", vec!["c".into()]),
+            ("c", vec!["b".into(), "d".into()]),
+        ]);
+        let found = components(&names, |n| edges.get(n).map(|v| &v[..]));
+        let plain: Vec<Vec<&str>> = found.iter().map(|g| g.iter().map(|s| &**s).collect()).collect();
+        assert_eq!(plain, [vec!["d"], vec!["b", "c"], vec!["a"]]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Extremes with what belongs to them: `if (x < m) { m = x; k = i; }`, and `if (a[i] < a[k]) k = i;`.
+//!
+//! Only iterations in which the comparison holds count, so a NaN never does; among the others the extreme decides, and
+//! among equal values the first iteration (`<`, `>`) or the last (`<=`, `>=`). That is what the loop computes in its
+//! own order, to the bit: of values that compare equal it keeps the one of that iteration.
+
+use rustc_hash::FxHashSet;
+use term::{BinOp, Body, Op, SymbolId, TermId};
+
+use crate::classify::reductions::{is_quiet, reads};
+use crate::flow::terms::statements;
+use crate::ReductionOp;
+
+/// One statement that keeps an extreme and its companions.
+#[derive(Clone, Debug)]
+pub(crate) struct Extreme {
+    pub op: ReductionOp,
+    /// The variable that holds the extreme; `None` where the companion names the cell that does.
+    pub key: Option<SymbolId>,
+    /// Variables set along with it, sorted.
+    pub companions: Vec<SymbolId>,
+    /// Every occurrence of these variables in the statement.
+    pub occurrences: Vec<TermId>,
+    /// Without a key: the cell compared, which but for the companion must be the same in all iterations.
+    pub cell: Option<TermId>,
+    pub statement: TermId,
+}
+
+/// All such statements under a term.
+pub(crate) fn extremes(body: &Body, root: TermId) -> Vec<Extreme> {
+    statements(body, root)
+        .into_iter()
+        .filter_map(|a| with_key(body, a).or_else(|| by_place(body, a)))
+        .collect()
+}
+
+/// The variable, where it is written, and the value.
+type Assigned = (SymbolId, TermId, TermId);
+
+/// The condition of an `if` without `else` that does nothing but assign to variables, and these assignments.
+fn assignments(body: &Body, t: TermId) -> Option<(TermId, Vec<Assigned>)> {
+    let (Op::If, &[condition, then]) = (body.op(t), body.args(t)) else { return None };
+    let statements = match body.op(then) {
+        Op::List => body.args(then).to_vec(),
+        _ => vec![then],
+    };
+    let mut out = Vec::new();
+    for s in statements {
+        match (body.op(s), body.args(s)) {
+            (Op::Empty, _) => {}
+            (Op::Assign, &[place, value]) => out.push((body.as_symbol(place)?, place, value)),
+            _ => return None,
+        }
+    }
+    let mut seen = FxHashSet::default();
+    out.iter().all(|a| seen.insert(a.0)).then_some((condition, out))
+}
+
+/// The comparison with `s` that decides, among further conditions that do not look at any of the variables.
+fn comparison(body: &Body, condition: TermId, s: &dyn Fn(TermId) -> bool) -> Option<(BinOp, TermId, TermId)> {
+    let mut found = None;
+    let mut stack = vec![condition];
+    while let Some(c) = stack.pop() {
+        let Op::Binary(op) = body.op(c) else { return None };
+        let (l, r) = (body.args(c)[0], body.args(c)[1]);
+        match op {
+            BinOp::And => {
+                // Either side may be the comparison; the other is looked through by the caller's count of uses.
+                let here =
+                    |t: TermId| matches!(body.op(t), Op::Binary(o) if *o == BinOp::And || o.is_comparison());
+                let decides = |t: TermId| body.walk(t).any(s);
+                match (decides(l) && here(l), decides(r) && here(r)) {
+                    (true, false) if is_quiet(body, r) && !decides(r) => stack.push(l),
+                    (false, true) if is_quiet(body, l) && !decides(l) => stack.push(r),
+                    _ => return None,
+                }
+            }
+            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge if found.is_none() => found = Some((*op, l, r)),
+            _ => return None,
+        }
+    }
+    found
+}
+
+/// As `other REL own`: the operator that is kept, and whether the last of equals counts.
+fn operator(rel: BinOp) -> ReductionOp {
+    match rel {
+        BinOp::Lt => ReductionOp::ArgMin { last: false },
+        BinOp::Le => ReductionOp::ArgMin { last: true },
+        BinOp::Gt => ReductionOp::ArgMax { last: false },
+        _ => ReductionOp::ArgMax { last: true },
+    }
+}
+
+/// `if (x < m) { m = x; k = i; }`
+fn with_key(body: &Body, t: TermId) -> Option<Extreme> {
+    let (condition, assigned) = assignments(body, t)?;
+    if assigned.len() < 2 {
+        return None;
+    }
+    for (key, place, value) in &assigned {
+        let is_key = |x: TermId| body.as_symbol(x) == Some(*key);
+        let Some((rel, l, r)) = comparison(body, condition, &is_key) else { continue };
+        let (rel, own, other) = if is_key(r) {
+            (rel, r, l)
+        } else if is_key(l) {
+            (rel.mirrored(), l, r)
+        } else {
+            continue;
+        };
+        // The value compared is the value kept, in one type: a conversion between them would order otherwise.
+        let kinds = [other, *value].map(|x| body.types.kind(body.ty(x)));
+        let one_type = kinds.iter().all(|k| *k == body.types.kind(body.ty(*place)));
+        if !body.same(other, *value) || !one_type || !is_quiet(body, other) {
+            continue;
+        }
+        let symbols: Vec<SymbolId> = assigned.iter().map(|a| a.0).collect();
+        let clean = |x: TermId| is_quiet(body, x) && !symbols.iter().any(|&s| reads(body, x, s));
+        if !assigned.iter().all(|a| clean(a.2)) || !clean(other) {
+            continue;
+        }
+        let mut companions: Vec<SymbolId> = symbols.into_iter().filter(|s| s != key).collect();
+        companions.sort_unstable();
+        let mut occurrences: Vec<TermId> = assigned.iter().map(|a| a.1).collect();
+        occurrences.push(own);
+        return Some(Extreme {
+            op: operator(rel),
+            key: Some(*key),
+            companions,
+            occurrences,
+            cell: None,
+            statement: t,
+        });
+    }
+    None
+}
+
+/// `if (a[i] < a[k]) k = i;`: `k` names the cell that holds the extreme.
+fn by_place(body: &Body, t: TermId) -> Option<Extreme> {
+    let (condition, assigned) = assignments(body, t)?;
+    let [(k, place, value)] = assigned[..] else { return None };
+    let Op::Sym(i) = *body.op(value) else { return None };
+    let kind = |s: SymbolId| body.types.as_int(body.symbols[s].ty);
+    if i == k || kind(k).is_none() || kind(k) != kind(i) {
+        return None;
+    }
+    let is_k = |x: TermId| body.as_symbol(x) == Some(k);
+    let (rel, l, r) = comparison(body, condition, &is_k)?;
+    let (rel, own, other) = match (body.walk(l).any(is_k), body.walk(r).any(is_k)) {
+        (false, true) => (rel, r, l),
+        (true, false) => (rel.mirrored(), l, r),
+        _ => return None,
+    };
+    if body.types.kind(body.ty(l)) != body.types.kind(body.ty(r)) || !is_quiet(body, l) || !is_quiet(body, r)
+    {
+        return None;
+    }
+    // The two sides differ in nothing but `k` standing where the other has `i`.
+    let (mut a, mut b) = (body.walk(own), body.walk(other));
+    let mut occurrences = vec![place];
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => break,
+            (Some(x), Some(y)) if is_k(x) && body.as_symbol(y) == Some(i) => occurrences.push(x),
+            (Some(x), Some(y))
+                if body.op(x) == body.op(y)
+                    && body.args(x).len() == body.args(y).len()
+                    && body.types.kind(body.ty(x)) == body.types.kind(body.ty(y)) => {}
+            _ => return None,
+        }
+    }
+    // What is compared must be the same function of `k` and `i`: `i` itself must not remain.
+    if reads(body, own, i) || occurrences.len() < 2 {
+        return None;
+    }
+    Some(Extreme {
+        op: operator(rel),
+        key: None,
+        companions: vec![k],
+        occurrences,
+        cell: Some(own),
+        statement: t,
+    })
+}

@@ -1,0 +1,264 @@
+//! Accumulations: statements that combine one place with a value by an associative operator, and nothing else.
+
+use term::{BinOp, Body, FloatKind, IntKind, Op, Overflow, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::flow::effects::is_pure_callee;
+use crate::flow::terms::statements;
+use crate::ReductionOp;
+
+/// One accumulating statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Update {
+    pub op: ReductionOp,
+    /// The accumulator where it is written.
+    pub place: TermId,
+    /// Every occurrence of the accumulator in the statement (`place` included).
+    pub occurrences: Vec<TermId>,
+    pub statement: TermId,
+}
+
+/// All accumulating statements under a term.
+pub(crate) fn updates(body: &Body, root: TermId) -> Vec<Update> {
+    // Only statements count: the value of an accumulation must not be used.
+    statements(body, root).into_iter().filter_map(|a| update(body, a)).collect()
+}
+
+fn update(body: &Body, t: TermId) -> Option<Update> {
+    let args = body.args(t);
+    match body.op(t) {
+        Op::Compound(op) => {
+            let (place, value) = (args[0], args[1]);
+            let op = match op {
+                BinOp::Add | BinOp::Sub => ReductionOp::Add,
+                BinOp::Mul => ReductionOp::Mul,
+                BinOp::BitAnd => ReductionOp::BitAnd,
+                BinOp::BitOr => ReductionOp::BitOr,
+                BinOp::BitXor => ReductionOp::BitXor,
+                _ => return None,
+            };
+            fits(body, op, t, body.ty(place), body.ty(value))?;
+            (is_place(body, place) && is_quiet(body, value) && !mentions(body, value, place))
+                .then_some(Update { op, place, occurrences: vec![place], statement: t })
+        }
+        Op::Step { .. } => {
+            let place = args[0];
+            body.types.as_int(body.ty(place)).filter(|k| *k != IntKind::Bool)?;
+            is_place(body, place).then(|| Update {
+                op: ReductionOp::Add,
+                place,
+                occurrences: vec![place],
+                statement: t,
+            })
+        }
+        Op::Assign => assignment(body, t, args[0], args[1]),
+        Op::If if args.len() == 2 => guarded(body, t, args[0], args[1]),
+        _ => None,
+    }
+}
+
+fn is_place(body: &Body, place: TermId) -> bool {
+    matches!(body.op(place), Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref) && is_quiet(body, place)
+}
+
+/// `s = s op e`, `s = e op s`, chains of `+` and `-`, `s = c ? a : b` and `s = fmin(s, e)`.
+fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Update> {
+    if !is_place(body, place) {
+        return None;
+    }
+    let make = |op, mut occurrences: Vec<TermId>| {
+        occurrences.push(place);
+        Some(Update { op, place, occurrences, statement: t })
+    };
+    match body.op(value) {
+        Op::Binary(BinOp::Add | BinOp::Sub) => {
+            let mut occurrences = Vec::new();
+            let mut stack = vec![(value, true, 0)];
+            while let Some((e, positive, depth)) = stack.pop() {
+                if depth > 64 {
+                    return None;
+                }
+                if body.same(e, place) {
+                    if !positive {
+                        return None;
+                    }
+                    occurrences.push(e);
+                    continue;
+                }
+                match body.op(e) {
+                    // Only look into sums of the same type: an inner narrower sum rounds or wraps by itself.
+                    Op::Binary(BinOp::Add) if body.ty(e) == body.ty(value) => {
+                        stack.extend(body.args(e).iter().map(|&a| (a, positive, depth + 1)));
+                    }
+                    Op::Binary(BinOp::Sub) if body.ty(e) == body.ty(value) => {
+                        let a = body.args(e);
+                        stack.push((a[0], positive, depth + 1));
+                        stack.push((a[1], !positive, depth + 1));
+                    }
+                    _ if is_quiet(body, e) && !mentions(body, e, place) => {}
+                    _ => return None,
+                }
+            }
+            fits(body, ReductionOp::Add, value, body.ty(place), body.ty(value))?;
+            if occurrences.len() == 1 {
+                make(ReductionOp::Add, occurrences)
+            } else {
+                None
+            }
+        }
+        Op::Binary(op) => {
+            let a = body.args(value);
+            let (x, y) = (a[0], a[1]);
+            let op = match op {
+                BinOp::Mul => ReductionOp::Mul,
+                BinOp::BitAnd => ReductionOp::BitAnd,
+                BinOp::BitOr => ReductionOp::BitOr,
+                BinOp::BitXor => ReductionOp::BitXor,
+                BinOp::And => ReductionOp::And,
+                BinOp::Or => ReductionOp::Or,
+                _ => return None,
+            };
+            fits(body, op, value, body.ty(place), body.ty(value))?;
+            let (own, other) = if body.same(x, place) { (x, y) } else { (y, x) };
+            // `s && x`: the left side decides whether the right runs, so only `s` on the left, with a quiet right.
+            if !body.same(own, place) || !is_quiet(body, other) || mentions(body, other, place) {
+                return None;
+            }
+            make(op, vec![own])
+        }
+        Op::Select => {
+            let a = body.args(value);
+            let (c, x, y) = (a[0], a[1], a[2]);
+            let (own, other, own_first) = if body.same(x, place) {
+                (x, y, true)
+            } else if body.same(y, place) {
+                (y, x, false)
+            } else {
+                return None;
+            };
+            let (op, cond_own) = comparison(body, c, place, other, !own_first)?;
+            fits(body, op, value, body.ty(place), body.ty(value))?;
+            make(op, vec![own, cond_own])
+        }
+        Op::Call => {
+            let a = body.args(value);
+            let f = body.as_symbol(*a.first()?)?;
+            if a.len() != 3 || !is_pure_callee(body, f) {
+                return None;
+            }
+            let op = match &*body.symbols[f].name {
+                "fmin" | "fminf" => ReductionOp::Min,
+                "fmax" | "fmaxf" => ReductionOp::Max,
+                _ => return None,
+            };
+            let (own, other) = if body.same(a[1], place) { (a[1], a[2]) } else { (a[2], a[1]) };
+            fits(body, op, value, body.ty(place), body.ty(value))?;
+            // A wider accumulator is rounded on its way through fminf.
+            if body.types.as_float(body.ty(place)) != body.types.as_float(body.ty(value)) {
+                return None;
+            }
+            (body.same(own, place) && is_quiet(body, other) && !mentions(body, other, place)).then_some(())?;
+            make(op, vec![own])
+        }
+        _ => None,
+    }
+}
+
+/// `if (e < s) s = e;` and its mirror images.
+fn guarded(body: &Body, t: TermId, condition: TermId, then: TermId) -> Option<Update> {
+    let assign = match (body.op(then), body.args(then)) {
+        (Op::List, &[only]) => only,
+        (Op::Assign, _) => then,
+        _ => return None,
+    };
+    if *body.op(assign) != Op::Assign {
+        return None;
+    }
+    let (place, value) = (body.args(assign)[0], body.args(assign)[1]);
+    if !is_place(body, place) {
+        return None;
+    }
+    let (op, own) = comparison(body, condition, place, value, true)?;
+    fits(body, op, t, body.ty(place), body.ty(value))?;
+    Some(Update { op, place, occurrences: vec![own, place], statement: t })
+}
+
+/// `other REL place` (or mirrored): which extreme is kept if `take` says that `other` is taken when it holds.
+fn comparison(
+    body: &Body,
+    c: TermId,
+    place: TermId,
+    other: TermId,
+    take: bool,
+) -> Option<(ReductionOp, TermId)> {
+    let Op::Binary(rel) = body.op(c) else { return None };
+    let (l, r) = (body.args(c)[0], body.args(c)[1]);
+    let (own, value, less) = if body.same(r, place) {
+        (r, l, matches!(rel, BinOp::Lt | BinOp::Le))
+    } else if body.same(l, place) {
+        (l, r, matches!(rel, BinOp::Gt | BinOp::Ge))
+    } else {
+        return None;
+    };
+    if !matches!(rel, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge) {
+        return None;
+    }
+    // The same value on both sides, in the same type: a comparison in another type orders otherwise.
+    if !body.same(value, other) || !is_quiet(body, other) || mentions(body, other, place) {
+        return None;
+    }
+    if body.types.kind(body.ty(value)) != body.types.kind(body.ty(place)) {
+        return None;
+    }
+    Some((if less == take { ReductionOp::Min } else { ReductionOp::Max }, own))
+}
+
+/// Whether accumulating a value of type `value` into a place of type `place`, by the operation at `at`, is associative up to
+/// rounding.
+fn fits(body: &Body, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) -> Option<()> {
+    let q = body.types.quals(place);
+    if q.is_volatile || q.is_atomic {
+        return None;
+    }
+    match (body.types.kind(place), body.types.kind(value)) {
+        // Each step ends in "is not 0" (C11 6.3.1.2), which no regrouping of sums keeps: (1 + -1) + 1.
+        (TypeKind::Int(IntKind::Bool), _)
+            if !matches!(op, ReductionOp::And | ReductionOp::Or | ReductionOp::BitOr) =>
+        {
+            None
+        }
+        // Modulo a power of two sums regroup, and where overflow means nothing they may be computed so. Exceptions come
+        // in one order and not in another.
+        (&TypeKind::Int(k), TypeKind::Int(_)) if matches!(op, ReductionOp::Add | ReductionOp::Mul) => {
+            (body.overflow(k.promoted(), at) != Overflow::Traps).then_some(())
+        }
+        (TypeKind::Int(_), TypeKind::Int(_)) => Some(()),
+        (TypeKind::Float(FloatKind::Long), _) => None,
+        (TypeKind::Float(_), TypeKind::Float(_) | TypeKind::Int(_)) => {
+            matches!(op, ReductionOp::Add | ReductionOp::Mul | ReductionOp::Min | ReductionOp::Max)
+                .then_some(())
+        }
+        _ => None,
+    }
+}
+
+/// No side effects and no calls that are not pure.
+pub(crate) fn is_quiet(body: &Body, t: TermId) -> bool {
+    body.walk(t).all(|x| match body.op(x) {
+        Op::Call => body.callee(x).is_some_and(|f| is_pure_callee(body, f)),
+        Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
+        op => !op.is_write(),
+    })
+}
+
+/// Whether the term reads the accumulator. Other cells of the same array are the business of the dependence tests:
+/// what they read is not among the accumulator's own occurrences.
+fn mentions(body: &Body, t: TermId, place: TermId) -> bool {
+    match body.as_symbol(place) {
+        Some(s) => reads(body, t, s),
+        None => body.walk(t).any(|x| body.same(x, place)),
+    }
+}
+
+pub(crate) fn reads(body: &Body, t: TermId, s: SymbolId) -> bool {
+    body.walk(t).any(|x| body.as_symbol(x) == Some(s))
+}

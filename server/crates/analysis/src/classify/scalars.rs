@@ -1,0 +1,333 @@
+//! Variables that need no cell of their own between iterations: privates, inductions, reductions.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, SymbolId, TermId, TypeKind};
+
+use crate::alias::parts::Inside;
+use crate::classify::extremes::{extremes, Extreme};
+use crate::classify::reductions::{updates, Update};
+use crate::context::Context;
+use crate::flow::liveness::{exposed_reads, surely_written};
+use crate::nest::{Access, Model};
+use crate::{Cells, Control, Induction, Object, Private, Reduction, ReductionOp};
+
+pub(crate) struct Scalars {
+    root: TermId,
+    index: SymbolId,
+    pub privates: Vec<Private>,
+    pub inductions: Vec<Induction>,
+    /// Those that accumulate into [`Cells::Many`] are only candidates: they count where two iterations may meet.
+    pub reductions: Vec<Reduction>,
+    /// Terms that belong to the reduction of that number.
+    pub groups: FxHashMap<TermId, usize>,
+    aside: FxHashSet<SymbolId>,
+    /// Objects that each iteration has for itself.
+    own: FxHashSet<SymbolId>,
+}
+
+impl Scalars {
+    pub(crate) fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
+        let body = cx.body;
+        let root = model.root;
+        let parts = body.loop_parts(root);
+        let inner = parts.map_or(root, |p| p.body);
+        let header = parts.map_or([None, None], |p| [p.condition, p.step]);
+        let mut written: Vec<SymbolId> = cx.effects.writes_in(root).iter().copied().collect();
+        written.sort_unstable();
+        let exposed = [Some(inner), header[0], header[1]]
+            .into_iter()
+            .flatten()
+            .map(|part| exposed_reads(body, &[part]))
+            .collect::<Option<Vec<_>>>();
+        let exposed: Option<FxHashSet<SymbolId>> = exposed.map(|v| v.into_iter().flatten().collect());
+        // Nothing is sure where the loop may be left early; such loops get no verdict from here.
+        let sure = surely_written(body, inner);
+        let mut s = Scalars {
+            root,
+            index: control.index,
+            privates: Vec::new(),
+            inductions: Vec::new(),
+            reductions: Vec::new(),
+            groups: FxHashMap::default(),
+            aside: FxHashSet::default(),
+            own: FxHashSet::default(),
+        };
+        s.aside.insert(control.index);
+        s.own = model.own_objects();
+        for &(symbol, k, update) in &model.inductions {
+            s.inductions.push(Induction { symbol, step: k, update });
+            s.aside.insert(symbol);
+        }
+        s.find_extremes(model, inner);
+        for &symbol in &written {
+            let v = &body.symbols[symbol];
+            let scalar = matches!(
+                body.types.kind(v.ty),
+                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
+            );
+            if model.declared_inside(symbol) {
+                s.privates.push(Private { symbol, declared_inside: true, kept: false, copied_in: false });
+                continue;
+            }
+            if s.aside.contains(&symbol) || !scalar || !v.is_own_scalar() {
+                continue;
+            }
+            if exposed.as_ref().is_none_or(|e| e.contains(&symbol)) {
+                continue;
+            }
+            // Its value after the loop is that of the last iteration that writes it.
+            let live = cx.liveness().is_live_after(root, symbol);
+            // The test that ends the loop is no part of an iteration; what only the header's start sets is no write of
+            // one either.
+            let in_header = |t: Option<TermId>| t.is_some_and(|t| cx.effects.writes_in(t).contains(&symbol));
+            let in_iteration = in_header(Some(inner)) || in_header(header[1]);
+            if live && (in_header(header[0]) || !in_iteration) {
+                continue;
+            }
+            let kept = live && sure.as_ref().is_some_and(|w| w.contains(&symbol));
+            if !live || kept {
+                s.privates.push(Private { symbol, declared_inside: false, kept, copied_in: false });
+                s.aside.insert(symbol);
+                if kept {
+                    let place =
+                        body.walk(root).find(|&t| crate::flow::effects::written(body, t) == Some(symbol));
+                    s.reductions.extend(place.map(|p| kept_reduction(body, symbol, p, Cells::Variable)));
+                }
+            } else if !matches!(body.types.kind(v.ty), TypeKind::Pointer { .. }) {
+                s.last_writer(cx, symbol);
+            }
+        }
+        s.find_reductions(cx, model, inner);
+        s
+    }
+
+    /// A variable that some iterations write, none reads before it writes it, and that is read afterwards: the last
+    /// iteration that writes it decides.
+    fn last_writer(&mut self, cx: &Context<'_>, symbol: SymbolId) {
+        let (body, q) = (cx.body, cx.body.types.quals(cx.body.symbols[symbol].ty));
+        let writes = |t: &TermId| crate::flow::effects::written(body, *t) == Some(symbol);
+        let updates: Vec<TermId> = body.walk(self.root).filter(writes).collect();
+        let Some(place) = updates.first().and_then(|&u| body.args(u).first().copied()) else { return };
+        if q.is_volatile || q.is_atomic || body.as_symbol(place) != Some(symbol) {
+            return;
+        }
+        self.aside.insert(symbol);
+        self.reductions.push(Reduction {
+            object: Object { symbol, fields: Vec::new() },
+            place,
+            cells: Cells::Variable,
+            op: ReductionOp::Last,
+            ty: body.symbols[symbol].ty,
+            key: None,
+            updates,
+        });
+    }
+
+    /// Extremes with what belongs to them. Both variables serve nothing else in the loop, so which of the iterations
+    /// decides depends on their values and numbers alone.
+    fn find_extremes(&mut self, model: &Model<'_>, inner: TermId) {
+        let body = model.body;
+        let uses = |s: SymbolId| body.walk(model.root).filter(|&x| body.as_symbol(x) == Some(s)).count();
+        let all = extremes(body, inner);
+        for (at, e) in all.iter().enumerate() {
+            let of = |o: &Extreme| (o.key, o.op, o.companions.clone());
+            if all[..at].iter().any(|o| of(o) == of(e)) {
+                continue;
+            }
+            let same: Vec<&Extreme> = all.iter().filter(|o| of(o) == of(e)).collect();
+            let symbols: Vec<SymbolId> = e.key.into_iter().chain(e.companions.iter().copied()).collect();
+            let own = |&s: &SymbolId| {
+                let v = &body.symbols[s];
+                let q = body.types.quals(v.ty);
+                let known = self.aside.contains(&s) || model.declared_inside(s);
+                let special = q.is_const || q.is_volatile || q.is_atomic;
+                v.is_own_scalar()
+                    && !known
+                    && !special
+                    && matches!(body.types.kind(v.ty), TypeKind::Int(_) | TypeKind::Float(_))
+            };
+            let occurrences = |s: SymbolId| -> Vec<TermId> {
+                same.iter()
+                    .flat_map(|o| &o.occurrences)
+                    .copied()
+                    .filter(|&t| body.as_symbol(t) == Some(s))
+                    .collect()
+            };
+            // `a[i][j] < a[i][k]` over i compares with another row each time.
+            let moving = model.effects.writes_in(model.root);
+            let fixed = |t: TermId| {
+                body.walk(t)
+                    .filter_map(|x| body.as_symbol(x))
+                    .all(|s| symbols.contains(&s) || !moving.contains(&s))
+            };
+            if !same.iter().filter_map(|o| o.cell).all(fixed) {
+                continue;
+            }
+            if !symbols.iter().all(own) || symbols.iter().any(|&s| uses(s) != occurrences(s).len()) {
+                continue;
+            }
+            for &symbol in &symbols {
+                let terms = occurrences(symbol);
+                let Some(&place) = terms.first() else { continue };
+                for t in terms {
+                    self.groups.insert(t, self.reductions.len());
+                }
+                self.reductions.push(Reduction {
+                    object: Object { symbol, fields: Vec::new() },
+                    place,
+                    cells: Cells::Variable,
+                    op: e.op,
+                    ty: body.symbols[symbol].ty,
+                    key: e.key.filter(|&k| k != symbol),
+                    updates: same.iter().map(|o| o.statement).collect(),
+                });
+                self.aside.insert(symbol);
+            }
+        }
+    }
+
+    fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId) {
+        let body = cx.body;
+        let (variables, cells): (Vec<Update>, Vec<Update>) =
+            updates(body, inner).into_iter().partition(|u| body.as_symbol(u.place).is_some());
+        let mut left: Vec<Update> = variables
+            .into_iter()
+            .filter(|u| {
+                let s = body.as_symbol(u.place);
+                s.is_some_and(|s| {
+                    !self.aside.contains(&s) && !model.declared_inside(s) && !self.is_const(body, s)
+                })
+            })
+            .collect();
+        while let Some(first) = left.first().cloned() {
+            let (same, rest): (Vec<Update>, Vec<Update>) =
+                left.into_iter().partition(|u| body.same(u.place, first.place));
+            left = rest;
+            if same.iter().any(|u| u.op != first.op) {
+                continue;
+            }
+            let occurrences: FxHashSet<TermId> =
+                same.iter().flat_map(|u| u.occurrences.iter().copied()).collect();
+            let Some(s) = body.as_symbol(first.place) else { continue };
+            // Used for nothing else in the whole loop.
+            let all = body.walk(model.root).filter(|&x| body.as_symbol(x) == Some(s)).count();
+            if all != occurrences.len() {
+                continue;
+            }
+            self.add_reduction(body, s, Vec::new(), Cells::Variable, &same);
+        }
+        self.find_cells(body, model, cells);
+    }
+
+    /// Accumulations into memory. All updates of one object with one operator belong together, wherever their cells
+    /// lie: two that meet commute, and any other access of the object is left to the dependence tests, which set only
+    /// pairs within the group aside.
+    fn find_cells(&mut self, body: &Body, model: &Model<'_>, cells: Vec<Update>) {
+        type Path = Vec<(usize, std::sync::Arc<str>)>;
+        let mut groups: Vec<((SymbolId, Path, ReductionOp), Vec<Update>)> = Vec::new();
+        for u in cells {
+            let Some(a) = model.accesses.iter().find(|a| a.term == u.place && a.write) else { continue };
+            // Of cells that others share a part of it is no sum.
+            if self.own.contains(&a.base) || self.is_const(body, a.base) || a.inside != Inside::All {
+                continue;
+            }
+            let key = (a.base, a.fields.clone(), u.op);
+            let alike = |v: &Update| body.types.kind(body.ty(v.place)) == body.types.kind(body.ty(u.place));
+            match groups.iter_mut().find(|g| g.0 == key && g.1.first().is_some_and(alike)) {
+                Some(g) => g.1.push(u),
+                None => groups.push((key, vec![u])),
+            }
+        }
+        for ((base, fields, _), same) in groups {
+            let Some(first) = same.first() else { continue };
+            let one =
+                same.iter().all(|u| body.same(u.place, first.place)) && is_fixed_cell(model, first.place);
+            let fields = fields.into_iter().map(|f| f.1).collect();
+            self.add_reduction(body, base, fields, if one { Cells::One } else { Cells::Many }, &same);
+        }
+    }
+
+    fn add_reduction(
+        &mut self,
+        body: &Body,
+        symbol: SymbolId,
+        fields: Vec<std::sync::Arc<str>>,
+        cells: Cells,
+        updates: &[Update],
+    ) {
+        let Some(first) = updates.first() else { return };
+        for o in updates.iter().flat_map(|u| &u.occurrences) {
+            self.groups.insert(*o, self.reductions.len());
+        }
+        self.reductions.push(Reduction {
+            object: Object { symbol, fields },
+            place: first.place,
+            cells,
+            op: first.op,
+            ty: body.ty(first.place),
+            key: None,
+            updates: updates.iter().map(|u| u.statement).collect(),
+        });
+    }
+
+    fn is_const(&self, body: &Body, s: SymbolId) -> bool {
+        body.types.quals(body.symbols[s].ty).is_const
+    }
+
+    pub(crate) fn set_aside(&self, a: &Access) -> bool {
+        (a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base))
+            || (a.base == self.index && a.subs.is_empty() && a.fields.is_empty())
+            || self.own.contains(&a.base)
+    }
+
+    /// The reduction that the access is part of.
+    pub(crate) fn group(&self, a: &Access) -> Option<&Reduction> {
+        self.reductions.get(*self.groups.get(&a.term)?)
+    }
+
+    /// The reduction that both accesses are part of.
+    pub(crate) fn same_group(&self, a: &Access, b: &Access) -> Option<usize> {
+        let (x, y) = (self.groups.get(&a.term)?, self.groups.get(&b.term)?);
+        (x == y).then_some(*x)
+    }
+}
+
+/// That what the last iteration leaves of its own copy is kept: independent but for that, so it is listed among the
+/// reductions.
+pub(crate) fn kept_reduction(body: &Body, symbol: SymbolId, place: TermId, cells: Cells) -> Reduction {
+    Reduction {
+        object: Object { symbol, fields: Vec::new() },
+        place,
+        cells,
+        op: ReductionOp::Last,
+        ty: body.symbols[symbol].ty,
+        key: None,
+        updates: Vec::new(),
+    }
+}
+
+/// Whether an element's place does not move during the loop.
+fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
+    let mut seen = false;
+    for a in model.accesses.iter().filter(|a| a.term == place) {
+        seen = true;
+        let fixed =
+            a.subs.iter().all(|s| s.value.as_ref().is_some_and(|p| p.vars().all(|v| model.is_param(v))));
+        if !fixed {
+            return false;
+        }
+    }
+    seen
+}
+
+/// A variable that passes between iterations under conditions we cannot follow is named as such.
+pub(crate) fn carried_scalar(body: &Body, a: &Access, why: crate::Obstacle) -> crate::Obstacle {
+    let plain = a.subs.is_empty()
+        && a.fields.is_empty()
+        && matches!(body.symbols[a.base].storage, term::Storage::Local | term::Storage::Param(_));
+    if plain && !matches!(why.kind, crate::ObstacleKind::Budget(_)) {
+        crate::Obstacle { kind: crate::ObstacleKind::CarriedScalar(a.base), term: a.term }
+    } else {
+        why
+    }
+}

@@ -1,0 +1,459 @@
+//! What a stretch of a body may write, and which values are fixed while it runs.
+//!
+//! Only variables are counted here; memory behind pointers is the business of `nest`.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::alias::parts::{owner, written_part};
+use crate::calls::program::Function;
+use crate::calls::summaries::{library_effect, LibraryEffect, LibraryResult, Summary, Through, TroubleKind};
+use crate::{ObstacleKind, Program};
+
+/// Memoised write sets of one body.
+pub(crate) struct Effects<'a> {
+    body: &'a Body,
+    program: &'a Program,
+    /// Variables that a term may write without naming them as a place: a call those whose address it is given and
+    /// file-scope ones, a place that was not understood what it reaches.
+    unseen: FxHashMap<TermId, Vec<SymbolId>>,
+    /// Variables that a place which was not understood may reach.
+    in_gaps: FxHashSet<SymbolId>,
+    memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
+    /// The same with the variables of which a part is written.
+    parts: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
+    parents: OnceCell<Vec<Option<TermId>>>,
+    /// Variables that a pointer is made of, itself or a part of it, and may still be somewhere when what made it is done.
+    abroad: OnceCell<FxHashSet<SymbolId>>,
+    /// Labels and all terms around them.
+    entered: OnceCell<FxHashSet<TermId>>,
+    jumps: OnceCell<bool>,
+    gaps: OnceCell<bool>,
+    /// Declarations of the function's own variables.
+    locals: OnceCell<Vec<(TermId, SymbolId)>>,
+    telling: RefCell<FxHashMap<TermId, Rc<Vec<u32>>>>,
+    /// How many terms write each variable in the whole body (its declaration's initialiser counts as one).
+    pub writes: FxHashMap<SymbolId, Vec<TermId>>,
+}
+
+impl<'a> Effects<'a> {
+    pub(crate) fn new(body: &'a Body, program: &'a Program) -> Effects<'a> {
+        let mut writes: FxHashMap<SymbolId, Vec<TermId>> = FxHashMap::default();
+        for t in body.walk(body.root) {
+            if let Some(s) = written(body, t) {
+                writes.entry(s).or_default().push(t);
+            }
+        }
+        let mut unseen = FxHashMap::default();
+        let mut in_gaps = FxHashSet::default();
+        for t in body.walk(body.root) {
+            let mut list = match body.op(t) {
+                Op::Call => written_by_call(body, program, t),
+                _ => body.touched_by_gap(t),
+            };
+            for s in handed_to_a_stranger(body, program, t) {
+                writes.entry(s).or_default().push(t);
+                in_gaps.insert(s);
+                list.push(s);
+            }
+            if list.is_empty() {
+                continue;
+            }
+            if body.reach(t).is_some() {
+                // One more place that gives them a value, and not one that is seen.
+                for &s in &list {
+                    writes.entry(s).or_default().push(t);
+                    in_gaps.insert(s);
+                }
+            }
+            unseen.insert(t, list);
+        }
+        let (memo, parts) = (RefCell::default(), RefCell::default());
+        let (parents, abroad) = (OnceCell::new(), OnceCell::new());
+        let (entered, jumps) = (OnceCell::new(), OnceCell::new());
+        let (gaps, locals) = (OnceCell::new(), OnceCell::new());
+        let telling = RefCell::default();
+        Effects {
+            body,
+            program,
+            unseen,
+            in_gaps,
+            memo,
+            parts,
+            parents,
+            abroad,
+            entered,
+            jumps,
+            gaps,
+            locals,
+            telling,
+            writes,
+        }
+    }
+
+    /// The term around another.
+    pub(crate) fn parent(&self, t: TermId) -> Option<TermId> {
+        self.parents.get_or_init(|| self.body.parents()).get(t.0 as usize).copied().flatten()
+    }
+
+    /// What is run each time anew when the term is reached once more in one call of the function: the outermost loop
+    /// around it (itself, where there is none), or all of the function where jumps lead to labels.
+    pub(crate) fn repeated_around(&self, t: TermId) -> TermId {
+        if self.entered_by_label(self.body.root) || self.jumps_unseen() {
+            return self.body.root;
+        }
+        let around = std::iter::successors(Some(t), |&x| self.parent(x));
+        around.filter(|&x| self.body.op(x).is_loop()).last().unwrap_or(t)
+    }
+
+    /// Whether a label is the term or stands in it, so that control may come into it from elsewhere.
+    pub(crate) fn entered_by_label(&self, t: TermId) -> bool {
+        let around = || {
+            let mut out = FxHashSet::default();
+            for l in self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))) {
+                let mut at = Some(l);
+                // What is around a term that is there is there.
+                while let Some(x) = at.filter(|&x| out.insert(x)) {
+                    at = self.parent(x);
+                }
+            }
+            out
+        };
+        self.entered.get_or_init(around).contains(&t)
+    }
+
+    /// Whether control may take ways in the body that are not seen.
+    pub(crate) fn jumps_unseen(&self) -> bool {
+        *self.jumps.get_or_init(|| self.body.jumps_unseen(self.body.root))
+    }
+
+    /// Whether some place of the body was not understood.
+    pub(crate) fn has_gaps(&self) -> bool {
+        let is_gap = |t: TermId| matches!(self.body.op(t), Op::Reject(_));
+        *self.gaps.get_or_init(|| self.body.walk(self.body.root).any(is_gap))
+    }
+
+    /// The declarations of the function's own variables.
+    pub(crate) fn locals(&self) -> &[(TermId, SymbolId)] {
+        let body = self.body;
+        let declared = |t: TermId| match body.op(t) {
+            Op::Declare(s) if matches!(body.symbols[*s].storage, Storage::Local) => Some((t, *s)),
+            _ => None,
+        };
+        self.locals.get_or_init(|| body.walk(body.root).filter_map(declared).collect())
+    }
+
+    /// Positions in a list of the statements that tell those behind them something of variables. The others are loops that
+    /// write no variable but their own and whose condition is about these: every loop of a function reads what stands before
+    /// it, and mostly that is such loops.
+    pub(crate) fn telling(&self, list: TermId) -> Rc<Vec<u32>> {
+        if let Some(known) = self.telling.borrow().get(&list) {
+            return known.clone();
+        }
+        let body = self.body;
+        let silent = |t: TermId| {
+            let Some(parts) = body.loop_parts(t) else { return false };
+            let own = |s: SymbolId| body.walk(t).any(|x| *body.op(x) == Op::Declare(s));
+            parts.condition.is_none_or(|c| is_of_its_own(body, t, c))
+                && !self.entered_by_label(t)
+                && self.writes_in(t).iter().all(|&s| own(s))
+        };
+        let all = body.args(list).iter().zip(0..);
+        let telling: Rc<Vec<u32>> = Rc::new(all.filter(|(&t, _)| !silent(t)).map(|(_, k)| k).collect());
+        self.telling.borrow_mut().insert(list, telling.clone());
+        telling
+    }
+
+    /// Whether nothing but its own name reaches the local variable, once a call that it is given to is over: every pointer
+    /// made of it or of a part of it (an array's name becomes one, C11 6.3.2.1p3) is used at once and not kept.
+    pub(crate) fn stays_home(&self, s: SymbolId) -> bool {
+        let body = self.body;
+        matches!(body.symbols[s].storage, Storage::Local | Storage::Param(_))
+            && !self.in_gaps.contains(&s)
+            && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
+    }
+
+    fn made_pointers(&self) -> FxHashSet<SymbolId> {
+        let body = self.body;
+        let is_array = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
+        let mut abroad = FxHashSet::default();
+        for t in body.walk(body.root) {
+            let place = match (body.op(t), body.args(t)) {
+                (Op::AddrOf, &[place]) => place,
+                (Op::Sym(_) | Op::Member { .. } | Op::Index | Op::Deref, _) if is_array(t) => t,
+                _ => continue,
+            };
+            let Some((s, _)) = owner(body, place) else { continue };
+            if !abroad.contains(&s) && !self.is_used_at_once(t) {
+                abroad.insert(s);
+            }
+        }
+        abroad
+    }
+
+    /// Whether a pointer value does not outlive the expression it stands in.
+    fn is_used_at_once(&self, pointer: TermId) -> bool {
+        let body = self.body;
+        let mut at = pointer;
+        for _ in 0..100 {
+            let Some(p) = self.parent(at) else { return false };
+            let args = body.args(p);
+            match body.op(p) {
+                Op::SizeOf | Op::AddrOf => return true,
+                // Names a place. An array in an array is looked at by itself.
+                Op::Index | Op::Deref | Op::Member { .. } => return true,
+                Op::Binary(op) if op.is_comparison() || op.is_logical() => return true,
+                Op::Binary(_) | Op::Cast => at = p,
+                Op::Call => {
+                    let Some(k) = args.iter().skip(1).position(|&a| a == at) else { return false };
+                    let kept = call(body, self.program, p).map_or(true, |c| c.through(k).kept);
+                    // What it returns may be made of the pointer.
+                    let number = body.types.is_arithmetic(body.ty(p))
+                        || matches!(body.types.kind(body.ty(p)), TypeKind::Void);
+                    let dropped = self.parent(p).is_some_and(|q| *body.op(q) == Op::List);
+                    return !kept && (number || dropped);
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Variables that a term under `root` writes directly (declared ones included), those that a call there may write by
+    /// their address or as file-scope variables, and those that a place which was not understood may write.
+    pub(crate) fn writes_in(&self, root: TermId) -> Rc<FxHashSet<SymbolId>> {
+        if let Some(set) = self.memo.borrow().get(&root) {
+            return set.clone();
+        }
+        let mut set: FxHashSet<SymbolId> =
+            self.body.walk(root).filter_map(|t| written(self.body, t)).collect();
+        if !self.unseen.is_empty() {
+            set.extend(self.body.walk(root).filter_map(|t| self.unseen.get(&t)).flatten());
+        }
+        let set = Rc::new(set);
+        self.memo.borrow_mut().insert(root, set.clone());
+        set
+    }
+
+    /// Those of [`Effects::writes_in`], and variables of which a term under `root` writes a part by name: what reads them
+    /// whole does not always find the same.
+    pub(crate) fn changes_in(&self, root: TermId) -> Rc<FxHashSet<SymbolId>> {
+        if let Some(set) = self.parts.borrow().get(&root) {
+            return set.clone();
+        }
+        let mut set = (*self.writes_in(root)).clone();
+        set.extend(self.body.walk(root).filter_map(|t| written_part(self.body, t)));
+        let set = Rc::new(set);
+        self.parts.borrow_mut().insert(root, set.clone());
+        set
+    }
+
+    /// Whether the term has the same value each time it is evaluated while `during` runs, memory aside: it calls
+    /// nothing that is not pure, writes nothing, and reads no variable that is written there. Reads of memory are
+    /// allowed; whether that memory is written is decided with the accesses.
+    pub(crate) fn is_invariant_in(&self, body: &Body, t: TermId, during: TermId) -> bool {
+        let written_there = self.writes_in(during);
+        let whole = |x: TermId, s: SymbolId| {
+            let record = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_));
+            let part =
+                || self.parent(x).is_some_and(|p| matches!(body.op(p), Op::Member { .. } | Op::AddrOf));
+            record && !part()
+        };
+        body.walk(t).all(|x| match body.op(x) {
+            Op::Sym(s) if whole(x, *s) => !self.changes_in(during).contains(s),
+            Op::Sym(s) => !written_there.contains(s),
+            Op::Call => call(body, self.program, x).is_ok_and(|c| c.writes_nothing()),
+            Op::Reject(_) | Op::Launch | Op::Apply(_) => false,
+            op => !op.is_write(),
+        })
+    }
+
+    /// Whether a call is given a pointer made from the variable and may store it.
+    pub(crate) fn is_handed_on(&self, s: SymbolId) -> bool {
+        let body = self.body;
+        body.walk(body.root).filter(|&t| *body.op(t) == Op::Call).any(|t| {
+            let called = call(body, self.program, t);
+            body.args(t).iter().skip(1).enumerate().any(|(k, &a)| {
+                body.types.element(body.ty(a)).is_some()
+                    && body.walk(a).any(|x| body.as_symbol(x) == Some(s))
+                    && called.as_ref().map_or(true, |c| c.through(k).kept)
+            })
+        })
+    }
+
+    /// Whether the variable keeps the value it has at its declaration (or at the body's start, for a parameter) for
+    /// the whole body, its address being nobody's.
+    pub(crate) fn is_single_valued(&self, s: SymbolId) -> bool {
+        let symbol = &self.body.symbols[s];
+        if symbol.address_taken {
+            return false;
+        }
+        // A structure has a value as a whole.
+        if matches!(self.body.types.kind(symbol.ty), TypeKind::Record(_)) {
+            return self.body.walk(self.body.root).all(|t| written_part(self.body, t) != Some(s))
+                && self.writes.get(&s).is_none_or(|w| w.len() <= 1 && symbol.storage == Storage::Local);
+        }
+        let n = self.writes.get(&s).map_or(0, Vec::len);
+        match symbol.storage {
+            Storage::Param(_) => n == 0,
+            Storage::Local => n == 1,
+            _ => false,
+        }
+    }
+}
+
+/// The variable a term itself writes.
+pub(crate) fn written(body: &Body, t: TermId) -> Option<SymbolId> {
+    match body.op(t) {
+        op if op.is_write() => body.args(t).first().and_then(|&p| body.as_symbol(p)),
+        // A parameter's declaration only names it.
+        Op::Declare(s) if !matches!(body.symbols[*s].storage, Storage::Param(_)) => Some(*s),
+        _ => None,
+    }
+}
+
+/// What a call does.
+pub(crate) enum Called<'p> {
+    Library(LibraryEffect),
+    Function(&'p Function),
+}
+
+impl Called<'_> {
+    /// Whether it changes nothing and always gives the same of the same: only memory that it reads may matter.
+    pub(crate) fn writes_nothing(&self) -> bool {
+        match self {
+            Called::Library(e) => e.writes == 0 && e.keeps == 0 && e.returns != LibraryResult::Fresh,
+            Called::Function(f) => f.summary.writes_nothing(),
+        }
+    }
+    /// Whether its value comes from its arguments alone.
+    pub(crate) fn is_pure(&self) -> bool {
+        match self {
+            Called::Library(e) => self.writes_nothing() && e.reads == 0,
+            Called::Function(f) => f.summary.is_pure(),
+        }
+    }
+    /// What it does to the memory that its `k`-th argument points into.
+    pub(crate) fn through(&self, k: usize) -> Through {
+        match self {
+            Called::Library(e) => {
+                let bit = |mask: u32| mask >> k.min(31) & 1 == 1;
+                Through { read: bit(e.reads), written: bit(e.writes), kept: bit(e.keeps) }
+            }
+            Called::Function(f) => f.summary.params.get(k).copied().unwrap_or_default(),
+        }
+    }
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        match self {
+            Called::Library(_) => None,
+            Called::Function(f) => Some(&f.summary),
+        }
+    }
+}
+
+/// What a call does, or the obstacle it is.
+pub(crate) fn call<'p>(body: &Body, program: &'p Program, t: TermId) -> Result<Called<'p>, ObstacleKind> {
+    let Some(f) = body.callee(t) else {
+        return Err(ObstacleKind::IndirectCall);
+    };
+    if !matches!(body.symbols[f].storage, Storage::Function | Storage::Undeclared | Storage::Builtin) {
+        return Err(ObstacleKind::IndirectCall);
+    }
+    let trouble =
+        |why: TroubleKind, name: &str| Err(ObstacleKind::Call { function: f, why, name: name.into() });
+    if body.library.contains(&f) {
+        return match library_effect(&body.symbols[f].name) {
+            Some(LibraryEffect { trouble: Some(why), .. }) => trouble(why, ""),
+            Some(e) => Ok(Called::Library(e)),
+            None => Err(ObstacleKind::UnknownCall(f)),
+        };
+    }
+    let Some(function) = program.callee(body, t) else {
+        return Err(ObstacleKind::UnknownCall(f));
+    };
+    let summary = &function.summary;
+    match summary.troubles.iter().next() {
+        Some((why, name)) => trouble(*why, name),
+        None if summary.reads_unknown || summary.writes_unknown => trouble(TroubleKind::Memory, ""),
+        None => Ok(Called::Function(function)),
+    }
+}
+
+/// The function's own numbers that are given, by name, to what is declared nowhere: `clip(m);` may be a macro of a header that
+/// was not read, and change them.
+fn handed_to_a_stranger(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
+    let (Op::Call, [callee, args @ ..]) = (body.op(t), body.args(t)) else { return Vec::new() };
+    let undeclared = body.as_symbol(*callee).is_some_and(|f| body.symbols[f].storage == Storage::Undeclared);
+    if !undeclared || !matches!(call(body, program, t), Err(ObstacleKind::UnknownCall(_))) {
+        return Vec::new();
+    }
+    let own = |s: &SymbolId| {
+        let symbol = &body.symbols[*s];
+        matches!(symbol.storage, Storage::Local | Storage::Param(_)) && body.types.is_arithmetic(symbol.ty)
+    };
+    args.iter().filter_map(|&a| body.as_symbol(a)).filter(own).collect()
+}
+
+/// Variables of the body whose value the call may change.
+fn written_by_call(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
+    let mut out = Vec::new();
+    let called = call(body, program, t);
+    for (k, &a) in body.args(t).iter().skip(1).enumerate() {
+        let may = called.as_ref().map_or(true, |c| c.through(k).written);
+        let address = body.types.element(body.ty(a)).is_some();
+        if may && address {
+            // Memory behind a pointer is the business of `nest`; a variable's own address names the variable.
+            let base = crate::alias::parts::base_symbol(body, a);
+            out.extend(base.filter(|&s| {
+                !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. })
+                    || is_address_of(body, a, s)
+            }));
+        }
+    }
+    if let Ok(Some(s)) = called.as_ref().map(Called::summary) {
+        for (name, _) in s.globals.iter().filter(|(_, u)| u.own.written) {
+            out.extend(global(body, name));
+        }
+    }
+    out
+}
+
+/// Whether the argument is `&s` or a part of it, not a pointer that `s` holds.
+fn is_address_of(body: &Body, mut t: TermId, s: SymbolId) -> bool {
+    while *body.op(t) == Op::Cast {
+        let Some(&a) = body.args(t).first() else { return false };
+        t = a;
+    }
+    *body.op(t) == Op::AddrOf && body.args(t).first().and_then(|&x| body.as_symbol(x)) == Some(s)
+}
+
+/// The file-scope variable of this name.
+pub(crate) fn global(body: &Body, name: &str) -> Option<SymbolId> {
+    body.symbols
+        .iter_ids()
+        .find(|(_, v)| matches!(v.storage, Storage::Global { .. }) && &*v.name == name)
+        .map(|(id, _)| id)
+}
+
+/// Whether a called function is known to be pure: an intrinsic that this file does not define otherwise.
+pub(crate) fn is_pure_callee(body: &Body, f: SymbolId) -> bool {
+    body.library.contains(&f) && term::intrinsic(&body.symbols[f].name).is_some()
+}
+
+/// Whether a loop's condition compares a variable that the loop declares with something else: that it is false behind the
+/// loop says nothing of others.
+pub(crate) fn is_of_its_own(body: &Body, t: TermId, c: TermId) -> bool {
+    let (Op::Binary(op), &[a, b]) = (body.op(c), body.args(c)) else { return false };
+    let declares = |s: SymbolId| {
+        let init = body.loop_parts(t).and_then(|p| p.init);
+        init.is_some_and(|i| body.walk(i).any(|x| *body.op(x) == Op::Declare(s)))
+    };
+    let own = |x: TermId, y: TermId| {
+        let s = body.as_symbol(x).filter(|&s| declares(s));
+        s.is_some_and(|s| body.walk(y).all(|z| body.as_symbol(z) != Some(s)))
+    };
+    op.is_comparison() && (own(a, b) || own(b, a))
+}

@@ -1,0 +1,392 @@
+//! Which local variables may be read after a loop, and which a loop's iteration reads before it writes them.
+//!
+//! Backward and forward walks over the structured tree (no graph is built). A place that was not understood reads what it
+//! may reach and writes nothing for sure; where control may take ways that are not seen, the answer is "all". Before a `goto` what is live at its label is live: the walk is
+//! repeated until what is live at labels grows no more (the least solution of the flow equations, as for any graph).
+
+mod backward;
+mod exits;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use exits::{early_exit, has_continue};
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{Body, Op, SymbolId, TermId};
+
+use self::backward::{Backward, Bits};
+use self::exits::{leaves_early, runs};
+use crate::alias::parts::owner;
+
+pub(crate) type Set = FxHashSet<SymbolId>;
+
+const MAX_DEPTH: u32 = 400;
+/// More labels than that are not followed.
+const MAX_LABELS: usize = 60;
+
+/// For every loop the variables that may be read after it before they are written again.
+pub(crate) struct Liveness {
+    /// `None`: everything may be.
+    after: Option<FxHashMap<TermId, Bits>>,
+    /// Variables declared without a value that some path may read before it writes them.
+    unset: Bits,
+}
+
+impl Liveness {
+    pub(crate) fn new(body: &Body) -> Liveness {
+        Liveness::skipping(body, None)
+    }
+
+    /// With one loop taken for a statement that neither reads nor writes.
+    fn skipping(body: &Body, skip: Option<TermId>) -> Liveness {
+        let mut gotos: Vec<&str> = Vec::new();
+        let mut labels: Vec<&str> = Vec::new();
+        let opaque = body.jumps_unseen(body.root);
+        for t in body.walk(body.root) {
+            match body.op(t) {
+                Op::Goto(l) => gotos.push(l),
+                Op::Label(l) => labels.push(l),
+                _ => {}
+            }
+        }
+        if opaque || labels.len() > MAX_LABELS || gotos.iter().any(|l| !labels.contains(l)) {
+            return Liveness { after: None, unset: Bits::default() };
+        }
+        let mut walk = Backward::new(body, skip);
+        let mut ok = true;
+        loop {
+            let before = walk.at_labels();
+            ok = ok && walk.live(body.root, Bits::default()).is_some();
+            if !ok || gotos.is_empty() || walk.at_labels() == before {
+                break;
+            }
+        }
+        Liveness { after: ok.then_some(walk.after), unset: walk.unset }
+    }
+
+    /// Whether the variable may hold no value yet where a loop starts: declared without one, and read on some path
+    /// before it is written. Only meaningful for variables nobody else can reach.
+    pub(crate) fn may_be_unset(&self, body: &Body, s: SymbolId) -> bool {
+        match &self.after {
+            _ if !matches!(body.symbols[s].storage, term::Storage::Local) => false,
+            Some(_) => self.unset.contains(s),
+            None => body.walk(body.root).any(|t| *body.op(t) == Op::Declare(s) && body.args(t).is_empty()),
+        }
+    }
+
+    /// Whether the variable may be read after the loop. Only meaningful for variables nobody else can reach.
+    pub(crate) fn is_live_after(&self, loop_term: TermId, s: SymbolId) -> bool {
+        match &self.after {
+            Some(map) => map.get(&loop_term).is_none_or(|set| set.contains(s)),
+            None => true,
+        }
+    }
+}
+
+/// Whether the array or struct may be read after the loop by anything but the loop itself. Only meaningful where the
+/// loop reads nothing of it that it did not write in the same iteration, and where nobody else can reach it.
+pub(crate) fn is_read_after(body: &Body, loop_term: TermId, s: SymbolId) -> bool {
+    Liveness::skipping(body, Some(loop_term)).is_live_after(loop_term, s)
+}
+
+/// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an
+/// earlier iteration included. `None`: too deep to say.
+pub(crate) fn exposed_reads(body: &Body, parts: &[TermId]) -> Option<Set> {
+    let mut f = Forward::new(body);
+    let mut state = State::Reached(Set::default());
+    for &p in parts {
+        state = f.flow(p, state)?;
+    }
+    Some(f.exposed)
+}
+
+/// Whether one run of `parts` may read something of a structure's member that it did not write before. `leaf`: the names
+/// of the members on the way to it. `None`: too deep to say.
+pub(crate) fn exposes_part(body: &Body, parts: &[TermId], s: SymbolId, leaf: &[Arc<str>]) -> Option<bool> {
+    let mut f = Forward { focus: Some((s, leaf)), ..Forward::new(body) };
+    let mut state = State::Reached(Set::default());
+    for &p in parts {
+        state = f.flow(p, state)?;
+    }
+    Some(f.exposed.contains(&s))
+}
+
+/// Variables that every run of a loop's body to its end or to a `continue` writes. `None`: too deep to say.
+pub(crate) fn surely_written(body: &Body, inner: TermId) -> Option<Set> {
+    let mut f = Forward::new(body);
+    let mut state = f.flow(inner, State::Reached(Set::default()))?;
+    for c in std::mem::take(&mut f.continues) {
+        state = join(state, State::Reached(c));
+    }
+    match state {
+        State::Reached(w) => Some(w),
+        State::Ended => Some(Set::default()),
+    }
+}
+
+/// What is surely written when control gets here; `Ended` where it cannot get here.
+#[derive(Clone)]
+enum State {
+    Reached(Set),
+    Ended,
+}
+
+struct Forward<'a> {
+    body: &'a Body,
+    /// The part of a structure that stands for the structure; its other parts are nothing.
+    focus: Option<(SymbolId, &'a [Arc<str>])>,
+    exposed: Set,
+    depth: u32,
+    /// What is surely written at each `break`, for every loop and `switch` we are in.
+    breaks: Vec<Vec<Set>>,
+    /// Loops we are in.
+    loops: u32,
+    /// What is surely written at each `continue` outside of them.
+    continues: Vec<Set>,
+}
+
+impl<'a> Forward<'a> {
+    fn new(body: &'a Body) -> Forward<'a> {
+        Forward {
+            body,
+            focus: None,
+            exposed: Set::default(),
+            depth: 0,
+            breaks: Vec::new(),
+            loops: 0,
+            continues: Vec::new(),
+        }
+    }
+
+    /// If the place is the structure looked at or a part of it: whether it covers the part looked at, and whether it has
+    /// anything in common with it.
+    fn in_focus(&self, place: TermId) -> Option<(bool, bool)> {
+        let (s, leaf) = self.focus?;
+        if !matches!(self.body.op(place), Op::Sym(_) | Op::Member { .. } | Op::Index | Op::Deref) {
+            return None;
+        }
+        if owner(self.body, place).is_none_or(|o| o.0 != s) {
+            return None;
+        }
+        let (mut at, mut way) = (place, Vec::new());
+        // Names behind a subscript say nothing more.
+        while let Some(&base) = self.body.args(at).first() {
+            match self.body.op(at) {
+                Op::Member { field, arrow: false } => way.push(field),
+                _ => way.clear(),
+            }
+            at = base;
+        }
+        if self.body.as_symbol(at) != Some(s) {
+            return Some((false, true));
+        }
+        way.reverse();
+        let exact = owner(self.body, place).is_some_and(|_| self.is_members_only(place));
+        let meets = way.iter().zip(leaf).all(|(a, b)| *a == b);
+        Some((exact && meets && way.len() <= leaf.len(), meets))
+    }
+
+    fn is_members_only(&self, mut place: TermId) -> bool {
+        while let (Op::Member { arrow: false, .. }, &[base]) = (self.body.op(place), self.body.args(place)) {
+            place = base;
+        }
+        matches!(self.body.op(place), Op::Sym(_))
+    }
+
+    /// The subscripts on the way to a place.
+    fn subscripts(&mut self, place: TermId, mut state: State) -> Option<State> {
+        let body = self.body;
+        let mut at = place;
+        while let Some((&base, more)) = body.args(at).split_first() {
+            for &x in more {
+                state = self.flow(x, state)?;
+            }
+            at = base;
+        }
+        Some(state)
+    }
+
+    /// One run of an inner loop's body.
+    fn run(&mut self, inner: TermId, state: State) -> Option<State> {
+        self.breaks.push(Vec::new());
+        self.loops += 1;
+        let out = self.flow(inner, state);
+        self.loops -= 1;
+        self.breaks.pop();
+        out
+    }
+
+    fn flow(&mut self, t: TermId, state: State) -> Option<State> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let out = self.flow_inner(t, state);
+        self.depth -= 1;
+        out
+    }
+
+    fn flow_inner(&mut self, t: TermId, state: State) -> Option<State> {
+        let State::Reached(written) = state else {
+            return Some(State::Ended);
+        };
+        let body = self.body;
+        let args = body.args(t);
+        let here = |w: Set| Some(State::Reached(w));
+        if let (Some((_, meets)), Some((s, _))) = (self.in_focus(t), self.focus) {
+            if meets && !written.contains(&s) {
+                self.exposed.insert(s);
+            }
+            return self.subscripts(t, State::Reached(written));
+        }
+        match body.op(t) {
+            Op::If | Op::Select => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                let a = self.flow(*args.get(1)?, s.clone())?;
+                let b = match args.get(2) {
+                    Some(&e) => self.flow(e, s)?,
+                    None => s,
+                };
+                Some(join(a, b))
+            }
+            Op::Binary(b) if b.is_logical() => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                self.flow(*args.get(1)?, s.clone())?;
+                Some(s)
+            }
+            Op::For => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                let s = self.flow(*args.get(1)?, s)?;
+                // The body may not run; what it reads on its first run is what counts (a later run has seen more
+                // writes). `continue` reaches the step with less written than the body's end.
+                let inside = self.run(*args.get(3)?, s.clone())?;
+                let at_step = if has_continue(body, *args.get(3)?) { s.clone() } else { inside };
+                let once = self.flow(*args.get(2)?, at_step)?;
+                let whole = runs(body, t) && !leaves_early(body, *args.get(3)?);
+                Some(if whole { once } else { s })
+            }
+            Op::While => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                self.run(*args.get(1)?, s.clone())?;
+                Some(s)
+            }
+            Op::DoWhile => {
+                let inner = *args.first()?;
+                let s = State::Reached(written);
+                let end = self.run(inner, s.clone())?;
+                // A `continue` or `break` may leave early with less written.
+                let end = if leaves_early(body, inner) { s } else { end };
+                self.flow(*args.get(1)?, end)
+            }
+            Op::Switch => {
+                let s = self.flow(*args.first()?, State::Reached(written))?;
+                // Any label may be entered first: after one, only what was written before the switch is sure. The
+                // end is reached from the last part, from every `break`, and without `default` from the head.
+                self.breaks.push(Vec::new());
+                let mut at = State::Ended;
+                let mut complete = false;
+                for &item in body.args(*args.get(1)?) {
+                    match body.op(item) {
+                        Op::Case => at = s.clone(),
+                        Op::Default => (at, complete) = (s.clone(), true),
+                        _ => at = self.flow(item, at)?,
+                    }
+                }
+                for b in self.breaks.pop().unwrap_or_default() {
+                    at = join(at, State::Reached(b));
+                }
+                Some(if complete { at } else { join(at, s) })
+            }
+            Op::Break => {
+                if let Some(list) = self.breaks.last_mut() {
+                    list.push(written);
+                }
+                Some(State::Ended)
+            }
+            Op::Continue => {
+                if self.loops == 0 {
+                    self.continues.push(written);
+                }
+                Some(State::Ended)
+            }
+            Op::Return => {
+                if let Some(&e) = args.first() {
+                    self.flow(e, State::Reached(written))?;
+                }
+                Some(State::Ended)
+            }
+            Op::Declare(s) => match args.first() {
+                Some(&e) => match self.flow(e, State::Reached(written))? {
+                    State::Reached(mut w) => {
+                        w.insert(*s);
+                        here(w)
+                    }
+                    ended => Some(ended),
+                },
+                // Without an initialiser the variable holds nothing: a read before a write is not carried over from
+                // the iteration before (each has its own), so it counts as written.
+                None => {
+                    let mut w = written;
+                    w.insert(*s);
+                    here(w)
+                }
+            },
+            Op::Assign => {
+                let (place, value) = (*args.first()?, *args.get(1)?);
+                if let (Some((covers, _)), Some((s, _))) = (self.in_focus(place), self.focus) {
+                    let state = self.subscripts(place, State::Reached(written))?;
+                    return Some(match self.flow(value, state)? {
+                        State::Reached(mut w) => {
+                            if covers {
+                                w.insert(s);
+                            }
+                            State::Reached(w)
+                        }
+                        ended => ended,
+                    });
+                }
+                match body.as_symbol(place) {
+                    Some(s) => match self.flow(value, State::Reached(written))? {
+                        State::Reached(mut w) => {
+                            w.insert(s);
+                            here(w)
+                        }
+                        ended => Some(ended),
+                    },
+                    None => {
+                        let s = self.flow(place, State::Reached(written))?;
+                        self.flow(value, s)
+                    }
+                }
+            }
+            Op::Sym(s) => {
+                if !written.contains(s) {
+                    self.exposed.insert(*s);
+                }
+                here(written)
+            }
+            Op::SizeOf => here(written),
+            Op::Reject(_) => {
+                self.exposed.extend(body.touched_by_gap(t).into_iter().filter(|s| !written.contains(s)));
+                here(written)
+            }
+            _ => {
+                let mut state = State::Reached(written);
+                for &a in args {
+                    state = self.flow(a, state)?;
+                }
+                Some(state)
+            }
+        }
+    }
+}
+
+fn join(a: State, b: State) -> State {
+    match (a, b) {
+        (State::Ended, s) | (s, State::Ended) => s,
+        (State::Reached(a), State::Reached(b)) => State::Reached(a.intersection(&b).copied().collect()),
+    }
+}

@@ -1,0 +1,5 @@
+//! What a kernel for a loop needs: the loops that are spread, the extents of arrays, who moves along the lanes.
+
+pub(crate) mod band;
+pub(crate) mod extent;
+pub(crate) mod lane_mapping;
