@@ -251,11 +251,7 @@ impl Doc {
                 let body = &host.body;
                 for t in body.walk(body.root) {
                     let (Op::Launch, [callee, ..]) = (body.op(t), body.args(t)) else { continue };
-                    let name = match body.op(*callee) {
-                        Op::Sym(s) => body.symbols[*s].name.clone(),
-                        Op::Name(n) => n.clone(),
-                        _ => continue,
-                    };
+                    let Some(name) = body.as_name(*callee).cloned() else { continue };
                     all.entry(name).or_default().push((k, t));
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use analysis::{Fault, FaultKind, LoopId, Need, Regions, Step};
 use base::Span;
-use term::{Body, Combiner, Directive, Op};
+use term::{Body, Combiner, Directive};
 
 use crate::function_view::FunctionView;
 use crate::lints::Message;
@@ -96,21 +96,13 @@ fn caller(view: &FunctionView) -> Option<Region> {
             return Some(region);
         }
         let Some(item) = unit.items.iter().find(|i| i.name == name) else { continue };
-        for callee in callees(&item.body) {
+        for callee in item.body.callees().map(|f| item.body.symbols[f].name.clone()) {
             if !known.iter().any(|k| k.0 == callee) {
                 known.push((callee, region.clone()));
             }
         }
     }
     None
-}
-
-fn callees(body: &Body) -> Vec<Arc<str>> {
-    let called = |t: term::TermId| match body.op(t) {
-        Op::Call => body.as_symbol(*body.args(t).first()?).map(|s| body.symbols[s].name.clone()),
-        _ => None,
-    };
-    body.walk(body.root).filter_map(called).collect()
 }
 
 /// Whether running a function by one thread leaves something of it out: regions that several would run.

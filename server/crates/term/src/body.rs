@@ -162,6 +162,14 @@ impl Body {
             _ => None,
         }
     }
+    /// The name that a term is, with or without a symbol.
+    pub fn as_name(&self, id: TermId) -> Option<&Arc<str>> {
+        match self.op(id) {
+            Op::Sym(s) => Some(&self.symbols[*s].name),
+            Op::Name(n) => Some(n),
+            _ => None,
+        }
+    }
     /// The function that a call or a launch names.
     pub fn callee(&self, call: TermId) -> Option<SymbolId> {
         match (self.op(call), self.args(call)) {
@@ -172,13 +180,13 @@ impl Body {
     /// The name that a call or a launch calls, with or without a symbol.
     pub fn callee_name(&self, call: TermId) -> Option<&str> {
         match (self.op(call), self.args(call)) {
-            (Op::Call | Op::Launch, &[f, ..]) => match self.op(f) {
-                Op::Sym(s) => Some(&self.symbols[*s].name),
-                Op::Name(n) => Some(n),
-                _ => None,
-            },
+            (Op::Call | Op::Launch, &[f, ..]) => self.as_name(f).map(|n| &**n),
             _ => None,
         }
+    }
+    /// The functions that the calls of the body name, in textual order, each as often as it is called.
+    pub fn callees(&self) -> impl Iterator<Item = SymbolId> + '_ {
+        self.walk(self.root).filter(|&t| *self.op(t) == Op::Call).filter_map(|t| self.callee(t))
     }
     /// The value of an `Int` term.
     pub fn as_int(&self, id: TermId) -> Option<i128> {

@@ -311,9 +311,12 @@ impl Inner {
 
 /// The function of the program that a call names, and whose type it was declared with; not one of the library.
 pub(crate) fn own_callee(body: &Body, call: TermId) -> Option<&term::Symbol> {
-    let f = body.callee(call)?;
-    let symbol = &body.symbols[f];
-    (symbol.storage == Storage::Function && !body.library.contains(&f)).then_some(symbol)
+    body.callee(call).filter(|&f| is_own(body, f)).map(|f| &body.symbols[f])
+}
+
+/// Whether a symbol is a function that is not the library's.
+fn is_own(body: &Body, f: SymbolId) -> bool {
+    body.symbols[f].storage == Storage::Function && !body.library.contains(&f)
 }
 
 /// Whether a call's arguments are as many as a function's parameters, and fit their types. `ty`: the function's, in `from`.
@@ -326,10 +329,7 @@ pub(crate) fn arguments_fit(body: &Body, call: TermId, from: &Body, ty: TypeId) 
 
 /// The functions a body calls by name, each as often as it does.
 pub(crate) fn called(body: &Body) -> impl Iterator<Item = SymbolId> + '_ {
-    body.walk(body.root).filter(|&t| *body.op(t) == Op::Call).filter_map(|t| {
-        let f = body.callee(t)?;
-        (body.symbols[f].storage == Storage::Function && !body.library.contains(&f)).then_some(f)
-    })
+    body.callees().filter(|&f| is_own(body, f))
 }
 
 fn returned(body: &Body, ty: TypeId) -> Option<TypeId> {

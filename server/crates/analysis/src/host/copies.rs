@@ -4,7 +4,6 @@
 use rustc_hash::FxHashSet;
 use term::{Body, Op, SymbolId, TermId};
 
-use super::launches::called;
 use super::{address, name, pointer, HostFault, Reader};
 use crate::Program;
 
@@ -60,11 +59,7 @@ impl Reader<'_> {
         else {
             return None;
         };
-        let said = match body.op(kind) {
-            Op::Sym(s) => &*body.symbols[*s].name,
-            Op::Name(n) => n,
-            _ => return None,
-        };
+        let said = &**body.as_name(kind)?;
         let (to, from) = (pointer(body, to)?.0, pointer(body, from)?.0);
         match said {
             "cudaMemcpyHostToDevice" => Some(Copy { term: t, to_device: true, host: from, device: to }),
@@ -133,12 +128,10 @@ impl Reader<'_> {
         // what was copied is still there
         self.is_only_launched(c.device, inside)
             && inside.iter().all(|&t| match (body.op(t), body.args(t)) {
-                (Op::Launch, &[callee, _, _, _, _, ref given @ ..]) => {
-                    given.iter().enumerate().all(|(k, &a)| {
-                        let here = body.walk(a).any(|x| body.as_symbol(x) == Some(c.device));
-                        !here || called(body, callee).is_some_and(|n| only_reads(self.context.program, n, k))
-                    })
-                }
+                (Op::Launch, &[_, _, _, _, _, ref given @ ..]) => given.iter().enumerate().all(|(k, &a)| {
+                    let here = body.walk(a).any(|x| body.as_symbol(x) == Some(c.device));
+                    !here || body.callee_name(t).is_some_and(|n| only_reads(self.context.program, n, k))
+                }),
                 _ => true,
             })
     }

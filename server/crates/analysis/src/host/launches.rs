@@ -11,8 +11,8 @@ use crate::{launch_extent_terms, launch_extents, launch_only_value, launch_value
 impl<'a> Reader<'a> {
     pub(super) fn launch(&mut self, t: TermId) {
         let body = self.body;
-        let &[callee, grid, block, shared, _, ref args @ ..] = body.args(t) else { return };
-        let Some(kernel) = called(body, callee) else { return };
+        let &[_, grid, block, shared, _, ref args @ ..] = body.args(t) else { return };
+        let Some(kernel) = body.callee_name(t) else { return };
         if let Some(d) = launch_extents(body, block) {
             let threads: u64 = d.iter().map(|&x| x as u64).product();
             let bound = (self.context.bounds)(kernel).filter(|&b| threads > b as u64);
@@ -132,15 +132,6 @@ impl<'a> Reader<'a> {
         if let (Some(&t), false) = (launch, self.order.iter().any(checks)) {
             self.found.push((t, HostFault::Unchecked));
         }
-    }
-}
-
-/// The function that a launch names.
-pub(super) fn called(body: &Body, callee: TermId) -> Option<&str> {
-    match body.op(callee) {
-        Op::Sym(k) => Some(&body.symbols[*k].name),
-        Op::Name(n) => Some(n),
-        _ => None,
     }
 }
 

@@ -13,11 +13,7 @@ impl Reader<'_> {
         match (name(body, t), args) {
             (Some("cudaMemcpy" | "cudaMemcpyAsync"), &[_, to, from, size, kind, ..]) => {
                 self.size(t, size, to);
-                let said = match body.op(kind) {
-                    Op::Sym(s) => body.symbols[*s].name.clone(),
-                    Op::Name(n) => n.clone(),
-                    _ => return,
-                };
+                let Some(said) = body.as_name(kind).cloned() else { return };
                 let is = match (self.kind_of(to), self.kind_of(from)) {
                     (Some(Memory::Device), Some(Memory::Host)) => "cudaMemcpyHostToDevice",
                     (Some(Memory::Host), Some(Memory::Device)) => "cudaMemcpyDeviceToHost",

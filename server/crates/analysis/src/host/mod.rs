@@ -114,14 +114,7 @@ pub fn host_faults(body: &Body, context: HostContext<'_>) -> Vec<(TermId, HostFa
 
 /// The name a call calls.
 fn name(body: &Body, t: TermId) -> Option<&str> {
-    match (body.op(t), body.args(t).first()) {
-        (Op::Call, Some(&c)) => match body.op(c) {
-            Op::Sym(s) => Some(&body.symbols[*s].name),
-            Op::Name(n) => Some(n),
-            _ => None,
-        },
-        _ => None,
-    }
+    body.callee_name(t).filter(|_| matches!(body.op(t), Op::Call))
 }
 
 /// `x`, `(T)x`, `x + n`: the pointer, and whether it is its very value.

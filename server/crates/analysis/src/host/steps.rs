@@ -4,7 +4,6 @@
 use term::{Op, SymbolId, TermId};
 
 use super::copies::{is_loop, is_written, only_reads, parameter, uses};
-use super::launches::called;
 use super::{name, pointer, HostFault, Reader};
 
 impl Reader<'_> {
@@ -77,8 +76,8 @@ impl Reader<'_> {
     /// The array that a launch reads at several places a thread, and the one of the same type that it writes.
     fn step(&self, launch: TermId) -> Option<(SymbolId, SymbolId)> {
         let body = self.body;
-        let &[callee, _, _, _, _, ref given @ ..] = body.args(launch) else { return None };
-        let kernel = called(body, callee)?;
+        let &[_, _, _, _, _, ref given @ ..] = body.args(launch) else { return None };
+        let kernel = body.callee_name(launch)?;
         let k = self.context.program.body(kernel)?;
         let (mut from, mut to) = (Vec::new(), Vec::new());
         for (number, &a) in given.iter().enumerate() {

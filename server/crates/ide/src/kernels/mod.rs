@@ -33,7 +33,7 @@ pub use facts::{
 };
 pub(crate) use hover::hover;
 pub use printed::kernel_text;
-pub(crate) use proved::called;
+pub(crate) use proved::{called, names_called};
 pub(crate) use said::{launch_words, line, missing, place, touches};
 pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};

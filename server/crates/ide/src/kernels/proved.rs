@@ -5,7 +5,7 @@ use std::sync::Arc;
 use analysis::{KernelFacts, KernelLaunch};
 use base::Budget;
 use rustc_hash::FxHashSet;
-use term::{Body, Op};
+use term::Body;
 
 use super::launch_of;
 use crate::check::Tier;
@@ -65,7 +65,7 @@ impl Ask {
 /// A number for all that a function calls, directly or not.
 pub(crate) fn called(doc: &Doc, body: &Body) -> u64 {
     let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
-    let mut open: Vec<Arc<str>> = names(body);
+    let mut open: Vec<Arc<str>> = names_called(body).collect();
     let mut sum = doc.program().key_for(body);
     while let Some(name) = open.pop() {
         if !seen.insert(name.clone()) {
@@ -73,16 +73,13 @@ pub(crate) fn called(doc: &Doc, body: &Body) -> u64 {
         }
         if let Some(b) = doc.program().body(&name) {
             sum = sum.wrapping_add(b.hash.rotate_left(17));
-            open.extend(names(b));
+            open.extend(names_called(b));
         }
     }
     sum
 }
 
-fn names(body: &Body) -> Vec<Arc<str>> {
-    let callee = |t| match body.op(t) {
-        Op::Call => body.args(t).first().and_then(|&c| body.as_symbol(c)),
-        _ => None,
-    };
-    body.walk(body.root).filter_map(callee).map(|s| body.symbols[s].name.clone()).collect()
+/// The names of the functions that a body calls, each as often as it does.
+pub(crate) fn names_called(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
+    body.callees().map(|f| body.symbols[f].name.clone())
 }

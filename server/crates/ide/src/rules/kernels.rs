@@ -6,11 +6,10 @@ use crate::Ask;
 use front::{Item, ItemKind};
 use rewrite::rules::Trust;
 use rustc_hash::FxHashSet;
-use term::{Body, Op};
 use text::Text;
 
 use super::{together, Done};
-use crate::kernels::{beside, Beside, Wanted};
+use crate::kernels::{beside, names_called, Beside, Wanted};
 use crate::words::plural;
 use crate::Doc;
 
@@ -89,17 +88,9 @@ fn changed(old: &Doc, new: &Doc) -> Vec<Arc<str>> {
                 break;
             }
             if seen.insert(name.clone()) {
-                open.extend(functions(new).filter(|i| *i.name == *name).flat_map(|i| called(&i.body)));
+                open.extend(functions(new).filter(|i| *i.name == *name).flat_map(|i| names_called(&i.body)));
             }
         }
     }
     out
-}
-
-fn called(body: &Body) -> Vec<Arc<str>> {
-    let callee = |t| match body.op(t) {
-        Op::Call => body.args(t).first().and_then(|&c| body.as_symbol(c)),
-        _ => None,
-    };
-    body.walk(body.root).filter_map(callee).map(|s| body.symbols[s].name.clone()).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use front::{Item, ItemKind};
 use rewrite::rules::{Strategy, Systems};
-use term::{Body, Op, Storage, TermId};
+use term::{Op, Storage, TermId};
 
 use super::Done;
 use crate::Doc;
@@ -15,16 +15,8 @@ use crate::Doc;
 /// How often a function launches a kernel.
 pub(super) fn launches(item: &Item, kernel: &str) -> usize {
     let body = &*item.body;
-    let callee = |t: TermId| body.args(t).first().copied().is_some_and(|c| is_named(body, c, kernel));
-    body.walk(body.root).filter(|&t| *body.op(t) == Op::Launch && callee(t)).count()
-}
-
-fn is_named(body: &Body, t: TermId, name: &str) -> bool {
-    match body.op(t) {
-        Op::Sym(s) => *body.symbols[*s].name == *name,
-        Op::Name(n) => **n == *name,
-        _ => false,
-    }
+    let is_it = |&t: &TermId| *body.op(t) == Op::Launch && body.callee_name(t) == Some(kernel);
+    body.walk(body.root).filter(is_it).count()
 }
 
 /// A system whose rules belong together and that applied to a part only, with the reason: words that continue "because".
@@ -92,7 +84,7 @@ pub(super) fn calls_fit(doc: &Doc, text: &str) -> Result<(), String> {
                     _ => continue,
                 };
                 let args = body.args(t);
-                if !args.first().is_some_and(|&c| is_named(body, c, &new.name)) {
+                if body.callee_name(t) != Some(&new.name) {
                     continue;
                 }
                 calls += 1;

@@ -241,12 +241,8 @@ impl Asking<'_> {
             let body = &*host.body;
             for t in body.walk(body.root).filter(|&t| *body.op(t) == Op::Launch) {
                 let [callee, _, block, ..] = body.args(t) else { return None };
-                let name = match body.op(*callee) {
-                    Op::Sym(s) => &body.symbols[*s].name,
-                    Op::Name(n) => n,
-                    // a launch of nobody knows which kernel
-                    _ => return None,
-                };
+                // a launch of nobody knows which kernel
+                let name = body.as_name(*callee)?;
                 if *name != own.name {
                     continue;
                 }

@@ -42,12 +42,8 @@ fn fix(site: &Site, launch: TermId, fault: &HostFault) -> Option<Edits> {
     let HostFault::ShortShared(array, given) = fault else { return None };
     let (array, given) = (&**array, given.as_ref().map(|g| g.0));
     let body = site.body;
-    let &[callee, _, block, shared, ..] = body.args(launch) else { return None };
-    let name = match body.op(callee) {
-        Op::Sym(s) => &*body.symbols[*s].name,
-        Op::Name(n) => n,
-        _ => return None,
-    };
+    let &[_, _, block, shared, ..] = body.args(launch) else { return None };
+    let name = body.callee_name(launch)?;
     let kernel = site.doc.unit().items.iter().find(|i| i.is_kernel && i.is_called(name))?;
     let symbol =
         kernel.body.symbols.iter().find(|s| s.storage == term::Storage::Shared && &*s.name == array)?;
