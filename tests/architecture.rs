@@ -253,6 +253,23 @@ fn long_files_say_why() {
 }
 
 #[test]
+fn limits_stand_in_the_file_of_their_room() {
+    let mut files = Vec::new();
+    sources(&root().join("server"), &mut files);
+    let mut faults = Vec::new();
+    for f in files
+        .iter()
+        .filter(|f| !f.ends_with("limits.rs") && !f.iter().any(|p| p == "testkit" || p == "tests"))
+    {
+        let text = std::fs::read_to_string(f).unwrap();
+        let private = ["const MAX_", "pub(super) const MAX_", "pub(crate) const MAX_"];
+        let own = text.lines().filter(|l| private.iter().any(|p| l.starts_with(p)));
+        faults.extend(own.map(|l| format!("{}: {l}", f.display())));
+    }
+    assert!(faults.is_empty(), "these belong into the room's limits.rs:\n{}", faults.join("\n"));
+}
+
+#[test]
 fn the_architecture_page_names_files_that_exist() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let page = read("ARCHITECTURE.md");

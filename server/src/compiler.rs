@@ -11,10 +11,7 @@ use std::time::Duration;
 
 use device::found;
 
-/// Sets of options that are asked about in one session at most.
-const MOST: usize = 64;
-/// For one answer.
-const LIMIT: Duration = Duration::from_secs(2);
+use crate::limits::compiler::{LIMIT, MOST};
 
 /// Which compiler is to be asked.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

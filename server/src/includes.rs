@@ -15,9 +15,7 @@ use flags::Flags;
 use text::Text;
 
 use crate::compiler::Compilers;
-
-/// Longer files are not read as headers.
-const MAX_BYTES: u64 = 8 << 20;
+use crate::limits::includes::{ABOVE, MAX_BYTES};
 
 /// All headers of a session. What is on disk is read once until [`Disk::forget`].
 #[derive(Debug, Default)]
@@ -316,8 +314,6 @@ impl Search {
 
 /// Folders in which projects keep headers.
 const USUAL: [&str; 7] = ["", "include", "inc", "src", "lib", "common", "utilities"];
-/// How many folders above the document's are looked at, at most; not beyond the repository.
-const ABOVE: usize = 6;
 
 /// Folders around a document that may hold its headers, the nearest first.
 fn around(document: &Path) -> Vec<PathBuf> {

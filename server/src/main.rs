@@ -9,6 +9,7 @@ mod compiler;
 mod contract;
 mod files;
 mod includes;
+mod limits;
 mod lsp;
 mod native;
 mod prove;

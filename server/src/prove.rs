@@ -4,14 +4,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use base::CancelToken;
 
-/// Wall-clock limit of a question; the questions have limits of their own in steps.
-const LIMIT: Duration = Duration::from_secs(60);
-/// Answers kept.
-const KEPT: usize = 4096;
+use crate::limits::prove::{KEPT, LIMIT};
 
 /// Z3, for one task.
 pub struct Prover<'a> {

@@ -9,10 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use base::CancelToken;
 
+use crate::limits::rule_pages::MAX_BYTES;
 use crate::prove::Prover;
-
-/// A page larger than this is none.
-const MAX_BYTES: u64 = 1 << 20;
 
 /// The pages in use.
 #[derive(Clone, Default)]

@@ -24,6 +24,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::limits::cli::STACK_BYTES;
+
 /// Says of loops whether they can run on a GPU, and rewrites them into checked CUDA kernels.
 #[derive(Parser)]
 #[command(name = "warpwright", version, about, max_term_width = 100)]
@@ -99,9 +101,6 @@ pub enum Done {
     /// An exit status of its own.
     Code(u8),
 }
-
-/// Deeply nested input recurses in parsers and printers.
-const STACK_BYTES: usize = 256 * 1024 * 1024;
 
 pub fn main() -> ExitCode {
     let command = Cli::parse().command;

@@ -3,10 +3,7 @@
 //! The end of the input says so already, except where another process still holds its other end or the reader waits
 //! for room in the output. No signal is sent and no process is started to find out.
 
-use std::time::Duration;
-
-/// How often is looked.
-const EVERY: Duration = Duration::from_secs(2);
+use crate::limits::lsp_client_life::EVERY;
 
 /// Watches the process that `initialize` named.
 pub fn watch(process_id: u32) {

@@ -10,11 +10,7 @@ use tower_lsp::ls_types as lsp;
 use super::caps::Caps;
 use super::host::Ask;
 use super::to_lsp;
-
-/// After so many unparsed edits the document is read afresh: cheaper than telling a parser of each.
-const MAX_PENDING_EDITS: usize = 512;
-/// A document whose analysis panicked so often is left alone until it is opened again.
-const MAX_PANICS: u8 = 2;
+use crate::limits::lsp_document::{MAX_PANICS, MAX_PENDING_EDITS};
 
 /// An immutable version of a document with what is known of it.
 #[derive(Clone)]

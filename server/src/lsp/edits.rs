@@ -11,9 +11,7 @@ use super::caps::Caps;
 use super::document::View;
 use super::to_lsp;
 use crate::files;
-
-/// Names that are tried for a new file: `a.cu`, `a_2.cu`, …
-const MAX_NAMES: u32 = 1000;
+use crate::limits::lsp_edits::MAX_NAMES;
 
 /// Whether the client can carry out an edit that creates files by itself.
 pub fn client_creates(caps: &Caps) -> bool {

@@ -5,12 +5,10 @@
 
 use std::io::{self, BufRead, Read};
 
+use crate::limits::lsp_frames::{FIRST_RESERVATION_BYTES, MAX_HEADER_LINE_BYTES};
+
 /// No message is longer: twice the largest document that is read, and room for escapes.
 pub const MAX_MESSAGE_BYTES: u64 = 256 * 1024 * 1024;
-/// A header line longer than this is none.
-const MAX_HEADER_LINE_BYTES: usize = 4 * 1024;
-/// What is reserved before the first byte of a body has come.
-const FIRST_RESERVATION_BYTES: usize = 64 * 1024;
 
 /// What came next.
 #[derive(Debug)]

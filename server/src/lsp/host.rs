@@ -30,11 +30,9 @@ use super::transport::panic_text;
 use super::work::{Done, Work};
 use crate::compiler::Compilers;
 use crate::includes::Disk;
+use crate::limits::lsp_host::INBOX;
 use crate::rule_pages::{Pages, Where};
 use crate::settings::Settings;
-
-/// Messages that may wait before the reader of the input waits too.
-const INBOX: usize = 4096;
 
 /// Why a request cannot be answered.
 #[derive(Clone, PartialEq, Eq, Debug)]

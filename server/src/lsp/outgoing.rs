@@ -11,10 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{json, Value};
 
-/// No new request is read while more than this waits to be written.
-const FULL_BYTES: usize = 32 * 1024 * 1024;
-/// Progress reports and log messages are dropped beyond this.
-const CROWDED_BYTES: usize = 1024 * 1024;
+use crate::limits::lsp_outgoing::{CROWDED_BYTES, FULL_BYTES};
 
 /// The queue to the client. Clones are the same queue.
 #[derive(Clone)]

@@ -26,12 +26,7 @@ use tower_service::Service;
 
 use super::frames::{Frame, Frames};
 use super::outgoing::Outgoing;
-
-/// How long the last answers may take to get out once the session is over.
-const LAST_WORDS: Duration = Duration::from_millis(1500);
-
-/// More unanswered requests than any editor has.
-const CROWD: usize = 4096;
+use crate::limits::lsp_transport::{CROWD, LAST_WORDS};
 
 /// How the session ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

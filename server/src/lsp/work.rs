@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use base::CancelToken;
 use text::Text;
@@ -13,15 +13,8 @@ use super::document::{file_name, Analyzed, View};
 use super::pool::STACK_BYTES;
 use super::to_lsp;
 use crate::includes::Disk;
+use crate::limits::lsp_work::{EARLY, EARLY_LINES, LEAST, WARM_LINES};
 use crate::settings::Settings;
-
-/// Shorter documents are analyzed before more threads have started.
-const WARM_LINES: u32 = 200;
-/// Documents this long are shown in two steps when they are opened: what is known after this time, then all.
-const EARLY_LINES: u32 = 2_000;
-const EARLY: Duration = Duration::from_millis(250);
-/// The analysis gets this long before the first step even where reading took longer than that.
-const LEAST: Duration = Duration::from_millis(50);
 
 /// What an analysis came to.
 pub struct Done {

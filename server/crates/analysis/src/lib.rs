@@ -14,6 +14,7 @@ mod facts;
 mod flow;
 mod host;
 mod kernel;
+mod limits;
 mod loops;
 mod nest;
 mod offload;

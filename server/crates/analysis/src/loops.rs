@@ -6,6 +6,7 @@ mod replays;
 pub(crate) use obligations::{expr_of, meet_obligations};
 
 use crate::context::Context;
+use crate::limits::loops::{MAX_LISTED, PRIVACY_STEPS};
 
 use self::replays::Replays;
 
@@ -25,9 +26,6 @@ use crate::{
     Cells, Condition, ConditionKind, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Obstacle,
     ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
 };
-
-/// Dependences listed per loop at most; more would not be read.
-const MAX_LISTED: usize = 12;
 
 pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget, own: usize) -> Facts {
     let cx = Context::new(body, program, own);
@@ -378,7 +376,3 @@ struct Found {
     /// Objects of which each iteration may have its own, as far as it was asked.
     private: FxHashMap<SymbolId, Option<Privacy>>,
 }
-
-/// Counted steps for the proof that one object can be private: as many while typing as on save, or a verdict could turn
-/// from sequential to independent.
-const PRIVACY_STEPS: u64 = 100_000;

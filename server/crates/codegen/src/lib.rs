@@ -14,6 +14,7 @@
 
 mod access;
 mod device;
+mod limits;
 mod lines;
 mod plan;
 

@@ -3,6 +3,7 @@
 //! A worker that is dead, silent, late or talks nonsense is a value ([`DeviceError`]); it is stopped, and the next
 //! request starts another.
 
+use crate::limits::client::{BANNER_LINES, LOOK, STATUS_GRACE};
 use crate::process::{Heard, Process};
 use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, RunRequest, MAX_LINE, PROTOCOL_VERSION};
 use crate::{CompileOutcome, CompileRequest, DeviceError, ProveOutcome, ProveRequest, UnavailableKind};
@@ -56,13 +57,6 @@ impl Default for Limits {
         }
     }
 }
-
-/// Lines that are not of the protocol before hello, such as a login's banner.
-const BANNER_LINES: usize = 200;
-/// How often a waiting client looks whether its answer is still wanted.
-const LOOK: Duration = Duration::from_millis(20);
-/// How long an ended worker's exit status is waited for.
-const STATUS_GRACE: Duration = Duration::from_millis(500);
 
 /// A worker and the way to start it again.
 pub struct Client {

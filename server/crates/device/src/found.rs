@@ -6,13 +6,8 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::limits::found::{ANSWER_BYTES, LINE_BYTES, MAX_LINKS};
 use crate::process::{Heard, Process};
-
-/// Longer answers are none, and so are longer lines.
-const ANSWER_BYTES: usize = 1 << 20;
-const LINE_BYTES: usize = 1 << 14;
-/// Links followed until it is a circle.
-const MAX_LINKS: usize = 40;
 
 /// A language that a compiler is asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -16,6 +16,7 @@ mod driver;
 mod error;
 pub mod found;
 mod library;
+mod limits;
 mod log;
 mod native;
 mod nvrtc;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::found::{self, text};
+use crate::limits::native::{COMPILE, RUN};
 use crate::process::{Heard, Process};
 
 /// By how many threads OpenMP regions are run.
@@ -62,10 +63,6 @@ pub struct NativeRuns {
     pub alone: Option<(Vec<u8>, Vec<u8>)>,
     pub rewritten: Vec<u8>,
 }
-
-/// Time for one compilation, and for one run.
-const COMPILE: Duration = Duration::from_secs(60);
-const RUN: Duration = Duration::from_secs(20);
 
 /// The compiler of the search path; `None` where there is none. `outside`: nothing below it is taken.
 pub fn native_compiler(outside: &Path) -> Option<NativeCompiler> {

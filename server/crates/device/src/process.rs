@@ -10,12 +10,7 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError, Sender}
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is kept of the child's standard error, in bytes.
-const STDERR_KEPT: usize = 16 << 10;
-/// Lines that may wait to be read; a child that writes more waits.
-const LINES_WAITING: usize = 64;
-/// How long a killed child is waited for before it is left to the system.
-const REAP: Duration = Duration::from_secs(2);
+use crate::limits::process::{LINES_WAITING, REAP, STDERR_KEPT};
 
 pub(crate) struct Process {
     child: Child,

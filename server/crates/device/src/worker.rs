@@ -5,6 +5,7 @@
 //! ([`ServeEnd::Stuck`]); whoever started it starts the next. At the end of the input the requests already read are
 //! done, each within its limit, so that a worker whose client has gone away does not linger.
 
+use crate::limits::worker::{DEFAULT_LIMIT, GRACE, JOB_STACK};
 use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, MAX_LINE, PROTOCOL_VERSION};
 use crate::{compile_check, CompileOutcome, CompileRequest, ProveOutcome, ProveRequest, Unavailable};
 use base::CancelToken;
@@ -25,13 +26,6 @@ pub enum ServeEnd {
     /// A job overran its limit and still runs: end the process.
     Stuck,
 }
-
-/// The limit of a request that names none.
-const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
-/// What a job gets beyond its limit to stop by itself, before the process is given up.
-const GRACE: Duration = Duration::from_millis(500);
-/// The compiler recurses over deep expressions; running out of stack would end the worker.
-const JOB_STACK: usize = 64 << 20;
 
 enum Job {
     Compile(Box<CompileRequest>),

@@ -13,6 +13,7 @@ mod c;
 mod csharp;
 mod cuda;
 mod language;
+mod limits;
 mod marks;
 
 pub use api::{

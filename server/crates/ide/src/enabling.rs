@@ -12,6 +12,7 @@ use rewrite::transform::{by_name, Site, With};
 use text::{EditSet, PositionEncoding};
 
 use crate::function_view::FunctionView;
+use crate::limits::enabling::{GRAPH_STEPS, LONGEST, LONGEST_BODY, LOOP_STEPS, MOST};
 use crate::memo::FunctionFacts;
 use crate::transform::site;
 use crate::{Ask, Doc};
@@ -65,16 +66,6 @@ const MOVES: [(&str, &str, bool); 10] = [
     ("count", "", true),
     ("inline", "", true),
 ];
-
-/// Steps of a sequence at most.
-const LONGEST: usize = 3;
-/// Texts made and analysed at most, for one loop.
-const MOST: usize = 40;
-/// Counted steps of all graphs of a search together, and of each loop that is analysed again.
-const GRAPH_STEPS: u64 = 4_000_000;
-const LOOP_STEPS: u64 = 200_000;
-/// Terms of a function at most: making and reading a longer one again many times would be felt.
-const LONGEST_BODY: usize = 4_000;
 
 /// A text on the way.
 struct State {

@@ -8,16 +8,12 @@ use analysis::{Facts, LoopFacts, LoopId, Object};
 use base::{IndexId, Span};
 use term::{Body, Op, Origin, SymbolId, TermId};
 
+use crate::limits::function_view::{LONGEST, LONGEST_SENTENCE};
 use crate::memo::{FunctionFacts, Plans};
 use crate::plans::Planning;
 use crate::report::LineColumn;
 use crate::words::term_text;
 use crate::{Ask, Doc};
-
-/// Longest text of one term in a message, in characters.
-const LONGEST: usize = 48;
-/// Longest sentence that is quoted, in bytes.
-const LONGEST_SENTENCE: usize = 300;
 
 /// A function and its facts.
 #[derive(Clone)]

@@ -8,6 +8,7 @@ use base::Span;
 
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
+use crate::limits::hover::LISTED;
 use crate::plans::{Outline, Planned};
 use crate::words::{self, list, quoted};
 use crate::Ask;
@@ -29,9 +30,6 @@ impl Hover {
         Hover { markdown: STILL.to_owned(), span }
     }
 }
-
-/// Dependences, conditions and obstacles listed at most, each.
-const LISTED: usize = 6;
 
 /// The hover at an offset: on a loop's header, on what a kernel does there, or on what a diagnostic underlines. With
 /// [`crate::Tier::Known`] nothing is found out, and what is not known yet is said to be so.

@@ -21,6 +21,7 @@ mod function_view;
 mod hints;
 mod hover;
 mod kernels;
+mod limits;
 mod lints;
 mod memo;
 mod offload;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::document::Key;
 use crate::function_messages::FunctionMessages;
+use crate::limits::memo::{CAPACITY, KERNELS};
 use crate::plans::Planned;
 
 /// Remembered facts. Clones are the same memo; share one among all documents. It may be used from many places at once.
@@ -90,12 +91,6 @@ impl Plans {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// Functions kept at most. Beyond it the half used longest ago is forgotten.
-const CAPACITY: usize = 16_384;
-
-/// Kernels kept: more than a document has, or every keystroke would prove all of them again.
-const KERNELS: usize = 2048;
 
 #[derive(Debug, Default)]
 struct Kernels {

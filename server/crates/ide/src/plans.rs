@@ -16,6 +16,7 @@ use term::{Op, SymbolId};
 
 use crate::function_view::FunctionView;
 use crate::kernels::called;
+use crate::limits::plans::{FILE_STEPS, FUNCTION_STEPS, STEPS_A_TERM};
 use crate::lints::is_parallel;
 use crate::offload::Refused;
 use crate::{hints, words};
@@ -32,15 +33,6 @@ pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edi
 
 /// Functions of the library that host code calls.
 const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
-
-/// Steps for the plans of one function, beyond the first plan: some 30 loops of a function of 500 terms, or the two
-/// hardest loops.
-const FUNCTION_STEPS: u64 = 4_000_000;
-/// Steps for the plans of one document: each of its functions has an equal share, so that no answer depends on which is
-/// planned first.
-const FILE_STEPS: u64 = 60_000_000;
-/// Steps that a plan takes for each term of its function, besides those it counts itself.
-const STEPS_A_TERM: u64 = 8;
 
 /// Whether a loop gets a kernel.
 #[derive(Clone, Debug)]

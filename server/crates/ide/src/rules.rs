@@ -33,6 +33,7 @@ use text::{Edit, EditSet};
 use self::kernels::Kernels;
 use crate::check::Findings;
 use crate::function_view::FunctionView;
+use crate::limits::rules::{CASES, KERNEL_STEPS, STEPS};
 use crate::memo::FunctionFacts;
 use crate::offload::{first_reject, rejects};
 use crate::verify::{same_but, Beside, Counted, How, Sameness, VerifyOptions};
@@ -71,12 +72,6 @@ pub struct RulesApplied {
     /// Of each file that is created its head, and the comment that says how it was made.
     explanations: Vec<(String, String)>,
 }
-
-/// Steps of each run in the simulator, and of one that launches emitted kernels.
-const STEPS: u64 = 3_000_000;
-const KERNEL_STEPS: u64 = 20_000_000;
-/// Inputs tried before an edit is handed out.
-const CASES: u32 = 16;
 
 /// Applies a system. Only a result that passed every check comes back.
 pub fn apply_rules(

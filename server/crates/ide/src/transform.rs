@@ -10,6 +10,7 @@ use text::EditSet;
 
 use crate::check::{check, Findings, LoopFinding, Tier};
 use crate::function_view::FunctionView;
+use crate::limits::transform::{CASES, STEPS};
 use crate::offload::{choose, first_reject, rejects};
 use crate::verify::{same, Sameness, VerifyOptions};
 use crate::{words, Ask, Doc, FileEdit, Refused, Settings, Which, WorkspaceEdit};
@@ -41,11 +42,6 @@ pub struct Transformed {
     /// What was checked, a sentence.
     pub checked: String,
 }
-
-/// Steps of each run in the simulator: small sizes end well within.
-const STEPS: u64 = 3_000_000;
-/// Inputs tried before an edit is handed out.
-const CASES: u32 = 6;
 
 /// What applies to a loop and why the rest does not.
 pub fn transformations(ask: &Ask, findings: &Findings, which: &Which) -> Result<Vec<Listed>, Refused> {

@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::ffi::*;
+pub(crate) use crate::limits::ctx::{MAX_COLUMNS, MAX_ROWS};
 use base::Budget;
 use libc::{c_int, c_long, c_uint, c_ulong, c_void};
 use std::cell::RefCell;
@@ -14,12 +15,6 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::ptr::NonNull;
 use std::rc::Rc;
-
-/// More dimensions, parameters and existentials together than this are refused: isl's algorithms are exponential in
-/// them, and no loop nest has as many.
-pub(crate) const MAX_COLUMNS: usize = 256;
-/// More constraints than this are refused: isl compares them pairwise before it counts an operation.
-pub(crate) const MAX_ROWS: usize = 4096;
 
 /// The kinds of space that are kept for reuse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

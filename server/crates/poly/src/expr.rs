@@ -5,6 +5,7 @@
 use crate::ctx::{int, Obj};
 use crate::error::{Error, Result};
 use crate::ffi::*;
+use crate::limits::expr::MAX_DEPTH;
 use base::Budget;
 use libc::c_int;
 
@@ -77,9 +78,6 @@ pub enum Expr {
     /// One holds; the second is asked only if the first does not hold.
     Or(Box<Expr>, Box<Expr>),
 }
-
-/// Deeper expressions than this are refused, so that recursion over an expression is safe everywhere.
-const MAX_DEPTH: usize = 512;
 
 impl Expr {
     /// The value; `None` beyond 128 bits, on a missing parameter or counter, and where a promise of [`Rounding`] or

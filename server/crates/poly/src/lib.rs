@@ -20,6 +20,7 @@ mod expr;
 mod farkas;
 mod ffi;
 mod flow;
+mod limits;
 mod linear;
 mod map;
 mod optima;

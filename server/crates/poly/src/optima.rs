@@ -9,16 +9,12 @@
 use crate::ctx::int;
 use crate::error::{Error, Result};
 use crate::ffi::*;
+use crate::limits::optima::LEAST_STEPS;
 use crate::linear::{Constraint, Row, Space};
 use crate::parametric::Parametric;
 use crate::set::{Point, Set};
 use base::Budget;
 use libc::{c_int, c_uint};
-
-/// Operations for the least of the small points; some hundred are usual. isl looks for it by cutting planes (Gomory), and
-/// every cut makes the next operation dearer: where many are needed, some point, which it finds by reduction of the
-/// lattice's basis, has to do.
-const LEAST_STEPS: u64 = 2_000;
 
 /// Which end is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]

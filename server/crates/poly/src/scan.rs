@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::expr::{read_call, read_expr, Comparison, Expr};
 use crate::ffi::*;
 use crate::flow::union;
+use crate::limits::scan::MAX_DEPTH;
 use crate::linear::{Constraint, MapSpace, Row};
 use crate::map::Map;
 use crate::set::Set;
@@ -173,9 +174,6 @@ const NODE_FOR: c_int = 1;
 const NODE_IF: c_int = 2;
 const NODE_BLOCK: c_int = 3;
 const NODE_USER: c_int = 5;
-
-/// Deeper trees than this are refused, so that recursion over a tree is safe everywhere.
-const MAX_DEPTH: usize = 512;
 
 fn read_node(node: &Obj<isl_ast_node>, budget: &Budget, depth: usize) -> Result<Ast> {
     if depth > MAX_DEPTH {

@@ -4,5 +4,6 @@
 //! (F1.2, F1.3) over terms, whose conditions are proved by the analysis.
 #![forbid(unsafe_code)]
 
+mod limits;
 pub mod rules;
 pub mod transform;

@@ -19,6 +19,7 @@ use crate::compile::{compile, Options, Program};
 use crate::count::Counts;
 use crate::exec::{AccessKind, Stop, Thread, World};
 use crate::fault::{Fault, FaultKind, ThreadId};
+use crate::limits::grid::MAX_FINDINGS;
 use crate::lockstep::Lockstep;
 use crate::machine::{arguments, guard, link, refuel, unlink, Heap, Value};
 use crate::memory::{Memory, ObjectId, Space};
@@ -279,9 +280,6 @@ pub(crate) struct Grid<'g> {
     pub(crate) budget: &'g Budget,
     pub(crate) fuel: u64,
 }
-
-/// Findings listed at most, races aside.
-const MAX_FINDINGS: usize = 100;
 
 impl Grid<'_> {
     fn run(&mut self, world: &mut World<'_>, mem: &mut Memory, regs: &[u64]) -> Result<(), Fault> {

@@ -15,6 +15,7 @@ mod exec;
 mod fault;
 mod grid;
 mod hosted;
+mod limits;
 mod lockstep;
 mod machine;
 mod math;

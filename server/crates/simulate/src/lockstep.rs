@@ -15,13 +15,9 @@ use crate::count::Counter;
 use crate::exec::World;
 use crate::fault::Fault;
 use crate::grid::{Grid, Status};
+use crate::limits::lockstep::{CHANCE, PATIENCE};
 use crate::machine::refuel;
 use crate::memory::Memory;
-
-/// Steps that a warp may make divided before the lanes behind get a chance: one of them may be waited for.
-const PATIENCE: u32 = 1 << 17;
-/// Steps they then have.
-const CHANCE: u32 = 1 << 10;
 
 /// What a grid needs to step warps.
 pub(crate) struct Lockstep {

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use crate::fault::FaultKind;
+use crate::limits::memory::QUARANTINE;
 
 /// A piece of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -78,9 +79,6 @@ pub struct Memory {
 
 /// A byte of an object.
 pub type Spot = (ObjectId, usize);
-
-/// Dead objects kept unused for this long, so that dangling pointers are seen.
-const QUARANTINE: usize = 4096;
 
 impl Default for Memory {
     fn default() -> Self {

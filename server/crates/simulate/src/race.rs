@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use term::TermId;
 
 use crate::exec::{Access, AccessKind};
+use crate::limits::race::MAX_FOUND;
 use crate::memory::{Memory, ObjectId};
 
 /// When and by whom an access was made.
@@ -148,9 +149,6 @@ pub(crate) struct Races {
     pub seen: FxHashMap<Pair, Met>,
     pub found: Vec<Found>,
 }
-
-/// Races listed at most.
-const MAX_FOUND: usize = 100;
 
 impl Races {
     /// The object's life is over.

@@ -17,6 +17,7 @@ use crate::code::Code;
 use crate::compile::{compile, Options, Program};
 use crate::exec::{Access, AccessKind, Hooks, LoopEvent};
 use crate::fault::Fault;
+use crate::limits::trace::INDEX_LIMIT;
 use crate::machine::{run_code, Heap, Outcome, Value};
 use crate::memory::{Memory, ObjectId};
 
@@ -149,7 +150,6 @@ pub struct Trace {
 
 /// Entries of the log kept.
 pub const LOG_LIMIT: usize = 2_000_000;
-const INDEX_LIMIT: usize = 4096;
 
 /// Runs a function and watches its loops. Faults end the run and the trace: what ran before them is not judged.
 pub fn run_traced(

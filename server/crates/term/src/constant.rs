@@ -4,6 +4,7 @@
 //! Deliberately absent: what a variable holds (whoever follows values does that), and text (`#if` is evaluated where it is
 //! read, before there are types).
 
+use crate::limits::constant::MAX_DEPTH;
 use crate::{Arithmetic, BinOp, Body, BodyBuilder, Op, Storage, SymbolId, Term, TermId, Types};
 
 /// Where terms are.
@@ -58,8 +59,6 @@ impl BodyBuilder {
         value(self, t, 0)
     }
 }
-
-const MAX_DEPTH: u32 = 256;
 
 fn value(of: &impl Terms, id: TermId, depth: u32) -> Option<i128> {
     if depth > MAX_DEPTH {

@@ -18,6 +18,7 @@ mod gaps;
 mod hash;
 mod intrinsics;
 mod layout;
+mod limits;
 mod ops;
 mod paths;
 mod semantics;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::limits::paths::{MAX_PATHS, MAX_TEXT};
 use crate::{strength, BinOp, Body, IntKind, Op, Storage, Symbol, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 /// What a term's path is called.
@@ -32,11 +33,6 @@ pub(crate) struct Paths {
     /// Number of symbols that are variables: those of paths come after them.
     pub(crate) variables: usize,
 }
-
-/// Longer texts name nothing.
-const MAX_TEXT: usize = 120;
-/// More paths than this are not named: what they reach stays unknown.
-const MAX_PATHS: usize = 400;
 
 impl Body {
     /// The path a term is: a pointer loaded from memory, or a number loaded through a pointer.

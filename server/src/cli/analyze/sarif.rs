@@ -7,9 +7,7 @@ use text::PositionEncoding;
 
 use crate::cli::note;
 use crate::contract::FileReport;
-
-/// Results that GitHub takes in one run.
-const SARIF_MAX_RESULTS: usize = 25_000;
+use crate::limits::cli_analyze_sarif::SARIF_MAX_RESULTS;
 
 /// SARIF 2.1.0, what code-scanning services take.
 pub fn sarif(reports: &[FileReport]) -> anyhow::Result<String> {

@@ -5,11 +5,7 @@ use std::fmt::Write;
 use text::PositionEncoding;
 
 use crate::contract::FileReport;
-
-/// Phrases of a file's configuration shown at most.
-const SHOWN_CHOICES: usize = 8;
-/// A source line is shown up to here.
-const SHOWN_LINE_CHARS: usize = 160;
+use crate::limits::cli_analyze_text::{SHOWN_CHOICES, SHOWN_LINE_CHARS};
 
 /// For people: each finding with its line, then what all loops are.
 pub fn text(reports: &[FileReport]) -> String {

@@ -3,20 +3,16 @@
 //! A hover never waits for an analysis. Where the whole answer is not there in time, what is known is said, with what is
 //! still being found out; that goes on behind it, so that the next hover knows.
 
-use std::time::Duration;
-
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types as lsp;
 
+use crate::limits::lsp_requests_hover::PATIENCE;
 use crate::lsp::backend::Backend;
 use crate::lsp::caps::Caps;
 use crate::lsp::document::{position_from_lsp, View};
 use crate::lsp::host::{Context, Glimpse, Need};
 use crate::lsp::{edits, markdown, to_lsp};
 use crate::rule_pages::is_page;
-
-/// How long the whole answer may take; what is known is said in the rest of 50 ms.
-const PATIENCE: Duration = Duration::from_millis(30);
 
 pub async fn run(backend: &Backend, params: lsp::HoverParams) -> Result<Option<lsp::Hover>> {
     let lsp::TextDocumentPositionParams { text_document, position } = params.text_document_position_params;

@@ -10,13 +10,7 @@ use base::Budget;
 use rustc_hash::FxHashMap;
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var};
-
-/// Constraints looked at that are one step of the budget.
-const LOOKED: u64 = 16;
-/// Values tried for one question, and for the question whether a piece is void.
-const FUEL: u32 = 300;
-const FUEL_OF_VOID: u32 = 60;
-const DEPTH: u32 = 6;
+use crate::limits::algebra_bounds::{DEPTH, FUEL, FUEL_OF_VOID, LOOKED};
 
 /// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell. Without steps left: not.
 pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint], budget: &Budget) -> bool {

@@ -3,6 +3,7 @@
 //! Linear values are what the tests work on; products are kept because a product of two fixed values is itself fixed,
 //! and because `i*n + j` is two-dimensional once `0 <= j < n` is known.
 
+use crate::limits::algebra_poly::{LIMIT, MAX_FACTORS, MAX_PIECES};
 use crate::Param;
 
 /// A variable of one nest's model.
@@ -24,9 +25,6 @@ pub(crate) enum VarKind {
     /// An integer nobody knows.
     Fresh,
 }
-
-/// Variables in one product at most; more are given up.
-const MAX_FACTORS: usize = 4;
 
 /// A product of variables, sorted; the empty one is the constant's. Unused places are 0, so that equal products are
 /// equal bytes; ordered as lists are.
@@ -64,9 +62,6 @@ impl Monomial {
 pub(crate) struct Poly {
     terms: Vec<(Monomial, i128)>,
 }
-
-/// Coefficients beyond this are given up: sums of a few stay far from overflow.
-const LIMIT: i128 = 1 << 100;
 
 fn checked(v: i128) -> Option<i128> {
     (v.abs() < LIMIT).then_some(v)
@@ -258,8 +253,6 @@ pub(crate) struct Domain {
     /// Whether the set is the real one. Otherwise it holds more than the real one.
     pub exact: bool,
 }
-
-const MAX_PIECES: usize = 12;
 
 impl Domain {
     pub(crate) fn always() -> Domain {

@@ -2,8 +2,7 @@
 
 use term::{Body, Op, Storage, TermId, TypeKind};
 
-/// Terms of a function that may be written in place of a call.
-const MAX_TERMS: usize = 500;
+use crate::limits::calls_shape::MAX_TERMS;
 
 /// How a function's text becomes an expression or statements.
 #[derive(Clone, Debug)]

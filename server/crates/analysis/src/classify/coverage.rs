@@ -12,10 +12,8 @@ use poly::{Constraint, Kind, Row, Space};
 use crate::classify::cells::Cells;
 use crate::classify::privatize::{is_sure, Frame, Rest};
 use crate::depend::{fourier, Found, System};
+use crate::limits::classify_coverage::FUEL;
 use crate::nest::Access;
-
-/// Systems looked at for one question at most.
-const FUEL: u32 = 250;
 
 /// What must hold at a point for one write to have been there.
 type Covers = Vec<Constraint>;

@@ -8,9 +8,7 @@
 use base::gcd;
 
 use super::system::{floor, used, Line, System, LIMIT};
-
-/// Rows beyond which the elimination is given up.
-const MAX_LINES: usize = 160;
+use crate::limits::depend_fourier::MAX_LINES;
 
 /// What the elimination found.
 #[derive(Clone, PartialEq, Eq, Debug)]

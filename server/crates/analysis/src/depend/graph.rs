@@ -15,6 +15,7 @@ use crate::alias::conditions::alias_conditions;
 use crate::context::Context;
 use crate::depend::{object, overlap, pairs, Overlap, Question, Solver};
 use crate::flow::liveness::{early_exit, exposed_reads};
+use crate::limits::depend_graph::{MAX_LEVELS, MAX_PAIRS};
 use crate::loops::{meet_obligations, plain_blockers};
 use crate::nest::{Access, Model, ModelLoop};
 use crate::{
@@ -109,11 +110,6 @@ impl Graph {
         self.edges.iter().filter(move |e| !scalar(e))
     }
 }
-
-/// Pairs of accesses looked at in one nest at most.
-const MAX_PAIRS: usize = 4_000;
-/// Levels that vectors speak of at most; what lies deeper is not told apart.
-const MAX_LEVELS: usize = 5;
 
 pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId, budget: &Budget) -> Graph {
     let cx = Context::new(body, program, body.len());

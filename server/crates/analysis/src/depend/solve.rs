@@ -17,6 +17,7 @@ use super::system::{Line, System, LIMIT};
 use super::weak_crossing_siv::weak_crossing_siv;
 use super::weak_zero_siv::weak_zero_siv;
 use super::ziv::ziv;
+use crate::limits::depend_solve::{MOST_KEPT, NUMBERS};
 use crate::TestCounts;
 
 /// Constraints that hold together, with existential variables of their own.
@@ -47,11 +48,6 @@ impl Question {
         q
     }
 }
-
-/// Numbers in remembered systems: a deep nest asks many questions of many rows.
-const MOST_KEPT: usize = 1 << 20;
-/// A step of the budget is so many numbers of a system that the cheap tests look at.
-const NUMBERS: u64 = 128;
 
 type Asked = (poly::Space, Vec<Conjunction>);
 

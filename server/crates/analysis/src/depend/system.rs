@@ -5,6 +5,7 @@
 //! that the two accesses never meet.
 
 use super::fourier;
+pub(crate) use crate::limits::depend_system::LIMIT;
 
 /// Coefficients by column; the last entry is the constant.
 pub(crate) type Line = Vec<i128>;
@@ -31,9 +32,6 @@ pub(crate) struct Range {
     pub low: Option<i128>,
     pub high: Option<i128>,
 }
-
-/// Larger numbers are given up: products of two and sums of some stay inside 128 bits.
-pub(crate) const LIMIT: i128 = 1 << 52;
 
 impl System {
     /// Coefficients and constants in it.

@@ -20,12 +20,9 @@ use term::{Body, Op, SymbolId, TermId};
 use self::backward::{Backward, Bits};
 use self::exits::{leaves_early, runs};
 use crate::alias::parts::owner;
+use crate::limits::flow_liveness::{MAX_DEPTH, MAX_LABELS};
 
 pub(crate) type Set = FxHashSet<SymbolId>;
-
-const MAX_DEPTH: u32 = 400;
-/// More labels than that are not followed.
-const MAX_LABELS: usize = 60;
 
 /// For every loop the variables that may be read after it before they are written again.
 pub(crate) struct Liveness {

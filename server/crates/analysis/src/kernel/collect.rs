@@ -6,10 +6,8 @@ use term::device::Word;
 use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::{callee, is_barrier};
+use crate::limits::kernel_collect::MAX_DEPTH;
 use crate::Program;
-
-/// Deepest nesting of statements followed.
-const MAX_DEPTH: u32 = 200;
 
 /// What stands around a statement.
 #[derive(Clone, Debug, Default)]

@@ -13,17 +13,11 @@ use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
 use super::interpret::{walk, Arguments, Called, Values};
 use super::{KernelLaunch, KernelObstacle, Split};
 use crate::calls::program::Function;
+use crate::limits::kernel_eval::{MAX_DEPTH, MAX_THREADS, PER_STEP, VARIED};
 use crate::Program;
 
-const MAX_DEPTH: u32 = 100;
 /// Values tried for parameters nobody gives.
 const TRIED: [i128; 6] = [1, 40, 3, 64, 32, 0];
-/// Parameters that are varied together at most.
-const VARIED: usize = 2;
-/// Conditions evaluated for one thread that are one step of the budget.
-const PER_STEP: u64 = 16;
-/// Threads of a launch looked at at most.
-const MAX_THREADS: u64 = 1 << 16;
 
 pub(super) struct Machine<'a> {
     pub(super) body: &'a Body,

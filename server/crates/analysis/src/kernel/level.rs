@@ -7,10 +7,8 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 use super::collect::{Barrier, Escape, Seen, Where};
 use super::{callee, Across, KernelLaunch};
+use crate::limits::kernel_level::MAX_DEPTH;
 use crate::Program;
-
-/// Deepest nesting of expressions followed.
-const MAX_DEPTH: u32 = 200;
 
 /// Levels of all variables.
 pub(super) struct Levels<'a> {

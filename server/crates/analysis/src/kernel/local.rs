@@ -15,6 +15,7 @@ use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::collect::{collect, Access, AccessKind, Definition, DefinitionKind, Seen};
+use crate::limits::kernel_local::FUEL;
 use crate::Program;
 
 /// Words of four bytes that a thread has registers for.
@@ -24,8 +25,6 @@ const SELECTED_READS: u64 = 15;
 const SELECTED_WRITES: u64 = 7;
 /// Elements of which one is chosen as cheaply as from memory.
 const FEW: u64 = 4;
-/// Questions asked of the values of one function.
-const FUEL: u32 = 50_000;
 
 /// An array of a thread that goes to local memory.
 #[derive(Clone, PartialEq, Eq, Debug)]

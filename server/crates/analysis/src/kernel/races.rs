@@ -14,6 +14,7 @@ use super::replay::{self, Meeting, ObjectKind, Site, Trace};
 use super::{symbolic, tried};
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
 use crate::calls::inline;
+use crate::limits::kernel_races::MAX_LISTED;
 use crate::Program;
 
 /// How far apart two threads stand.
@@ -119,9 +120,6 @@ pub enum RaceObstacle {
         term: TermId,
     },
 }
-
-/// Witnesses listed at most.
-const MAX_LISTED: usize = 8;
 
 /// An access of one thread outside of its array.
 #[derive(Clone, PartialEq, Eq, Debug)]

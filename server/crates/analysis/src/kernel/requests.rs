@@ -9,6 +9,8 @@
 
 use term::Space;
 
+use crate::limits::kernel_requests::MAX_PLACES;
+
 const SECTOR: i128 = 32;
 const BANKS: usize = 32;
 
@@ -45,9 +47,6 @@ pub(super) struct Places {
     pub seen: rustc_hash::FxHashSet<i64>,
     pub too_many: bool,
 }
-
-/// Places kept of an access.
-const MAX_PLACES: usize = 1 << 18;
 
 impl Places {
     fn add(&mut self, offset: i128) {

@@ -20,16 +20,9 @@ use super::interpret::{walk, Flows, If, Jump, Loop, Run, Switch, Values};
 use super::nums::{first, lanes, Lanes, Nums, Val};
 use super::requests::Requests;
 use super::{KernelLaunch, Split};
+pub(super) use crate::limits::kernel_trace::MAX_DEPTH;
+use crate::limits::kernel_trace::{FUEL, MAX_THREADS, PER_STEP};
 use crate::Program;
-
-/// Operations of warps followed at most.
-const FUEL: u64 = 600_000;
-/// Operations of a warp that are one step of the budget.
-const PER_STEP: u64 = 4;
-/// Threads of a launch followed at most.
-const MAX_THREADS: u64 = 1 << 16;
-/// Deepest nesting of statements and expressions followed.
-pub(super) const MAX_DEPTH: u32 = 200;
 
 /// Where a warp passes a barrier.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

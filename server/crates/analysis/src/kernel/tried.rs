@@ -13,6 +13,7 @@ use super::collect::Seen;
 use super::races::{self, RaceObstacle, RaceVerdict, RaceWitness};
 use super::replay::{self, Object, ObjectKind, Trace};
 use super::{KernelLaunch, KernelObstacle};
+use crate::limits::kernel_tried::{ALONE, GLANCE, SEVERAL};
 use crate::Program;
 
 /// Blocks tried where no launch is known.
@@ -21,10 +22,6 @@ const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 const FEW: [u32; 3] = [32, 128, 1024];
 /// Their extents along x where the kernel names more axes.
 const WIDTHS: [u32; 3] = [8, 16, 32];
-/// Steps looked at: whether a block fits at all, of several blocks, of one block alone.
-const GLANCE: u64 = 300_000;
-const SEVERAL: u64 = 1_500_000;
-const ALONE: u64 = 2_000_000;
 
 /// Numbers of blocks at the corner of a grid, the one that has neighbours on every side last of them, and the grid's last.
 fn corner(grid: [u32; 3]) -> Vec<u32> {

@@ -12,6 +12,7 @@ use term::{Body, Op, Storage, SymbolId, TermId};
 use crate::algebra::poly::{Domain, Poly, Var, VarKind};
 use crate::alias::parts::{base_symbol, Inside};
 use crate::flow::effects::Effects;
+pub(super) use crate::limits::nest_builder::{MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
 use crate::nest::{loaded, Length, Model, Obligation};
 use crate::{Control, Obstacle, ObstacleKind, Param, Program};
@@ -87,10 +88,6 @@ impl<'a> DerefMut for Builder<'a> {
         &mut self.model
     }
 }
-
-pub(super) const MAX_DEPTH: u32 = 300;
-pub(super) const MAX_VALUE_PIECES: usize = 4;
-pub(super) const MAX_ACCESSES: usize = 2000;
 
 impl<'a> Builder<'a> {
     /// Reads a counted loop. `enclosing`: the loops around it, outermost first; `around`: all terms from the body's root down

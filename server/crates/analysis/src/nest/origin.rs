@@ -8,10 +8,9 @@
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::Poly;
+use crate::limits::nest_origin::MAX_STEPS;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::loaded;
-
-const MAX_STEPS: usize = 2000;
 
 impl Builder<'_> {
     /// Where the pointer points, if its value when the root begins is that of an address expression.

@@ -7,9 +7,8 @@
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::counted_loop;
+use crate::limits::nest_together::MAX_STEPS;
 use crate::nest::Model;
-
-const MAX_STEPS: u32 = 8;
 
 impl Model<'_> {
     /// Whether both variables, whatever the inputs, start in the same object at places a constant apart.

@@ -9,6 +9,7 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 use crate::classify::scalars::Scalars;
 use crate::context::Context;
 use crate::flow::effects::is_pure_callee;
+use crate::limits::offload_band::PLAIN_DEPTH;
 use crate::loops::expr_of;
 use crate::nest::Access;
 use crate::offload::extent::Maker;
@@ -16,10 +17,6 @@ use crate::{
     Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind, Offload,
     Param, Pred, Private, Program, Reduction, Step, Verdict,
 };
-
-/// Loops of a nest up to which a step is one operation on its sets. An operation looks at tables whose rows and columns both
-/// are the dimensions.
-const PLAIN_DEPTH: u64 = 8;
 
 pub(crate) fn offload(
     body: &Body,

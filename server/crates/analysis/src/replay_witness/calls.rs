@@ -10,12 +10,8 @@ use super::run::{Res, Run};
 use super::values::{math, Address, Fact, Number, Shadow, Value};
 use crate::calls::summaries::{library_effect, LibraryResult};
 use crate::flow::effects;
+use crate::limits::replay_witness_calls::{FAR, MAX_CALLS};
 use crate::NotReplayed;
-
-/// Deepest nesting of calls.
-const MAX_CALLS: usize = 16;
-/// Bytes that are filled one by one at most.
-const FAR: i64 = 1 << 40;
 
 impl<'a> Run<'a, '_> {
     pub fn call(&mut self, t: TermId) -> Res<Value> {

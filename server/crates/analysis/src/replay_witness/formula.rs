@@ -9,9 +9,7 @@ use super::values::HELPERS;
 use super::values::{
     compare_ints, compare_reals, integer, math, rounded, Fact, Id, Linear, Number, Rel, Shadow, Value,
 };
-
-/// Nodes of one tree.
-const MAX_NODES: u32 = 120;
+use crate::limits::replay_witness_formula::MAX_NODES;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Tree(Rc<(Node, u32)>);

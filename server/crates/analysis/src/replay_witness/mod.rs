@@ -33,16 +33,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TermId};
 
 use crate::algebra::poly::{Constraint, Poly, Var};
+use crate::limits::replay_witness::{ALL_STEPS, RUN_STEPS};
 use crate::nest::project;
 use crate::{Control, Dependence, NotReplayed, Param, Program, Witness};
 pub use followed::{follow, Argument, Followed};
 use inputs::{Given, Inputs};
 pub(crate) use search::replay;
 use values::{Fact, Id, Linear, Rel};
-
-/// Steps of one run, and of all runs for one loop.
-const RUN_STEPS: u64 = 60_000;
-const ALL_STEPS: u64 = 400_000;
 
 /// What is replayed in: a body and the loops around.
 pub(crate) struct Place<'a> {

@@ -15,18 +15,8 @@ use super::run::{Event, Goal, Halt, Led, Meeting, Other, Reached, Run};
 use super::solve::{keeps_trees, path, solve, tried, Change};
 use super::values::{Fact, Id};
 use super::{marks, Arrival, Givens, Place, Replayed, Search, RUN_STEPS};
+use crate::limits::replay_witness_search::{FEW_RUNS, MAX_ARRIVED, MAX_RUNS, MAX_WAITING, MAX_WAYS, STALLED};
 use crate::{Dependence, NotReplayed, Param, Witness};
-
-/// Runs for a loop's first witness, and for another, which begins with the inputs that came to the loop.
-const MAX_RUNS: usize = 60;
-const FEW_RUNS: usize = 30;
-const MAX_ARRIVED: usize = 4;
-/// Ways through what is not known, of one choice of inputs.
-const MAX_WAYS: usize = 12;
-/// What a run that came no farther than the one before is worth less.
-const STALLED: i64 = 5;
-/// Inputs waiting to be tried.
-const MAX_WAITING: usize = 300;
 
 /// Inputs to try: those of an earlier run, with one thing changed.
 struct Waiting {

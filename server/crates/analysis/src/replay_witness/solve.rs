@@ -1,24 +1,12 @@
 //! Inputs for which given facts hold: linear ones by elimination, trees by trying values that their numbers suggest.
 
 use crate::depend::{fourier, Found, System};
+use crate::limits::replay_witness_solve::{FEW, FIRST, MANY, MAX_COLUMNS, MAX_PAIRS, PAIR_STEPS};
 
 use super::formula::{Plain, Tree};
 use super::inputs::{Given, Inputs, Kind};
 use super::run::Event;
 use super::values::{Fact, Id, Linear, Rel};
-
-/// Columns of a system that is solved.
-const MAX_COLUMNS: usize = 40;
-/// Values tried for two inputs together.
-const MAX_PAIRS: usize = 1_500;
-
-/// Inputs of one tree of which some values are tried, and of which all; and how many some are.
-const MANY: usize = 12;
-const FEW: usize = 4;
-const FIRST: usize = 14;
-
-/// Steps that trying pairs takes at most.
-const PAIR_STEPS: usize = 16_000;
 
 /// What to give to inputs; `None`: what they usually are.
 pub(super) type Change = Vec<(Id, Option<Given>)>;

@@ -9,6 +9,7 @@ use term::{Arithmetic, BinOp, FloatKind, IntKind};
 
 use super::formula::Tree;
 use super::inputs::Owner;
+use crate::limits::replay_witness_values::LIMIT;
 
 /// An input, or a helper variable of a shadow (numbered from [`HELPERS`] on).
 pub(super) type Id = u32;
@@ -20,9 +21,6 @@ pub(super) struct Linear {
     pub terms: Vec<(Id, i128)>,
     pub constant: i128,
 }
-
-/// Coefficients beyond this are given up.
-const LIMIT: i128 = 1 << 50;
 
 impl Linear {
     pub fn constant(constant: i128) -> Linear {

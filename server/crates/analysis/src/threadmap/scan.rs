@@ -12,6 +12,7 @@ use super::solve::{Form, Last};
 use super::statements::time;
 use super::Found;
 use crate::algebra::poly::Poly;
+use crate::limits::threadmap_scan::MAX_RUNS;
 use crate::loops::expr_of;
 use crate::Expr;
 
@@ -51,9 +52,6 @@ pub enum Scan {
         indices: Vec<(SymbolId, ThreadValue)>,
     },
 }
-
-/// Larger texts are no kernels.
-const MAX_RUNS: usize = 200;
 
 /// The code for the maps found; `None` where it is too large or a value in it is not one of the host's.
 pub(super) fn thread_code(found: &Found<'_>, budget: &Budget) -> poly::Result<Option<ThreadCode>> {

@@ -11,10 +11,8 @@ use poly::{Constraint, Row, Set, Space};
 use super::algebra::{null_space, primitive, rank, reduce, Frac, Matrix};
 use super::sets::{equations, Frame};
 use super::statements::Nest;
+use crate::limits::threadmap_solve::{FAR, MAX_DIMENSION};
 use poly::{Error, Result};
-
-/// Coordinates of the thread space at most (F4.3).
-const MAX_DIMENSION: usize = 3;
 
 /// Where the unknown coefficients of each statement stand: counters, parameters, the constant.
 pub(super) struct Layout {
@@ -399,10 +397,6 @@ fn bounds(b: &Bound, all: &[(&Form, &Set)], frame: &Frame<'_, '_>, above: bool) 
     }
     Ok(true)
 }
-
-/// A greater constant in a bound comes from the range of a type, not from the program: ids would begin that far from 0,
-/// and nearly all threads would have nothing to do.
-const FAR: i128 = 1 << 16;
 
 /// The least form in parameters, by the sum of its coefficients, that no form goes below: the affine Farkas lemma gives
 /// all of them, the integer lexicographic minimum the one (F4.4, steps 2 and 5). An error where that is none whose

@@ -13,12 +13,9 @@ use crate::algebra::poly::{Domain, Poly, Var, VarKind};
 use crate::context::Context;
 use crate::depend::{overlap, Overlap};
 use crate::flow::effects::written;
+use crate::limits::threadmap_statements::{MAX_PAIRS, MAX_STATEMENTS};
 use crate::nest::{Access, Model};
 use crate::{Facts, Obstacle, ObstacleKind, Step};
-
-/// Statements beyond this number, and pairs of accesses, are not looked at.
-const MAX_STATEMENTS: usize = 40;
-const MAX_PAIRS: usize = 300;
 
 /// One statement.
 #[derive(Clone, Debug)]

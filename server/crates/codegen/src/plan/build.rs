@@ -16,9 +16,7 @@ use super::{
     BLOCK_THREADS,
 };
 use crate::access::views;
-
-/// Bytes of a private array that each thread may have: what many threads have at once must fit into the device's memory.
-const MAX_PRIVATE_BYTES: u64 = 4096;
+use crate::limits::plan_build::MAX_PRIVATE_BYTES;
 
 /// Decides everything about the offload, or refuses with all reasons found.
 pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {

@@ -10,9 +10,7 @@ use term::{
 
 use super::refuse::{Reason, RefusalKind};
 use crate::access::{address, arrow_chain, chain, loaded};
-
-/// Deeper terms are not printed: the printers recurse.
-pub(crate) const MAX_DEPTH: usize = 300;
+pub(crate) use crate::limits::plan_support::MAX_DEPTH;
 
 /// What a kernel's text will need.
 pub(crate) struct Support<'a> {

@@ -9,6 +9,7 @@ use super::build::Builder;
 use super::names::Namer;
 use super::support::Support;
 use super::{bounds, Axis, Dim, RefusalKind, Test, TestKind};
+use crate::limits::plan_threads::LARGEST;
 
 /// The code of one thread, with the names of what it is made of.
 #[derive(Clone, Debug)]
@@ -20,9 +21,6 @@ pub struct ThreadPlan {
     pub ids: Vec<String>,
     pub counters: BTreeMap<usize, String>,
 }
-
-/// Values passed are kept below this by a test, so that nothing the code computes leaves 64 bits.
-const LARGEST: i128 = 1 << 40;
 
 impl<'a> Builder<'_, 'a> {
     /// One dimension a coordinate of the id, the last one along x: neighboring ids of the innermost index meet

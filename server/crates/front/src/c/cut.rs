@@ -10,6 +10,7 @@ use crate::c::lex::{Kind, Token};
 use crate::c::pp::pack::{self, Pack};
 use crate::c::pp::{Line, MacroState, Macros, Piece};
 use crate::c::unit::{Walk, Way};
+use crate::limits::c_cut::MAX_WORDS;
 
 /// An item found, before lowering.
 #[derive(Default, Debug)]
@@ -544,9 +545,6 @@ impl Words<'_> {
         Some(())
     }
 }
-
-/// Most words of a conditional's arms, those of macros too.
-const MAX_WORDS: usize = 400;
 
 /// Words with which control leaves by other ways than to the next statement, or text is not C's.
 fn is_way_out(word: &str) -> bool {

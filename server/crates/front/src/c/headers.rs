@@ -16,6 +16,7 @@ use crate::c::include::Snapshot;
 use crate::c::lex::{self, Kind, Lexed};
 use crate::c::pp::{self, Line};
 use crate::c::unit::hash;
+use crate::limits::c_headers::{CAPACITY, VARIANTS};
 
 /// Names a header within its source: the same file has the same id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -161,11 +162,6 @@ impl PartialEq for Headers {
     }
 }
 impl Eq for Headers {}
-
-/// Runs of headers kept at most; beyond it all are forgotten.
-const CAPACITY: usize = 512;
-/// Runs of headers kept for the same lines in different projects.
-const VARIANTS: usize = 4;
 
 /// What is remembered of headers, for all documents of a session.
 #[derive(Debug, Default)]

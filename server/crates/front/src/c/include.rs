@@ -19,19 +19,9 @@ use crate::c::pp::pack::Pack;
 use crate::c::pp::{self, Line, MacroState, MacroToken, Macros, Piece, Spliced};
 use crate::c::unit::{hash, source, Walk, Way};
 use crate::c::{self, known};
+use crate::limits::c_include::{MAX_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_SELF, MAX_SPLICED};
 use crate::marks::Mark;
 use crate::{Choice, Included, Item, Options, Shared, SharedSet, Taken};
-
-/// Deepest nesting of headers.
-const MAX_DEPTH: u32 = 64;
-/// Most bytes of headers read for one document.
-const MAX_BYTES: usize = 48 << 20;
-/// How often a header may stand inside itself.
-const MAX_SELF: usize = 16;
-/// Most functions of headers that are lowered for one document.
-const MAX_FUNCTIONS: usize = 512;
-/// Most tokens included inside items.
-const MAX_SPLICED: usize = 500_000;
 
 /// What reading headers keeps for a document.
 pub(crate) struct Including<'s> {

@@ -8,9 +8,7 @@ use tree_sitter::Node;
 
 use crate::c::fields::part_of;
 use crate::c::{Lower, MAX_DEPTH};
-
-/// Longest list that designators are written out to.
-const MAX_WRITTEN_OUT: usize = 256;
+use crate::limits::c_initialise::MAX_WRITTEN_OUT;
 
 impl Lower<'_> {
     /// The length that an initialiser gives an array.

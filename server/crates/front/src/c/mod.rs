@@ -60,13 +60,9 @@ use crate::c::pp::pack::{self, Pack};
 use crate::c::pp::{Expander, Gap, Macros, Piece};
 use crate::c::render::Rendered;
 use crate::c::says::Says;
+use crate::limits::c::{MAX_CHAIN, MAX_DEPTH};
 use crate::marks::Mark;
 use crate::{Item, ItemKind};
-
-/// Deepest nesting of expressions and statements that is followed.
-const MAX_DEPTH: u32 = 200;
-/// Longest chain of left-associative operators that is followed.
-const MAX_CHAIN: usize = 1000;
 
 /// An item before lowering.
 pub(crate) struct Source<'a> {

@@ -11,9 +11,7 @@ use term::{Op, RejectKind, Storage, TermId, TypeId, TypeKind};
 use tree_sitter::Node;
 
 use crate::c::{known, Entity, Lower};
-
-/// Deepest nesting of structures looked into.
-const MAX_NESTED: u32 = 16;
+use crate::limits::c_objects::MAX_NESTED;
 
 impl Lower<'_> {
     /// Why making, copying, using or leaving an object of this type may run code that is not here. `None`: it runs none.

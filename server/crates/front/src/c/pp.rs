@@ -18,12 +18,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::c::dialect::Dialect;
 use crate::c::lex::{self, Kind};
+use crate::limits::c_pp::{FEW, MAX_DEPTH};
 use crate::Shared;
 
 pub(crate) use expand::{is_renumbering, Expander, Gap, PToken, Piece, Spliced, Text, GAP};
-
-/// Deepest nesting of arguments and conditions followed.
-const MAX_DEPTH: u32 = 64;
 
 /// A token of a macro's replacement list.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -234,9 +232,6 @@ fn define(rest: &[MacroToken]) -> Option<Macro> {
     }
     Some(Macro { params: Some(params), variadic, body: rest.get(close + 1..)?.to_vec() })
 }
-
-/// So many macros are copied with a set of them.
-const FEW: usize = 64;
 
 /// The macros at a point of a file.
 #[derive(Clone, Debug)]

@@ -18,6 +18,7 @@ use crate::c::known;
 use crate::c::lex::Kind;
 use crate::c::pp::{pack, Expander, PToken, Text};
 use crate::c::says::{self, Says};
+use crate::limits::c_render::{MAX_CASES, MAX_INITIALISER};
 
 pub(crate) use dialects::is_old_header;
 
@@ -33,10 +34,6 @@ const INSTANCE: &str = "__ww_instance";
 const UNNAMED: &str = "__ww_unnamed";
 /// `k<<<…>>>` as a call that gives the function to be called.
 pub(crate) const LAUNCH: &str = "__ww_launch";
-/// Initialisers of more tokens than this are not looked into.
-const MAX_INITIALISER: usize = 65_536;
-/// Ranges of more cases than this are not written out.
-const MAX_CASES: i128 = 256;
 
 /// What is known of a token of the rendered text.
 #[derive(Clone, Debug)]

@@ -28,11 +28,9 @@ use crate::c::pragmas;
 use crate::c::says;
 use crate::c::{self, Lowered, Source};
 use crate::cuda::templates::Templates;
+use crate::limits::c_unit::MAX_NESTED;
 use crate::marks::Mark;
 use crate::{DirectiveKind, Item, ItemKind, Options, Unit};
-
-/// Deepest nesting of conditionals between items.
-const MAX_NESTED: u32 = 64;
 
 /// What lowering remembers between versions of one document.
 #[derive(Debug, Default)]

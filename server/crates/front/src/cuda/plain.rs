@@ -11,6 +11,7 @@ use super::group::{member, Group, Member};
 use crate::c::is_keyword;
 use crate::c::lex::Kind;
 use crate::c::pp::{Expander, PToken};
+pub(super) use crate::limits::cuda_plain::MAX_NESTED;
 
 /// The call that stands for a statement of C++: the gap, then the names it declares.
 pub(crate) const OPAQUE: &str = "__ww_opaque";
@@ -26,8 +27,6 @@ pub const LIBRARY_CALLS: [(&str, &str); 3] = [
 const CASTS: [&str; 3] = ["static_cast", "reinterpret_cast", "const_cast"];
 pub(super) const TYPE_WORDS: [&str; 10] =
     ["int", "char", "float", "double", "unsigned", "signed", "long", "short", "bool", "size_t"];
-/// Deepest nesting of casts rewritten inside one another, and of statements looked through.
-pub(super) const MAX_NESTED: u32 = 60;
 
 /// Takes the C++ out of an item's tokens. `is_type` knows the type names in force.
 pub(crate) fn plain(

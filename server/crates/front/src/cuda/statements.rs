@@ -3,9 +3,7 @@
 use super::group::Group;
 use super::plain::{Plain, MAX_NESTED, TYPE_WORDS};
 use crate::c::is_keyword;
-
-/// Longest launch of a template looked for, in tokens.
-const MAX_LAUNCH: usize = 200;
+use crate::limits::cuda_statements::MAX_LAUNCH;
 
 impl<'a> Plain<'a, '_> {
     /// Index after the statement at `k`.

@@ -21,12 +21,7 @@ use crate::c::cut::Found;
 use crate::c::lex::{Kind, Token};
 use crate::c::pp::{self, Macro, MacroState, PToken, Piece, Spliced};
 use crate::c::unit::Walk;
-
-/// Instances of one template, and of all together, at most.
-const MAX_EACH: usize = 8;
-const MAX_ALL: usize = 48;
-/// Deepest nesting of an argument's expression, of names that stand for one another.
-const MAX_DEPTH: u32 = 16;
+use crate::limits::cuda_templates::{MAX_ALL, MAX_DEPTH, MAX_EACH};
 
 /// What a file's function templates are instantiated with.
 #[derive(Debug, Default)]

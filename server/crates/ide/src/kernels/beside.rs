@@ -11,14 +11,9 @@ use term::{Len, Op, Storage, TypeKind};
 
 use super::inputs::{self, Argument};
 use super::{facts, note, shape, Places, Shape};
+use crate::limits::kernels_beside::{INTERLEAVINGS, MOST, STEPS};
 use crate::words::plural;
 use crate::{Ask, Doc};
-
-/// Steps of one run, and launches looked at.
-const STEPS: u64 = 2_000_000;
-const MOST: usize = 28;
-/// Schedules tried behind the first.
-const INTERLEAVINGS: u64 = 2;
 
 /// What the two kernels are to each other.
 pub(crate) enum Beside {

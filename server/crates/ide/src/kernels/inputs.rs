@@ -5,10 +5,8 @@ use simulate::{ElementKind, Heap, ObjectId, Rng, Value};
 use term::{Body, FloatKind, Op, TypeKind};
 
 use super::shape::Shape;
+use crate::limits::kernels_inputs::MAX_BYTES;
 use crate::verify::Layout;
-
-/// Most bytes an array may grow to while its size is found.
-const MAX_BYTES: u64 = 1 << 26;
 
 /// A parameter and what it is given.
 #[derive(Clone, Debug)]

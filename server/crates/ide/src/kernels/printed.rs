@@ -5,10 +5,8 @@ use std::fmt::Write;
 use base::Span;
 
 use super::{KernelRun, Origin};
+use crate::limits::kernels_printed::SHOWN_RACES;
 use crate::Doc;
-
-/// Races of a kernel shown at most.
-const SHOWN_RACES: usize = 8;
 
 /// What a kernel's run gave, line by line of its text.
 pub fn kernel_text(doc: &Doc, run: &KernelRun) -> String {

@@ -10,12 +10,9 @@ use text::{Edit, EditSet};
 use super::score::Score;
 use super::{Care, Repair, Site};
 use crate::kernels::{host_faults, shape_of_file, simulate_kernels, KernelRun, Shape, SimulateOptions};
+use crate::limits::repairs_trial::MAX_THREADS;
+pub(crate) use crate::limits::repairs_trial::RUN_STEPS;
 use crate::{Ask, Doc};
-
-/// Steps of a run.
-pub(crate) const RUN_STEPS: u64 = 4_000_000;
-/// Threads of a launch that is run.
-const MAX_THREADS: u64 = 1 << 20;
 
 impl Site<'_> {
     /// The repair, if besides the kernel leaves in memory what it left before, in a run with the same inputs.

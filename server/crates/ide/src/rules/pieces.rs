@@ -5,14 +5,10 @@
 use rewrite::rules::{Application, Piece};
 
 use crate::function_view::FunctionView;
+use crate::limits::rules_pieces::{MAX_BYTES, STEPS};
 use crate::memo::FunctionFacts;
 use crate::verify::{same_but, Beside, How, Sameness, VerifyOptions};
 use crate::{Ask, Doc};
-
-/// Documents longer than this are not read once more for it.
-const MAX_BYTES: usize = 400_000;
-/// Steps of the analysis, which says how much memory a pointer needs.
-const STEPS: u64 = 10_000;
 
 /// What running the pieces came to.
 pub(super) enum Pieces {

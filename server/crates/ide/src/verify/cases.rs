@@ -12,6 +12,7 @@ use super::{
 };
 use crate::check::LoopFinding;
 use crate::function_view::FunctionView;
+use crate::limits::verify_cases::{ALL_RUNS, ENOUGH, GENTLE};
 use crate::{Doc, Language};
 
 /// Runs the original beside the texts given: a trial for a machine, and sentences on what stood in for what. `Err` says why
@@ -325,12 +326,6 @@ fn some_of(names: &[String]) -> String {
         _ => names.join(", "),
     }
 }
-
-/// All runs for one loop together take as many steps as so many of one.
-const ALL_RUNS: u64 = 6;
-/// Inputs of the second attempt, and with how many launches among them it ends.
-const GENTLE: u32 = 24;
-const ENOUGH: usize = 6;
 
 /// What was tried of one loop.
 struct Tried<'a, 'c> {

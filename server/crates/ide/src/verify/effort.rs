@@ -11,18 +11,8 @@ use rustc_hash::FxHashMap;
 
 use super::cases::Failed;
 use super::{given_names, one, too_large, Outcome, Smaller, Trial, VerifyOptions, VerifyReport};
+use crate::limits::verify_effort::{BUILT, BUILT_BESIDE, BYTES_PER_STEP, LEAST, PER_TEXT_BYTE, STEPS};
 use crate::{Ask, Findings, Which};
-
-/// Steps of all runs, and what else is counted as such.
-const STEPS: u64 = 600_000_000;
-/// With fewer left a loop is not begun.
-const LEAST: u64 = 4_000_000;
-/// Steps for a byte of text that is read again, and bytes of an input for a step.
-const PER_TEXT_BYTE: u64 = 16;
-const BYTES_PER_STEP: u64 = 8;
-/// Bytes of text that a compiler of the machine gets, headers and the driver counted as so many.
-const BUILT: u64 = 6 << 20;
-const BUILT_BESIDE: u64 = 96 << 10;
 
 /// Verifies loops of one document within one budget.
 pub struct Verifier<'a> {

@@ -23,6 +23,9 @@ use base::Budget;
 use rustc_hash::FxHashMap;
 use simulate::{Access, Fault, FaultKind, Heap, Hooks, Memory, ObjectId, Program, Snapshot, Value};
 
+pub(super) use crate::limits::verify_inputs::MOST_BYTES;
+use crate::limits::verify_inputs::MOST_HELD;
+
 /// Elements of a pointer's target in the first run, and before and after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room {
@@ -36,11 +39,6 @@ impl Room {
     /// For small sizes: contents are made up much faster.
     pub(super) const SMALL: Room = Room { elements: 1 << 13, margin: 1024 };
 }
-
-/// Bytes made up for one input; halfway there, what is left gets small. Several copies of an input are alive at once.
-pub(super) const MOST_BYTES: u64 = 32 << 20;
-/// Bytes that a run may hold.
-const MOST_HELD: u64 = 128 << 20;
 
 /// One input, ready to be given to any number of runs.
 #[derive(Clone, Debug)]

@@ -11,12 +11,11 @@ use term::{Body, TypeKind};
 
 use super::inputs::{Given, Input, Signature};
 use super::Layout;
+use crate::limits::verify_native::MAX_BYTES;
 
 const DRIVER: &str = include_str!("driver.c");
 /// What the program's own `main` is called.
 const USERS_MAIN: &str = "ww_users_main";
-/// An input of more bytes is not tried: it would be written and read several times.
-const MAX_BYTES: usize = 8 << 20;
 
 /// What a machine needs to try one loop's offload.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -8,10 +8,8 @@ use term::Op;
 
 use super::{list, plural, quoted};
 use crate::function_view::FunctionView;
+use crate::limits::words_mapping::NAMED;
 use crate::plans::Outline;
-
-/// Accesses named in one line at most.
-const NAMED: usize = 4;
 
 /// What is said of one mapping.
 #[derive(Default)]

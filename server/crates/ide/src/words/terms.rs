@@ -8,10 +8,7 @@ use print::Source;
 use term::strength::{self, ASSIGN, ATOM, NONE};
 use term::{Body, Op, SymbolId, TermId};
 
-/// Terms after which the text breaks off; the caller shortens further.
-const LIMIT: u32 = 400;
-/// Nesting after which an ellipsis stands for the rest.
-const DEPTH: u32 = 40;
+use crate::limits::words_terms::{DEPTH, LIMIT};
 
 /// The term as C.
 pub(crate) fn term_text(body: &Body, term: TermId) -> String {

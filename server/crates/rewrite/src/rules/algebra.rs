@@ -12,6 +12,7 @@ use term::{BinOp, IntKind, Op, Storage, SymbolId, TypeKind, Types, UnOp};
 
 use super::matching::build;
 use super::tree::{Node, Subject, Tree};
+use crate::limits::rules_algebra::{MAX_DEPTH, MAX_TERMS};
 
 /// Factors, by their numbers, in order.
 type Product = Vec<usize>;
@@ -90,9 +91,6 @@ pub(super) struct Algebra<'a> {
     written: FxHashSet<SymbolId>,
     initial: FxHashMap<SymbolId, Tree>,
 }
-
-const MAX_DEPTH: u32 = 60;
-const MAX_TERMS: usize = 200;
 
 impl<'a> Algebra<'a> {
     /// `kept`: variables that are not replaced by what they are set to.

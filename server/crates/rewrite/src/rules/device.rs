@@ -10,9 +10,7 @@ use term::{intrinsic, FloatKind, IntKind, Intrinsic, Op, Storage, TypeKind, Type
 
 use super::run::Run;
 use super::tree::{Node, Subject, Tree};
-
-/// Calls go so deep.
-const MAX_DEPTH: usize = 30;
+use crate::limits::rules_device::MAX_DEPTH;
 
 /// The functions that a tree calls, callees first, or why one of them cannot be had.
 pub(super) fn functions(run: &mut Run<'_>, body: &Tree) -> Result<Vec<Tree>, String> {

@@ -11,6 +11,7 @@ use term::{Op, Storage, SymbolId, TypeId, TypeKind, Types};
 use super::derivation::{Applied, Derivation};
 use super::tree::{Subject, Tree};
 use super::write::Writer;
+use crate::limits::rules_pieces::MOST;
 
 /// One changed expression: two definitions of the same function, each to stand behind the whole file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,9 +23,6 @@ pub struct Piece {
     /// `x * 2 -> x + x`, for people.
     pub shown: String,
 }
-
-/// More different pieces than these are not run.
-const MOST: usize = 32;
 
 /// Guards that speak of the expression alone, wherever it stands.
 const LOCAL: [&str; 7] = ["pure(", "readonly(", "affine(", "const(", "assoc(", "type(", "head("];

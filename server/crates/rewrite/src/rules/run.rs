@@ -18,6 +18,7 @@ use super::page::{Rule, RuleSystem, Strategy};
 use super::pattern::Pattern;
 use super::prove::{Asking, Ground};
 use super::tree::{Node, Subject, Tree};
+use crate::limits::rules_run::{MAX_DEPTH, MAX_REFUSED};
 
 /// How much one run may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,11 +151,6 @@ pub(super) struct Run<'a> {
     /// Levels that the walk is inside.
     inside: u32,
 }
-
-/// Systems that call one another go so deep.
-const MAX_DEPTH: u32 = 30;
-/// Reasons kept of rules that did not apply.
-const MAX_REFUSED: usize = 40;
 
 /// Subtrees to which nothing applies; they are kept so that their addresses stay theirs.
 #[derive(Default)]

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use term::{BinOp, Op, UnOp};
 
 use super::tree::{Node, Subject, Tree};
-
-/// Characters after which the print breaks off.
-const LIMIT: usize = 200_000;
+use crate::limits::rules_show::LIMIT;
 
 pub(super) fn print(subject: &Subject, tree: &Tree) -> String {
     let mut out = String::new();

@@ -14,6 +14,7 @@ use text::Edit;
 
 use super::ctext;
 use super::tree::{Subject, Tree};
+use crate::limits::rules_write::MAX_DEPTH;
 use crate::transform::text::{indentation, line_end, line_start, reindent};
 
 /// Why a tree has no text: words that continue "because".
@@ -54,9 +55,6 @@ enum Stands {
 }
 
 type Out<'o> = &'o mut Vec<Edit>;
-
-/// Deepest nesting that is written.
-const MAX_DEPTH: u32 = 400;
 
 impl<'a> Writer<'a> {
     pub fn new(

@@ -12,11 +12,9 @@ use super::site::{Block, Counted, Site};
 use super::subst::{render, Replacement};
 use super::text::indentation;
 use super::{Plan, Transformation, With};
+use crate::limits::transform_expand_scalar::MOST_BYTES;
 
 pub(super) struct ExpandScalar;
-
-/// Bytes on the stack at most where the number of iterations is known.
-const MOST_BYTES: u64 = 1 << 16;
 
 impl Transformation for ExpandScalar {
     named!("expand-scalar");

@@ -12,9 +12,7 @@ use term::{IntKind, SymbolId};
 use super::refusal::{shape, Refusal};
 use super::site::{Counted, Site};
 use super::{Plan, Transformation, With};
-
-/// Factors tried at most: a larger one leaves little to run at once.
-const MOST: i128 = 4;
+use crate::limits::transform_skew::MOST;
 
 struct Nest<'a> {
     outer: Counted<'a>,

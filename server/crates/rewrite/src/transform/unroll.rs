@@ -12,11 +12,9 @@ use super::site::{Block, Counted, Site};
 use super::subst::Replacement;
 use super::text::Lines;
 use super::{Plan, Transformation, With};
+use crate::limits::transform_unroll::MOST;
 
 pub(super) struct Unroll;
-
-/// Copies of the body at most.
-const MOST: i128 = 64;
 
 /// Whether the index may be replaced in copies of the body.
 fn replaceable(site: &Site<'_>, c: &Counted<'_>) -> Result<(), Refusal> {

@@ -25,6 +25,7 @@ use term::{Body, Len, Op, SymbolId, TermId, TypeId, TypeKind, Types};
 
 use crate::code::*;
 use crate::fault::{Fault, FaultKind};
+use crate::limits::compile::MAX_DEPTH;
 
 /// The functions and file-level declarations that may be executed together.
 #[derive(Clone, Default)]
@@ -271,9 +272,6 @@ struct Cx<'c, 'u, 'a> {
     ret_ty: Option<TypeId>,
     ret_addr: Reg,
 }
-
-/// Deepest nesting of terms followed; deeper is "not supported" (the compiler is recursive, its stack is not endless).
-const MAX_DEPTH: u32 = 200;
 
 impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
     fn new(unit: &'c mut Unit<'u, 'a>, body: &'a Body, index: u32) -> Self {

@@ -12,9 +12,7 @@ use super::emit::OPEN;
 use super::types::Class;
 use super::{Cx, Place, Program, R, V};
 use crate::code::*;
-
-/// Bytes given by a function that gives memory and takes no number.
-const ROOM: u64 = 1 << 16;
+use crate::limits::compile_stand_in::ROOM;
 
 impl Program<'_> {
     /// Lets host code call functions of these names that have no body: each does nothing and gives the value of the

@@ -6,13 +6,11 @@ use base::Span;
 use rustc_hash::FxHashMap;
 
 use super::{compound, head, UNARY};
+use crate::limits::notation_reader::MAX_DEPTH;
 use crate::{
     BinOp, Body, BodyBuilder, FloatKind, IntKind, Op, Overflow, RejectKind, Semantics, Storage, Symbol,
     SymbolId, TermId, TypeId, TypeKind, UnOp, F64,
 };
-
-/// Deepest nesting that is read.
-const MAX_DEPTH: u32 = 200;
 
 /// Why a text is not a term, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,9 +1,7 @@
 //! Arguments: what each parameter stands for.
 
 use super::*;
-
-/// Larger arguments are evaluated once into a variable rather than copied to each use.
-const MAX_COPIED: usize = 24;
+use crate::limits::calls_inline_bind::MAX_COPIED;
 
 impl Expander<'_> {
     /// Decides for each parameter and returns the declarations that must come first.

@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::calls::shape::{always_returns, has_return};
-
-/// Terms nested deeper than this are not copied: the copier recurses.
-const MAX_NESTING: usize = 200;
+use crate::limits::calls_inline_copy::MAX_NESTING;
 
 impl Expander<'_> {
     /// A statement of a list; a call there is replaced by statements.

@@ -22,12 +22,8 @@ use term::{Body, BodyBuilder, Op, Origin, Storage, SymbolId, Term, TermId, TypeI
 
 use crate::calls::compatible::{fits, same_type};
 use crate::calls::shape::Shape;
+use crate::limits::calls_inline::{MAX_ADDED, MAX_DEPTH};
 use crate::{Param, Program};
-
-/// Calls in calls are followed so deep.
-const MAX_DEPTH: usize = 10;
-/// Terms added to one body at most.
-const MAX_ADDED: usize = 12_000;
 
 /// A body with calls replaced. Its first terms and symbols are those of the body it was made of, under the same ids.
 pub(crate) struct Expanded {

@@ -7,10 +7,8 @@
 //! often, so the program is the same. Lists with jumps of other kinds (backwards, out of loops or `switch`) stay.
 
 use super::*;
+use crate::limits::calls_inline_structure::MAX_JUMPS;
 use term::BinOp;
-
-/// Jumps in one list at most: each is a level of nesting.
-const MAX_JUMPS: usize = 40;
 
 /// Whether there is something to look at.
 pub(super) fn may_apply(body: &Body) -> bool {

@@ -9,11 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Event, ObjectKind, Site, Touch, Trace};
 use crate::kernel::races::Reach;
 use crate::kernel::KernelObstacle;
-
-/// Comparisons at most.
-const MAX_PAIRS: u64 = 8_000_000;
-/// Pairs of places kept.
-const MAX_FOUND: usize = 64;
+use crate::limits::kernel_replay_meet::{MAX_FOUND, MAX_PAIRS};
 
 /// Two accesses that nothing orders.
 #[derive(Clone, Debug)]

@@ -26,6 +26,7 @@ pub(super) use meet::{judge, redundant, Meeting};
 
 use super::collect::Seen;
 use super::{KernelLaunch, KernelObstacle};
+use crate::limits::kernel_replay::{MAX_EVENTS, MAX_STEPS, MAX_THREADS, PER_STEP};
 use crate::Program;
 
 /// A place in a function of the program.
@@ -124,14 +125,6 @@ pub(super) struct Missed {
     pub comes: u32,
     pub stays_away: u32,
 }
-
-/// Steps of all threads together, and events, at most.
-const MAX_STEPS: u64 = 6_000_000;
-const MAX_EVENTS: usize = 1_500_000;
-/// Steps of threads, and events, that are one step of the budget.
-const PER_STEP: u64 = 16;
-/// Threads of a block at most.
-const MAX_THREADS: u64 = 1024;
 
 /// The traces of all threads. `None` in `values` of the launch: the parameter may be anything.
 pub(super) fn replay<'a>(

@@ -12,9 +12,7 @@ use crate::calls::program::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::races::Touch;
 use crate::kernel::{Across, KernelObstacle};
-
-/// Deepest nesting of expressions and statements.
-const MAX_DEPTH: u32 = 240;
+use crate::limits::kernel_symbolic_eval::MAX_DEPTH;
 
 impl Model<'_> {
     pub(super) fn share(across: Across) -> Share {

@@ -29,10 +29,8 @@ use super::level::{self, Levels};
 use super::races::{RaceObstacle, Touch};
 use super::{Across, KernelLaunch, KernelObstacle};
 use crate::algebra::poly::{Constraint, Poly, Var};
+use crate::limits::kernel_symbolic::MAX_QUESTIONS;
 use crate::Program;
-
-/// Questions asked of the solver at most.
-const MAX_QUESTIONS: u32 = 6000;
 
 /// Across which threads an atom is one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,9 +15,7 @@ use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::depend::impossible;
 use crate::kernel::races::{RaceObstacle, Touch};
 use crate::kernel::{is_barrier, KernelObstacle};
-
-/// Unknowns of which the order is told apart at most.
-const MAX_SPLITS: usize = 5;
+use crate::limits::kernel_symbolic_pairs::MAX_SPLITS;
 
 /// Atoms of the two threads that are not one number are numbered from here.
 const SECOND: Var = 1 << 20;

@@ -6,16 +6,9 @@ use term::{Op, SymbolId};
 
 use super::Case;
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::limits::nest_paths_cases::{MAX_CASES, MAX_COLUMNS, MAX_KEPT, MAX_LINES};
 use crate::nest::builder::Builder;
 use crate::Param;
-
-/// Cases followed at once, and kept.
-const MAX_CASES: usize = 10;
-const MAX_KEPT: usize = 5;
-/// Variables of a case beyond which nobody asks whether it can be.
-const MAX_COLUMNS: usize = 30;
-/// Constraints of one case while versions are eliminated.
-const MAX_LINES: usize = 60;
 
 impl Builder<'_> {
     /// The cases that can be, if they are few enough; else the others, in which less is known.

@@ -14,6 +14,7 @@ mod values;
 
 pub(crate) use self::cases::project;
 use super::entry::leaves;
+use crate::limits::nest_paths::MANY;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Op, SymbolId, TermId, UnOp};
 
@@ -31,9 +32,6 @@ struct Case {
     /// How many facts were left when those of earlier versions were last eliminated.
     left: usize,
 }
-
-/// Facts of a case that are looked through for such as say nothing any more.
-const MANY: usize = 32;
 
 type Conjunctions = Vec<Vec<Constraint>>;
 type Values = Vec<(Vec<Constraint>, Poly)>;

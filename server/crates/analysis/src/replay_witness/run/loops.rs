@@ -3,15 +3,9 @@
 use term::{SymbolId, TermId};
 
 use super::{Flow, Halt, Res, Run};
+use crate::limits::replay_witness_run_loops::{FURTHER, LOOP_STEPS, MISSES};
 use crate::replay_witness::values::{Address, Value};
 use crate::{NotReplayed, Param};
-
-/// Steps after which a loop is cut short.
-const LOOP_STEPS: u64 = 6_000;
-/// Iterations behind the witness's in which another meeting is still looked for.
-const FURTHER: i128 = 40;
-/// Executions of the root in which nothing met.
-const MISSES: u32 = 12;
 
 impl Run<'_, '_> {
     /// A loop.

@@ -23,6 +23,7 @@ use super::inputs::{Given, Inputs, Kind, Owner};
 use super::memory::{Memory, Object, Rest};
 use super::values::{Address, Fact, Id, Linear, Number, Value};
 use super::Ways;
+use crate::limits::replay_witness_run::{MAX_CHOICES, MAX_DEPTH, MAX_EVENTS};
 use crate::{Control, DependenceKind, NotReplayed, Program, Witness};
 
 /// What a run is to show.
@@ -225,10 +226,6 @@ pub(super) struct Run<'a, 'r> {
     pub turns: Vec<usize>,
 }
 
-const MAX_EVENTS: usize = 600;
-/// Places in one run where both ways are followed.
-const MAX_CHOICES: usize = 6;
-const MAX_DEPTH: u32 = 220;
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 impl<'a, 'r> Run<'a, 'r> {

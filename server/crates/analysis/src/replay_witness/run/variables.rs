@@ -4,6 +4,7 @@ use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Res, Run, NOWHERE};
 use crate::calls::constants::Constant;
+use crate::limits::replay_witness_run_variables::ITEMS_PER_STEP;
 use crate::replay_witness::inputs::Owner;
 use crate::replay_witness::layout;
 use crate::replay_witness::memory::{Object, Rest};
@@ -23,9 +24,6 @@ fn items(body: &Body, init: TermId, of: TypeId) -> Option<i64> {
         _ => None,
     }
 }
-
-/// Items of a constant table that count as one step.
-const ITEMS_PER_STEP: u64 = 16;
 
 impl<'a> Run<'a, '_> {
     pub fn size_of(&mut self, ty: TypeId) -> Option<i64> {

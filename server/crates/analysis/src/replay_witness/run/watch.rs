@@ -4,6 +4,7 @@
 use term::{Op, Storage, SymbolId, TermId};
 
 use super::{Access, Halt, Meeting, Reached, Res, Run, Watch, NEAR_SINK, NEAR_SOURCE, SINK, SOURCE};
+use crate::limits::replay_witness_run_watch::{MAX_SOURCES, REACH};
 use crate::replay_witness::inputs::Given;
 use crate::replay_witness::values::{Address, Id, Value};
 use crate::{DependenceKind, NotReplayed, Param};
@@ -156,11 +157,6 @@ impl Run<'_, '_> {
         }
     }
 }
-
-/// Accesses of the source that are remembered in one execution of the root.
-const MAX_SOURCES: usize = 4_000;
-/// Bytes that one access has at most, but for copies of large objects.
-const REACH: i64 = 4_096;
 
 impl Meeting {
     /// Whether the other is the same pair, with the same values.

@@ -3,6 +3,7 @@
 use term::{BinOp, IntKind, Op, SymbolId, TermId};
 
 use super::{Event, Led, Number, Other, Res, Run, MAX_EVENTS};
+use crate::limits::replay_witness_run_ways::MAX_FEEDING;
 use crate::replay_witness::expressions::Common;
 use crate::replay_witness::formula::Tree;
 use crate::replay_witness::inputs::Given;
@@ -171,9 +172,6 @@ impl Run<'_, '_> {
         }
     }
 }
-
-/// Conditions that are looked through for what set a variable.
-const MAX_FEEDING: usize = 100;
 
 /// What to give to a pointer input so that it compares otherwise with null. `want`: what is to come out.
 fn otherwise(id: Id, op: BinOp, want: bool) -> Other {

@@ -8,9 +8,7 @@ use term::RejectKind;
 
 use super::{macro_tokens, Macro, MacroState, MacroToken, Macros, MAX_DEPTH};
 use crate::c::lex::{Kind, Token};
-
-/// Most tokens one item may expand to.
-const MAX_TOKENS: usize = 2_000_000;
+use crate::limits::c_pp_expand::MAX_TOKENS;
 
 /// Where a token's text is.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -10,11 +10,10 @@ use rustc_hash::FxHashSet;
 
 use super::{Macro, MacroState, MacroToken, Macros};
 use crate::c::lex::Kind;
+use crate::limits::c_pp_pack::MAX_STACK;
 
 /// The name among the macros.
 pub(crate) const PACK: &str = "#pragma pack";
-/// Deepest stack.
-const MAX_STACK: usize = 256;
 /// A value that is not known, or any stack below.
 const UNKNOWN: &str = "?";
 

@@ -8,10 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::{source, Entry, Job, Slot, Walk};
 use crate::c::{self, Lowered};
-
-/// Most threads that lower functions, and fewest functions worth a thread.
-const MAX_THREADS: usize = 8;
-const JOBS_PER_THREAD: usize = 16;
+use crate::limits::c_unit_finish::{JOBS_PER_THREAD, MAX_THREADS};
 
 impl Walk<'_, '_> {
     /// Lowers the functions still to be lowered, on several threads where there are many, and puts all items in order.

@@ -4,8 +4,7 @@
 use simulate::ElementKind;
 use term::{Len, RecordId, TypeId, TypeKind, Types};
 
-/// Pointers are followed so far: parameter to structure to array of rows to row.
-const MAX_LEVELS: u32 = 3;
+use crate::limits::verify_inputs_layout::{MAX_LEVELS, MOST_PARTS};
 
 /// The scalars of one element: byte offset and kind.
 #[derive(Clone, Debug)]
@@ -17,9 +16,6 @@ pub(crate) struct Layout {
     /// Bytes of which it is not known what they hold: where, and how many.
     pub raw: Vec<(u64, u64)>,
 }
-
-/// Scalars and pointers of a parameter, all levels together; what is beyond is null.
-const MOST_PARTS: usize = 40_000;
 
 impl Layout {
     pub(crate) fn of(types: &Types, ty: TypeId, level: u32) -> Option<Layout> {

@@ -6,16 +6,9 @@ use std::sync::Arc;
 use simulate::{ElementKind, Fault, FaultKind, ObjectId, Rng, Snapshot, Value};
 
 use super::{Choice, Contents, Given, Held, Input, Layout, Link, Parameter, Reach, Signature, MOST_BYTES};
-
-/// Elements behind a pointer that lies in memory itself, where many such pointers share [`SHARED_ROOM`].
-const LEAST_ROOM: u64 = 1 << 10;
-const SHARED_ROOM: u64 = 1 << 18;
-/// Scalars and pointers of a table of structures.
-const SHARED_PARTS: u64 = 1 << 14;
-/// Elements before the target of such a pointer.
-const INNER_MARGIN: u64 = 64;
-/// Bytes of one buffer, whatever its elements are.
-const LARGEST_BUFFER: u64 = 4 << 20;
+use crate::limits::verify_inputs_making::{
+    INNER_MARGIN, LARGEST_BUFFER, LEAST_ROOM, SHARED_PARTS, SHARED_ROOM,
+};
 
 /// Floating numbers that behave like no other.
 const AWKWARD: [f64; 12] = [

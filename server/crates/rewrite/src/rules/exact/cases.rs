@@ -12,6 +12,7 @@ use super::super::guard::Guard;
 use super::super::pattern::{Literal, Pattern, TypeTest};
 use super::graph::{Act, Graph, Id, Sort};
 use super::lower::{self, Effect, Ty};
+use crate::limits::rules_exact_cases::MOST;
 
 /// Gives what stands for a key, with its type.
 type Values<'f> = dyn FnMut(&mut Graph, &str) -> Option<(Id, Ty)> + 'f;
@@ -42,9 +43,6 @@ pub(super) struct Case {
     /// All guards of the case.
     pub guards: Vec<Guard>,
 }
-
-/// More cases than these are not looked at.
-const MOST: usize = 32;
 
 /// The cases in which a condition holds.
 pub(super) fn cases(guard: Option<&Guard>) -> Result<Vec<Case>, String> {

@@ -30,6 +30,7 @@ use self::graph::Id;
 use self::lower::{Known, Lower, Side, Ty, World};
 use super::page::{Rule, RulePage, Trust};
 use super::pattern::Pattern;
+use crate::limits::rules_exact::CHOICES;
 
 /// Answers questions in SMT-LIB 2: what the solver prints, or why there is no answer (a sentence with what to do).
 pub trait Prover {
@@ -68,9 +69,6 @@ impl Doubt {
         }
     }
 }
-
-/// Choices of types that are looked at.
-const CHOICES: usize = 1500;
 
 /// Whether this is a claim that is proved: a page that assumes something is right or wrong by that.
 pub fn claims(trust: Option<&Trust>) -> bool {

@@ -4,9 +4,7 @@
 
 use super::eval;
 use super::graph::{Act, Graph, Id, Sort};
-
-/// Steps that the solver may take: the same answer on every machine.
-const STEPS: u32 = 15_000_000;
+use crate::limits::rules_exact_smt::STEPS;
 
 fn sort_text(sort: Sort) -> String {
     match sort {

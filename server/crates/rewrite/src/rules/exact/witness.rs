@@ -10,9 +10,7 @@ use term::IntKind;
 use super::eval;
 use super::graph::{Act, Graph, Id, Sort};
 use super::lower::{Side, Ty, World};
-
-/// Inputs tried for one choice of types.
-const TRIED: usize = 6_000;
+use crate::limits::rules_exact_witness::TRIED;
 
 /// Whether an input makes it true. `None`: not known.
 pub(super) fn breaks(w: &World, bad: Id, inputs: &[u128]) -> Option<bool> {

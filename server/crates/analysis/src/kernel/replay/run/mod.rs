@@ -9,11 +9,8 @@ use super::values::{Locals, Val};
 use super::{coordinates, Names, Object, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
 use crate::kernel::{KernelLaunch, KernelObstacle};
+use crate::limits::kernel_replay_run::{MAX_CALLS, MAX_DEPTH};
 use crate::Program;
-
-/// Deepest nesting of statements, expressions and calls.
-const MAX_DEPTH: u32 = 180;
-const MAX_CALLS: usize = 12;
 
 mod calls;
 mod expressions;

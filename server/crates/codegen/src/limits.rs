@@ -1,0 +1,19 @@
+//! How far this room goes in one thing before it says that it stops there: each limit with its reason, by the file that keeps it.
+
+/// Of `plan::build`.
+pub(crate) mod plan_build {
+    /// Bytes of a private array that each thread may have: what many threads have at once must fit into the device's memory.
+    pub(crate) const MAX_PRIVATE_BYTES: u64 = 4096;
+}
+
+/// Of `plan::support`.
+pub(crate) mod plan_support {
+    /// Deeper terms are not printed: the printers recurse.
+    pub(crate) const MAX_DEPTH: usize = 300;
+}
+
+/// Of `plan::threads`.
+pub(crate) mod plan_threads {
+    /// Values passed are kept below this by a test, so that nothing the code computes leaves 64 bits.
+    pub(crate) const LARGEST: i128 = 1 << 40;
+}

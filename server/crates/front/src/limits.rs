@@ -1,0 +1,111 @@
+//! How far this room goes in one thing before it says that it stops there: each limit with its reason, by the file that keeps it.
+
+/// Of `c::cut`.
+pub(crate) mod c_cut {
+    /// Most words of a conditional's arms, those of macros too.
+    pub(crate) const MAX_WORDS: usize = 400;
+}
+
+/// Of `c::headers`.
+pub(crate) mod c_headers {
+    /// Runs of headers kept at most; beyond it all are forgotten.
+    pub(crate) const CAPACITY: usize = 512;
+    /// Runs of headers kept for the same lines in different projects.
+    pub(crate) const VARIANTS: usize = 4;
+}
+
+/// Of `c::include`.
+pub(crate) mod c_include {
+    /// Deepest nesting of headers.
+    pub(crate) const MAX_DEPTH: u32 = 64;
+    /// Most bytes of headers read for one document.
+    pub(crate) const MAX_BYTES: usize = 48 << 20;
+    /// How often a header may stand inside itself.
+    pub(crate) const MAX_SELF: usize = 16;
+    /// Most functions of headers that are lowered for one document.
+    pub(crate) const MAX_FUNCTIONS: usize = 512;
+    /// Most tokens included inside items.
+    pub(crate) const MAX_SPLICED: usize = 500_000;
+}
+
+/// Of `c::initialise`.
+pub(crate) mod c_initialise {
+    /// Longest list that designators are written out to.
+    pub(crate) const MAX_WRITTEN_OUT: usize = 256;
+}
+
+/// Of `c`.
+pub(crate) mod c {
+    /// Deepest nesting of expressions and statements that is followed.
+    pub(crate) const MAX_DEPTH: u32 = 200;
+    /// Longest chain of left-associative operators that is followed.
+    pub(crate) const MAX_CHAIN: usize = 1000;
+}
+
+/// Of `c::objects`.
+pub(crate) mod c_objects {
+    /// Deepest nesting of structures looked into.
+    pub(crate) const MAX_NESTED: u32 = 16;
+}
+
+/// Of `c::pp`.
+pub(crate) mod c_pp {
+    /// Deepest nesting of arguments and conditions followed.
+    pub(crate) const MAX_DEPTH: u32 = 64;
+    /// So many macros are copied with a set of them.
+    pub(crate) const FEW: usize = 64;
+}
+
+/// Of `c::pp::expand`.
+pub(crate) mod c_pp_expand {
+    /// Most tokens one item may expand to.
+    pub(crate) const MAX_TOKENS: usize = 2_000_000;
+}
+
+/// Of `c::pp::pack`.
+pub(crate) mod c_pp_pack {
+    /// Deepest stack.
+    pub(crate) const MAX_STACK: usize = 256;
+}
+
+/// Of `c::render`.
+pub(crate) mod c_render {
+    /// Initialisers of more tokens than this are not looked into.
+    pub(crate) const MAX_INITIALISER: usize = 65_536;
+    /// Ranges of more cases than this are not written out.
+    pub(crate) const MAX_CASES: i128 = 256;
+}
+
+/// Of `c::unit`.
+pub(crate) mod c_unit {
+    /// Deepest nesting of conditionals between items.
+    pub(crate) const MAX_NESTED: u32 = 64;
+}
+
+/// Of `c::unit::finish`.
+pub(crate) mod c_unit_finish {
+    /// Most threads that lower functions, and fewest functions worth a thread.
+    pub(crate) const MAX_THREADS: usize = 8;
+    pub(crate) const JOBS_PER_THREAD: usize = 16;
+}
+
+/// Of `cuda::plain`.
+pub(crate) mod cuda_plain {
+    /// Deepest nesting of casts rewritten inside one another, and of statements looked through.
+    pub(crate) const MAX_NESTED: u32 = 60;
+}
+
+/// Of `cuda::statements`.
+pub(crate) mod cuda_statements {
+    /// Longest launch of a template looked for, in tokens.
+    pub(crate) const MAX_LAUNCH: usize = 200;
+}
+
+/// Of `cuda::templates`.
+pub(crate) mod cuda_templates {
+    /// Instances of one template, and of all together, at most.
+    pub(crate) const MAX_EACH: usize = 8;
+    pub(crate) const MAX_ALL: usize = 48;
+    /// Deepest nesting of an argument's expression, of names that stand for one another.
+    pub(crate) const MAX_DEPTH: u32 = 16;
+}

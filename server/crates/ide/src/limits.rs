@@ -1,0 +1,174 @@
+//! How far this room goes in one thing before it says that it stops there: each limit with its reason, by the file that keeps it.
+
+/// Of `enabling`.
+pub(crate) mod enabling {
+    /// Steps of a sequence at most.
+    pub(crate) const LONGEST: usize = 3;
+    /// Texts made and analysed at most, for one loop.
+    pub(crate) const MOST: usize = 40;
+    /// Counted steps of all graphs of a search together, and of each loop that is analysed again.
+    pub(crate) const GRAPH_STEPS: u64 = 4_000_000;
+    pub(crate) const LOOP_STEPS: u64 = 200_000;
+    /// Terms of a function at most: making and reading a longer one again many times would be felt.
+    pub(crate) const LONGEST_BODY: usize = 4_000;
+}
+
+/// Of `function_view`.
+pub(crate) mod function_view {
+    /// Longest text of one term in a message, in characters.
+    pub(crate) const LONGEST: usize = 48;
+    /// Longest sentence that is quoted, in bytes.
+    pub(crate) const LONGEST_SENTENCE: usize = 300;
+}
+
+/// Of `hover`.
+pub(crate) mod hover {
+    /// Dependences, conditions and obstacles listed at most, each.
+    pub(crate) const LISTED: usize = 6;
+}
+
+/// Of `kernels::beside`.
+pub(crate) mod kernels_beside {
+    /// Steps of one run, and launches looked at.
+    pub(crate) const STEPS: u64 = 2_000_000;
+    pub(crate) const MOST: usize = 28;
+    /// Schedules tried behind the first.
+    pub(crate) const INTERLEAVINGS: u64 = 2;
+}
+
+/// Of `kernels::inputs`.
+pub(crate) mod kernels_inputs {
+    /// Most bytes an array may grow to while its size is found.
+    pub(crate) const MAX_BYTES: u64 = 1 << 26;
+}
+
+/// Of `kernels::printed`.
+pub(crate) mod kernels_printed {
+    /// Races of a kernel shown at most.
+    pub(crate) const SHOWN_RACES: usize = 8;
+}
+
+/// Of `memo`.
+pub(crate) mod memo {
+    /// Functions kept at most. Beyond it the half used longest ago is forgotten.
+    pub(crate) const CAPACITY: usize = 16_384;
+    /// Kernels kept: more than a document has, or every keystroke would prove all of them again.
+    pub(crate) const KERNELS: usize = 2048;
+}
+
+/// Of `plans`.
+pub(crate) mod plans {
+    /// Steps for the plans of one function, beyond the first plan: some 30 loops of a function of 500 terms, or the two
+    /// hardest loops.
+    pub(crate) const FUNCTION_STEPS: u64 = 4_000_000;
+    /// Steps for the plans of one document: each of its functions has an equal share, so that no answer depends on which is
+    /// planned first.
+    pub(crate) const FILE_STEPS: u64 = 60_000_000;
+    /// Steps that a plan takes for each term of its function, besides those it counts itself.
+    pub(crate) const STEPS_A_TERM: u64 = 8;
+}
+
+/// Of `repairs::trial`.
+pub(crate) mod repairs_trial {
+    /// Steps of a run.
+    pub(crate) const RUN_STEPS: u64 = 4_000_000;
+    /// Threads of a launch that is run.
+    pub(crate) const MAX_THREADS: u64 = 1 << 20;
+}
+
+/// Of `rules`.
+pub(crate) mod rules {
+    /// Steps of each run in the simulator, and of one that launches emitted kernels.
+    pub(crate) const STEPS: u64 = 3_000_000;
+    pub(crate) const KERNEL_STEPS: u64 = 20_000_000;
+    /// Inputs tried before an edit is handed out.
+    pub(crate) const CASES: u32 = 16;
+}
+
+/// Of `rules::pieces`.
+pub(crate) mod rules_pieces {
+    /// Documents longer than this are not read once more for it.
+    pub(crate) const MAX_BYTES: usize = 400_000;
+    /// Steps of the analysis, which says how much memory a pointer needs.
+    pub(crate) const STEPS: u64 = 10_000;
+}
+
+/// Of `transform`.
+pub(crate) mod transform {
+    /// Steps of each run in the simulator: small sizes end well within.
+    pub(crate) const STEPS: u64 = 3_000_000;
+    /// Inputs tried before an edit is handed out.
+    pub(crate) const CASES: u32 = 6;
+}
+
+/// Of `verify::cases`.
+pub(crate) mod verify_cases {
+    /// All runs for one loop together take as many steps as so many of one.
+    pub(crate) const ALL_RUNS: u64 = 6;
+    /// Inputs of the second attempt, and with how many launches among them it ends.
+    pub(crate) const GENTLE: u32 = 24;
+    pub(crate) const ENOUGH: usize = 6;
+}
+
+/// Of `verify::effort`.
+pub(crate) mod verify_effort {
+    /// Steps of all runs, and what else is counted as such.
+    pub(crate) const STEPS: u64 = 600_000_000;
+    /// With fewer left a loop is not begun.
+    pub(crate) const LEAST: u64 = 4_000_000;
+    /// Steps for a byte of text that is read again, and bytes of an input for a step.
+    pub(crate) const PER_TEXT_BYTE: u64 = 16;
+    pub(crate) const BYTES_PER_STEP: u64 = 8;
+    /// Bytes of text that a compiler of the machine gets, headers and the driver counted as so many.
+    pub(crate) const BUILT: u64 = 6 << 20;
+    pub(crate) const BUILT_BESIDE: u64 = 96 << 10;
+}
+
+/// Of `verify::inputs`.
+pub(crate) mod verify_inputs {
+    /// Bytes made up for one input; halfway there, what is left gets small. Several copies of an input are alive at once.
+    pub(crate) const MOST_BYTES: u64 = 32 << 20;
+    /// Bytes that a run may hold.
+    pub(crate) const MOST_HELD: u64 = 128 << 20;
+}
+
+/// Of `verify::inputs::layout`.
+pub(crate) mod verify_inputs_layout {
+    /// Pointers are followed so far: parameter to structure to array of rows to row.
+    pub(crate) const MAX_LEVELS: u32 = 3;
+    /// Scalars and pointers of a parameter, all levels together; what is beyond is null.
+    pub(crate) const MOST_PARTS: usize = 40_000;
+}
+
+/// Of `verify::inputs::making`.
+pub(crate) mod verify_inputs_making {
+    /// Elements behind a pointer that lies in memory itself, where many such pointers share [`SHARED_ROOM`].
+    pub(crate) const LEAST_ROOM: u64 = 1 << 10;
+    pub(crate) const SHARED_ROOM: u64 = 1 << 18;
+    /// Scalars and pointers of a table of structures.
+    pub(crate) const SHARED_PARTS: u64 = 1 << 14;
+    /// Elements before the target of such a pointer.
+    pub(crate) const INNER_MARGIN: u64 = 64;
+    /// Bytes of one buffer, whatever its elements are.
+    pub(crate) const LARGEST_BUFFER: u64 = 4 << 20;
+}
+
+/// Of `verify::native`.
+pub(crate) mod verify_native {
+    /// An input of more bytes is not tried: it would be written and read several times.
+    pub(crate) const MAX_BYTES: usize = 8 << 20;
+}
+
+/// Of `words::mapping`.
+pub(crate) mod words_mapping {
+    /// Accesses named in one line at most.
+    pub(crate) const NAMED: usize = 4;
+}
+
+/// Of `words::terms`.
+pub(crate) mod words_terms {
+    /// Terms after which the text breaks off; the caller shortens further.
+    pub(crate) const LIMIT: u32 = 400;
+    /// Nesting after which an ellipsis stands for the rest.
+    pub(crate) const DEPTH: u32 = 40;
+}

@@ -1,0 +1,130 @@
+//! How much the shell holds, and how long it waits.
+
+/// Of `cli::analyze::sarif`.
+pub(crate) mod cli_analyze_sarif {
+    /// Results that GitHub takes in one run.
+    pub(crate) const SARIF_MAX_RESULTS: usize = 25_000;
+}
+
+/// Of `cli::analyze::text`.
+pub(crate) mod cli_analyze_text {
+    /// Phrases of a file's configuration shown at most.
+    pub(crate) const SHOWN_CHOICES: usize = 8;
+    /// A source line is shown up to here.
+    pub(crate) const SHOWN_LINE_CHARS: usize = 160;
+}
+
+/// Of `cli`.
+pub(crate) mod cli {
+    /// Deeply nested input recurses in parsers and printers.
+    pub(crate) const STACK_BYTES: usize = 256 * 1024 * 1024;
+}
+
+/// Of `compiler`.
+pub(crate) mod compiler {
+    use std::time::Duration;
+
+    /// Sets of options that are asked about in one session at most.
+    pub(crate) const MOST: usize = 64;
+    /// For one answer.
+    pub(crate) const LIMIT: Duration = Duration::from_secs(2);
+}
+
+/// Of `includes`.
+pub(crate) mod includes {
+    /// Longer files are not read as headers.
+    pub(crate) const MAX_BYTES: u64 = 8 << 20;
+    /// How many folders above the document's are looked at, at most; not beyond the repository.
+    pub(crate) const ABOVE: usize = 6;
+}
+
+/// Of `lsp::client_life`.
+pub(crate) mod lsp_client_life {
+    use std::time::Duration;
+
+    /// How often is looked.
+    pub(crate) const EVERY: Duration = Duration::from_secs(2);
+}
+
+/// Of `lsp::document`.
+pub(crate) mod lsp_document {
+    /// After so many unparsed edits the document is read afresh: cheaper than telling a parser of each.
+    pub(crate) const MAX_PENDING_EDITS: usize = 512;
+    /// A document whose analysis panicked so often is left alone until it is opened again.
+    pub(crate) const MAX_PANICS: u8 = 2;
+}
+
+/// Of `lsp::edits`.
+pub(crate) mod lsp_edits {
+    /// Names that are tried for a new file: `a.cu`, `a_2.cu`, …
+    pub(crate) const MAX_NAMES: u32 = 1000;
+}
+
+/// Of `lsp::frames`.
+pub(crate) mod lsp_frames {
+    /// A header line longer than this is none.
+    pub(crate) const MAX_HEADER_LINE_BYTES: usize = 4 * 1024;
+    /// What is reserved before the first byte of a body has come.
+    pub(crate) const FIRST_RESERVATION_BYTES: usize = 64 * 1024;
+}
+
+/// Of `lsp::host`.
+pub(crate) mod lsp_host {
+    /// Messages that may wait before the reader of the input waits too.
+    pub(crate) const INBOX: usize = 4096;
+}
+
+/// Of `lsp::outgoing`.
+pub(crate) mod lsp_outgoing {
+    /// No new request is read while more than this waits to be written.
+    pub(crate) const FULL_BYTES: usize = 32 * 1024 * 1024;
+    /// Progress reports and log messages are dropped beyond this.
+    pub(crate) const CROWDED_BYTES: usize = 1024 * 1024;
+}
+
+/// Of `lsp::requests::hover`.
+pub(crate) mod lsp_requests_hover {
+    use std::time::Duration;
+
+    /// How long the whole answer may take; what is known is said in the rest of 50 ms.
+    pub(crate) const PATIENCE: Duration = Duration::from_millis(30);
+}
+
+/// Of `lsp::transport`.
+pub(crate) mod lsp_transport {
+    use std::time::Duration;
+
+    /// How long the last answers may take to get out once the session is over.
+    pub(crate) const LAST_WORDS: Duration = Duration::from_millis(1500);
+    /// More unanswered requests than any editor has.
+    pub(crate) const CROWD: usize = 4096;
+}
+
+/// Of `lsp::work`.
+pub(crate) mod lsp_work {
+    use std::time::Duration;
+
+    /// Shorter documents are analyzed before more threads have started.
+    pub(crate) const WARM_LINES: u32 = 200;
+    /// Documents this long are shown in two steps when they are opened: what is known after this time, then all.
+    pub(crate) const EARLY_LINES: u32 = 2_000;
+    pub(crate) const EARLY: Duration = Duration::from_millis(250);
+    /// The analysis gets this long before the first step even where reading took longer than that.
+    pub(crate) const LEAST: Duration = Duration::from_millis(50);
+}
+
+/// Of `prove`.
+pub(crate) mod prove {
+    use std::time::Duration;
+
+    /// Wall-clock limit of a question; the questions have limits of their own in steps.
+    pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+    /// Answers kept.
+    pub(crate) const KEPT: usize = 4096;
+}
+
+/// Of `rule_pages`.
+pub(crate) mod rule_pages {
+    /// A page larger than this is none.
+    pub(crate) const MAX_BYTES: u64 = 1 << 20;
+}
