@@ -203,6 +203,18 @@ impl Body {
     pub fn loops(&self, root: TermId) -> impl Iterator<Item = TermId> + '_ {
         self.walk(root).filter(|&t| self.op(t).is_loop())
     }
+    /// Whether a `continue` under `root` belongs to the loop whose body `root` is.
+    pub fn has_own_continue(&self, root: TermId) -> bool {
+        let mut stack = vec![root];
+        while let Some(t) = stack.pop() {
+            match self.op(t) {
+                Op::Continue => return true,
+                op if op.is_loop() => {}
+                _ => stack.extend(self.args(t)),
+            }
+        }
+        false
+    }
     /// The parts of a loop, wherever its kind puts them. `None` for other terms.
     pub fn loop_parts(&self, t: TermId) -> Option<LoopParts> {
         let args = self.args(t);

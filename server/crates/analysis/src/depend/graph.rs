@@ -147,7 +147,7 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
     }
     let Some(inner) = body.loop_parts(t).map(|p| p.body) else { return g };
     g.statements = statements(body, inner);
-    g.has_continue = own_continue(body, inner);
+    g.has_continue = body.has_own_continue(inner);
     g.ties = ties(body, &g.statements);
     let mut written: Vec<SymbolId> = cx.effects.writes_in(t).iter().copied().collect();
     written.sort_unstable();
@@ -255,18 +255,6 @@ fn statements(body: &Body, inner: TermId) -> Vec<TermId> {
         _ => vec![inner],
     };
     all.into_iter().filter(|&t| !matches!(body.op(t), Op::Empty | Op::Mark(_))).collect()
-}
-
-fn own_continue(body: &Body, inner: TermId) -> bool {
-    let mut stack = vec![inner];
-    while let Some(t) = stack.pop() {
-        match body.op(t) {
-            Op::Continue => return true,
-            op if op.is_loop() => {}
-            _ => stack.extend(body.args(t)),
-        }
-    }
-    false
 }
 
 fn ties(body: &Body, statements: &[TermId]) -> Vec<(usize, usize, SymbolId)> {

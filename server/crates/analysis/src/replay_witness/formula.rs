@@ -6,9 +6,7 @@ use std::rc::Rc;
 use term::{Arithmetic, BinOp, FloatKind, IntKind};
 
 use super::values::HELPERS;
-use super::values::{
-    compare_ints, compare_reals, integer, math, rounded, Fact, Id, Linear, Number, Rel, Shadow, Value,
-};
+use super::values::{compare, integer, math, rounded, Fact, Id, Linear, Number, Rel, Shadow, Value};
 use crate::limits::replay_witness_formula::MAX_NODES;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -167,9 +165,9 @@ impl Tree {
             }
             Node::CompareInts(op, a, b) => {
                 let (a, b) = (a.value(input)?.int()?, b.value(input)?.int()?);
-                Plain::Int(compare_ints(*op, a, b).into())
+                Plain::Int(compare(*op, a, b).into())
             }
-            Node::CompareReals(op, a, b) => Plain::Int(compare_reals(*op, real(a)?, real(b)?).into()),
+            Node::CompareReals(op, a, b) => Plain::Int(compare(*op, real(a)?, real(b)?).into()),
             Node::Not(a) => Plain::Int((!a.value(input)?.holds()).into()),
             Node::ToInt(k, a) => match a.value(input)? {
                 Plain::Int(n) => Plain::Int(k.wrap(n)),

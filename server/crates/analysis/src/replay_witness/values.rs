@@ -333,18 +333,7 @@ pub(super) fn integer(m: Arithmetic, op: BinOp, a: i128, b: i128, kind: IntKind)
     }
 }
 
-pub(super) fn compare_ints(op: BinOp, a: i128, b: i128) -> bool {
-    match op {
-        BinOp::Lt => a < b,
-        BinOp::Le => a <= b,
-        BinOp::Gt => a > b,
-        BinOp::Ge => a >= b,
-        BinOp::Eq => a == b,
-        _ => a != b,
-    }
-}
-
-pub(super) fn compare_reals(op: BinOp, a: f64, b: f64) -> bool {
+pub(super) fn compare<T: PartialOrd>(op: BinOp, a: T, b: T) -> bool {
     match op {
         BinOp::Lt => a < b,
         BinOp::Le => a <= b,

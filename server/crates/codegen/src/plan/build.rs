@@ -10,7 +10,7 @@ use super::functions::device_functions;
 use super::memory::memory;
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
-use super::support::{deepest, has_own_continue, Support, MAX_DEPTH};
+use super::support::{deepest, Support, MAX_DEPTH};
 use super::{
     AtomicKind, AtomicPlan, DeviceFunction, FunctionTrouble, Input, Kernel, Note, Plan, Scalar, Site, View,
     BLOCK_THREADS,
@@ -335,7 +335,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
         let finals = self.finals(&positive);
         let values = self.values(&dims, &buffers, &mut tests, &finals, &support);
-        let has_continue = threads.is_none() && has_own_continue(body, inner);
+        let has_continue = threads.is_none() && body.has_own_continue(inner);
         let thread_plan = threads.map(|code| self.thread_plan(code, &dims));
         let name = self.name();
         let names = self.kernel_names(

@@ -482,19 +482,6 @@ impl<'a> Support<'a> {
     }
 }
 
-/// Whether a `continue` under `root` belongs to the loop whose body `root` is.
-pub(crate) fn has_own_continue(body: &Body, root: TermId) -> bool {
-    let mut stack = vec![root];
-    while let Some(t) = stack.pop() {
-        match body.op(t) {
-            Op::Continue => return true,
-            op if op.is_loop() => {}
-            _ => stack.extend(body.args(t)),
-        }
-    }
-    false
-}
-
 /// Whether all of the text under `root` is written there and not in a macro's definition.
 pub(crate) fn is_written_out(body: &Body, root: TermId) -> bool {
     body.walk(root).all(|t| body.origin(t) == Origin::Source)

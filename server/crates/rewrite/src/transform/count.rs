@@ -48,7 +48,7 @@ impl Transformation for Count {
         if !only || !is_step || control.shift != 0 {
             return shape(format!("its last statement is not the only one that moves `{name}`"));
         }
-        if continues(site, list) {
+        if site.body().has_own_continue(list) {
             return shape("a `continue` would skip the step");
         }
         let whole = site.span(t);
@@ -83,19 +83,6 @@ impl Transformation for Count {
             Ok(edits)
         })
     }
-}
-
-fn continues(site: &Site<'_>, list: TermId) -> bool {
-    let body = site.body();
-    let mut stack = vec![list];
-    while let Some(t) = stack.pop() {
-        match body.op(t) {
-            Op::Continue => return true,
-            op if op.is_loop() => {}
-            _ => stack.extend(body.args(t)),
-        }
-    }
-    false
 }
 
 /// `i = …` directly before the loop, on a line of its own, without its semicolon.

@@ -1,7 +1,7 @@
 //! Statements and expressions, part by part.
 
 use term::device::Word;
-use term::{Op, Storage, TermId, TypeKind};
+use term::{Op, Storage, TermId, TypeId, TypeKind};
 
 use super::{Arguments, Called, Flows, If, Jump, Loop, Run, Switch, Values};
 use crate::kernel::callee;
@@ -15,6 +15,30 @@ pub(in crate::kernel) fn eval<'a, D: Values<'a>>(d: &mut D, t: TermId, way: D::W
     let v = eval_at(d, t, way)?;
     d.end();
     Ok(v)
+}
+
+/// What a pointer is worth, and the type that it points to.
+type Target<V> = (V, Option<TypeId>);
+
+/// The arguments of an atomic operation: what the first, the pointer, is worth, and the type that it points to. `None`: it has none.
+pub(in crate::kernel) fn target<'a, D: Values<'a>>(
+    d: &mut D,
+    arguments: &[TermId],
+    way: D::Way,
+) -> Run<'a, D, Option<Target<D::Val>>> {
+    let body = d.body();
+    let mut first = None;
+    for &a in arguments {
+        let v = eval(d, a, way)?;
+        first.get_or_insert((a, v));
+    }
+    Ok(first.map(|(p, v)| {
+        let to = match body.types.kind(body.ty(p)) {
+            TypeKind::Array { of, .. } => Some(*of),
+            _ => body.types.element(body.ty(p)),
+        };
+        (v, to)
+    }))
 }
 
 fn eval_at<'a, D: Values<'a>>(d: &mut D, t: TermId, way: D::Way) -> Run<'a, D, D::Val> {

@@ -119,17 +119,8 @@ impl<'a> Model<'a> {
         (_, scope): (Option<AtomicOp>, Scope),
         arguments: &[TermId],
     ) -> Run<Val> {
-        let body = self.body;
-        let mut target = None;
-        for &a in arguments {
-            let v = walk::eval(self, a, ())?;
-            target.get_or_insert((a, v));
-        }
-        let Some((p, v)) = target else { return Err(KernelObstacle::Value(t)) };
-        let to = match body.types.kind(body.ty(p)) {
-            TypeKind::Array { of, .. } => Some(*of),
-            _ => body.types.element(body.ty(p)),
-        };
+        let target = walk::target(self, arguments, ())?;
+        let Some((v, to)) = target else { return Err(KernelObstacle::Value(t)) };
         let one_block = self.blocks.iter().all(|b| b.as_constant() == Some(1));
         match (v, to) {
             // not atomic to what other blocks do

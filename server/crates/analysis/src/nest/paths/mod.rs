@@ -281,15 +281,7 @@ impl Builder<'_> {
             let value = self.path_value(&c, e, 0).map(|v| self.as_converted(v, from, to));
             match value {
                 None => out.push(c),
-                Some(values) => {
-                    for (facts, p) in values {
-                        let Some(d) = p.sub(&Poly::var(below)) else { continue };
-                        let mut more = c.clone();
-                        more.facts.extend(facts);
-                        more.facts.push(Constraint::zero(d));
-                        out.push(more);
-                    }
-                }
+                Some(values) => out.extend(set_to(&c, below, values)),
             }
         }
         self.forget_versions(t, &mut cases);
@@ -325,15 +317,7 @@ impl Builder<'_> {
             let value = b.and_then(|b| self.path_arithmetic(t, op, a, b, common));
             match value.map(|v| self.as_converted(v, common, to)) {
                 None => out.push(c),
-                Some(values) => {
-                    for (facts, p) in values {
-                        let Some(d) = p.sub(&Poly::var(below)) else { continue };
-                        let mut more = c.clone();
-                        more.facts.extend(facts);
-                        more.facts.push(Constraint::zero(d));
-                        out.push(more);
-                    }
-                }
+                Some(values) => out.extend(set_to(&c, below, values)),
             }
         }
         self.forget_versions(t, &mut cases);
@@ -421,6 +405,17 @@ impl Builder<'_> {
             }
         }
     }
+}
+
+/// The case with each of the values that its variable is set to below.
+fn set_to<'c>(c: &'c Case, below: Var, values: Values) -> impl Iterator<Item = Case> + 'c {
+    values.into_iter().filter_map(move |(facts, p)| {
+        let d = p.sub(&Poly::var(below))?;
+        let mut more = c.clone();
+        more.facts.extend(facts);
+        more.facts.push(Constraint::zero(d));
+        Some(more)
+    })
 }
 
 /// Steps for a look at all that is known in the cases.

@@ -9,8 +9,7 @@ use crate::replay_witness::formula::Tree;
 use crate::replay_witness::inputs::{Given, Kind};
 use crate::replay_witness::run::{Res, Run};
 use crate::replay_witness::values::{
-    arithmetic, compare_ints, compare_reals, integer, rounded, spread, Address, Fact, Linear, Number, Rel,
-    Shadow, Value,
+    arithmetic, compare, integer, rounded, spread, Address, Fact, Linear, Number, Rel, Shadow, Value,
 };
 use crate::NotReplayed;
 
@@ -265,7 +264,7 @@ impl Run<'_, '_> {
                 self.blurred(&shadow);
                 return Value::ANY;
             }
-            let holds = compare_reals(op, x.0, y.0);
+            let holds = compare(op, x.0, y.0);
             return Value { number: Number::Int(holds.into()), shadow };
         }
         let Some(v) = arithmetic(op, x.0, y.0) else { return Value::ANY };
@@ -306,9 +305,7 @@ impl Run<'_, '_> {
                 let holds = match (op, x, y) {
                     (BinOp::Eq, x, y) => x == y,
                     (BinOp::Ne, x, y) => x != y,
-                    (_, Some(x), Some(y)) if x.object == y.object => {
-                        compare_ints(op, x.offset.into(), y.offset.into())
-                    }
+                    (_, Some(x), Some(y)) if x.object == y.object => compare(op, x.offset, y.offset),
                     (_, Some(x), Some(y)) => return self.apart(x, y, t),
                     _ => return Ok(Value::ANY),
                 };
@@ -356,11 +353,11 @@ impl Run<'_, '_> {
                 (Some(f), Some(g)) if !(f.is_constant() && g.is_constant()) => Fact::compared(op, f, g),
                 (Some(_), Some(_)) => None,
                 _ => {
-                    let holds = Value::of_truth(compare_ints(op, x, y), None);
+                    let holds = Value::of_truth(compare(op, x, y), None);
                     return Ok(holds.shadowed(Tree::ints(op, m, k, a, b)));
                 }
             };
-            return Ok(Value::of_truth(compare_ints(op, x, y), fact));
+            return Ok(Value::of_truth(compare(op, x, y), fact));
         }
         if matches!(op, BinOp::Div | BinOp::Rem) {
             // Who divides by an input has to choose it.

@@ -1,7 +1,7 @@
 //! Calls: barriers, fences, atomics, functions of the program and of the library.
 
 use term::device::{AtomicOp, Scope, Word};
-use term::{Body, TermId, TypeKind};
+use term::{Body, TermId};
 
 use super::super::values::Val;
 use super::super::{ObjectKind, Touch};
@@ -99,18 +99,9 @@ impl<'a> Runner<'a> {
         (op, scope): (Option<AtomicOp>, Scope),
         arguments: &[TermId],
     ) -> Run<Val> {
-        let body = self.body();
-        let mut target = None;
-        for &a in arguments {
-            let v = walk::eval(self, a, ())?;
-            target.get_or_insert((a, v));
-        }
+        let target = walk::target(self, arguments, ())?;
         self.trace.locks |= matches!(op, Some(AtomicOp::CompareExchange | AtomicOp::Exchange));
-        let Some((p, v)) = target else { return Err(KernelObstacle::Value(t)) };
-        let to = match body.types.kind(body.ty(p)) {
-            TypeKind::Array { of, .. } => Some(*of),
-            _ => body.types.element(body.ty(p)),
-        };
+        let Some((v, to)) = target else { return Err(KernelObstacle::Value(t)) };
         match (v, to) {
             // not atomic to what other blocks do
             (Val::Into(o, _), _)
