@@ -127,9 +127,14 @@ pub struct LoopAction {
     edit: fn(&At) -> Result<Resolved, ResolveError>,
 }
 
-/// In the order of the menu.
-static LOOP_ACTIONS: &[&LoopAction] =
-    &[&offload::ACTION, &mark::ACTION, &unmark::ACTION, &enable::ACTION, &explain::ACTION];
+static LOOP_ACTIONS: &[&LoopAction] = &[
+    // in the order of the menu
+    &offload::ACTION,
+    &mark::ACTION,
+    &unmark::ACTION,
+    &enable::ACTION,
+    &explain::ACTION,
+];
 
 /// What an action file sees of a place.
 struct At<'a> {
