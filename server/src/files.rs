@@ -18,11 +18,11 @@ pub enum InputError {
     NotUtf8 { path: PathBuf, at: usize },
     #[error("{path} is too large: {reason}")]
     TooLarge { path: PathBuf, reason: text::TextError },
-    #[error("{0} is in no language that is read. {known} are, by extension and content.", known = languages())]
+    #[error("{0} is in no language that is known. {known} are, by extension and content.", known = languages())]
     Language(PathBuf),
 }
 
-/// The languages that are read, with their extensions: `C (.c, .h), C# (.cs) and CUDA (.cu, .cuh)`.
+/// The languages that are known, with their extensions: `C (.c, .h), C# (.cs) and CUDA (.cu, .cuh)`.
 fn languages() -> String {
     let one = |l: &ide::Language| {
         let extensions: Vec<String> = l.files.always.iter().map(|e| format!(".{e}")).collect();
