@@ -502,7 +502,9 @@ impl Host {
                 }
                 let view = done.view.filter(|_| document.generation == generation).map(Arc::new);
                 if let Some(view) = view {
-                    document.view = Some(view.clone());
+                    let old = document.view.replace(view.clone());
+                    // freeing thousands of findings is not to delay the next edit
+                    self.tools.pool.soon(Box::new(move || drop(old)));
                     news = Some(view);
                 }
             }

@@ -130,10 +130,17 @@ pub fn difference(body: &Body, a: TermId, b: TermId) -> Option<i128> {
 
 /// What the nest of a loop is like with the loop of `band` along the lanes of warps that asks for the fewest sectors.
 /// `band`: the loops that are spread over threads, outermost first. Remembered in the facts, by the outermost one.
-pub fn lane_mapping(body: &Body, program: &Program, facts: &Facts, band: &[LoopId]) -> Option<Arc<Mapping>> {
+pub fn lane_mapping(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    band: &[LoopId],
+    budget: &Budget,
+) -> Option<Arc<Mapping>> {
     let &root = band.first()?;
-    facts.lane_mappings.get(root, &Budget::new(u64::MAX), || {
-        let mut all = mappings(body, program, facts, band, &|_| None, gpu::Limits::default().lanes)?;
+    facts.lane_mappings.get(root, budget, || {
+        let steps = budget.part(FULL_STEPS);
+        let mut all = mappings(body, program, facts, band, &|_| None, gpu::Limits::default().lanes, &steps)?;
         let best = offload::lane_mapping::best(&all);
         Some(Arc::new(all.swap_remove(best)))
     })
@@ -142,7 +149,7 @@ pub fn lane_mapping(body: &Body, program: &Program, facts: &Facts, band: &[LoopI
 /// How the instances of all statements of a nest can be spread over threads that never wait for one another, or why
 /// not; no obstacle at all means that every affine map puts all instances into one thread. Looks at memory alone, so a
 /// loop that is sequential may still have one. Remembered in the facts ([`Facts::thread_maps`]); every loop has steps
-/// of its own, and `budget` only carries cancellation.
+/// of its own, which `budget` pays for.
 pub fn thread_map(
     body: &Body,
     program: &Program,
@@ -151,7 +158,10 @@ pub fn thread_map(
     budget: &Budget,
 ) -> Result<Arc<ThreadMap>, Vec<Obstacle>> {
     facts.thread_maps.get(target, budget, || {
-        threadmap::thread_map(body, program, facts, target, &budget.part(THREAD_MAP_STEPS)).map(Arc::new)
+        let part = budget.part(THREAD_MAP_STEPS);
+        let found = threadmap::thread_map(body, program, facts, target, &part).map(Arc::new);
+        let _ = budget.spend(part.taken());
+        found
     })
 }
 

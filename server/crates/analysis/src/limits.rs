@@ -246,13 +246,6 @@ pub(crate) mod nest_together {
     pub(crate) const MAX_STEPS: u32 = 8;
 }
 
-/// Of `offload::band`.
-pub(crate) mod offload_band {
-    /// Loops of a nest up to which a step is one operation on its sets. An operation looks at tables whose rows and columns both
-    /// are the dimensions.
-    pub(crate) const PLAIN_DEPTH: u64 = 8;
-}
-
 /// Of `replay_witness::calls`.
 pub(crate) mod replay_witness_calls {
     /// Deepest nesting of calls.

@@ -198,6 +198,45 @@ fn the_same_input_takes_the_same_steps() {
     }
 }
 
+/// A program that takes over what an earlier one knew says the same of every function as one that was read anew, whatever
+/// was edited: a body, what it calls, who looks at `errno`, or that there are two of a name.
+#[test]
+fn a_program_after_an_edit_is_the_program() {
+    let file = |leaf: &str, last: &str| {
+        format!(
+            "#include <errno.h>\n#include <math.h>\nint leaf(int x) {{ {leaf} }}\nint even(int n);\n\
+             int odd(int n) {{ return n == 0 ? 0 : even(n - 1); }}\nint even(int n) {{ return n == 0 ? 1 : odd(n - 1); }}\n\
+             void mid(int n, double *a) {{ for (int i = 0; i < n; i++) a[i] = sqrt(a[i]) + leaf(i) + even(i); }}\n\
+             int top(int n, double *a) {{ errno = 0; mid(n, a); return errno; }}\n{last}"
+        )
+    };
+    let texts = [
+        file("return x;", ""),
+        file("return x + 1;", ""),
+        file("return errno + x;", ""),
+        file("return x;", "int twice(int n) { return errno; }\nint user(int n) { return twice(n); }\n"),
+        file("return twice(x);", "int twice(int n) { return errno; }\nint twice(int n) { return 1; }\n"),
+        file("return x;", "int twice(int n) { return n; }\nint user(int n) { return twice(n); }\n"),
+    ];
+    for from in &texts {
+        for to in &texts {
+            let mut memo = front::Memo::new();
+            let mut read = |text: &String| {
+                let parsed = front::Parsed::parse(front::Language::C, text.clone());
+                front::lower(&parsed, &front::Options::default(), &mut memo)
+            };
+            let (old, new) = (read(from), read(to));
+            let before = Program::of(old.items.iter().map(|i| &i.body));
+            let after = Program::after(&before, new.items.iter().map(|i| &i.body));
+            let anew = Program::of(new.items.iter().map(|i| &i.body));
+            assert_eq!(format!("{:?}", after.functions()), format!("{:?}", anew.functions()));
+            for item in &new.items {
+                assert_eq!(after.key_for(&item.body), anew.key_for(&item.body), "{} of {to}", item.name);
+            }
+        }
+    }
+}
+
 /// A long kernel: n rounds of staging and a tree.
 fn kernel(n: usize) -> String {
     let round = "s[threadIdx.x] = i < n ? b[i] : 0.0f;\nt[y][x] = s[255 - threadIdx.x];\n__syncthreads();\n\

@@ -63,11 +63,19 @@ impl Effort {
 }
 
 /// Counted steps and a way to be cancelled. Clones share both. Without any by default.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Budget {
     given: u64,
     left: Arc<AtomicU64>,
+    /// How many of these a step counts for, at least 1.
+    price: u64,
     cancel: CancelToken,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget::new(0)
+    }
 }
 
 impl Budget {
@@ -78,7 +86,7 @@ impl Budget {
 
     /// A budget of `steps` that stops when `cancel` is set.
     pub fn with_cancel(steps: u64, cancel: CancelToken) -> Budget {
-        Budget { given: steps, left: Arc::new(AtomicU64::new(steps)), cancel }
+        Budget { given: steps, left: Arc::new(AtomicU64::new(steps)), price: 1, cancel }
     }
 
     /// A fresh budget of `steps` that is cancelled together with this one. Use one per unit of work
@@ -87,14 +95,25 @@ impl Budget {
         Budget::with_cancel(steps, self.cancel.clone())
     }
 
+    /// The same steps for work of which each step takes as long as `price` others: it counts for as many, so that a step
+    /// takes about as long everywhere.
+    pub fn priced(&self, price: u64) -> Budget {
+        Budget { price: self.price.saturating_mul(price.max(1)), ..self.clone() }
+    }
+
+    /// What a step counts for.
+    pub fn price(&self) -> u64 {
+        self.price
+    }
+
     /// Steps left.
     pub fn left(&self) -> u64 {
-        self.left.load(Ordering::Relaxed)
+        self.left.load(Ordering::Relaxed) / self.price
     }
 
     /// Steps taken so far.
     pub fn taken(&self) -> u64 {
-        self.given - self.left().min(self.given)
+        (self.given - self.left.load(Ordering::Relaxed).min(self.given)) / self.price
     }
 
     /// Takes `steps`, or says why not. After `Spent` every later call answers `Spent` too.
@@ -102,8 +121,9 @@ impl Budget {
         if self.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
+        let cost = steps.saturating_mul(self.price);
         let taken =
-            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(steps));
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(cost));
         match taken {
             Ok(_) => Ok(()),
             Err(_) => {
@@ -136,6 +156,15 @@ mod tests {
         assert_eq!((p.left(), p.taken()), (9, 1));
         cancel.cancel();
         assert_eq!(p.spend(1), Err(Stop::Cancelled));
+    }
+
+    #[test]
+    fn dear_steps_count_several_times() {
+        let b = Budget::new(100);
+        let dear = b.priced(10);
+        assert_eq!((dear.left(), dear.spend(3), b.left(), dear.taken()), (10, Ok(()), 70, 3));
+        assert_eq!((dear.spend(8), b.left()), (Err(Stop::Spent), 0));
+        assert_eq!(Budget::default().priced(0).spend(1), Err(Stop::Spent));
     }
 
     #[test]

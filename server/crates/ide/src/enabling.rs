@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use analysis::{Facts, LoopId, Verdict};
-use base::{Budget, Effort, Span};
+use base::{Budget, Span};
 use rewrite::transform::{by_name, Site, With};
 use text::{EditSet, PositionEncoding};
 
 use crate::function_view::FunctionView;
-use crate::limits::enabling::{GRAPH_STEPS, LONGEST, LONGEST_BODY, LOOP_STEPS, MOST};
+use crate::limits::enabling::{LONGEST, LONGEST_BODY, LOOPS, MOST, STEPS};
 use crate::memo::FunctionFacts;
 use crate::transform::site;
 use crate::{Ask, Doc};
@@ -102,7 +102,7 @@ pub(crate) fn search(ask: &Ask, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
     if start.body.len() > LONGEST_BODY {
         return None;
     }
-    let budget = ask.budget(GRAPH_STEPS);
+    let budget = ask.budget(STEPS);
     let region = start.body.span(l.term).shifted(start.span.start);
     let first = State {
         ask: ask.clone(),
@@ -130,7 +130,7 @@ pub(crate) fn search(ask: &Ask, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
                     let last = state.steps.last();
                     let same_again =
                         last.is_some_and(|s| s.name == name && s.with == with && name != "interchange");
-                    if same_again || tried >= MOST {
+                    if same_again || tried >= MOST || ask.is_cancelled() {
                         continue;
                     }
                     let Some(made) = step(state, target.id, (name, with), &mut tried, &budget) else {
@@ -247,7 +247,8 @@ fn step(
     if !understood || doc.unit().items.len() != state.doc().unit().items.len() {
         return None;
     }
-    let facts = analysis::analyze(body, doc.program(), Effort::each_loop(LOOP_STEPS), &Budget::new(u64::MAX));
+    let facts = analysis::analyze(body, doc.program(), LOOPS.with_left(budget.left()), budget);
+    budget.spend(facts.steps).ok()?;
     let mut steps = state.steps.clone();
     steps.push(EnablingStep { name, with, line, title });
     let edits = if state.steps.is_empty() { edits } else { state.edits.compose(&edits).ok()? };

@@ -210,12 +210,17 @@ impl<'a> FunctionView<'a> {
     }
 
     fn own_thread_map(&self, id: LoopId) -> Option<Arc<analysis::ThreadMap>> {
-        // remembered with the facts, and each under steps of its own
-        let budget = self.ask.budget(u64::MAX);
-        match self.ask.only_known() {
-            true => self.facts.thread_maps.known(id)?.ok(),
-            false => analysis::thread_map(self.body(), self.doc.program(), &self.facts, id, &budget).ok(),
+        if let Some(known) = self.facts.thread_maps.known(id) {
+            return known.ok();
         }
+        // what others left nothing for is not remembered: whoever has more steps finds it
+        if self.ask.only_known() || self.is_spent() {
+            return None;
+        }
+        let budget = self.ask.budget(u64::MAX);
+        let map = analysis::thread_map(self.body(), self.doc.program(), &self.facts, id, &budget).ok();
+        self.plans.spend(budget.taken());
+        map
     }
 
     /// The loop that is the whole body of this one.

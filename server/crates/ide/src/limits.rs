@@ -6,9 +6,9 @@ pub(crate) mod enabling {
     pub(crate) const LONGEST: usize = 3;
     /// Texts made and analysed at most, for one loop.
     pub(crate) const MOST: usize = 40;
-    /// Counted steps of all graphs of a search together, and of each loop that is analysed again.
-    pub(crate) const GRAPH_STEPS: u64 = 4_000_000;
-    pub(crate) const LOOP_STEPS: u64 = 200_000;
+    /// Counted steps of a search, and of each loop that is analysed again.
+    pub(crate) const STEPS: u64 = 4_000_000;
+    pub(crate) const LOOPS: base::Effort = base::Effort { each_loop: 200_000, ..analysis::TYPING };
     /// Terms of a function at most: making and reading a longer one again many times would be felt.
     pub(crate) const LONGEST_BODY: usize = 4_000;
 }
@@ -58,12 +58,14 @@ pub(crate) mod memo {
 
 /// Of `plans`.
 pub(crate) mod plans {
-    /// Steps for the plans of one function, beyond the first plan: some 30 loops of a function of 500 terms, or the two
-    /// hardest loops.
-    pub(crate) const FUNCTION_STEPS: u64 = 4_000_000;
+    /// Steps for the plans of one function and the maps of its threads, beyond the first, however long it is: some five seconds
+    /// where all sets have many dimensions.
+    pub(crate) const FUNCTION_STEPS: u64 = 6_000_000;
     /// Steps for the plans of one document: each of its functions has an equal share, so that no answer depends on which is
     /// planned first.
-    pub(crate) const FILE_STEPS: u64 = 60_000_000;
+    pub(crate) const FILE_STEPS: u64 = 4_000_000;
+    /// Steps that a function gets besides for each of its bytes: plain code takes some twenty, tiled products a hundred.
+    pub(crate) const STEPS_A_BYTE: u64 = 160;
     /// Steps that a plan takes for each term of its function, besides those it counts itself.
     pub(crate) const STEPS_A_TERM: u64 = 8;
 }

@@ -67,6 +67,8 @@ struct KnownPlans {
     /// A number for what surrounds it: the functions it calls, which kernels are printed with, the target, the program.
     surroundings: u64,
     by_loop: FxHashMap<LoopId, Planned>,
+    /// Steps that plans and maps of its loops have taken, whoever asked.
+    spent: u64,
 }
 
 impl Plans {
@@ -79,9 +81,18 @@ impl Plans {
     pub fn put(&self, surroundings: u64, id: LoopId, planned: Planned) {
         let mut known = self.lock();
         if known.surroundings != surroundings {
-            *known = KnownPlans { surroundings, by_loop: FxHashMap::default() };
+            *known = KnownPlans { surroundings, ..KnownPlans::default() };
         }
         known.by_loop.insert(id, planned);
+    }
+    /// Steps taken so far.
+    pub fn spent(&self) -> u64 {
+        self.lock().spent
+    }
+    /// Steps were taken.
+    pub fn spend(&self, steps: u64) {
+        let mut known = self.lock();
+        known.spent = known.spent.saturating_add(steps);
     }
     /// Whether nothing was found out yet.
     pub fn is_empty(&self) -> bool {

@@ -16,10 +16,10 @@ use term::{Op, SymbolId};
 
 use crate::function_view::FunctionView;
 use crate::kernels::called;
-use crate::limits::plans::{FILE_STEPS, FUNCTION_STEPS, STEPS_A_TERM};
+use crate::limits::plans::{FILE_STEPS, FUNCTION_STEPS, STEPS_A_BYTE, STEPS_A_TERM};
 use crate::lints::is_parallel;
 use crate::offload::Refused;
-use crate::{hints, words};
+use crate::{hints, words, Doc};
 
 /// Why loops in generated text are left alone.
 pub(crate) const GENERATED: &str =
@@ -98,10 +98,9 @@ pub(crate) struct OffloadSite<'a> {
     pub unnamed: bool,
 }
 
-/// A function's part in what its plans may cost, and what all of them depend on.
+/// What all plans of a function depend on.
 #[derive(Clone, Default)]
 pub(crate) struct Planning {
-    spent: Cell<u64>,
     surroundings: OnceCell<u64>,
 }
 
@@ -202,23 +201,38 @@ impl FunctionView<'_> {
     }
 
     fn share_of_file(&self) -> u64 {
-        FILE_STEPS / self.doc.functions_with_loops().max(1)
+        share_of_file(self.doc, self.item)
+    }
+
+    /// Whether the steps of this function for plans and maps of threads are spent.
+    pub fn is_spent(&self) -> bool {
+        self.plans.spent() > self.steps()
     }
 
     fn plan_now(&self, id: LoopId) -> Planned {
-        if self.planning.spent.get() > self.steps() {
+        if self.is_spent() {
             let whose = if self.share_of_file() < FUNCTION_STEPS { Spent::File } else { Spent::Function };
             return Planned::No(NoKernel::NotTried(whose));
         }
         let counted = Cell::new(self.body().len() as u64 * STEPS_A_TERM);
         let site = OffloadSite { unnamed: true, ..Default::default() };
         let made = plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan| Outline::of(self, plan));
-        self.planning.spent.set(self.planning.spent.get().saturating_add(counted.get()));
+        self.plans.spend(counted.get());
         match made {
             Ok(outline) => Planned::Kernel(Arc::new(outline)),
             Err(why) => Planned::No(why),
         }
     }
+}
+
+fn share_of_file(doc: &Doc, item: &front::Item) -> u64 {
+    FILE_STEPS / doc.functions_with_loops().max(1) + STEPS_A_BYTE * item.span.len() as u64
+}
+
+/// Steps for the plans of one function on save.
+#[cfg(test)]
+pub(crate) fn function_steps(doc: &Doc, item: usize) -> u64 {
+    FUNCTION_STEPS.min(share_of_file(doc, &doc.unit().items[item]))
 }
 
 impl Planned {

@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::ffi::*;
+use crate::limits::ctx::PLAIN_COLUMNS;
 pub(crate) use crate::limits::ctx::{MAX_COLUMNS, MAX_ROWS};
 use base::Budget;
 use libc::{c_int, c_long, c_uint, c_ulong, c_void};
@@ -15,6 +16,12 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::ptr::NonNull;
 use std::rc::Rc;
+
+/// What an operation on sets of so many columns counts for. An operation is mostly a pivot of a tableau, which looks at rows
+/// times columns, and there are at least as many rows.
+pub(crate) fn price(columns: usize) -> u64 {
+    1 + (columns as u64 / PLAIN_COLUMNS).pow(2)
+}
 
 /// The kinds of space that are kept for reuse.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,6 +5,8 @@ pub(crate) mod ctx {
     /// More dimensions, parameters and existentials together than this are refused: isl's algorithms are exponential in
     /// them, and no loop nest has as many.
     pub(crate) const MAX_COLUMNS: usize = 256;
+    /// Columns up to which an operation is one step.
+    pub(crate) const PLAIN_COLUMNS: u64 = 8;
     /// More constraints than this are refused: isl compares them pairwise before it counts an operation.
     pub(crate) const MAX_ROWS: usize = 4096;
 }

@@ -3,7 +3,7 @@
 //! Parameters and dimensions are positions; the callers keep the names. Deliberately absent: rational coefficients and
 //! simplification; isl does both.
 
-use crate::ctx::{int, Ctx, Obj, MAX_COLUMNS, MAX_ROWS};
+use crate::ctx::{int, price, Ctx, Obj, MAX_COLUMNS, MAX_ROWS};
 use crate::error::{Error, Result};
 use crate::ffi::*;
 use base::Budget;
@@ -252,7 +252,7 @@ pub(crate) fn matrices(
     let matrix = |kind: Kind| {
         let rows = || constraints.iter().filter(move |c| c.kind == kind).map(|c| &c.row);
         let columns = params + dims + exists + 1;
-        ctx.make(budget, || {
+        ctx.make(&budget.priced(price(columns)), || {
             // SAFETY: the context is live; every entry of the fresh matrix is set once, within its size, and each
             // step takes the matrix and gives it back (NULL stays NULL).
             unsafe {

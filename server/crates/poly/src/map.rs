@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: names of tuples (see `flow` and `scan`, which take numbers for statements and arrays).
 
-use crate::ctx::{Ctx, Obj, MAX_COLUMNS};
+use crate::ctx::{price, Ctx, Obj, MAX_COLUMNS};
 use crate::error::{Error, Result};
 use crate::ffi::*;
 use crate::linear::{matrices, Constraint, Disjunct, MapSpace, Space};
@@ -72,7 +72,8 @@ impl Map {
         let (eq, ge) = matrices(&ctx, (space.params, dims, exists), constraints, budget)?;
         let s = ctx.map_space(space.params, space.ins, space.outs)?;
         // SAFETY: takes the space and both matrices, all ours; extra columns become existential variables.
-        let obj = ctx.make(budget, || unsafe {
+        let dear = budget.priced(price(space.params + dims + exists));
+        let obj = ctx.make(&dear, || unsafe {
             isl_map_from_basic_map(isl_basic_map_from_constraint_matrices(
                 s.give(),
                 eq.give(),
@@ -147,32 +148,38 @@ impl Map {
         self.obj.ctx()
     }
 
+    /// The budget for an operation on this relation.
+    fn priced(&self, budget: &Budget) -> Budget {
+        budget.priced(price(self.space.params + self.space.ins + self.space.outs))
+    }
+
     fn unary(&self, budget: &Budget, f: Unary) -> Result<Map> {
         // SAFETY: `f` is one of isl's functions from map to map of the same space; it takes the reference made here.
-        Ok(Map::own(self.ctx().make(budget, || unsafe { f(self.obj.give()) })?, self.space))
+        Ok(Map::own(self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give()) })?, self.space))
     }
 
     fn binary(&self, other: &Map, budget: &Budget, f: Binary) -> Result<Map> {
         self.same_space(other)?;
         // SAFETY: `f` takes the references made here, which belong to one context because both are of this thread.
-        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
+        let obj =
+            self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give(), other.obj.give()) })?;
         Ok(Map::own(obj, self.space))
     }
 
     fn test(&self, other: &Map, budget: &Budget, f: Test) -> Result<bool> {
         self.same_space(other)?;
         // SAFETY: `f` keeps both.
-        self.ctx().test(budget, || unsafe { f(self.obj.keep(), other.obj.keep()) })
+        self.ctx().test(&self.priced(budget), || unsafe { f(self.obj.keep(), other.obj.keep()) })
     }
 
     fn ask(&self, budget: &Budget, f: Ask) -> Result<bool> {
         // SAFETY: `f` keeps the map.
-        self.ctx().test(budget, || unsafe { f(self.obj.keep()) })
+        self.ctx().test(&self.priced(budget), || unsafe { f(self.obj.keep()) })
     }
 
     fn to_set(&self, dims: usize, budget: &Budget, f: ToSet) -> Result<Set> {
         // SAFETY: `f` takes the reference made here.
-        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give()) })?;
         Ok(Set::own(obj, Space { params: self.space.params, dims }))
     }
 
@@ -224,7 +231,7 @@ impl Map {
             return Err(Error::Mismatch("a set of another shape than the relation's side"));
         }
         // SAFETY: `f` takes the references made here.
-        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), set.obj.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give(), set.obj.give()) })?;
         Ok(Map::own(obj, self.space))
     }
 
@@ -240,7 +247,7 @@ impl Map {
     fn with_params(&self, params: &Set, budget: &Budget, f: WithSet) -> Result<Map> {
         let p = params.params_only(self.space.params, budget)?;
         // SAFETY: `f` takes the references made here.
-        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), p.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give(), p.give()) })?;
         Ok(Map::own(obj, self.space))
     }
 
@@ -248,7 +255,7 @@ impl Map {
     pub fn reverse(&self, budget: &Budget) -> Result<Map> {
         let MapSpace { params, ins, outs } = self.space;
         // SAFETY: takes the reference made here.
-        let obj = self.ctx().make(budget, || unsafe { isl_map_reverse(self.obj.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe { isl_map_reverse(self.obj.give()) })?;
         Ok(Map::own(obj, MapSpace { params, ins: outs, outs: ins }))
     }
 
@@ -258,8 +265,9 @@ impl Map {
             return Err(Error::Mismatch("relations that cannot be composed"));
         }
         // SAFETY: takes the references made here.
-        let obj =
-            self.ctx().make(budget, || unsafe { isl_map_apply_range(self.obj.give(), next.obj.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
+            isl_map_apply_range(self.obj.give(), next.obj.give())
+        })?;
         Ok(Map::own(obj, MapSpace { outs: next.space.outs, ..self.space }))
     }
 
@@ -269,9 +277,9 @@ impl Map {
             return Err(Error::Mismatch("relations with different left sides"));
         }
         // SAFETY: takes the references made here.
-        let obj = self
-            .ctx()
-            .make(budget, || unsafe { isl_map_flat_range_product(self.obj.give(), other.obj.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
+            isl_map_flat_range_product(self.obj.give(), other.obj.give())
+        })?;
         Ok(Map::own(obj, MapSpace { outs: self.space.outs + other.space.outs, ..self.space }))
     }
 
@@ -291,8 +299,9 @@ impl Map {
         }
         let mut exact: c_int = 0;
         // SAFETY: takes the reference made here and writes one `isl_bool` through the pointer.
-        let obj =
-            self.ctx().make(budget, || unsafe { isl_map_transitive_closure(self.obj.give(), &mut exact) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
+            isl_map_transitive_closure(self.obj.give(), &mut exact)
+        })?;
         Ok((Map::own(obj, self.space), exact == 1))
     }
 
@@ -326,7 +335,7 @@ impl Map {
         let MapSpace { params, ins, outs } = self.space;
         let s = self.ctx().set_space(params, ins + outs)?;
         // SAFETY: each call takes what the one before gave (NULL stays NULL), and the space's reference.
-        let obj = self.ctx().make(budget, || unsafe {
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
             isl_set_reset_space(isl_set_flatten(isl_map_wrap(self.obj.give())), s.give())
         })?;
         Ok(Set::own(obj, Space { params, dims: ins + outs }))
@@ -352,7 +361,7 @@ impl Map {
             return Err(Error::Mismatch("no such dimension"));
         }
         // SAFETY: takes the reference made here; the range was checked.
-        let obj = self.ctx().make(budget, || unsafe {
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
             isl_map_project_out(self.obj.give(), DIM_OUT, first as c_uint, n as c_uint)
         })?;
         Ok(Map::own(obj, MapSpace { outs: self.space.outs - n, ..self.space }))

@@ -63,13 +63,13 @@ impl Set {
             End::Least => isl_set_lex_lt_set,
             End::Greatest => isl_set_lex_gt_set,
         };
-        let ctx = self.ctx();
+        let (ctx, dear) = (self.ctx(), &self.priced(budget));
         let right = best.is_subset(self, budget)?
             && self.params(budget)?.is_subset(&best.params(budget)?, budget)?
             && {
                 // SAFETY: takes both references made here; then the relation is kept.
-                let further = ctx.make(budget, || unsafe { beyond(self.obj.give(), best.obj.give()) })?;
-                ctx.test(budget, || unsafe { isl_map_is_empty(further.keep()) })?
+                let further = ctx.make(dear, || unsafe { beyond(self.obj.give(), best.obj.give()) })?;
+                ctx.test(dear, || unsafe { isl_map_is_empty(further.keep()) })?
             };
         right.then_some(()).ok_or_else(|| Error::Isl("an optimum that is none".into()))
     }
@@ -81,7 +81,7 @@ impl Set {
         };
         let ctx = self.ctx();
         // SAFETY: `f` takes the reference made here; the positions lie within the tuple.
-        let all = ctx.make(budget, || unsafe { f(self.obj.give()) })?;
+        let all = ctx.make(&self.priced(budget), || unsafe { f(self.obj.give()) })?;
         // SAFETY: takes the reference made here.
         let best = ctx.make(budget, || unsafe { isl_set_from_pw_multi_aff(all.give()) })?;
         self.check(&Set::own(best, self.space()), end, budget)?;
@@ -114,7 +114,7 @@ impl Set {
         let (set, at) = self.measured(row, budget)?;
         let ctx = self.ctx();
         // SAFETY: `f` takes the reference made here; the position lies within the tuple.
-        let found = match ctx.make(budget, || unsafe { f(set.obj.give(), at as c_int) }) {
+        let found = match ctx.make(&set.priced(budget), || unsafe { f(set.obj.give(), at as c_int) }) {
             Ok(obj) => obj,
             Err(Error::Unbounded) => return Ok(None),
             Err(e) => return Err(e),
@@ -150,7 +150,7 @@ impl Set {
         }
         let ctx = self.ctx();
         // SAFETY: `f` takes the reference made here; the position lies within the tuple.
-        let val = match ctx.make(budget, || unsafe { f(set.obj.give(), at as c_int) }) {
+        let val = match ctx.make(&set.priced(budget), || unsafe { f(set.obj.give(), at as c_int) }) {
             Err(Error::Unbounded) => return Ok(Extent::Infinite),
             other => other?,
         };
@@ -210,7 +210,7 @@ impl Set {
         for (low, high) in [(0, 4), (0, 64), (-64, 64), (-4096, 4096)] {
             let near = flat.boxed(low, high, budget)?;
             if !near.is_empty(budget)? {
-                let part = budget.part(budget.left().min(LEAST_STEPS));
+                let part = budget.part(budget.left().min(LEAST_STEPS * near.priced(budget).price()));
                 let given = part.left();
                 let least = near.lexmin(&part);
                 budget.spend(given - part.left())?;
@@ -241,7 +241,7 @@ impl Set {
     fn boxed(&self, low: c_int, high: c_int, budget: &Budget) -> Result<Set> {
         let n = self.space().dims;
         // SAFETY: each call takes the set and gives it back (NULL stays NULL); the positions lie within the tuple.
-        let obj = self.ctx().make(budget, || unsafe {
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
             let mut s = self.obj.give();
             for i in 0..n {
                 s = isl_set_lower_bound_si(s, DIM_SET, i as c_uint, low);
@@ -256,7 +256,7 @@ impl Set {
     fn any_point(&self, params: usize, budget: &Budget) -> Result<Option<Point>> {
         let ctx = self.ctx();
         // SAFETY: takes the reference made here; then the point is kept, and the positions lie within the tuple.
-        let point = ctx.make(budget, || unsafe { isl_set_sample_point(self.obj.give()) })?;
+        let point = ctx.make(&self.priced(budget), || unsafe { isl_set_sample_point(self.obj.give()) })?;
         if ctx.test(budget, || unsafe { isl_point_is_void(point.keep()) })? {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: names of dimensions, counting of parametric sets, rational sets.
 
-use crate::ctx::{Ctx, Obj, MAX_COLUMNS};
+use crate::ctx::{price, Ctx, Obj, MAX_COLUMNS};
 use crate::error::{Error, Result};
 use crate::ffi::*;
 use crate::linear::{matrices, read_disjunct, Constraint, Disjunct, Row, Space};
@@ -63,7 +63,8 @@ impl Set {
         let (eq, ge) = matrices(&ctx, (space.params, space.dims, exists), constraints, budget)?;
         let s = ctx.set_space(space.params, space.dims)?;
         // SAFETY: takes the space and both matrices, all ours; extra columns become existential variables.
-        let obj = ctx.make(budget, || unsafe {
+        let dear = budget.priced(price(space.params + space.dims + exists));
+        let obj = ctx.make(&dear, || unsafe {
             let b = isl_basic_set_from_constraint_matrices(
                 s.give(),
                 eq.give(),
@@ -116,9 +117,14 @@ impl Set {
         self.obj.ctx()
     }
 
+    /// The budget for an operation on this set.
+    pub(crate) fn priced(&self, budget: &Budget) -> Budget {
+        budget.priced(price(self.space.params + self.space.dims))
+    }
+
     pub(crate) fn unary(&self, budget: &Budget, f: Unary) -> Result<Set> {
         // SAFETY: `f` is one of isl's functions from set to set; it takes the reference made here.
-        Ok(Set::own(self.ctx().make(budget, || unsafe { f(self.obj.give()) })?, self.space))
+        Ok(Set::own(self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give()) })?, self.space))
     }
 
     fn same_space(&self, other: &Set) -> Result<()> {
@@ -133,14 +139,15 @@ impl Set {
         self.same_space(other)?;
         // SAFETY: `f` is one of isl's functions from two sets to a set; it takes the references made here, which
         // belong to one context because both sets are of this thread.
-        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), other.obj.give()) })?;
+        let obj =
+            self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give(), other.obj.give()) })?;
         Ok(Set::own(obj, self.space))
     }
 
     fn test(&self, other: &Set, budget: &Budget, f: Test) -> Result<bool> {
         self.same_space(other)?;
         // SAFETY: `f` is one of isl's tests of two sets; it keeps both.
-        self.ctx().test(budget, || unsafe { f(self.obj.keep(), other.obj.keep()) })
+        self.ctx().test(&self.priced(budget), || unsafe { f(self.obj.keep(), other.obj.keep()) })
     }
 
     // ---- algebra ----------------------------------------------------------------------------------------------
@@ -181,7 +188,7 @@ impl Set {
     fn with_params(&self, params: &Set, budget: &Budget, f: Binary) -> Result<Set> {
         let p = params.params_only(self.space.params, budget)?;
         // SAFETY: as in `binary`; the second set lives in the space of parameters.
-        let obj = self.ctx().make(budget, || unsafe { f(self.obj.give(), p.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe { f(self.obj.give(), p.give()) })?;
         Ok(Set::own(obj, self.space))
     }
 
@@ -191,7 +198,7 @@ impl Set {
             return Err(Error::Mismatch("a set of parameter values without dimensions was expected"));
         }
         // SAFETY: takes the reference made here.
-        self.ctx().make(budget, || unsafe { isl_set_params(self.obj.give()) })
+        self.ctx().make(&self.priced(budget), || unsafe { isl_set_params(self.obj.give()) })
     }
 
     /// Fewer disjuncts for the same tuples, where that is easy to see.
@@ -229,7 +236,9 @@ impl Set {
         f: unsafe extern "C" fn(*mut isl_set) -> *mut isl_basic_set,
     ) -> Result<Set> {
         // SAFETY: `f` takes the reference made here, and its result is taken by the conversion.
-        let obj = self.ctx().make(budget, || unsafe { isl_set_from_basic_set(f(self.obj.give())) })?;
+        let obj = self
+            .ctx()
+            .make(&self.priced(budget), || unsafe { isl_set_from_basic_set(f(self.obj.give())) })?;
         Ok(Set::own(obj, self.space))
     }
 
@@ -238,7 +247,7 @@ impl Set {
     /// Whether the set is empty for every value of the parameters. Exact.
     pub fn is_empty(&self, budget: &Budget) -> Result<bool> {
         // SAFETY: keeps the set.
-        self.ctx().test(budget, || unsafe { isl_set_is_empty(self.obj.keep()) })
+        self.ctx().test(&self.priced(budget), || unsafe { isl_set_is_empty(self.obj.keep()) })
     }
     /// Whether every tuple of `self` is in `other`.
     pub fn is_subset(&self, other: &Set, budget: &Budget) -> Result<bool> {
@@ -255,7 +264,7 @@ impl Set {
     /// Whether the set is finite for every value of the parameters.
     pub fn is_bounded(&self, budget: &Budget) -> Result<bool> {
         // SAFETY: keeps the set.
-        self.ctx().test(budget, || unsafe { isl_set_is_bounded(self.obj.keep()) })
+        self.ctx().test(&self.priced(budget), || unsafe { isl_set_is_bounded(self.obj.keep()) })
     }
     /// How many disjuncts the set is made of.
     pub fn disjunct_count(&self, budget: &Budget) -> Result<usize> {
@@ -292,8 +301,9 @@ impl Set {
         self.check_dims(&dims)?;
         let (first, n) = (dims.start as c_uint, dims.len() as c_uint);
         // SAFETY: takes the reference made here; the range was checked.
-        let obj =
-            self.ctx().make(budget, || unsafe { isl_set_project_out(self.obj.give(), DIM_SET, first, n) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
+            isl_set_project_out(self.obj.give(), DIM_SET, first, n)
+        })?;
         Ok(Set::own(obj, Space { dims: self.space.dims - dims.len(), ..self.space }))
     }
 
@@ -309,7 +319,7 @@ impl Set {
             return Err(Error::Overflow("more than 256 dimensions and parameters"));
         }
         // SAFETY: takes the reference made here; place and number were checked.
-        let obj = self.ctx().make(budget, || unsafe {
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
             isl_set_insert_dims(self.obj.give(), DIM_SET, at as c_uint, n as c_uint)
         })?;
         Ok(Set::own(obj, Space { dims: self.space.dims + n, ..self.space }))
@@ -321,8 +331,9 @@ impl Set {
             return Err(Error::Mismatch("sets over different parameters"));
         }
         // SAFETY: takes the references made here.
-        let obj =
-            self.ctx().make(budget, || unsafe { isl_set_flat_product(self.obj.give(), other.obj.give()) })?;
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
+            isl_set_flat_product(self.obj.give(), other.obj.give())
+        })?;
         Ok(Set::own(obj, Space { dims: self.space.dims + other.space.dims, ..self.space }))
     }
 
@@ -333,7 +344,7 @@ impl Set {
         let (at, n) = (self.space.params as c_uint, n as c_uint);
         let s = self.ctx().set_space(space.params, space.dims)?;
         // SAFETY: takes the reference and the space; the moved dimensions get their names from that space.
-        let obj = self.ctx().make(budget, || unsafe {
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
             isl_set_reset_space(isl_set_move_dims(self.obj.give(), DIM_PARAM, at, DIM_SET, 0, n), s.give())
         })?;
         Ok(Set::own(obj, space))
@@ -345,7 +356,7 @@ impl Set {
         let space = Space { params: 0, dims: n + self.space.dims };
         let s = self.ctx().set_space(0, space.dims)?;
         // SAFETY: takes the reference and the space.
-        let obj = self.ctx().make(budget, || unsafe {
+        let obj = self.ctx().make(&self.priced(budget), || unsafe {
             isl_set_reset_space(
                 isl_set_move_dims(self.obj.give(), DIM_SET, 0, DIM_PARAM, 0, n as c_uint),
                 s.give(),

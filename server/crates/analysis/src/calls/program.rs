@@ -32,15 +32,15 @@ struct Inner {
     watch: Watch,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Known {
-    One(Box<Function>),
+    One(Arc<Function>),
     /// Two definitions of one name: neither is believed.
     Several,
 }
 
 /// A function of the program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub name: Arc<str>,
     pub body: Arc<Body>,
@@ -66,9 +66,10 @@ impl Program {
 
     /// The same, taking over from an earlier program what was found out about bodies that are still there.
     pub fn after<'a>(before: &Program, bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
-        let mut functions: FxHashMap<Arc<str>, Known> = FxHashMap::default();
-        let mut globals = FxHashMap::default();
         let bodies: Vec<&Arc<Body>> = bodies.into_iter().collect();
+        // as large as they will be: every edit makes them anew
+        let mut functions: FxHashMap<Arc<str>, Known> = with_room(bodies.len());
+        let mut globals = with_room(before.inner.globals.len());
         let weak: FxHashSet<&Arc<str>> = bodies.iter().flat_map(|b| &b.said.weak).collect();
         for &body in &bodies {
             let &Op::Function(f) = body.op(body.root) else { continue };
@@ -78,19 +79,27 @@ impl Program {
                 }
             }
             let symbol = &body.symbols[f];
-            let (ty, returns) = (symbol.ty, returned(body, symbol.ty));
             let name = symbol.name.clone();
-            let old = before.function(&name).filter(|o| Arc::ptr_eq(&o.body, body));
+            let is_weak = weak.contains(&name);
+            let before = match before.inner.functions.get(&name) {
+                Some(Known::One(o)) if Arc::ptr_eq(&o.body, body) => Some(o),
+                _ => None,
+            };
+            if let Some(same) = before.filter(|o| o.weak == is_weak && !functions.contains_key(&name)) {
+                functions.insert(name, Known::One(same.clone()));
+                continue;
+            }
+            let (ty, returns, old) = (symbol.ty, returned(body, symbol.ty), before);
             let known = match (functions.contains_key(&name), returns) {
                 (true, _) => Known::Several,
                 (false, None) => continue,
-                (false, Some(returns)) => Known::One(Box::new(Function {
+                (false, Some(returns)) => Known::One(Arc::new(Function {
                     name: name.clone(),
                     body: body.clone(),
                     ty,
                     returns,
                     shape: match old.filter(|o| !o.weak) {
-                        _ if weak.contains(&name) => None,
+                        _ if is_weak => None,
                         Some(o) => o.shape.clone(),
                         None => shape(body),
                     },
@@ -99,7 +108,7 @@ impl Program {
                         None => Arc::new(local(body)),
                     },
                     summary: Summary::default(),
-                    weak: weak.contains(&name),
+                    weak: is_weak,
                     key: 0,
                 })),
             };
@@ -122,7 +131,7 @@ impl Program {
         };
         let mut program = Inner { functions, globals, constants, watch: Watch::default() };
         program.summarize(&before.inner);
-        program.watch = Watch::of(program.all());
+        program.watch = Watch::of(program.all(), before);
         Program { inner: Arc::new(program) }
     }
 
@@ -240,34 +249,40 @@ impl Inner {
         }
     }
 
-    /// Summaries from callees to callers, the functions of a recursion together. A summary is made of the bodies of its
-    /// group and of what their calls reach, so where all these are the ones of `before`, its answers are taken over.
-    fn summarize(&mut self, before: &Inner) {
-        let mut same: FxHashSet<Arc<str>> = FxHashSet::default();
-        let mut names: Vec<Arc<str>> = self.all().map(|f| f.name.clone()).collect();
-        names.sort();
-        for group in components(&names, |n| self.function(n).map(|f| &f.local.calls[..])) {
-            let unchanged = group.iter().all(|n| {
-                let (Some(new), Some(old)) = (self.function(n), before.function(n)) else { return false };
-                Arc::ptr_eq(&new.body, &old.body)
-                    && new.weak == old.weak
-                    && new.local.calls.iter().all(|c| {
-                        group.contains(c)
-                            || same.contains(c)
-                            || (self.function(c).is_none() && before.function(c).is_none())
-                    })
-            });
-            if unchanged {
-                for name in &group {
-                    if let (Some(Known::One(f)), Some(old)) =
-                        (self.functions.get_mut(name), before.function(name))
-                    {
-                        (f.summary, f.key) = (old.summary.clone(), old.key);
-                    }
-                }
-                same.extend(group);
-                continue;
+    /// The functions whose summaries may be others than in `before`, sorted.
+    fn affected(&self, before: &Inner) -> Vec<Arc<str>> {
+        let same = |name: &str| match (self.functions.get(name), before.functions.get(name)) {
+            (Some(Known::One(new)), Some(Known::One(old))) => Arc::ptr_eq(new, old),
+            (None, None) | (Some(Known::Several), Some(Known::Several)) => true,
+            _ => false,
+        };
+        let mut callers: FxHashMap<&str, Vec<&Arc<str>>> = FxHashMap::default();
+        let mut open: Vec<&Arc<str>> = Vec::new();
+        for f in self.all() {
+            for called in &f.local.calls {
+                callers.entry(called).or_default().push(&f.name);
             }
+            if !same(&f.name) || f.local.calls.iter().any(|c| !same(c)) {
+                open.push(&f.name);
+            }
+        }
+        let mut out: FxHashSet<Arc<str>> = FxHashSet::default();
+        while let Some(name) = open.pop() {
+            if out.insert(name.clone()) {
+                open.extend(callers.get(&**name).into_iter().flatten());
+            }
+        }
+        let mut out: Vec<Arc<str>> = out.into_iter().collect();
+        out.sort();
+        out
+    }
+
+    /// Summaries from callees to callers, the functions of a recursion together. A summary is made of the bodies of its
+    /// group and of what their calls reach, so only functions that are not those of `before`, and who calls them, directly or
+    /// not, are asked; the others came with their answers.
+    fn summarize(&mut self, before: &Inner) {
+        let names = self.affected(before);
+        for group in components(&names, |n| self.function(n).map(|f| &f.local.calls[..])) {
             let summaries = {
                 let members: Vec<&Function> = group.iter().filter_map(|n| self.function(n)).collect();
                 let parts: Vec<(&Arc<str>, &Body, &Local)> =
@@ -293,6 +308,7 @@ impl Inner {
                 group.iter().filter_map(|n| self.function(n)).map(|f| f.local.meaning).collect();
             for (name, summary) in group.iter().zip(summaries) {
                 if let Some(Known::One(f)) = self.functions.get_mut(name) {
+                    let f = Arc::make_mut(f);
                     let mut h = FxHasher::default();
                     summary.hash(&mut h);
                     match &f.shape {
@@ -332,6 +348,10 @@ pub(crate) fn called(body: &Body) -> impl Iterator<Item = SymbolId> + '_ {
     body.callees().filter(|&f| is_own(body, f))
 }
 
+fn with_room<K, V>(room: usize) -> FxHashMap<K, V> {
+    FxHashMap::with_capacity_and_hasher(room, rustc_hash::FxBuildHasher)
+}
+
 fn returned(body: &Body, ty: TypeId) -> Option<TypeId> {
     match body.types.kind(ty) {
         TypeKind::Function { ret, .. } => Some(*ret),
@@ -351,7 +371,7 @@ fn components<'f>(names: &[Arc<str>], calls: impl Fn(&str) -> Option<&'f [Arc<st
     let mut index = vec![usize::MAX; names.len()];
     let mut low = vec![0; names.len()];
     let mut open: Vec<usize> = Vec::new();
-    let mut is_open: FxHashSet<usize> = FxHashSet::default();
+    let mut is_open = vec![false; names.len()];
     let mut next = 0;
     for start in 0..names.len() {
         if index[start] != usize::MAX {
@@ -365,14 +385,14 @@ fn components<'f>(names: &[Arc<str>], calls: impl Fn(&str) -> Option<&'f [Arc<st
                 low[v] = next;
                 next += 1;
                 open.push(v);
-                is_open.insert(v);
+                is_open[v] = true;
             }
             match edges[v].get(k) {
                 Some(&w) => {
                     work.push((v, k + 1));
                     if index[w] == usize::MAX {
                         work.push((w, 0));
-                    } else if is_open.contains(&w) {
+                    } else if is_open[w] {
                         low[v] = low[v].min(index[w]);
                     }
                 }
@@ -383,7 +403,7 @@ fn components<'f>(names: &[Arc<str>], calls: impl Fn(&str) -> Option<&'f [Arc<st
                     if low[v] == index[v] {
                         let mut group = Vec::new();
                         while let Some(w) = open.pop() {
-                            is_open.remove(&w);
+                            is_open[w] = false;
                             group.push(names[w].clone());
                             if w == v {
                                 break;

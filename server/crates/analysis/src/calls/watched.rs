@@ -6,9 +6,10 @@
 //! in one of this program that calls it, directly or not), the loop is not understood as a parallel one. A kill is an
 //! assignment to `errno` (or a call of `feclearexcept`) that surely comes before the look. Absent: looks in other files.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use term::{Body, Op, Storage, TermId};
 
 use crate::calls::program::Function;
@@ -32,11 +33,69 @@ pub(crate) struct Watch {
     exceptions: FxHashSet<Arc<str>>,
     /// Functions that look before they clear, directly or through others.
     lookers: [FxHashSet<Arc<str>>; 2],
+    /// A hash of these.
+    lookers_key: u64,
     /// Whether something looks, or changes the rounding mode, anywhere.
     looks: [bool; 2],
     rounds: bool,
+    /// What becomes of what the functions leave behind that one calls; of the others all is left.
+    fates: [FxHashMap<Arc<str>, Fates>; 2],
 }
 
+/// Functions that one names, with what becomes of what they leave behind.
+type Fates = Arc<[(Arc<str>, Fate)]>;
+
+/// What the text of one function has to do with this: read off it once, or every edit would walk through all of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Mentions {
+    /// Whether it looks, by itself.
+    looks: [bool; 2],
+    /// Whether it looks or clears, by itself.
+    any: [bool; 2],
+    rounds: bool,
+    /// What it calls, and which functions it names; sorted.
+    called: Box<[Arc<str>]>,
+    used: Box<[Arc<str>]>,
+}
+
+impl Mentions {
+    pub(crate) fn of(body: &Body) -> Mentions {
+        let none = FxHashSet::default();
+        let mut out = Mentions::default();
+        let (mut called, mut used) = (Vec::new(), Vec::new());
+        for t in body.walk(body.root) {
+            let errno = looks(body, t, Look { what: What::Errno, through: &none });
+            let exceptions = looks(body, t, Look { what: What::Exceptions, through: &none });
+            out.looks = [out.looks[0] | errno, out.looks[1] | exceptions];
+            out.any = [out.any[0] | errno | is_errno(body, t), out.any[1] | exceptions];
+            if let Some(name) = called_name(body, t) {
+                out.any[0] |= ERRNO_CALLS.contains(&name);
+                out.any[1] |= name == "feclearexcept";
+                out.rounds |= ROUNDING.contains(&name);
+                called.push(Arc::from(name));
+            }
+            if let Some(s) = body.as_symbol(t).map(|s| &body.symbols[s]) {
+                if s.storage == Storage::Function {
+                    used.push(s.name.clone());
+                }
+            }
+        }
+        for names in [&mut called, &mut used] {
+            names.sort_unstable();
+            names.dedup();
+        }
+        (out.called, out.used) = (called.into(), used.into());
+        out
+    }
+
+    /// Whether anything in it looks or clears, where calls of `lookers` look.
+    fn concerns(&self, k: usize, lookers: &FxHashSet<Arc<str>>) -> bool {
+        self.any[k] || (!lookers.is_empty() && self.called.iter().any(|n| lookers.contains(n)))
+    }
+}
+
+/// What headers make of `errno`: calls of these.
+const ERRNO_CALLS: [&str; 4] = ["__errno_location", "__error", "_errno", "__errno"];
 const LOOKING: [&str; 6] =
     ["fetestexcept", "fegetexceptflag", "fegetenv", "feholdexcept", "feupdateenv", "feenableexcept"];
 const ROUNDING: [&str; 6] =
@@ -91,7 +150,7 @@ struct Look<'w> {
 }
 
 /// What comes of what a place leaves behind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Fate {
     Seen,
     Cleared,
@@ -100,77 +159,110 @@ enum Fate {
 }
 
 impl Watch {
-    pub(crate) fn of<'f>(functions: impl Iterator<Item = &'f Function>) -> Watch {
+    /// `before`: an earlier program, whose answers are taken over for functions that are the same.
+    pub(crate) fn of<'f>(functions: impl Iterator<Item = &'f Function>, before: &Program) -> Watch {
         let functions: Vec<&Function> = functions.collect();
         let mut out = Watch::default();
-        let none = FxHashSet::default();
         for f in &functions {
-            for t in f.body.walk(f.body.root) {
-                out.looks[0] |= looks(&f.body, t, Look { what: What::Errno, through: &none });
-                out.looks[1] |= looks(&f.body, t, Look { what: What::Exceptions, through: &none });
-                out.rounds |= called_name(&f.body, t).is_some_and(|n| ROUNDING.contains(&n));
-            }
+            let m = &f.local.mentions;
+            out.looks = [out.looks[0] | m.looks[0], out.looks[1] | m.looks[1]];
+            out.rounds |= m.rounds;
         }
         for (k, what) in [What::Errno, What::Exceptions].into_iter().enumerate() {
             if !out.looks[k] {
                 continue;
             }
-            let mut lookers: FxHashSet<Arc<str>> = FxHashSet::default();
-            loop {
-                let look = Look { what, through: &lookers };
-                let more = functions.iter().filter(|f| looks_first(&f.body, look)).map(|f| f.name.clone());
-                let more: FxHashSet<Arc<str>> = more.collect();
-                let done = more.len() == lookers.len();
-                lookers = more;
-                if done {
-                    break;
-                }
-            }
-            // Who uses a function calls it there, as far as is seen.
-            let mut uses: Vec<(&Arc<str>, &str, Fate)> = Vec::new();
+            let lookers = lookers(&functions, k, what);
+            let same = lookers == before.watch().lookers[k];
             let look = Look { what, through: &lookers };
+            // Who uses a function calls it there, as far as is seen.
+            let mut left: FxHashMap<&str, &[Arc<str>]> = FxHashMap::default();
+            let mut left_by: Vec<(&Arc<str>, Fates)> = Vec::new();
             for f in &functions {
-                let parents = f.body.parents();
-                for t in f.body.walk(f.body.root) {
-                    let Some(s) = f.body.as_symbol(t) else { continue };
-                    if f.body.symbols[s].storage == Storage::Function {
-                        uses.push((&f.name, &f.body.symbols[s].name, fate(&f.body, &parents, t, look)));
-                    }
+                if !f.local.mentions.concerns(k, &lookers) {
+                    left.insert(&f.name, &f.local.mentions.used);
+                    continue;
                 }
+                let old = before.function(&f.name).filter(|o| same && Arc::ptr_eq(&o.body, &f.body));
+                let known = old.and_then(|o| before.watch().fates[k].get(&o.name).cloned());
+                left_by.push((&f.name, known.unwrap_or_else(|| fates(&f.body, look))));
             }
             let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
-            loop {
-                let before = seen.len();
-                for (user, used, fate) in &uses {
-                    if *fate == Fate::Seen || (*fate == Fate::Left && seen.contains(*user)) {
-                        seen.insert((*used).into());
-                    }
+            let mut open: Vec<Arc<str>> = Vec::new();
+            let mut by_user: FxHashMap<&str, &Fates> = FxHashMap::default();
+            for (user, all) in &left_by {
+                open.extend(all.iter().filter(|(_, fate)| *fate == Fate::Seen).map(|(used, _)| used.clone()));
+                by_user.insert(user, all);
+            }
+            while let Some(user) = open.pop() {
+                if seen.contains(&user) {
+                    continue;
                 }
-                if seen.len() == before {
-                    break;
-                }
+                let fates = by_user.get(&*user).into_iter().flat_map(|all| all.iter());
+                open.extend(fates.filter(|(_, fate)| *fate == Fate::Left).map(|(used, _)| used.clone()));
+                open.extend(left.get(&*user).into_iter().flat_map(|used| used.iter().cloned()));
+                seen.insert(user);
             }
             match what {
                 What::Errno => out.errno = seen,
                 What::Exceptions => out.exceptions = seen,
             }
+            out.fates[k] = left_by.into_iter().map(|(name, all)| (name.clone(), all)).collect();
             out.lookers[k] = lookers;
         }
+        let mut all: Vec<&Arc<str>> = out.lookers.iter().flatten().collect();
+        all.sort();
+        let mut h = FxHasher::default();
+        all.hash(&mut h);
+        out.lookers_key = h.finish();
         out
     }
 
     /// What facts of a function rest on.
-    pub(crate) fn key(&self, function: &str) -> ([bool; 4], Vec<Arc<str>>) {
-        let mut lookers: Vec<Arc<str>> = self.lookers.iter().flatten().cloned().collect();
-        lookers.sort();
+    pub(crate) fn key(&self, function: &str) -> ([bool; 4], u64) {
         let watched = [
             self.errno.contains(function),
             self.exceptions.contains(function),
             self.rounds,
             self.looks[0] || self.looks[1],
         ];
-        (watched, lookers)
+        (watched, self.lookers_key)
     }
+}
+
+/// Functions that look before they clear. The more of them are known, the more there are: each is asked again when one that
+/// it calls turns out to be one.
+fn lookers(functions: &[&Function], k: usize, what: What) -> FxHashSet<Arc<str>> {
+    let mut callers: FxHashMap<&str, Vec<&Function>> = FxHashMap::default();
+    for f in functions {
+        for called in &f.local.mentions.called {
+            callers.entry(called).or_default().push(f);
+        }
+    }
+    let mut out: FxHashSet<Arc<str>> = FxHashSet::default();
+    let mut open: Vec<&Function> = functions.iter().filter(|f| f.local.mentions.looks[k]).copied().collect();
+    while let Some(f) = open.pop() {
+        if !out.contains(&f.name) && looks_first(&f.body, Look { what, through: &out }) {
+            out.insert(f.name.clone());
+            open.extend(callers.get(&*f.name).into_iter().flatten());
+        }
+    }
+    out
+}
+
+/// What becomes of what each function leaves behind that the body names.
+fn fates(body: &Body, look: Look<'_>) -> Fates {
+    let parents = body.parents();
+    let mut out: Vec<(Arc<str>, Fate)> = Vec::new();
+    for t in body.walk(body.root) {
+        let Some(s) = body.as_symbol(t) else { continue };
+        if body.symbols[s].storage == Storage::Function {
+            out.push((body.symbols[s].name.clone(), fate(body, &parents, t, look)));
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out.into()
 }
 
 /// What is looked at, or changed, anywhere that a body's loops have to do with: asked once a body.
@@ -262,9 +354,10 @@ fn is_errno(body: &Body, t: TermId) -> bool {
             let s = &body.symbols[*s];
             &*s.name == "errno" && matches!(s.storage, Storage::Global { .. } | Storage::Undeclared)
         }
-        Op::Deref => body.args(t).first().is_some_and(|&c| {
-            matches!(called_name(body, c), Some("__errno_location" | "__error" | "_errno" | "__errno"))
-        }),
+        Op::Deref => body
+            .args(t)
+            .first()
+            .is_some_and(|&c| called_name(body, c).is_some_and(|n| ERRNO_CALLS.contains(&n))),
         _ => false,
     }
 }
@@ -335,10 +428,7 @@ fn is_shared(body: &Body) -> bool {
             return true;
         }
         places += usize::from(*body.op(t) == Op::Deref && is_errno(body, t));
-        calls += usize::from(matches!(
-            called_name(body, t),
-            Some("__errno_location" | "__error" | "_errno" | "__errno")
-        ));
+        calls += usize::from(called_name(body, t).is_some_and(|n| ERRNO_CALLS.contains(&n)));
     }
     calls > places
 }

@@ -9,7 +9,6 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 use crate::classify::scalars::Scalars;
 use crate::context::Context;
 use crate::flow::effects::is_pure_callee;
-use crate::limits::offload_band::PLAIN_DEPTH;
 use crate::loops::expr_of;
 use crate::nest::Access;
 use crate::offload::extent::Maker;
@@ -27,15 +26,9 @@ pub(crate) fn offload(
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
-    let inside = facts.loops.iter().skip(target.0 as usize + 1).take_while(|l| l.depth > claim.depth);
-    let depth = inside.map(|l| u64::from(l.depth - claim.depth)).max().unwrap_or(0) + 1;
-    let weight = 1 + (depth / PLAIN_DEPTH).pow(2);
-    let part = budget.part(budget.left() / weight);
-    let found = described(body, program, facts, target, collapse, &part);
-    let _ = budget.spend(part.taken().saturating_mul(weight));
-    match found {
+    match described(body, program, facts, target, collapse, budget) {
         // whatever it did not find out: the steps were too few
-        Err(_) if part.left() == 0 => {
+        Err(_) if budget.left() == 0 => {
             Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Extents), term: claim.term }])
         }
         found => found,
@@ -252,7 +245,7 @@ fn described(
     let (inputs, calls) = inputs_and_calls(&cx, root, &|s| own_symbol(s).is_some()).map_err(at_home)?;
     let lanes = match band.len() {
         1 => 0,
-        _ => crate::mappings(body, program, facts, &band, &|_| None, gpu::Limits::default().lanes)
+        _ => crate::mappings(body, program, facts, &band, &|_| None, gpu::Limits::default().lanes, budget)
             .map_or(band.len() - 1, |m| crate::offload::lane_mapping::best(&m)),
     };
     Ok(Offload {

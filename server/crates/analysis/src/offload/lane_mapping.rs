@@ -6,6 +6,7 @@
 //! begins is known (allocations begin at a sector), but not which iteration a warp begins with, so there are a least and
 //! a most. Deliberately absent: shared memory, caches, reuse between warps.
 
+use base::Budget;
 use rustc_hash::FxHashMap;
 use term::{Body, SymbolId, TermId, TypeKind};
 
@@ -78,6 +79,7 @@ pub fn mappings(
     band: &[LoopId],
     first: &dyn Fn(SymbolId) -> Option<i128>,
     lanes: u32,
+    budget: &Budget,
 ) -> Option<Vec<Mapping>> {
     let &root = band.first()?;
     let claim = facts.loops.get(root)?;
@@ -85,8 +87,7 @@ pub fn mappings(
     let expanded = crate::calls::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
     let cx = Context::new(whole, program, body.len());
-    let budget = base::Budget::new(crate::FULL_STEPS);
-    let model = cx.model(root.0 as usize, control, &budget);
+    let model = cx.model(root.0 as usize, control, budget);
     if budget.left() == 0 {
         return None;
     }

@@ -8,12 +8,12 @@
 mod finish;
 
 use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
 use base::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use term::{Body, Reach, Reject, RejectKind};
 
 use crate::c::arms::{arms, Arm};
@@ -53,6 +53,8 @@ struct Left {
     body: Arc<Body>,
     /// What `_Pragma` in it does to the layout of structs after it.
     packs: Arc<[pack::Op]>,
+    /// Whether a function's body, which is read later, may change that, too.
+    in_body: bool,
 }
 
 /// An item of the document: known already, or a function still to be lowered.
@@ -123,9 +125,10 @@ pub(crate) fn lower(
         nested: 0,
         number: 0,
         parser: &mut parser,
+        // as large as they will be: every edit makes them anew
+        fresh: FxHashMap::with_capacity_and_hasher(memo.entries.len(), FxBuildHasher),
+        slots: Vec::with_capacity(memo.entries.len()),
         old: std::mem::take(&mut memo.entries),
-        fresh: FxHashMap::default(),
-        slots: Vec::new(),
         unit,
         including: Including::new(options),
     };
@@ -435,10 +438,11 @@ impl Walk<'_, '_> {
             let header = header.clone();
             return self.take_from_header(f, &header);
         }
-        let (in_body, is_mixed) = (self.packs_in_body(&f), !f.packs.is_empty());
+        let is_mixed = !f.packs.is_empty();
         let span = Span::new(f.start, f.end);
         let text = self.text.get(span.range()).unwrap_or("");
-        let text_hash = hash(text);
+        // the texts are compared, too
+        let text_hash = FxBuildHasher.hash_one(text);
         // The chain runs on through the item's own directives while it is found; `found_in` stands for all of that.
         let found_in =
             hash((self.s.chain, self.s.conditional.is_some(), f.missing, f.broken.is_some(), &f.instance));
@@ -464,6 +468,7 @@ impl Walk<'_, '_> {
                 left
             }
             None => {
+                let in_body = self.packs_in_body(&f);
                 let macros = f.macros.as_ref().unwrap_or(&self.s.macros).clone();
                 let l = self.lower(&f, &macros, number, head.is_some());
                 is_function |= l.kind == ItemKind::Function;
@@ -471,6 +476,7 @@ impl Walk<'_, '_> {
                     exports: l.exports.as_slice().into(),
                     body: Arc::new(l.body),
                     packs: l.packs.as_slice().into(),
+                    in_body,
                 };
                 if head.is_some() {
                     self.s.slots.push(Slot::Todo(Box::new(Job {
@@ -501,10 +507,10 @@ impl Walk<'_, '_> {
         };
         if is_function {
             let functions = left.exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
-            self.s.env.define(functions.map(|e| e.name.clone()).collect::<Vec<_>>());
+            self.s.env.define(functions.map(|e| e.name.clone()));
         }
         self.s.env.add(number, &left.body, &left.exports, self.s.conditional.as_ref());
-        self.operators(in_body || is_mixed && !left.packs.is_empty(), &left.packs);
+        self.operators(left.in_body || is_mixed && !left.packs.is_empty(), &left.packs);
     }
 
     /// Whether a function's body, which is read later, may change `#pragma pack` by an operator.

@@ -3,6 +3,7 @@
 
 mod actions;
 mod asks;
+mod costs;
 mod hover;
 mod incremental;
 mod kernel_hovers;

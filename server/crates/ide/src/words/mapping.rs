@@ -36,7 +36,9 @@ pub(crate) fn mappings(view: &FunctionView, plan: &Outline) -> Option<Arc<Mappin
         let (band, lanes) = plan.band.clone()?;
         let first = |s| plan.firsts.iter().find(|f| f.0 == s).map(|f| f.1);
         let warp = crate::kernels::limits(view.doc).lanes;
-        let all = analysis::mappings(view.body(), view.doc.program(), &view.facts, &band, &first, warp)?;
+        let budget = view.ask.budget(analysis::FULL_STEPS);
+        let (body, program) = (view.body(), view.doc.program());
+        let all = analysis::mappings(body, program, &view.facts, &band, &first, warp, &budget)?;
         Some(Arc::new(Mappings { band, all, lanes }))
     };
     match view.ask.only_known() {
@@ -78,7 +80,8 @@ pub(crate) fn prediction(view: &FunctionView, m: &Mappings) -> Prediction {
 /// What is worth a few words beside a loop that can be offloaded, for the mapping that would be chosen.
 pub(crate) fn caution(view: &FunctionView, id: LoopId) -> Vec<String> {
     let mut out = Prediction::default();
-    let all = analysis::lane_mapping(view.body(), view.doc.program(), &view.facts, &view.band(id));
+    let budget = view.ask.budget(u64::MAX);
+    let all = analysis::lane_mapping(view.body(), view.doc.program(), &view.facts, &view.band(id), &budget);
     if let Some(m) = all {
         accesses(view, &m, &mut out);
         branches(view, &m, &mut out);

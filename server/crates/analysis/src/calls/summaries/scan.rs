@@ -8,6 +8,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::*;
 use crate::calls::program::Function;
+use crate::calls::watched::Mentions;
 
 /// What is read off a function once, whatever is known of others.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Local {
     pub signature: u64,
     /// File-scope variables that it may change or lets out; `None`: any.
     pub touched: Option<Vec<Arc<str>>>,
+    /// What it has to do with `errno` and the floating environment.
+    pub mentions: Mentions,
 }
 
 pub(crate) fn local(body: &Body) -> Local {
@@ -56,7 +59,7 @@ pub(crate) fn local(body: &Body) -> Local {
         (&t.args, t.ty).hash(&mut meaning);
     }
     let touched = crate::calls::constants::touched(body);
-    Local { calls, meaning: meaning.finish(), signature, touched }
+    Local { calls, meaning: meaning.finish(), signature, touched, mentions: Mentions::of(body) }
 }
 
 /// The summaries of functions that call each other in a circle (mostly: of one function).
