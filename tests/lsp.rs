@@ -221,6 +221,8 @@ fn commands_do_what_actions_do() {
     assert!(profile["message"].as_str().is_some_and(|m| m.contains("not supported yet")));
     client.refused("workspace/executeCommand", run("warpwright.mark", &json!({"uri": URI, "line": 0})));
     client.refused("workspace/executeCommand", run("warpwright.nonsense", &here));
+    let which = client.refused("workspace/executeCommand", run("warpwright.transform", &here));
+    assert!(which["message"].as_str().is_some_and(|m| m.starts_with("Which transformation?")), "{which:#}");
     client.refused("workspace/executeCommand", json!({"command": "warpwright.mark", "arguments": []}));
 
     // the editor says no
