@@ -93,9 +93,19 @@ impl LoopFinding {
     }
     /// Which transformations would make the loop parallel, if it is sequential and some are found.
     pub fn enabling(&self) -> Option<&Enabling> {
-        let search =
-            || crate::enabling::search(&self.ask, self.item, &self.found.facts, self.id).map(Box::new);
-        self.enabling.get_or_init(search).as_deref()
+        self.enabling_until(&self.ask.cancel)
+    }
+    /// Likewise, for somebody who may call it off; what was not looked through is not remembered.
+    pub(crate) fn enabling_until(&self, cancel: &CancelToken) -> Option<&Enabling> {
+        if let Some(known) = self.enabling.get() {
+            return known.as_deref();
+        }
+        let ask = Ask::new(&self.ask.doc, &self.ask.memo, self.ask.tier, cancel);
+        let found = crate::enabling::search(&ask, self.item, &self.found.facts, self.id);
+        if found.is_none() && cancel.is_cancelled() {
+            return None;
+        }
+        self.enabling.get_or_init(|| found.map(Box::new)).as_deref()
     }
     /// Likewise, if they were searched for before.
     pub(crate) fn known_enabling(&self) -> Option<&Enabling> {

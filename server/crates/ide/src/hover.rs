@@ -191,7 +191,7 @@ fn sequential(view: &FunctionView, finding: &LoopFinding, lines: &mut Vec<String
     lines.push(String::new());
     let enabling = match view.ask.only_known() {
         true => finding.known_enabling(),
-        false => finding.enabling(),
+        false => finding.enabling_until(&view.ask.cancel),
     };
     match enabling {
         Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),

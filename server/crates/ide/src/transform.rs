@@ -99,7 +99,10 @@ pub fn transform(
     let finding = one_loop(findings, which)?;
     let view = findings.view(ask, finding.item).ok_or(Refused::Stale)?;
     if name == "enable" {
-        let Some(enabling) = finding.enabling() else {
+        let Some(enabling) = finding.enabling_until(&ask.cancel) else {
+            if ask.is_cancelled() {
+                return Err(Refused::Cancelled);
+            }
             return Err(Refused::Because(
                 "No short sequence of transformations was found that makes this loop parallel, or it is parallel already."
                     .to_owned(),

@@ -13,7 +13,7 @@ fn offer(at: &At) -> Option<Action> {
     if !at.view.can_offload() || !at.view.is_source(at.finding.id) || at.view.is_generated(at.finding.id) {
         return None;
     }
-    let enabling = at.finding.enabling()?;
+    let enabling = at.finding.enabling_until(&at.ask.cancel)?;
     Some(Action {
         id: at.id(&ACTION),
         title: enabling.title(),
@@ -26,7 +26,11 @@ fn offer(at: &At) -> Option<Action> {
 
 /// The whole sequence, checked.
 fn edit(at: &At) -> Result<Resolved, ResolveError> {
-    let enabling = at.finding.enabling().ok_or(ResolveError::Stale)?;
+    let enabling = match at.finding.enabling_until(&at.ask.cancel) {
+        Some(enabling) => enabling,
+        None if at.ask.is_cancelled() => return Err(ResolveError::Cancelled),
+        None => return Err(ResolveError::Stale),
+    };
     match checked(at.view, &enabling.edits) {
         Ok(_) => {
             let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];

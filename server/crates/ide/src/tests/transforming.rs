@@ -166,3 +166,13 @@ fn a_refusal_names_the_dependence() {
     let Err(ResolveError::Refused(why)) = refused else { panic!("{refused:?}") };
     expect!["interchange: Illegal: line 5 writes `a[i][j]` and line 5 reads it (flow dependence, directions (<, >)); interchange would turn it around."].assert_eq(&why);
 }
+
+#[test]
+fn a_search_that_was_called_off_is_begun_again() {
+    let doc = open(&cursor(COLUMNS).0);
+    let findings = full(&doc);
+    let called_off = base::CancelToken::new();
+    called_off.cancel();
+    assert!(findings.loops[0].enabling_until(&called_off).is_none());
+    assert!(findings.loops[0].enabling().is_some());
+}
