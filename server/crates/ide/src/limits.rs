@@ -66,6 +66,10 @@ pub(crate) mod plans {
     pub(crate) const FILE_STEPS: u64 = 4_000_000;
     /// Steps that a function gets besides for each of its bytes: plain code takes some twenty, tiled products a hundred.
     pub(crate) const STEPS_A_BYTE: u64 = 160;
+    /// Steps that a short function gets in any case, and what all of these may come to: a nest of four loops over products of
+    /// sizes takes some 450,000.
+    pub(crate) const LEAST_STEPS: u64 = 450_000;
+    pub(crate) const ALL_LEAST_STEPS: u64 = 24_000_000;
     /// Steps that a plan takes for each term of its function, besides those it counts itself.
     pub(crate) const STEPS_A_TERM: u64 = 8;
 }

@@ -16,7 +16,9 @@ use term::{Op, SymbolId};
 
 use crate::function_view::FunctionView;
 use crate::kernels::called;
-use crate::limits::plans::{FILE_STEPS, FUNCTION_STEPS, STEPS_A_BYTE, STEPS_A_TERM};
+use crate::limits::plans::{
+    ALL_LEAST_STEPS, FILE_STEPS, FUNCTION_STEPS, LEAST_STEPS, STEPS_A_BYTE, STEPS_A_TERM,
+};
 use crate::lints::is_parallel;
 use crate::offload::Refused;
 use crate::{hints, words, Doc};
@@ -226,7 +228,9 @@ impl FunctionView<'_> {
 }
 
 fn share_of_file(doc: &Doc, item: &front::Item) -> u64 {
-    FILE_STEPS / doc.functions_with_loops().max(1) + STEPS_A_BYTE * item.span.len() as u64
+    let functions = doc.functions_with_loops().max(1);
+    let by_length = FILE_STEPS / functions + STEPS_A_BYTE * item.span.len() as u64;
+    by_length.max(LEAST_STEPS.min(ALL_LEAST_STEPS / functions))
 }
 
 /// Steps for the plans of one function on save.
