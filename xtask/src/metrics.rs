@@ -73,8 +73,8 @@ struct Goal {
 }
 
 const GOALS: [Goal; 2] = [
-    Goal { lines: 2_000, cold: None, keystroke: 10.0 },
-    Goal { lines: 20_000, cold: Some(500.0), keystroke: 50.0 },
+    Goal { lines: 2_000, cold: None, keystroke: 5.0 },
+    Goal { lines: 20_000, cold: Some(500.0), keystroke: 16.0 },
 ];
 
 /// What was measured of one file.
