@@ -133,7 +133,7 @@ fn vendors_words_stay_in_their_rows() {
             continue;
         }
         let text = std::fs::read_to_string(&f).unwrap();
-        let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let product = product(&text);
         looked += 1;
         for w in WORDS.iter().filter(|w| product.contains(**w)) {
             faults.push(format!("{name} names {w}"));
@@ -345,9 +345,12 @@ fn requests_and_commands_have_files() {
     assert_eq!(stems("server/src/cli"), with(subcommands, &["reading", "writing", "written"]));
 }
 
-/// The text of a source file without its tests.
+/// The text of a source file without its tests: a module of tests that is written there ends it, one in a file of its own does
+/// not.
 fn product(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
+    const TESTS: &str = "#[cfg(test)]\nmod ";
+    let written_here = |at: &usize| text[at + TESTS.len()..].lines().next().is_some_and(|l| l.ends_with('{'));
+    text.match_indices(TESTS).map(|(at, _)| at).find(written_here).map_or(text, |at| &text[..at])
 }
 
 /// The files that the product is built from, with their paths from the root.
@@ -525,7 +528,7 @@ fn imports(room: &str) -> BTreeMap<String, BTreeSet<String>> {
             let rest = path.strip_prefix(&start)?;
             let mut parts = rest.split('/').map(|p| p.trim_end_matches(".rs"));
             let first = unit(parts.next()?, parts.next().unwrap_or("")).to_owned();
-            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+            let text = product(&text);
             let lines = text.lines().map(|l| l.split("//").next().unwrap_or(""));
             Some((first, lines.collect::<Vec<_>>().join("\n")))
         })
