@@ -144,6 +144,12 @@ fn described(
             }
         }
     }
+    // What threads begin with is read by the host to pass it on. A structure may be passed without a value (C11 6.2.6.1p6).
+    for p in claim.privates.iter().filter(|p| p.copied_in && !memory(p.symbol)) {
+        if cx.liveness().may_be_unset(body, p.symbol) {
+            return fail(ObstacleKind::Unset(p.symbol), root);
+        }
+    }
     let accesses: Vec<&Access> =
         model.accesses.iter().filter(|a| !scalars.set_aside(a) && !single(a) && own(a).is_none()).collect();
     let reduced: Vec<SymbolId> = claim.reductions.iter().map(|r| r.object.symbol).collect();
