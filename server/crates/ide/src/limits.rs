@@ -84,6 +84,11 @@ pub(crate) mod repairs_trial {
 
 /// Of `rules`.
 pub(crate) mod rules {
+    /// Steps for all functions of a file: rules compared with places, what conditions ask of the analysis, text read again.
+    /// A function has two millions at most.
+    pub(crate) const FILE_STEPS: u64 = 20_000_000;
+    /// Steps of all runs that show the result to be right.
+    pub(crate) const ALL_RUNS: u64 = 600_000_000;
     /// Steps of each run in the simulator, and of one that launches emitted kernels.
     pub(crate) const STEPS: u64 = 3_000_000;
     pub(crate) const KERNEL_STEPS: u64 = 20_000_000;

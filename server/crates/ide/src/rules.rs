@@ -9,6 +9,7 @@ mod kernels;
 mod offer;
 mod pages;
 mod pieces;
+mod rewriting;
 mod together;
 
 pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
@@ -19,23 +20,21 @@ pub use rewrite::rules::{
     Severity as RuleSeverity, Trust as RuleTrust,
 };
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
-use analysis::Facts;
-use front::ItemKind;
-use rewrite::rules::{
-    apply, Application, Limits, NoApplication, NoResult, Preamble, RuleSystem, Site, Systems, Together, Trust,
-};
+use base::Budget;
+use rewrite::rules::{Application, NoResult, RuleSystem, Trust};
 use term::{Op, TermId};
-use text::{Edit, EditSet};
+use text::EditSet;
 
 use self::kernels::Kernels;
+#[cfg(test)]
+pub(crate) use self::rewriting::steps_of;
+use self::rewriting::{facts_of, rewritten};
 use crate::check::Findings;
 use crate::function_view::FunctionView;
-use crate::limits::rules::{CASES, KERNEL_STEPS, STEPS};
+use crate::limits::rules::{ALL_RUNS, CASES, FILE_STEPS, KERNEL_STEPS, STEPS};
 use crate::memo::FunctionFacts;
-use crate::offload::{first_reject, rejects};
 use crate::verify::{same_but, Beside, Counted, How, Sameness, VerifyOptions};
 use crate::words::plural;
 use crate::{Ask, Doc, FileEdit, NewFile, Refused, WorkspaceEdit};
@@ -69,6 +68,8 @@ pub struct RulesApplied {
     pub counted: Option<Counted>,
     /// One line for each application: rule, bindings, proofs.
     pub derivation: Vec<String>,
+    /// Counted steps that it took: those of the rules with what they asked and what was read again, and those of the runs.
+    pub steps: [u64; 2],
     /// Of each file that is created its head, and the comment that says how it was made.
     explanations: Vec<(String, String)>,
 }
@@ -90,9 +91,15 @@ pub fn apply_rules(
     if let Err(why) = claims::hold(set, system) {
         return Err(Refused::Because(why));
     }
-    let done = rewritten(ask, findings, set, system, &trust, target)
-        .map_err(|no| Refused::Because(format!("{}: {}.", system.name, capital(&no.because))))?;
-    let verified = verified(ask, findings, &done, &trust);
+    let steps = ask.budget(FILE_STEPS);
+    let done = rewritten(ask, findings, set, system, &trust, target, &steps).map_err(|no| {
+        if ask.is_cancelled() {
+            return Refused::Cancelled;
+        }
+        Refused::Because(format!("{}: {}.", system.name, capital(&no.because)))
+    })?;
+    let runs = ask.budget(ALL_RUNS);
+    let verified = verified(ask, findings, &done, &trust, &runs);
     let (ran, counted) = match &verified {
         Verified::Same(_, counted) => (true, *counted),
         _ => (false, None),
@@ -144,6 +151,7 @@ pub fn apply_rules(
         title,
         explanations: heads.iter().cloned().zip(explained).collect(),
         derivation: done.derivation(),
+        steps: [steps.taken(), runs.taken()],
         edit: WorkspaceEdit {
             create: create.collect(),
             edits: vec![FileEdit { file: None, edits: done.edits.clone() }],
@@ -274,204 +282,6 @@ struct NotDone {
     reasons: Vec<String>,
 }
 
-/// What a system makes of a document. A system that applies to a part only of what belongs together is left out.
-fn rewritten(
-    ask: &Ask,
-    findings: &Findings,
-    set: &RuleSet,
-    system: &Arc<RuleSystem>,
-    trust: &Trust,
-    target: &RuleTarget,
-) -> Result<Done, NotDone> {
-    let doc = &ask.doc;
-    let mut systems = set.systems.clone();
-    loop {
-        let done = rewritten_by(ask, findings, set, &systems, system, trust, target)?;
-        let Some((torn, because)) = together::torn(doc, &systems, &done) else {
-            return match together::calls_fit(doc, &done.text) {
-                Ok(()) => Ok(done),
-                Err(because) => Err(NotDone { kind: NoResult::Wrong, because, reasons: Vec::new() }),
-            };
-        };
-        systems.remove(&torn);
-        if torn == system.name {
-            let mut reasons = vec![because.clone()];
-            reasons.extend(done.reasons);
-            return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
-        }
-    }
-}
-
-#[allow(clippy::too_many_arguments)]
-fn rewritten_by(
-    ask: &Ask,
-    findings: &Findings,
-    set: &RuleSet,
-    systems: &Systems,
-    system: &Arc<RuleSystem>,
-    trust: &Trust,
-    target: &RuleTarget,
-) -> Result<Done, NotDone> {
-    let doc = &ask.doc;
-    let nothing = |because: String| NotDone { kind: NoResult::NothingApplies, because, reasons: Vec::new() };
-    let mut targets = targets(doc, findings, target).map_err(nothing)?;
-    // kernels first: those who launch them are told which were rewritten
-    targets.sort_by_key(|(item, _)| !doc.unit().items[*item].is_kernel);
-    let (mut together, mut recognized) = (Together::default(), Vec::new());
-    let budget = ask.budget(u64::MAX);
-    let options = doc.options().to_front();
-    let mut applications = Vec::new();
-    let mut reasons: Vec<String> = Vec::new();
-    let mut left: Vec<NotDone> = Vec::new();
-    let mut best: Option<(String, bool)> = None;
-    let memo = RefCell::default();
-    for (item, term) in targets {
-        let facts = facts_of(findings, item);
-        let site = Site {
-            unit: doc.unit(),
-            text: doc.source(),
-            language: doc.language(),
-            options: &options,
-            program: doc.program(),
-            item,
-            facts: &facts,
-            budget: &budget,
-            together: &together,
-            memo: &memo,
-        };
-        let applied = apply(&site, system, systems, trust, term, Limits::default());
-        match applied.and_then(|a| claims::cover(a, set)) {
-            Ok(a) => {
-                let known = applications.iter().flat_map(|(_, a): &(usize, Application)| &a.files);
-                let mut twice = a.files.iter().filter(|f| known.clone().any(|k| k.name == f.name));
-                if let Some(file) = twice.next() {
-                    let because = format!(
-                        "another function makes the same file `{}`; give the marks of the loops different names",
-                        file.name
-                    );
-                    left.push(NotDone { kind: NoResult::NotText, because, reasons: Vec::new() });
-                    continue;
-                }
-                if doc.unit().items[item].is_kernel {
-                    let kernel = &doc.unit().items[item].name;
-                    let by = a.derivation.steps.iter().map(|s| &s.system);
-                    let by = by.chain(a.derivation.recognized.iter().map(|(s, _)| s));
-                    together.kernels.extend(by.map(|s| (s.clone(), kernel.clone())));
-                    recognized.extend(a.derivation.recognized.iter().cloned());
-                }
-                applications.push((item, a));
-            }
-            Err(no) => {
-                let NoApplication { kind, because, derivation, .. } = *no;
-                if doc.unit().items[item].is_kernel && kind == NoResult::NothingApplies {
-                    let kernel = &doc.unit().items[item].name;
-                    together
-                        .kernels
-                        .extend(derivation.recognized.iter().map(|(s, _)| (s.clone(), kernel.clone())));
-                    recognized.extend(derivation.recognized);
-                }
-                reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));
-                if kind != NoResult::NothingApplies {
-                    let name = &doc.unit().items[item].name;
-                    let because = match target {
-                        RuleTarget::File => format!("in `{name}` {because}"),
-                        _ => because,
-                    };
-                    left.push(NotDone { kind, because, reasons: Vec::new() });
-                    continue;
-                }
-                // what is missing in a kernel comes first
-                if best.as_ref().is_none_or(|(_, known)| !known && !derivation.refused.is_empty()) {
-                    best = Some((because, !derivation.refused.is_empty()));
-                }
-            }
-        }
-    }
-    applications.sort_by_key(|(item, _)| *item);
-    if applications.is_empty() && !left.is_empty() {
-        let NotDone { kind, because, .. } = left.swap_remove(0);
-        reasons.insert(0, because.clone());
-        return Err(NotDone { kind, because, reasons });
-    }
-    if applications.is_empty() {
-        let because =
-            best.map_or_else(|| "there is no function in the document".to_owned(), |(because, _)| because);
-        return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
-    }
-    let mut edits: Vec<Edit> =
-        applications.iter().flat_map(|(_, a)| a.edits.edits().iter().cloned()).collect();
-    edits.extend(preamble(doc, &applications));
-    let not_text = |because: String| NotDone { kind: NoResult::NotText, because, reasons: Vec::new() };
-    let edits = EditSet::new(edits).map_err(|e| not_text(format!("the edits do not fit together: {e}")))?;
-    let text =
-        edits.apply(doc.text()).map_err(|e| not_text(format!("the edits do not fit: {e}")))?.to_string();
-    let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
-    if let Some((line, reason)) = first_reject(doc.language(), doc, &text, &known) {
-        let because = format!("the result was not understood when read again (line {line}: {reason})");
-        return Err(NotDone { kind: NoResult::Wrong, because, reasons });
-    }
-    let files = applications.iter().flat_map(|(_, a)| &a.files);
-    let files = files.map(|f| NewFile { name: f.name.to_string(), text: f.text.clone() }).collect();
-    Ok(Done { edits, text, files, applications, left, reasons, recognized })
-}
-
-/// What stands before the first function that needs it, each line once.
-fn preamble(doc: &Doc, applications: &[(usize, Application)]) -> Option<Edit> {
-    let all = applications.iter().map(|(_, a)| &a.preamble).filter(|p| !p.lines.is_empty());
-    let at = all.clone().map(|p| p.at).min()?;
-    let mut lines: Vec<String> = Vec::new();
-    // includes first, a blank line last
-    let said = all.flat_map(|p| &p.lines).filter(|l| !l.is_empty());
-    let (includes, others): (Vec<&String>, Vec<&String>) = said.partition(|l| l.starts_with('#'));
-    for l in includes.into_iter().chain(others) {
-        if !lines.contains(l) {
-            lines.push(l.clone());
-        }
-    }
-    lines.push(String::new());
-    Some(Edit::insert(at, Preamble { at, lines }.text(end_of_line(doc))))
-}
-
-fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {
-    findings.functions.get(item).cloned().flatten().map(|f| f.facts).unwrap_or_default()
-}
-
-type Targets = Vec<(usize, Option<TermId>)>;
-
-fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Targets, String> {
-    let items = doc.unit().items.iter().enumerate();
-    // the text of a template is that of all its instances
-    let items = items.filter(|(_, i)| i.kind == ItemKind::Function && i.template().is_none());
-    match target {
-        RuleTarget::File => Ok(items.map(|(k, _)| (k, None)).collect()),
-        RuleTarget::Function(name) => {
-            let found: Targets = items.filter(|(_, i)| *i.name == **name).map(|(k, _)| (k, None)).collect();
-            match found.is_empty() {
-                true => Err(format!("there is no function `{name}`")),
-                false => Ok(found),
-            }
-        }
-        RuleTarget::Kernel(name) => {
-            let found: Targets = items
-                .filter(|(_, i)| (i.is_kernel && *i.name == **name) || together::launches(i, name) > 0)
-                .map(|(k, _)| (k, None))
-                .collect();
-            match found.is_empty() {
-                true => Err(format!("there is no kernel `{name}`")),
-                false => Ok(found),
-            }
-        }
-        RuleTarget::Loop(line) => match findings.on_line(*line) {
-            Some(l) => {
-                let facts = facts_of(findings, l.item);
-                let term = facts.loops.get(l.id).map(|f| f.term);
-                Ok(vec![(l.item, term)])
-            }
-            None => Err(format!("no loop begins on line {line}")),
-        },
-    }
-}
-
 /// What running both came to.
 enum Verified {
     /// A sentence, and what runs of host functions counted.
@@ -488,9 +298,9 @@ enum Verified {
 }
 
 /// Runs every changed function beside its original, or, where none can be run, each changed expression by itself.
-fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verified {
+fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust, steps: &Budget) -> Verified {
     let doc = &ask.doc;
-    let hosts = functions_verified(ask, findings, done, trust);
+    let hosts = functions_verified(ask, findings, done, trust, steps);
     let hosts_ran = matches!(hosts, Verified::Same(..));
     let why = match hosts {
         Verified::NotTried(why) => why,
@@ -521,7 +331,7 @@ fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verif
     };
     let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
     let all: Vec<&Application> = done.applications.iter().map(|(_, a)| a).collect();
-    match pieces::run(ask, &all, trust.regroups(), &options) {
+    match pieces::run(ask, &all, trust.regroups(), &options, steps) {
         pieces::Pieces::Same => Verified::Pieces(why),
         // what a page assumes may make it right where it stands
         pieces::Pieces::Different(what) if trust.assumed().is_none() => Verified::Different(what),
@@ -530,7 +340,13 @@ fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verif
 }
 
 /// Runs every changed function that can be run beside its original; of kernels, the host functions that launch them.
-fn functions_verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust) -> Verified {
+fn functions_verified(
+    ask: &Ask,
+    findings: &Findings,
+    done: &Done,
+    trust: &Trust,
+    all_steps: &Budget,
+) -> Verified {
     let doc = &ask.doc;
     let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
     let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
@@ -556,7 +372,7 @@ fn functions_verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust
             return Verified::NotTried("no function of the document launches the kernel.".to_owned());
         }
     }
-    let beside = Beside::read(doc, &done.text, &kernels);
+    let beside = Beside::read(doc, &done.text, &kernels).within(all_steps);
     for item in items {
         let view = FunctionView::new(ask, item, FunctionFacts::new(facts_of(findings, item)));
         let how = How { regrouped, launches: launches(item), wild: true };

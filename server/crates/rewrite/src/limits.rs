@@ -8,6 +8,12 @@ pub(crate) mod rules_algebra {
     pub(crate) const MAX_TERMS: usize = 200;
 }
 
+/// Of `rules::apply`.
+pub(crate) mod rules_apply {
+    /// Bytes of text that are read again in the time of a step.
+    pub(crate) const BYTES_A_STEP: u64 = 8;
+}
+
 /// Of `rules::device`.
 pub(crate) mod rules_device {
     /// Calls go so deep.

@@ -30,10 +30,11 @@ fn applied(language: Language, strategy: &str, rules: &str, text: &str) -> Strin
         budget: &budget,
         together: &rewrite::rules::Together::default(),
         memo: &Default::default(),
+        reading: rewrite::rules::Reading::Alone,
     };
     let set = RuleSet::default();
     match apply(&site, &page.systems[0], &set.systems, &Trust::Exact, None, Limits::default()) {
-        Ok(done) => done.text,
+        Ok(done) => done.applied_to(text).expect("edits that fit"),
         Err(no) => format!("{:?} because {}", no.kind, no.because),
     }
 }

@@ -88,6 +88,7 @@ fn main() -> Result<(), String> {
         budget: &budget,
         together: &together,
         memo: &memo,
+        reading: rewrite::rules::Reading::Alone,
     };
     let systems = RuleSet::default().systems;
     let start = unit.items[item].span.start;

@@ -77,6 +77,8 @@ pub struct KernelRun {
     pub counts: Counts,
     /// A number for all that the arrays hold after the counted run.
     pub left: Option<u64>,
+    /// Counted steps of all its runs.
+    pub steps: u64,
     pub accesses: Vec<Access>,
     pub branches: Vec<Branch>,
     pub barriers: Vec<Barrier>,
@@ -196,6 +198,7 @@ fn blank(item: &front::Item) -> KernelRun {
         completed: false,
         counts: Counts::default(),
         left: None,
+        steps: 0,
         accesses: Vec::new(),
         branches: Vec::new(),
         barriers: Vec::new(),
@@ -234,8 +237,14 @@ fn execute(
     // a size that nobody said is found by running until it is large enough
     let mut taken = 0u64;
     let (report, left, found) = loop {
-        let (report, left) =
-            grid(&code, &arguments, &launch, Schedule::counted(options.seed), options, cancel)?;
+        let (report, left) = grid(
+            &code,
+            &arguments,
+            &launch,
+            Schedule::counted(options.seed),
+            options,
+            (cancel, &mut run.steps),
+        )?;
         let short =
             report.findings.iter().find_map(|f| match f {
                 Finding::Fault(Fault {
@@ -260,7 +269,8 @@ fn execute(
     if report.completed {
         for k in 0..options.interleavings {
             let schedule = Schedule::seeded(options.seed.wrapping_add(k as u64));
-            findings.extend(grid(&code, &found, &launch, schedule, options, cancel)?.0.findings);
+            let again = grid(&code, &found, &launch, schedule, options, (cancel, &mut run.steps))?;
+            findings.extend(again.0.findings);
         }
     }
     let places = Places { doc };
@@ -279,11 +289,12 @@ fn grid(
     launch: &Launch,
     schedule: Schedule,
     options: &SimulateOptions,
-    cancel: &CancelToken,
+    (cancel, steps): (&CancelToken, &mut u64),
 ) -> Result<(GridReport, u64), String> {
     let (mut heap, values, objects) = inputs::make(arguments, options.seed)?;
     let budget = Budget::with_cancel(options.steps, cancel.clone());
     let done = simulate::run_grid_code(code, &values, &mut heap, launch, &schedule, &budget);
+    *steps += budget.taken();
     let report = done.map_err(|f| match f.kind {
         FaultKind::OutOfFuel => TOO_LONG.to_owned(),
         _ => f.to_string(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Ask;
 use front::{Item, ItemKind};
 use rewrite::rules::Trust;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use text::Text;
 
 use super::{together, Done};
@@ -70,25 +70,29 @@ pub(super) fn kernels(ask: &Ask, done: &Done, trust: &Trust, hosts_ran: bool) ->
 
 /// Kernels whose text, or that of a function that they call, is another one.
 fn changed(old: &Doc, new: &Doc) -> Vec<Arc<str>> {
-    fn functions(doc: &Doc) -> impl Iterator<Item = &Item> {
-        doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function)
+    fn functions(doc: &Doc) -> FxHashMap<&str, Vec<&Item>> {
+        let mut out: FxHashMap<&str, Vec<&Item>> = FxHashMap::default();
+        for i in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
+            out.entry(&i.name).or_default().push(i);
+        }
+        out
     }
-    let named = |doc, name: &str| functions(doc).find(|i| *i.name == *name).map(|i| i.body.hash);
-    let other: FxHashSet<Arc<str>> = functions(new)
-        .filter(|i| named(old, &i.name).is_some_and(|hash| hash != i.body.hash))
-        .map(|i| i.name.clone())
-        .collect();
+    let (before, after) = (functions(old), functions(new));
+    let hash = |name: &str| before.get(name).and_then(|all| all.first()).map(|i| i.body.hash);
+    let all = || new.unit().items.iter().filter(|i| i.kind == ItemKind::Function);
+    let other: FxHashSet<&str> =
+        all().filter(|i| hash(&i.name).is_some_and(|h| h != i.body.hash)).map(|i| &*i.name).collect();
     let mut out = Vec::new();
-    for kernel in functions(new).filter(|i| i.is_kernel && named(old, &i.name).is_some()) {
+    for kernel in all().filter(|i| i.is_kernel && hash(&i.name).is_some()) {
         let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
         let mut open = vec![kernel.name.clone()];
         while let Some(name) = open.pop() {
-            if other.contains(&name) {
+            if other.contains(&*name) {
                 out.push(kernel.name.clone());
                 break;
             }
             if seen.insert(name.clone()) {
-                open.extend(functions(new).filter(|i| *i.name == *name).flat_map(|i| names_called(&i.body)));
+                open.extend(after.get(&*name).into_iter().flatten().flat_map(|i| names_called(&i.body)));
             }
         }
     }

@@ -11,6 +11,7 @@ use rewrite::rules::{RuleSet, RuleSystem, Strategy, Trust};
 
 use super::{rewritten, RuleTarget};
 use crate::check::Findings;
+use crate::limits::rules::FILE_STEPS;
 use crate::words::plural;
 use crate::{Ask, Doc};
 
@@ -105,7 +106,9 @@ pub fn rule_offers(
             continue;
         }
         let trust = page.trust.clone().unwrap_or(Trust::Exact);
-        let Ok(done) = rewritten(ask, findings, set, system, &trust, &target) else { continue };
+        let Ok(done) = rewritten(ask, findings, set, system, &trust, &target, &ask.budget(FILE_STEPS)) else {
+            continue;
+        };
         let times = plural(done.steps(), "place");
         let purpose = if whole { "Optimize this kernel, all steps: " } else { "" };
         let title = format!("{purpose}{} (rules {}, {}): {times}", page.title, system.name, trust.text());

@@ -10,6 +10,7 @@ use rewrite::rules::{
 
 use super::{rewritten, verified, RuleTarget, Verified};
 use crate::check::{check, Tier};
+use crate::limits::rules::{ALL_RUNS, FILE_STEPS};
 use crate::{Ask, Doc, Language, Memo, Options, Settings};
 
 /// Something to say of a page.
@@ -147,7 +148,8 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
         return wrong(e.place, format!("There is no system `{}`.", e.system));
     };
     let trust = page.trust.clone().unwrap_or(Trust::Exact);
-    let mut done = rewritten(&ask, &findings, set, system, &trust, &RuleTarget::File);
+    let mut done =
+        rewritten(&ask, &findings, set, system, &trust, &RuleTarget::File, &ask.budget(FILE_STEPS));
     // an example in which a rule goes wrong is no example
     if let Some(left) = done.as_mut().ok().and_then(|d| d.left.pop()) {
         done = Err(left);
@@ -162,7 +164,7 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                     format!("The program becomes something else than this:\n{}", got.trim_end()),
                 );
             }
-            match verified(&ask, &findings, &done, &trust) {
+            match verified(&ask, &findings, &done, &trust, &ask.budget(ALL_RUNS)) {
                 Verified::Same(said, _) => Ok(Some(said)),
                 Verified::Different(what) => {
                     wrong(e.place, format!("The result computes something else than the program: {what}."))

@@ -2,7 +2,9 @@
 //!
 //! Each is a function over its variables, put behind the document's text so that its macros, types and functions are there.
 
+use base::Budget;
 use rewrite::rules::{Application, Piece};
+use rustc_hash::FxHashMap;
 
 use crate::function_view::FunctionView;
 use crate::limits::rules_pieces::{MAX_BYTES, STEPS};
@@ -20,48 +22,52 @@ pub(super) enum Pieces {
     NotTried,
 }
 
-pub(super) fn run(ask: &Ask, done: &[&Application], regrouped: bool, options: &VerifyOptions) -> Pieces {
+/// All of them stand behind the document in one text, which is read once.
+pub(super) fn run(
+    ask: &Ask,
+    done: &[&Application],
+    regrouped: bool,
+    options: &VerifyOptions,
+    steps: &Budget,
+) -> Pieces {
     let doc = &ask.doc;
-    let mut whole = doc.source().len() <= MAX_BYTES;
-    for a in done {
-        let Some(pieces) = a.pieces.as_ref().filter(|_| doc.source().len() <= MAX_BYTES) else {
-            whole = false;
-            continue;
-        };
-        for p in pieces {
-            match one(ask, p, regrouped, options) {
-                Sameness::Same(..) => {}
-                Sameness::Different(what) => return Pieces::Different(format!("`{}` {what}", p.shown)),
-                Sameness::NotTried(_) | Sameness::Cancelled => whole = false,
-            }
+    if doc.source().len() > MAX_BYTES {
+        return Pieces::NotTried;
+    }
+    // of all functions the names are the same, and nothing in the file begins so
+    let named = |text: &str, p: &Piece, k: usize| text.replace(&p.name, &format!("{}_{k}", p.name));
+    let all: Vec<&Piece> = done.iter().filter_map(|a| a.pieces.as_ref()).flatten().collect();
+    let with = |side: fn(&Piece) -> &str| {
+        let functions = all.iter().enumerate().map(|(k, p)| named(side(p), p, k));
+        functions.fold(doc.source().to_owned(), |text, function| text + &function)
+    };
+    let mut whole = !done.is_empty() && done.iter().all(|a| a.pieces.is_some());
+    let Ok(text) = text::Text::new(&with(|p| &p.before)) else { return Pieces::NotTried };
+    let before = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
+    let beside = Beside::read(&before, &with(|p| &p.after), &[]).within(steps);
+    let ask = ask.of(&before);
+    let functions: FxHashMap<&str, usize> =
+        before.unit().items.iter().enumerate().map(|(k, i)| (&*i.name, k)).collect();
+    for (k, p) in all.iter().enumerate() {
+        let item = functions.get(&*format!("{}_{k}", p.name)).copied();
+        match item.map(|item| one(&ask, item, &beside, regrouped, options)) {
+            Some(Sameness::Same(..)) => {}
+            Some(Sameness::Different(what)) => return Pieces::Different(format!("`{}` {what}", p.shown)),
+            Some(Sameness::NotTried(_) | Sameness::Cancelled) | None => whole = false,
         }
     }
-    match whole && !done.is_empty() {
+    match whole {
         true => Pieces::Same,
         false => Pieces::NotTried,
     }
 }
 
-fn one(ask: &Ask, p: &Piece, regrouped: bool, options: &VerifyOptions) -> Sameness {
+fn one(ask: &Ask, item: usize, beside: &Beside, regrouped: bool, options: &VerifyOptions) -> Sameness {
     let doc = &ask.doc;
-    let with = |function: &str| format!("{}{function}", doc.source());
-    let Ok(text) = text::Text::new(&with(&p.before)) else {
-        return Sameness::NotTried("the document is too long".to_owned());
-    };
-    let before = Doc::open(doc.language(), doc.name(), text, doc.options().clone());
-    let Some(index) = before.unit().items.iter().position(|i| *i.name == *p.name) else {
-        return Sameness::NotTried("it does not read as a function".to_owned());
-    };
-    let ask = ask.of(&before);
     let budget = ask.budget(u64::MAX);
-    let facts = analysis::analyze(
-        &before.unit().items[index].body,
-        before.program(),
-        base::Effort::each_loop(STEPS),
-        &budget,
-    );
-    let view = FunctionView::new(&ask, index, FunctionFacts::new(facts));
+    let effort = base::Effort::each_loop(STEPS);
+    let facts = analysis::analyze(&doc.unit().items[item].body, doc.program(), effort, &budget);
+    let view = FunctionView::new(ask, item, FunctionFacts::new(facts));
     let how = How { regrouped, wild: true, ..How::default() };
-    let beside = Beside::read(&before, &with(&p.after), &[]);
-    same_but(&view, &beside, how, options)
+    same_but(&view, beside, how, options)
 }

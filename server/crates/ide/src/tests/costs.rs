@@ -1,7 +1,10 @@
 //! What plans cost, in counted steps: made once whoever asks, and within the steps of their function.
 
 use super::open;
-use crate::{check, Ask, Findings, Memo, Settings, Tier};
+use crate::{
+    apply_rules, check, simulate_kernels, Ask, Doc, Findings, Memo, Refused, RuleSet, RuleTarget,
+    RulesApplied, Settings, SimulateOptions, Tier,
+};
 use base::CancelToken;
 
 /// A nest so deep.
@@ -63,4 +66,133 @@ fn a_short_function_among_many_has_steps_for_its_plans() {
     // and its plans cost what such short text has not: else this says nothing
     let spent = findings.functions.iter().flatten().map(|f| f.plans.spent()).max().unwrap_or(0);
     assert!(spent > 200_000, "{spent}");
+}
+
+fn sums(n: usize) -> String {
+    let one = |k| {
+        format!("int f{k}(int n, const int *a)\n{{\n    int s = 0;\n    for (int i = 0; i < n; i++)\n        s += a[i] * 1 + 0;\n    return s;\n}}\n\n")
+    };
+    (0..n).map(one).collect()
+}
+
+/// The same with calls of what is nowhere: it cannot be run, so each changed expression is run by itself.
+fn strange_sums(n: usize) -> String {
+    let one = |k| {
+        format!("int strange{k}(int x);\nint f{k}(int n, const int *a)\n{{\n    int s = 0;\n    for (int i = 0; i < n; i++)\n        s += strange{k}(a[i]) + (n * 1 + 0);\n    return s;\n}}\n\n")
+    };
+    (0..n).map(one).collect()
+}
+
+fn applied(doc: &Doc) -> Result<RulesApplied, Refused> {
+    let ask = Ask::thorough(doc);
+    let findings = check(&ask, &Settings::default()).expect("nobody cancels");
+    apply_rules(&ask, &findings, &RuleSet::shipped(), "neutral-elements", &RuleTarget::File)
+}
+
+/// Steps at n, 2n and 4n, each at most so many times those before.
+fn grows(name: &str, at: [u64; 3], at_most: f64) {
+    for pair in at.windows(2) {
+        let times = pair[1] as f64 / pair[0].max(1) as f64;
+        assert!(pair[0] > 0 && times <= at_most, "{name}: {} steps, then {}", pair[0], pair[1]);
+    }
+}
+
+/// Rules with what they ask and what is read again take as many steps for each function, and so do the runs.
+#[test]
+fn rules_take_as_many_steps_for_each_function() {
+    for (name, of) in [("run", sums as fn(usize) -> String), ("by themselves", strange_sums)] {
+        let all = [50, 100, 200].map(|n| {
+            let done = applied(&open(&of(n))).expect("it applies");
+            assert_eq!(done.derivation.len(), 2 * n, "{}", done.checked);
+            assert!(!done.checked.contains("limit") && !done.checked.contains("Left as it is"));
+            done.steps
+        });
+        grows(name, all.map(|[rules, _]| rules), 2.1);
+        grows(name, all.map(|[_, runs]| runs), 2.1);
+    }
+}
+
+/// What a file's limit does not reach stays as it is, and that is said.
+#[test]
+fn rules_end_at_the_limit_of_a_file() {
+    let doc = open(&sums(20));
+    let ask = Ask::thorough(&doc);
+    let findings = check(&ask, &Settings::default()).expect("nobody cancels");
+    let (set, target) = (RuleSet::shipped(), RuleTarget::File);
+    let all = crate::rules::steps_of(&ask, &findings, &set, "neutral-elements", &target, u64::MAX);
+    assert!(all.is_ok_and(|(steps, left)| steps > 1_000 && left.is_empty()));
+    let few = crate::rules::steps_of(&ask, &findings, &set, "neutral-elements", &target, 1_000);
+    let told = "the limit of counted steps for the rules of one file was reached before";
+    let (steps, left) = few.expect("some of it is done");
+    assert!(steps <= 1_000 && left.iter().any(|why| why.contains(told)), "{steps} {left:?}");
+    let none = crate::rules::steps_of(&ask, &findings, &set, "neutral-elements", &target, 0);
+    assert!(none.is_err_and(|why| why.contains(told)));
+}
+
+const LARGE: &str = "__global__ void add(int n, float *a, const float *b)\n{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        a[i] += b[i];\n}\n\nvoid host(float *a, const float *b)\n{\n    add<<<65536, 1024>>>(1 << 26, a, b);\n}\n";
+
+fn kernel_with(body: &str) -> String {
+    format!("__global__ void k(int *a)\n{{\n    int i = threadIdx.x;\n{body}\n}}\n\nvoid host(int *a)\n{{\n    k<<<2, 64>>>(a);\n}}\n")
+}
+
+/// A launch of 2^26 threads is refused before the first step; a loop without an end, or a long one, ends with the steps of a run.
+#[test]
+fn a_simulation_ends_at_its_steps() {
+    let run = |text: &str, steps: u64| {
+        let doc = super::open_cuda(text);
+        let options = SimulateOptions { steps, ..SimulateOptions::default() };
+        let mut runs = simulate_kernels(&Ask::thorough(&doc), &options);
+        let run = runs.pop().expect("a kernel");
+        (run.steps, run.refused.unwrap_or_default(), run.completed, run.problems.len())
+    };
+    let (steps, why, ..) = run(LARGE, SimulateOptions::default().steps);
+    assert!(steps == 0 && why.starts_with("it takes more steps than are allowed here"), "{steps} {why}");
+    let loops = [
+        "    while (1)\n        a[i] += 1;",
+        "    for (;;)\n        ;",
+        "    for (long k = 0; k < 1L << 50; k++)\n        a[i] ^= (int)k;",
+        "    if (i == 3)\n        while (1)\n            a[i] += 1;\n    __syncthreads();",
+        "    while (atomicAdd(a, 0) >= 0)\n        ;",
+        "    // each run ends with a larger array\n    for (long k = 0; k >= 0; k++)\n        a[i + 64 * k] = 1;",
+    ];
+    for text in loops {
+        let (steps, why, completed, problems) = run(&kernel_with(text), 300_000);
+        // a run that grows its arrays may be begun again, for four times as many
+        assert!(steps <= 5 * 300_000, "{text}: {steps}");
+        assert!(!completed && (why.starts_with("it takes more steps") || problems > 0), "{text}: {why}");
+    }
+}
+
+/// Kernels that stage, wait, count and loop, and functions that launch some of them: about thirty lines each.
+fn kernels(n: usize) -> String {
+    let one = |k: usize| {
+        format!(
+            "__global__ void k{k}(int n, float *a, const float *b, int *bins)\n{{\n    __shared__ float s[256];\n    __shared__ float t[16][17];\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    int x = threadIdx.x % 16, y = threadIdx.x / 16;\n    s[threadIdx.x] = i < n ? b[i] : 0.0f;\n    t[y][x] = i + {k} < n ? b[i + {k}] : 1.0f;\n    __syncthreads();\n    for (int w = 128; w > 0; w /= 2) {{\n        if (threadIdx.x < w)\n            s[threadIdx.x] += s[threadIdx.x + w] * t[x][y];\n        __syncthreads();\n    }}\n    if (i < n) {{\n        for (int j = 0; j < 4; j++)\n            atomicAdd(&bins[(i + j) % 64], {k});\n    }}\n    if (threadIdx.x == 0)\n        a[blockIdx.x] = s[0];\n}}\n\n{}",
+            match k % 3 {
+                0 => format!("void host{k}(int n, float *a, const float *b, int *bins)\n{{\n    k{k}<<<(n + 255) / 256, 256>>>(n, a, b, bins);\n    k{k}<<<64, 256>>>(16384, a, b, bins);\n    cudaDeviceSynchronize();\n}}\n\n"),
+                _ => String::new(),
+            }
+        )
+    };
+    (0..n).map(one).collect()
+}
+
+/// Files of kernels: facts and lints take as many steps for each, and where a file has no more, that is said.
+#[test]
+fn kernels_take_as_many_steps_each() {
+    let asked = |n: usize, tier: Tier| {
+        let doc = super::open_cuda(&kernels(n));
+        let ask = Ask::new(&doc, &Memo::new(), tier, &CancelToken::new());
+        let findings = check(&ask, &Settings::default()).expect("nobody cancels");
+        let taken = ask.steps.taken();
+        // asking again takes none
+        check(&ask, &Settings::default()).expect("nobody cancels");
+        assert_eq!(ask.steps.taken(), taken);
+        (taken, ask.steps.left(), findings.out_of_budget)
+    };
+    let all = [2, 4, 8].map(|n| asked(n, Tier::Full));
+    assert!(all.iter().all(|(_, left, cut_short)| *left > 0 && !cut_short), "{all:?}");
+    grows("kernels", all.map(|(taken, ..)| taken), 2.1);
+    // several hundred lines while typing: more than a file gets then
+    assert_eq!(asked(14, Tier::Typing).1, 0);
 }

@@ -325,6 +325,8 @@ pub(crate) fn same(view: &FunctionView, text: &str, options: &VerifyOptions) -> 
 
 /// A text that may take the place of a document's, read once for all functions that are compared.
 pub(crate) struct Beside {
+    /// Steps of all runs.
+    steps: Budget,
     host: front::Unit,
     /// The document with CUDA's run time before it, where one of the texts calls that.
     given: Option<front::Unit>,
@@ -349,12 +351,21 @@ impl Beside {
             _ => "",
         };
         Beside {
+            steps: Budget::new(u64::MAX),
             host: read(doc.language(), before, text),
             given: runs.then(|| read(doc.language(), before, doc.source())),
             kernels: kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect(),
         }
     }
+
+    /// All functions that are compared take steps of this budget.
+    pub(crate) fn within(self, steps: &Budget) -> Beside {
+        Beside { steps: steps.clone(), ..self }
+    }
 }
+
+/// Why a function was not run behind others.
+const ALL_TAKEN: &str = "the limit of counted steps for all runs was reached.";
 
 /// What may differ, and how the original is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -371,7 +382,10 @@ pub(crate) struct How {
 pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: &VerifyOptions) -> Sameness {
     let (doc, cancel) = (view.doc, &view.ask.cancel);
     let body = view.body();
-    let Beside { host, given, kernels } = beside;
+    let Beside { steps, host, given, kernels } = beside;
+    if steps.left() == 0 {
+        return Sameness::NotTried(ALL_TAKEN.to_owned());
+    }
     let signature = match inputs::signature(body) {
         Ok(s) => s,
         Err(why) => return Sameness::NotTried(format!("{why}.")),
@@ -389,7 +403,7 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
         launches: how.launches,
         options,
         cancel,
-        total: &Budget::with_cancel(u64::MAX, cancel.clone()),
+        total: steps,
         not_run: Default::default(),
     };
     let (mut ran, mut counted) = (0, Vec::new());
@@ -413,7 +427,9 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
         // limits of types often are no input at all: then it is one like the others
         if choice.awkward {
             let budget = Budget::with_cancel(options.steps / 8, cancel.clone());
-            if let Ok(input) = sides.input().make(choice, &budget, &mut 0) {
+            let made = sides.input().make(choice, &budget, &mut 0);
+            let _ = steps.spend(budget.taken());
+            if let Ok(input) = made {
                 match sides.compare(&input, case) {
                     (Ok(None), _) => {
                         ran += 1;
@@ -428,7 +444,9 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
         }
         let choice = inputs::Choice { awkward: false, ..choice };
         let budget = Budget::with_cancel(options.steps, cancel.clone());
-        match sides.input().make(choice, &budget, &mut 0) {
+        let made = sides.input().make(choice, &budget, &mut 0);
+        let _ = steps.spend(budget.taken());
+        match made {
             Ok(input) => match sides.compare(&input, case) {
                 (Ok(None), of_run) => {
                     ran += 1;
@@ -449,6 +467,7 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
     }
     let counted: Counted = counted.into_iter().sum();
     match (ran, failed) {
+        (0, _) if steps.left() == 0 => Sameness::NotTried(ALL_TAKEN.to_owned()),
         (0, Some(why)) => {
             Sameness::NotTried(format!("the original did not run on any input made up: {why}."))
         }

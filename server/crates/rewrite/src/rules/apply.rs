@@ -23,6 +23,7 @@ use super::run::{run, Before, Emitted, Ended, Limits, Outcome, Systems};
 use super::tree::{Node, Subject, Tree};
 use super::write::Writer;
 use super::{schedule, scope};
+use crate::limits::rules_apply::BYTES_A_STEP;
 
 /// A file as it was read, and what is known of the function that is to be rewritten.
 #[derive(Clone, Copy)]
@@ -39,6 +40,17 @@ pub struct Site<'a> {
     pub together: &'a Together,
     /// What reading the file with one function changed remembers for the next function.
     pub memo: &'a RefCell<front::Memo>,
+    pub reading: Reading,
+}
+
+/// When the new text is read again and compared with what the rules made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reading {
+    /// At once, by itself: the whole file is read for each function.
+    #[default]
+    Alone,
+    /// By the caller, for all functions of the file that changed ([`read_together`]).
+    Together,
 }
 
 /// What systems whose rules belong together have rewritten of a file so far: launches of other kernels are none of theirs.
@@ -55,8 +67,8 @@ pub struct Application {
     pub edits: EditSet,
     pub preamble: Preamble,
     pub files: Vec<EmittedFile>,
-    /// The whole file afterwards.
-    pub text: String,
+    /// What the function became.
+    pub tree: Tree,
     pub subject: Subject,
     /// The subject's types and those made on the way.
     pub types: Types,
@@ -65,6 +77,18 @@ pub struct Application {
     pub moved: bool,
     /// What changed, if it was expressions in their places alone, as functions of their own.
     pub pieces: Option<Vec<Piece>>,
+}
+
+impl Application {
+    /// The whole file with this function changed.
+    pub fn applied_to(&self, file: &str) -> Option<String> {
+        let mut all = self.edits.edits().to_vec();
+        if !self.preamble.lines.is_empty() {
+            let eol = if file.contains("\r\n") { "\r\n" } else { "\n" };
+            all.push(Edit::insert(self.preamble.at, self.preamble.text(eol)));
+        }
+        Some(EditSet::new(all).ok()?.apply(&text::Text::new(file).ok()?).ok()?.to_string())
+    }
 }
 
 /// Why there is no result.
@@ -164,11 +188,12 @@ pub fn apply(
     let made =
         Made { types: &types, root: &new_root, emitted: &emitted, before: &before, in_order: &in_order };
     match finished(site, &subject, &made, trust, &ground) {
-        Ok(Finished { edits, preamble, files, text, moved }) => {
+        Ok(Finished { edits, preamble, files, moved }) => {
             let is_cuda = site.language.kernels;
             let writer = Writer::new(&subject, body, &types, site.text, item.span.start, is_cuda);
             let pieces = pieces::of(&subject, &types, &writer, &derivation, site.text);
-            Ok(Application { edits, preamble, files, text, subject, types, derivation, moved, pieces })
+            let tree = new_root;
+            Ok(Application { edits, preamble, files, tree, subject, types, derivation, moved, pieces })
         }
         Err((kind, because)) => fail(kind, because, derivation, Some(subject)),
     }
@@ -199,7 +224,6 @@ struct Finished {
     edits: EditSet,
     preamble: Preamble,
     files: Vec<EmittedFile>,
-    text: String,
     moved: bool,
 }
 
@@ -229,25 +253,53 @@ fn finished(
     if !preamble.lines.is_empty() {
         all.push(Edit::insert(preamble.at, preamble.text(writer.eol)));
     }
-    let file = text::Text::new(site.text).map_err(|e| not_text(format!("the file cannot be edited: {e}")))?;
-    let text = EditSet::new(all)
-        .and_then(|all| all.apply(&file))
-        .map_err(|e| not_text(format!("the edits do not fit: {e}")))?
-        .to_string();
+    let all = EditSet::new(all).map_err(|e| not_text(format!("the edits do not fit: {e}")))?;
     writer.is_cuda = true;
     let files: Vec<EmittedFile> =
         made.emitted.iter().map(|e| emit::file(&writer, e)).collect::<Result<_, _>>().map_err(not_text)?;
-    reads_as(site, subject, types, new, &text).map_err(wrong)?;
+    let read_again = || {
+        let file =
+            text::Text::new(site.text).map_err(|e| not_text(format!("the file cannot be edited: {e}")))?;
+        let text = all.apply(&file).map_err(|e| not_text(format!("the edits do not fit: {e}")))?.to_string();
+        if site.budget.spend(read_again(&text)).is_err() {
+            let spent = "the steps allowed were used up before the result was read again";
+            return Err((NoResult::Limits, spent.to_owned()));
+        }
+        let again = Again::read(site, &text).map_err(wrong)?;
+        again.is(site.item, subject, types, new).map_err(wrong)
+    };
+    if site.reading == Reading::Alone {
+        read_again()?;
+    }
     if moved {
         match schedule::check(ground, subject, new) {
             Ok(()) => {}
             Err(schedule::Fault::NotKnown(_)) if (made.in_order)() => {}
             // what the author assumes is told with the result, and it still runs beside the original
             Err(schedule::Fault::NotKnown(_)) if trust.assumed().is_some() => {}
-            Err(schedule::Fault::NotKnown(why) | schedule::Fault::Broken(why)) => return Err(wrong(why)),
+            Err(schedule::Fault::NotKnown(why) | schedule::Fault::Broken(why)) => {
+                // a text that reads otherwise is the greater fault
+                if site.reading == Reading::Together {
+                    read_again()?;
+                }
+                return Err(wrong(why));
+            }
         }
     }
-    Ok(Finished { edits, preamble, files, text, moved })
+    Ok(Finished { edits, preamble, files, moved })
+}
+
+/// Steps that reading a text again takes.
+pub fn read_again(text: &str) -> u64 {
+    text.len() as u64 / BYTES_A_STEP
+}
+
+/// That the text that all these changes make of the file, read once, holds what each of the functions became; whoever calls
+/// it has paid for that ([`read_again`]). `Err`: words that continue "because"; which function it is about is seen by reading
+/// each [alone](Reading::Alone).
+pub fn read_together(site: &Site<'_>, text: &str, all: &[(usize, Application)]) -> Result<(), String> {
+    let again = Again::read(site, text)?;
+    all.iter().try_for_each(|(item, a)| again.is(*item, &a.subject, &a.types, &a.tree))
 }
 
 /// That `sizeof` of an expression is what it was: it sees the type before any promotion.
@@ -263,47 +315,66 @@ fn sizes_stay(subject: &Subject, types: &Types, new: &Tree) -> Result<(), String
     Ok(())
 }
 
-/// That the new text, read, is the new tree, with types and without gaps.
-fn reads_as(site: &Site<'_>, subject: &Subject, types: &Types, new: &Tree, text: &str) -> Result<(), String> {
-    let parsed = Parsed::parse(site.language, text);
-    let unit = front::lower(&parsed, site.options, &mut site.memo.borrow_mut());
-    let gaps = |u: &Unit| u.rejects.len() + u.items.iter().map(|i| i.body.rejects().count()).sum::<usize>();
-    if gaps(&unit) > gaps(site.unit) {
-        let all = unit.rejects.iter().chain(unit.items.iter().flat_map(|i| i.body.rejects()));
-        let reason = all.last().map_or("", |r| &r.reason).to_owned();
-        return Err(format!("the result is not understood when read again: {reason}"));
+/// A changed file, read.
+struct Again<'a> {
+    before: &'a Unit,
+    text: &'a str,
+    unit: Unit,
+    /// Positions of the functions in both.
+    functions: [Vec<usize>; 2],
+}
+
+impl<'a> Again<'a> {
+    /// Reads it; nothing in it may be understood less than before.
+    fn read(site: &Site<'a>, text: &'a str) -> Result<Again<'a>, String> {
+        let parsed = Parsed::parse(site.language, text);
+        let unit = front::lower(&parsed, site.options, &mut site.memo.borrow_mut());
+        let gaps =
+            |u: &Unit| u.rejects.len() + u.items.iter().map(|i| i.body.rejects().count()).sum::<usize>();
+        if gaps(&unit) > gaps(site.unit) {
+            let all = unit.rejects.iter().chain(unit.items.iter().flat_map(|i| i.body.rejects()));
+            let reason = all.last().map_or("", |r| &r.reason).to_owned();
+            return Err(format!("the result is not understood when read again: {reason}"));
+        }
+        // declarations may stand before it now
+        let functions = |u: &Unit| -> Vec<usize> {
+            let all = u.items.iter().enumerate().filter(|(_, i)| i.kind == front::ItemKind::Function);
+            all.map(|(k, _)| k).collect()
+        };
+        let functions = [functions(site.unit), functions(&unit)];
+        Ok(Again { before: site.unit, text, unit, functions })
     }
-    // declarations may stand before it now
-    let functions = |u: &Unit| -> Vec<usize> {
-        let all = u.items.iter().enumerate().filter(|(_, i)| i.kind == front::ItemKind::Function);
-        all.map(|(k, _)| k).collect()
-    };
-    let (before, after) = (functions(site.unit), functions(&unit));
-    let mine = before.iter().position(|&k| k == site.item).filter(|_| before.len() == after.len());
-    let item = match mine {
-        Some(k) => after.get(k).and_then(|&k| unit.items.get(k)),
-        None => unit.items.get(site.item).filter(|_| unit.items.len() == site.unit.items.len()),
-    };
-    let Some(item) = item else {
-        return Err("the result has other functions than the file".to_owned());
-    };
-    let again = Subject::of(&item.body, text, item.span.start, item.is_kernel, item.is_device);
-    let undeclared = |s: &Subject| -> Vec<Arc<str>> {
-        let all = s.symbols.iter().filter(|k| k.storage == term::Storage::Undeclared);
-        all.map(|k| k.name.clone()).collect()
-    };
-    let before = undeclared(subject);
-    // what the run time's header declares, where that header is not found
-    let run_time = |n: &Arc<str>| n.starts_with("cuda") && text.contains("#include <cuda_runtime.h>");
-    let strange = |n: &Arc<str>| !before.contains(n) && !run_time(n);
-    if let Some(stranger) = undeclared(&again).into_iter().find(strange) {
-        return Err(format!("`{stranger}` is declared nowhere"));
-    }
-    // names in a rule's words and variables are the same in print
-    let (wanted, found) = (sized(types, &plain(new)), plain(&again.root));
-    let (wanted, found) = (subject.print(&wanted), again.print(&found));
-    if wanted != found {
-        if let Some(gap) = site.unit.items[site.item].body.rejects().next() {
+
+    /// That one of its functions is the new tree, with types and without gaps.
+    fn is(&self, item: usize, subject: &Subject, types: &Types, new: &Tree) -> Result<(), String> {
+        let Again { before, text, unit, functions: [old, now] } = self;
+        let mine = old.binary_search(&item).ok().filter(|_| old.len() == now.len());
+        let found = match mine {
+            Some(k) => now.get(k).and_then(|&k| unit.items.get(k)),
+            None => unit.items.get(item).filter(|_| unit.items.len() == before.items.len()),
+        };
+        let Some(found) = found else {
+            return Err("the result has other functions than the file".to_owned());
+        };
+        let again = Subject::of(&found.body, text, found.span.start, found.is_kernel, found.is_device);
+        let undeclared = |s: &Subject| -> Vec<Arc<str>> {
+            let all = s.symbols.iter().filter(|k| k.storage == term::Storage::Undeclared);
+            all.map(|k| k.name.clone()).collect()
+        };
+        let known = undeclared(subject);
+        // what the run time's header declares, where that header is not found
+        let run_time = |n: &Arc<str>| n.starts_with("cuda") && text.contains("#include <cuda_runtime.h>");
+        let strange = |n: &Arc<str>| !known.contains(n) && !run_time(n);
+        if let Some(stranger) = undeclared(&again).into_iter().find(strange) {
+            return Err(format!("`{stranger}` is declared nowhere"));
+        }
+        // names in a rule's words and variables are the same in print
+        let (wanted, found) = (sized(types, &plain(new)), plain(&again.root));
+        let (wanted, found) = (subject.print(&wanted), again.print(&found));
+        if wanted == found {
+            return Ok(());
+        }
+        if let Some(gap) = before.items.get(item).and_then(|i| i.body.rejects().next()) {
             return Err(format!(
                 "a part of the function is not understood ({}), and it reads otherwise after the change",
                 gap.reason
@@ -315,13 +386,12 @@ fn reads_as(site: &Site<'_>, subject: &Subject, types: &Types, new: &Tree, text:
                 (0..=at.min(s.len())).rev().take(20).filter(|&k| s.is_char_boundary(k)).last().unwrap_or(0);
             s[from..].chars().take(60).collect()
         };
-        return Err(format!(
+        Err(format!(
             "the text reads otherwise than the rules have it (`{}` instead of `{}`)",
             near(&found),
             near(&wanted)
-        ));
+        ))
     }
-    Ok(())
 }
 
 /// The marks of loops that stand there no more: left in place they would stand before no loop.

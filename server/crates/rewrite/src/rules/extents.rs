@@ -29,8 +29,8 @@ impl Asking<'_> {
     pub(super) fn extents(&mut self, x: &Tree) -> Result<Extents, String> {
         let g = self.ground()?;
         let (id, n) = self.loop_of(x)?;
-        let part = g.budget.part(analysis::FULL_STEPS);
-        let plan = analysis::offload(g.body, g.program, g.facts, id, Some(1), &part)
+        let plan = g
+            .asked(|budget| analysis::offload(g.body, g.program, g.facts, id, Some(1), budget))
             .map_err(|why| why.first().map_or_else(String::new, |o| self.worded_obstacle(o)))?;
         self.nothing_left_over(&plan)?;
         let mut own = Vec::new();

@@ -47,7 +47,9 @@ mod write;
 mod tests;
 
 pub use action::{Action, ACTIONS};
-pub use apply::{apply, words, Application, NoApplication, NoResult, Site, Together};
+pub use apply::{
+    apply, read_again, read_together, words, Application, NoApplication, NoResult, Reading, Site, Together,
+};
 pub use derivation::{Applied, Derivation, NotApplied, Proof};
 pub use emit::{EmittedFile, Preamble};
 pub use exact::{Doubt, Judgement, Prover};

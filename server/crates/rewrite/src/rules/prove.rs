@@ -32,6 +32,16 @@ pub struct Ground<'a> {
     pub others: Others<'a>,
 }
 
+impl Ground<'_> {
+    /// What analysis is asked of a loop, with steps of its own as far as there are any; they count for this budget.
+    pub(super) fn asked<T>(&self, ask: impl FnOnce(&Budget) -> T) -> T {
+        let part = self.budget.part(analysis::FULL_STEPS.min(self.budget.left()));
+        let answer = ask(&part);
+        let _ = self.budget.spend(part.taken());
+        answer
+    }
+}
+
 /// The other functions of the file.
 #[derive(Clone, Copy, Default)]
 pub struct Others<'a> {

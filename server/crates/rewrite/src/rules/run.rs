@@ -162,7 +162,8 @@ struct Normal {
 impl Run<'_> {
     fn spend(&mut self, steps: usize) {
         self.steps += steps as u64;
-        if self.steps > self.limits.steps && self.ended == Ended::Done {
+        let of_all = self.ground.map_or(Ok(()), |g| g.budget.spend(steps as u64));
+        if (self.steps > self.limits.steps || of_all.is_err()) && self.ended == Ended::Done {
             self.ended = Ended::OutOfSteps;
         }
     }

@@ -18,8 +18,7 @@ use super::tree::{Node, Subject, Tree};
 
 /// The dependences of a nest, if they may be relied on. `Err`: what is missing.
 pub(super) fn sure(g: &Ground<'_>, id: LoopId) -> Result<Graph, String> {
-    let part = g.budget.part(analysis::FULL_STEPS);
-    let graph = analysis::nest_dependences(g.body, g.program, g.facts, id, &part);
+    let graph = g.asked(|budget| analysis::nest_dependences(g.body, g.program, g.facts, id, budget));
     if !graph.obstacles.is_empty() {
         return Err("not all dependences of the loop are known".to_owned());
     }

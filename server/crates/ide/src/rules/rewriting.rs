@@ -1,0 +1,297 @@
+//! A system applied function by function, within counted steps, and what became of them put together.
+//!
+//! Deliberately absent: whether the result is right; that is looked at by whoever hands it out.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use analysis::Facts;
+use base::Budget;
+use front::ItemKind;
+use rewrite::rules::{
+    apply, read_again, read_together, Application, Limits, NoApplication, NoResult, Preamble, Reading,
+    RuleSet, RuleSystem, Site, Systems, Together, Trust,
+};
+use term::TermId;
+use text::{Edit, EditSet};
+
+use super::{claims, end_of_line, together, Done, NotDone, RuleTarget};
+use crate::check::Findings;
+use crate::offload::{first_reject, rejects};
+use crate::words::plural;
+use crate::{Ask, Doc, NewFile};
+
+/// What a system makes of a document, within so many steps. A system that applies to a part only of what belongs together is
+/// left out.
+pub(super) fn rewritten(
+    ask: &Ask,
+    findings: &Findings,
+    set: &RuleSet,
+    system: &Arc<RuleSystem>,
+    trust: &Trust,
+    target: &RuleTarget,
+    budget: &Budget,
+) -> Result<Done, NotDone> {
+    let doc = &ask.doc;
+    let mut systems = set.systems.clone();
+    loop {
+        let by = By { set, systems: &systems, system, trust, budget };
+        let done = by.rewritten(ask, findings, target, Reading::Together)?;
+        let Some((torn, because)) = together::torn(doc, &systems, &done) else {
+            return match together::calls_fit(doc, &done.text) {
+                Ok(()) => Ok(done),
+                Err(because) => Err(NotDone { kind: NoResult::Wrong, because, reasons: Vec::new() }),
+            };
+        };
+        systems.remove(&torn);
+        if torn == system.name {
+            let mut reasons = vec![because.clone()];
+            reasons.extend(done.reasons);
+            return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
+        }
+    }
+}
+
+/// By what a document is rewritten.
+struct By<'a> {
+    set: &'a RuleSet,
+    /// Those that may be named.
+    systems: &'a Systems,
+    system: &'a Arc<RuleSystem>,
+    trust: &'a Trust,
+    budget: &'a Budget,
+}
+
+impl By<'_> {
+    /// Function by function. What became of them is read again in one, and in the text of each alone only where that says
+    /// that something is wrong with one of them.
+    fn rewritten(
+        &self,
+        ask: &Ask,
+        findings: &Findings,
+        target: &RuleTarget,
+        reading: Reading,
+    ) -> Result<Done, NotDone> {
+        let By { set, systems, system, trust, budget } = *self;
+        let doc = &ask.doc;
+        let nothing =
+            |because: String| NotDone { kind: NoResult::NothingApplies, because, reasons: Vec::new() };
+        let mut targets = targets(doc, findings, target).map_err(nothing)?;
+        // what becomes of them is read again in any case
+        if reading == Reading::Together && budget.spend(read_again(doc.source())).is_err() {
+            return Err(NotDone {
+                kind: NoResult::Limits,
+                because: untried(targets.len()),
+                reasons: Vec::new(),
+            });
+        }
+        // kernels first: those who launch them are told which were rewritten
+        targets.sort_by_key(|(item, _)| !doc.unit().items[*item].is_kernel);
+        let (mut together, mut recognized) = (Together::default(), Vec::new());
+        let options = doc.options().to_front();
+        let mut applications = Vec::new();
+        let mut missed = 0usize;
+        let mut reasons: Vec<String> = Vec::new();
+        let mut left: Vec<NotDone> = Vec::new();
+        let mut best: Option<(String, bool)> = None;
+        let memo = RefCell::default();
+        for (item, term) in targets {
+            if budget.left() == 0 || ask.is_cancelled() {
+                missed += 1;
+                continue;
+            }
+            let facts = facts_of(findings, item);
+            let site = Site {
+                unit: doc.unit(),
+                text: doc.source(),
+                language: doc.language(),
+                options: &options,
+                program: doc.program(),
+                item,
+                facts: &facts,
+                budget,
+                together: &together,
+                memo: &memo,
+                reading,
+            };
+            let applied = apply(&site, system, systems, trust, term, Limits::default());
+            match applied.and_then(|a| claims::cover(a, set)) {
+                Ok(a) => {
+                    let known = applications.iter().flat_map(|(_, a): &(usize, Application)| &a.files);
+                    let mut twice = a.files.iter().filter(|f| known.clone().any(|k| k.name == f.name));
+                    if let Some(file) = twice.next() {
+                        let because = format!(
+                        "another function makes the same file `{}`; give the marks of the loops different names",
+                        file.name
+                    );
+                        left.push(NotDone { kind: NoResult::NotText, because, reasons: Vec::new() });
+                        continue;
+                    }
+                    if doc.unit().items[item].is_kernel {
+                        let kernel = &doc.unit().items[item].name;
+                        let by = a.derivation.steps.iter().map(|s| &s.system);
+                        let by = by.chain(a.derivation.recognized.iter().map(|(s, _)| s));
+                        together.kernels.extend(by.map(|s| (s.clone(), kernel.clone())));
+                        recognized.extend(a.derivation.recognized.iter().cloned());
+                    }
+                    applications.push((item, a));
+                }
+                Err(no) => {
+                    let NoApplication { kind, because, derivation, .. } = *no;
+                    if doc.unit().items[item].is_kernel && kind == NoResult::NothingApplies {
+                        let kernel = &doc.unit().items[item].name;
+                        together
+                            .kernels
+                            .extend(derivation.recognized.iter().map(|(s, _)| (s.clone(), kernel.clone())));
+                        recognized.extend(derivation.recognized);
+                    }
+                    reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));
+                    if kind != NoResult::NothingApplies {
+                        let name = &doc.unit().items[item].name;
+                        let because = match target {
+                            RuleTarget::File => format!("in `{name}` {because}"),
+                            _ => because,
+                        };
+                        left.push(NotDone { kind, because, reasons: Vec::new() });
+                        continue;
+                    }
+                    // what is missing in a kernel comes first
+                    if best.as_ref().is_none_or(|(_, known)| !known && !derivation.refused.is_empty()) {
+                        best = Some((because, !derivation.refused.is_empty()));
+                    }
+                }
+            }
+        }
+        applications.sort_by_key(|(item, _)| *item);
+        if missed > 0 {
+            left.push(NotDone { kind: NoResult::Limits, because: untried(missed), reasons: Vec::new() });
+        }
+        if applications.is_empty() && !left.is_empty() {
+            let NotDone { kind, because, .. } = left.swap_remove(0);
+            reasons.insert(0, because.clone());
+            return Err(NotDone { kind, because, reasons });
+        }
+        if applications.is_empty() {
+            let because = best
+                .map_or_else(|| "there is no function in the document".to_owned(), |(because, _)| because);
+            return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
+        }
+        let mut edits: Vec<Edit> =
+            applications.iter().flat_map(|(_, a)| a.edits.edits().iter().cloned()).collect();
+        edits.extend(preamble(doc, &applications));
+        let not_text = |because: String| NotDone { kind: NoResult::NotText, because, reasons: Vec::new() };
+        let edits =
+            EditSet::new(edits).map_err(|e| not_text(format!("the edits do not fit together: {e}")))?;
+        let text =
+            edits.apply(doc.text()).map_err(|e| not_text(format!("the edits do not fit: {e}")))?.to_string();
+        if reading == Reading::Together {
+            let facts = Facts::default();
+            let site = Site {
+                unit: doc.unit(),
+                text: doc.source(),
+                language: doc.language(),
+                options: &options,
+                program: doc.program(),
+                item: 0,
+                facts: &facts,
+                budget,
+                together: &together,
+                memo: &memo,
+                reading,
+            };
+            if read_together(&site, &text, &applications).is_err() {
+                return self.rewritten(ask, findings, target, Reading::Alone);
+            }
+        }
+        let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
+        if let Some((line, reason)) = first_reject(doc.language(), doc, &text, &known) {
+            let because = format!("the result was not understood when read again (line {line}: {reason})");
+            return Err(NotDone { kind: NoResult::Wrong, because, reasons });
+        }
+        let files = applications.iter().flat_map(|(_, a)| &a.files);
+        let files = files.map(|f| NewFile { name: f.name.to_string(), text: f.text.clone() }).collect();
+        Ok(Done { edits, text, files, applications, left, reasons, recognized })
+    }
+}
+
+/// Why functions are left as they are.
+fn untried(missed: usize) -> String {
+    format!(
+        "the limit of counted steps for the rules of one file was reached before {} {} looked at",
+        plural(missed, "function"),
+        if missed == 1 { "was" } else { "were" }
+    )
+}
+
+/// What stands before the first function that needs it, each line once.
+fn preamble(doc: &Doc, applications: &[(usize, Application)]) -> Option<Edit> {
+    let all = applications.iter().map(|(_, a)| &a.preamble).filter(|p| !p.lines.is_empty());
+    let at = all.clone().map(|p| p.at).min()?;
+    let mut lines: Vec<String> = Vec::new();
+    // includes first, a blank line last
+    let said = all.flat_map(|p| &p.lines).filter(|l| !l.is_empty());
+    let (includes, others): (Vec<&String>, Vec<&String>) = said.partition(|l| l.starts_with('#'));
+    for l in includes.into_iter().chain(others) {
+        if !lines.contains(l) {
+            lines.push(l.clone());
+        }
+    }
+    lines.push(String::new());
+    Some(Edit::insert(at, Preamble { at, lines }.text(end_of_line(doc))))
+}
+
+pub(super) fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {
+    findings.functions.get(item).cloned().flatten().map(|f| f.facts).unwrap_or_default()
+}
+
+type Targets = Vec<(usize, Option<TermId>)>;
+
+fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Targets, String> {
+    let items = doc.unit().items.iter().enumerate();
+    // the text of a template is that of all its instances
+    let items = items.filter(|(_, i)| i.kind == ItemKind::Function && i.template().is_none());
+    match target {
+        RuleTarget::File => Ok(items.map(|(k, _)| (k, None)).collect()),
+        RuleTarget::Function(name) => {
+            let found: Targets = items.filter(|(_, i)| *i.name == **name).map(|(k, _)| (k, None)).collect();
+            match found.is_empty() {
+                true => Err(format!("there is no function `{name}`")),
+                false => Ok(found),
+            }
+        }
+        RuleTarget::Kernel(name) => {
+            let found: Targets = items
+                .filter(|(_, i)| (i.is_kernel && *i.name == **name) || together::launches(i, name) > 0)
+                .map(|(k, _)| (k, None))
+                .collect();
+            match found.is_empty() {
+                true => Err(format!("there is no kernel `{name}`")),
+                false => Ok(found),
+            }
+        }
+        RuleTarget::Loop(line) => match findings.on_line(*line) {
+            Some(l) => {
+                let facts = facts_of(findings, l.item);
+                let term = facts.loops.get(l.id).map(|f| f.term);
+                Ok(vec![(l.item, term)])
+            }
+            None => Err(format!("no loop begins on line {line}")),
+        },
+    }
+}
+
+/// What a system takes of so many steps, and what it leaves as it is, with the reasons. `Err`: why nothing came of it.
+#[cfg(test)]
+pub(crate) fn steps_of(
+    ask: &Ask,
+    findings: &Findings,
+    set: &RuleSet,
+    system: &str,
+    target: &RuleTarget,
+    steps: u64,
+) -> Result<(u64, Vec<String>), String> {
+    let (page, system) = set.find(system).ok_or("there is no such system")?;
+    let (trust, budget) = (page.trust.clone().unwrap_or(Trust::Exact), ask.budget(steps));
+    let done = rewritten(ask, findings, set, system, &trust, target, &budget).map_err(|no| no.because)?;
+    Ok((budget.taken(), done.left.into_iter().map(|l| l.because).collect()))
+}
