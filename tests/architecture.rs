@@ -4,6 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+#[path = "architecture/functions.rs"]
+mod functions;
+
 /// Room, the rooms it may import (everyone may use `base`), and the outside crates it alone may name.
 const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("base", &[], &[]),
@@ -168,9 +171,10 @@ const ASK_FOR_A_SIGN: &[(&str, &str)] = &[
     ("analysis/src/kernel/eval.rs", "a launch's argument in the parameter's type"),
     ("analysis/src/nest/bits.rs", "masks as signed numbers"),
     ("analysis/src/nest/context.rs", "ranges of types, comparisons that convert"),
+    ("analysis/src/nest/operators.rs", "complements"),
     ("analysis/src/nest/paths/cases.rs", "ranges of types"),
     ("analysis/src/nest/paths/values.rs", "ranges of types, signs of quotients"),
-    ("analysis/src/nest/values.rs", "complements, values that a variable holds"),
+    ("analysis/src/nest/values.rs", "values that a variable holds"),
     ("analysis/src/replay_witness/expressions/accesses.rs", "ranges of inputs"),
     ("analysis/src/replay_witness/expressions/operators.rs", "complements and masks"),
     ("analysis/src/replay_witness/layout.rs", "bytes as numbers"),

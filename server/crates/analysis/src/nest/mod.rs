@@ -15,6 +15,7 @@ mod inductions;
 mod lengths;
 mod loaded;
 mod loops;
+mod operators;
 mod origin;
 mod paths;
 mod pieces;

@@ -1,13 +1,14 @@
 //! Expressions: values as polynomials, with what must hold for them to be the mathematical ones.
 
-use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
+use crate::algebra::poly::{Domain, Poly, VarKind};
 use crate::flow::counted_loop;
 use crate::nest::builder::{Builder, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
-use crate::nest::pieces::{map_pieces, Pieces};
+use crate::nest::pieces::Pieces;
 use crate::nest::{Need, Obligation};
-use crate::{Obstacle, ObstacleKind, Param};
+use crate::{ObstacleKind, Param};
+
 impl Builder<'_> {
     /// A pure value in the current environment, single-pieced and linear or not; records nothing.
     pub(super) fn plain_value(&mut self, t: TermId) -> Option<Poly> {
@@ -182,113 +183,40 @@ impl Builder<'_> {
         v.filter(|p| !p.is_empty() && p.len() <= MAX_VALUE_PIECES)
     }
 
-    pub(super) fn visit_inner(&mut self, t: TermId) -> Option<Pieces> {
-        let args = self.body.args(t).to_vec();
-        let ty = self.body.ty(t);
-        let kind = self.body.types.as_int(ty);
-        match self.body.op(t).clone() {
+    fn visit_inner(&mut self, t: TermId) -> Option<Pieces> {
+        let body = self.body;
+        let args = body.args(t);
+        match *body.op(t) {
             Op::Int(v) => Some(vec![(Domain::always(), Poly::constant(v))]),
             Op::Float(_) | Op::Str(_) | Op::Empty | Op::SizeOfType(_) | Op::SizeOf => {
-                kind.and_then(|_| self.opaque_param(t))
+                body.types.as_int(body.ty(t)).and_then(|_| self.opaque_param(t))
             }
             Op::Sym(s) => self.read_symbol(s, t),
-            Op::Unary(op) => {
-                if op == UnOp::Not {
-                    self.visit(args[0]);
-                    return None;
-                }
-                let v = self.visit(args[0])?;
-                let k = kind?;
-                match op {
-                    UnOp::Plus => Some(v),
-                    UnOp::Neg => {
-                        let v = map_pieces(v, |p| p.scale(-1));
-                        self.in_type(v, k, t)
-                    }
-                    UnOp::BitNot if k.signed() => map_pieces(v, |p| p.scale(-1)?.add_constant(-1)),
-                    // Of an unsigned type: the largest value minus this.
-                    UnOp::BitNot => map_pieces(v, |p| p.scale(-1)?.add_constant(k.max())),
-                    _ => None,
-                }
+            Op::Index | Op::Member { .. } | Op::Deref => self.read_place(t),
+            Op::AddrOf => {
+                // The address alone reads nothing, but the subscripts in it are evaluated.
+                self.visit_subscripts(args[0]);
+                None
             }
+
+            Op::Unary(op) => self.unary(op, t),
             Op::Binary(op) if op.is_logical() => {
                 self.condition(t);
                 None
             }
-            Op::Binary(op) => {
-                let (a, b) = (self.visit(args[0]), self.visit(args[1]));
-                if op.is_comparison() {
-                    return None;
-                }
-                let k = kind?;
-                let (ka, kb) = (
-                    self.body.types.as_int(self.body.ty(args[0]))?,
-                    self.body.types.as_int(self.body.ty(args[1]))?,
-                );
-                let shift = matches!(op, BinOp::Shl | BinOp::Shr);
-                let (a, b) = (a?, b?);
-                let fixed = |m: &Self, p: &Pieces| matches!(&p[..], [(d, v)] if d.exact && v.vars().all(|v| m.is_param(v)));
-                let both_fixed = fixed(self, &a) && fixed(self, &b);
-                let a = self.convert(a, ka, k, args[0]);
-                let b = if shift { Some(b) } else { self.convert(b, kb, k, args[1]) };
-                match a.zip(b).and_then(|(a, b)| self.arithmetic(t, op, a, b, k)) {
-                    Some(v) => self.in_type(Some(v), k, t),
-                    // Of fixed values the result is fixed too, whatever it is (`1 << k`, `n / m`).
-                    None if both_fixed && self.effects.is_invariant_in(self.body, t, self.root) => {
-                        self.opaque_param(t)
-                    }
-                    None => None,
-                }
-            }
-            Op::Select => {
-                let (yes, no) = self.condition(args[0]);
-                let (dom, why, env) = (self.dom.clone(), self.why.clone(), self.env.clone());
-                let because = Obstacle { kind: ObstacleKind::DataDependentCondition, term: args[0] };
-                self.dom = dom.and(&yes);
-                if !yes.exact {
-                    self.why.get_or_insert(because.clone());
-                }
-                let a = self.visit(args[1]);
-                let writes = self.effects.writes_in(t).iter().next().is_some();
-                self.why = why.clone();
-                self.dom = dom.and(&no);
-                if !no.exact {
-                    self.why.get_or_insert(because);
-                }
-                if writes {
-                    self.env = env;
-                }
-                let b = self.visit(args[2]);
-                (self.dom, self.why) = (dom, why);
-                if writes {
-                    for &s in self.effects.writes_in(t).iter() {
-                        self.forget(s);
-                    }
-                }
-                let k = kind?;
-                let (ka, kb) = (
-                    self.body.types.as_int(self.body.ty(args[1]))?,
-                    self.body.types.as_int(self.body.ty(args[2]))?,
-                );
-                let a = self.convert(a?, ka, k, args[1])?;
-                let b = self.convert(b?, kb, k, args[2])?;
-                let mut out: Pieces = a.into_iter().map(|(d, p)| (yes.and(&d), p)).collect();
-                out.extend(b.into_iter().map(|(d, p)| (no.and(&d), p)));
-                Some(out)
+            Op::Binary(op) => self.binary(op, t),
+            Op::Select => self.select(t),
+            Op::Cast => {
+                let v = self.visit(args[0])?;
+                let from = body.types.as_int(body.ty(args[0]))?;
+                self.convert(v, from, body.types.as_int(body.ty(t))?, t)
             }
             Op::Arithmetic(_) => self.visit(args[0]),
             Op::Comma => {
                 self.visit(args[0]);
                 self.visit(args[1])
             }
-            Op::Cast => {
-                let v = self.visit(args[0]);
-                let from = self.body.types.as_int(self.body.ty(args[0]));
-                match (v, from, kind) {
-                    (Some(v), Some(from), Some(to)) => self.convert(v, from, to, t),
-                    _ => None,
-                }
-            }
+
             Op::Assign | Op::Compound(_) | Op::Step { .. } if self.pointer_variable(args[0]).is_some() => {
                 if let Some(s) = self.pointer_variable(args[0]) {
                     self.write_pointer(t, s);
@@ -297,55 +225,11 @@ impl Builder<'_> {
             }
             Op::Assign => {
                 let value = self.visit(args[1]);
-                self.write_place(args[0], value, self.body.ty(args[1]), args[1])
+                self.write_place(args[0], value, body.ty(args[1]), args[1])
             }
-            Op::Compound(op) => {
-                let right = self.visit(args[1]);
-                let place = self.place_once(args[0]);
-                let old = self.read_at(args[0], place.clone());
-                let (lt, rt) = (self.body.ty(args[0]), self.body.ty(args[1]));
-                let kinds = self.body.types.as_int(lt).zip(self.body.types.as_int(rt));
-                let mut from = lt;
-                let v = match (old, right, kinds) {
-                    (Some(a), Some(b), Some((ka, kb))) => {
-                        let shift = matches!(op, BinOp::Shl | BinOp::Shr);
-                        let common = if shift { ka.promoted() } else { ka.common(kb) };
-                        from = self.find_int_type(common).unwrap_or(lt);
-                        let a = self.convert(a, ka, common, args[0]);
-                        let b = if shift { Some(b) } else { self.convert(b, kb, common, args[1]) };
-                        let v = a.zip(b).and_then(|(a, b)| self.arithmetic(t, op, a, b, common));
-                        self.in_type(v, common, t)
-                    }
-                    _ => None,
-                };
-                self.write_at(args[0], place, v, from, t)
-            }
-            Op::Step { delta, prefix } => {
-                let place = self.place_once(args[0]);
-                let old = self.read_at(args[0], place.clone());
-                let k = self.body.types.as_int(self.body.ty(args[0]));
-                let new = match (old.clone(), k) {
-                    (Some(v), Some(k)) => {
-                        let v = map_pieces(v, |p| p.add_constant(delta as i128));
-                        self.in_type(v, k.promoted(), t)
-                    }
-                    _ => None,
-                };
-                let lt = self.body.ty(args[0]);
-                let from = k.and_then(|k| self.find_int_type(k.promoted())).unwrap_or(lt);
-                let after = self.write_at(args[0], place, new, from, t);
-                if prefix {
-                    after
-                } else {
-                    old
-                }
-            }
-            Op::Index | Op::Member { .. } | Op::Deref => self.read_place(t),
-            Op::AddrOf => {
-                // The address alone reads nothing, but the subscripts in it are evaluated.
-                self.visit_subscripts(args[0]);
-                None
-            }
+            Op::Compound(op) => self.compound(op, t),
+            Op::Step { delta, prefix } => self.step(delta as i128, prefix, t),
+
             Op::Call => self.visit_call(t),
             // What a call was replaced by.
             Op::List => {
@@ -353,13 +237,9 @@ impl Builder<'_> {
                 None
             }
             Op::InitList => {
-                for a in args {
+                for &a in args {
                     self.visit(a);
                 }
-                None
-            }
-            Op::Reject(_) => {
-                self.obstacle(ObstacleKind::NotUnderstood, t);
                 None
             }
             _ => {
@@ -374,109 +254,8 @@ impl Builder<'_> {
         matches!(self.body.types.kind(self.body.symbols[s].ty), TypeKind::Pointer { .. }).then_some(s)
     }
 
-    pub(super) fn find_int_type(&self, kind: IntKind) -> Option<TypeId> {
-        self.body.types.ids().find(|&id| *self.body.types.kind(id) == TypeKind::Int(kind))
-    }
-
     pub(super) fn opaque_param(&mut self, t: TermId) -> Option<Pieces> {
         let v = self.param(Param::Term(t));
         Some(vec![(Domain::always(), Poly::var(v))])
-    }
-
-    pub(super) fn arithmetic(
-        &mut self,
-        at: TermId,
-        op: BinOp,
-        a: Pieces,
-        b: Pieces,
-        kind: IntKind,
-    ) -> Option<Pieces> {
-        let body = self.body;
-        let count = |p: &Poly| body.arithmetic(at).shift_count(kind, p.as_constant()?);
-        if a.len() * b.len() > MAX_VALUE_PIECES {
-            return None;
-        }
-        let mut out = Vec::new();
-        for (da, pa) in &a {
-            for (db, pb) in &b {
-                let d = da.and(db);
-                let p = match op {
-                    BinOp::Add => pa.add(pb)?,
-                    BinOp::Sub => pa.sub(pb)?,
-                    BinOp::Mul => pa.mul(pb)?,
-                    BinOp::Shl => {
-                        let s = count(pb).filter(|&s| s < 62)?;
-                        pa.scale(1 << s)?
-                    }
-                    BinOp::Div | BinOp::Rem | BinOp::Shr => {
-                        let by = match op {
-                            BinOp::Shr => Poly::constant(1 << count(pb).filter(|&s| s < 62)?),
-                            _ => pb.clone(),
-                        };
-                        for (e, p) in self.quotient(op, pa, &by, &d)? {
-                            out.push((d.and(&e), p));
-                        }
-                        continue;
-                    }
-                    BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor => self.bitwise(op, pa, pb, kind, &d)?,
-                    _ => return None,
-                };
-                out.push((d, p));
-            }
-        }
-        Some(out)
-    }
-
-    /// `a / k`, `a % k`, `a >> log2 k` for a constant k. C rounds towards zero: where the sign of `a` is not known there are
-    /// two cases.
-    pub(super) fn quotient(&mut self, op: BinOp, a: &Poly, k: &Poly, when: &Domain) -> Option<Pieces> {
-        let Some(k) = k.as_constant() else {
-            return self.divided_by_param(op, a, k, when);
-        };
-        if k <= 0 {
-            return None;
-        }
-        let always = |p: Poly| Some(vec![(Domain::always(), p)]);
-        if k == 1 {
-            return always(if op == BinOp::Rem { Poly::default() } else { a.clone() });
-        }
-        let a = self.linear(a)?;
-        if a.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
-            return None;
-        }
-        if let Some(c) = a.as_constant() {
-            return always(Poly::constant(match op {
-                BinOp::Rem => c % k,
-                BinOp::Shr => c.div_euclid(k),
-                _ => c / k,
-            }));
-        }
-        let dom = self.dom.and(when);
-        if op == BinOp::Shr || self.is_non_negative(&a, &dom) {
-            let (q, r) = self.floor(&a, k)?;
-            return always(if op == BinOp::Rem { r } else { q });
-        }
-        let (q, r) = self.floor(&a, k)?;
-        let minus = a.scale(-1)?;
-        let (nq, nr) = self.floor(&minus, k)?;
-        let up = Domain::of(Constraint::non_negative(a.clone()));
-        let down = Domain::of(Constraint::non_negative(minus.add_constant(-1)?));
-        let (x, y) = if op == BinOp::Rem { (r, nr.scale(-1)?) } else { (q, nq.scale(-1)?) };
-        Some(vec![(up, x), (down, y)])
-    }
-
-    /// `floor(a / k)` and the remainder, by their defining constraints.
-    pub(super) fn floor(&mut self, a: &Poly, k: i128) -> Option<(Poly, Poly)> {
-        let v = self.fresh(VarKind::Quotient);
-        let q = Poly::var(v);
-        // k*q <= a <= k*q + k - 1
-        let r = a.sub(&q.scale(k)?)?;
-        let defining = vec![
-            Constraint::non_negative(r.clone()),
-            Constraint::non_negative(r.scale(-1)?.add_constant(k - 1)?),
-        ];
-        self.quotients.push((v, defining));
-        self.numerators.insert(v, (a.clone(), k));
-        Some((q, r))
     }
 }

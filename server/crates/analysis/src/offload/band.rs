@@ -6,15 +6,16 @@
 use base::Budget;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use crate::calls::inline::Expanded;
 use crate::classify::scalars::Scalars;
 use crate::context::Context;
 use crate::flow::effects::is_pure_callee;
 use crate::loops::expr_of;
-use crate::nest::Access;
+use crate::nest::{Access, Model};
 use crate::offload::extent::Maker;
 use crate::{
-    Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind, Offload,
-    Param, Pred, Private, Program, Reduction, Step, Verdict,
+    Buffer, Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind,
+    Offload, Param, Pred, Private, Program, Reduction, Step, Verdict,
 };
 
 pub(crate) fn offload(
@@ -44,211 +45,38 @@ fn described(
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
-    if !matches!(claim.verdict, Verdict::Independent | Verdict::Reduction) {
-        let mut why = claim.obstacles.clone();
-        why.extend(
-            claim.dependences.iter().take(1).map(|d| Obstacle { kind: ObstacleKind::Unproved, term: d.sink }),
-        );
-        return Err(why);
-    }
-    let Ok(control) = &claim.control else {
-        return Err(claim.obstacles.clone());
-    };
-    let fail = |kind: ObstacleKind, term: TermId| Err(vec![Obstacle { kind, term }]);
-    if let Step::Term { term, .. } = control.step {
-        return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
-    }
-    if control.pointer {
-        return fail(ObstacleKind::UnknownPointer(control.index), claim.term);
-    }
-    if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
-        return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
-    }
-    if let Some(other) = claim.inductions.iter().find(|i| i.step.is_none()) {
-        return fail(ObstacleKind::CarriedScalar(other.symbol), other.update);
-    }
-    // Bounds and accesses are those of the body with small calls written out; what is printed is the body itself.
+    let control = spread(body, claim)?;
     let expanded = crate::calls::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
-    let own_expr = |x: &Expr| expanded.as_ref().is_none_or(|e| e.is_own_expr(x));
-    let at_home = |mut why: Vec<Obstacle>| {
-        if let Some(e) = &expanded {
-            why.iter_mut().for_each(|o| crate::calls::project_facts::obstacle(e, o));
-        }
-        why
-    };
-    let own_symbol = |s: SymbolId| expanded.as_ref().map_or(Some(s), |e| e.own_symbol(s));
     let cx = Context::new(whole, program, body.len());
-    let mut reading = cx.reading(target.0 as usize, control, budget);
-    // Whose rows may overlap shows when the obligations are met; the sets below are made without what they assume.
-    let mut met = reading.clone();
-    crate::loops::meet_obligations(&mut met, &mut claim.clone());
-    if budget.left() == 0 {
-        return fail(ObstacleKind::Budget(crate::Work::Extents), claim.term);
-    }
-    reading.boxes = met.finish().boxes;
-    let model = reading.finish();
+    let model = model_of(&cx, target, claim, control, budget)?;
     let scalars = Scalars::new(&cx, &model, control);
+    let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
+
     let band = band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
-    let root = claim.term;
-    for l in band.iter().map(|&b| &facts.loops[b]) {
-        // What the analysis took for the condition stands in the body as a jump that a kernel cannot make.
-        if let Some(exit) = crate::flow::liveness::early_exit(body, l.term) {
-            return fail(ObstacleKind::EarlyExit, exit);
-        }
-        let made_up = |c: TermId| {
-            let unbound = l.control.as_ref().is_ok_and(|c| c.bound.is_none());
-            unbound && crate::calls::project_facts::is_condition(body, c)
-        };
-        if let Some(c) = body.loop_parts(l.term).and_then(|p| p.condition).filter(|&c| made_up(c)) {
-            return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), c);
-        }
+    let band_loops: Vec<&LoopFacts> = band.iter().map(|&b| &facts.loops[b]).collect();
+    for l in &band_loops {
+        ends_as_counted(body, l)?;
     }
-
     let mut maker = Maker { model: &model, budget, params: Vec::new() };
-    let mut max_trips = Vec::new();
-    for &b in &band {
-        let l = &facts.loops[b];
-        let Some(at) = model.loops.iter().position(|m| m.term == l.term) else {
-            return fail(ObstacleKind::Unproved, l.term);
-        };
-        match maker.max_trips(at) {
-            Some(e) if own_expr(&e) => max_trips.push(e),
-            _ => return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), l.term),
-        }
-    }
+    let max_trips = nest.max_trips(&mut maker, &band_loops)?;
+    nest.privates_have_homes()?;
+    let buffers = nest.buffers(&mut maker)?;
 
-    // A single accumulating cell is the kernel's own until the host adds to it. One that is updated in no two iterations
-    // is memory like any other: it is not among the claim's reductions.
-    let home = |t: TermId| expanded.as_ref().map_or(t, |e| e.home(t));
-    let claimed = |r: &Reduction| claim.reductions.iter().any(|c| c.op == r.op && c.place == home(r.place));
-    let single = |a: &Access| scalars.group(a).is_some_and(|r| r.cells == Cells::One && claimed(r));
-    // What each thread has for itself is no buffer either; of what is not a variable of the function, or is read
-    // afterwards, no copy can be made.
-    let own = |a: &Access| claim.privates.iter().find(|p| p.symbol == a.base && !p.declared_inside);
-    let memory = |s: SymbolId| {
-        matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. } | TypeKind::Record(_))
-    };
-    for p in model.accesses.iter().filter(|a| !scalars.set_aside(a)).filter_map(own) {
-        let of_function = matches!(body.symbols[p.symbol].storage, Storage::Local | Storage::Param(_));
-        if p.kept || !memory(p.symbol) || !of_function {
-            let scalar =
-                matches!(body.types.kind(body.symbols[p.symbol].ty), TypeKind::Int(_) | TypeKind::Float(_));
-            if !scalar || body.symbols[p.symbol].storage != Storage::Local {
-                let why = if p.kept && p.copied_in {
-                    ObstacleKind::CopiedBothWays(p.symbol)
-                } else {
-                    ObstacleKind::LiveOut(p.symbol)
-                };
-                return fail(why, root);
-            }
-        }
-    }
-    // What threads begin with is read by the host to pass it on. A structure may be passed without a value (C11 6.2.6.1p6).
-    for p in claim.privates.iter().filter(|p| p.copied_in && !memory(p.symbol)) {
-        if cx.liveness().may_be_unset(body, p.symbol) {
-            return fail(ObstacleKind::Unset(p.symbol), root);
-        }
-    }
-    let accesses: Vec<&Access> =
-        model.accesses.iter().filter(|a| !scalars.set_aside(a) && !single(a) && own(a).is_none()).collect();
-    let reduced: Vec<SymbolId> = claim.reductions.iter().map(|r| r.object.symbol).collect();
-    let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
-    bases.sort_unstable();
-    bases.dedup();
-    let mut buffers = Vec::new();
-    for base in bases {
-        let ty = whole.symbols[base].ty;
-        if matches!(whole.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_))
-            || model.declared_inside(base)
-        {
-            // A scalar reached by name is passed by value or is a reduction.
-            let written = accesses.iter().any(|a| a.base == base && a.write);
-            if written
-                && !own_symbol(base).is_some_and(|b| reduced.contains(&b))
-                && !model.declared_inside(base)
-            {
-                return fail(own_symbol(base).map_or(ObstacleKind::Unproved, ObstacleKind::LiveOut), root);
-            }
-            continue;
-        }
-        let mine: Vec<&Access> = accesses.iter().filter(|a| a.base == base).copied().collect();
-        // Reading a pointer's own value is not an access of what it points to.
-        let mine: Vec<&Access> =
-            mine.into_iter().filter(|a| !a.subs.is_empty() || !is_pointer(whole, ty)).collect();
-        let Some(first) = mine.first() else { continue };
-        let Some(known) = own_symbol(base) else {
-            // A constant table goes along with the function; anything else the kernel cannot reach.
-            if whole.types.is_constant(ty) && mine.iter().all(|a| !a.write) {
-                continue;
-            }
-            let at = home(first.term);
-            let function = body.callee(at);
-            let name = whole.symbols[base].name.clone();
-            let kind = match function {
-                Some(function) => ObstacleKind::Call { function, why: crate::TroubleKind::Global, name },
-                None => ObstacleKind::Unproved,
-            };
-            return fail(kind, at);
-        };
-        // Rows of separate memory are not copied yet.
-        if model.tables.contains(&base) {
-            let at = home(first.term);
-            return fail(ObstacleKind::UnknownPointer(known), at);
-        }
-        let mut buffer = maker.buffer(whole, base, &mine).map_err(at_home)?;
-        if buffer.extent.as_ref().is_some_and(|(a, b)| !own_expr(a) || !own_expr(b)) {
-            let at = home(first.term);
-            return fail(ObstacleKind::Unproved, at);
-        }
-        buffer.symbol = known;
-        buffers.push(buffer);
-    }
-
-    let band_indices: Vec<SymbolId> =
-        band.iter().filter_map(|&b| facts.loops[b].control.as_ref().ok().map(|c| c.index)).collect();
+    let indices: Vec<SymbolId> =
+        band_loops.iter().filter_map(|l| l.control.as_ref().ok().map(|c| c.index)).collect();
     let mut privates: Vec<Private> =
-        claim.privates.iter().filter(|p| !band_indices.contains(&p.symbol)).copied().collect();
+        claim.privates.iter().filter(|p| !indices.contains(&p.symbol)).copied().collect();
     privates.sort_by_key(|p| p.symbol);
-
-    let mut finals = Vec::new();
-    if !control.declared_here && cx.liveness().is_live_after(root, control.index) {
-        let (Some(lower), Some(trips), Step::Const(step)) =
-            (model.loops[0].lower.as_ref(), maker.max_trips(0), &control.step)
-        else {
-            return fail(ObstacleKind::LiveOut(control.index), root);
-        };
-        let Some(lower) = expr_of(&model, lower) else {
-            return fail(ObstacleKind::LiveOut(control.index), root);
-        };
-        // The last test moves the index once more where the condition does.
-        let mut sum = vec![lower, Expr::Mul(*step, Box::new(trips))];
-        if control.shift != 0 {
-            sum.push(Expr::Int(control.shift));
-        }
-        finals.push(Final { symbol: control.index, value: Expr::Add(sum) });
-    }
-    for i in &claim.inductions {
-        if cx.liveness().is_live_after(root, i.symbol) {
-            let Some(trips) = maker.max_trips(0) else {
-                return fail(ObstacleKind::LiveOut(i.symbol), root);
-            };
-            let start = Expr::Param(Param::Symbol(i.symbol));
-            let Some(step) = i.step else { return fail(ObstacleKind::LiveOut(i.symbol), root) };
-            let moved = Expr::Mul(step, Box::new(trips));
-            finals.push(Final { symbol: i.symbol, value: Expr::Add(vec![start, moved]) });
-        }
-    }
-
+    let finals = nest.finals(&mut maker)?;
     let mut conditions: Vec<Condition> = Vec::new();
-    for &b in &band {
-        for c in &facts.loops[b].conditions {
-            if c.met_by != MetBy::Proof && !conditions.contains(c) {
-                conditions.push(c.clone());
-            }
+    for c in band_loops.iter().flat_map(|l| &l.conditions) {
+        if c.met_by != MetBy::Proof && !conditions.contains(c) {
+            conditions.push(c.clone());
         }
     }
-    let (inputs, calls) = inputs_and_calls(&cx, root, &|s| own_symbol(s).is_some()).map_err(at_home)?;
+    let (inputs, calls) = inputs_and_calls(&cx, claim.term, &|s| nest.own_symbol(s).is_some())
+        .map_err(|why| nest.at_home(why))?;
     let lanes = match band.len() {
         1 => 0,
         _ => crate::mappings(body, program, facts, &band, &|_| None, gpu::Limits::default().lanes, budget)
@@ -269,6 +97,257 @@ fn described(
         calls,
         threads: None,
     })
+}
+
+fn fail<T>(kind: ObstacleKind, term: TermId) -> Result<T, Vec<Obstacle>> {
+    Err(vec![Obstacle { kind, term }])
+}
+
+/// How the loop counts, if its iterations can be those of threads as far as its facts say.
+fn spread<'f>(body: &Body, claim: &'f LoopFacts) -> Result<&'f Control, Vec<Obstacle>> {
+    if !matches!(claim.verdict, Verdict::Independent | Verdict::Reduction) {
+        let mut why = claim.obstacles.clone();
+        why.extend(
+            claim.dependences.iter().take(1).map(|d| Obstacle { kind: ObstacleKind::Unproved, term: d.sink }),
+        );
+        return Err(why);
+    }
+    let Ok(control) = &claim.control else {
+        return Err(claim.obstacles.clone());
+    };
+    if let Step::Term { term, .. } = control.step {
+        return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
+    }
+    if control.pointer {
+        return fail(ObstacleKind::UnknownPointer(control.index), claim.term);
+    }
+    if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
+        return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
+    }
+    if let Some(other) = claim.inductions.iter().find(|i| i.step.is_none()) {
+        return fail(ObstacleKind::CarriedScalar(other.symbol), other.update);
+    }
+    Ok(control)
+}
+
+/// The model that sets are made of: of whose rows may overlap it knows what meeting its obligations shows, and takes nothing
+/// for granted otherwise.
+fn model_of<'a>(
+    cx: &'a Context<'a>,
+    target: LoopId,
+    claim: &LoopFacts,
+    control: &Control,
+    budget: &Budget,
+) -> Result<Model<'a>, Vec<Obstacle>> {
+    let mut reading = cx.reading(target.0 as usize, control, budget);
+    let mut met = reading.clone();
+    crate::loops::meet_obligations(&mut met, &mut claim.clone());
+    if budget.left() == 0 {
+        return fail(ObstacleKind::Budget(crate::Work::Extents), claim.term);
+    }
+    reading.boxes = met.finish().boxes;
+    Ok(reading.finish())
+}
+
+/// What the analysis took for the condition may stand in the body as a jump that a kernel cannot make.
+fn ends_as_counted(body: &Body, l: &LoopFacts) -> Result<(), Vec<Obstacle>> {
+    if let Some(exit) = crate::flow::liveness::early_exit(body, l.term) {
+        return fail(ObstacleKind::EarlyExit, exit);
+    }
+    let made_up = |c: TermId| {
+        let unbound = l.control.as_ref().is_ok_and(|c| c.bound.is_none());
+        unbound && crate::calls::project_facts::is_condition(body, c)
+    };
+    match body.loop_parts(l.term).and_then(|p| p.condition).filter(|&c| made_up(c)) {
+        Some(c) => fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), c),
+        None => Ok(()),
+    }
+}
+
+/// The loop as it is read for a kernel.
+struct Nest<'r, 'a> {
+    /// What is printed.
+    body: &'r Body,
+    claim: &'r LoopFacts,
+    control: &'r Control,
+    /// Bounds and accesses are those of the body with small calls written out.
+    expanded: Option<&'r Expanded>,
+    cx: &'r Context<'a>,
+    model: &'r Model<'a>,
+    scalars: Scalars,
+}
+
+impl Nest<'_, '_> {
+    /// Whether the host can write it with variables of the function.
+    fn is_own_expr(&self, x: &Expr) -> bool {
+        self.expanded.is_none_or(|e| e.is_own_expr(x))
+    }
+
+    /// The function's own variable, not one that came with a call that was written out.
+    fn own_symbol(&self, s: SymbolId) -> Option<SymbolId> {
+        self.expanded.map_or(Some(s), |e| e.own_symbol(s))
+    }
+
+    /// Where the term stands in the body, or the call that it came with.
+    fn home(&self, t: TermId) -> TermId {
+        self.expanded.map_or(t, |e| e.home(t))
+    }
+
+    fn at_home(&self, mut why: Vec<Obstacle>) -> Vec<Obstacle> {
+        if let Some(e) = self.expanded {
+            why.iter_mut().for_each(|o| crate::calls::project_facts::obstacle(e, o));
+        }
+        why
+    }
+
+    /// How many iterations each loop of the band has at most.
+    fn max_trips(&self, maker: &mut Maker<'_, '_>, band: &[&LoopFacts]) -> Result<Vec<Expr>, Vec<Obstacle>> {
+        let mut out = Vec::new();
+        for l in band {
+            let Some(at) = self.model.loops.iter().position(|m| m.term == l.term) else {
+                return fail(ObstacleKind::Unproved, l.term);
+            };
+            match maker.max_trips(at) {
+                Some(e) if self.is_own_expr(&e) => out.push(e),
+                _ => return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), l.term),
+            }
+        }
+        Ok(out)
+    }
+
+    /// The variable that each thread has for itself, if that is what is accessed.
+    fn private(&self, a: &Access) -> Option<&Private> {
+        self.claim.privates.iter().find(|p| p.symbol == a.base && !p.declared_inside)
+    }
+
+    /// What each thread has for itself must be a variable of the function that nobody reads afterwards, and what threads begin
+    /// with must have a value: of others no copy can be made.
+    fn privates_have_homes(&self) -> Result<(), Vec<Obstacle>> {
+        let (body, root) = (self.body, self.claim.term);
+        let kind = |s: SymbolId| body.types.kind(body.symbols[s].ty);
+        let is_memory = |s: SymbolId| matches!(kind(s), TypeKind::Array { .. } | TypeKind::Record(_));
+        let accesses = self.model.accesses.iter().filter(|a| !self.scalars.set_aside(a));
+        for p in accesses.filter_map(|a| self.private(a)) {
+            let storage = &body.symbols[p.symbol].storage;
+            let of_function = matches!(storage, Storage::Local | Storage::Param(_));
+            if p.kept || !is_memory(p.symbol) || !of_function {
+                let is_scalar = matches!(kind(p.symbol), TypeKind::Int(_) | TypeKind::Float(_));
+                if !is_scalar || *storage != Storage::Local {
+                    let both_ways = p.kept && p.copied_in;
+                    let why = if both_ways { ObstacleKind::CopiedBothWays } else { ObstacleKind::LiveOut };
+                    return fail(why(p.symbol), root);
+                }
+            }
+        }
+        // What threads begin with is read by the host to pass it on. A structure may be passed without a value (C11 6.2.6.1p6).
+        for p in self.claim.privates.iter().filter(|p| p.copied_in && !is_memory(p.symbol)) {
+            if self.cx.liveness().may_be_unset(body, p.symbol) {
+                return fail(ObstacleKind::Unset(p.symbol), root);
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be copied, object by object.
+    fn buffers(&self, maker: &mut Maker<'_, '_>) -> Result<Vec<Buffer>, Vec<Obstacle>> {
+        // A single accumulating cell is the kernel's own until the host adds to it. One that is updated in no two iterations
+        // is memory like any other: it is not among the claim's reductions.
+        let claimed = |r: &Reduction| {
+            self.claim.reductions.iter().any(|c| c.op == r.op && c.place == self.home(r.place))
+        };
+        let is_single =
+            |a: &Access| self.scalars.group(a).is_some_and(|r| r.cells == Cells::One && claimed(r));
+        let is_memory =
+            |a: &&Access| !self.scalars.set_aside(a) && !is_single(a) && self.private(a).is_none();
+        let accesses: Vec<&Access> = self.model.accesses.iter().filter(is_memory).collect();
+        let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
+        bases.sort_unstable();
+        bases.dedup();
+        let mut buffers = Vec::new();
+        for base in bases {
+            let mine: Vec<&Access> = accesses.iter().filter(|a| a.base == base).copied().collect();
+            buffers.extend(self.buffer(maker, base, mine)?);
+        }
+        Ok(buffers)
+    }
+
+    /// What must be copied of one object; nothing of what goes along otherwise.
+    fn buffer(
+        &self,
+        maker: &mut Maker<'_, '_>,
+        base: SymbolId,
+        mut accesses: Vec<&Access>,
+    ) -> Result<Option<Buffer>, Vec<Obstacle>> {
+        let (whole, model) = (self.cx.body, self.model);
+        let ty = whole.symbols[base].ty;
+        let own = self.own_symbol(base);
+        let each_has_it = model.declared_inside(base);
+        if matches!(whole.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_)) || each_has_it {
+            // A scalar reached by name is passed by value or is a reduction.
+            let is_reduced = own.is_some_and(|b| self.claim.reductions.iter().any(|r| r.object.symbol == b));
+            if accesses.iter().any(|a| a.write) && !is_reduced && !each_has_it {
+                return fail(own.map_or(ObstacleKind::Unproved, ObstacleKind::LiveOut), self.claim.term);
+            }
+            return Ok(None);
+        }
+        // Reading a pointer's own value is not an access of what it points to.
+        accesses.retain(|a| !a.subs.is_empty() || !is_pointer(whole, ty));
+        let Some(first) = accesses.first() else { return Ok(None) };
+        let at = self.home(first.term);
+        let Some(known) = own else {
+            // A constant table goes along with the function; anything else the kernel cannot reach.
+            if whole.types.is_constant(ty) && accesses.iter().all(|a| !a.write) {
+                return Ok(None);
+            }
+            let name = whole.symbols[base].name.clone();
+            let why = crate::TroubleKind::Global;
+            let call = |function| ObstacleKind::Call { function, why, name };
+            return fail(self.body.callee(at).map_or(ObstacleKind::Unproved, call), at);
+        };
+        // Rows of separate memory are not copied yet.
+        if model.tables.contains(&base) {
+            return fail(ObstacleKind::UnknownPointer(known), at);
+        }
+        let mut buffer = maker.buffer(whole, base, &accesses).map_err(|why| self.at_home(why))?;
+        if buffer.extent.as_ref().is_some_and(|(a, b)| !self.is_own_expr(a) || !self.is_own_expr(b)) {
+            return fail(ObstacleKind::Unproved, at);
+        }
+        buffer.symbol = known;
+        Ok(Some(buffer))
+    }
+
+    /// The values that the loop leaves in what it counts with, where they are read afterwards.
+    fn finals(&self, maker: &mut Maker<'_, '_>) -> Result<Vec<Final>, Vec<Obstacle>> {
+        let (control, root) = (self.control, self.claim.term);
+        let is_live = |s: SymbolId| self.cx.liveness().is_live_after(root, s);
+        let mut finals = Vec::new();
+        if !control.declared_here && is_live(control.index) {
+            let (Some(lower), Some(trips), Step::Const(step)) =
+                (self.model.loops[0].lower.as_ref(), maker.max_trips(0), &control.step)
+            else {
+                return fail(ObstacleKind::LiveOut(control.index), root);
+            };
+            let Some(lower) = expr_of(self.model, lower) else {
+                return fail(ObstacleKind::LiveOut(control.index), root);
+            };
+            // The last test moves the index once more where the condition does.
+            let mut sum = vec![lower, Expr::Mul(*step, Box::new(trips))];
+            if control.shift != 0 {
+                sum.push(Expr::Int(control.shift));
+            }
+            finals.push(Final { symbol: control.index, value: Expr::Add(sum) });
+        }
+        for i in self.claim.inductions.iter().filter(|i| is_live(i.symbol)) {
+            let Some(trips) = maker.max_trips(0) else {
+                return fail(ObstacleKind::LiveOut(i.symbol), root);
+            };
+            let start = Expr::Param(Param::Symbol(i.symbol));
+            let Some(step) = i.step else { return fail(ObstacleKind::LiveOut(i.symbol), root) };
+            let moved = Expr::Mul(step, Box::new(trips));
+            finals.push(Final { symbol: i.symbol, value: Expr::Add(vec![start, moved]) });
+        }
+        Ok(finals)
+    }
 }
 
 /// Scalars that the nest only reads, and the functions it calls. `own`: whether a variable is the function's, and not one that

@@ -12,8 +12,8 @@ use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{deepest, Support, MAX_DEPTH};
 use super::{
-    AtomicKind, AtomicPlan, DeviceFunction, FunctionTrouble, Input, Kernel, Note, Plan, Scalar, Site, View,
-    BLOCK_THREADS,
+    AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, InductionPlan, Input, Kernel,
+    KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, View, BLOCK_THREADS,
 };
 use crate::access::views;
 use crate::limits::plan_build::MAX_PRIVATE_BYTES;
@@ -187,6 +187,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         for fixed in ["done", "ok", "small", "block", "blocks", "grid", "apart", "min", "max", "floor_div"] {
             self.host_name(fixed);
         }
+
+        // What the kernel uses.
         let ranks: BTreeMap<SymbolId, usize> =
             memory(body, offload).map(|b| (b.symbol, b.inner_lengths.len() + 1)).collect();
         let roots: Vec<SymbolId> = ranks.keys().copied().collect();
@@ -201,6 +203,8 @@ impl<'i, 'a> Builder<'i, 'a> {
             Some(code) => self.thread_support(code, &mut support),
             None => support.visit(inner),
         }
+
+        // What it is given, and what comes back.
         let first_values = self.first_values();
         let mut dims = match threads {
             Some(_) => self.thread_dims(),
@@ -213,128 +217,41 @@ impl<'i, 'a> Builder<'i, 'a> {
         let mut reductions = self.reductions(&support);
         let atomics = self.atomics();
         let keyed = self.keyed();
-        let chosen: BTreeSet<SymbolId> = keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol).collect();
         let inductions = self.inductions();
-        let reduced: BTreeSet<SymbolId> = reductions.iter().filter(|r| !r.cell).map(|r| r.symbol).collect();
-        let moved: BTreeSet<SymbolId> = inductions.iter().map(|i| i.symbol).collect();
-        let indices: BTreeSet<SymbolId> = match threads {
-            Some(code) => self.thread_indices(code),
-            None => dims.iter().map(|d| d.index).collect(),
-        };
-        for r in reductions.iter().filter(|r| !r.cell) {
-            support.used.entry(r.symbol).or_insert(self.target);
-        }
-        for &s in &chosen {
-            support.used.entry(s).or_insert(self.target);
-        }
         let partials = !reductions.is_empty() || !keyed.is_empty();
         if partials {
             dims.iter_mut().for_each(|d| d.strided = true);
         }
-        // Every variable a kernel uses must be of one kind.
-        let private: BTreeSet<SymbolId> = offload.privates.iter().map(|p| p.symbol).collect();
-        let begun: BTreeSet<SymbolId> =
-            offload.privates.iter().filter(|p| p.copied_in).map(|p| p.symbol).collect();
-        let mut privates = Vec::new();
-        let mut scalars = Vec::new();
-        for (&s, &t) in &support.used {
-            let written = support.written.get(&s).copied();
-            let known = reduced.contains(&s) || moved.contains(&s) || chosen.contains(&s);
-            if support.declared.contains_key(&s) || known {
-                if begun.contains(&s) {
-                    scalars.push(Scalar { symbol: s, ty: body.symbols[s].ty });
-                }
-                continue;
-            }
-            if indices.contains(&s) {
-                let own = dims.iter().any(|d| d.index == s && d.moves_inside) && dims.len() == 1;
-                if let Some(w) = written.filter(|_| !own) {
-                    self.refuse(RefusalKind::Unclassified(s), w);
-                }
-            } else if private.contains(&s) {
-                let own = matches!(body.symbols[s].storage, Storage::Param(_) | Storage::Local);
-                let record = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_));
-                let size = body.types.size_align(body.symbols[s].ty).map_or(0, |s| s.0);
-                if own && begun.contains(&s) {
-                    // Passed by value: each thread then has its own, as it is before the loop.
-                    let whole = record
-                        || body.symbols[s].is_own_scalar() && body.types.is_arithmetic(body.symbols[s].ty);
-                    match (whole, size > MAX_PRIVATE_BYTES / 2) {
-                        (true, false) => scalars.push(Scalar { symbol: s, ty: body.symbols[s].ty }),
-                        (true, true) => self.refuse(RefusalKind::LargePrivate(s), t),
-                        (false, _) => self.refuse(RefusalKind::BegunPrivate(s), t),
-                    }
-                } else if own {
-                    privates.push(s);
-                } else {
-                    self.refuse(RefusalKind::Unclassified(s), t);
-                }
-            } else if let Some(w) = written {
-                self.refuse(RefusalKind::Unclassified(s), w);
-            } else if offload.inputs.contains(&s)
-                || body.symbols[s].is_own_scalar()
-                || offload.buffers.iter().any(|b| b.symbol == s && !b.written)
-            {
-                scalars.push(Scalar { symbol: s, ty: body.symbols[s].ty });
-            } else {
-                self.refuse(RefusalKind::Unclassified(s), t);
-            }
+        let roles = self.roles(&reductions, &keyed, &inductions, &dims);
+        for &s in roles.reduced.iter().chain(&roles.chosen) {
+            support.used.entry(s).or_insert(self.target);
         }
+        let (scalars, mut privates) = self.variables(&support, &roles, &dims);
         if threads.is_some() {
             // Temporaries live as long as the thread; their declarations have become assignments.
             privates.extend(support.declared.keys().copied());
             privates.sort_unstable();
             privates.dedup();
         }
-        let views: Vec<View> = known_views
-            .iter()
-            .filter(|(s, _)| support.used_views.contains_key(s) || support.declared.contains_key(s))
-            .map(|(&symbol, &into)| View {
-                symbol,
-                into,
-                declared_inside: support.declared.contains_key(&symbol),
-            })
-            .collect();
-        for &s in &chosen {
-            support.value_type(body.symbols[s].ty, self.target);
-        }
-        for &s in &privates {
-            let bytes = body.types.size_align(body.symbols[s].ty).map_or(0, |s| s.0);
-            if bytes > MAX_PRIVATE_BYTES {
-                self.refuse(RefusalKind::LargePrivate(s), self.target);
-            }
-            // Its type must be one a local of the kernel can have.
-            let ty = body.symbols[s].ty;
-            support.value_type(ty, self.target);
-        }
+        let views = used_views(&known_views, &support);
         // What only the host reads (a bound's memory, say) needs no copy, but may not be overwritten either.
         for b in &mut buffers {
             b.on_device = b.written || support.buffers.contains(&b.symbol);
         }
-        for b in buffers.iter().filter(|b| b.on_device) {
-            support.value_type(b.element, self.target);
-        }
+        self.device_types(&mut support, &roles.chosen, &privates, &buffers);
         let functions = self.functions(&mut support);
         self.reasons.append(&mut support.reasons);
 
-        let mut notes: Vec<Note> = Vec::new();
-        for r in &reductions {
-            if body.types.as_float(r.ty).is_some() {
-                notes.push(Note::Regrouped { symbol: r.symbol, op: r.op, ty: r.ty });
-            }
-        }
-        for r in offload.reductions.iter().filter(|r| r.cells == Cells::Many) {
-            if body.types.as_float(r.ty).is_some() {
-                notes.push(Note::AnyOrder { symbol: r.object.symbol, op: r.op, ty: r.ty });
-            }
-        }
-        notes.extend(support.calls.iter().map(|&f| Note::MathLibrary(f)));
+        // What the host tests, computes and says.
+        let notes = self.notes(&reductions, &support);
         let mut tests = self.tests(&buffers, &scalars, &reductions, &dims);
         if let Some(code) = threads {
             self.thread_tests(code, &mut tests);
         }
         let finals = self.finals(&positive);
         let values = self.values(&dims, &buffers, &mut tests, &finals, &support);
+
+        // How it is written.
         let has_continue = threads.is_none() && body.has_own_continue(inner);
         let thread_plan = threads.map(|code| self.thread_plan(code, &dims));
         let name = self.name();
@@ -349,37 +266,15 @@ impl<'i, 'a> Builder<'i, 'a> {
             &dims,
             inner,
         );
-        let block = match dims.len() {
-            1 => [BLOCK_THREADS, 1, 1],
-            2 => [32, 8, 1],
-            _ => [32, 4, 2],
-        };
-        let most_blocks = match (!partials, dims.len()) {
-            (true, _) => self.input.target.limits.grid,
-            // A fixed number of partial results, whatever the device: the grouping never changes.
-            (false, 1) => [1024, 1, 1],
-            (false, 2) => [32, 32, 1],
-            (false, _) => [16, 8, 8],
-        };
         for b in &mut buffers {
             b.kernel_name = names.get(&b.symbol).cloned().unwrap_or_default();
         }
-        let file = self.input.file_text;
-        let at = (self.input.base_offset as usize + body.span(self.target).start as usize).min(file.len());
-        let line = file.as_bytes()[..at].iter().filter(|&&c| c == b'\n').count() as u32 + 1;
+        let (block, most_blocks) = self.launch_shape(dims.len(), partials);
         self.words(partials, &atomics);
         self.plan = Some(Plan {
             body,
             target: self.input.target,
-            site: Site {
-                text: self.input.text,
-                base_offset: self.input.base_offset,
-                file_text: file,
-                file_name: self.input.file_name,
-                span: body.span(self.target),
-                line,
-                opening: self.input.opening.unwrap_or(at as u32),
-            },
+            site: self.site(),
             prefix: self.prefix.clone(),
             kernels: vec![Kernel {
                 name: format!("{name}_kernel"),
@@ -411,4 +306,185 @@ impl<'i, 'a> Builder<'i, 'a> {
             notes,
         });
     }
+
+    /// What facts say of the loop's variables.
+    fn roles(
+        &self,
+        reductions: &[ReductionPlan],
+        keyed: &[KeyedPlan],
+        moved: &[InductionPlan],
+        dims: &[Dim],
+    ) -> Roles {
+        Roles {
+            reduced: reductions.iter().filter(|r| !r.cell).map(|r| r.symbol).collect(),
+            chosen: keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol).collect(),
+            moved: moved.iter().map(|i| i.symbol).collect(),
+            indices: match &self.input.offload.threads {
+                Some(code) => self.thread_indices(code),
+                None => dims.iter().map(|d| d.index).collect(),
+            },
+        }
+    }
+
+    /// Every variable a kernel uses must be of one kind: the scalars that it is given, and the variables that each thread has
+    /// for itself, among those that are not declared in the kernel's text.
+    fn variables(
+        &mut self,
+        support: &Support<'_>,
+        roles: &Roles,
+        dims: &[Dim],
+    ) -> (Vec<Scalar>, Vec<SymbolId>) {
+        let (body, offload) = (self.body, self.input.offload);
+        let private: BTreeSet<SymbolId> = offload.privates.iter().map(|p| p.symbol).collect();
+        let begun: BTreeSet<SymbolId> =
+            offload.privates.iter().filter(|p| p.copied_in).map(|p| p.symbol).collect();
+        let (mut scalars, mut privates) = (Vec::new(), Vec::new());
+        for (&s, &t) in &support.used {
+            let written = support.written.get(&s).copied();
+            let scalar = Scalar { symbol: s, ty: body.symbols[s].ty };
+            if support.declared.contains_key(&s) || roles.has_result(s) {
+                if begun.contains(&s) {
+                    scalars.push(scalar);
+                }
+                continue;
+            }
+            if roles.indices.contains(&s) {
+                let own = dims.iter().any(|d| d.index == s && d.moves_inside) && dims.len() == 1;
+                if let Some(w) = written.filter(|_| !own) {
+                    self.refuse(RefusalKind::Unclassified(s), w);
+                }
+            } else if private.contains(&s) {
+                let own = matches!(body.symbols[s].storage, Storage::Param(_) | Storage::Local);
+                match (own, begun.contains(&s)) {
+                    // Passed by value: each thread then has its own, as it is before the loop.
+                    (true, true) => match self.not_passed_by_value(s) {
+                        None => scalars.push(scalar),
+                        Some(why) => self.refuse(why, t),
+                    },
+                    (true, false) => privates.push(s),
+                    (false, _) => self.refuse(RefusalKind::Unclassified(s), t),
+                }
+            } else if let Some(w) = written {
+                self.refuse(RefusalKind::Unclassified(s), w);
+            } else if offload.inputs.contains(&s)
+                || body.symbols[s].is_own_scalar()
+                || offload.buffers.iter().any(|b| b.symbol == s && !b.written)
+            {
+                scalars.push(scalar);
+            } else {
+                self.refuse(RefusalKind::Unclassified(s), t);
+            }
+        }
+        (scalars, privates)
+    }
+
+    /// Why a variable cannot be passed to the kernel by value.
+    fn not_passed_by_value(&self, s: SymbolId) -> Option<RefusalKind> {
+        let (types, symbol) = (&self.body.types, &self.body.symbols[s]);
+        let record = matches!(types.kind(symbol.ty), TypeKind::Record(_));
+        let whole = record || symbol.is_own_scalar() && types.is_arithmetic(symbol.ty);
+        let size = types.size_align(symbol.ty).map_or(0, |s| s.0);
+        match (whole, size > MAX_PRIVATE_BYTES / 2) {
+            (true, false) => None,
+            (true, true) => Some(RefusalKind::LargePrivate(s)),
+            (false, _) => Some(RefusalKind::BegunPrivate(s)),
+        }
+    }
+
+    /// Refuses what a kernel cannot hold: types that it cannot have, private variables that are too large.
+    fn device_types(
+        &mut self,
+        support: &mut Support<'_>,
+        chosen: &BTreeSet<SymbolId>,
+        privates: &[SymbolId],
+        buffers: &[BufferPlan],
+    ) {
+        let body = self.body;
+        for &s in chosen {
+            support.value_type(body.symbols[s].ty, self.target);
+        }
+        for &s in privates {
+            let ty = body.symbols[s].ty;
+            let bytes = body.types.size_align(ty).map_or(0, |s| s.0);
+            if bytes > MAX_PRIVATE_BYTES {
+                self.refuse(RefusalKind::LargePrivate(s), self.target);
+            }
+            support.value_type(ty, self.target);
+        }
+        for b in buffers.iter().filter(|b| b.on_device) {
+            support.value_type(b.element, self.target);
+        }
+    }
+
+    /// What the user is told beside the kernel.
+    fn notes(&self, reductions: &[ReductionPlan], support: &Support<'_>) -> Vec<Note> {
+        let types = &self.body.types;
+        let mut notes: Vec<Note> = Vec::new();
+        for r in reductions.iter().filter(|r| types.as_float(r.ty).is_some()) {
+            notes.push(Note::Regrouped { symbol: r.symbol, op: r.op, ty: r.ty });
+        }
+        let of_cells = self.input.offload.reductions.iter().filter(|r| r.cells == Cells::Many);
+        for r in of_cells.filter(|r| types.as_float(r.ty).is_some()) {
+            notes.push(Note::AnyOrder { symbol: r.object.symbol, op: r.op, ty: r.ty });
+        }
+        notes.extend(support.calls.iter().map(|&f| Note::MathLibrary(f)));
+        notes
+    }
+
+    /// Threads of a block, and how many blocks there are at most.
+    fn launch_shape(&self, dimensions: usize, partials: bool) -> ([u32; 3], [u32; 3]) {
+        let block = match dimensions {
+            1 => [BLOCK_THREADS, 1, 1],
+            2 => [32, 8, 1],
+            _ => [32, 4, 2],
+        };
+        let most_blocks = match (!partials, dimensions) {
+            (true, _) => self.input.target.limits.grid,
+            // A fixed number of partial results, whatever the device: the grouping never changes.
+            (false, 1) => [1024, 1, 1],
+            (false, 2) => [32, 32, 1],
+            (false, _) => [16, 8, 8],
+        };
+        (block, most_blocks)
+    }
+
+    /// Where the loop stands in its file.
+    fn site(&self) -> Site<'a> {
+        let (span, file) = (self.body.span(self.target), self.input.file_text);
+        let at = (self.input.base_offset as usize + span.start as usize).min(file.len());
+        Site {
+            text: self.input.text,
+            base_offset: self.input.base_offset,
+            file_text: file,
+            file_name: self.input.file_name,
+            span,
+            line: file.as_bytes()[..at].iter().filter(|&&c| c == b'\n').count() as u32 + 1,
+            opening: self.input.opening.unwrap_or(at as u32),
+        }
+    }
+}
+
+/// What facts say of the loop's variables; one may be of several.
+struct Roles {
+    /// Accumulators of reductions.
+    reduced: BTreeSet<SymbolId>,
+    /// Extremes and last values, which are chosen by the iteration they come from.
+    chosen: BTreeSet<SymbolId>,
+    /// Variables whose value each iteration can tell.
+    moved: BTreeSet<SymbolId>,
+    /// What counts the iterations that run at once.
+    indices: BTreeSet<SymbolId>,
+}
+
+impl Roles {
+    fn has_result(&self, s: SymbolId) -> bool {
+        self.reduced.contains(&s) || self.moved.contains(&s) || self.chosen.contains(&s)
+    }
+}
+
+/// The views that the kernel's text names.
+fn used_views(known: &BTreeMap<SymbolId, SymbolId>, support: &Support<'_>) -> Vec<View> {
+    let declared_inside = |s: &SymbolId| support.declared.contains_key(s);
+    let used = known.iter().filter(|(s, _)| support.used_views.contains_key(s) || declared_inside(s));
+    used.map(|(&symbol, &into)| View { symbol, into, declared_inside: declared_inside(&symbol) }).collect()
 }

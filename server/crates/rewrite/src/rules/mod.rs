@@ -39,6 +39,7 @@ mod set;
 mod show;
 mod solve;
 mod syntax;
+mod terms;
 mod tree;
 mod uniform;
 mod write;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use analysis::{Facts, LoopId, MetBy, Order, Program, Verdict};
 use base::Budget;
-use term::{BinOp, Body, IntKind, Op, Overflow, Storage, SymbolId, TypeKind, Types};
+use term::{BinOp, Body, Op, SymbolId, Types};
 
 use super::apply::Together;
 use super::derivation::Proof;
 use super::guard::Guard;
 use super::matching::{fill, matches, Bindings};
 use super::pattern::Pattern;
-use super::tree::{Node, Subject, Tree};
+use super::tree::{Subject, Tree};
 use super::uniform;
 
 /// The program that proofs are about.
@@ -69,177 +69,110 @@ impl Asking<'_> {
     /// Proves a guard. `Err`: what is missing, words that continue "because".
     pub fn prove(&mut self, g: &Guard, b: &mut Bindings) -> Answer {
         let because = match g {
-            Guard::And(gs) => {
-                return self.all(gs, b);
-            }
-            Guard::Or(gs) => {
-                let mut missing = Vec::new();
-                for g in gs {
-                    let mut trial = b.clone();
-                    match self.prove(g, &mut trial) {
-                        Ok(proofs) => {
-                            *b = trial;
-                            return Ok(proofs);
-                        }
-                        Err(why) => missing.push(why),
-                    }
-                }
-                return Err(missing.join("; "));
-            }
+            Guard::And(gs) => return self.all(gs, b),
+            Guard::Or(gs) => return self.any(gs, b),
+            // on its own it holds for the first item that is alike
+            Guard::In(..) => return self.all(std::slice::from_ref(g), b),
             Guard::Not(inner) => match self.prove(inner, &mut b.clone()) {
                 Ok(_) => return Err(format!("`{}` holds", inner.text())),
                 Err(why) => why,
             },
+
+            // what a term is
             Guard::Compare(op, x, y) => self.compare(*op, x, y, b)?,
-            Guard::Type(x, test) => {
+            Guard::Equals(x, y) => self.equals(x, y, b)?,
+            Guard::Type(x, test) => self.of(x, b, |s, x| s.is_of_type(x, test))?,
+            Guard::TypeOf(x, name) => {
                 let x = self.filled(x, b)?;
-                if !test.holds(self.types, &x) {
-                    return Err(format!("`{}` is not of type {}", self.subject.print(&x), test.word()));
-                }
-                format!("its type is {}", test.word())
+                self.type_of(&x, name, b)?
             }
-            Guard::Head(x, word) => {
-                let x = self.filled(x, b)?;
-                if self.subject.word(&x) != Some(word) && super::show::head(&x.op) != **word {
-                    return Err(format!("`{}` does not begin with `{word}`", self.subject.print(&x)));
-                }
-                format!("it begins with `{word}`")
-            }
-            Guard::Const(x) => {
-                let x = self.filled(x, b)?;
-                format!("it is {}", self.number(&x)?)
-            }
-            Guard::Fresh(name, like) => {
-                if b.get(name).is_none() {
-                    let mut parts: Vec<String> = Vec::new();
-                    for p in like {
-                        let part = self.filled(p, b)?;
-                        let word = self.subject.word(&part).map(str::to_owned);
-                        parts.push(word.ok_or_else(|| {
-                            format!("`{}` is no word to make a name of", self.subject.print(&part))
-                        })?);
-                    }
-                    let made = self.fresh(&parts.join("_"));
-                    b.bind(name, Node::name(&made));
-                }
-                "nothing else in the file has this name".to_owned()
-            }
-            Guard::Assoc(x) => {
-                let x = self.filled(x, b)?;
-                let wraps = |k: IntKind| self.subject.arithmetic().overflow(k.promoted()) == Overflow::Wraps;
-                match x.ty.map(|t| self.types.kind(t)) {
-                    Some(TypeKind::Int(k)) if wraps(*k) => "it is computed modulo a power of two".to_owned(),
-                    _ if matches!(x.op, Op::Binary(BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor)) => {
-                        "it works bit by bit".to_owned()
-                    }
-                    Some(TypeKind::Int(_)) => {
-                        return Err("signed integers may overflow where they did not before".to_owned())
-                    }
-                    _ => {
-                        return Err(
-                            "floating-point operations round, and rounding depends on the order".to_owned()
-                        )
-                    }
-                }
-            }
+            Guard::Head(x, word) => self.of(x, b, |s, x| s.begins_with(x, word))?,
+            Guard::Fresh(name, like) => self.fresh_name(name, like, b)?,
+            Guard::Const(x) => format!("it is {}", self.of(x, b, |s, x| s.number(x))?),
+            Guard::Assoc(x) => self.of(x, b, |s, x| s.associative(x))?,
             Guard::Affine(x) => {
-                let x = self.filled(x, b)?;
-                self.affine(&x)?;
+                self.of(x, b, |s, x| s.affine(x))?;
                 "it is a sum of variables times constants".to_owned()
             }
             Guard::Pure(x) => {
-                let x = self.filled(x, b)?;
-                self.pure(&x, false)?;
+                self.of(x, b, |s, x| s.pure(x, false))?;
                 "it reads variables only and calls nothing but known functions".to_owned()
             }
             Guard::ReadOnly(x) => {
-                let x = self.filled(x, b)?;
-                self.pure(&x, true)?;
+                self.of(x, b, |s, x| s.pure(x, true))?;
                 "it writes nothing and calls nothing but known functions".to_owned()
             }
-            Guard::Uniform(x) => {
-                let x = self.filled(x, b)?;
-                uniform::uniform(self.subject, &x)?
+            Guard::Total(x) => {
+                self.of(x, b, |s, x| s.total(x))?;
+                "nothing in it can be undefined".to_owned()
             }
-            Guard::NoAlias(x, y) => {
-                let (x, y) = (self.filled(x, b)?, self.filled(y, b)?);
-                self.no_alias(&x, &y)?
-            }
-            Guard::Unwritten(x, s) => {
-                let (x, s) = (self.filled(x, b)?, self.filled(s, b)?);
-                self.left_alone(&x, &s, false)?
-            }
-            Guard::Unused(x, s) => {
-                let (x, s) = (self.filled(x, b)?, self.filled(s, b)?);
-                self.left_alone(&x, &s, true)?
-            }
-            Guard::OnlyRead(x, s) => {
-                let (x, s) = (self.filled(x, b)?, self.filled(s, b)?);
-                self.only_read(&x, &s)?
-            }
-            Guard::TypeOf(x, name) => {
-                let x = self.filled(x, b)?;
-                let kind = x.ty.map(|t| self.types.kind(t).clone());
-                let Some(kind @ (TypeKind::Int(_) | TypeKind::Float(_))) = kind else {
-                    return Err(format!("`{}` is not known to be a number", self.subject.print(&x)));
-                };
-                let ty = self.types.plain(kind);
-                let text = term::notation::type_text(self.types, ty);
-                let word = Node::new(Op::Name(text.as_str().into()), Vec::new(), Some(ty), None);
-                match b.get(name) {
-                    Some(known) if !self.subject.same(known, &word) => {
-                        return Err(format!("`{}` has the type `{text}`", self.subject.print(&x)));
-                    }
-                    Some(_) => {}
-                    None => b.bind(name, word),
-                }
-                format!("its type is {text}")
-            }
-            Guard::Inside(x) => {
-                let x = self.filled(x, b)?;
-                self.inside(&x)?
-            }
-            // on its own it holds for the first item that is alike
-            Guard::In(..) => return self.all(std::slice::from_ref(g), b),
-            Guard::Straight(x) => {
-                let x = self.filled(x, b)?;
-                self.straight(&x)?
-            }
+            Guard::Uniform(x) => self.of(x, b, |s, x| uniform::uniform(s.subject, x))?,
+
+            // what is done to memory
+            Guard::NoAlias(x, y) => self.of_both([x, y], b, |s, x, y| s.no_alias(x, y))?,
+            Guard::Unwritten(x, y) => self.of_both([x, y], b, |s, x, y| s.left_alone(x, y, false))?,
+            Guard::Unused(x, y) => self.of_both([x, y], b, |s, x, y| s.left_alone(x, y, true))?,
+            Guard::OnlyRead(x, y) => self.of_both([x, y], b, |s, x, y| s.only_read(x, y))?,
             Guard::Extents(x, arrays, own) => {
-                let x = self.filled(x, b)?;
-                let known = self.extents(&x)?;
+                let known = self.of(x, b, |s, x| s.extents(x))?;
                 b.bind(arrays, known.arrays);
                 b.bind(own, known.own);
                 known.because
             }
-            Guard::Equals(x, y) => self.equals(x, y, b)?,
+
+            // what loops and statements do
+            Guard::Inside(x) => self.of(x, b, |s, x| s.inside(x))?,
+            Guard::Straight(x) => self.of(x, b, |s, x| s.straight(x))?,
+            Guard::NonEmpty(x) => self.of(x, b, |s, x| s.nonempty(x))?,
+            Guard::Invariant(x, i) => self.of_both([x, i], b, |s, x, i| s.invariant(x, i))?,
+            Guard::Independent(x) => self.of(x, b, |s, x| s.independent(x))?,
+            Guard::Permutable(x, y) => self.of_both([x, y], b, |s, x, y| s.permutable(x, y))?,
+
+            // what is found out
             Guard::Box(p, sides) => self.in_box(p, sides, b)?,
             Guard::Has(x, place, guards) => self.has(x, place, guards, b)?,
             Guard::Blocks(names) => self.blocks(names, b)?,
             Guard::Applied(f) => self.applied(f, b)?,
-            Guard::Total(x) => {
-                let x = self.filled(x, b)?;
-                self.total(&x)?;
-                "nothing in it can be undefined".to_owned()
-            }
-            Guard::NonEmpty(x) => {
-                let x = self.filled(x, b)?;
-                self.nonempty(&x)?
-            }
-            Guard::Invariant(x, i) => {
-                let (x, i) = (self.filled(x, b)?, self.filled(i, b)?);
-                self.invariant(&x, &i)?
-            }
-            Guard::Independent(x) => {
-                let x = self.filled(x, b)?;
-                self.independent(&x)?
-            }
-            Guard::Permutable(x, y) => {
-                let (x, y) = (self.filled(x, b)?, self.filled(y, b)?);
-                self.permutable(&x, &y)?
-            }
         };
         Ok(vec![Proof { guard: self.worded(g, b), because }])
+    }
+
+    /// What is asked of the term that the pattern stands for.
+    fn of<T>(
+        &mut self,
+        x: &Pattern,
+        b: &Bindings,
+        ask: impl FnOnce(&mut Self, &Tree) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let x = self.filled(x, b)?;
+        ask(self, &x)
+    }
+
+    /// What is asked of two terms.
+    fn of_both<T>(
+        &mut self,
+        [x, y]: [&Pattern; 2],
+        b: &Bindings,
+        ask: impl FnOnce(&mut Self, &Tree, &Tree) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let (x, y) = (self.filled(x, b)?, self.filled(y, b)?);
+        ask(self, &x, &y)
+    }
+
+    /// Proves the first guard that holds.
+    fn any(&mut self, guards: &[Guard], b: &mut Bindings) -> Answer {
+        let mut missing = Vec::new();
+        for g in guards {
+            let mut trial = b.clone();
+            match self.prove(g, &mut trial) {
+                Ok(proofs) => {
+                    *b = trial;
+                    return Ok(proofs);
+                }
+                Err(why) => missing.push(why),
+            }
+        }
+        Err(missing.join("; "))
     }
 
     /// Proves guards one after the other; of a list's items the first is taken with which the rest holds.
@@ -296,27 +229,6 @@ impl Asking<'_> {
         self.ground.ok_or_else(|| "there is no program of which it could be proved, only a term".to_owned())
     }
 
-    pub(super) fn number(&self, x: &Tree) -> Result<i128, String> {
-        if let Some(v) = x.as_int() {
-            return Ok(v);
-        }
-        if let (Op::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul)), [a, b], None) =
-            (&x.op, &*x.args, x.from)
-        {
-            let (a, b) = (self.number(a)?, self.number(b)?);
-            let value = match op {
-                BinOp::Add => a.checked_add(b),
-                BinOp::Sub => a.checked_sub(b),
-                _ => a.checked_mul(b),
-            };
-            return value.ok_or_else(|| format!("`{}` is too large", self.subject.print(x)));
-        }
-        let known = match (self.ground, x.from) {
-            (Some(g), Some(t)) if self.subject.untouched(x) => analysis::constant(g.body, t),
-            _ => None,
-        };
-        known.ok_or_else(|| format!("`{}` is no constant", self.subject.print(x)))
-    }
     fn compare(&mut self, op: BinOp, x: &Pattern, y: &Pattern, b: &Bindings) -> Result<String, String> {
         let (x, y) = (self.filled(x, b)?, self.filled(y, b)?);
         let shown = |s: &Self, t: &Tree| s.subject.print(t);
@@ -358,105 +270,6 @@ impl Asking<'_> {
             )),
         }
     }
-    fn fresh(&mut self, like: &str) -> Arc<str> {
-        let text = self.ground.map_or("", |g| g.text);
-        let taken = |name: &str, made: &[Arc<str>]| {
-            made.iter().any(|m| **m == *name)
-                || self.subject.symbols.iter().any(|s| *s.name == *name)
-                || words(text).any(|w| w == name)
-        };
-        let name = (0..)
-            .map(|k| if k == 0 { like.to_owned() } else { format!("{like}_{k}") })
-            .find(|n| !taken(n, self.made))
-            .unwrap_or_default();
-        let name: Arc<str> = name.into();
-        self.made.push(name.clone());
-        name
-    }
-
-    /// Reads variables and constants only, calls only what is known to be a function of its arguments.
-    /// `memory`: whether it may read what stands in memory.
-    pub(super) fn pure(&self, x: &Tree, memory: bool) -> Result<(), String> {
-        for n in x.walk() {
-            let shown = || self.subject.print(&n);
-            match &n.op {
-                op if op.is_write() => return Err(format!("`{}` writes", shown())),
-                Op::Call => {
-                    let callee = n.args.first().and_then(|c| c.as_symbol());
-                    let by_name = callee.and_then(|s| {
-                        self.subject.library.contains(&s).then(|| term::intrinsic(self.subject.name(s)))?
-                    });
-                    let by_summary = callee.and_then(|s| {
-                        let summary = self.ground?.program.summary(self.subject.name(s))?;
-                        (summary.is_pure() && !summary.recursive).then_some(())
-                    });
-                    if by_name.is_none() && by_summary.is_none() {
-                        return Err(format!("nothing is known of the call `{}`", shown()));
-                    }
-                }
-                Op::Index | Op::Deref => self.reads(&n, memory)?,
-                // where a thread is never changes
-                Op::Apply(h) if &**h == "Dot" && uniform::is_position(self.subject, &n) => {}
-                Op::Apply(h) if matches!(&**h, "Dot" | "Arrow") => self.reads(&n, memory)?,
-                Op::Sym(s) => {
-                    let known = self.subject.symbol(*s);
-                    let volatile = known.is_some_and(|k| {
-                        let q = self.types.quals(k.ty);
-                        q.is_volatile || q.is_atomic
-                    });
-                    let function = known.is_some_and(|k| matches!(k.storage, Storage::Function));
-                    if volatile || (!memory && !function && known.is_some_and(|k| k.address_taken)) {
-                        return Err(format!("`{}` may be changed from elsewhere", shown()));
-                    }
-                }
-                Op::Launch | Op::Reject(_) | Op::List => {
-                    return Err(format!("`{}` is no expression", shown()))
-                }
-                Op::Apply(h) if !matches!(&**h, "Cast" | "SizeOfType") => {
-                    return Err(format!("nothing is known of `{}`", shown()));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn reads(&self, x: &Tree, allowed: bool) -> Result<(), String> {
-        let shown = || self.subject.print(x);
-        if !allowed {
-            return Err(format!("`{}` reads memory", shown()));
-        }
-        let q = x.ty.map_or_else(Default::default, |t| self.types.quals(t));
-        match q.is_volatile || q.is_atomic {
-            true => Err(format!("`{}` may be changed from elsewhere", shown())),
-            false => Ok(()),
-        }
-    }
-
-    fn affine(&self, x: &Tree) -> Result<(), String> {
-        let no = || format!("`{}` is not linear", self.subject.print(x));
-        match (&x.op, &*x.args) {
-            (Op::Int(_), _) => Ok(()),
-            (Op::Sym(s), _) => {
-                let fine = self.subject.symbol(*s).is_some_and(|k| self.types.as_int(k.ty).is_some());
-                fine.then_some(()).ok_or_else(no)
-            }
-            (Op::Unary(_), [a]) if matches!(x.op, Op::Unary(term::UnOp::Neg | term::UnOp::Plus)) => {
-                self.affine(a)
-            }
-            (Op::Binary(BinOp::Add | BinOp::Sub), [a, b]) => {
-                self.affine(a)?;
-                self.affine(b)
-            }
-            (Op::Binary(BinOp::Mul), [a, b]) => match (self.number(a), self.number(b)) {
-                (Ok(_), _) => self.affine(b),
-                (_, Ok(_)) => self.affine(a),
-                _ => Err(no()),
-            },
-            _ => Err(no()),
-        }
-    }
-
     /// The loop over an index in what was matched, or the loop itself.
     pub(super) fn loop_of(&self, x: &Tree) -> Result<(LoopId, Tree), String> {
         let g = self.ground()?;
@@ -558,9 +371,4 @@ impl Asking<'_> {
         }
         Ok("no dependence has the directions (<, >)".to_owned())
     }
-}
-
-/// The words of a text.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
 }
