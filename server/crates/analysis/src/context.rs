@@ -13,7 +13,8 @@ use crate::depend;
 use crate::flow::counted_loop::control;
 use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
-use crate::nest::{Builder, Model};
+use crate::nest;
+use crate::nest::{Model, Reading};
 use crate::replay_witness::{ways, Place};
 use crate::{Control, LoopId, Obstacle, Program};
 
@@ -97,11 +98,11 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn model(&'a self, at: usize, c: &Control, budget: &Budget) -> Model<'a> {
-        self.reading(at, c, budget).finish()
+        self.reading(at, c, budget).model
     }
 
     /// The model of a loop whose obligations are still to be met.
-    pub(crate) fn reading(&'a self, at: usize, c: &Control, budget: &Budget) -> Builder<'a> {
+    pub(crate) fn reading(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
         let root = self.loops[at].0;
         let mut around = vec![root];
         let mut next = self.parents.get(root.0 as usize).copied().flatten();
@@ -110,7 +111,7 @@ impl<'a> Context<'a> {
             next = self.parents.get(t.0 as usize).copied().flatten();
         }
         around.reverse();
-        Builder::build(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around, budget)
+        nest::read(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around, budget)
     }
 
     /// Where witnesses of a loop are replayed.

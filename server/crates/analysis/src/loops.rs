@@ -21,7 +21,7 @@ use crate::classify::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::depend::{self, Outcome};
 use crate::facts::marks::mark_of;
 use crate::flow::liveness::early_exit;
-use crate::nest::{Access, Builder, Model};
+use crate::nest::{Access, Model, Reading};
 use crate::{
     Cells, Condition, ConditionKind, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Obstacle,
     ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
@@ -58,7 +58,7 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &B
 /// way. `like`: the facts of the model's root. Afterwards the model's context holds what is tested.
 pub(crate) fn assumptions(
     cx: &Context<'_>,
-    reading: &mut Builder<'_>,
+    reading: &mut Reading<'_>,
     accesses: &[Access],
     like: &LoopFacts,
 ) -> (Vec<Condition>, Vec<Obstacle>) {
@@ -66,7 +66,7 @@ pub(crate) fn assumptions(
     facts.conditions.clear();
     facts.obstacles.clear();
     meet_obligations(reading, &mut facts);
-    alias_conditions(cx, reading, accesses, &mut facts);
+    alias_conditions(cx, &reading.model, accesses, &mut facts);
     (facts.conditions, facts.obstacles)
 }
 
@@ -135,7 +135,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         facts.obstacles = std::mem::take(&mut reading.obstacles);
         return facts;
     }
-    let scalars = Scalars::new(cx, &reading, &control);
+    let scalars = Scalars::new(cx, &reading.model, &control);
     facts.privates = scalars.privates.clone();
     facts.inductions = scalars.inductions.clone();
 
@@ -143,7 +143,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     if budget.left() == 0 {
         return facts;
     }
-    let model = reading.finish();
+    let model = reading.model;
     let accesses: Vec<Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);
     let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);

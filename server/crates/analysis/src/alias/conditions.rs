@@ -20,7 +20,7 @@ pub(crate) fn alias_conditions(
     let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
     bases.sort_unstable();
     bases.dedup();
-    for &table in bases.iter().filter(|b| model.tables.contains(b)) {
+    for &table in bases.iter().filter(|b| model.objects.tables.contains(b)) {
         let Some(write) = accesses.iter().find(|x| x.base == table && x.write) else { continue };
         let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
         if crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, table) {
@@ -45,7 +45,7 @@ pub(crate) fn alias_conditions(
             if aliasing(cx.body, &cx.effects, a, b) == Aliasing::Distinct {
                 continue;
             }
-            let other = model.other_rows(a, b);
+            let other = model.objects.other_rows(a, b);
             if other.is_some_and(|f| crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, f)) {
                 continue;
             }
@@ -75,7 +75,7 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
         return true;
     }
     // Rows lie wherever they lie; no one stretch holds them.
-    if model.tables.contains(&s) {
+    if model.objects.tables.contains(&s) {
         return false;
     }
     accesses.iter().filter(|a| a.base == s).all(|a| {
@@ -89,14 +89,14 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
                 let still = !model.effects.writes_in(model.root).contains(&s);
                 return direct && still && a.subs.len() == 1 && range(body, sub.term, 0).is_some();
             };
-            p.vars().all(|v| match model.vars[v as usize] {
+            p.vars().all(|v| match *model.vars.kind(v) {
                 VarKind::Param(_) | VarKind::Product(_) => true,
                 VarKind::Iter(_) => a.domain.pieces.iter().all(|piece| {
                     let bounded = |sign: i128| {
                         piece.iter().any(|c| {
                             (c.poly.coefficient(v).signum() == sign
                                 || (c.equality && c.poly.coefficient(v) != 0))
-                                && c.poly.vars().all(|x| !matches!(model.vars[x as usize], VarKind::Fresh))
+                                && c.poly.vars().all(|x| !matches!(model.vars.kind(x), VarKind::Fresh))
                         })
                     };
                     bounded(1) && bounded(-1)
@@ -104,8 +104,8 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) 
                 VarKind::Quotient => true,
                 // A sum that grows has a stretch if it is bounded on both sides.
                 VarKind::Image => {
-                    model.rising.contains_key(&v)
-                        && model.quotients.iter().any(|(q, defs)| *q == v && defs.len() > 1)
+                    model.vars.rising.contains_key(&v)
+                        && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)
                 }
                 VarKind::Fresh => false,
             })

@@ -143,7 +143,7 @@ enum Covered {
 /// Whether the access happens wherever its domain says, at the cell its subscripts say.
 pub(crate) fn is_sure(model: &Model<'_>, a: &Access) -> bool {
     let known = |p: &Poly| {
-        p.vars().all(|v| match &model.vars[v as usize] {
+        p.vars().all(|v| match model.vars.kind(v) {
             VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
             VarKind::Iter(l) => a.loops.contains(l),
             VarKind::Image | VarKind::Fresh => false,
@@ -183,8 +183,8 @@ impl<'m, 'a> Frame<'m, 'a> {
                 }
             }
         }
-        model.context.iter().for_each(|c| add(&c.poly));
-        model.quotients.iter().flat_map(|q| &q.1).for_each(|c| add(&c.poly));
+        model.premises.context.iter().for_each(|c| add(&c.poly));
+        model.vars.definitions().flatten().for_each(|c| add(&c.poly));
         for p in [&model.loops[0].iteration, &model.loops[0].trips].into_iter().flatten() {
             add(p);
         }
@@ -207,7 +207,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                 [v] => *v,
                 _ => return None,
             };
-            let place = match &self.model.vars[v as usize] {
+            let place = match self.model.vars.kind(v) {
                 VarKind::Iter(l) => dims(*l),
                 _ => None,
             };
@@ -250,7 +250,7 @@ impl<'m, 'a> Frame<'m, 'a> {
             }
             let Some(&v) = exists.get(defined) else { return Some(()) };
             defined += 1;
-            if let Some((_, defs)) = self.model.quotients.iter().find(|(q, _)| *q == v) {
+            if let Some(defs) = self.model.vars.definition(v) {
                 todo.extend(defs.iter().cloned());
             }
         }
@@ -283,7 +283,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                 self.subscript(a, cells, (array, k), inner.len() + k, &dims, &mut exists, &mut rows)?;
             }
             let mut constraints = piece.clone();
-            constraints.extend(self.model.context.iter().cloned());
+            constraints.extend(self.model.premises.context.iter().cloned());
             self.rows(&constraints, &dims, &mut exists, &mut rows)?;
             all.push((exists.len(), rows));
         }
@@ -449,7 +449,7 @@ impl<'m, 'a> Frame<'m, 'a> {
 
     /// Whether a value is the same each time the root is run.
     fn is_fixed(&self, cx: &Context<'_>, v: Var) -> bool {
-        match &self.model.vars[v as usize] {
+        match self.model.vars.kind(v) {
             VarKind::Param(Param::Symbol(s)) => {
                 let symbol = &cx.body.symbols[*s];
                 let around = cx.effects.repeated_around(self.model.root);
@@ -495,7 +495,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                         unfixed.subscript(a, cells, (array, k), k, &none, &mut exists, &mut rows)?;
                     }
                     let mut constraints = piece.clone();
-                    constraints.extend(self.model.context.iter().cloned());
+                    constraints.extend(self.model.premises.context.iter().cloned());
                     constraints.extend(more.cloned());
                     unfixed.rows(&constraints, &none, &mut exists, &mut rows)?;
                     let one = poly::Set::from_constraints(space, exists.len(), &rows, budget).ok()?;

@@ -170,7 +170,7 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
     }
     let mut met = conditions_only(l);
     meet_obligations(&mut reading, &mut met);
-    let model = reading.finish();
+    let model = reading.model;
     let accesses = model.accesses.clone();
     alias_conditions(&cx, &model, &accesses, &mut met);
     g.conditions = met.conditions.into_iter().filter(|c| c.met_by != MetBy::Proof).collect();

@@ -124,33 +124,33 @@ fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)], solver: &Solve
 /// pair x, x ^ k through (`ixj > i`), the two together have no solution in different iterations: each pair has one
 /// owner. Precondition: k is the same at both ends, which being made of parameters alone says.
 fn involutions(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
-    if model.images.is_empty() {
+    if model.vars.images.is_empty() {
         return Vec::new();
     }
     // `image + rest` with a fixed rest.
     let split = |p: &Poly| {
-        let mut images = p.vars().filter(|v| model.images.contains_key(v));
+        let mut images = p.vars().filter(|v| model.vars.images.contains_key(v));
         let v = images.next().filter(|&v| images.next().is_none() && p.coefficient(v) == 1)?;
         let rest = p.sub(&Poly::var(v))?;
         let fixed = rest.vars().all(|x| model.is_param(x));
         fixed.then_some((v, rest))
     };
     let image_of = |x: &Poly, k: &Poly| {
-        model.images.iter().find(|(_, (y, j))| y == x && j == k).map(|(v, _)| Poly::var(*v))
+        model.vars.images.iter().find(|(_, (y, j))| y == x && j == k).map(|(v, _)| Poly::var(*v))
     };
     let mut out = Vec::new();
     for (p, q) in equal {
         let pair = match (split(p), split(q)) {
             (Some((v, r)), Some((w, s))) => {
-                let ((x, k), (y, j)) = (&model.images[&v], &model.images[&w]);
+                let ((x, k), (y, j)) = (&model.vars.images[&v], &model.vars.images[&w]);
                 (r == s && k == j).then(|| (x.clone(), y.clone()))
             }
             (Some((v, r)), None) => {
-                let (x, k) = &model.images[&v];
+                let (x, k) = &model.vars.images[&v];
                 q.sub(&r).and_then(|y| image_of(&y, k)).map(|y| (x.clone(), y))
             }
             (None, Some((w, s))) => {
-                let (y, k) = &model.images[&w];
+                let (y, k) = &model.vars.images[&w];
                 p.sub(&s).and_then(|x| image_of(&x, k)).map(|x| (x, y.clone()))
             }
             (None, None) => None,
@@ -203,7 +203,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                 }
                 continue;
             };
-            match &self.model.vars[*v as usize] {
+            match self.model.vars.kind(*v) {
                 VarKind::Param(_) => {
                     if let Some(k) = self.fixed.get(v) {
                         row.constant += c * k;
@@ -263,9 +263,9 @@ impl<'m, 'a> Frame<'m, 'a> {
         let k = self.exists.len();
         self.exists.insert((v, sink), k);
         // A quotient brings its definition along.
-        if let Some((_, defs)) = self.model.quotients.iter().find(|(q, _)| *q == v) {
-            for d in defs.clone() {
-                self.add(&d, sink);
+        if let Some(defs) = self.model.vars.definition(v) {
+            for d in defs {
+                self.add(d, sink);
             }
         }
         k
@@ -338,8 +338,8 @@ pub(crate) fn pairs(
     // those of one hash, by position
     let mut known: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     let nothing = [Vec::new()];
-    let way = model.way.borrow();
-    let cases = if model.cases.is_empty() { &nothing[..] } else { &model.cases[..] };
+    let way = model.premises.way.borrow();
+    let cases = if model.premises.cases.is_empty() { &nothing[..] } else { &model.premises.cases[..] };
     for (da, db, case) in source
         .domain
         .pieces
@@ -359,7 +359,7 @@ pub(crate) fn pairs(
             // Where an obligation is about the very iterations chosen, it must hold there.
             for p in needs {
                 let around = |loops: &[usize]| {
-                    p.vars().all(|v| match &model.vars[v as usize] {
+                    p.vars().all(|v| match model.vars.kind(v) {
                         VarKind::Iter(l) => loops.contains(l),
                         _ => true,
                     })
@@ -376,7 +376,7 @@ pub(crate) fn pairs(
                 f.constraints.push(poly::Constraint::eq(row));
             }
             // What grows has grown by then.
-            for (v, least) in &model.rising {
+            for (v, least) in &model.vars.rising {
                 if let (Some(&a), Some(&b)) = (f.exists.get(&(*v, false)), f.exists.get(&(*v, true))) {
                     let row = add_exist(add_exist(poly::Row::constant(-least), b, 1), a, -1);
                     f.constraints.push(poly::Constraint::ge(row));
@@ -386,7 +386,7 @@ pub(crate) fn pairs(
             let mut used = f.params.len();
             loop {
                 let mut added = false;
-                for c in model.context.iter().chain(case).chain(way.iter()) {
+                for c in model.premises.context.iter().chain(case).chain(way.iter()) {
                     let touches = c.poly.vars().any(|v| f.params.contains(&v) || f.fixed.contains_key(&v));
                     if touches {
                         f.add(c, false);
@@ -501,7 +501,7 @@ pub(crate) fn test(
         return maybe(dependence, None);
     }
     // What the model rests on must hold in the iterations shown.
-    let Some(needs) = model.unproved.as_deref() else {
+    let Some(needs) = model.premises.unproved.as_deref() else {
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
     if !needs.is_empty() {
@@ -517,7 +517,7 @@ pub(crate) fn test(
     // Products of parameters are not numbers one may choose freely: fix their factors.
     let mut factors: Vec<Var> = Vec::new();
     for &v in &found.params {
-        if let VarKind::Product(fs) = &model.vars[v as usize] {
+        if let VarKind::Product(fs) = model.vars.kind(v) {
             for f in fs {
                 if !factors.contains(f) {
                     factors.push(*f);

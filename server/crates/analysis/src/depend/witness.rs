@@ -24,7 +24,7 @@ pub(crate) fn witness(
         for (m, c) in p.terms() {
             let mut product = c;
             for v in m {
-                let x = match &model.vars[*v as usize] {
+                let x = match model.vars.kind(*v) {
                     VarKind::Param(_) => match fixed.get(v) {
                         Some(k) => *k,
                         None => *point.params.get(pairs.params.iter().position(|q| q == v)?)?,
@@ -38,7 +38,7 @@ pub(crate) fn witness(
                         *point.dims.get(base + loops.iter().position(|x| x == l)?)?
                     }
                     VarKind::Quotient => {
-                        let (numerator, k) = model.numerators.get(v)?;
+                        let (numerator, k) = model.vars.numerator(*v)?;
                         value_at(at, numerator, sink)?.div_euclid(*k)
                     }
                     VarKind::Image | VarKind::Fresh => return None,
@@ -72,12 +72,12 @@ pub(crate) fn witness(
     let iteration = model.loops[0].iteration.as_ref();
     let mut params: Vec<(Param, i128)> = Vec::new();
     for (v, x) in pairs.params.iter().zip(&point.params) {
-        if let VarKind::Param(p) = &model.vars[*v as usize] {
+        if let VarKind::Param(p) = model.vars.kind(*v) {
             params.push((*p, *x));
         }
     }
     for (v, x) in fixed {
-        if let VarKind::Param(p) = &model.vars[*v as usize] {
+        if let VarKind::Param(p) = model.vars.kind(*v) {
             params.push((*p, *x));
         }
     }

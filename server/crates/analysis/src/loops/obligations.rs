@@ -4,11 +4,12 @@
 use term::TermId;
 
 use crate::algebra::poly::{Poly, Var, VarKind};
-use crate::nest::{Builder, Model, Need, Obligation};
+use crate::nest::{Model, Need, Obligation, Reading};
 use crate::{ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
 
-pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
-    let obligations = std::mem::take(&mut model.obligations);
+pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts) {
+    let obligations = std::mem::take(&mut reading.obligations);
+    let model = &mut reading.model;
     let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
     flat.append(&mut rest);
@@ -18,13 +19,13 @@ pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
         if budget.left() == 0 {
             break;
         }
-        let poly = model.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
+        let poly = model.vars.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
         if known.non_negative(&o.poly, &o.domain, &budget) {
             facts.note(kind, MetBy::Proof, None);
             continue;
         }
-        match (&mut model.unproved, poly.is_linear()) {
+        match (&mut model.premises.unproved, poly.is_linear()) {
             (Some(list), true) => list.push(poly.clone()),
             (unproved, _) => *unproved = None,
         }
@@ -43,7 +44,7 @@ pub(crate) fn meet_obligations(model: &mut Builder<'_>, facts: &mut LoopFacts) {
                 let pred = if preds.len() == 1 { preds[0].clone() } else { Pred::And(preds) };
                 if o.poly.vars().all(|v| model.is_param(v)) && poly.is_linear() {
                     // From here on it may be taken to hold: where it does not, the original loop runs.
-                    model.context.push(crate::algebra::poly::Constraint::non_negative(poly));
+                    model.premises.context.push(crate::algebra::poly::Constraint::non_negative(poly));
                     known = model.prover();
                 }
                 facts.note(kind, MetBy::RunTimeCheck, Some(pred));
@@ -107,12 +108,12 @@ pub(crate) fn expr_of(model: &Model<'_>, p: &Poly) -> Option<Expr> {
     for (m, c) in p.terms() {
         let mut factors = Vec::new();
         for &v in m {
-            match &model.vars[v as usize] {
-                VarKind::Param(p) if model.has_text(v) => factors.push(Expr::Param(*p)),
+            match model.vars.kind(v) {
+                VarKind::Param(p) if model.vars.has_text(v) => factors.push(Expr::Param(*p)),
                 VarKind::Product(fs) => {
                     for &f in fs {
-                        match &model.vars[f as usize] {
-                            VarKind::Param(p) if model.has_text(f) => factors.push(Expr::Param(*p)),
+                        match model.vars.kind(f) {
+                            VarKind::Param(p) if model.vars.has_text(f) => factors.push(Expr::Param(*p)),
                             _ => return None,
                         }
                     }

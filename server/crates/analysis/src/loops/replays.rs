@@ -45,7 +45,7 @@ impl<'c, 'a> Replays<'c, 'a> {
                     // Another pair, for values with which runs do come to the loop on one way.
                     let mut asked: Vec<Vec<Constraint>> = Vec::new();
                     for a in arrived {
-                        let way = a.constraints(|p| model.known_param(p));
+                        let way = a.constraints(|p| model.vars.param(p));
                         if way.is_empty() || asked.contains(&way) {
                             continue;
                         }
@@ -91,9 +91,9 @@ fn on_way(
     way: Vec<Constraint>,
     ask: &impl Fn() -> Option<Dependence>,
 ) -> Option<Dependence> {
-    *model.way.borrow_mut() = way;
+    *model.premises.way.borrow_mut() = way;
     let other = ask();
-    model.way.borrow_mut().clear();
+    model.premises.way.borrow_mut().clear();
     other
 }
 
@@ -110,7 +110,7 @@ fn with_cell(
         return d;
     }
     let value = |(p, v): &(Param, i128)| {
-        let var = model.known_param(*p)?;
+        let var = model.vars.param(*p)?;
         Some(Constraint::zero(Poly::var(var).sub(&Poly::constant(*v))?))
     };
     let has = |all: &[(SymbolId, i128)], some: &[(SymbolId, i128)]| some.iter().all(|x| all.contains(x));

@@ -32,7 +32,7 @@ impl Builder<'_> {
         };
         if let Some(c) = mask {
             let value = self.linear(value)?;
-            if value.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
+            if value.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) {
                 return None;
             }
             if let Some(p) = self.masked(op, &value, c, kind) {
@@ -85,10 +85,10 @@ impl Builder<'_> {
             _ => return None,
         };
         let (x, k) = (self.linear(x)?, self.linear(k)?);
-        if x.vars().any(|v| matches!(self.vars[v as usize], VarKind::Fresh | VarKind::Image)) {
+        if x.vars().any(|v| matches!(*self.vars.kind(v), VarKind::Fresh | VarKind::Image)) {
             return None;
         }
-        if let Some((v, _)) = self.images.iter().find(|(_, (y, j))| *y == x && *j == k) {
+        if let Some((v, _)) = self.vars.images.iter().find(|(_, (y, j))| *y == x && *j == k) {
             return Some(Poly::var(*v));
         }
         let v = self.fresh(VarKind::Image);
@@ -104,8 +104,8 @@ impl Builder<'_> {
         if positive(&x) && positive(&k) && everywhere(&x) && everywhere(&k) {
             known.push(Constraint::non_negative(image));
         }
-        self.quotients.push((v, known));
-        self.images.insert(v, (x, k));
+        self.vars.define(v, known);
+        self.vars.images.insert(v, (x, k));
         Some(Poly::var(v))
     }
 

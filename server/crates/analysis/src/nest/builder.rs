@@ -1,20 +1,24 @@
 //! The model while it is read: what is known of variables at the statement that is being read, what was taken for granted,
 //! and what must still be met. The finished [`Model`] holds none of it.
 
-use std::ops::{Deref, DerefMut};
-
+use std::rc::Rc;
 use std::sync::Arc;
 
 use base::Budget;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use term::{Body, Op, Storage, SymbolId, TermId};
 
+use crate::algebra::bounds::Known;
 use crate::algebra::poly::{Domain, Poly, Var, VarKind};
 use crate::alias::parts::{base_symbol, Inside};
 use crate::flow::effects::Effects;
 pub(super) use crate::limits::nest_builder::{MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
+use crate::nest::objects::Objects;
 use crate::nest::pieces::Pieces;
-use crate::nest::{loaded, Length, Model, Obligation};
+use crate::nest::premises::Premises;
+use crate::nest::statements::Executed;
+use crate::nest::vars::Vars;
+use crate::nest::{loaded, Access, Length, Model, ModelLoop, Obligation, Reading};
 use crate::{Control, Obstacle, ObstacleKind, Param, Program};
 
 /// A place in memory or a variable.
@@ -39,136 +43,184 @@ pub(super) struct Load {
 }
 
 /// A model that is being read.
-#[derive(Clone)]
-pub(crate) struct Builder<'a> {
-    /// What is found so far.
-    pub(super) model: Model<'a>,
-    /// What must hold for it to be the program.
-    pub obligations: Vec<Obligation>,
-    /// What cannot be read: then the model is of no use.
-    pub obstacles: Vec<Obstacle>,
+pub(super) struct Builder<'a> {
+    pub(super) body: &'a Body,
+    pub(super) program: &'a Program,
+    pub(super) effects: &'a Effects<'a>,
+    pub(super) root: TermId,
+    /// What is found so far; see [`Model`].
+    pub(super) loops: Vec<ModelLoop>,
+    pub(super) accesses: Vec<Access>,
+    pub(super) executed: Vec<Executed>,
+    pub(super) vars: Vars,
+    pub(super) premises: Premises,
+    pub(super) objects: Objects,
+    pub(super) inductions: Vec<(SymbolId, Option<i128>, TermId)>,
+    pub(super) budget: Budget,
+    /// See [`Reading`].
+    pub(super) obligations: Vec<Obligation>,
+    pub(super) obstacles: Vec<Obstacle>,
+
+    /// Variables at the statement that is being read: their values, and what they point to. `None`: nothing is known any more.
     pub(super) env: FxHashMap<SymbolId, Option<Pieces>>,
     pub(super) pointers: FxHashMap<SymbolId, Option<Loc>>,
-    pub(super) product_ids: FxHashMap<Vec<Var>, Var>,
-    pub(super) term_params: Vec<(TermId, Var)>,
+    /// Where it runs, and what made that inexact.
     pub(super) dom: Domain,
     pub(super) why: Option<Obstacle>,
+    /// Model loops around it, outermost first.
     pub(super) path: Vec<usize>,
+    /// Of terms that are being read.
     pub(super) depth: u32,
+    /// Whether a jump may have gone past it.
     pub(super) jumped: bool,
-    /// Objects that the root writes and the fields named on the way; `None` where a place has no variable at its base.
-    pub(super) written_places: Vec<Option<(SymbolId, Vec<Arc<str>>)>>,
-    /// Whether the root may change a pointer that is not a variable of its own (see `writes_pointers`).
-    pub(super) writes_cells: bool,
+
+    pub(super) written: Written,
+    pub(super) entry: AtEntry,
+    /// Parameters that are terms, as they are written.
+    term_params: Vec<(TermId, Var)>,
     /// Number of subscripts of the load, by family.
     pub(super) leads: FxHashMap<SymbolId, usize>,
     /// What was taken to keep its value.
     pub(super) assumed: Vec<Load>,
     /// Pointer variables whose value was followed to another object (or family of paths, with the subscripts).
     pub(super) resolved: Vec<(SymbolId, SymbolId, Vec<Option<Poly>>)>,
-    /// Whether the root writes, through a pointer or into an array, characters, pointers or whole records: only such a
-    /// write may change a pointer variable (C11 6.5p7).
-    pub(super) writes_pointers: bool,
-    /// Values that variables have when the root begins, in terms of others.
-    pub(super) entry_values: FxHashMap<SymbolId, Poly>,
-    /// Where pointers point when the root begins, if they were set just before.
-    pub(super) entry_pointers: FxHashMap<SymbolId, Loc>,
-    /// The expressions that pointers were set to before the root, as far as they were asked for.
+}
+
+/// What the root writes.
+#[derive(Default)]
+pub(super) struct Written {
+    /// Objects and the fields named on the way; `None` where a place has no variable at its base.
+    pub(super) places: Vec<Option<(SymbolId, Vec<Arc<str>>)>>,
+    /// Whether it writes, through a pointer or into an array, characters, pointers or whole records: only such a write may
+    /// change a pointer variable (C11 6.5p7).
+    pub(super) pointers: bool,
+    /// Whether it may change a pointer that is not a variable of its own (see `Builder::writes_pointers`).
+    pub(super) cells: bool,
+}
+
+/// What is known of the moment when the root begins.
+#[derive(Default)]
+pub(super) struct AtEntry {
+    /// Values that variables have, in terms of others.
+    pub(super) values: FxHashMap<SymbolId, Poly>,
+    /// Where pointers point, if they were set just before.
+    pub(super) pointers: FxHashMap<SymbolId, Loc>,
+    /// The expressions that pointers were set to, as far as they were asked for.
     pub(super) definitions: FxHashMap<SymbolId, Option<TermId>>,
 }
 
-impl<'a> Deref for Builder<'a> {
-    type Target = Model<'a>;
-    fn deref(&self) -> &Model<'a> {
-        &self.model
-    }
-}
-impl<'a> DerefMut for Builder<'a> {
-    fn deref_mut(&mut self) -> &mut Model<'a> {
-        &mut self.model
-    }
+/// Reads a counted loop. `enclosing`: the loops around it, outermost first; `around`: all terms from the body's root down
+/// to it.
+#[allow(clippy::too_many_arguments)] // all that stands around a loop
+pub(crate) fn read<'a>(
+    body: &'a Body,
+    program: &'a Program,
+    effects: &'a Effects<'a>,
+    root: TermId,
+    root_control: &Control,
+    enclosing: &[(TermId, Option<Control>)],
+    around: &[TermId],
+    budget: &Budget,
+) -> Reading<'a> {
+    let mut m = Builder::new(body, program, effects, root, budget);
+    m.read_root();
+    m.read_context(enclosing);
+    m.read_surroundings(around, root_control);
+    m.read_paths(around);
+    m.root_loop(root_control);
+    m.type_ranges();
+    m.settle_loads();
+    m.delinearize();
+    m.note_limit(crate::Work::Model);
+    m.finish()
 }
 
 impl<'a> Builder<'a> {
-    /// Reads a counted loop. `enclosing`: the loops around it, outermost first; `around`: all terms from the body's root down
-    /// to it.
-    #[allow(clippy::too_many_arguments)] // all that stands around a loop
-    pub(crate) fn build(
+    fn new(
         body: &'a Body,
         program: &'a Program,
         effects: &'a Effects<'a>,
         root: TermId,
-        root_control: &Control,
-        enclosing: &[(TermId, Option<Control>)],
-        around: &[TermId],
         budget: &Budget,
     ) -> Builder<'a> {
-        let model = Model {
+        Builder {
             body,
             program,
             effects,
             root,
-            vars: Vec::new(),
             loops: Vec::new(),
             accesses: Vec::new(),
             executed: Vec::new(),
-            unproved: Some(Vec::new()),
-            context: Vec::new(),
-            cases: Vec::new(),
-            way: Default::default(),
-            quotients: Vec::new(),
-            numerators: FxHashMap::default(),
-            images: FxHashMap::default(),
-            rising: FxHashMap::default(),
-            ranges: Vec::new(),
-            tables: FxHashSet::default(),
-            boxes: FxHashSet::default(),
+            vars: Vars::default(),
+            premises: Premises::default(),
+            objects: Objects::default(),
             inductions: Vec::new(),
-            views: Vec::new(),
-            inside: FxHashSet::default(),
-            param_ids: FxHashMap::default(),
-            old_lengths: Vec::new(),
-            loaded: Vec::new(),
             budget: budget.clone(),
-            prover: Default::default(),
-        };
-        let mut m = Builder {
-            model,
             obligations: Vec::new(),
             obstacles: Vec::new(),
             env: FxHashMap::default(),
             pointers: FxHashMap::default(),
-            product_ids: FxHashMap::default(),
-            term_params: Vec::new(),
             dom: Domain::always(),
             why: None,
             path: Vec::new(),
             depth: 0,
             jumped: false,
-            written_places: Vec::new(),
-            writes_cells: false,
+            written: Written::default(),
+            entry: AtEntry::default(),
+            term_params: Vec::new(),
             leads: FxHashMap::default(),
             assumed: Vec::new(),
             resolved: Vec::new(),
-            writes_pointers: false,
-            entry_values: FxHashMap::default(),
-            entry_pointers: FxHashMap::default(),
-            definitions: FxHashMap::default(),
+        }
+    }
+
+    fn finish(mut self) -> Reading<'a> {
+        self.objects.views = self.views_now();
+        let model = Model {
+            body: self.body,
+            effects: self.effects,
+            root: self.root,
+            loops: self.loops,
+            accesses: self.accesses,
+            executed: self.executed,
+            vars: self.vars,
+            premises: self.premises,
+            objects: self.objects,
+            inductions: self.inductions,
+            budget: self.budget,
         };
-        m.read_root();
-        m.read_context(enclosing);
-        m.read_surroundings(around, root_control);
-        m.read_paths(around);
-        m.root_loop(root_control);
-        m.type_ranges();
-        m.settle_loads();
-        m.delinearize();
-        m.note_limit(crate::Work::Model);
-        m
+        Reading { model, obligations: self.obligations, obstacles: self.obstacles }
+    }
+
+    /// Takes steps; whether there are any.
+    pub(super) fn pay(&self, steps: usize) -> bool {
+        self.budget.spend(steps as u64).is_ok()
+    }
+
+    pub(super) fn is_param(&self, v: Var) -> bool {
+        self.vars.is_param(v)
+    }
+
+    pub(super) fn linear(&mut self, p: &Poly) -> Option<Poly> {
+        self.vars.linear(p)
+    }
+
+    pub(super) fn declared_inside(&self, s: SymbolId) -> bool {
+        self.objects.declared_inside(s)
+    }
+
+    /// The small prover with all that is known so far.
+    pub(super) fn prover(&self) -> Rc<Known> {
+        self.premises.prover(&self.vars)
+    }
+
+    /// Whether the value is never negative in the domain, as far as the small prover tells.
+    pub(super) fn is_non_negative(&self, p: &Poly, domain: &Domain) -> bool {
+        self.prover().non_negative(p, domain, &self.budget)
     }
 
     /// An obstacle where the steps are used up: what was found since may be wrong in either direction.
-    pub(crate) fn note_limit(&mut self, doing: crate::Work) {
+    fn note_limit(&mut self, doing: crate::Work) {
         if self.budget.left() == 0
             && self.obstacles.iter().all(|o| !matches!(o.kind, ObstacleKind::Budget(_)))
         {
@@ -176,13 +228,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The model as it is known now: what is not met of its obligations, it takes for granted.
-    pub(crate) fn finish(mut self) -> Model<'a> {
-        self.model.views = self.views_now();
-        self.model
-    }
-
-    pub(super) fn read_root(&mut self) {
+    fn read_root(&mut self) {
         for x in self.body.walk(self.root) {
             if *self.body.op(x) == Op::Call {
                 self.read_call(x);
@@ -192,36 +238,35 @@ impl<'a> Builder<'a> {
                 if self.body.as_symbol(place).is_none() {
                     let fields = loaded::fields_of(self.body, place);
                     let place_of = base_symbol(self.body, place).map(|b| (b, fields));
-                    if !self.written_places.contains(&place_of) {
-                        self.written_places.push(place_of);
+                    if !self.written.places.contains(&place_of) {
+                        self.written.places.push(place_of);
                     }
-                    self.writes_pointers |= !loaded::is_plain_number(self.body, self.body.ty(place))
+                    self.written.pointers |= !loaded::is_plain_number(self.body, self.body.ty(place))
                         || crate::alias::parts::is_in_union(self.body, place);
                 }
             }
         }
-        self.writes_cells = self.writes_pointers || loaded::changes_visible_pointers(self.body, self.root);
+        self.written.cells = self.written.pointers || loaded::changes_visible_pointers(self.body, self.root);
         let inner = self.body.loop_parts(self.root).map_or(self.root, |p| p.body);
         for x in self.body.walk(inner) {
             if let Op::Declare(s) = self.body.op(x) {
                 if matches!(self.body.symbols[*s].storage, Storage::Local) {
-                    self.inside.insert(*s);
+                    self.objects.inside.insert(*s);
                 }
             }
         }
     }
 
     pub(super) fn fresh(&mut self, kind: VarKind) -> Var {
-        self.vars.push(kind);
-        (self.vars.len() - 1) as Var
+        self.vars.fresh(kind)
     }
 
     pub(super) fn fresh_value(&mut self) -> Poly {
         Poly::var(self.fresh(VarKind::Fresh))
     }
 
-    pub(crate) fn param(&mut self, p: Param) -> Var {
-        if let Some(&v) = self.param_ids.get(&p) {
+    pub(super) fn param(&mut self, p: Param) -> Var {
+        if let Some(v) = self.vars.param(p) {
             return v;
         }
         if let Param::Term(t) = p {
@@ -229,39 +274,11 @@ impl<'a> Builder<'a> {
                 return v;
             }
         }
-        let v = self.fresh(VarKind::Param(p));
-        self.param_ids.insert(p, v);
+        let v = self.vars.new_param(p);
         if let Param::Term(t) = p {
             self.term_params.push((t, v));
         }
         v
-    }
-
-    /// The value as a linear one: products of parameters become parameters. `None` where it is not linear.
-    pub(crate) fn linear(&mut self, p: &Poly) -> Option<Poly> {
-        if p.is_linear() {
-            return Some(p.clone());
-        }
-        let mut items = Vec::new();
-        for (m, c) in p.terms() {
-            if m.len() <= 1 {
-                items.push((m.to_vec(), c));
-                continue;
-            }
-            if !m.iter().all(|&v| self.is_param(v)) {
-                return None;
-            }
-            let v = match self.product_ids.get(m) {
-                Some(&v) => v,
-                None => {
-                    let v = self.fresh(VarKind::Product(m.to_vec()));
-                    self.product_ids.insert(m.to_vec(), v);
-                    v
-                }
-            };
-            items.push((vec![v], c));
-        }
-        Poly::from_terms(items)
     }
 
     pub(super) fn obstacle(&mut self, kind: ObstacleKind, term: TermId) {

@@ -25,14 +25,14 @@ impl Builder<'_> {
             if !called.through(k).written || body.types.element(body.ty(a)).is_none() {
                 continue;
             }
-            self.written_places.push(base_symbol(body, a).map(|b| (b, Vec::new())));
-            self.writes_pointers |= !points_to_numbers(body, a);
+            self.written.places.push(base_symbol(body, a).map(|b| (b, Vec::new())));
+            self.written.pointers |= !points_to_numbers(body, a);
         }
         let Some(summary) = called.summary() else { return };
         for (name, used) in &summary.globals {
             if used.own.written || used.through.written {
-                self.written_places.push(global(body, name).map(|b| (b, Vec::new())));
-                self.writes_pointers = true;
+                self.written.places.push(global(body, name).map(|b| (b, Vec::new())));
+                self.written.pointers = true;
             }
         }
     }
@@ -228,7 +228,7 @@ impl Builder<'_> {
         };
         body.types.as_int(body.ty(factor))?;
         let n = self.plain_value(factor)?;
-        if n.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
+        if n.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) {
             return None;
         }
         // As a size it would be huge.

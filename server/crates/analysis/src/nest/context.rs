@@ -3,7 +3,7 @@
 
 use term::{BinOp, Op, TermId};
 
-use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::algebra::poly::{Constraint, Poly, VarKind};
 use crate::flow::counted_loop;
 use crate::nest::builder::Builder;
 use crate::nest::pieces::compare;
@@ -41,7 +41,7 @@ impl Builder<'_> {
                 if let (Some(lower), Step::Const(step)) = (self.plain_value(c.lower), &c.step) {
                     let d = if *step > 0 { index.sub(&lower) } else { lower.sub(&index) };
                     if let Some(d) = d.and_then(|d| self.linear(&d)) {
-                        self.context.push(Constraint::non_negative(d));
+                        self.premises.context.push(Constraint::non_negative(d));
                     }
                 }
             }
@@ -51,7 +51,7 @@ impl Builder<'_> {
                     for piece in d.pieces.into_iter().take(1) {
                         for k in piece {
                             if let Some(p) = self.linear(&k.poly) {
-                                self.context.push(Constraint { poly: p, equality: k.equality });
+                                self.premises.context.push(Constraint { poly: p, equality: k.equality });
                             }
                         }
                     }
@@ -59,7 +59,7 @@ impl Builder<'_> {
             }
             // A conversion that might not keep the value makes the range unsure; then it is not known.
             if !self.obligations.is_empty() {
-                self.context.clear();
+                self.premises.context.clear();
             }
             self.obligations = saved;
         }
@@ -67,8 +67,8 @@ impl Builder<'_> {
 
     /// Value ranges that unsigned parameter types give.
     pub(super) fn type_ranges(&mut self) {
-        for v in 0..self.vars.len() {
-            if let VarKind::Param(p) = &self.vars[v] {
+        for (v, kind) in (0..).zip(self.vars.kinds()) {
+            if let VarKind::Param(p) = kind {
                 let ty = match p {
                     Param::Symbol(s) => self.body.symbols[*s].ty,
                     Param::Term(t) => self.body.ty(*t),
@@ -76,16 +76,18 @@ impl Builder<'_> {
                 };
                 if let Some(kind) = self.body.types.as_int(ty) {
                     if !kind.signed() {
-                        self.context.push(Constraint::non_negative(Poly::var(v as Var)));
+                        self.premises.context.push(Constraint::non_negative(Poly::var(v)));
                     }
-                    let var = Poly::var(v as Var);
+                    let var = Poly::var(v);
                     let below = var.scale(-1).and_then(|p| p.add_constant(kind.max()));
                     let above = var.add_constant(-kind.min());
-                    self.ranges.extend(below.into_iter().chain(above).map(Constraint::non_negative));
+                    self.premises.ranges.extend(below.into_iter().chain(above).map(Constraint::non_negative));
                     if kind.bits() <= 16 {
-                        let below = Poly::var(v as Var).scale(-1).and_then(|p| p.add_constant(kind.max()));
-                        let above = Poly::var(v as Var).add_constant(-kind.min());
-                        self.context.extend(below.into_iter().chain(above).map(Constraint::non_negative));
+                        let below = Poly::var(v).scale(-1).and_then(|p| p.add_constant(kind.max()));
+                        let above = Poly::var(v).add_constant(-kind.min());
+                        self.premises
+                            .context
+                            .extend(below.into_iter().chain(above).map(Constraint::non_negative));
                     }
                 }
             }

@@ -29,17 +29,15 @@ impl Builder<'_> {
     /// What was found of variables of blocks that ended before the root (`{ int old = m; m = n; n = old; }`) is said without
     /// them: nobody can name them there, and another variable may have the name.
     fn keep_visible(&mut self, around: &[TermId]) {
-        if self.entry_values.is_empty() && self.entry_pointers.is_empty() && self.context.is_empty() {
+        if self.entry.values.is_empty() && self.entry.pointers.is_empty() && self.premises.context.is_empty()
+        {
             return;
         }
         let ended = self.ended_before(around);
-        let gone: FxHashSet<Var> =
-            ended.iter().filter_map(|s| self.param_ids.get(&Param::Symbol(*s))).copied().collect();
+        let gone: FxHashSet<Var> = ended.iter().filter_map(|s| self.vars.param(Param::Symbol(*s))).collect();
         let known: FxHashMap<Var, Poly> = ended
             .iter()
-            .filter_map(|s| {
-                Some((*self.param_ids.get(&Param::Symbol(*s))?, self.entry_values.get(s)?.clone()))
-            })
+            .filter_map(|s| Some((self.vars.param(Param::Symbol(*s))?, self.entry.values.get(s)?.clone())))
             .collect();
         let mentions = |p: &Poly| p.vars().any(|v| gone.contains(&v));
         let without = |p: &Poly| {
@@ -60,20 +58,20 @@ impl Builder<'_> {
             }
             None
         };
-        let values = std::mem::take(&mut self.entry_values);
-        self.entry_values = values
+        let values = std::mem::take(&mut self.entry.values);
+        self.entry.values = values
             .into_iter()
             .filter(|(s, _)| !ended.contains(s))
             .filter_map(|(s, p)| Some((s, without(&p)?)))
             .collect();
-        if self.context.iter().any(|k| mentions(&k.poly)) {
+        if self.premises.context.iter().any(|k| mentions(&k.poly)) {
             let (mixed, mut rest): (Vec<Constraint>, Vec<Constraint>) =
-                self.context.drain(..).partition(|k| k.poly.is_linear());
+                self.premises.context.drain(..).partition(|k| k.poly.is_linear());
             rest.retain(|k| !mentions(&k.poly));
-            self.context = project(&mixed, |v| !gone.contains(&v));
-            self.context.extend(rest);
+            self.premises.context = project(&mixed, |v| !gone.contains(&v));
+            self.premises.context.extend(rest);
         }
-        self.entry_pointers.retain(|s, loc| {
+        self.entry.pointers.retain(|s, loc| {
             let subs = || loc.subs.iter().filter_map(|(v, _)| v.as_deref()).flatten();
             !ended.contains(s) && !ended.contains(&loc.base) && !subs().any(|(_, p)| mentions(p))
         });
@@ -190,7 +188,7 @@ impl Builder<'_> {
             return self.pointed(s, e, changed);
         }
         let symbol = &self.body.symbols[s];
-        let fresh = !changed.contains(&s) && !self.entry_values.contains_key(&s);
+        let fresh = !changed.contains(&s) && !self.entry.values.contains_key(&s);
         let (Some(from), Some(to)) =
             (self.body.types.as_int(self.body.ty(e)), self.body.types.as_int(symbol.ty))
         else {
@@ -206,7 +204,7 @@ impl Builder<'_> {
         if let Some(value) = value {
             if let [(_, v)] = &value[..] {
                 if v.is_linear() && v.vars().all(|x| self.is_param(x)) {
-                    self.entry_values.insert(s, v.clone());
+                    self.entry.values.insert(s, v.clone());
                 }
             }
         }
@@ -258,14 +256,14 @@ impl Builder<'_> {
         let rest = half.scale(divisor).and_then(|d| value.sub(&d));
         let most = rest.as_ref().and_then(|r| r.scale(-1)?.add_constant(divisor - 1));
         if let (Some(rest), Some(most)) = (rest, most) {
-            self.context.extend([Constraint::non_negative(rest), Constraint::non_negative(most)]);
+            self.premises.context.extend([Constraint::non_negative(rest), Constraint::non_negative(most)]);
         }
     }
 
     /// Where a pointer points that is set to an address made of fixed values.
     fn pointed(&mut self, s: SymbolId, e: TermId, changed: &Changed) {
         let symbol = &self.body.symbols[s];
-        if !symbol.is_own_scalar() || changed.contains(&s) || self.entry_pointers.contains_key(&s) {
+        if !symbol.is_own_scalar() || changed.contains(&s) || self.entry.pointers.contains_key(&s) {
             return;
         }
         let fixed = self.body.walk(e).take(60).count() < 60
@@ -294,7 +292,7 @@ impl Builder<'_> {
         let loc = self.quietly(|m| m.pointer(e).ok().filter(|_| m.accesses.len() == reads));
         // What was loaded then may be another pointer by now.
         if let Some(loc) = loc.filter(|l| l.loads.is_empty()) {
-            self.entry_pointers.insert(s, loc);
+            self.entry.pointers.insert(s, loc);
         }
     }
 
@@ -332,8 +330,8 @@ impl Builder<'_> {
             if let Some(poly) = self.linear(&k.poly) {
                 let fixed = poly.vars().all(|v| self.is_param(v));
                 let fact = Constraint { poly, equality: k.equality };
-                if fixed && !self.context.contains(&fact) {
-                    self.context.push(fact);
+                if fixed && !self.premises.context.contains(&fact) {
+                    self.premises.context.push(fact);
                 }
             }
         }
@@ -342,11 +340,11 @@ impl Builder<'_> {
     /// Evaluates without recording accesses. What needs an obligation to be the mathematical value says nothing.
     fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let before =
-            (self.accesses.len(), self.obligations.len(), self.obstacles.len(), self.quotients.len());
+            (self.accesses.len(), self.obligations.len(), self.obstacles.len(), self.vars.count_defined());
         let out = f(self);
         let clean = self.obligations.len() == before.1
             && self.obstacles.len() == before.2
-            && self.quotients.len() == before.3;
+            && self.vars.count_defined() == before.3;
         self.accesses.truncate(before.0);
         self.obligations.truncate(before.1);
         self.obstacles.truncate(before.2);

@@ -7,7 +7,7 @@ use term::{BinOp, Op, SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::nest::builder::Builder;
-use crate::nest::{Access, Length, Need, Subscript};
+use crate::nest::{Access, Length, Model, Need, Subscript};
 use crate::{Obstacle, ObstacleKind, Param};
 
 /// Field names with the number of subscripts before each.
@@ -130,22 +130,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether what is not proved of a flattened subscript does not matter: reads never conflict, so of an object that is
-    /// only read all that counts is where its cells may lie, and that the ranges of its subscripts say whether or not
-    /// its rows overlap. (What of it has to be copied they do not say.)
-    pub(crate) fn takes_box(&mut self, need: &Need) -> bool {
-        let Need::InRow { access, .. } = need else { return false };
-        // A call may stand for accesses to several objects.
-        let bases: Vec<SymbolId> =
-            self.accesses.iter().filter(|a| a.term == *access).map(|a| a.base).collect();
-        let only_read =
-            !bases.is_empty() && self.accesses.iter().all(|a| !a.write || !bases.contains(&a.base));
-        if only_read {
-            self.boxes.extend(bases);
-        }
-        only_read
-    }
-
     pub(super) fn linear_domain(&mut self, d: &Domain) -> (Domain, bool) {
         let mut lost = false;
         let mut pieces = Vec::new();
@@ -206,7 +190,7 @@ impl Builder<'_> {
 
     /// The number by which a sum in the text is larger than the parameter.
     fn exceeds(&self, t: TermId, v: Var) -> Option<i128> {
-        let VarKind::Param(Param::Symbol(s)) = self.vars[v as usize] else { return None };
+        let VarKind::Param(Param::Symbol(s)) = *self.vars.kind(v) else { return None };
         let body = self.body;
         let is = |x: TermId| body.as_symbol(x) == Some(s);
         match (body.op(t), body.args(t)) {
@@ -325,7 +309,7 @@ impl Builder<'_> {
     /// What the text of an access calls the length of its rows: `n`, or `n + 2` where that is so much longer.
     fn names_row(&self, access: TermId, v: Var, shifts: &[(Var, i128)]) -> Option<TermId> {
         let body = self.body;
-        let s = match self.vars[v as usize] {
+        let s = match *self.vars.kind(v) {
             VarKind::Param(Param::Term(t)) => return Some(t),
             VarKind::Param(Param::Symbol(s)) => s,
             _ => return None,
@@ -412,4 +396,22 @@ fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
         rest.remove(at);
     }
     Some(rest)
+}
+
+impl Model<'_> {
+    /// Whether what is not proved of a flattened subscript does not matter: reads never conflict, so of an object that is
+    /// only read all that counts is where its cells may lie, and that the ranges of its subscripts say whether or not
+    /// its rows overlap. (What of it has to be copied they do not say.)
+    pub(crate) fn takes_box(&mut self, need: &Need) -> bool {
+        let Need::InRow { access, .. } = need else { return false };
+        // A call may stand for accesses to several objects.
+        let bases: Vec<SymbolId> =
+            self.accesses.iter().filter(|a| a.term == *access).map(|a| a.base).collect();
+        let only_read =
+            !bases.is_empty() && self.accesses.iter().all(|a| !a.write || !bases.contains(&a.base));
+        if only_read {
+            self.objects.boxes.extend(bases);
+        }
+        only_read
+    }
 }

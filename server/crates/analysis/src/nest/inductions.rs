@@ -63,7 +63,7 @@ impl Builder<'_> {
 
     fn pointer_moved(&mut self, s: SymbolId, by: Poly, at: TermId) {
         let zero = Some(vec![(Domain::always(), Poly::default())]);
-        let mut loc = self.entry_pointers.get(&s).cloned().unwrap_or(Loc {
+        let mut loc = self.entry.pointers.get(&s).cloned().unwrap_or(Loc {
             base: s,
             fields: Vec::new(),
             subs: vec![(zero, at)],
@@ -140,7 +140,7 @@ impl Builder<'_> {
                 let Some(p) = self.plain_value(t).and_then(|p| p.scale(if negated { -1 } else { 1 })) else {
                     return;
                 };
-                if p.vars().any(|v| matches!(self.vars[v as usize], VarKind::Fresh | VarKind::Image)) {
+                if p.vars().any(|v| matches!(*self.vars.kind(v), VarKind::Fresh | VarKind::Image)) {
                     return;
                 }
                 (p, self.loops[0].domain.clone())
@@ -164,7 +164,7 @@ impl Builder<'_> {
         };
         let v = self.fresh(VarKind::Image);
         let least = constant.map_or(1, |k| k.abs());
-        self.rising.insert(v, least);
+        self.vars.rising.insert(v, least);
         let value = if up { Poly::var(v) } else { Poly::var(v).scale(-1).unwrap_or_default() };
         // It has moved away from its first value.
         let start = self.value_at_entry(s);
@@ -180,7 +180,7 @@ impl Builder<'_> {
             let most = span.and_then(|p| p.scale(k.abs())).and_then(|p| p.sub(&since));
             defining.extend(most.and_then(|p| self.linear(&p)).map(Constraint::non_negative));
         }
-        self.quotients.push((v, defining));
+        self.vars.define(v, defining);
         self.env.insert(s, Some(vec![(Domain::always(), value)]));
         self.inductions.push((s, None, total.term));
     }
@@ -260,7 +260,7 @@ impl Builder<'_> {
     /// The variable that stands for a value that is not known when an iteration begins.
     fn unknown_start(&self, s: SymbolId) -> Option<Poly> {
         match self.env.get(&s)?.as_deref()? {
-            [(_, p)] if p.vars().all(|v| self.vars[v as usize] == VarKind::Fresh) => Some(p.clone()),
+            [(_, p)] if p.vars().all(|v| *self.vars.kind(v) == VarKind::Fresh) => Some(p.clone()),
             _ => None,
         }
     }

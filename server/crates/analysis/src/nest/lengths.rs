@@ -2,8 +2,8 @@
 
 use term::{BinOp, Op, Storage, SymbolId, TermId};
 
-use super::Builder;
-use crate::algebra::poly::{Poly, Var, VarKind};
+use super::builder::Builder;
+use crate::algebra::poly::{Poly, Var};
 use crate::Param;
 
 impl Builder<'_> {
@@ -33,12 +33,8 @@ impl Builder<'_> {
     /// A length that was fixed where its array was declared (C11 6.7.6.2p5) and that no text gives any more: a
     /// parameter of its own, equal to nothing else, which the host cannot evaluate.
     fn old_length(&mut self, l: TermId) -> Var {
-        if let Some(&(_, v)) = self.old_lengths.iter().find(|(u, _)| self.body.same(*u, l)) {
-            return v;
-        }
-        let v = self.fresh(VarKind::Param(Param::Term(l)));
-        self.old_lengths.push((l, v));
-        v
+        let body = self.body;
+        self.vars.old_length(l, |other| body.same(other, l))
     }
 
     fn keeps_its_value(&self, s: SymbolId) -> bool {

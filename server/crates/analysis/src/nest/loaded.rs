@@ -57,7 +57,7 @@ impl Builder<'_> {
         {
             return Err(unknown);
         }
-        if self.writes_cells {
+        if self.written.cells {
             self.record(cell.clone(), t, false, ty);
         }
         let lead = cell.subs.len();
@@ -75,10 +75,10 @@ impl Builder<'_> {
             })
             .collect();
         if let Some(subs) = fixed {
-            let known = self.loaded.iter().any(|l| l.0 == path.family && l.1 == subs);
+            let known = self.objects.path(path.family, &subs).is_some();
             // The host must be able to compute it before the loop as it is written.
             if !known && self.effects.is_invariant_in(self.body, t, self.root) {
-                self.loaded.push((path.family, subs, path.own));
+                self.objects.loaded.push((path.family, subs, path.own));
             }
         }
         let mut loads = cell.loads;
@@ -97,7 +97,7 @@ impl Builder<'_> {
     pub(super) fn is_fixed_load(&self, loc: &Loc, t: TermId) -> bool {
         let fields: Vec<Arc<str>> = loc.fields.iter().map(|f| f.1.clone()).collect();
         self.effects.is_invariant_in(self.body, t, self.root)
-            && self.written_places.iter().all(|w| match w {
+            && self.written.places.iter().all(|w| match w {
                 None => false,
                 Some((base, theirs)) => *base != loc.base || disjoint(theirs, &fields),
             })
@@ -151,13 +151,12 @@ impl Builder<'_> {
                     let a = &self.accesses[i];
                     let subs: Option<Vec<Poly>> =
                         a.subs.get(..lead)?.iter().map(|s| s.value.clone()).collect();
-                    let subs = subs?;
-                    self.loaded.iter().find(|l| l.0 == family && l.1 == subs).map(|l| l.2)
+                    self.objects.path(family, &subs?)
                 })
                 .collect();
             // The pointer moves: the subscripts of the load stay in front, and the rows must be distinct.
             if own.contains(&None) {
-                self.tables.insert(family);
+                self.objects.tables.insert(family);
                 continue;
             }
             for (&i, own) in members.iter().zip(own) {

@@ -134,7 +134,7 @@ impl Builder<'_> {
         let x = Poly::var(var);
         let single = if lower.len() == 1 { Some(lower[0].1.clone()) } else { None };
         let known =
-            single.as_ref().filter(|p| p.vars().all(|v| self.vars[v as usize] != VarKind::Fresh)).cloned();
+            single.as_ref().filter(|p| p.vars().all(|v| *self.vars.kind(v) != VarKind::Fresh)).cloned();
         let (index, iteration) = match (&c.step, &known) {
             (Step::Const(1), Some(l)) => (x.clone(), x.sub(l)),
             (Step::Const(s), Some(l)) => match x.scale(*s).and_then(|p| p.add(l)) {
@@ -161,7 +161,7 @@ impl Builder<'_> {
                     d = d.or(&piece);
                 }
                 self.dom = self.dom.and(&d);
-                let steady = matches!(c.step, Step::Const(1 | -1)) && known_pieces(&self.vars, &lower);
+                let steady = matches!(c.step, Step::Const(1 | -1)) && known_pieces(self.vars.kinds(), &lower);
                 if !steady {
                     let kind = self.inexact_kind(c.lower);
                     self.blur(kind, c.lower);
@@ -229,7 +229,7 @@ impl Builder<'_> {
             };
         }
         // A bound that changes from iteration to iteration says nothing exactly.
-        let positive = blurred(&self.vars, positive);
+        let positive = blurred(self.vars.kinds(), positive);
         if !positive.exact {
             let kind = self.inexact_kind(bound_at);
             self.why.get_or_insert(Obstacle { kind, term: bound_at });
@@ -477,7 +477,7 @@ impl Builder<'_> {
             inside: Inside::All,
         };
         if self.body.as_symbol(c.lower) == Some(c.index) {
-            return self.entry_pointers.get(&c.index).cloned().unwrap_or_else(|| own(c.lower));
+            return self.entry.pointers.get(&c.index).cloned().unwrap_or_else(|| own(c.lower));
         }
         let same_element = {
             let element = |ty: TypeId| self.body.types.element(ty).map(|e| self.body.types.kind(e));

@@ -202,7 +202,7 @@ impl Builder<'_> {
             return always(if op == BinOp::Rem { Poly::default() } else { a.clone() });
         }
         let a = self.linear(a)?;
-        if a.vars().any(|v| self.vars[v as usize] == VarKind::Fresh) {
+        if a.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) {
             return None;
         }
         if let Some(c) = a.as_constant() {
@@ -236,8 +236,7 @@ impl Builder<'_> {
             Constraint::non_negative(r.clone()),
             Constraint::non_negative(r.scale(-1)?.add_constant(k - 1)?),
         ];
-        self.quotients.push((v, defining));
-        self.numerators.insert(v, (a.clone(), k));
+        self.vars.define_quotient(v, (a.clone(), k), defining);
         Some((q, r))
     }
 }

@@ -15,11 +15,11 @@ use crate::nest::loaded;
 impl Builder<'_> {
     /// Where the pointer points, if its value when the root begins is that of an address expression.
     pub(super) fn entry_pointer(&mut self, s: SymbolId) -> Option<Loc> {
-        let e = match self.definitions.get(&s) {
+        let e = match self.entry.definitions.get(&s) {
             Some(known) => *known,
             None => {
                 let found = self.entry_definition(s);
-                self.definitions.insert(s, found);
+                self.entry.definitions.insert(s, found);
                 found
             }
         }?;
@@ -54,7 +54,7 @@ impl Builder<'_> {
             let subs: Option<Vec<Poly>> = lead.iter().cloned().collect();
             match (self.leads.get(&base), subs) {
                 (None, _) => Some(base),
-                (Some(_), Some(subs)) => self.loaded.iter().find(|l| l.0 == base && l.1 == subs).map(|l| l.2),
+                (Some(_), Some(subs)) => self.objects.path(base, &subs),
                 _ => None,
             }
         };
@@ -116,7 +116,7 @@ impl Builder<'_> {
             at = p;
         }
         let e = found?;
-        if !own && (self.writes_cells || passed.iter().any(|&t| loaded::may_change_pointers(body, t))) {
+        if !own && (self.written.cells || passed.iter().any(|&t| loaded::may_change_pointers(body, t))) {
             return None;
         }
         let same_type = body
@@ -150,7 +150,7 @@ impl Builder<'_> {
                             _ => {
                                 let steady = passed.iter().all(|&t| unchanged(t)) && unchanged(self.root);
                                 let hidden = v.is_own_scalar()
-                                    || (!self.writes_cells
+                                    || (!self.written.cells
                                         && matches!(kind, TypeKind::Pointer { .. } | TypeKind::Record(_))
                                         && !passed.iter().any(|&t| loaded::may_change_pointers(body, t)));
                                 steady && hidden

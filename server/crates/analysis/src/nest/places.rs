@@ -62,7 +62,7 @@ impl Builder<'_> {
         let mut fields = Vec::new();
         if matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. }) && !symbol.is_own_scalar() {
             // The variable is a cell of its own, apart from what it points to.
-            if !write && !written && !self.writes_pointers {
+            if !write && !written && !self.written.pointers {
                 return;
             }
             fields.push((0, Arc::from("&")));
@@ -489,7 +489,7 @@ impl Builder<'_> {
         for (v, term) in &loc.subs {
             let usable = v.as_ref().filter(|v| {
                 combos.len() * v.len() <= 9
-                    && v.iter().all(|(_, p)| p.vars().all(|x| self.vars[x as usize] != VarKind::Fresh))
+                    && v.iter().all(|(_, p)| p.vars().all(|x| *self.vars.kind(x) != VarKind::Fresh))
             });
             match usable {
                 Some(v) => {
@@ -513,7 +513,7 @@ impl Builder<'_> {
             }
         }
         for (domain, subs) in combos {
-            let image = |p: &Poly| p.vars().any(|x| self.vars[x as usize] == VarKind::Image);
+            let image = |p: &Poly| p.vars().any(|x| *self.vars.kind(x) == VarKind::Image);
             let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image))
                 || !domain.exact
                 || loc.inside == Inside::Some;

@@ -225,7 +225,7 @@ impl Builder<'_> {
 
     /// What the variable holds when the root begins.
     pub(super) fn value_at_entry(&mut self, s: SymbolId) -> Poly {
-        match self.entry_values.get(&s) {
+        match self.entry.values.get(&s) {
             Some(v) => v.clone(),
             None => Poly::var(self.param(Param::Symbol(s))),
         }
@@ -293,8 +293,8 @@ impl Builder<'_> {
                 let b = self.convert(b, kb, common, args[1]);
                 match (a, b) {
                     (Some(a), Some(b)) => (
-                        blurred(&self.vars, compare_pieces(op, &a, &b)),
-                        blurred(&self.vars, compare_pieces(op.negated(), &a, &b)),
+                        blurred(self.vars.kinds(), compare_pieces(op, &a, &b)),
+                        blurred(self.vars.kinds(), compare_pieces(op.negated(), &a, &b)),
                     ),
                     _ => (Domain::unknown(), Domain::unknown()),
                 }
@@ -313,8 +313,8 @@ impl Builder<'_> {
                     Some(v) => {
                         let zero = vec![(Domain::always(), Poly::constant(0))];
                         (
-                            blurred(&self.vars, compare_pieces(BinOp::Ne, &v, &zero)),
-                            blurred(&self.vars, compare_pieces(BinOp::Eq, &v, &zero)),
+                            blurred(self.vars.kinds(), compare_pieces(BinOp::Ne, &v, &zero)),
+                            blurred(self.vars.kinds(), compare_pieces(BinOp::Eq, &v, &zero)),
                         )
                     }
                     None => (Domain::unknown(), Domain::unknown()),

@@ -120,7 +120,7 @@ impl Builder<'_> {
                 }
                 continue;
             }
-            if p.vars().any(|x| self.vars[x as usize] == VarKind::Fresh) {
+            if p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
                 return None;
             }
             let dom = self.dom.and(d);
@@ -147,7 +147,7 @@ impl Builder<'_> {
                 }
                 continue;
             }
-            if p.vars().any(|x| self.vars[x as usize] == VarKind::Fresh) {
+            if p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
                 return None;
             }
             let dom = self.dom.and(d);

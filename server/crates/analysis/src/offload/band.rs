@@ -87,7 +87,7 @@ fn described(
         lanes,
         max_trips,
         buffers,
-        views: model.views.clone(),
+        views: model.objects.views.clone(),
         inputs,
         privates,
         reductions: claim.reductions.clone(),
@@ -145,8 +145,8 @@ fn model_of<'a>(
     if budget.left() == 0 {
         return fail(ObstacleKind::Budget(crate::Work::Extents), claim.term);
     }
-    reading.boxes = met.finish().boxes;
-    Ok(reading.finish())
+    reading.model.objects.boxes = met.model.objects.boxes;
+    Ok(reading.model)
 }
 
 /// What the analysis took for the condition may stand in the body as a jump that a kernel cannot make.
@@ -305,7 +305,7 @@ impl Nest<'_, '_> {
             return fail(self.body.callee(at).map_or(ObstacleKind::Unproved, call), at);
         };
         // Rows of separate memory are not copied yet.
-        if model.tables.contains(&base) {
+        if model.objects.tables.contains(&base) {
             return fail(ObstacleKind::UnknownPointer(known), at);
         }
         let mut buffer = maker.buffer(whole, base, &accesses).map_err(|why| self.at_home(why))?;

@@ -86,7 +86,7 @@ impl Maker<'_, '_> {
                 }
                 return None;
             };
-            row = match &self.model.vars[*v as usize] {
+            row = match self.model.vars.kind(*v) {
                 VarKind::Param(_) | VarKind::Product(_) => {
                     let at = params.iter().position(|x| x == v)?;
                     let old = row.params.get(at).copied().unwrap_or(0);
@@ -124,7 +124,7 @@ impl Maker<'_, '_> {
         for v in values {
             self.use_params(v);
         }
-        for c in self.model.context.clone() {
+        for c in self.model.premises.context.clone() {
             self.use_params(&c.poly);
         }
         let params = self.params.clone();
@@ -135,7 +135,7 @@ impl Maker<'_, '_> {
             let mut exists = FxHashMap::default();
             let mut rows = Vec::new();
             let mut todo: Vec<Constraint> = piece.clone();
-            todo.extend(self.model.context.iter().cloned());
+            todo.extend(self.model.premises.context.iter().cloned());
             let mut defined: Vec<Var> = Vec::new();
             for (k, v) in values.iter().enumerate() {
                 let row = self.row(v, loops, &params, &mut exists, n)?;
@@ -148,7 +148,7 @@ impl Maker<'_, '_> {
                 let fresh: Vec<Var> = exists.keys().copied().filter(|v| !defined.contains(v)).collect();
                 for v in fresh {
                     defined.push(v);
-                    if let Some((_, defs)) = self.model.quotients.iter().find(|(q, _)| *q == v) {
+                    if let Some(defs) = self.model.vars.definition(v) {
                         todo.extend(defs.iter().cloned());
                     }
                 }
@@ -156,8 +156,8 @@ impl Maker<'_, '_> {
             // Quotients that only a value names.
             let fresh: Vec<Var> = exists.keys().copied().filter(|v| !defined.contains(v)).collect();
             for v in fresh {
-                if let Some((_, defs)) = self.model.quotients.iter().find(|(q, _)| *q == v) {
-                    for c in defs.clone() {
+                if let Some(defs) = self.model.vars.definition(v) {
+                    for c in defs {
                         let row = self.row(&c.poly, loops, &params, &mut exists, n)?;
                         rows.push(poly::Constraint::ge(row));
                     }
@@ -174,7 +174,7 @@ impl Maker<'_, '_> {
 
     fn context(&mut self, params: &[Var]) -> Option<poly::Set> {
         let mut rows = Vec::new();
-        for c in &self.model.context.clone() {
+        for c in &self.model.premises.context.clone() {
             let mut exists = FxHashMap::default();
             if c.poly.vars().all(|v| params.contains(&v)) {
                 let row = self.row(&c.poly, &[], params, &mut exists, 0)?;
@@ -229,7 +229,7 @@ impl Maker<'_, '_> {
     /// First and last element, and whether every element between is surely written.
     fn extent(&mut self, mine: &[&Access], written: bool) -> Option<((Expr, Expr), bool)> {
         let inner = mine.first()?.inner.clone()?;
-        if mine.iter().any(|a| self.model.boxes.contains(&a.base)) {
+        if mine.iter().any(|a| self.model.objects.boxes.contains(&a.base)) {
             return None;
         }
         let plain = |a: &Access| {

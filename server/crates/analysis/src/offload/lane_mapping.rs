@@ -341,7 +341,7 @@ impl<'m, 'a> Moves<'m, 'a> {
         for (vars, c) in value.terms() {
             let mut moving = None;
             for (at, &v) in vars.iter().enumerate() {
-                match self.model.vars.get(v as usize)? {
+                match self.model.vars.kinds().get(v as usize)? {
                     VarKind::Param(_) | VarKind::Product(_) => continue,
                     VarKind::Iter(_) => {}
                     VarKind::Quotient | VarKind::Image | VarKind::Fresh => return None,

@@ -103,7 +103,7 @@ pub(crate) fn offload(
         lanes: 0,
         max_trips: map.extents,
         buffers,
-        views: model.views.clone(),
+        views: model.objects.views.clone(),
         inputs,
         privates,
         reductions: Vec::new(),

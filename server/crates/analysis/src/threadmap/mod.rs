@@ -89,13 +89,13 @@ fn find<'a>(
     if !reading.obstacles.is_empty() {
         return Err(std::mem::take(&mut reading.obstacles));
     }
-    let nest = statements::nest(cx, facts, &reading)?;
+    let nest = statements::nest(cx, facts, &reading.model)?;
     let accesses: Vec<Access> = nest.accesses.iter().map(|(_, a)| a).chain(&nest.outside).cloned().collect();
     let (conditions, obstacles) = assumptions(cx, &mut reading, &accesses, l);
     if !obstacles.is_empty() {
         return Err(obstacles);
     }
-    let model = reading.finish();
+    let model = reading.model;
     let stopped = |e: Option<poly::Error>| {
         let kind = match e {
             None | Some(poly::Error::Spent | poly::Error::Cancelled) => {

@@ -53,13 +53,13 @@ impl<'m, 'a> Frame<'m, 'a> {
         values.for_each(|p| {
             note(p);
         });
-        for (_, defs) in &model.quotients {
+        for defs in model.vars.definitions() {
             defs.iter().for_each(|c| {
                 note(&c.poly);
             });
         }
         let usable = |c: &&Constraint| c.poly.is_linear() && c.poly.vars().all(|v| model.is_param(v));
-        let known: Vec<&Constraint> = model.context.iter().filter(usable).collect();
+        let known: Vec<&Constraint> = model.premises.context.iter().filter(usable).collect();
         let mut context: Vec<Constraint> = Vec::new();
         loop {
             let mut grown = false;
@@ -106,7 +106,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                 [v] => *v,
                 _ => return Err(strange()),
             };
-            row = match &self.model.vars[v as usize] {
+            row = match self.model.vars.kind(v) {
                 VarKind::Param(_) | VarKind::Product(_) => {
                     let k = self.params.iter().position(|x| *x == v).ok_or_else(strange)?;
                     let old = row.params.get(k).copied().unwrap_or(0);
@@ -122,8 +122,8 @@ impl<'m, 'a> Frame<'m, 'a> {
                     let n = ex.ids.len();
                     let k = *ex.ids.entry((v, at)).or_insert(n);
                     if k == n {
-                        let definition = self.model.quotients.iter().find(|(q, _)| *q == v);
-                        let constraints = definition.into_iter().flat_map(|(_, d)| d.iter().cloned());
+                        let definition = self.model.vars.definition(v);
+                        let constraints = definition.into_iter().flatten().cloned();
                         ex.todo.extend(constraints.map(|c| (c, at)));
                     }
                     let old = row.exists.get(k).copied().unwrap_or(0);

@@ -75,7 +75,7 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
     for e in model.executed.iter().filter(|e| !headers.contains(&e.term)) {
         // A kernel runs just the domain: nothing in it may be a value that is not determined.
         let known = |c: &crate::algebra::poly::Constraint| {
-            c.poly.vars().all(|v| match &model.vars[v as usize] {
+            c.poly.vars().all(|v| match model.vars.kind(v) {
                 VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
                 VarKind::Iter(l) => e.loops.contains(l),
                 VarKind::Image | VarKind::Fresh => false,

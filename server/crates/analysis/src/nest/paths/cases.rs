@@ -51,7 +51,7 @@ impl Builder<'_> {
         }
         // What the types say.
         for (at, v) in columns.iter().enumerate() {
-            if let VarKind::Param(Param::Symbol(s)) = &self.vars[*v as usize] {
+            if let VarKind::Param(Param::Symbol(s)) = self.vars.kind(*v) {
                 let unsigned = self.body.types.as_int(self.body.symbols[*s].ty).is_some_and(|k| !k.signed());
                 if unsigned {
                     let mut l = vec![0; columns.len() + 1];
@@ -85,15 +85,15 @@ impl Builder<'_> {
             init.map(|i| (*self.effects.writes_in(i)).clone()).unwrap_or_default();
         for x in body.walk(self.root) {
             let Op::Sym(s) = body.op(x) else { continue };
-            if !seen.insert(*s) || self.entry_values.contains_key(s) || self.definition(*s).is_some() {
+            if !seen.insert(*s) || self.entry.values.contains_key(s) || self.definition(*s).is_some() {
                 continue;
             }
-            wanted.extend(self.param_ids.get(&Param::Symbol(*s)));
+            wanted.extend(self.vars.param(Param::Symbol(*s)));
         }
-        for p in self.entry_values.values() {
+        for p in self.entry.values.values() {
             wanted.extend(p.vars());
         }
-        for c in &self.context {
+        for c in &self.premises.context {
             wanted.extend(c.poly.vars());
         }
         let mut left: Vec<Vec<Constraint>> = Vec::new();
@@ -121,16 +121,16 @@ impl Builder<'_> {
                 false => vec![k],
             };
             for k in parts {
-                let known = common.contains(&k) || self.context.contains(&k);
+                let known = common.contains(&k) || self.premises.context.contains(&k);
                 let in_all = |facts: &Vec<Constraint>| facts.contains(&k) || self.follows(facts, &k);
                 if !known && common.len() < 24 && left.iter().all(in_all) {
                     common.push(k);
                 }
             }
         }
-        self.context.extend(common);
+        self.premises.context.extend(common);
         if (2..=MAX_KEPT).contains(&left.len()) && left.iter().all(|l| !l.is_empty()) {
-            self.cases = left;
+            self.premises.cases = left;
         }
     }
 }

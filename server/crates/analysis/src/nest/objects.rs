@@ -1,0 +1,41 @@
+//! What a model knows of memory besides its accesses.
+
+use rustc_hash::FxHashSet;
+use term::SymbolId;
+
+use crate::algebra::poly::Poly;
+
+#[derive(Clone, Default)]
+pub(crate) struct Objects {
+    /// Families that stay what they are: the pointer that is loaded moves with the loop (`rows[i]`).
+    pub tables: FxHashSet<SymbolId>,
+    /// Objects that are only read and whose rows may overlap: their cells lie within the box of their subscripts' ranges.
+    pub boxes: FxHashSet<SymbolId>,
+    /// Pointer variables whose value at the root's entry was followed, with what they point into.
+    pub views: Vec<(SymbolId, SymbolId)>,
+    /// Variables declared in the root's body: each iteration has its own.
+    pub(super) inside: FxHashSet<SymbolId>,
+    /// Paths whose subscripts are fixed: family, subscripts of the load, own symbol.
+    pub(super) loaded: Vec<(SymbolId, Vec<Poly>, SymbolId)>,
+}
+
+impl Objects {
+    /// Whether each iteration of the root has its own.
+    pub(crate) fn declared_inside(&self, s: SymbolId) -> bool {
+        self.inside.contains(&s)
+    }
+
+    /// Whether the two are paths of one family that differ by a constant in some subscript: other rows of one table.
+    pub(crate) fn other_rows(&self, a: SymbolId, b: SymbolId) -> Option<SymbolId> {
+        let of = |s: SymbolId| self.loaded.iter().find(|l| l.2 == s);
+        let (x, y) = (of(a)?, of(b)?);
+        let apart =
+            x.1.iter().zip(&y.1).any(|(p, q)| p.sub(q).and_then(|d| d.as_constant()).is_some_and(|d| d != 0));
+        (x.0 == y.0 && apart).then_some(x.0)
+    }
+
+    /// The path of a family whose load has these subscripts.
+    pub(super) fn path(&self, family: SymbolId, subscripts: &[Poly]) -> Option<SymbolId> {
+        self.loaded.iter().find(|l| l.0 == family && l.1 == subscripts).map(|l| l.2)
+    }
+}
