@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+#[path = "architecture/analysis.rs"]
+mod analysis;
 #[path = "architecture/functions.rs"]
 mod functions;
 
@@ -461,136 +463,6 @@ fn few_files_name_a_language() {
         .map(|(path, _)| path)
         .collect();
     assert_eq!(found, MAY);
-}
-
-/// Circles that are left between the files and folders of `analysis` (a folder counts as one), each with its reason. It only
-/// gets shorter.
-const CIRCLES: &[(&[&str], &str)] = &[
-    (
-        &["depend", "nest", "witness"],
-        "systems are made of a nest's accesses, and a nest asks whether a way through its conditions is possible",
-    ),
-    (
-        &["program", "summaries", "watched"],
-        "a program is its functions, which are summed up in terms of one another",
-    ),
-];
-
-/// The groups of files in which every one imports, in some steps, every other.
-fn circles(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<String>> {
-    let reached = |from: &str| {
-        let mut seen = BTreeSet::new();
-        let mut next: Vec<&String> = edges.get(from).into_iter().flatten().collect();
-        while let Some(n) = next.pop() {
-            if seen.insert(n.clone()) {
-                next.extend(edges.get(n).into_iter().flatten());
-            }
-        }
-        seen
-    };
-    let all: BTreeMap<&String, BTreeSet<String>> = edges.keys().map(|f| (f, reached(f))).collect();
-    let mut out: Vec<BTreeSet<String>> = Vec::new();
-    for (f, seen) in all.iter().filter(|(f, seen)| seen.contains(**f)) {
-        let circle: BTreeSet<String> =
-            seen.iter().filter(|o| all.get(o).is_some_and(|back| back.contains(*f))).cloned().collect();
-        if !out.contains(&circle) {
-            out.push(circle);
-        }
-    }
-    out
-}
-
-/// Folders of `analysis` that only sort: what stands in them counts by itself.
-const SORTED: [&str; 6] = ["algebra", "alias", "calls", "classify", "flow", "offload"];
-/// Files that count by themselves, whatever else is in their folders.
-const ALONE: [(&str, &str); 6] = [
-    ("depend", "graph"),
-    ("depend", "witness"),
-    ("facts", "entries"),
-    ("facts", "marks"),
-    ("facts", "memo"),
-    ("host", "launch_extents"),
-];
-
-/// What counts as one, of a path's first two words.
-fn unit<'a>(first: &'a str, second: &'a str) -> &'a str {
-    let inner = SORTED.contains(&first) && !second.is_empty() || ALONE.contains(&(first, second));
-    if inner {
-        second
-    } else {
-        first
-    }
-}
-
-/// Which files and folders of a room the others name, by `crate::…` paths; `own` names at the room's front door count for the
-/// file that they come from.
-fn imports(room: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let start = format!("server/crates/{room}/src/");
-    let files: Vec<(String, String)> = product_sources()
-        .into_iter()
-        .filter_map(|(path, text)| {
-            let rest = path.strip_prefix(&start)?;
-            let mut parts = rest.split('/').map(|p| p.trim_end_matches(".rs"));
-            let first = unit(parts.next()?, parts.next().unwrap_or("")).to_owned();
-            let text = product(&text);
-            let lines = text.lines().map(|l| l.split("//").next().unwrap_or(""));
-            Some((first, lines.collect::<Vec<_>>().join("\n")))
-        })
-        .collect();
-    let word =
-        |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
-    // `a::b` as what counts as one
-    let path = |text: &str| -> String {
-        let first = word(text);
-        let second = text[first.len()..].strip_prefix("::").map(&word).unwrap_or_default();
-        unit(&first, &second).to_owned()
-    };
-    let rooms: BTreeSet<&str> = files.iter().map(|f| f.0.as_str()).collect();
-    // what the front door passes on: `pub use nest::{A, B};`
-    let mut door: BTreeMap<String, String> = BTreeMap::new();
-    for (_, text) in files.iter().filter(|f| f.0 == "lib") {
-        for (at, _) in text.match_indices("use ") {
-            let used = text[at + 4..].split(';').next().unwrap_or("").trim_start_matches("crate::");
-            let from = path(used);
-            for name in used.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|n| !n.is_empty()) {
-                if rooms.contains(from.as_str()) && !rooms.contains(name) {
-                    door.insert(name.to_owned(), from.clone());
-                }
-            }
-        }
-    }
-    let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (own, text) in files.iter().filter(|f| f.0 != "lib") {
-        let edges = out.entry(own.clone()).or_default();
-        for (at, _) in text.match_indices("crate::") {
-            let rest = &text[at + "crate::".len()..];
-            let names: Vec<String> = match rest.strip_prefix('{') {
-                Some(list) => {
-                    list.split('}').next().unwrap_or("").split(',').map(|n| path(n.trim())).collect()
-                }
-                None => vec![path(rest)],
-            };
-            for name in names {
-                let to = door.get(&name).unwrap_or(&name);
-                if rooms.contains(to.as_str()) && to != own {
-                    edges.insert(to.clone());
-                }
-            }
-        }
-    }
-    out
-}
-
-#[test]
-fn files_of_the_analysis_form_no_circles() {
-    let edge = |a: &str, to: &[&str]| (a.to_owned(), to.iter().map(|t| (*t).to_owned()).collect());
-    let made = BTreeMap::from([edge("a", &["b"]), edge("b", &["c", "a"]), edge("c", &["d"]), edge("d", &[])]);
-    assert_eq!(circles(&made), [BTreeSet::from(["a".to_owned(), "b".to_owned()])]);
-    let edges = imports("analysis");
-    assert!(edges.len() > 30 && edges["loops"].contains("nest") && edges["nest"].contains("effects"));
-    let known: Vec<BTreeSet<String>> =
-        CIRCLES.iter().map(|c| c.0.iter().map(|f| (*f).to_owned()).collect()).collect();
-    assert_eq!(circles(&edges), known, "each imports the others: open the circle, or shorten the list");
 }
 
 /// Whoever is new reads the page in ten minutes, and follows each of three walks in eight stops at most.

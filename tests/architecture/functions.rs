@@ -11,7 +11,7 @@ const LONG: &[(&str, &str, &str)] = &[
     ("analysis/src/calls/inline/copy.rs", "copy_at", "one match over operations"),
     ("analysis/src/classify/reductions.rs", "assignment", "one match over forms of an update"),
     (
-        "analysis/src/depend/fourier.rs",
+        "analysis/src/solve/fourier.rs",
         "counted",
         "one elimination: equations, then inequalities column by column",
     ),

@@ -9,13 +9,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, TermId};
 
 use crate::calls::watched::Concern;
-use crate::depend;
 use crate::flow::counted_loop::control;
 use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
 use crate::nest;
 use crate::nest::{Model, Reading};
 use crate::replay_witness::{ways, Place};
+use crate::solve::Solver;
 use crate::{Control, LoopId, Obstacle, Program};
 
 /// What is worked out once per body.
@@ -31,7 +31,7 @@ pub(crate) struct Context<'a> {
     plain: OnceCell<Rc<FxHashMap<TermId, Control>>>,
     pub parents: Vec<Option<TermId>>,
     concern: OnceCell<Concern>,
-    pub solver: depend::Solver,
+    pub solver: Solver,
     pub ids: FxHashMap<TermId, LoopId>,
     /// Functions and file-scope variables whose text replays followed, or missed.
     pub followed: RefCell<FxHashSet<Arc<str>>>,
@@ -66,7 +66,7 @@ impl<'a> Context<'a> {
             plain: OnceCell::new(),
             parents: body.parents(),
             concern: OnceCell::new(),
-            solver: depend::Solver::default(),
+            solver: Solver::default(),
             ids,
             followed: RefCell::default(),
         }

@@ -12,6 +12,7 @@ mod context;
 mod depend;
 mod facts;
 mod flow;
+mod graph;
 mod host;
 mod kernel;
 mod limits;
@@ -20,6 +21,7 @@ mod nest;
 mod offload;
 mod regions;
 mod replay_witness;
+mod solve;
 mod threadmap;
 
 use std::sync::Arc;
@@ -28,27 +30,22 @@ use base::{Budget, Effort};
 use term::{Body, SymbolId, TermId};
 
 pub use calls::program::Program;
-pub use calls::summaries::{GlobalUse, Roots, Summary, Through, TroubleKind};
-pub use calls::watched::Watched;
-pub use depend::graph::{Edge, Graph, Order};
 pub use facts::entries::{Entry, EntryOwner, EntryValue};
 pub use facts::memo::LazyFacts;
 pub use facts::*;
+pub use graph::{Edge, Graph, Order};
 pub use host::launch_extents::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
     kernel, kernel_barriers, kernel_overflows, kernel_races, kernel_within, local_arrays,
-    right_for_other_lanes, AccessFact, Across, BarrierCount, BarrierFact, BarrierVerdict, BranchFact,
-    DividedBranch, IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle, LocalArray, LostUpdate,
-    MissingFence, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests,
-    Shapes, Split, Touch, Traffic, Uniformity, Unwritten, WidthFault,
+    right_for_other_lanes, AccessFact, BarrierCount, BarrierFact, BarrierVerdict, BranchFact, DividedBranch,
+    IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle, LocalArray, LostUpdate, MissingFence,
+    OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests, Shapes, Split,
+    Touch, Traffic, Uniformity, Unwritten, WidthFault,
 };
-pub use offload::lane_mapping::{mappings, LaneAccess, LaneBranch, LaneStride, Mapping};
+pub use offload::lane_mapping::mappings;
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use replay_witness::{follow, Argument, Followed};
-pub use threadmap::{
-    Comparison, Remainder, Rounding, Scan, StatementMap, ThreadCode, ThreadMap, ThreadValue,
-};
 
 /// Counted steps given to each loop while typing.
 pub const TYPING_STEPS: u64 = 60_000;
@@ -105,17 +102,17 @@ pub fn nest_dependences(
     root: LoopId,
     budget: &Budget,
 ) -> Graph {
-    depend::graph::graph(body, program, facts, root, budget)
+    graph::graph(body, program, facts, root, budget)
 }
 
 /// Variables that a loop writes and somebody may read after it.
 pub fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    depend::graph::live_out(body, program, facts, root)
+    graph::live_out(body, program, facts, root)
 }
 
 /// Scalars that each iteration of a loop writes before it reads them.
 pub fn own_scalars(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    depend::graph::own_scalars(body, facts, root)
+    graph::own_scalars(body, facts, root)
 }
 
 /// The value of an integer constant expression.

@@ -58,30 +58,30 @@ pub(crate) mod classify_coverage {
     pub(crate) const FUEL: u32 = 250;
 }
 
-/// Of `depend::fourier`.
-pub(crate) mod depend_fourier {
+/// Of `solve::fourier`.
+pub(crate) mod solve_fourier {
     /// Rows beyond which the elimination is given up.
     pub(crate) const MAX_LINES: usize = 160;
 }
 
-/// Of `depend::graph`.
-pub(crate) mod depend_graph {
+/// Of `graph`.
+pub(crate) mod graph {
     /// Pairs of accesses looked at in one nest at most.
     pub(crate) const MAX_PAIRS: usize = 4_000;
     /// Levels that vectors speak of at most; what lies deeper is not told apart.
     pub(crate) const MAX_LEVELS: usize = 5;
 }
 
-/// Of `depend::solve`.
-pub(crate) mod depend_solve {
+/// Of `solve`.
+pub(crate) mod solve {
     /// Numbers in remembered systems: a deep nest asks many questions of many rows.
     pub(crate) const MOST_KEPT: usize = 1 << 20;
     /// A step of the budget is so many numbers of a system that the cheap tests look at.
     pub(crate) const NUMBERS: u64 = 128;
 }
 
-/// Of `depend::system`.
-pub(crate) mod depend_system {
+/// Of `solve::system`.
+pub(crate) mod solve_system {
     /// Larger numbers are given up: products of two and sums of some stay inside 128 bits.
     pub(crate) const LIMIT: i128 = 1 << 52;
 }

@@ -1,5 +1,6 @@
 //! From a body to the facts of each of its loops.
 
+pub(crate) mod aliases;
 mod obligations;
 mod replays;
 
@@ -14,13 +15,13 @@ use base::{Budget, Effort};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, FloatKind, Op, SymbolId, TermId};
 
-use crate::alias::conditions::alias_conditions;
 use crate::classify::privatize::{privacy, Privacy};
 use crate::classify::recurrences::recurrences;
 use crate::classify::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::depend::{self, Outcome};
 use crate::facts::marks::mark_of;
 use crate::flow::liveness::early_exit;
+use crate::loops::aliases::alias_conditions;
 use crate::nest::{Access, Model, Reading};
 use crate::{
     Cells, Condition, ConditionKind, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Obstacle,

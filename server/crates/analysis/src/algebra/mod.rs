@@ -2,3 +2,4 @@
 
 pub(crate) mod bounds;
 pub(crate) mod poly;
+pub(crate) mod project;

@@ -6,8 +6,8 @@
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::alias::fresh::{is_allocation, is_fresh_value, is_null};
-use crate::alias::parts::base_symbol;
 use crate::flow::effects::Effects;
+use crate::flow::parts::base_symbol;
 
 /// What is known of two variables through which memory is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +115,7 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
         (Reach::Named { hidden: true, .. }, p) | (p, Reach::Named { hidden: true, .. }) => {
             // A local that no `&` reaches; an array's name may still have been copied into a local pointer.
             let named = if matches!(x, Reach::Named { .. }) { a } else { b };
-            let is_array = crate::alias::parts::holds_array(body, body.symbols[named].ty);
+            let is_array = crate::flow::parts::holds_array(body, body.symbols[named].ty);
             let given = matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh);
             if is_array && !given && !effects.stays_home(named) {
                 May

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::alias::parts::base_symbol;
+use crate::flow::parts::base_symbol;
 
 /// A variable that never changes: where it is defined, and with what; `None`: zero.
 #[derive(Clone, Debug)]

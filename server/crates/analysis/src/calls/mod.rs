@@ -2,9 +2,12 @@
 
 pub(crate) mod compatible;
 pub(crate) mod constants;
+pub(crate) mod function;
 pub(crate) mod inline;
+pub(crate) mod mentions;
 pub(crate) mod program;
 pub(crate) mod project_facts;
 pub(crate) mod shape;
 pub(crate) mod summaries;
+pub(crate) mod watch;
 pub(crate) mod watched;

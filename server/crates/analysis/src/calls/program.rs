@@ -9,11 +9,14 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::calls::compatible::{fits, same_type};
+use crate::calls::compatible::same_type;
 use crate::calls::constants::{constants, Constant};
-use crate::calls::shape::{shape, Shape};
-use crate::calls::summaries::{local, solve, Local, Summary};
-use crate::calls::watched::Watch;
+use crate::calls::function::{arguments_fit, called, own_callee, Function, Local};
+use crate::calls::shape::shape;
+use crate::calls::summaries::{local, solve};
+use crate::calls::watch::Watch;
+use crate::flow::effects::Callees;
+use crate::Summary;
 
 /// The functions of a program by name. Immutable; a clone shares. The empty program knows nothing of any function that
 /// is not the library's.
@@ -37,24 +40,6 @@ enum Known {
     One(Arc<Function>),
     /// Two definitions of one name: neither is believed.
     Several,
-}
-
-/// A function of the program.
-#[derive(Clone, Debug)]
-pub(crate) struct Function {
-    pub name: Arc<str>,
-    pub body: Arc<Body>,
-    /// Its type and what it returns, in its own body's types.
-    pub ty: TypeId,
-    pub returns: TypeId,
-    /// How it can be written in place of a call.
-    pub shape: Option<Shape>,
-    pub local: Arc<Local>,
-    pub summary: Summary,
-    /// Whether another definition may take its place when the program is linked.
-    pub weak: bool,
-    /// Changes when anything changes that facts of a caller may rest on.
-    key: u64,
 }
 
 impl Program {
@@ -131,7 +116,7 @@ impl Program {
         };
         let mut program = Inner { functions, globals, constants, watch: Watch::default() };
         program.summarize(&before.inner);
-        program.watch = Watch::of(program.all(), before);
+        program.watch = Watch::of(program.all(), before.watch(), |name| before.function(name));
         Program { inner: Arc::new(program) }
     }
 
@@ -234,6 +219,12 @@ impl Program {
     }
 }
 
+impl Callees for Program {
+    fn called(&self, body: &Body, call: TermId) -> Option<&Summary> {
+        self.callee(body, call).map(|f| &f.summary)
+    }
+}
+
 impl Inner {
     fn all(&self) -> impl Iterator<Item = &Function> {
         self.functions.values().filter_map(|k| match k {
@@ -323,29 +314,6 @@ impl Inner {
             }
         }
     }
-}
-
-/// The function of the program that a call names, and whose type it was declared with; not one of the library.
-pub(crate) fn own_callee(body: &Body, call: TermId) -> Option<&term::Symbol> {
-    body.callee(call).filter(|&f| is_own(body, f)).map(|f| &body.symbols[f])
-}
-
-/// Whether a symbol is a function that is not the library's.
-fn is_own(body: &Body, f: SymbolId) -> bool {
-    body.symbols[f].storage == Storage::Function && !body.library.contains(&f)
-}
-
-/// Whether a call's arguments are as many as a function's parameters, and fit their types. `ty`: the function's, in `from`.
-pub(crate) fn arguments_fit(body: &Body, call: TermId, from: &Body, ty: TypeId) -> bool {
-    let TypeKind::Function { params, .. } = from.types.kind(ty) else { return false };
-    let args = body.args(call).get(1..).unwrap_or(&[]);
-    args.len() == params.len()
-        && args.iter().zip(params).all(|(&a, &p)| fits(&body.types, body.ty(a), &from.types, p))
-}
-
-/// The functions a body calls by name, each as often as it does.
-pub(crate) fn called(body: &Body) -> impl Iterator<Item = SymbolId> + '_ {
-    body.callees().filter(|&f| is_own(body, f))
 }
 
 fn with_room<K, V>(room: usize) -> FxHashMap<K, V> {

@@ -11,9 +11,9 @@ use poly::{Constraint, Kind, Row, Space};
 
 use crate::classify::cells::Cells;
 use crate::classify::privatize::{is_sure, Frame, Rest};
-use crate::depend::{fourier, Found, System};
 use crate::limits::classify_coverage::FUEL;
 use crate::nest::Access;
+use crate::solve::{fourier, Found, System};
 
 /// What must hold at a point for one write to have been there.
 type Covers = Vec<Constraint>;

@@ -9,8 +9,8 @@ use poly::{Constraint, Row, Space};
 
 use crate::classify::cells::Cells;
 use crate::classify::privatize::{Frame, Rest};
-use crate::depend::{fourier, Found, System};
 use crate::nest::Access;
+use crate::solve::{fourier, Found, System};
 
 /// A chosen instance of a read.
 struct Chosen<'x> {

@@ -13,10 +13,10 @@ use poly::{Flow, Map, MapSpace, Row, Space};
 use term::{Body, Storage, SymbolId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
-use crate::alias::parts::{leaves, Inside};
 use crate::classify::cells::Cells;
 use crate::context::Context;
 use crate::flow::liveness::{exposes_part, is_read_after};
+use crate::flow::parts::{leaves, Inside};
 use crate::nest::{Access, Length, Model};
 use crate::Param;
 

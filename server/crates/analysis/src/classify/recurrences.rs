@@ -197,7 +197,7 @@ fn packings(
         let filled = body.walk(inner).find_map(|t| {
             let place = *body.args(t).first().filter(|_| *body.op(t) == Op::Assign)?;
             let sub = *body.args(place).get(1).filter(|_| *body.op(place) == Op::Index)?;
-            reads(body, sub, s).then(|| crate::alias::parts::base_symbol(body, place)).flatten()
+            reads(body, sub, s).then(|| crate::flow::parts::base_symbol(body, place)).flatten()
         });
         if let Some(array) = filled {
             out.push((s, array, only));

@@ -3,11 +3,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, SymbolId, TermId, TypeKind};
 
-use crate::alias::parts::Inside;
 use crate::classify::extremes::{extremes, Extreme};
 use crate::classify::reductions::{updates, Update};
 use crate::context::Context;
 use crate::flow::liveness::{exposed_reads, surely_written};
+use crate::flow::parts::Inside;
 use crate::nest::{Access, Model};
 use crate::{Cells, Control, Induction, Object, Private, Reduction, ReductionOp};
 

@@ -1,23 +1,7 @@
-//! Dependences between two accesses, exactly (F4.2): cheap tests first, each in a file of its own, integer sets where
-//! none of them can answer.
-//!
-//! Here the two accesses become constraints; `solve` asks the tests.
+//! Dependences between two accesses, exactly (F4.2): the two become constraints, and `solve` asks cheap tests first and integer
+//! sets where none of them can answer.
 
-mod banerjee;
-mod exact_siv;
-mod fourier;
-mod gcd;
-pub(crate) mod graph;
-mod solve;
-mod strong_siv;
-mod system;
-mod weak_crossing_siv;
-mod weak_zero_siv;
 pub(crate) mod witness;
-mod ziv;
-
-#[cfg(test)]
-mod tests;
 
 use std::hash::BuildHasher as _;
 
@@ -27,10 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
 use crate::depend::witness::{describe, witness};
 use crate::nest::{Access, Model};
-pub(crate) use fourier::{fourier, Found};
-pub(crate) use solve::{impossible, Conjunction, Question, Solver};
-pub(crate) use system::System;
-
+use crate::solve::{Conjunction, Question, Solver};
 use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind};
 
 /// What two accesses of one object are to each other, across iterations of the root.

@@ -5,8 +5,9 @@ use rustc_hash::FxHashMap;
 use term::SymbolId;
 
 use crate::algebra::poly::{Poly, Var, VarKind};
-use crate::depend::{Pairs, Solver};
+use crate::depend::Pairs;
 use crate::nest::{Access, Model};
+use crate::solve::Solver;
 use crate::{Dependence, Direction, Param, Witness};
 
 /// The witness at a point of the pairs; `None` where a value of it cannot be told.

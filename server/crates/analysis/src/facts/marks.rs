@@ -2,7 +2,16 @@
 
 use term::{Body, Op, TermId};
 
-use crate::MarkFacts;
+/// The user's mark on a loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MarkFacts {
+    /// The `Mark` term.
+    pub term: TermId,
+    /// The kernel's name, if one was given.
+    pub name: Option<String>,
+    /// Number of nested loops asked for.
+    pub collapse: Option<u32>,
+}
 
 pub(crate) fn mark_of(body: &Body, t: TermId) -> Option<MarkFacts> {
     if *body.op(t) != Op::For {

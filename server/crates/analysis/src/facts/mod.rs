@@ -6,11 +6,18 @@
 
 mod conditions;
 pub(crate) mod entries;
+mod lanes;
 pub(crate) mod marks;
 pub(crate) mod memo;
 mod offload;
+mod summaries;
+mod threads;
 
+pub use lanes::*;
+pub use marks::MarkFacts;
 pub use offload::{Buffer, Final, Length, Offload};
+pub use summaries::*;
+pub use threads::*;
 
 use std::sync::Arc;
 
@@ -149,17 +156,6 @@ pub struct LoopFacts {
     pub recurrences: Vec<Recurrence>,
     /// The user's request to offload this loop, if it has one.
     pub mark: Option<MarkFacts>,
-}
-
-/// The user's mark on a loop.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MarkFacts {
-    /// The `Mark` term.
-    pub term: TermId,
-    /// The kernel's name, if one was given.
-    pub name: Option<String>,
-    /// Number of nested loops asked for.
-    pub collapse: Option<u32>,
 }
 
 /// A counted loop: before each test the index is `lower + step * iteration`, and the loop goes on while

@@ -8,15 +8,20 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::alias::parts::{owner, written_part};
-use crate::calls::program::Function;
-use crate::calls::summaries::{library_effect, LibraryEffect, LibraryResult, Summary, Through, TroubleKind};
-use crate::{ObstacleKind, Program};
+use crate::flow::library::{library_effect, LibraryEffect, LibraryResult};
+use crate::flow::parts::{owner, written_part};
+use crate::{ObstacleKind, Summary, Through, TroubleKind};
+
+/// The functions that a body may call, as far as what statements do rests on them.
+pub(crate) trait Callees {
+    /// Of the function that the call names, if it is known and the arguments fit its definition.
+    fn called(&self, body: &Body, call: TermId) -> Option<&Summary>;
+}
 
 /// Memoised write sets of one body.
 pub(crate) struct Effects<'a> {
     body: &'a Body,
-    program: &'a Program,
+    program: &'a dyn Callees,
     /// Variables that a term may write without naming them as a place: a call those whose address it is given and
     /// file-scope ones, a place that was not understood what it reaches.
     unseen: FxHashMap<TermId, Vec<SymbolId>>,
@@ -40,7 +45,7 @@ pub(crate) struct Effects<'a> {
 }
 
 impl<'a> Effects<'a> {
-    pub(crate) fn new(body: &'a Body, program: &'a Program) -> Effects<'a> {
+    pub(crate) fn new(body: &'a Body, program: &'a dyn Callees) -> Effects<'a> {
         let mut writes: FxHashMap<SymbolId, Vec<TermId>> = FxHashMap::default();
         for t in body.walk(body.root) {
             if let Some(s) = written(body, t) {
@@ -318,7 +323,7 @@ pub(crate) fn written(body: &Body, t: TermId) -> Option<SymbolId> {
 /// What a call does.
 pub(crate) enum Called<'p> {
     Library(LibraryEffect),
-    Function(&'p Function),
+    Function(&'p Summary),
 }
 
 impl Called<'_> {
@@ -326,14 +331,14 @@ impl Called<'_> {
     pub(crate) fn writes_nothing(&self) -> bool {
         match self {
             Called::Library(e) => e.writes == 0 && e.keeps == 0 && e.returns != LibraryResult::Fresh,
-            Called::Function(f) => f.summary.writes_nothing(),
+            Called::Function(f) => f.writes_nothing(),
         }
     }
     /// Whether its value comes from its arguments alone.
     pub(crate) fn is_pure(&self) -> bool {
         match self {
             Called::Library(e) => self.writes_nothing() && e.reads == 0,
-            Called::Function(f) => f.summary.is_pure(),
+            Called::Function(f) => f.is_pure(),
         }
     }
     /// What it does to the memory that its `k`-th argument points into.
@@ -343,19 +348,19 @@ impl Called<'_> {
                 let bit = |mask: u32| mask >> k.min(31) & 1 == 1;
                 Through { read: bit(e.reads), written: bit(e.writes), kept: bit(e.keeps) }
             }
-            Called::Function(f) => f.summary.params.get(k).copied().unwrap_or_default(),
+            Called::Function(f) => f.params.get(k).copied().unwrap_or_default(),
         }
     }
     pub(crate) fn summary(&self) -> Option<&Summary> {
         match self {
             Called::Library(_) => None,
-            Called::Function(f) => Some(&f.summary),
+            Called::Function(f) => Some(f),
         }
     }
 }
 
 /// What a call does, or the obstacle it is.
-pub(crate) fn call<'p>(body: &Body, program: &'p Program, t: TermId) -> Result<Called<'p>, ObstacleKind> {
+pub(crate) fn call<'p>(body: &Body, program: &'p dyn Callees, t: TermId) -> Result<Called<'p>, ObstacleKind> {
     let Some(f) = body.callee(t) else {
         return Err(ObstacleKind::IndirectCall);
     };
@@ -371,20 +376,19 @@ pub(crate) fn call<'p>(body: &Body, program: &'p Program, t: TermId) -> Result<C
             None => Err(ObstacleKind::UnknownCall(f)),
         };
     }
-    let Some(function) = program.callee(body, t) else {
+    let Some(summary) = program.called(body, t) else {
         return Err(ObstacleKind::UnknownCall(f));
     };
-    let summary = &function.summary;
     match summary.troubles.iter().next() {
         Some((why, name)) => trouble(*why, name),
         None if summary.reads_unknown || summary.writes_unknown => trouble(TroubleKind::Memory, ""),
-        None => Ok(Called::Function(function)),
+        None => Ok(Called::Function(summary)),
     }
 }
 
 /// The function's own numbers that are given, by name, to what is declared nowhere: `clip(m);` may be a macro of a header that
 /// was not read, and change them.
-fn handed_to_a_stranger(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
+fn handed_to_a_stranger(body: &Body, program: &dyn Callees, t: TermId) -> Vec<SymbolId> {
     let (Op::Call, [callee, args @ ..]) = (body.op(t), body.args(t)) else { return Vec::new() };
     let undeclared = body.as_symbol(*callee).is_some_and(|f| body.symbols[f].storage == Storage::Undeclared);
     if !undeclared || !matches!(call(body, program, t), Err(ObstacleKind::UnknownCall(_))) {
@@ -398,7 +402,7 @@ fn handed_to_a_stranger(body: &Body, program: &Program, t: TermId) -> Vec<Symbol
 }
 
 /// Variables of the body whose value the call may change.
-fn written_by_call(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
+fn written_by_call(body: &Body, program: &dyn Callees, t: TermId) -> Vec<SymbolId> {
     let mut out = Vec::new();
     let called = call(body, program, t);
     for (k, &a) in body.args(t).iter().skip(1).enumerate() {
@@ -406,7 +410,7 @@ fn written_by_call(body: &Body, program: &Program, t: TermId) -> Vec<SymbolId> {
         let address = body.types.element(body.ty(a)).is_some();
         if may && address {
             // Memory behind a pointer is the business of `nest`; a variable's own address names the variable.
-            let base = crate::alias::parts::base_symbol(body, a);
+            let base = crate::flow::parts::base_symbol(body, a);
             out.extend(base.filter(|&s| {
                 !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. })
                     || is_address_of(body, a, s)

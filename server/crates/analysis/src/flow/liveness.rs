@@ -19,7 +19,7 @@ use term::{Body, Op, SymbolId, TermId};
 
 use self::backward::{Backward, Bits};
 use self::exits::{leaves_early, runs};
-use crate::alias::parts::owner;
+use crate::flow::parts::owner;
 use crate::limits::flow_liveness::{MAX_DEPTH, MAX_LABELS};
 
 pub(crate) type Set = FxHashSet<SymbolId>;

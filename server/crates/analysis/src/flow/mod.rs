@@ -2,5 +2,7 @@
 
 pub(crate) mod counted_loop;
 pub(crate) mod effects;
+pub(crate) mod library;
 pub(crate) mod liveness;
+pub(crate) mod parts;
 pub(crate) mod terms;

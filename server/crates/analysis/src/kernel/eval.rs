@@ -12,7 +12,7 @@ use term::{Arithmetic, BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, Type
 use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
 use super::interpret::{walk, Arguments, Called, Values};
 use super::{KernelLaunch, KernelObstacle, Split};
-use crate::calls::program::Function;
+use crate::calls::function::Function;
 use crate::limits::kernel_eval::{MAX_DEPTH, MAX_THREADS, PER_STEP, VARIED};
 use crate::Program;
 
@@ -156,7 +156,7 @@ pub(super) fn axes(body: &Body, program: &Program) -> [bool; 3] {
         for (named, axis) in out.iter_mut().zip(["x", "y", "z"]) {
             *named |= uses_axis(b, axis);
         }
-        for f in crate::calls::program::called(b) {
+        for f in crate::calls::function::called(b) {
             let name = &b.symbols[f].name;
             if let (Some(f), false) = (program.function(name), seen.contains(name)) {
                 seen.push(name.clone());

@@ -6,8 +6,9 @@ use term::device::{Index, Scope, Shuffle, Tally, Vote, Word};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 use super::collect::{Barrier, Escape, Seen, Where};
-use super::{callee, Across, KernelLaunch};
+use super::{callee, KernelLaunch};
 use crate::limits::kernel_level::MAX_DEPTH;
+use crate::Across;
 use crate::Program;
 
 /// Levels of all variables.

@@ -47,7 +47,7 @@ pub use races::{
 pub use requests::Requests;
 pub use trace::BarrierCount;
 
-use crate::Program;
+use crate::{Across, Program};
 
 /// A launch. What is `None` may be anything.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -74,16 +74,6 @@ impl KernelLaunch {
         let block = some(self.block).filter(|b| self.limits.fits_block(*b));
         KernelLaunch { grid: some(self.grid), block, ..self.clone() }
     }
-}
-
-/// Across which threads a value is the same, whenever they get to it together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Across {
-    Grid,
-    Block,
-    Warp,
-    /// Nothing proved.
-    Nothing,
 }
 
 /// Two threads that differ.

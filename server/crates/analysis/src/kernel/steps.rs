@@ -12,7 +12,7 @@ use super::eval::{binary, in_type};
 use super::interpret::{walk, Arguments, Called, Run, Values};
 use super::nums::{Lanes, Nums, Val};
 use super::trace::{merge, Walk, MAX_DEPTH};
-use crate::calls::program::Function;
+use crate::calls::function::Function;
 
 /// A place in memory: an object and an offset in bytes, as far as they are known.
 pub(super) struct Spot {

@@ -10,8 +10,8 @@ use term::{Body, Op, Storage, SymbolId, TermId};
 
 use crate::algebra::bounds::Known;
 use crate::algebra::poly::{Domain, Poly, Var, VarKind};
-use crate::alias::parts::{base_symbol, Inside};
 use crate::flow::effects::Effects;
+use crate::flow::parts::{base_symbol, Inside};
 pub(super) use crate::limits::nest_builder::{MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::objects::Objects;
 use crate::nest::pieces::Pieces;
@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
                         self.written.places.push(place_of);
                     }
                     self.written.pointers |= !loaded::is_plain_number(self.body, self.body.ty(place))
-                        || crate::alias::parts::is_in_union(self.body, place);
+                        || crate::flow::parts::is_in_union(self.body, place);
                 }
             }
         }

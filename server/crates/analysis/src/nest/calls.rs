@@ -8,12 +8,12 @@ use std::sync::Arc;
 use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
-use crate::alias::parts::{base_symbol, Inside};
-use crate::calls::summaries::Through;
 use crate::flow::effects::{call, global};
+use crate::flow::parts::{base_symbol, Inside};
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;
 use crate::nest::{ModelLoop, Need};
+use crate::Through;
 use crate::{Obstacle, ObstacleKind};
 
 impl Builder<'_> {

@@ -12,9 +12,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var};
+use crate::algebra::project::project;
 use crate::flow::counted_loop;
 use crate::nest::builder::Builder;
-use crate::nest::project;
 use crate::{Control, Param, Step};
 
 type Changed = FxHashSet<SymbolId>;

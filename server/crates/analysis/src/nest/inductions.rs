@@ -8,10 +8,10 @@
 use term::{BinOp, IntKind, LoopParts, Op, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
-use crate::alias::parts::Inside;
 use crate::flow::counted_loop;
 use crate::flow::counted_loop::trips;
 use crate::flow::counted_loop::{Change, Total};
+use crate::flow::parts::Inside;
 use crate::nest::builder::{Builder, Loc, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
 use crate::nest::Need;

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Domain, Poly};
-use crate::alias::parts::{base_symbol, Inside};
-use crate::alias::parts::{field_cell, FieldCell};
+use crate::flow::parts::{base_symbol, Inside};
+use crate::flow::parts::{field_cell, FieldCell};
 use crate::nest::builder::{Builder, Load, Loc};
 use crate::{Obstacle, ObstacleKind};
 

@@ -3,9 +3,9 @@
 use term::{BinOp, Body, LoopParts, Op, SymbolId, TermId, TypeId};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
-use crate::alias::parts::Inside;
 use crate::flow::counted_loop;
 use crate::flow::counted_loop::{induction_updates, trips};
+use crate::flow::parts::Inside;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::{blurred, compare_pieces, known_pieces, map_pieces, Pieces};
 use crate::nest::{ModelLoop, Need};

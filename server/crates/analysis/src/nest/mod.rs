@@ -36,14 +36,13 @@ use term::{Body, SymbolId, TermId, TypeKind};
 
 pub(crate) use self::builder::read;
 use self::objects::Objects;
-pub(crate) use self::paths::project;
 use self::premises::Premises;
 pub(crate) use self::statements::Executed;
 use self::vars::Vars;
 use crate::algebra::bounds::Known;
 use crate::algebra::poly::{Domain, Poly, Var};
-use crate::alias::parts::Inside;
 use crate::flow::effects::Effects;
+use crate::flow::parts::Inside;
 use crate::{Control, Obstacle};
 
 /// A loop of the model; number 0 is the root.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use term::{BinOp, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Domain, Poly, VarKind};
-use crate::alias::parts::{base_symbol, Inside};
-use crate::alias::parts::{field_cell, FieldCell};
+use crate::flow::parts::{base_symbol, Inside};
+use crate::flow::parts::{field_cell, FieldCell};
 use crate::nest::builder::{Builder, Loc, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
 use crate::nest::{Access, Length, Subscript};

@@ -12,61 +12,13 @@ use term::{Body, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::context::Context;
-use crate::kernel::{loop_branches, Across, Requests};
+use crate::kernel::{loop_branches, Requests};
 use crate::loops::expr_of;
 use crate::nest::{Access, Model};
-use crate::{Expr, Facts, LoopId, Program};
+use crate::{Across, Facts, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping, Program};
 
 /// Bytes of a sector.
 const SECTOR: u64 = 32;
-
-/// What a mapping makes of a nest.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Mapping {
-    /// In textual order, one for each place; what stands in a function that is called, at the call.
-    pub accesses: Vec<LaneAccess>,
-    pub branches: Vec<LaneBranch>,
-}
-
-/// An access to memory that all threads see.
-#[derive(Clone, PartialEq, Debug)]
-pub struct LaneAccess {
-    pub term: TermId,
-    /// The array or pointer.
-    pub base: SymbolId,
-    pub reads: bool,
-    pub writes: bool,
-    /// Bytes a lane asks for.
-    pub bytes: u64,
-    pub stride: LaneStride,
-    /// Sectors of a full warp's request, least and most; `None`: the stride is not a known number.
-    pub sectors: Option<(u64, u64)>,
-    /// Sectors that the distinct bytes of all lanes side by side need.
-    pub ideal: u64,
-    /// Of a warp.
-    pub lanes: u32,
-}
-
-/// How far neighbouring lanes are apart.
-#[derive(Clone, PartialEq, Debug)]
-pub enum LaneStride {
-    /// Bytes from a lane to the next.
-    Bytes(i128),
-    /// Times so many bytes, a value fixed during the loop.
-    Times(Expr, i128),
-    /// It depends on memory, or is no multiple.
-    Unknown,
-}
-
-/// A branch inside the loops that are spread over threads.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LaneBranch {
-    pub term: TermId,
-    /// Across which threads its condition is the same; `Nothing`: lanes of a warp may differ.
-    pub across: Across,
-    /// Whether lanes differ by nothing but their indices; else memory, calls or jumps may decide.
-    pub by_index: bool,
-}
 
 /// What a nest is like with each loop of `band` in turn along the lanes of warps, and the others along other axes, where
 /// blocks have rows of whole warps. `band`: the loops that are spread over threads, outermost first, each counted.

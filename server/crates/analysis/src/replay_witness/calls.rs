@@ -8,8 +8,8 @@ use super::inputs::{Kind, Owner};
 use super::memory::{Found, Object, Rest};
 use super::run::{Res, Run};
 use super::values::{math, Address, Fact, Number, Shadow, Value};
-use crate::calls::summaries::{library_effect, LibraryResult};
 use crate::flow::effects;
+use crate::flow::library::{library_effect, LibraryResult};
 use crate::limits::replay_witness_calls::{FAR, MAX_CALLS};
 use crate::NotReplayed;
 
@@ -398,7 +398,7 @@ impl<'a> Run<'a, '_> {
                     if body.as_symbol(place).is_some() {
                         continue;
                     }
-                    match crate::alias::parts::base_symbol(body, place) {
+                    match crate::flow::parts::base_symbol(body, place) {
                         Some(s) if body.types.element(body.symbols[s].ty).is_some() && set(s) => {
                             self.forget_all()
                         }

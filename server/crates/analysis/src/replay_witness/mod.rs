@@ -33,8 +33,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TermId};
 
 use crate::algebra::poly::{Constraint, Poly, Var};
+use crate::algebra::project::project;
 use crate::limits::replay_witness::{ALL_STEPS, RUN_STEPS};
-use crate::nest::project;
 use crate::{Control, Dependence, NotReplayed, Param, Program, Witness};
 pub use followed::{follow, Argument, Followed};
 use inputs::{Given, Inputs};

@@ -1,7 +1,7 @@
 //! Inputs for which given facts hold: linear ones by elimination, trees by trying values that their numbers suggest.
 
-use crate::depend::{fourier, Found, System};
 use crate::limits::replay_witness_solve::{FEW, FIRST, MANY, MAX_COLUMNS, MAX_PAIRS, PAIR_STEPS};
+use crate::solve::{fourier, Found, System};
 
 use super::formula::{Plain, Tree};
 use super::inputs::{Given, Inputs, Kind};

@@ -15,41 +15,21 @@ mod statements;
 
 use base::Budget;
 use poly::Set;
-use term::{Body, TermId};
+use term::Body;
 
 use crate::algebra::poly::{Poly, Var};
 use crate::context::Context;
 use crate::loops::{assumptions, expr_of, opaque_places};
 use crate::nest::{Access, Model};
 use crate::offload::extent::Maker;
-use crate::{Condition, Expr, Facts, LoopId, Obstacle, ObstacleKind, Param, Program};
+use crate::{
+    Condition, Expr, Facts, LoopId, Obstacle, ObstacleKind, Param, Program, StatementMap, ThreadMap,
+};
 
 pub(crate) use self::kernel::offload;
-pub use self::scan::{Comparison, Remainder, Rounding, Scan, ThreadCode, ThreadValue};
 use self::sets::Frame;
 use self::solve::{Bound, Form, Last, Maps};
 use self::statements::Nest;
-
-/// How the instances of a nest's statements are spread over threads that need no synchronisation.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ThreadMap {
-    /// Coordinates of a thread, 1 to 3.
-    pub dimension: u32,
-    /// In textual order: the first is called S1.
-    pub statements: Vec<StatementMap>,
-    /// Per coordinate the number of its ids, which begin at 0: threads are as many as their product.
-    pub extents: Vec<Expr>,
-    /// What the map rests on besides proofs.
-    pub conditions: Vec<Condition>,
-}
-
-/// Where the instances of one statement run.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StatementMap {
-    pub term: TermId,
-    /// Per coordinate the id, in the indices of the loops around the statement (as [`Param::Symbol`]) and what is fixed.
-    pub coordinates: Vec<Expr>,
-}
 
 /// The thread map of the nest rooted at a loop. An error without obstacles is an answer: every affine map puts all
 /// instances into one thread.

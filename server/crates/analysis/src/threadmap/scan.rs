@@ -5,7 +5,6 @@
 
 use base::Budget;
 use poly::{Constraint, Map, MapSpace, Row, Shape};
-use term::{SymbolId, TermId};
 
 use super::sets::{Frame, Part};
 use super::solve::{Form, Last};
@@ -14,44 +13,7 @@ use super::Found;
 use crate::algebra::poly::Poly;
 use crate::limits::threadmap_scan::MAX_RUNS;
 use crate::loops::expr_of;
-use crate::Expr;
-
-pub use poly::{Comparison, Expr as ThreadValue, Remainder, Rounding};
-
-/// The code of one thread.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ThreadCode {
-    /// Values the host passes. In the code [`ThreadValue::Param`] is one of them, or, from `params.len()` on, a
-    /// coordinate of the thread's id; [`ThreadValue::Iter`] is a counter of a loop around.
-    pub params: Vec<Expr>,
-    /// Coordinates of the id.
-    pub ids: usize,
-    pub code: Scan,
-}
-
-/// Loops over instances.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Scan {
-    /// `for (counter = first; counter <= last; counter += step)`
-    Loop {
-        counter: usize,
-        first: ThreadValue,
-        last: ThreadValue,
-        step: i128,
-        body: Box<Scan>,
-    },
-    If {
-        condition: ThreadValue,
-        then: Box<Scan>,
-        otherwise: Option<Box<Scan>>,
-    },
-    Block(Vec<Scan>),
-    /// One instance of a statement: the indices of the loops around it have these values.
-    Run {
-        term: TermId,
-        indices: Vec<(SymbolId, ThreadValue)>,
-    },
-}
+use crate::{Expr, Scan, ThreadCode, ThreadValue};
 
 /// The code for the maps found; `None` where it is too large or a value in it is not one of the host's.
 pub(super) fn thread_code(found: &Found<'_>, budget: &Budget) -> poly::Result<Option<ThreadCode>> {
@@ -152,7 +114,7 @@ fn each_value(code: &Scan, f: &mut dyn FnMut(&ThreadValue)) {
 
 /// Calls `f` with every parameter of a value.
 fn named(v: &ThreadValue, f: &mut dyn FnMut(usize)) {
-    use ThreadValue as V;
+    use crate::ThreadValue as V;
     match v {
         V::Param(p) => f(*p),
         V::Int(_) | V::Iter(_) => {}
@@ -288,7 +250,7 @@ fn replaced(e: &ThreadValue, known: &[(usize, ThreadValue)]) -> ThreadValue {
 
 /// The value with those of its leaves replaced for which `leaf` has another value.
 fn mapped(e: &ThreadValue, leaf: &dyn Fn(&ThreadValue) -> Option<ThreadValue>) -> ThreadValue {
-    use ThreadValue as V;
+    use crate::ThreadValue as V;
     let again = |e: &V| Box::new(mapped(e, leaf));
     let all = |es: &[V]| es.iter().map(|e| mapped(e, leaf)).collect();
     match e {

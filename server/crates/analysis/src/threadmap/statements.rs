@@ -265,7 +265,7 @@ fn privates(
                     written(body, t) == Some(symbol)
                         || (body.op(t).is_write()
                             && body.args(t).first().is_some_and(|&p| {
-                                crate::alias::parts::base_symbol(body, p).is_none_or(|b| b == symbol)
+                                crate::flow::parts::base_symbol(body, p).is_none_or(|b| b == symbol)
                             }))
                 };
                 if body.walk(s.term).any(writes) {

@@ -19,7 +19,7 @@ pub(super) mod walk;
 use term::device::{AtomicOp, Index, Scope, Word};
 use term::{BinOp, Body, SymbolId, TermId, UnOp};
 
-use crate::calls::program::Function;
+use crate::calls::function::Function;
 
 /// What evaluating gives, or why the walk ends.
 pub(super) type Run<'a, D, T> = Result<T, <D as Values<'a>>::Stop>;

@@ -8,11 +8,12 @@ use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 use super::memory::Place;
 use super::{Cond, Model, Run, Share, Step, Val};
 use crate::algebra::poly::{Constraint, Poly};
-use crate::calls::program::Function;
+use crate::calls::function::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::races::Touch;
-use crate::kernel::{Across, KernelObstacle};
+use crate::kernel::KernelObstacle;
 use crate::limits::kernel_symbolic_eval::MAX_DEPTH;
+use crate::Across;
 
 impl Model<'_> {
     pub(super) fn share(across: Across) -> Share {

@@ -27,9 +27,10 @@ use term::{Body, SymbolId, TermId};
 use super::collect::Seen;
 use super::level::{self, Levels};
 use super::races::{RaceObstacle, Touch};
-use super::{Across, KernelLaunch, KernelObstacle};
+use super::{KernelLaunch, KernelObstacle};
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::limits::kernel_symbolic::MAX_QUESTIONS;
+use crate::Across;
 use crate::Program;
 
 /// Across which threads an atom is one number.

@@ -12,10 +12,10 @@ use term::{Op, TermId};
 
 use super::{Access, Model, Share, Step, MAX_QUESTIONS};
 use crate::algebra::poly::{Constraint, Poly, Var};
-use crate::depend::impossible;
 use crate::kernel::races::{RaceObstacle, Touch};
 use crate::kernel::{is_barrier, KernelObstacle};
 use crate::limits::kernel_symbolic_pairs::MAX_SPLITS;
+use crate::solve::impossible;
 
 /// Atoms of the two threads that are not one number are numbered from here.
 const SECOND: Var = 1 << 20;

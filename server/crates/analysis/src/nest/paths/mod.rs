@@ -12,13 +12,13 @@
 mod cases;
 mod values;
 
-pub(crate) use self::cases::project;
 use super::entry::leaves;
 use crate::limits::nest_paths::MANY;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Op, SymbolId, TermId, UnOp};
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::algebra::project::project;
 use crate::flow::counted_loop;
 use crate::flow::effects::is_of_its_own;
 use crate::nest::builder::Builder;

@@ -134,7 +134,7 @@ impl<'a> Run<'a, '_> {
             body.symbols[s].address_taken
                 || body.walk(body.root).any(|t| {
                     let place = body.op(t).is_write().then(|| body.args(t).first()).flatten();
-                    place.is_some_and(|&p| crate::alias::parts::base_symbol(body, p) == Some(s))
+                    place.is_some_and(|&p| crate::flow::parts::base_symbol(body, p) == Some(s))
                 })
         };
         let written = !constant && is_written();

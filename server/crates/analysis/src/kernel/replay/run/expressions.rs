@@ -6,7 +6,7 @@ use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 use super::super::values::Val;
 use super::super::{Object, ObjectKind, Touch};
 use super::{base, Place, Run, Runner, ON};
-use crate::calls::program::Function;
+use crate::calls::function::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::{eval, KernelObstacle};
 

@@ -5,7 +5,7 @@
 //! that the two accesses never meet.
 
 use super::fourier;
-pub(crate) use crate::limits::depend_system::LIMIT;
+pub(crate) use crate::limits::solve_system::LIMIT;
 
 /// Coefficients by column; the last entry is the constant.
 pub(crate) type Line = Vec<i128>;

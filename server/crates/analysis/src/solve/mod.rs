@@ -3,21 +3,36 @@
 //!
 //! Deliberately absent: what the question is about. The answers are exact: "none" is a proof, and a point was checked.
 
+mod banerjee;
+mod exact_siv;
+mod fourier;
+mod gcd;
+mod strong_siv;
+mod system;
+mod weak_crossing_siv;
+mod weak_zero_siv;
+mod ziv;
+
+#[cfg(test)]
+mod tests;
+
 use std::cell::{Cell, RefCell};
 
 use base::Budget;
 use rustc_hash::FxHashMap;
 
-use super::banerjee::banerjee;
-use super::exact_siv::exact_siv;
-use super::fourier::{counted, Found};
-use super::gcd::gcd;
-use super::strong_siv::strong_siv;
-use super::system::{Line, System, LIMIT};
-use super::weak_crossing_siv::weak_crossing_siv;
-use super::weak_zero_siv::weak_zero_siv;
-use super::ziv::ziv;
-use crate::limits::depend_solve::{MOST_KEPT, NUMBERS};
+use self::banerjee::banerjee;
+use self::exact_siv::exact_siv;
+use self::fourier::counted;
+pub(crate) use self::fourier::{fourier, Found};
+use self::gcd::gcd;
+use self::strong_siv::strong_siv;
+pub(crate) use self::system::System;
+use self::system::{Line, LIMIT};
+use self::weak_crossing_siv::weak_crossing_siv;
+use self::weak_zero_siv::weak_zero_siv;
+use self::ziv::ziv;
+use crate::limits::solve::{MOST_KEPT, NUMBERS};
 use crate::TestCounts;
 
 /// Constraints that hold together, with existential variables of their own.

@@ -5,7 +5,6 @@ use base::Budget;
 use poly::{Constraint, Row, Space};
 
 use super::fourier::{fourier, Found};
-use super::solve::{Conjunction, Question, Solver};
 use super::system::System;
 use super::*;
 

@@ -8,7 +8,7 @@
 use base::gcd;
 
 use super::system::{floor, used, Line, System, LIMIT};
-use crate::limits::depend_fourier::MAX_LINES;
+use crate::limits::solve_fourier::MAX_LINES;
 
 /// What the elimination found.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,18 +1,7 @@
-//! What each function of a program does to memory and to the world, without its text: for calls that are not written
-//! out (`inline`), and for the view of the call graph.
-//!
-//! Flow-insensitive: a local pointer stands for all that it is ever made to point into. Every answer holds for all calls
-//! that fit the definition. Recursive functions are solved together, from "nothing" upwards to the least answer that
-//! explains itself; all steps are monotone and the sets are finite, so this ends.
-
-mod library;
-mod scan;
+//! What a function of a program does to memory and to the world, without its text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-pub(crate) use library::{library_effect, LibraryEffect, LibraryResult};
-pub(crate) use scan::{local, solve, Local};
 
 /// What a function does, besides giving a value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -111,7 +100,7 @@ impl Summary {
 }
 
 impl Through {
-    fn join(&mut self, other: Through) {
+    pub(crate) fn join(&mut self, other: Through) {
         self.read |= other.read;
         self.written |= other.written;
         self.kept |= other.kept;
@@ -119,14 +108,25 @@ impl Through {
 }
 
 impl Roots {
-    fn join(&mut self, other: &Roots) {
+    pub(crate) fn join(&mut self, other: &Roots) {
         self.params.extend(&other.params);
         self.globals.extend(other.globals.iter().cloned());
         self.through_globals.extend(other.through_globals.iter().cloned());
         self.fresh |= other.fresh;
         self.unknown |= other.unknown;
     }
-    fn unknown() -> Roots {
+    pub(crate) fn unknown() -> Roots {
         Roots { unknown: true, ..Roots::default() }
     }
+}
+
+/// What a program looks at besides its variables and memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Watched {
+    /// `errno`, set by a function of the library that is called.
+    Errno,
+    /// The flags of floating-point exceptions.
+    Exceptions,
+    /// The rounding mode is changed, or the text says that it may be.
+    Rounding,
 }

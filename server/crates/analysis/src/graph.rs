@@ -11,13 +11,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::algebra::poly::{Poly, Var};
-use crate::alias::conditions::alias_conditions;
 use crate::context::Context;
-use crate::depend::{object, overlap, pairs, Overlap, Question, Solver};
+use crate::depend::{object, overlap, pairs, Overlap};
 use crate::flow::liveness::{early_exit, exposed_reads};
-use crate::limits::depend_graph::{MAX_LEVELS, MAX_PAIRS};
+use crate::limits::graph::{MAX_LEVELS, MAX_PAIRS};
+use crate::loops::aliases::alias_conditions;
 use crate::loops::{meet_obligations, plain_blockers};
 use crate::nest::{Access, Model, ModelLoop};
+use crate::solve::{Question, Solver};
 use crate::{
     Condition, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Object, Obstacle, ObstacleKind, Program,
     Step, Verdict,

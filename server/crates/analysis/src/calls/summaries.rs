@@ -1,34 +1,25 @@
-//! One function's text, read for its effects.
+//! What each function of a program does to memory and to the world, without its text: for calls that are not written
+//! out (`inline`), and for the view of the call graph.
+//!
+//! Flow-insensitive: a local pointer stands for all that it is ever made to point into. Every answer holds for all calls
+//! that fit the definition. Recursive functions are solved together, from "nothing" upwards to the least answer that
+//! explains itself; all steps are monotone and the sets are finite, so this ends.
 
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use base::IndexId;
 use rustc_hash::{FxHashMap, FxHasher};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use super::*;
-use crate::calls::program::Function;
-use crate::calls::watched::Mentions;
-
-/// What is read off a function once, whatever is known of others.
-#[derive(Debug)]
-pub(crate) struct Local {
-    /// Functions of the program that it calls, by name.
-    pub calls: Vec<Arc<str>>,
-    /// A hash of all in its text that facts about its effects can depend on: not the values of floating constants and
-    /// strings.
-    pub meaning: u64,
-    /// A hash of its type.
-    pub signature: u64,
-    /// File-scope variables that it may change or lets out; `None`: any.
-    pub touched: Option<Vec<Arc<str>>>,
-    /// What it has to do with `errno` and the floating environment.
-    pub mentions: Mentions,
-}
+use crate::calls::function::{arguments_fit, called, own_callee, Function, Local};
+use crate::calls::mentions::Mentions;
+use crate::flow::library::{library_effect, LibraryResult};
+use crate::{Roots, Summary, Through, TroubleKind};
 
 pub(crate) fn local(body: &Body) -> Local {
-    let mut calls: Vec<Arc<str>> =
-        crate::calls::program::called(body).map(|f| body.symbols[f].name.clone()).collect();
+    let mut calls: Vec<Arc<str>> = called(body).map(|f| body.symbols[f].name.clone()).collect();
     calls.sort();
     calls.dedup();
     let mut signature = FxHasher::default();
@@ -315,11 +306,11 @@ impl Scan<'_> {
     /// The summary of a called function of the program, if the call fits it.
     fn callee(&self, call: TermId) -> Option<&Summary> {
         let body = self.body;
-        let symbol = crate::calls::program::own_callee(body, call)?;
+        let symbol = own_callee(body, call)?;
         let (summary, from) = (self.known)(&symbol.name)?;
         let &Op::Function(g) = from.op(from.root) else { return None };
         let theirs = from.symbols[g].ty;
-        let fit = crate::calls::program::arguments_fit(body, call, from, theirs);
+        let fit = arguments_fit(body, call, from, theirs);
         (fit && crate::calls::compatible::same_type(&body.types, symbol.ty, &from.types, theirs))
             .then_some(summary)
     }

@@ -4,7 +4,7 @@
 //! name alone in [`term::intrinsic`] (pure mathematics; that these may set `errno`, 7.12.1, is left out of account, as
 //! are the floating-point flags), and functions that call back (`qsort`, `bsearch`, `atexit`, `signal`).
 
-use super::TroubleKind;
+use crate::TroubleKind;
 
 /// Which of its first arguments' memory a function reads or writes, a bit an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

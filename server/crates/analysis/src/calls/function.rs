@@ -1,0 +1,67 @@
+//! One function of a program: its text, and what is read off it once.
+
+use std::sync::Arc;
+
+use term::{Body, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::calls::compatible::fits;
+use crate::calls::mentions::Mentions;
+use crate::calls::shape::Shape;
+use crate::Summary;
+
+/// A function of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub name: Arc<str>,
+    pub body: Arc<Body>,
+    /// Its type and what it returns, in its own body's types.
+    pub ty: TypeId,
+    pub returns: TypeId,
+    /// How it can be written in place of a call.
+    pub shape: Option<Shape>,
+    pub local: Arc<Local>,
+    pub summary: Summary,
+    /// Whether another definition may take its place when the program is linked.
+    pub weak: bool,
+    /// Changes when anything changes that facts of a caller may rest on.
+    pub(super) key: u64,
+}
+
+/// What is read off a function once, whatever is known of others.
+#[derive(Debug)]
+pub(crate) struct Local {
+    /// Functions of the program that it calls, by name.
+    pub calls: Vec<Arc<str>>,
+    /// A hash of all in its text that facts about its effects can depend on: not the values of floating constants and
+    /// strings.
+    pub meaning: u64,
+    /// A hash of its type.
+    pub signature: u64,
+    /// File-scope variables that it may change or lets out; `None`: any.
+    pub touched: Option<Vec<Arc<str>>>,
+    /// What it has to do with `errno` and the floating environment.
+    pub mentions: Mentions,
+}
+
+/// The function of the program that a call names, and whose type it was declared with; not one of the library.
+pub(crate) fn own_callee(body: &Body, call: TermId) -> Option<&term::Symbol> {
+    body.callee(call).filter(|&f| is_own(body, f)).map(|f| &body.symbols[f])
+}
+
+/// Whether a symbol is a function that is not the library's.
+fn is_own(body: &Body, f: SymbolId) -> bool {
+    body.symbols[f].storage == Storage::Function && !body.library.contains(&f)
+}
+
+/// Whether a call's arguments are as many as a function's parameters, and fit their types. `ty`: the function's, in `from`.
+pub(crate) fn arguments_fit(body: &Body, call: TermId, from: &Body, ty: TypeId) -> bool {
+    let TypeKind::Function { params, .. } = from.types.kind(ty) else { return false };
+    let args = body.args(call).get(1..).unwrap_or(&[]);
+    args.len() == params.len()
+        && args.iter().zip(params).all(|(&a, &p)| fits(&body.types, body.ty(a), &from.types, p))
+}
+
+/// The functions a body calls by name, each as often as it does.
+pub(crate) fn called(body: &Body) -> impl Iterator<Item = SymbolId> + '_ {
+    body.callees().filter(|&f| is_own(body, f))
+}
