@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 mod analysis;
 #[path = "architecture/functions.rs"]
 mod functions;
+#[path = "architecture/names.rs"]
+mod names;
 
 /// Room, the rooms it may import (everyone may use `base`), and the outside crates it alone may name.
 const ROOMS: &[(&str, &[&str], &[&str])] = &[

@@ -60,7 +60,7 @@ impl At<'_> {
         (start.line + 1, start.character + 1)
     }
 
-    fn access(&self, a: &ide::Access) -> wire::SimulatedAccess {
+    fn access(&self, a: &ide::CountedAccess) -> wire::SimulatedAccess {
         let ((line, column), c) = (self.place(a.span), &a.count);
         wire::SimulatedAccess {
             active: c.worst.active,

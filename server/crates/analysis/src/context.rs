@@ -14,7 +14,7 @@ use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
 use crate::nest;
 use crate::nest::{Model, Reading};
-use crate::replay_witness::{ways, Place};
+use crate::replay_witness::{ways, ReplaySite};
 use crate::solve::Solver;
 use crate::{Control, LoopId, Obstacle, Program};
 
@@ -115,7 +115,7 @@ impl<'a> Context<'a> {
     }
 
     /// Where witnesses of a loop are replayed.
-    pub(crate) fn place(&self, root: TermId) -> Place<'_> {
+    pub(crate) fn place(&self, root: TermId) -> ReplaySite<'_> {
         let around = std::iter::successors(Some(root), |t| self.parents.get(t.0 as usize).copied().flatten());
         let around: Vec<TermId> = around.collect();
         let plain = || {
@@ -125,7 +125,7 @@ impl<'a> Context<'a> {
             });
             Rc::new(all.collect())
         };
-        Place {
+        ReplaySite {
             body: self.body,
             program: self.program,
             root,

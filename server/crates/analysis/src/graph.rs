@@ -17,7 +17,7 @@ use crate::flow::liveness::{early_exit, exposed_reads};
 use crate::limits::graph::{MAX_LEVELS, MAX_PAIRS};
 use crate::loops::aliases::alias_conditions;
 use crate::loops::{meet_obligations, plain_blockers};
-use crate::nest::{Access, Model, ModelLoop};
+use crate::nest::{AffineAccess, Model, ModelLoop};
 use crate::solve::{Question, Solver};
 use crate::{
     Condition, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Object, Obstacle, ObstacleKind, Program,
@@ -304,7 +304,7 @@ fn orientation(l: &ModelLoop) -> i128 {
     }
 }
 
-fn edges(cx: &Context<'_>, model: &Model<'_>, accesses: &[Access], g: &mut Graph, budget: &Budget) {
+fn edges(cx: &Context<'_>, model: &Model<'_>, accesses: &[AffineAccess], g: &mut Graph, budget: &Budget) {
     let body = cx.body;
     let mut home: FxHashMap<TermId, usize> = FxHashMap::default();
     for (k, &t) in g.statements.iter().enumerate() {
@@ -364,8 +364,8 @@ fn ordered(
     model: &Model<'_>,
     solver: &Solver,
     ids: &[Option<LoopId>],
-    a: &Access,
-    b: &Access,
+    a: &AffineAccess,
+    b: &AffineAccess,
     earlier: bool,
     budget: &Budget,
 ) -> Option<Edge> {

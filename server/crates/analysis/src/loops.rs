@@ -22,7 +22,7 @@ use crate::depend::{self, Outcome};
 use crate::facts::marks::mark_of;
 use crate::flow::liveness::early_exit;
 use crate::loops::aliases::alias_conditions;
-use crate::nest::{Access, Model, Reading};
+use crate::nest::{AffineAccess, Model, Reading};
 use crate::{
     Cells, Condition, ConditionKind, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Obstacle,
     ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
@@ -60,7 +60,7 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &B
 pub(crate) fn assumptions(
     cx: &Context<'_>,
     reading: &mut Reading<'_>,
-    accesses: &[Access],
+    accesses: &[AffineAccess],
     like: &LoopFacts,
 ) -> (Vec<Condition>, Vec<Obstacle>) {
     let mut facts = like.clone();
@@ -145,7 +145,8 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         return facts;
     }
     let model = reading.model;
-    let accesses: Vec<Access> = model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
+    let accesses: Vec<AffineAccess> =
+        model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);
     let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
     // Cells in which no two iterations meet need no reduction, nor do those of which each iteration has its own.
@@ -247,19 +248,19 @@ fn is_clause(body: &Body, root: TermId, x: TermId) -> bool {
 fn dependences(
     cx: &Context<'_>,
     model: &Model<'_>,
-    accesses: &[Access],
+    accesses: &[AffineAccess],
     scalars: &Scalars,
     detail: bool,
     budget: &Budget,
     facts: &mut LoopFacts,
-) -> Found {
+) -> SharedCells {
     let ids = cx.loop_ids(model);
-    let mut out = Found::default();
+    let mut out = SharedCells::default();
     let mut replays = Replays::new(cx);
     // Equal accesses need testing once.
-    let mut unique: Vec<&Access> = Vec::new();
+    let mut unique: Vec<&AffineAccess> = Vec::new();
     for a in accesses {
-        let same = |b: &&Access| {
+        let same = |b: &&AffineAccess| {
             a.base == b.base
                 && a.write == b.write
                 && a.fields == b.fields
@@ -295,7 +296,7 @@ fn dependences(
                 break 'all;
             }
             // Two writes: either may come first.
-            let orders: &[(&Access, &Access)] =
+            let orders: &[(&AffineAccess, &AffineAccess)] =
                 if a.write && b.write && i != j { &[(a, b), (b, a)] } else { &[(a, b)] };
             for &(source, sink) in orders {
                 if let Some(g) = group {
@@ -371,7 +372,7 @@ fn dependences(
 
 /// What was found beside the dependences.
 #[derive(Default)]
-struct Found {
+struct SharedCells {
     /// Reductions over cells of memory in which iterations may meet, by number.
     met: FxHashSet<usize>,
     /// Objects of which each iteration may have its own, as far as it was asked.

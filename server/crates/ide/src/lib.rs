@@ -57,8 +57,8 @@ pub use front::{
 pub use hints::{inlay_hints, lenses, InlayHint, Lens};
 pub use hover::{hover, Hover, STILL as STILL_ANALYZED};
 pub use kernels::{
-    kernel_reports, kernel_text, parse_shape, simulate_kernels, Access, AccessReport, Barrier, BarrierReport,
-    Branch, BranchReport, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport,
+    kernel_reports, kernel_text, parse_shape, simulate_kernels, AccessReport, Barrier, BarrierReport, Branch,
+    BranchReport, CountedAccess, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport,
     RangeReport, Shape, SimulateOptions, WarpOperation,
 };
 pub use memo::Memo;

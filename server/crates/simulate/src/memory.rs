@@ -48,7 +48,7 @@ pub fn locate(address: u64) -> Option<(ObjectId, i64)> {
 
 /// One object.
 #[derive(Clone, Debug)]
-pub struct Object {
+pub struct MemoryObject {
     pub name: Arc<str>,
     pub data: Vec<u8>,
     /// 1 where the byte was written.
@@ -69,7 +69,7 @@ pub struct Object {
 /// All objects of one run.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    objects: Vec<Object>,
+    objects: Vec<MemoryObject>,
     free: std::collections::VecDeque<u32>,
     bytes: u64,
     /// Most bytes alive at once.
@@ -89,7 +89,7 @@ impl Default for Memory {
 impl Memory {
     /// Empty, with a limit in bytes.
     pub fn new(limit: u64) -> Memory {
-        let none = Object {
+        let none = MemoryObject {
             name: "null".into(),
             data: Vec::new(),
             init: Vec::new(),
@@ -118,7 +118,7 @@ impl Memory {
         self.bytes += bytes;
         let incarnation = self.next_incarnation;
         self.next_incarnation += 1;
-        let object = Object {
+        let object = MemoryObject {
             name: name.clone(),
             data: vec![POISON; bytes as usize],
             init: vec![0; bytes as usize],
@@ -170,11 +170,11 @@ impl Memory {
     }
 
     /// An object, dead or alive.
-    pub fn get(&self, id: ObjectId) -> Option<&Object> {
+    pub fn get(&self, id: ObjectId) -> Option<&MemoryObject> {
         self.objects.get(id.0 as usize).filter(|_| id.0 != 0)
     }
     /// An object to change.
-    pub fn get_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
+    pub fn get_mut(&mut self, id: ObjectId) -> Option<&mut MemoryObject> {
         self.objects.get_mut(id.0 as usize).filter(|_| id.0 != 0)
     }
     /// Number of objects ever made (numbers are below it).

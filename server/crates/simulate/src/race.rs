@@ -129,7 +129,7 @@ pub(crate) struct Met {
 }
 
 /// Two accesses without order.
-pub(crate) struct Found {
+pub(crate) struct UnorderedPair {
     pub object: ObjectId,
     pub offset: u32,
     pub size: u32,
@@ -147,7 +147,7 @@ pub(crate) struct Races {
     released: FxHashMap<(u32, u32), Known>,
     /// Pairs of places that race.
     pub seen: FxHashMap<Pair, Met>,
-    pub found: Vec<Found>,
+    pub found: Vec<UnorderedPair>,
 }
 
 impl Races {
@@ -214,7 +214,7 @@ impl Races {
                     met.names.push(object.name.clone());
                 }
                 if self.found.len() < MAX_FOUND && new {
-                    self.found.push(Found {
+                    self.found.push(UnorderedPair {
                         object: a.object,
                         offset: i * grain,
                         size: grain,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use term::{Body, SymbolId, TypeId, TypeKind};
 
-use crate::nest::{Access, Length};
+use crate::nest::{AffineAccess, Length};
 
 /// A step of the way from an object to a cell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -13,7 +13,7 @@ enum Part {
     Field(Arc<str>),
 }
 
-fn way(a: &Access) -> Vec<Part> {
+fn way(a: &AffineAccess) -> Vec<Part> {
     let mut out = Vec::new();
     let mut fields = a.fields.iter().peekable();
     for k in 0..a.subs.len() {
@@ -40,7 +40,7 @@ struct Array {
 }
 
 impl Cells {
-    pub(crate) fn of(body: &Body, base: SymbolId, mine: &[(usize, &Access)]) -> Option<Cells> {
+    pub(crate) fn of(body: &Body, base: SymbolId, mine: &[(usize, &AffineAccess)]) -> Option<Cells> {
         let mut arrays: Vec<Array> = Vec::new();
         for (_, a) in mine {
             let way = way(a);
@@ -74,7 +74,7 @@ impl Cells {
     }
 
     /// The arrays an access touches, by number.
-    pub(crate) fn touched(&self, a: &Access) -> Vec<usize> {
+    pub(crate) fn touched(&self, a: &AffineAccess) -> Vec<usize> {
         let way = way(a);
         (0..self.arrays.len()).filter(|&k| self.arrays[k].way.starts_with(&way)).collect()
     }

@@ -10,19 +10,19 @@ use base::Budget;
 use poly::{Constraint, Kind, Row, Space};
 
 use crate::classify::cells::Cells;
-use crate::classify::privatize::{is_sure, Frame, Rest};
+use crate::classify::privatize::{is_sure, AccessRelations, Rest};
 use crate::limits::classify_coverage::FUEL;
-use crate::nest::Access;
-use crate::solve::{fourier, Found, System};
+use crate::nest::AffineAccess;
+use crate::solve::{fourier, Solution, System};
 
 /// What must hold at a point for one write to have been there.
 type Covers = Vec<Constraint>;
 
-impl Frame<'_, '_> {
+impl AccessRelations<'_, '_> {
     /// Whether every cell that is read was surely written earlier in the same iteration. `Some(false)`: not shown.
     pub(crate) fn reads_are_covered(
         &self,
-        mine: &[(usize, &Access)],
+        mine: &[(usize, &AffineAccess)],
         cells: &Cells,
         rest: Rest,
         budget: &Budget,
@@ -48,7 +48,7 @@ impl Frame<'_, '_> {
     /// Whether each cell that some iteration writes is written by the last one. `Some(false)`: not shown.
     pub(crate) fn last_covers(
         &self,
-        mine: &[(usize, &Access)],
+        mine: &[(usize, &AffineAccess)],
         cells: &Cells,
         budget: &Budget,
     ) -> Option<bool> {
@@ -80,7 +80,7 @@ impl Frame<'_, '_> {
 
     fn all_in(
         &self,
-        of: &Access,
+        of: &AffineAccess,
         rank: usize,
         exists: usize,
         rows: &[Constraint],
@@ -99,9 +99,9 @@ impl Frame<'_, '_> {
     fn earlier(
         &self,
         place: usize,
-        write: &Access,
+        write: &AffineAccess,
         at: usize,
-        read: &Access,
+        read: &AffineAccess,
         of: (&Cells, usize),
     ) -> Vec<Covers> {
         let (ours, theirs) = (&write.loops[1..], &read.loops[1..]);
@@ -133,8 +133,8 @@ impl Frame<'_, '_> {
     /// conditions on the write's instance.
     fn instances(
         &self,
-        write: &Access,
-        at: &Access,
+        write: &AffineAccess,
+        at: &AffineAccess,
         (cells, array): (&Cells, usize),
         same: usize,
         root: bool,
@@ -152,8 +152,8 @@ impl Frame<'_, '_> {
     /// The same where the counter `row` of the write is below that of the read.
     fn instances_before(
         &self,
-        write: &Access,
-        read: &Access,
+        write: &AffineAccess,
+        read: &AffineAccess,
         (cells, array): (&Cells, usize),
         level: usize,
         row: Row,
@@ -184,9 +184,9 @@ struct Put {
 impl Put {
     /// `None` where some counter does not follow.
     fn solve(
-        frame: &Frame<'_, '_>,
-        write: &Access,
-        at: &Access,
+        frame: &AccessRelations<'_, '_>,
+        write: &AffineAccess,
+        at: &AffineAccess,
         same: usize,
         root: bool,
         rows: &[Constraint],
@@ -269,7 +269,7 @@ impl Put {
 fn inside(s: &System, covers: &[Covers], fuel: &mut u32) -> bool {
     fn is_empty(s: &System, fuel: &mut u32) -> bool {
         *fuel = fuel.saturating_sub(1);
-        fourier(s) == Found::Empty
+        fourier(s) == Solution::Empty
     }
     if is_empty(s, fuel) {
         return true;

@@ -8,26 +8,26 @@ use base::Budget;
 use poly::{Constraint, Row, Space};
 
 use crate::classify::cells::Cells;
-use crate::classify::privatize::{Frame, Rest};
-use crate::nest::Access;
-use crate::solve::{fourier, Found, System};
+use crate::classify::privatize::{AccessRelations, Rest};
+use crate::nest::AffineAccess;
+use crate::solve::{fourier, Solution, System};
 
 /// A chosen instance of a read.
 struct Chosen<'x> {
     /// Its position among the model's accesses.
     at: usize,
-    access: &'x Access,
+    access: &'x AffineAccess,
     params: &'x [i128],
     /// Counters of the loops inside the root.
     counters: &'x [i128],
     cell: &'x [i128],
 }
 
-impl Frame<'_, '_> {
+impl AccessRelations<'_, '_> {
     /// Whether some read surely sees a cell that its iteration did not write before. `None`: the budget is spent.
     pub(crate) fn sees_older(
         &self,
-        mine: &[(usize, &Access)],
+        mine: &[(usize, &AffineAccess)],
         cells: &Cells,
         rest: Rest,
         budget: &Budget,
@@ -47,9 +47,9 @@ impl Frame<'_, '_> {
 
     fn sees_older_in(
         &self,
-        mine: &[(usize, &Access)],
+        mine: &[(usize, &AffineAccess)],
         cells: &Cells,
-        (at, access): (usize, &Access),
+        (at, access): (usize, &AffineAccess),
         array: usize,
         rest: Rest,
         budget: &Budget,
@@ -57,7 +57,7 @@ impl Frame<'_, '_> {
         let (ins, rank) = (access.loops.len() - 1, cells.rank(array));
         for (exists, rows) in self.cells_of(access, cells, array).unwrap_or_default() {
             budget.spend(1).ok()?;
-            let Found::Point(point) = self.solve(ins + rank, exists, &rows) else { continue };
+            let Solution::Point(point) = self.solve(ins + rank, exists, &rows) else { continue };
             let (params, more) = point.split_at(self.params.len());
             let (counters, cell) = (&more[..ins], &more[ins..ins + rank]);
             let chosen = Chosen { at, access, params, counters, cell };
@@ -77,7 +77,7 @@ impl Frame<'_, '_> {
     /// Whether some iteration seems to write the chosen cell.
     fn is_written_sometime(
         &self,
-        mine: &[(usize, &Access)],
+        mine: &[(usize, &AffineAccess)],
         (cells, array): (&Cells, usize),
         read: &Chosen<'_>,
     ) -> bool {
@@ -91,21 +91,21 @@ impl Frame<'_, '_> {
                 for (k, v) in read.cell.iter().enumerate() {
                     rows.push(Constraint::eq(Row::constant(-v).dim(inner + k, 1)));
                 }
-                matches!(unfixed.solve(inner + read.cell.len(), exists, &rows), Found::Point(_))
+                matches!(unfixed.solve(inner + read.cell.len(), exists, &rows), Solution::Point(_))
             })
         })
     }
 
-    fn solve(&self, dims: usize, exists: usize, rows: &[Constraint]) -> Found {
+    fn solve(&self, dims: usize, exists: usize, rows: &[Constraint]) -> Solution {
         let space = Space { params: self.params.len(), dims };
-        System::new(space, exists, Vec::new(), false, rows).map_or(Found::Unknown, |s| fourier(&s))
+        System::new(space, exists, Vec::new(), false, rows).map_or(Solution::Unknown, |s| fourier(&s))
     }
 
     /// Whether no instance of a write touches the chosen cell before the chosen read, in the order of `times`.
     fn not_before(
         &self,
         at: usize,
-        write: &Access,
+        write: &AffineAccess,
         (cells, array): (&Cells, usize),
         read: &Chosen<'_>,
     ) -> Option<bool> {
@@ -146,7 +146,7 @@ impl Frame<'_, '_> {
                 if let Some(row) = levels.get(level) {
                     rows.push(Constraint::ge(Row::constant(-1).checked_sub(row)?));
                 }
-                if self.solve(ours.len() + read.cell.len(), exists, &rows) != Found::Empty {
+                if self.solve(ours.len() + read.cell.len(), exists, &rows) != Solution::Empty {
                     return Some(false);
                 }
             }

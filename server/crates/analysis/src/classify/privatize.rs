@@ -17,7 +17,7 @@ use crate::classify::cells::Cells;
 use crate::context::Context;
 use crate::flow::liveness::{exposes_part, is_read_after};
 use crate::flow::parts::{leaves, Inside};
-use crate::nest::{Access, Length, Model};
+use crate::nest::{AffineAccess, Length, Model};
 use crate::Param;
 
 /// How an object can be private.
@@ -37,7 +37,7 @@ pub(crate) fn privacy(
     budget: &Budget,
 ) -> Option<Privacy> {
     let body = cx.body;
-    let mine: Vec<(usize, &Access)> =
+    let mine: Vec<(usize, &AffineAccess)> =
         model.accesses.iter().enumerate().filter(|(_, a)| a.base == base).collect();
     // The variable that holds a pointer is no work array.
     // What is loaded from memory may be the same object under two paths.
@@ -64,7 +64,7 @@ pub(crate) fn privacy(
     if !dead && mine.iter().all(|(_, a)| a.write) {
         return None;
     }
-    let frame = Frame::new(model, &mine);
+    let frame = AccessRelations::new(model, &mine);
     // Where a pointer points, what there is to copy is not known.
     let rest = if pointer { Rest::Any } else { Rest::Written };
     // Mostly one read of the first iterations tells already that it sees what was there before, or the writes that
@@ -95,7 +95,7 @@ pub(crate) fn privacy(
 
 /// Whether every run of an iteration writes each member of a structure before it reads it, on whatever way it takes; and
 /// whether it reads some that no iteration writes.
-fn by_text(body: &Body, model: &Model<'_>, base: SymbolId, mine: &[(usize, &Access)]) -> Option<bool> {
+fn by_text(body: &Body, model: &Model<'_>, base: SymbolId, mine: &[(usize, &AffineAccess)]) -> Option<bool> {
     if !matches!(body.types.kind(body.symbols[base].ty), TypeKind::Record(_)) {
         return None;
     }
@@ -103,7 +103,7 @@ fn by_text(body: &Body, model: &Model<'_>, base: SymbolId, mine: &[(usize, &Acce
     let mut copied_in = false;
     for leaf in leaves(body, body.symbols[base].ty)? {
         // A subscript ends what the names tell.
-        let touches = |a: &Access| {
+        let touches = |a: &AffineAccess| {
             a.fields.iter().take_while(|f| f.0 == 0).zip(&leaf).all(|(f, l)| f.1 == *l)
                 || a.inside != Inside::All
         };
@@ -141,7 +141,7 @@ enum Covered {
 }
 
 /// Whether the access happens wherever its domain says, at the cell its subscripts say.
-pub(crate) fn is_sure(model: &Model<'_>, a: &Access) -> bool {
+pub(crate) fn is_sure(model: &Model<'_>, a: &AffineAccess) -> bool {
     let known = |p: &Poly| {
         p.vars().all(|v| match model.vars.kind(v) {
             VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
@@ -157,15 +157,15 @@ pub(crate) fn is_sure(model: &Model<'_>, a: &Access) -> bool {
 }
 
 /// Relations of accesses with the root's counter among the parameters.
-pub(crate) struct Frame<'m, 'a> {
+pub(crate) struct AccessRelations<'m, 'a> {
     pub(crate) model: &'m Model<'a>,
     pub(crate) params: Vec<Var>,
     /// Place of the root's counter among them.
     pub(crate) root: usize,
 }
 
-impl<'m, 'a> Frame<'m, 'a> {
-    fn new(model: &'m Model<'a>, mine: &[(usize, &Access)]) -> Frame<'m, 'a> {
+impl<'m, 'a> AccessRelations<'m, 'a> {
+    fn new(model: &'m Model<'a>, mine: &[(usize, &AffineAccess)]) -> AccessRelations<'m, 'a> {
         let mut params: Vec<Var> = Vec::new();
         let mut add = |p: &Poly| {
             for v in p.vars() {
@@ -190,7 +190,7 @@ impl<'m, 'a> Frame<'m, 'a> {
         }
         let root = params.len();
         params.push(model.loops[0].var);
-        Frame { model, params, root }
+        AccessRelations { model, params, root }
     }
 
     /// A row over parameters, `dims`, and existential variables (numbered as they come).
@@ -257,7 +257,7 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 
     /// From the instances of an access (its loops inside the root) to its cells in one of the arrays.
-    fn relation(&self, a: &Access, cells: &Cells, array: usize, budget: &Budget) -> Option<Map> {
+    fn relation(&self, a: &AffineAccess, cells: &Cells, array: usize, budget: &Budget) -> Option<Map> {
         let space = MapSpace { params: self.params.len(), ins: a.loops.len() - 1, outs: cells.rank(array) };
         let mut all = Map::empty(space, budget).ok()?;
         for (exists, rows) in self.cells_of(a, cells, array)? {
@@ -270,7 +270,7 @@ impl<'m, 'a> Frame<'m, 'a> {
     /// The same as constraints on counters and cell, with the number of existential variables; any of them.
     pub(crate) fn cells_of(
         &self,
-        a: &Access,
+        a: &AffineAccess,
         cells: &Cells,
         array: usize,
     ) -> Option<Vec<(usize, Vec<poly::Constraint>)>> {
@@ -294,7 +294,7 @@ impl<'m, 'a> Frame<'m, 'a> {
     #[allow(clippy::too_many_arguments)]
     fn subscript(
         &self,
-        a: &Access,
+        a: &AffineAccess,
         cells: &Cells,
         (array, k): (usize, usize),
         out: usize,
@@ -326,7 +326,7 @@ impl<'m, 'a> Frame<'m, 'a> {
 
     /// When the instances of an access run: positions and counters in turn, as in F4.1's schedules. Accesses stand in
     /// the model in the order in which they are evaluated; a loop stands where its first access stands.
-    fn times(&self, at: usize, a: &Access, depth: usize, budget: &Budget) -> Option<Map> {
+    fn times(&self, at: usize, a: &AffineAccess, depth: usize, budget: &Budget) -> Option<Map> {
         let inner = &a.loops[1..];
         let dims = |l: usize| inner.iter().position(|&x| x == l);
         let outs = 2 * depth + 1;
@@ -360,7 +360,7 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 
     /// Whether an access is a write that surely happens, at a known time.
-    pub(crate) fn is_source(&self, a: &Access) -> bool {
+    pub(crate) fn is_source(&self, a: &AffineAccess) -> bool {
         // In which order a loop runs must be known for its writes to count.
         a.write
             && is_sure(self.model, a)
@@ -370,7 +370,7 @@ impl<'m, 'a> Frame<'m, 'a> {
     /// Whether every cell read in an iteration was surely written in it before.
     fn covered(
         &self,
-        mine: &[(usize, &Access)],
+        mine: &[(usize, &AffineAccess)],
         cells: &Cells,
         rest: Rest,
         budget: &Budget,
@@ -428,7 +428,7 @@ impl<'m, 'a> Frame<'m, 'a> {
     fn another_run_writes(
         &self,
         cx: &Context<'_>,
-        (mine, cells): (&[(usize, &Access)], &Cells),
+        (mine, cells): (&[(usize, &AffineAccess)], &Cells),
         read: &[(usize, poly::Set)],
         budget: &Budget,
     ) -> Option<bool> {
@@ -463,16 +463,16 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 
     /// The same with a root's counter that is nowhere used: here it is a value that exists, not a parameter.
-    pub(crate) fn of_any_iteration(&self) -> Frame<'m, 'a> {
+    pub(crate) fn of_any_iteration(&self) -> AccessRelations<'m, 'a> {
         let mut params = self.params.clone();
         params[self.root] = Var::MAX;
-        Frame { model: self.model, params, root: self.root }
+        AccessRelations { model: self.model, params, root: self.root }
     }
 
     /// The cells of an array that some iteration may write, and those that an iteration with `more` surely writes.
     fn written(
         &self,
-        mine: &[(usize, &Access)],
+        mine: &[(usize, &AffineAccess)],
         cells: &Cells,
         array: usize,
         more: Option<&Constraint>,
@@ -508,7 +508,12 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 
     /// Whether the last iteration surely writes every cell that any iteration may write.
-    fn last_writes_all(&self, mine: &[(usize, &Access)], cells: &Cells, budget: &Budget) -> Option<bool> {
+    fn last_writes_all(
+        &self,
+        mine: &[(usize, &AffineAccess)],
+        cells: &Cells,
+        budget: &Budget,
+    ) -> Option<bool> {
         let root = &self.model.loops[0];
         let (iteration, trips) = (root.iteration.as_ref()?, root.trips.as_ref()?);
         let is_last = Constraint::zero(iteration.sub(trips)?.add_constant(1)?);

@@ -8,7 +8,7 @@ use crate::classify::reductions::{updates, Update};
 use crate::context::Context;
 use crate::flow::liveness::{exposed_reads, surely_written};
 use crate::flow::parts::Inside;
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::{Cells, Control, Induction, Object, Private, Reduction, ReductionOp};
 
 pub(crate) struct Scalars {
@@ -274,19 +274,19 @@ impl Scalars {
         body.types.quals(body.symbols[s].ty).is_const
     }
 
-    pub(crate) fn set_aside(&self, a: &Access) -> bool {
+    pub(crate) fn set_aside(&self, a: &AffineAccess) -> bool {
         (a.subs.is_empty() && a.fields.is_empty() && self.aside.contains(&a.base))
             || (a.base == self.index && a.subs.is_empty() && a.fields.is_empty())
             || self.own.contains(&a.base)
     }
 
     /// The reduction that the access is part of.
-    pub(crate) fn group(&self, a: &Access) -> Option<&Reduction> {
+    pub(crate) fn group(&self, a: &AffineAccess) -> Option<&Reduction> {
         self.reductions.get(*self.groups.get(&a.term)?)
     }
 
     /// The reduction that both accesses are part of.
-    pub(crate) fn same_group(&self, a: &Access, b: &Access) -> Option<usize> {
+    pub(crate) fn same_group(&self, a: &AffineAccess, b: &AffineAccess) -> Option<usize> {
         let (x, y) = (self.groups.get(&a.term)?, self.groups.get(&b.term)?);
         (x == y).then_some(*x)
     }
@@ -321,7 +321,7 @@ fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
 }
 
 /// A variable that passes between iterations under conditions we cannot follow is named as such.
-pub(crate) fn carried_scalar(body: &Body, a: &Access, why: crate::Obstacle) -> crate::Obstacle {
+pub(crate) fn carried_scalar(body: &Body, a: &AffineAccess, why: crate::Obstacle) -> crate::Obstacle {
     let plain = a.subs.is_empty()
         && a.fields.is_empty()
         && matches!(body.symbols[a.base].storage, term::Storage::Local | term::Storage::Param(_));

@@ -10,7 +10,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
 use crate::depend::witness::{describe, witness};
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::solve::{Conjunction, Question, Solver};
 use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, ObstacleKind};
 
@@ -35,13 +35,13 @@ pub(crate) enum Overlap {
     },
 }
 
-pub(crate) fn overlap(a: &Access, b: &Access) -> Overlap {
+pub(crate) fn overlap(a: &AffineAccess, b: &AffineAccess) -> Overlap {
     #[derive(Clone)]
     enum Part<'x> {
         Sub(&'x Option<Poly>),
         Field(&'x str),
     }
-    fn parts(a: &Access) -> Vec<Part<'_>> {
+    fn parts(a: &AffineAccess) -> Vec<Part<'_>> {
         let mut out = Vec::new();
         let mut fields = a.fields.iter().peekable();
         for (k, s) in a.subs.iter().enumerate() {
@@ -143,7 +143,7 @@ fn involutions(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
 
 /// Variables of a pair, numbered for the integer sets: parameters, then the counters of source and of sink; the rest
 /// are existential.
-struct Frame<'m, 'a> {
+struct PairSpace<'m, 'a> {
     model: &'m Model<'a>,
     params: Vec<Var>,
     /// Model loops around source and sink; dims are source's then sink's.
@@ -156,14 +156,14 @@ struct Frame<'m, 'a> {
     failed: bool,
 }
 
-impl<'m, 'a> Frame<'m, 'a> {
+impl<'m, 'a> PairSpace<'m, 'a> {
     fn new(
         model: &'m Model<'a>,
-        source: &Access,
-        sink: &Access,
+        source: &AffineAccess,
+        sink: &AffineAccess,
         fixed: FxHashMap<Var, i128>,
-    ) -> Frame<'m, 'a> {
-        Frame {
+    ) -> PairSpace<'m, 'a> {
+        PairSpace {
             model,
             params: Vec::new(),
             source_loops: source.loops.clone(),
@@ -306,8 +306,8 @@ pub(crate) struct Pairs {
 /// `carried`: only those whose source lies in an earlier iteration of the root than their sink.
 pub(crate) fn pairs(
     model: &Model<'_>,
-    source: &Access,
-    sink: &Access,
+    source: &AffineAccess,
+    sink: &AffineAccess,
     equal: &[(Poly, Poly)],
     fixed: &FxHashMap<Var, i128>,
     needs: &[Poly],
@@ -329,7 +329,7 @@ pub(crate) fn pairs(
         .flat_map(|(da, db)| cases.iter().map(move |case| (da, db, case)))
     {
         {
-            let mut f = Frame::new(model, source, sink, fixed.clone());
+            let mut f = PairSpace::new(model, source, sink, fixed.clone());
             f.params = all_params.clone();
             for c in da {
                 f.add(c, false);
@@ -412,8 +412,8 @@ pub(crate) fn pairs(
 pub(crate) fn test(
     model: &Model<'_>,
     ids: &[Option<LoopId>],
-    source: &Access,
-    sink: &Access,
+    source: &AffineAccess,
+    sink: &AffineAccess,
     detail: bool,
     solver: &Solver,
     budget: &Budget,
@@ -530,8 +530,8 @@ type Chosen = Option<(Pairs, poly::Point, FxHashMap<Var, i128>)>;
 #[allow(clippy::too_many_arguments)] // all that a question is made of
 fn with_fixed_factors(
     model: &Model<'_>,
-    source: &Access,
-    sink: &Access,
+    source: &AffineAccess,
+    sink: &AffineAccess,
     equal: &[(Poly, Poly)],
     factors: &[Var],
     needs: &[Poly],
@@ -561,6 +561,6 @@ fn with_fixed_factors(
 }
 
 /// The object an access belongs to.
-pub(crate) fn object(a: &Access) -> Object {
+pub(crate) fn object(a: &AffineAccess) -> Object {
     Object { symbol: a.base, fields: a.fields.iter().map(|f| f.1.clone()).collect() }
 }

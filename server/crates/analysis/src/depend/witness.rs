@@ -6,14 +6,14 @@ use term::SymbolId;
 
 use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::depend::Pairs;
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::solve::Solver;
 use crate::{Dependence, Direction, Param, Witness};
 
 /// The witness at a point of the pairs; `None` where a value of it cannot be told.
 pub(crate) fn witness(
     model: &Model<'_>,
-    source: &Access,
+    source: &AffineAccess,
     pairs: &Pairs,
     point: &poly::Point,
     fixed: &FxHashMap<Var, i128>,

@@ -256,9 +256,9 @@ pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total
     out
 }
 
-type Found = FxHashMap<SymbolId, Total>;
+type Totals = FxHashMap<SymbolId, Total>;
 
-fn add_moves(body: &Body, root: TermId, loops: &[TermId], depth: u32, out: &mut Found) {
+fn add_moves(body: &Body, root: TermId, loops: &[TermId], depth: u32, out: &mut Totals) {
     if depth > 60 {
         return;
     }
@@ -270,7 +270,7 @@ fn add_moves(body: &Body, root: TermId, loops: &[TermId], depth: u32, out: &mut 
             Op::If => {
                 stack.push(args[0]);
                 if let (Some(&then), Some(&other)) = (args.get(1), args.get(2)) {
-                    let (mut a, mut b) = (Found::default(), Found::default());
+                    let (mut a, mut b) = (Totals::default(), Totals::default());
                     add_moves(body, then, &[], depth + 1, &mut a);
                     add_moves(body, other, &[], depth + 1, &mut b);
                     for (s, x) in a {
@@ -318,7 +318,7 @@ fn add_moves(body: &Body, root: TermId, loops: &[TermId], depth: u32, out: &mut 
     }
 }
 
-fn include(out: &mut Found, s: SymbolId, more: Total) {
+fn include(out: &mut Totals, s: SymbolId, more: Total) {
     let total = match out.remove(&s) {
         None => more,
         Some(mut old) => {

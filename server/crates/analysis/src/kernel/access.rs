@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use term::{Body, Len, Op, Space, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use super::collect::{Access, AccessKind, Seen};
+use super::collect::{AccessKind, KernelAccess, Seen};
 use super::eval::{Indices, Machine};
 use super::requests::{Places, Requests};
 use super::trace::Traced;
@@ -37,7 +37,7 @@ pub(super) fn accesses(
     traced: Option<&Traced>,
     locals: &[LocalArray],
 ) -> (Vec<AccessFact>, Option<Vec<Traffic>>) {
-    let listed = |a: &Access| local(body, a, locals).or_else(|| one(body, seen, a, launch, traced));
+    let listed = |a: &KernelAccess| local(body, a, locals).or_else(|| one(body, seen, a, launch, traced));
     let mut list: Vec<AccessFact> = seen.accesses.iter().filter_map(listed).collect();
     let traffic = traffic(&list);
     for r in list.iter_mut().filter_map(|a| a.requests.as_mut()) {
@@ -48,7 +48,7 @@ pub(super) fn accesses(
 }
 
 /// An access of an array that goes to local memory. What its warps ask for is not said: the compiler lays it out.
-fn local(body: &Body, a: &Access, locals: &[LocalArray]) -> Option<AccessFact> {
+fn local(body: &Body, a: &KernelAccess, locals: &[LocalArray]) -> Option<AccessFact> {
     let s = super::local::root(body, a.place)?;
     locals.iter().find(|l| l.array == s)?;
     Some(AccessFact {
@@ -108,7 +108,7 @@ fn traffic(list: &[AccessFact]) -> Option<Vec<Traffic>> {
 }
 
 /// A place's object, and what its byte offset is made of: subscripts with their scales, and a constant.
-pub(super) struct Place {
+pub(super) struct ByteOffset {
     pub object: Arc<str>,
     pub space: Space,
     pub parts: Vec<(TermId, u64)>,
@@ -117,7 +117,7 @@ pub(super) struct Place {
     pointer: Option<SymbolId>,
 }
 
-impl Place {
+impl ByteOffset {
     /// Whether the pointer may be another one than the kernel was given.
     fn moved(&self, seen: &Seen) -> bool {
         self.pointer.is_some_and(|p| seen.definitions.contains_key(&p) || seen.exposed.contains(&p))
@@ -127,7 +127,7 @@ impl Place {
 fn one(
     body: &Body,
     seen: &Seen,
-    a: &Access,
+    a: &KernelAccess,
     launch: &KernelLaunch,
     traced: Option<&Traced>,
 ) -> Option<AccessFact> {
@@ -155,9 +155,9 @@ fn one(
     })
 }
 
-pub(super) fn place(body: &Body, t: TermId) -> Option<Place> {
+pub(super) fn place(body: &Body, t: TermId) -> Option<ByteOffset> {
     let mut out =
-        Place { object: "".into(), space: Space::Global, parts: Vec::new(), offset: 0, pointer: None };
+        ByteOffset { object: "".into(), space: Space::Global, parts: Vec::new(), offset: 0, pointer: None };
     let mut at = t;
     loop {
         match (body.op(at), body.args(at)) {
@@ -196,7 +196,7 @@ pub(super) fn space(storage: Storage) -> Space {
 }
 
 /// A parameter that points to global memory, or its sum with a number.
-fn pointer(body: &Body, t: TermId, mut out: Place) -> Option<Place> {
+fn pointer(body: &Body, t: TermId, mut out: ByteOffset) -> Option<ByteOffset> {
     match (body.op(t), body.args(t)) {
         (Op::Sym(s), _) => {
             let symbol = &body.symbols[*s];
@@ -223,8 +223,8 @@ pub(super) fn field_offset(body: &Body, ty: TypeId, name: &str) -> Option<u64> {
 fn requests(
     body: &Body,
     seen: &Seen,
-    a: &Access,
-    place: &Place,
+    a: &KernelAccess,
+    place: &ByteOffset,
     bytes: u64,
     launch: &KernelLaunch,
     alone: bool,

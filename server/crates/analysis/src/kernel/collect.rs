@@ -70,7 +70,7 @@ pub(super) enum AccessKind {
 
 /// A place in memory that is read or written.
 #[derive(Clone, Debug)]
-pub(super) struct Access {
+pub(super) struct KernelAccess {
     /// Where it is reported: the place itself, or the call of an atomic.
     pub term: TermId,
     pub place: TermId,
@@ -91,7 +91,7 @@ pub(super) struct Escape {
 pub(super) struct Seen {
     pub branches: Vec<Branch>,
     pub barriers: Vec<Barrier>,
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<KernelAccess>,
     pub definitions: FxHashMap<SymbolId, Vec<Definition>>,
     pub escapes: Vec<Escape>,
     /// Variables that something else may change.
@@ -441,7 +441,7 @@ impl Collect<'_> {
             }
         }
         let at = self.place(at);
-        self.seen.accesses.push(Access { term, place, kind, at });
+        self.seen.accesses.push(KernelAccess { term, place, kind, at });
     }
 
     /// The subscripts and pointers that a place is made of.

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use super::collect::{collect, Access, AccessKind, Definition, DefinitionKind, Seen};
+use super::collect::{collect, AccessKind, Definition, DefinitionKind, KernelAccess, Seen};
 use crate::limits::kernel_local::FUEL;
 use crate::Program;
 
@@ -56,7 +56,7 @@ pub(super) fn of(body: &Body, seen: &Seen, is_kernel: bool) -> Vec<LocalArray> {
         return Vec::new();
     }
     let look = Look { body, seen, is_kernel, fuel: Cell::new(FUEL) };
-    let mut arrays: Vec<(SymbolId, Vec<&Access>)> = Vec::new();
+    let mut arrays: Vec<(SymbolId, Vec<&KernelAccess>)> = Vec::new();
     for a in &seen.accesses {
         let Some(s) = root(body, a.place) else { continue };
         match arrays.iter_mut().find(|(x, _)| *x == s) {
@@ -107,7 +107,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn array(&self, s: SymbolId, list: &[&Access]) -> Option<LocalArray> {
+    fn array(&self, s: SymbolId, list: &[&KernelAccess]) -> Option<LocalArray> {
         let body = self.body;
         let symbol = &body.symbols[s];
         let (bytes, _) = body.types.size_align(symbol.ty)?;
@@ -122,7 +122,7 @@ impl Look<'_> {
         }
         let accesses: Vec<TermId> = list.iter().map(|a| a.term).collect();
         let words = bytes.div_ceil(4);
-        let found = |a: &Access, index, around, certain| LocalArray {
+        let found = |a: &KernelAccess, index, around, certain| LocalArray {
             array: s,
             bytes,
             access: a.term,
@@ -131,7 +131,7 @@ impl Look<'_> {
             certain,
             accesses: accesses.clone(),
         };
-        let mut moving: Option<(&Access, TermId, TermId, bool)> = None;
+        let mut moving: Option<(&KernelAccess, TermId, TermId, bool)> = None;
         for a in list {
             for i in indices(body, a.place) {
                 let around = a.at.loops.iter().rev().find(|&&l| {

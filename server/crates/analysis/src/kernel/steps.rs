@@ -11,7 +11,7 @@ use super::collect::AccessKind;
 use super::eval::{binary, in_type};
 use super::interpret::{walk, Arguments, Called, Run, Values};
 use super::nums::{Lanes, Nums, Val};
-use super::trace::{merge, Walk, MAX_DEPTH};
+use super::trace::{merge, WarpTrace, MAX_DEPTH};
 use crate::calls::function::Function;
 
 /// A place in memory: an object and an offset in bytes, as far as they are known.
@@ -22,22 +22,22 @@ pub(super) struct Spot {
 }
 
 /// Where a value stands.
-pub(super) enum Place {
+pub(super) enum WarpPlace {
     /// A thread's own variable, as a whole.
     Own(SymbolId),
     At(Spot),
 }
 
-impl Place {
+impl WarpPlace {
     fn spot(self) -> Spot {
         match self {
-            Place::Own(_) => Spot { val: Val::UNKNOWN, private: true },
-            Place::At(spot) => spot,
+            WarpPlace::Own(_) => Spot { val: Val::UNKNOWN, private: true },
+            WarpPlace::At(spot) => spot,
         }
     }
 }
 
-impl Walk<'_> {
+impl WarpTrace<'_> {
     /// The value of an expression for some lanes.
     pub(super) fn value(&mut self, t: TermId, mask: Lanes) -> Val {
         let Ok(v) = walk::eval(self, t, mask);
@@ -104,9 +104,9 @@ impl Walk<'_> {
     }
 }
 
-impl<'a> Values<'a> for Walk<'a> {
+impl<'a> Values<'a> for WarpTrace<'a> {
     type Val = Val;
-    type Place = Place;
+    type Place = WarpPlace;
     /// The lanes.
     type Way = Lanes;
     type Stop = Infallible;
@@ -325,13 +325,13 @@ impl<'a> Values<'a> for Walk<'a> {
         Ok(Val::UNKNOWN)
     }
 
-    fn variable(&mut self, _: TermId, s: SymbolId) -> Run<'a, Self, Place> {
-        let unknown = |private| Place::At(Spot { val: Val::UNKNOWN, private });
+    fn variable(&mut self, _: TermId, s: SymbolId) -> Run<'a, Self, WarpPlace> {
+        let unknown = |private| WarpPlace::At(Spot { val: Val::UNKNOWN, private });
         Ok(match self.body.symbols[s].storage {
-            Storage::Local | Storage::Param(_) => Place::Own(s),
+            Storage::Local | Storage::Param(_) => WarpPlace::Own(s),
             // the numbers of another function's variables mean nothing here
             Storage::Shared | Storage::Global { .. } if self.calls == 0 => {
-                Place::At(Spot { val: Val { object: Some(s), n: Nums::Same(0) }, private: false })
+                WarpPlace::At(Spot { val: Val { object: Some(s), n: Nums::Same(0) }, private: false })
             }
             Storage::Global { constant: true, .. } => unknown(true),
             _ => unknown(false),
@@ -341,10 +341,10 @@ impl<'a> Values<'a> for Walk<'a> {
     fn element(
         &mut self,
         t: TermId,
-        (_, base): (TermId, Place),
+        (_, base): (TermId, WarpPlace),
         (index, i): (TermId, Val),
         mask: Lanes,
-    ) -> Run<'a, Self, Place> {
+    ) -> Run<'a, Self, WarpPlace> {
         let (spot, i) = (base.spot(), i.int());
         let object = spot.val.object;
         let n = match self.body.types.size_align(self.body.ty(t)) {
@@ -353,26 +353,32 @@ impl<'a> Values<'a> for Walk<'a> {
             }
             _ => Nums::Unknown,
         };
-        Ok(Place::At(Spot { val: Val { object, n }, ..spot }))
+        Ok(WarpPlace::At(Spot { val: Val { object, n }, ..spot }))
     }
 
-    fn field(&mut self, _: TermId, of: Place, offset: Option<u64>, mask: Lanes) -> Run<'a, Self, Place> {
+    fn field(
+        &mut self,
+        _: TermId,
+        of: WarpPlace,
+        offset: Option<u64>,
+        mask: Lanes,
+    ) -> Run<'a, Self, WarpPlace> {
         let spot = of.spot();
         let n = match offset {
             Some(by) => spot.val.n.map(mask, |o| o.checked_add(by as i128)),
             None => Nums::Unknown,
         };
-        Ok(Place::At(Spot { val: Val { object: spot.val.object, n }, ..spot }))
+        Ok(WarpPlace::At(Spot { val: Val { object: spot.val.object, n }, ..spot }))
     }
 
-    fn pointed(&mut self, (_, v): (TermId, Val)) -> Run<'a, Self, Place> {
-        Ok(Place::At(Spot { val: v, private: false }))
+    fn pointed(&mut self, (_, v): (TermId, Val)) -> Run<'a, Self, WarpPlace> {
+        Ok(WarpPlace::At(Spot { val: v, private: false }))
     }
 
-    fn no_place(&mut self, t: TermId, mask: Lanes) -> Run<'a, Self, Place> {
+    fn no_place(&mut self, t: TermId, mask: Lanes) -> Run<'a, Self, WarpPlace> {
         // a value that has parts, such as a call's
         self.value(t, mask);
-        Ok(Place::At(Spot { val: Val::UNKNOWN, private: true }))
+        Ok(WarpPlace::At(Spot { val: Val::UNKNOWN, private: true }))
     }
 
     fn part_of_value(&mut self, t: TermId, base: TermId, mask: Lanes) -> Run<'a, Self, Val> {
@@ -381,14 +387,14 @@ impl<'a> Values<'a> for Walk<'a> {
         Ok(Val::UNKNOWN)
     }
 
-    fn address(&mut self, _: TermId, place: Place) -> Run<'a, Self, Val> {
+    fn address(&mut self, _: TermId, place: WarpPlace) -> Run<'a, Self, Val> {
         Ok(place.spot().val)
     }
 
-    fn load(&mut self, t: TermId, place: &Place, mask: Lanes) -> Run<'a, Self, Val> {
+    fn load(&mut self, t: TermId, place: &WarpPlace, mask: Lanes) -> Run<'a, Self, Val> {
         let spot = match place {
-            Place::Own(s) => return Ok(self.local(*s)),
-            Place::At(spot) => spot,
+            WarpPlace::Own(s) => return Ok(self.local(*s)),
+            WarpPlace::At(spot) => spot,
         };
         let body = self.body;
         let reaches = body
@@ -403,13 +409,13 @@ impl<'a> Values<'a> for Walk<'a> {
     fn write(
         &mut self,
         t: TermId,
-        place: Place,
+        place: WarpPlace,
         (_, value): (TermId, Val),
         mask: Lanes,
     ) -> Run<'a, Self, Val> {
         match place {
-            Place::Own(s) => Ok(self.set(s, value, mask)),
-            Place::At(spot) => {
+            WarpPlace::Own(s) => Ok(self.set(s, value, mask)),
+            WarpPlace::At(spot) => {
                 self.access(t, AccessKind::Write, &spot, mask);
                 Ok(Val::UNKNOWN)
             }

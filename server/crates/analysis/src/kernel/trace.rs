@@ -83,7 +83,7 @@ pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &Kernel
     if seen.unstructured.is_some() || count(grid).saturating_mul(size) > MAX_THREADS || size == 0 {
         return None;
     }
-    let mut w = Walk {
+    let mut w = WarpTrace {
         kernel: body,
         body,
         program,
@@ -114,7 +114,7 @@ pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &Kernel
 }
 
 /// Whether the fuel was enough.
-fn follow(w: &mut Walk<'_>, statements: TermId, size: u64) -> bool {
+fn follow(w: &mut WarpTrace<'_>, statements: TermId, size: u64) -> bool {
     let grid = w.grid;
     for z in 0..grid[2] {
         for y in 0..grid[1] {
@@ -150,7 +150,7 @@ struct Nest {
     murky: bool,
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct WarpTrace<'a> {
     /// Objects are its symbols.
     kernel: &'a Body,
     /// Of the kernel, or of the function that is called.
@@ -182,7 +182,7 @@ pub(super) struct Walk<'a> {
     out: Traced,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> WarpTrace<'a> {
     fn warp(&mut self, block: [u32; 3], number: u32, size: u32, statements: TermId) {
         let lanes = self.launch.limits.lanes;
         let mask = first((size - number * lanes).min(lanes));
@@ -423,7 +423,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl<'a> Flows<'a> for Walk<'a> {
+impl<'a> Flows<'a> for WarpTrace<'a> {
     /// The lanes that go on.
     type Flow = Lanes;
 

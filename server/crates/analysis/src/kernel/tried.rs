@@ -11,7 +11,7 @@ use term::Body;
 
 use super::collect::Seen;
 use super::races::{self, RaceObstacle, RaceVerdict, RaceWitness};
-use super::replay::{self, Object, ObjectKind, Trace};
+use super::replay::{self, KernelObject, ObjectKind, Trace};
 use super::{KernelLaunch, KernelObstacle};
 use crate::limits::kernel_tried::{ALONE, GLANCE, SEVERAL};
 use crate::Program;
@@ -104,7 +104,7 @@ fn shown(
         if trace.missed.is_some() {
             return Err(KernelObstacle::NoLaunch);
         }
-        let elements = |o: &Object| o.bytes.map(|b| b / o.element.max(1)).filter(|&n| n > 1);
+        let elements = |o: &KernelObject| o.bytes.map(|b| b / o.element.max(1)).filter(|&n| n > 1);
         let sized = trace.objects.iter().filter_map(|o| Some((o.kind == ObjectKind::Shared, elements(o)?)));
         out.room = sized.max().map(|r| r.1);
         out.outside = leaves(&trace);

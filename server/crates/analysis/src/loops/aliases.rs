@@ -7,14 +7,14 @@ use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 use crate::algebra::poly::VarKind;
 use crate::alias::bases::{aliasing, Aliasing};
 use crate::context::Context;
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::{Condition, ConditionKind, LoopFacts, MetBy, Object, Obstacle, ObstacleKind};
 
 /// What must hold of the memory that different variables show: proved, tested by the host, or an obstacle.
 pub(crate) fn alias_conditions(
     cx: &Context<'_>,
     model: &Model<'_>,
-    accesses: &[Access],
+    accesses: &[AffineAccess],
     facts: &mut LoopFacts,
 ) {
     let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
@@ -70,7 +70,7 @@ pub(crate) fn alias_conditions(
 }
 
 /// Whether the host can tell, before the loop, a stretch of memory that holds all cells reached through the variable.
-fn has_extent(body: &Body, model: &Model<'_>, accesses: &[Access], s: SymbolId) -> bool {
+fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: SymbolId) -> bool {
     if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
         return true;
     }

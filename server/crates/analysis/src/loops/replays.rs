@@ -6,13 +6,13 @@ use term::SymbolId;
 use super::Context;
 use crate::algebra::poly::{Constraint, Poly};
 use crate::nest::Model;
-use crate::replay_witness::{replay, Place, Replayed, Search};
+use crate::replay_witness::{replay, ReplaySite, Replayed, Search};
 use crate::{Dependence, NotReplayed, Obstacle, ObstacleKind, Param, Witness, Work};
 
 /// The replays of one loop's witnesses.
 pub(super) struct Replays<'c, 'a> {
     cx: &'c Context<'a>,
-    place: Option<Place<'c>>,
+    place: Option<ReplaySite<'c>>,
     pub search: Search,
 }
 

@@ -18,7 +18,7 @@ use crate::nest::pieces::Pieces;
 use crate::nest::premises::Premises;
 use crate::nest::statements::Executed;
 use crate::nest::vars::Vars;
-use crate::nest::{loaded, Access, Length, Model, ModelLoop, Obligation, Reading};
+use crate::nest::{loaded, AffineAccess, Length, Model, ModelLoop, Obligation, Reading};
 use crate::{Control, Obstacle, ObstacleKind, Param, Program};
 
 /// A place in memory or a variable.
@@ -50,7 +50,7 @@ pub(super) struct Builder<'a> {
     pub(super) root: TermId,
     /// What is found so far; see [`Model`].
     pub(super) loops: Vec<ModelLoop>,
-    pub(super) accesses: Vec<Access>,
+    pub(super) accesses: Vec<AffineAccess>,
     pub(super) executed: Vec<Executed>,
     pub(super) vars: Vars,
     pub(super) premises: Premises,

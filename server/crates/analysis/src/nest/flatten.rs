@@ -7,7 +7,7 @@ use term::{BinOp, Op, SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::nest::builder::Builder;
-use crate::nest::{Access, Length, Model, Need, Subscript};
+use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
 use crate::{Obstacle, ObstacleKind, Param};
 
 /// Field names with the number of subscripts before each.
@@ -18,7 +18,7 @@ impl Builder<'_> {
     /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
     pub(super) fn delinearize(&mut self) {
         // All that can meet is split alike: accesses with the same base and the same fields before the first subscript.
-        let leading = |a: &Access| -> Path { a.fields.iter().filter(|f| f.0 == 0).cloned().collect() };
+        let leading = |a: &AffineAccess| -> Path { a.fields.iter().filter(|f| f.0 == 0).cloned().collect() };
         let mut keys: Vec<(SymbolId, Path)> = Vec::new();
         for a in &self.accesses {
             let key = (a.base, leading(a));
@@ -323,7 +323,7 @@ impl Builder<'_> {
     /// are taken as one line of cells, which is exact.
     fn flatten_hopeless_rows(&mut self) {
         let known = self.prover();
-        let hopeless = |m: &Self, a: &Access| {
+        let hopeless = |m: &Self, a: &AffineAccess| {
             a.fields.is_empty()
                 && a.subs.iter().zip(&a.lengths).skip(1).any(|(s, l)| {
                     let (Some(v), Some(Length::Const(n))) = (&s.value, l) else { return false };

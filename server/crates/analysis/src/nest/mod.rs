@@ -75,7 +75,7 @@ pub(crate) struct Subscript {
 
 /// One place that reads or writes memory, or a variable that outlives the iteration.
 #[derive(Clone, Debug)]
-pub(crate) struct Access {
+pub(crate) struct AffineAccess {
     pub base: SymbolId,
     /// Field names with the number of subscripts before each.
     pub fields: Vec<(usize, Arc<str>)>,
@@ -148,7 +148,7 @@ pub(crate) struct Model<'a> {
     pub root: TermId,
     /// The root, then those inside it in the order they were met.
     pub loops: Vec<ModelLoop>,
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<AffineAccess>,
     /// Statements in the order they were met; what stands in a loop's header is among them.
     pub executed: Vec<Executed>,
     /// What values are polynomials in.

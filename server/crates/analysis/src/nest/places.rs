@@ -9,7 +9,7 @@ use crate::flow::parts::{base_symbol, Inside};
 use crate::flow::parts::{field_cell, FieldCell};
 use crate::nest::builder::{Builder, Loc, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
-use crate::nest::{Access, Length, Subscript};
+use crate::nest::{AffineAccess, Length, Subscript};
 use crate::{Obstacle, ObstacleKind};
 
 impl Builder<'_> {
@@ -517,7 +517,7 @@ impl Builder<'_> {
             let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image))
                 || !domain.exact
                 || loc.inside == Inside::Some;
-            let access = Access {
+            let access = AffineAccess {
                 base: loc.base,
                 fields: loc.fields.clone(),
                 subs,

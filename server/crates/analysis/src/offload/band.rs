@@ -11,7 +11,7 @@ use crate::classify::scalars::Scalars;
 use crate::context::Context;
 use crate::flow::effects::is_pure_callee;
 use crate::loops::expr_of;
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::offload::extent::Maker;
 use crate::{
     Buffer, Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind,
@@ -216,7 +216,7 @@ impl Nest<'_, '_> {
     }
 
     /// The variable that each thread has for itself, if that is what is accessed.
-    fn private(&self, a: &Access) -> Option<&Private> {
+    fn private(&self, a: &AffineAccess) -> Option<&Private> {
         self.claim.privates.iter().find(|p| p.symbol == a.base && !p.declared_inside)
     }
 
@@ -256,16 +256,16 @@ impl Nest<'_, '_> {
             self.claim.reductions.iter().any(|c| c.op == r.op && c.place == self.home(r.place))
         };
         let is_single =
-            |a: &Access| self.scalars.group(a).is_some_and(|r| r.cells == Cells::One && claimed(r));
+            |a: &AffineAccess| self.scalars.group(a).is_some_and(|r| r.cells == Cells::One && claimed(r));
         let is_memory =
-            |a: &&Access| !self.scalars.set_aside(a) && !is_single(a) && self.private(a).is_none();
-        let accesses: Vec<&Access> = self.model.accesses.iter().filter(is_memory).collect();
+            |a: &&AffineAccess| !self.scalars.set_aside(a) && !is_single(a) && self.private(a).is_none();
+        let accesses: Vec<&AffineAccess> = self.model.accesses.iter().filter(is_memory).collect();
         let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
         bases.sort_unstable();
         bases.dedup();
         let mut buffers = Vec::new();
         for base in bases {
-            let mine: Vec<&Access> = accesses.iter().filter(|a| a.base == base).copied().collect();
+            let mine: Vec<&AffineAccess> = accesses.iter().filter(|a| a.base == base).copied().collect();
             buffers.extend(self.buffer(maker, base, mine)?);
         }
         Ok(buffers)
@@ -276,7 +276,7 @@ impl Nest<'_, '_> {
         &self,
         maker: &mut Maker<'_, '_>,
         base: SymbolId,
-        mut accesses: Vec<&Access>,
+        mut accesses: Vec<&AffineAccess>,
     ) -> Result<Option<Buffer>, Vec<Obstacle>> {
         let (whole, model) = (self.cx.body, self.model);
         let ty = whole.symbols[base].ty;

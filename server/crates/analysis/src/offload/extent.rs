@@ -6,7 +6,7 @@ use term::{Body, Len, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::loops::expr_of;
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::{Buffer, Expr, Length, Obstacle, ObstacleKind, Pred, Step};
 
 /// Builds sets over one instance and reads parametric answers back.
@@ -188,7 +188,7 @@ impl Maker<'_, '_> {
         &mut self,
         body: &Body,
         base: SymbolId,
-        mine: &[&Access],
+        mine: &[&AffineAccess],
     ) -> Result<Buffer, Vec<Obstacle>> {
         let ty = body.symbols[base].ty;
         let fail = |kind: ObstacleKind, term: TermId| Err(vec![Obstacle { kind, term }]);
@@ -227,12 +227,12 @@ impl Maker<'_, '_> {
     }
 
     /// First and last element, and whether every element between is surely written.
-    fn extent(&mut self, mine: &[&Access], written: bool) -> Option<((Expr, Expr), bool)> {
+    fn extent(&mut self, mine: &[&AffineAccess], written: bool) -> Option<((Expr, Expr), bool)> {
         let inner = mine.first()?.inner.clone()?;
         if mine.iter().any(|a| self.model.objects.boxes.contains(&a.base)) {
             return None;
         }
-        let plain = |a: &Access| {
+        let plain = |a: &AffineAccess| {
             a.fields.first().is_none_or(|f| f.0 >= a.subs.len()) && a.inner.as_ref() == Some(&inner)
         };
         if !mine.iter().all(|a| plain(a)) || mine.iter().any(|a| a.subs.len() != inner.len() + 1) {
@@ -255,7 +255,7 @@ impl Maker<'_, '_> {
         }
         for (k, a) in mine.iter().enumerate() {
             // the cells of an access that touches the same in the same way are among them already
-            let again = |b: &&&Access| {
+            let again = |b: &&&AffineAccess| {
                 let values = a.subs.iter().map(|s| &s.value).eq(b.subs.iter().map(|s| &s.value));
                 let alike = a.write == b.write && a.fields == b.fields && a.inside == b.inside;
                 alike

@@ -14,7 +14,7 @@ use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::context::Context;
 use crate::kernel::{loop_branches, Requests};
 use crate::loops::expr_of;
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::{Across, Facts, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping, Program};
 
 /// Bytes of a sector.
@@ -44,13 +44,13 @@ pub fn mappings(
         return None;
     }
     // what each thread has for itself, and what is reduced, lies in registers
-    let single = |a: &Access| {
+    let single = |a: &AffineAccess| {
         let mut mine = claim.reductions.iter().filter(|r| r.cells == crate::Cells::One);
         mine.any(|r| r.object.symbol == a.base && whole.same(a.term, r.place))
     };
     let private = |s: SymbolId| claim.privates.iter().any(|p| p.symbol == s);
     let own = |s: SymbolId| expanded.as_ref().map_or(Some(s), |e| e.own_symbol(s)).filter(|&s| !private(s));
-    let accesses: Vec<(&Access, SymbolId)> = model
+    let accesses: Vec<(&AffineAccess, SymbolId)> = model
         .accesses
         .iter()
         .filter(|a| is_memory(&model, a) && !single(a))
@@ -131,7 +131,7 @@ impl LaneAccess {
 }
 
 /// Whether an access is to memory that threads share: no scalar by its name, nothing that each iteration declares.
-fn is_memory(model: &Model<'_>, a: &Access) -> bool {
+fn is_memory(model: &Model<'_>, a: &AffineAccess) -> bool {
     let symbol = &model.body.symbols[a.base];
     let scalar = matches!(model.body.types.kind(symbol.ty), TypeKind::Int(_) | TypeKind::Float(_));
     !scalar && !model.declared_inside(a.base) && !a.subs.is_empty()
@@ -139,7 +139,7 @@ fn is_memory(model: &Model<'_>, a: &Access) -> bool {
 
 fn lane_access(
     model: &Model<'_>,
-    a: &Access,
+    a: &AffineAccess,
     base: SymbolId,
     (along, lanes): (usize, u32),
     first: Option<i128>,
@@ -176,7 +176,7 @@ fn sectors(stride: i128, lanes: u32, (bytes, align): (u64, u64), phase: Option<i
 
 /// Where in its sector the first lane of every warp reads or writes, if that is one place. Allocations begin at a sector, and
 /// warps with a multiple of 32 iterations, as many lanes as they may have.
-fn phase(model: &Model<'_>, a: &Access, lanes: usize, first: i128, bytes: u64) -> Option<i128> {
+fn phase(model: &Model<'_>, a: &AffineAccess, lanes: usize, first: i128, bytes: u64) -> Option<i128> {
     let mut sum = Poly::default();
     let mut scale = Poly::constant(1);
     for (k, s) in a.subs.iter().enumerate().rev() {
@@ -209,7 +209,7 @@ fn phase(model: &Model<'_>, a: &Access, lanes: usize, first: i128, bytes: u64) -
 }
 
 /// How far the next lane's place is from a lane's.
-fn stride(model: &Model<'_>, a: &Access, lanes: usize, bytes: u64) -> Option<LaneStride> {
+fn stride(model: &Model<'_>, a: &AffineAccess, lanes: usize, bytes: u64) -> Option<LaneStride> {
     let moves = Moves::of(model, a, lanes)?;
     // the elements that subscripts count: whole structs where a field is meant
     let element = match a.fields.as_slice() {
@@ -265,7 +265,7 @@ struct Moves<'m, 'a> {
 }
 
 impl<'m, 'a> Moves<'m, 'a> {
-    fn of(model: &'m Model<'a>, a: &Access, lanes: usize) -> Option<Moves<'m, 'a>> {
+    fn of(model: &'m Model<'a>, a: &AffineAccess, lanes: usize) -> Option<Moves<'m, 'a>> {
         let mut moves = Moves { model, by: FxHashMap::default() };
         for &k in &a.loops {
             let l = model.loops.get(k)?;

@@ -5,7 +5,7 @@ use term::{Intrinsic, Op, Storage, TermId, TypeId, TypeKind};
 
 use super::formula::Tree;
 use super::inputs::{Kind, Owner};
-use super::memory::{Found, Object, Rest};
+use super::memory::{Contents, ReplayObject, Rest};
 use super::run::{Res, Run};
 use super::values::{math, Address, Fact, Number, Shadow, Value};
 use crate::flow::effects;
@@ -133,7 +133,7 @@ impl<'a> Run<'a, '_> {
         match body.types.kind(ty) {
             TypeKind::Record(_) => {
                 let size = self.size_of(ty);
-                let object = self.memory.add(Object::new(Rest::Input(owner), size));
+                let object = self.memory.add(ReplayObject::new(Rest::Input(owner), size));
                 Value { number: Number::Record(Address { object, offset: 0 }), shadow: Shadow::None }
             }
             TypeKind::Void => Value::ANY,
@@ -152,7 +152,7 @@ impl<'a> Run<'a, '_> {
 
     fn fresh(&mut self, size: Option<i128>, rest: Rest) -> Value {
         let size = size.and_then(|n| i64::try_from(n).ok());
-        let object = self.memory.add(Object::new(rest, size));
+        let object = self.memory.add(ReplayObject::new(rest, size));
         Value::pointer(Address { object, offset: 0 })
     }
 
@@ -297,9 +297,9 @@ impl<'a> Run<'a, '_> {
         }
         let kind = term::IntKind::UChar;
         Ok(match plain(self) {
-            Some(Found::Value(v)) => self.converted(v, kind),
-            Some(Found::Rest(Rest::Zero)) => Value::int(0),
-            Some(Found::Rest(Rest::Input(owner))) => {
+            Some(Contents::Value(v)) => self.converted(v, kind),
+            Some(Contents::Rest(Rest::Zero)) => Value::int(0),
+            Some(Contents::Rest(Rest::Input(owner))) => {
                 let whole = Kind::Int { kind, least: kind.min(), most: kind.max() };
                 let v = self.chosen(&owner, at.offset, 1, whole);
                 if let Some(o) = self.memory.at(at) {
@@ -448,7 +448,7 @@ impl<'a> Run<'a, '_> {
                 if let Some(&o) = self.globals.get(&n) {
                     self.blur(o);
                 } else {
-                    let o = self.memory.add(Object::new(Rest::Any, None));
+                    let o = self.memory.add(ReplayObject::new(Rest::Any, None));
                     self.globals.insert(n, o);
                 }
             }

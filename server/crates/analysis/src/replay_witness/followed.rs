@@ -2,7 +2,7 @@
 
 use term::{Body, Op, TermId, TypeKind};
 
-use super::memory::{Found, Object, Rest};
+use super::memory::{Contents, ReplayObject, Rest};
 use super::run::{Goal, Run};
 use super::values::{Address, Number, Value};
 use super::{Givens, Search, RUN_STEPS};
@@ -59,7 +59,7 @@ pub fn follow(body: &Body, program: &Program, args: &[Argument]) -> Option<(Foll
         let size = |run: &mut Run<'_, '_>| body.types.element(ty).and_then(|e| run.size_of(e));
         let mut array = |run: &mut Run<'_, '_>, values: Vec<Value>| -> Option<Value> {
             let size = size(run)?;
-            let mut object = Object::new(Rest::Any, Some(size * values.len() as i64));
+            let mut object = ReplayObject::new(Rest::Any, Some(size * values.len() as i64));
             let n = values.len();
             for (k, v) in values.into_iter().enumerate() {
                 object.store(k as i64 * size, size, v);
@@ -97,7 +97,7 @@ fn left(run: &Run<'_, '_>, arrays: &[(u32, i64, usize)]) -> Vec<Vec<Followed>> {
         .get(object as usize)
         .map(|o| o.load(at, size))
     {
-        Some(Found::Value(v)) => Followed::of(&v),
+        Some(Contents::Value(v)) => Followed::of(&v),
         _ => Followed::Unknown,
     };
     arrays.iter().map(|&(o, size, n)| (0..n as i64).map(|k| cell(o, k * size, size)).collect()).collect()

@@ -120,14 +120,14 @@ impl Inputs {
     }
     /// All inputs as the run had them that was given this.
     pub fn entries(&self, given: &FxHashMap<Id, Given>) -> Vec<Entry> {
-        type Place<'a> = Option<(&'a Owner, i64, u32)>;
-        let mut places: Vec<Place<'_>> = vec![None; self.all.len()];
+        type InputPlace<'a> = Option<(&'a Owner, i64, u32)>;
+        let mut places: Vec<InputPlace<'_>> = vec![None; self.all.len()];
         for ((owner, offset, size), id) in &self.ids {
             if let Some(place) = places.get_mut(*id as usize) {
                 *place = Some((owner, *offset, *size));
             }
         }
-        let of = |(id, (input, place)): (usize, (&Input, &Place<'_>))| {
+        let of = |(id, (input, place)): (usize, (&Input, &InputPlace<'_>))| {
             let (owner, offset, size) = (*place)?;
             let given = given.get(&(id as Id)).copied();
             let value = match (input.kind, given) {

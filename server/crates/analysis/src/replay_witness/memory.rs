@@ -22,7 +22,7 @@ struct Cell {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Object {
+pub(super) struct ReplayObject {
     cells: BTreeMap<i64, Cell>,
     /// Bit-fields, by their first bit: width and value. Their bytes hold no cells.
     bits: BTreeMap<i64, (u32, Value)>,
@@ -38,7 +38,7 @@ pub(super) struct Object {
 }
 
 /// What was found at a place.
-pub(super) enum Found {
+pub(super) enum Contents {
     Value(Value),
     /// Nothing was written there.
     Rest(Rest),
@@ -51,13 +51,13 @@ const LARGEST: i64 = 16;
 
 #[derive(Default)]
 pub(super) struct Memory {
-    pub objects: Vec<Object>,
+    pub objects: Vec<ReplayObject>,
 }
 
-impl Object {
-    pub fn new(rest: Rest, size: Option<i64>) -> Object {
+impl ReplayObject {
+    pub fn new(rest: Rest, size: Option<i64>) -> ReplayObject {
         let (cells, bits, stretches) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        Object { cells, bits, rest, stretches, size, own: false, behind: None }
+        ReplayObject { cells, bits, rest, stretches, size, own: false, behind: None }
     }
     fn overlapping(&self, at: i64, size: i64) -> impl Iterator<Item = (&i64, &Cell)> {
         self.cells.range(at - LARGEST + 1..at + size.max(1)).filter(move |(k, c)| *k + c.size > at)
@@ -85,18 +85,18 @@ impl Object {
             }
         }
     }
-    pub fn load_bits(&self, at: i64, b: Bits) -> Found {
+    pub fn load_bits(&self, at: i64, b: Bits) -> Contents {
         let first = at.saturating_mul(8).saturating_add(b.first.into());
         if self.overlapping(at, b.bytes).next().is_some() {
-            return Found::Mixed;
+            return Contents::Mixed;
         }
         let mut over = self.bits_in(first, first + i64::from(b.width));
         match over.next() {
             None => self.resting(at, b.bytes),
             Some((k, w)) if (k, w) == (first, b.width) => {
-                self.bits.get(&k).map_or(Found::Mixed, |b| Found::Value(b.1.clone()))
+                self.bits.get(&k).map_or(Contents::Mixed, |b| Contents::Value(b.1.clone()))
             }
-            Some(_) => Found::Mixed,
+            Some(_) => Contents::Mixed,
         }
     }
     pub fn store_bits(&mut self, at: i64, b: Bits, value: Value) {
@@ -116,27 +116,27 @@ impl Object {
         }
         self.bits.insert(first, (b.width, value));
     }
-    pub fn load(&self, at: i64, size: i64) -> Found {
+    pub fn load(&self, at: i64, size: i64) -> Contents {
         let (from, to) = Self::bits_of(at, size);
         if self.bits_in(from, to).next().is_some() {
-            return Found::Mixed;
+            return Contents::Mixed;
         }
         let mut over = self.overlapping(at, size);
         match (over.next(), over.next()) {
             (None, _) => self.resting(at, size),
-            (Some((&k, c)), None) if k == at && c.size == size => Found::Value(c.value.clone()),
-            _ => Found::Mixed,
+            (Some((&k, c)), None) if k == at && c.size == size => Contents::Value(c.value.clone()),
+            _ => Contents::Mixed,
         }
     }
     /// What lies there that nobody has written.
-    fn resting(&self, at: i64, size: i64) -> Found {
+    fn resting(&self, at: i64, size: i64) -> Contents {
         let covering = |s: &&(i64, i64, Rest)| s.0 < at.saturating_add(size) && at < s.0.saturating_add(s.1);
         match self.stretches.iter().rev().find(covering) {
             Some((from, n, rest)) if *from <= at && at + size <= from.saturating_add(*n) => {
-                Found::Rest(rest.clone())
+                Contents::Rest(rest.clone())
             }
-            Some(_) => Found::Mixed,
-            None => Found::Rest(self.rest.clone()),
+            Some(_) => Contents::Mixed,
+            None => Contents::Rest(self.rest.clone()),
         }
     }
     pub fn store(&mut self, at: i64, size: i64, value: Value) {
@@ -182,7 +182,7 @@ impl Object {
         self.rest = rest;
     }
     /// The same bytes as another object's, from other places on.
-    pub fn copy_from(&mut self, to: i64, other: &Object, from: i64, size: i64) {
+    pub fn copy_from(&mut self, to: i64, other: &ReplayObject, from: i64, size: i64) {
         self.fill(to, size, Rest::Any);
         for (k, c) in other.cells.range(from..from.saturating_add(size)) {
             if k + c.size <= from.saturating_add(size) {
@@ -199,11 +199,11 @@ impl Object {
 }
 
 impl Memory {
-    pub fn add(&mut self, object: Object) -> u32 {
+    pub fn add(&mut self, object: ReplayObject) -> u32 {
         self.objects.push(object);
         (self.objects.len() - 1) as u32
     }
-    pub fn at(&mut self, a: Address) -> Option<&mut Object> {
+    pub fn at(&mut self, a: Address) -> Option<&mut ReplayObject> {
         self.objects.get_mut(a.object as usize)
     }
 }

@@ -42,7 +42,7 @@ pub(crate) use search::replay;
 use values::{Fact, Id, Linear, Rel};
 
 /// What is replayed in: a body and the loops around.
-pub(crate) struct Place<'a> {
+pub(crate) struct ReplaySite<'a> {
     pub body: &'a Body,
     pub program: &'a Program,
     pub root: TermId,

@@ -14,7 +14,7 @@ use super::inputs::Inputs;
 use super::run::{Event, Goal, Halt, Led, Meeting, Other, Reached, Run};
 use super::solve::{keeps_trees, path, solve, tried, Change};
 use super::values::{Fact, Id};
-use super::{marks, Arrival, Givens, Place, Replayed, Search, RUN_STEPS};
+use super::{marks, Arrival, Givens, ReplaySite, Replayed, Search, RUN_STEPS};
 use crate::limits::replay_witness_search::{FEW_RUNS, MAX_ARRIVED, MAX_RUNS, MAX_WAITING, MAX_WAYS, STALLED};
 use crate::{Dependence, NotReplayed, Param, Witness};
 
@@ -41,7 +41,12 @@ enum Step {
 }
 
 /// Replays a dependence's witness, or finds another of the same two accesses.
-pub(crate) fn replay(place: &Place<'_>, d: &Dependence, witness: &Witness, search: &mut Search) -> Replayed {
+pub(crate) fn replay(
+    place: &ReplaySite<'_>,
+    d: &Dependence,
+    witness: &Witness,
+    search: &mut Search,
+) -> Replayed {
     let goal = Goal {
         body: place.body,
         root: place.root,
@@ -177,7 +182,7 @@ impl Left {
 /// Runs with these inputs, one for every way that what is not known may go: all have to show the same meeting.
 fn all_ways(
     goal: &Goal<'_>,
-    place: &Place<'_>,
+    place: &ReplaySite<'_>,
     given: Givens,
     search: &mut Search,
     runs: &mut usize,

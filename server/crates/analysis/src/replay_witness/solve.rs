@@ -1,7 +1,7 @@
 //! Inputs for which given facts hold: linear ones by elimination, trees by trying values that their numbers suggest.
 
 use crate::limits::replay_witness_solve::{FEW, FIRST, MANY, MAX_COLUMNS, MAX_PAIRS, PAIR_STEPS};
-use crate::solve::{fourier, Found, System};
+use crate::solve::{fourier, Solution, System};
 
 use super::formula::{Plain, Tree};
 use super::inputs::{Given, Inputs, Kind};
@@ -141,9 +141,9 @@ fn separated(system: &System, unequal: &[Linear], columns: &[Id], depth: u32) ->
 
 fn solution(system: &System) -> Option<Vec<i128>> {
     match fourier(system) {
-        Found::Point(p) => Some(p),
-        Found::Empty => None,
-        Found::Unknown => {
+        Solution::Point(p) => Some(p),
+        Solution::Empty => None,
+        Solution::Unknown => {
             let row = |l: &Vec<i128>| {
                 let (constant, dims) = l.split_last().map_or((0, &[][..]), |(c, d)| (*c, d));
                 poly::Row { dims: dims.to_vec(), constant, ..poly::Row::default() }

@@ -12,7 +12,7 @@ use crate::limits::solve_fourier::MAX_LINES;
 
 /// What the elimination found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Found {
+pub(crate) enum Solution {
     /// No integer solution.
     Empty,
     /// A solution, checked: values by column.
@@ -29,12 +29,12 @@ enum Back {
 }
 
 /// Looks for a solution.
-pub(crate) fn fourier(s: &System) -> Found {
+pub(crate) fn fourier(s: &System) -> Solution {
     counted(s, &mut 0)
 }
 
 /// The same; `work` is added the numbers that were looked at.
-pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
+pub(crate) fn counted(s: &System, work: &mut u64) -> Solution {
     *work += s.numbers() as u64;
     let mut back = Vec::new();
     let (mut equal, mut least) = (s.equal.clone(), s.least.clone());
@@ -42,18 +42,18 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
     while let Some(at) = equal.iter().position(|l| used(l).any(|k| l[k].abs() == 1)) {
         let e = equal.swap_remove(at);
         // existential variables and counters first: parameters are what one likes to choose
-        let Some(k) = used(&e).filter(|&k| e[k].abs() == 1).last() else { return Found::Unknown };
+        let Some(k) = used(&e).filter(|&k| e[k].abs() == 1).last() else { return Solution::Unknown };
         for l in equal.iter_mut().chain(least.iter_mut()) {
             let c = l[k];
             if c != 0 && !subtract(l, &e, c * e[k]) {
-                return Found::Unknown;
+                return Solution::Unknown;
             }
         }
         back.push(Back::Equal(k, e));
         for l in &mut equal {
             match divide_equation(l) {
                 true => {}
-                false => return Found::Empty,
+                false => return Solution::Empty,
             }
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
         let g = used(&e).fold(0, |g, k| gcd(g, e[k]));
         let c = e[e.len() - 1];
         if (g == 0 && c != 0) || (g != 0 && c % g != 0) {
-            return Found::Empty;
+            return Solution::Empty;
         }
         least.push(e.iter().map(|v| -v).collect());
         least.push(e);
@@ -75,7 +75,7 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
             let (n, c) = (l.len() - 1, l[l.len() - 1]);
             if used(&l).next().is_none() {
                 if c < 0 {
-                    return Found::Empty;
+                    return Solution::Empty;
                 }
                 continue;
             }
@@ -119,7 +119,7 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
         marks.truncate(rest);
         let (lower, upper) = bounds[k];
         if kept.len() + lower * upper > MAX_LINES {
-            return Found::Unknown;
+            return Solution::Unknown;
         }
         *work += ((kept.len() + lower * upper) * (s.columns() + 1)) as u64;
         for a in with.iter().filter(|l| l[k] > 0) {
@@ -133,7 +133,7 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
                     }
                     match x.checked_mul(q).zip(y.checked_mul(p)).and_then(|(x, y)| x.checked_add(y)) {
                         Some(v) if v.abs() < LIMIT => l.push(v),
-                        _ => return Found::Unknown,
+                        _ => return Solution::Unknown,
                     }
                 }
                 least.push(l);
@@ -142,8 +142,8 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Found {
         back.push(Back::Between(k, with));
     }
     match choose(s, &back) {
-        Some(point) if s.holds(&point) => Found::Point(point),
-        _ => Found::Unknown,
+        Some(point) if s.holds(&point) => Solution::Point(point),
+        _ => Solution::Unknown,
     }
 }
 

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use self::banerjee::banerjee;
 use self::exact_siv::exact_siv;
 use self::fourier::counted;
-pub(crate) use self::fourier::{fourier, Found};
+pub(crate) use self::fourier::{fourier, Solution};
 use self::gcd::gcd;
 use self::strong_siv::strong_siv;
 pub(crate) use self::system::System;
@@ -69,7 +69,7 @@ type Asked = (poly::Space, Vec<Conjunction>);
 /// Answers, and who gave how many. One a body: what was asked for one loop is known for the next, and costs it the same.
 #[derive(Default)]
 pub(crate) struct Solver {
-    cheap: RefCell<FxHashMap<System, (Found, u64)>>,
+    cheap: RefCell<FxHashMap<System, (Solution, u64)>>,
     /// Numbers that stand in the systems among them, at most [`MOST_KEPT`].
     kept: Cell<usize>,
     isl: RefCell<FxHashMap<Asked, (Option<poly::Point>, u64)>>,
@@ -119,10 +119,10 @@ impl Solver {
             let numbers = c.constraints.len() * (q.space.params + q.space.dims + c.exists + 1);
             budget.spend(1 + numbers as u64 / NUMBERS).map_err(poly::Error::from)?;
             let system = System::new(q.space, c.exists, q.pairs.clone(), q.carried, &c.constraints);
-            match system.map_or(Ok(Found::Unknown), |s| self.cheap(s, budget))? {
-                Found::Empty => {}
-                Found::Point(p) => return Ok(Ok(Some(point(q.space, &p)))),
-                Found::Unknown => open.push(c.clone()),
+            match system.map_or(Ok(Solution::Unknown), |s| self.cheap(s, budget))? {
+                Solution::Empty => {}
+                Solution::Point(p) => return Ok(Ok(Some(point(q.space, &p)))),
+                Solution::Unknown => open.push(c.clone()),
             }
         }
         Ok(if open.is_empty() { Ok(None) } else { Err(open) })
@@ -154,10 +154,10 @@ impl Solver {
         Ok(answer)
     }
 
-    fn cheap(&self, s: System, budget: &Budget) -> poly::Result<Found> {
+    fn cheap(&self, s: System, budget: &Budget) -> poly::Result<Solution> {
         if let Some((known, cost)) = self.cheap.borrow().get(&s) {
             // What isl answers is counted there.
-            if *known != Found::Unknown {
+            if *known != Solution::Unknown {
                 self.count(|c| &mut c.memo);
             }
             budget.spend(*cost).map_err(poly::Error::from)?;
@@ -175,7 +175,7 @@ impl Solver {
         Ok(found)
     }
 
-    fn tests(&self, s: &System, work: &mut u64) -> Found {
+    fn tests(&self, s: &System, work: &mut u64) -> Solution {
         type Test = fn(&System) -> bool;
         type Count = fn(&mut TestCounts) -> &mut u64;
         let tests: [(Test, Count); 7] = [
@@ -190,14 +190,14 @@ impl Solver {
         for (test, count) in tests {
             if test(s) {
                 self.count(count);
-                return Found::Empty;
+                return Solution::Empty;
             }
         }
         let found = counted(s, work);
         match found {
-            Found::Empty => self.count(|c| &mut c.elimination),
-            Found::Point(_) => self.count(|c| &mut c.point),
-            Found::Unknown => {}
+            Solution::Empty => self.count(|c| &mut c.elimination),
+            Solution::Point(_) => self.count(|c| &mut c.point),
+            Solution::Unknown => {}
         }
         found
     }
@@ -235,9 +235,9 @@ pub(crate) fn impossible(columns: usize, equal: Vec<Line>, least: Vec<Line>, bud
         return false;
     }
     match found {
-        Found::Empty => true,
-        Found::Point(_) => false,
-        Found::Unknown => {
+        Solution::Empty => true,
+        Solution::Point(_) => false,
+        Solution::Unknown => {
             let row = |l: &Line| {
                 let (constant, dims) = l.split_last().map_or((0, &[][..]), |(c, d)| (*c, d));
                 poly::Row { dims: dims.to_vec(), constant, ..poly::Row::default() }

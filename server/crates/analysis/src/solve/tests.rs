@@ -4,7 +4,7 @@
 use base::Budget;
 use poly::{Constraint, Row, Space};
 
-use super::fourier::{fourier, Found};
+use super::fourier::{fourier, Solution};
 use super::system::System;
 use super::*;
 
@@ -144,15 +144,15 @@ fn who_says_never_is_right() {
             }
         }
         match fourier(&s) {
-            Found::Empty => {
+            Solution::Empty => {
                 assert!(!truth, "fourier: {:?}", c.constraints);
                 empty += 1;
             }
-            Found::Point(p) => {
+            Solution::Point(p) => {
                 assert!(truth && s.holds(&p), "fourier: {:?} at {p:?}", c.constraints);
                 points += 1;
             }
-            Found::Unknown => unknown += 1,
+            Solution::Unknown => unknown += 1,
         }
     }
     assert!(said.iter().all(|&n| n > 10), "a test that never answers: {said:?}");

@@ -1,17 +1,18 @@
 //! What a kernel that runs a nest by its thread map needs to know: memory, values, and the code of one thread.
 
 use base::Budget;
-use term::{Body, Op, SymbolId, TypeKind};
+use term::{Body, Op, SymbolId, TermId, TypeKind};
 
 use super::find;
 use super::scan::thread_code;
 use crate::context::Context;
 use crate::loops::expr_of;
-use crate::nest::Access;
+use crate::nest::AffineAccess;
 use crate::offload::band::inputs_and_calls;
 use crate::offload::extent::Maker;
 use crate::{
-    Condition, Expr, Facts, Final, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Private, Program, Step,
+    Buffer, Condition, Expr, Facts, Final, LoopId, MetBy, Obstacle, ObstacleKind, Offload, Private, Program,
+    Step,
 };
 
 pub(crate) fn offload(
@@ -26,7 +27,6 @@ pub(crate) fn offload(
     let map = found.describe(budget)?;
     let model = &found.model;
     let root = model.root;
-    let fail = |kind: ObstacleKind, term| Err(vec![Obstacle { kind, term }]);
     let code = match thread_code(&found, budget) {
         Ok(Some(code)) => code,
         Err(poly::Error::Spent | poly::Error::Cancelled) => {
@@ -47,43 +47,9 @@ pub(crate) fn offload(
         privates.push(Private { symbol: p.symbol, declared_inside, kept: false, copied_in: false });
     }
     let mut maker = Maker { model, budget, params: Vec::new() };
-    let accesses: Vec<&Access> =
-        found.nest.accesses.iter().map(|(_, a)| a).chain(&found.nest.outside).collect();
-    let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
-    bases.sort_unstable();
-    bases.dedup();
-    let mut buffers = Vec::new();
-    for base in bases {
-        let ty = body.symbols[base].ty;
-        let is_pointer = matches!(body.types.kind(ty), TypeKind::Pointer { .. });
-        let mine: Vec<&Access> = accesses.iter().filter(|a| a.base == base).copied().collect();
-        if matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_)) {
-            if let Some(w) = mine.iter().find(|a| a.write) {
-                return fail(ObstacleKind::LiveOut(base), w.term);
-            }
-            continue;
-        }
-        let mine: Vec<&Access> = mine.into_iter().filter(|a| !a.subs.is_empty() || !is_pointer).collect();
-        if !mine.is_empty() {
-            buffers.push(maker.buffer(body, base, &mine)?);
-        }
-    }
-    // What indices hold afterwards.
-    let mut finals: Vec<Final> = Vec::new();
-    for (k, l) in model.loops.iter().enumerate() {
-        let Some(c) = &l.control else { continue };
-        if c.declared_here || model.declared_inside(c.index) || !cx.liveness().is_live_after(root, c.index) {
-            continue;
-        }
-        let lower = l.lower.as_ref().and_then(|p| expr_of(model, p));
-        match (k, lower, maker.max_trips(0), &c.step) {
-            (0, Some(lower), Some(trips), Step::Const(step)) => {
-                let value = Expr::Add(vec![lower, Expr::Mul(*step, Box::new(trips))]);
-                finals.push(Final { symbol: c.index, value });
-            }
-            _ => return fail(ObstacleKind::LiveOut(c.index), l.term),
-        }
-    }
+    let accesses = found.nest.accesses.iter().map(|(_, a)| a).chain(&found.nest.outside);
+    let buffers = buffers(body, accesses.collect(), &mut maker)?;
+    let finals = finals(&cx, &mut maker)?;
     // A temporary is dead after the loop it belongs to, and so after the nest.
     for t in body.walk(root) {
         let Op::Declare(s) = body.op(t) else { continue };
@@ -113,4 +79,58 @@ pub(crate) fn offload(
         calls,
         threads: Some(code),
     })
+}
+
+fn fail<T>(kind: ObstacleKind, term: TermId) -> Result<T, Vec<Obstacle>> {
+    Err(vec![Obstacle { kind, term }])
+}
+
+/// What must be copied of the memory that is accessed, object by object.
+fn buffers(
+    body: &Body,
+    accesses: Vec<&AffineAccess>,
+    maker: &mut Maker<'_, '_>,
+) -> Result<Vec<Buffer>, Vec<Obstacle>> {
+    let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    let mut buffers = Vec::new();
+    for base in bases {
+        let ty = body.symbols[base].ty;
+        let is_pointer = matches!(body.types.kind(ty), TypeKind::Pointer { .. });
+        let mut mine: Vec<&AffineAccess> = accesses.iter().filter(|a| a.base == base).copied().collect();
+        if matches!(body.types.kind(ty), TypeKind::Int(_) | TypeKind::Float(_)) {
+            if let Some(w) = mine.iter().find(|a| a.write) {
+                return fail(ObstacleKind::LiveOut(base), w.term);
+            }
+            continue;
+        }
+        mine.retain(|a| !a.subs.is_empty() || !is_pointer);
+        if !mine.is_empty() {
+            buffers.push(maker.buffer(body, base, &mine)?);
+        }
+    }
+    Ok(buffers)
+}
+
+/// What indices hold afterwards, where they are read.
+fn finals(cx: &Context<'_>, maker: &mut Maker<'_, '_>) -> Result<Vec<Final>, Vec<Obstacle>> {
+    let model = maker.model;
+    let mut finals: Vec<Final> = Vec::new();
+    for (k, l) in model.loops.iter().enumerate() {
+        let Some(c) = &l.control else { continue };
+        let is_live = || cx.liveness().is_live_after(model.root, c.index);
+        if c.declared_here || model.declared_inside(c.index) || !is_live() {
+            continue;
+        }
+        let lower = l.lower.as_ref().and_then(|p| expr_of(model, p));
+        match (k, lower, maker.max_trips(0), &c.step) {
+            (0, Some(lower), Some(trips), Step::Const(step)) => {
+                let value = Expr::Add(vec![lower, Expr::Mul(*step, Box::new(trips))]);
+                finals.push(Final { symbol: c.index, value });
+            }
+            _ => return fail(ObstacleKind::LiveOut(c.index), l.term),
+        }
+    }
+    Ok(finals)
 }

@@ -20,14 +20,14 @@ use term::Body;
 use crate::algebra::poly::{Poly, Var};
 use crate::context::Context;
 use crate::loops::{assumptions, expr_of, opaque_places};
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::offload::extent::Maker;
 use crate::{
     Condition, Expr, Facts, LoopId, Obstacle, ObstacleKind, Param, Program, StatementMap, ThreadMap,
 };
 
 pub(crate) use self::kernel::offload;
-use self::sets::Frame;
+use self::sets::ParamSpace;
 use self::solve::{Bound, Form, Last, Maps};
 use self::statements::Nest;
 
@@ -45,7 +45,7 @@ pub(crate) fn thread_map(
 }
 
 /// A nest with its maps.
-struct Found<'a> {
+struct MappedNest<'a> {
     model: Model<'a>,
     nest: Nest,
     maps: Maps,
@@ -58,7 +58,7 @@ fn find<'a>(
     facts: &Facts,
     target: LoopId,
     budget: &Budget,
-) -> Result<Found<'a>, Vec<Obstacle>> {
+) -> Result<MappedNest<'a>, Vec<Obstacle>> {
     let Some(l) = facts.loops.get(target) else { return Err(Vec::new()) };
     let control = l.control.as_ref().map_err(|o| vec![o.clone()])?;
     let hidden = opaque_places(cx.body, l.term);
@@ -70,7 +70,8 @@ fn find<'a>(
         return Err(std::mem::take(&mut reading.obstacles));
     }
     let nest = statements::nest(cx, facts, &reading.model)?;
-    let accesses: Vec<Access> = nest.accesses.iter().map(|(_, a)| a).chain(&nest.outside).cloned().collect();
+    let accesses: Vec<AffineAccess> =
+        nest.accesses.iter().map(|(_, a)| a).chain(&nest.outside).cloned().collect();
     let (conditions, obstacles) = assumptions(cx, &mut reading, &accesses, l);
     if !obstacles.is_empty() {
         return Err(obstacles);
@@ -85,7 +86,7 @@ fn find<'a>(
         };
         vec![Obstacle { kind, term: l.term }]
     };
-    let frame = Frame::new(&model, budget, nest.values());
+    let frame = ParamSpace::new(&model, budget, nest.values());
     let domains: poly::Result<Vec<Set>> =
         nest.statements.iter().map(|s| frame.domain(&s.domain, &s.loops)).collect();
     let domains = domains.map_err(|e| stopped(Some(e)))?;
@@ -93,10 +94,10 @@ fn find<'a>(
     // What an inexact access stands for may be less than what it was taken for.
     let Some(maps) = found else { return Err(nest.inexact().into_iter().collect()) };
     let params = frame.params;
-    Ok(Found { model, nest, maps, params, conditions })
+    Ok(MappedNest { model, nest, maps, params, conditions })
 }
 
-impl Found<'_> {
+impl MappedNest<'_> {
     fn describe(&self, budget: &Budget) -> Result<ThreadMap, Vec<Obstacle>> {
         let root = self.model.root;
         let unclear = || vec![Obstacle { kind: ObstacleKind::Unproved, term: root }];
@@ -143,7 +144,7 @@ impl Found<'_> {
     /// One more than the greatest value of a form over a statement's instances, where there are any.
     fn greatest(&self, f: &Form, s: usize, budget: &Budget) -> Option<Expr> {
         let statement = &self.nest.statements[s];
-        let frame = Frame::new(&self.model, budget, self.nest.values());
+        let frame = ParamSpace::new(&self.model, budget, self.nest.values());
         let domain = frame.domain(&statement.domain, &statement.loops).ok()?;
         let best = domain.max_of(&f.row(), budget).ok()??;
         let value = best.expr(&best.domain(budget).ok()?, budget).ok()?;

@@ -6,18 +6,18 @@
 use base::Budget;
 use poly::{Constraint, Map, MapSpace, Row, Shape};
 
-use super::sets::{Frame, Part};
+use super::sets::{ParamSpace, Part};
 use super::solve::{Form, Last};
 use super::statements::time;
-use super::Found;
+use super::MappedNest;
 use crate::algebra::poly::Poly;
 use crate::limits::threadmap_scan::MAX_RUNS;
 use crate::loops::expr_of;
 use crate::{Expr, Scan, ThreadCode, ThreadValue};
 
 /// The code for the maps found; `None` where it is too large or a value in it is not one of the host's.
-pub(super) fn thread_code(found: &Found<'_>, budget: &Budget) -> poly::Result<Option<ThreadCode>> {
-    let frame = Frame::new(&found.model, budget, found.nest.values());
+pub(super) fn thread_code(found: &MappedNest<'_>, budget: &Budget) -> poly::Result<Option<ThreadCode>> {
+    let frame = ParamSpace::new(&found.model, budget, found.nest.values());
     let (np, ids) = (frame.params.len(), found.maps.coordinates.len());
     let deepest = found.nest.statements.iter().map(|s| s.loops.len()).max().unwrap_or(0);
     let mut schedules: Vec<(usize, Map)> = Vec::new();
@@ -158,7 +158,7 @@ fn renamed(code: &Scan, place: &dyn Fn(usize) -> usize) -> Scan {
 
 /// isl's tree with what runs once put in place of its counter.
 fn read(
-    found: &Found<'_>,
+    found: &MappedNest<'_>,
     ast: &poly::Ast,
     known: &mut Vec<(usize, ThreadValue)>,
     runs: &mut usize,

@@ -8,7 +8,7 @@ use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::nest::Model;
 
 /// Parameters in one order, and what is known of them.
-pub(super) struct Frame<'m, 'a> {
+pub(super) struct ParamSpace<'m, 'a> {
     pub model: &'m Model<'a>,
     pub budget: &'m Budget,
     pub params: Vec<Var>,
@@ -33,13 +33,13 @@ struct Exists {
     todo: Vec<(Constraint, usize)>,
 }
 
-impl<'m, 'a> Frame<'m, 'a> {
+impl<'m, 'a> ParamSpace<'m, 'a> {
     /// A frame for all parameters that `values` name, and for those that what is known joins to them.
     pub(super) fn new<'p>(
         model: &'m Model<'a>,
         budget: &'m Budget,
         values: impl Iterator<Item = &'p Poly>,
-    ) -> Frame<'m, 'a> {
+    ) -> ParamSpace<'m, 'a> {
         let mut params: Vec<Var> = Vec::new();
         let mut note = |p: &Poly| {
             let before = params.len();
@@ -78,7 +78,7 @@ impl<'m, 'a> Frame<'m, 'a> {
                 break;
             }
         }
-        Frame { model, budget, params, context }
+        ParamSpace { model, budget, params, context }
     }
 
     /// What is known of the parameters, with `more` conditions on them and on `others` parameters after them.

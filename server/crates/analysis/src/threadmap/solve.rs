@@ -9,7 +9,7 @@
 use poly::{Constraint, Row, Set, Space};
 
 use super::algebra::{null_space, primitive, rank, reduce, Frac, Matrix};
-use super::sets::{equations, Frame};
+use super::sets::{equations, ParamSpace};
 use super::statements::Nest;
 use crate::limits::threadmap_solve::{FAR, MAX_DIMENSION};
 use poly::{Error, Result};
@@ -105,7 +105,7 @@ pub(super) enum Last {
 /// Finds the maps; `None` where all instances have to stay in one thread.
 pub(super) fn maps(
     nest: &Nest,
-    frame: &Frame<'_, '_>,
+    frame: &ParamSpace<'_, '_>,
     domains: &[Set],
 ) -> std::result::Result<Option<Maps>, Option<Error>> {
     let layout = Layout::new(nest, frame.params.len());
@@ -170,7 +170,7 @@ fn form(layout: &Layout, s: usize, row: &[i128]) -> Form {
 /// equation gives is not needed in the map: its coefficient is set to zero.
 fn hull(
     layout: &Layout,
-    frame: &Frame<'_, '_>,
+    frame: &ParamSpace<'_, '_>,
     s: usize,
     domain: &Set,
     system: &mut Matrix,
@@ -306,7 +306,7 @@ fn choose(layout: &Layout, mut basis: Matrix, hulls: &[Matrix]) -> Option<Option
 fn place(
     mut forms: Vec<Form>,
     groups: &[usize],
-    frame: &Frame<'_, '_>,
+    frame: &ParamSpace<'_, '_>,
     domains: &[Set],
 ) -> Result<(Vec<Form>, Vec<Last>)> {
     let mut last: Vec<Last> = Vec::new();
@@ -353,7 +353,7 @@ fn place(
 
 /// The one value in parameters that is least (or greatest) of all forms over their sets wherever one of the sets has
 /// a point, and that some point attains; `None` where there is not one such value.
-fn extreme(all: &[(&Form, &Set)], frame: &Frame<'_, '_>, greatest: bool) -> Result<Option<Bound>> {
+fn extreme(all: &[(&Form, &Set)], frame: &ParamSpace<'_, '_>, greatest: bool) -> Result<Option<Bound>> {
     let mut candidates: Vec<Bound> = Vec::new();
     for (f, d) in all {
         let row = f.row();
@@ -382,7 +382,7 @@ fn extreme(all: &[(&Form, &Set)], frame: &Frame<'_, '_>, greatest: bool) -> Resu
 }
 
 /// Whether no form passes the bound anywhere.
-fn bounds(b: &Bound, all: &[(&Form, &Set)], frame: &Frame<'_, '_>, above: bool) -> Result<bool> {
+fn bounds(b: &Bound, all: &[(&Form, &Set)], frame: &ParamSpace<'_, '_>, above: bool) -> Result<bool> {
     for (f, d) in all {
         let over = f.moved(b, -1).ok_or(Error::Overflow("a bound"))?;
         let row = if above {
@@ -401,7 +401,7 @@ fn bounds(b: &Bound, all: &[(&Form, &Set)], frame: &Frame<'_, '_>, above: bool) 
 /// The least form in parameters, by the sum of its coefficients, that no form goes below: the affine Farkas lemma gives
 /// all of them, the integer lexicographic minimum the one (F4.4, steps 2 and 5). An error where that is none whose
 /// constant stands in the program.
-fn below(all: &[(&Form, &Set)], frame: &Frame<'_, '_>) -> Result<Bound> {
+fn below(all: &[(&Form, &Set)], frame: &ParamSpace<'_, '_>) -> Result<Bound> {
     let np = frame.params.len();
     // Dimensions: the sum of absolute values, the absolute values, the coefficients, the constant of `shift`, where
     // `form + shift >= 0` everywhere.

@@ -8,13 +8,13 @@ use poly::{Row, Set};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
-use super::sets::{Frame, Part};
+use super::sets::{ParamSpace, Part};
 use crate::algebra::poly::{Domain, Poly, Var, VarKind};
 use crate::context::Context;
 use crate::depend::{overlap, Overlap};
 use crate::flow::effects::written;
 use crate::limits::threadmap_statements::{MAX_PAIRS, MAX_STATEMENTS};
-use crate::nest::{Access, Model};
+use crate::nest::{AffineAccess, Model};
 use crate::{Facts, Obstacle, ObstacleKind, Step};
 
 /// One statement.
@@ -32,9 +32,9 @@ pub(super) struct Statement {
 pub(super) struct Nest {
     pub statements: Vec<Statement>,
     /// Accesses with the statement each belongs to, those of privates left out.
-    pub accesses: Vec<(usize, Access)>,
+    pub accesses: Vec<(usize, AffineAccess)>,
     /// What conditions and bounds read; nothing in the nest writes it by name.
-    pub outside: Vec<Access>,
+    pub outside: Vec<AffineAccess>,
     /// Variables each iteration of some loops has for itself: those loops, outermost first, and who mentions it.
     pub privates: Vec<PrivateOf>,
 }
@@ -108,8 +108,8 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
         t = parents.get(t.0 as usize).copied().flatten()?;
     };
     let privates = privates(cx, facts, model, &statements, &parents)?;
-    let mut accesses: Vec<(usize, Access)> = Vec::new();
-    let mut outside: Vec<Access> = Vec::new();
+    let mut accesses: Vec<(usize, AffineAccess)> = Vec::new();
+    let mut outside: Vec<AffineAccess> = Vec::new();
     for a in &model.accesses {
         let plain = a.subs.is_empty() && a.fields.is_empty();
         let is_index =
@@ -119,7 +119,7 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
         }
         match owner(a.term) {
             Some(k) => {
-                let same = |(j, b): &(usize, Access)| {
+                let same = |(j, b): &(usize, AffineAccess)| {
                     *j == k
                         && a.base == b.base
                         && a.write == b.write
@@ -305,7 +305,7 @@ impl Nest {
     /// Calls `note` with each conflict that exists; `Err(None)` beyond the number of pairs that are looked at.
     pub(super) fn conflicts(
         &self,
-        frame: &Frame<'_, '_>,
+        frame: &ParamSpace<'_, '_>,
         note: &mut dyn FnMut(Conflict) -> poly::Result<bool>,
     ) -> Result<(), Option<poly::Error>> {
         let mut tried = 0;

@@ -79,7 +79,7 @@ pub struct KernelRun {
     pub left: Option<u64>,
     /// Counted steps of all its runs.
     pub steps: u64,
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<CountedAccess>,
     pub branches: Vec<Branch>,
     pub barriers: Vec<Barrier>,
     pub warp_operations: Vec<WarpOperation>,
@@ -89,7 +89,7 @@ pub struct KernelRun {
 
 /// Counts of an access at its place in the text.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct CountedAccess {
     /// Empty where it stands in a header.
     pub span: Span,
     pub function: String,
@@ -345,7 +345,13 @@ fn count(run: &mut KernelRun, places: &Places<'_>) {
             AccessKind::Atomic => ("rw", true),
         };
         let span = places.span(&c.function, c.term);
-        run.accesses.push(Access { span, function: c.function.to_string(), rw, atomic, count: c.clone() });
+        run.accesses.push(CountedAccess {
+            span,
+            function: c.function.to_string(),
+            rw,
+            atomic,
+            count: c.clone(),
+        });
     }
     for c in &run.counts.branches {
         let kind = match places.op(&c.function, c.term) {

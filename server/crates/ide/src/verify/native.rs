@@ -48,13 +48,13 @@ pub struct Trial {
 struct Expected {
     text: String,
     /// Buffers, then file-scope variables.
-    places: Vec<Place>,
+    places: Vec<MemoryPiece>,
     value: Option<[u8; 8]>,
 }
 
 /// A piece of memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Place {
+struct MemoryPiece {
     name: String,
     /// Of an element: where its scalars are, and how many bytes it has.
     scalars: Vec<(usize, ElementKind)>,
@@ -117,7 +117,7 @@ impl<'a> Collector<'a> {
         };
         let places = all
             .zip(buffers.iter().chain(&globals))
-            .map(|(c, &o)| Place {
+            .map(|(c, &o)| MemoryPiece {
                 name: c.name.to_string(),
                 scalars: scalars(&c.layout),
                 bytes: c.layout.bytes.max(1) as usize,
@@ -371,7 +371,7 @@ impl Trial {
         // none, or an address
         c.value?;
         let kind = self.returns.unwrap_or(ElementKind::I64);
-        differs(&Place::value(kind), value, v, near, self.rounded)
+        differs(&MemoryPiece::value(kind), value, v, near, self.rounded)
             .map(|_| "the function returns another value".to_owned())
     }
 
@@ -387,21 +387,21 @@ impl Trial {
             }
         }
         let (kind, v) = (self.returns?, c.value?);
-        differs(&Place::value(kind), &v, value, 1e-5, false)
+        differs(&MemoryPiece::value(kind), &v, value, 1e-5, false)
             .map(|_| "the original returns another value".to_owned())
     }
 }
 
-impl Place {
-    fn value(kind: ElementKind) -> Place {
+impl MemoryPiece {
+    fn value(kind: ElementKind) -> MemoryPiece {
         let left = simulate::Snapshot { data: vec![0; 8], init: vec![1; 8] };
-        Place { name: String::new(), scalars: vec![(0, kind)], bytes: 8, left }
+        MemoryPiece { name: String::new(), scalars: vec![(0, kind)], bytes: 8, left }
     }
 }
 
 /// The first element of which some scalar differs by more than `near` (of floating ones, relative and absolute). What the
 /// simulator left without a value may be anything, and whole numbers where they are `rounded`.
-fn differs(place: &Place, a: &[u8], b: &[u8], near: f64, rounded: bool) -> Option<usize> {
+fn differs(place: &MemoryPiece, a: &[u8], b: &[u8], near: f64, rounded: bool) -> Option<usize> {
     let real = |kind: ElementKind, x: &[u8]| match kind {
         ElementKind::F32 => x.try_into().ok().map(|x| f64::from(f32::from_le_bytes(x))),
         ElementKind::F64 => x.try_into().ok().map(f64::from_le_bytes),

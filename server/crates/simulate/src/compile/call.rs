@@ -300,7 +300,7 @@ impl Cx<'_, '_, '_> {
                     Some(ty) if self.class(v.ty) == Class::Pointer => ty,
                     _ => return Err(self.err("a load through something that is no pointer")),
                 };
-                let v = self.load(super::Place::Mem { addr: v.reg, ty })?;
+                let v = self.load(super::Assignable::Mem { addr: v.reg, ty })?;
                 return Ok(Some(Some(v)));
             }
         }

@@ -5,7 +5,7 @@ use term::{BinOp, Op, Overflow, Storage, TermId, TypeId, TypeKind, UnOp};
 
 use super::emit::OPEN;
 use super::types::{Class, Size};
-use super::{Cx, Place, MAX_DEPTH, R, V};
+use super::{Assignable, Cx, MAX_DEPTH, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
@@ -75,11 +75,11 @@ impl Cx<'_, '_, '_> {
             (Op::AddrOf, &[p]) => {
                 let place = self.place(p)?;
                 match place {
-                    Place::Mem { addr, ty } => {
+                    Assignable::Mem { addr, ty } => {
                         let ty = self.types.pointer(ty);
                         Ok(V { reg: addr, ty })
                     }
-                    Place::Reg { .. } => {
+                    Assignable::Reg { .. } => {
                         Err(self.err("the address of a variable that was not expected to have one"))
                     }
                 }

@@ -6,7 +6,7 @@ use term::{Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::emit::OPEN;
 use super::types::{grain, Class, Size};
-use super::{symbol_number, Cx, Home, Place, R, V};
+use super::{symbol_number, Assignable, Cx, Home, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
@@ -29,7 +29,7 @@ impl Cx<'_, '_, '_> {
                     let i = self.single(i);
                     let v = self.rvalue(i)?;
                     let v = self.convert(v, ty)?;
-                    self.store(Place::Reg { reg, flag, symbol: s, ty }, v, t)
+                    self.store(Assignable::Reg { reg, flag, symbol: s, ty }, v, t)
                 }
                 None => {
                     if let Some(flag) = flag {
@@ -113,7 +113,7 @@ impl Cx<'_, '_, '_> {
                 let one = cx.single(init);
                 let v = cx.rvalue(one)?;
                 let v = cx.convert(v, ty)?;
-                cx.store(Place::Mem { addr, ty }, v, init)
+                cx.store(Assignable::Mem { addr, ty }, v, init)
             }
         })
     }

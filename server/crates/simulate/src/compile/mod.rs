@@ -218,15 +218,15 @@ struct V {
 
 /// Something that can be assigned.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Assignable {
     Reg { reg: Reg, flag: Option<Reg>, symbol: SymbolId, ty: TypeId },
     Mem { addr: Reg, ty: TypeId },
 }
 
-impl Place {
+impl Assignable {
     fn ty(&self) -> TypeId {
         match self {
-            Place::Reg { ty, .. } | Place::Mem { ty, .. } => *ty,
+            Assignable::Reg { ty, .. } | Assignable::Mem { ty, .. } => *ty,
         }
     }
 }
@@ -343,8 +343,8 @@ impl<'c, 'u, 'a> Cx<'c, 'u, 'a> {
     fn init_global(&mut self, symbol: SymbolId, init: TermId) -> R<()> {
         let place = self.symbol_place(symbol, init)?;
         match place {
-            Place::Mem { addr, ty } => self.init(addr, ty, init, false),
-            Place::Reg { .. } => Err(self.err("a global in a register")),
+            Assignable::Mem { addr, ty } => self.init(addr, ty, init, false),
+            Assignable::Reg { .. } => Err(self.err("a global in a register")),
         }
     }
 

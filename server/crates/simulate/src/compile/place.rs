@@ -3,16 +3,16 @@
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::types::Class;
-use super::{Cx, Home, Place, R, V};
+use super::{Assignable, Cx, Home, R, V};
 use crate::code::*;
 
 impl Cx<'_, '_, '_> {
     /// Something with an address, or a variable in a register.
-    pub(super) fn place(&mut self, t: TermId) -> R<Place> {
+    pub(super) fn place(&mut self, t: TermId) -> R<Assignable> {
         self.under(t, |cx| cx.place_at(t))
     }
 
-    fn place_at(&mut self, t: TermId) -> R<Place> {
+    fn place_at(&mut self, t: TermId) -> R<Assignable> {
         let body = self.body;
         match (body.op(t), body.args(t)) {
             (Op::Sym(s), _) => self.symbol_place(*s, t),
@@ -27,7 +27,7 @@ impl Cx<'_, '_, '_> {
                 };
                 let of = self.pointee(b.ty)?;
                 let addr = self.offset(b.reg, of, i.reg, false)?;
-                Ok(Place::Mem { addr, ty: of })
+                Ok(Assignable::Mem { addr, ty: of })
             }
             (Op::Deref, &[p]) => {
                 let v = self.rvalue(p)?;
@@ -35,7 +35,7 @@ impl Cx<'_, '_, '_> {
                     return Err(self.err("a dereference of something that is no pointer"));
                 }
                 let ty = self.pointee(v.ty)?;
-                Ok(Place::Mem { addr: v.reg, ty })
+                Ok(Assignable::Mem { addr: v.reg, ty })
             }
             (Op::Member { field, arrow }, &[base]) => {
                 let (addr, rec) = if *arrow {
@@ -43,8 +43,8 @@ impl Cx<'_, '_, '_> {
                     (v.reg, self.pointee(v.ty)?)
                 } else if matches!(body.op(base), Op::Sym(_) | Op::Index | Op::Deref | Op::Member { .. }) {
                     match self.place(base)? {
-                        Place::Mem { addr, ty } => (addr, ty),
-                        Place::Reg { .. } => return Err(self.err("a member of a scalar")),
+                        Assignable::Mem { addr, ty } => (addr, ty),
+                        Assignable::Reg { .. } => return Err(self.err("a member of a scalar")),
                     }
                 } else {
                     let v = self.rvalue(base)?;
@@ -52,18 +52,18 @@ impl Cx<'_, '_, '_> {
                 };
                 let (offset, ty) = self.field(rec, field)?;
                 if offset == 0 {
-                    return Ok(Place::Mem { addr, ty });
+                    return Ok(Assignable::Mem { addr, ty });
                 }
                 let i = self.constant(offset);
                 let d = self.temp();
                 self.emit(Ins::PtrAdd { d, p: addr, i, scale: 1 });
-                Ok(Place::Mem { addr: d, ty })
+                Ok(Assignable::Mem { addr: d, ty })
             }
             (Op::Str(s), _) => {
                 let g = self.string(&s.clone());
                 let d = self.temp();
                 self.emit(Ins::GlobalAddr { d, global: g });
-                Ok(Place::Mem { addr: d, ty: body.ty(t) })
+                Ok(Assignable::Mem { addr: d, ty: body.ty(t) })
             }
             (Op::Reject(r), _) => Err(self.err(&body.reject(*r).reason.clone())),
             (Op::Cast, &[_]) => Err(self.err("a compound literal or a cast used as a place")),
@@ -91,7 +91,7 @@ impl Cx<'_, '_, '_> {
         Err(self.err(&format!("no member `{name}`")))
     }
 
-    pub(super) fn symbol_place(&mut self, s: SymbolId, t: TermId) -> R<Place> {
+    pub(super) fn symbol_place(&mut self, s: SymbolId, t: TermId) -> R<Assignable> {
         self.at = t;
         let symbol = &self.body.symbols[s];
         let ty = match symbol.storage {
@@ -103,17 +103,17 @@ impl Cx<'_, '_, '_> {
             None => self.outer_home(s)?,
         };
         Ok(match home {
-            Home::Reg { reg, flag } => Place::Reg { reg, flag, symbol: s, ty },
-            Home::Mem { addr, .. } => Place::Mem { addr, ty },
+            Home::Reg { reg, flag } => Assignable::Reg { reg, flag, symbol: s, ty },
+            Home::Mem { addr, .. } => Assignable::Mem { addr, ty },
             Home::Global(global) => {
                 let d = self.temp();
                 self.emit(Ins::GlobalAddr { d, global });
-                Place::Mem { addr: d, ty }
+                Assignable::Mem { addr: d, ty }
             }
             Home::Shared(shared) => {
                 let d = self.temp();
                 self.emit(Ins::SharedAddr { d, shared });
-                Place::Mem { addr: d, ty }
+                Assignable::Mem { addr: d, ty }
             }
         })
     }
@@ -124,9 +124,9 @@ impl Cx<'_, '_, '_> {
     }
 
     /// The value at a place.
-    pub(super) fn load(&mut self, p: Place) -> R<V> {
+    pub(super) fn load(&mut self, p: Assignable) -> R<V> {
         match p {
-            Place::Reg { reg, flag, symbol, ty } => {
+            Assignable::Reg { reg, flag, symbol, ty } => {
                 if let Some(flag) = flag {
                     let var = self.reasons.len() as u32;
                     self.reasons.push(self.body.symbols[symbol].name.clone());
@@ -134,7 +134,7 @@ impl Cx<'_, '_, '_> {
                 }
                 Ok(V { reg, ty })
             }
-            Place::Mem { addr, ty } => match self.class(ty) {
+            Assignable::Mem { addr, ty } => match self.class(ty) {
                 Class::Array => {
                     let of = self.pointee(ty)?;
                     let ty = self.types.pointer(of);
@@ -152,22 +152,22 @@ impl Cx<'_, '_, '_> {
     }
 
     /// Stores a value already converted to the place's type.
-    pub(super) fn store(&mut self, p: Place, v: V, t: TermId) -> R<()> {
+    pub(super) fn store(&mut self, p: Assignable, v: V, t: TermId) -> R<()> {
         let was = std::mem::replace(&mut self.at, t);
         let r = self.store_here(p, v);
         self.at = was;
         r
     }
 
-    fn store_here(&mut self, p: Place, v: V) -> R<()> {
+    fn store_here(&mut self, p: Assignable, v: V) -> R<()> {
         match p {
-            Place::Reg { reg, flag, .. } => {
+            Assignable::Reg { reg, flag, .. } => {
                 self.move_to(reg, v.reg);
                 if let Some(flag) = flag {
                     self.set(flag, 1);
                 }
             }
-            Place::Mem { addr, ty } => match self.class(ty) {
+            Assignable::Mem { addr, ty } => match self.class(ty) {
                 Class::Record => {
                     let size = self.const_size(ty)? as u32;
                     self.emit(Ins::Copy { p: addr, a: v.reg, size });
@@ -210,8 +210,8 @@ impl Cx<'_, '_, '_> {
         let v = self.convert(v, ty)?;
         self.store(p, v, l)?;
         Ok(match p {
-            Place::Reg { reg, ty, .. } => V { reg, ty },
-            Place::Mem { .. } => v,
+            Assignable::Reg { reg, ty, .. } => V { reg, ty },
+            Assignable::Mem { .. } => v,
         })
     }
 
@@ -243,8 +243,8 @@ impl Cx<'_, '_, '_> {
         self.store(p, after, l)?;
         Ok(match p {
             _ if old => before,
-            Place::Reg { reg, ty, .. } => V { reg, ty },
-            Place::Mem { .. } => after,
+            Assignable::Reg { reg, ty, .. } => V { reg, ty },
+            Assignable::Mem { .. } => after,
         })
     }
 }

@@ -10,7 +10,7 @@ use term::{IntKind, Op, TermId, TypeKind};
 
 use super::emit::OPEN;
 use super::types::Class;
-use super::{Cx, Place, Program, R, V};
+use super::{Assignable, Cx, Program, R, V};
 use crate::code::*;
 use crate::limits::compile_stand_in::ROOM;
 
@@ -90,7 +90,7 @@ impl Cx<'_, '_, '_> {
                 };
                 let addr = self.temp();
                 self.emit(Ins::GlobalAddr { d: addr, global });
-                self.load(Place::Mem { addr, ty }).map(Some)
+                self.load(Assignable::Mem { addr, ty }).map(Some)
             }
             Class::Array | Class::Other => {
                 Err(self.err(&format!("the function `{name}`, whose body is not known")))

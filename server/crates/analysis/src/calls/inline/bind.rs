@@ -9,8 +9,8 @@ impl Expander<'_> {
         &mut self,
         args: &[TermId],
         shape: &Shape,
-        frame: &mut Frame<'_>,
-        place: Place,
+        frame: &mut CopiedFunction<'_>,
+        place: CallSite,
     ) -> Result<Vec<TermId>, No> {
         let from = frame.from;
         let params: Vec<SymbolId> = match (from.op(from.root), from.args(from.root)) {
@@ -50,7 +50,7 @@ impl Expander<'_> {
                 frame.bound.insert(p, Bound::Argument(a, ty));
                 continue;
             }
-            if place == Place::Header {
+            if place == CallSite::Header {
                 return Err(No);
             }
             // Its type may have lengths that are earlier parameters: they are bound by now.
@@ -71,7 +71,7 @@ impl Expander<'_> {
         &mut self,
         a: TermId,
         p: SymbolId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
     ) -> Result<Option<TypeId>, No> {
         let from = frame.from;
         let pty = from.symbols[p].ty;

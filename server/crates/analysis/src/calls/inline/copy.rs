@@ -9,19 +9,19 @@ impl Expander<'_> {
     pub(super) fn copy_statement(
         &mut self,
         t: TermId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
     ) -> Result<TermId, No> {
-        self.copy(t, frame, chain, Place::Statement)
+        self.copy(t, frame, chain, CallSite::Statement)
     }
 
     /// A term with all it contains. `place`: what may stand where the term stands.
     pub(super) fn copy(
         &mut self,
         t: TermId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
-        place: Place,
+        place: CallSite,
     ) -> Result<TermId, No> {
         self.copy_at(t, frame, chain, place, 0)
     }
@@ -29,9 +29,9 @@ impl Expander<'_> {
     fn copy_at(
         &mut self,
         t: TermId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
-        place: Place,
+        place: CallSite,
         depth: usize,
     ) -> Result<TermId, No> {
         if depth > MAX_NESTING || self.homes.len() > 2 * MAX_ADDED {
@@ -40,7 +40,7 @@ impl Expander<'_> {
         let from = frame.from;
         let args = from.args(t);
         let ty = self.import(from.ty(t), frame, chain)?;
-        let inner = if place == Place::Header { Place::Header } else { Place::Expression };
+        let inner = if place == CallSite::Header { CallSite::Header } else { CallSite::Expression };
         match from.op(t) {
             Op::Sym(s) => {
                 let (s, symbol) = (*s, &from.symbols[*s]);
@@ -81,10 +81,10 @@ impl Expander<'_> {
                 let &[init, condition, step, body, ..] = args else { return Err(No) };
                 let mut parts = Vec::new();
                 for (a, place) in [
-                    (init, Place::Header),
-                    (condition, Place::Header),
-                    (step, Place::Header),
-                    (body, Place::Statement),
+                    (init, CallSite::Header),
+                    (condition, CallSite::Header),
+                    (step, CallSite::Header),
+                    (body, CallSite::Statement),
                 ] {
                     parts.push(self.copy_at(a, frame, chain, place, depth + 1)?);
                 }
@@ -93,7 +93,7 @@ impl Expander<'_> {
             Op::While | Op::DoWhile => {
                 let mut parts = Vec::new();
                 for &a in args {
-                    let place = if *from.op(a) == Op::List { Place::Statement } else { Place::Header };
+                    let place = if *from.op(a) == Op::List { CallSite::Statement } else { CallSite::Header };
                     parts.push(self.copy_at(a, frame, chain, place, depth + 1)?);
                 }
                 Ok(self.term(from.op(t).clone(), parts, ty))
@@ -101,7 +101,8 @@ impl Expander<'_> {
             Op::List => {
                 let mut parts = Vec::new();
                 for &a in args {
-                    let place = if place == Place::Header { Place::Header } else { Place::Statement };
+                    let place =
+                        if place == CallSite::Header { CallSite::Header } else { CallSite::Statement };
                     parts.push(self.copy_at(a, frame, chain, place, depth + 1)?);
                 }
                 Ok(self.term(Op::List, parts, ty))
@@ -169,7 +170,7 @@ impl Expander<'_> {
                 let mut parts = Vec::new();
                 for &a in args {
                     // Blocks of statements stay blocks.
-                    let to = if *from.op(a) == Op::List { Place::Statement } else { inner };
+                    let to = if *from.op(a) == Op::List { CallSite::Statement } else { inner };
                     parts.push(self.copy_at(a, frame, chain, to, depth + 1)?);
                 }
                 let new = self.term(op, parts, ty);
@@ -239,7 +240,7 @@ impl Expander<'_> {
         &mut self,
         list: Vec<TermId>,
         result: Option<SymbolId>,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
         out: &mut Vec<TermId>,
     ) -> Result<(), No> {
@@ -256,21 +257,21 @@ impl Expander<'_> {
             match from.op(t) {
                 Op::Return => {
                     if let (Some(&e), Some(s)) = (args.first(), result) {
-                        let v = self.copy(e, frame, chain, Place::Expression)?;
+                        let v = self.copy(e, frame, chain, CallSite::Expression)?;
                         let ty = self.b.symbols[s].ty;
                         let v = self.converted(v, ty);
                         let place = self.term(Op::Sym(s), [], ty);
                         let a = self.term(Op::Assign, [place, v], ty);
                         out.push(a);
                     } else if let Some(&e) = args.first() {
-                        let v = self.copy(e, frame, chain, Place::Statement)?;
+                        let v = self.copy(e, frame, chain, CallSite::Statement)?;
                         out.push(v);
                     }
                     return Ok(());
                 }
                 Op::List => rest.extend(args.iter().rev()),
                 Op::If => {
-                    let condition = self.copy(args[0], frame, chain, Place::Expression)?;
+                    let condition = self.copy(args[0], frame, chain, CallSite::Expression)?;
                     let items = |l: Option<&TermId>| l.map_or(Vec::new(), |&l| from.args(l).to_vec());
                     let (mut yes, mut no) = (items(args.get(1)), items(args.get(2)));
                     let ends = |l: Option<&TermId>| l.is_some_and(|&l| always_returns(from, l));

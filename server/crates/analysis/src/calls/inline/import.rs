@@ -9,7 +9,7 @@ impl Expander<'_> {
     pub(super) fn import(
         &mut self,
         ty: TypeId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
     ) -> Result<TypeId, No> {
         if let Some(&t) = frame.types.get(&ty) {
@@ -42,9 +42,14 @@ impl Expander<'_> {
         Ok(id)
     }
 
-    fn length(&mut self, l: Len, frame: &mut Frame<'_>, chain: &mut Vec<Arc<str>>) -> Result<Len, No> {
+    fn length(
+        &mut self,
+        l: Len,
+        frame: &mut CopiedFunction<'_>,
+        chain: &mut Vec<Arc<str>>,
+    ) -> Result<Len, No> {
         Ok(match l {
-            Len::Term(t) => Len::Term(self.copy(t, frame, chain, Place::Header)?),
+            Len::Term(t) => Len::Term(self.copy(t, frame, chain, CallSite::Header)?),
             l => l,
         })
     }
@@ -52,7 +57,7 @@ impl Expander<'_> {
     fn import_record(
         &mut self,
         r: RecordId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
     ) -> Result<RecordId, No> {
         if let Some(&known) = frame.records.get(&r) {
@@ -92,7 +97,7 @@ impl Expander<'_> {
     pub(super) fn outer_symbol(
         &mut self,
         s: SymbolId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
     ) -> Result<SymbolId, No> {
         let from = frame.from;
@@ -138,7 +143,7 @@ impl Expander<'_> {
     pub(super) fn inner_symbol(
         &mut self,
         s: SymbolId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
     ) -> Result<SymbolId, No> {
         let from = frame.from;
@@ -163,7 +168,7 @@ impl Expander<'_> {
     pub(super) fn op_of(
         &mut self,
         op: &Op,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
     ) -> Result<Op, No> {
         Ok(match op {

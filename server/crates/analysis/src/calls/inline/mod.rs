@@ -56,7 +56,7 @@ pub(crate) fn expand_calls(body: &Body, program: &Program) -> Option<Expanded> {
 }
 
 /// `loops`: what surrounds the calls of loops is made ready for their analysis too.
-fn expanded(body: &Body, program: &Program, calls: Vec<(TermId, Place)>, loops: bool) -> Option<Expanded> {
+fn expanded(body: &Body, program: &Program, calls: Vec<(TermId, CallSite)>, loops: bool) -> Option<Expanded> {
     let has_calls = !calls.is_empty();
     let mut e = Expander {
         b: body.to_builder(),
@@ -178,7 +178,7 @@ fn variables(body: &Body) -> usize {
 
 /// Where a call stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum CallSite {
     /// It is a statement.
     Statement,
     /// Somewhere in an expression.
@@ -188,7 +188,7 @@ enum Place {
 }
 
 /// The calls in loops, or all.
-fn calls(body: &Body, program: &Program, everywhere: bool) -> Vec<(TermId, Place)> {
+fn calls(body: &Body, program: &Program, everywhere: bool) -> Vec<(TermId, CallSite)> {
     let mut out = Vec::new();
     if program.is_empty() {
         return out;
@@ -202,9 +202,9 @@ fn calls(body: &Body, program: &Program, everywhere: bool) -> Vec<(TermId, Place
         }
         if *op == Op::Call && inside {
             let place = match (header, listed) {
-                (true, _) => Place::Header,
-                (_, true) => Place::Statement,
-                _ => Place::Expression,
+                (true, _) => CallSite::Header,
+                (_, true) => CallSite::Statement,
+                _ => CallSite::Expression,
             };
             out.push((t, place));
         }
@@ -231,7 +231,7 @@ enum Bound {
 }
 
 /// The function that is being copied.
-struct Frame<'f> {
+struct CopiedFunction<'f> {
     from: &'f Body,
     name: Arc<str>,
     bound: FxHashMap<SymbolId, Bound>,
@@ -277,7 +277,7 @@ impl Expander<'_> {
     }
 
     /// Replaces the call, if that can be. `chain`: the functions around it, outermost first.
-    fn call(&mut self, call: TermId, place: Place, chain: &mut Vec<Arc<str>>) -> bool {
+    fn call(&mut self, call: TermId, place: CallSite, chain: &mut Vec<Arc<str>>) -> bool {
         if chain.len() >= MAX_DEPTH || self.homes.len() > MAX_ADDED {
             return false;
         }
@@ -297,7 +297,7 @@ impl Expander<'_> {
             Some(s) if !chain.contains(&function.name) => (function.name.clone(), s),
             _ => return false,
         };
-        if place == Place::Header && !matches!(shape, Shape::Value(_)) {
+        if place == CallSite::Header && !matches!(shape, Shape::Value(_)) {
             return false;
         }
         let from = &*function.body;
@@ -308,7 +308,7 @@ impl Expander<'_> {
         }
         chain.push(name.clone());
         let before = self.homes.len();
-        let mut frame = Frame {
+        let mut frame = CopiedFunction {
             from,
             name,
             bound: FxHashMap::default(),
@@ -337,10 +337,10 @@ impl Expander<'_> {
     fn make(
         &mut self,
         call: TermId,
-        place: Place,
+        place: CallSite,
         shape: &Shape,
         returns: TypeId,
-        frame: &mut Frame<'_>,
+        frame: &mut CopiedFunction<'_>,
         chain: &mut Vec<Arc<str>>,
     ) -> Result<Term, No> {
         let args: Vec<TermId> = self.b.get(call).args.iter().skip(1).copied().collect();
@@ -349,7 +349,7 @@ impl Expander<'_> {
         let void = self.b.types.void();
         let result = match shape {
             Shape::Value(e) => {
-                let v = self.copy(*e, frame, chain, Place::Header)?;
+                let v = self.copy(*e, frame, chain, CallSite::Header)?;
                 Some(self.converted(v, ret))
             }
             Shape::Tail(list, value) => {
@@ -359,7 +359,7 @@ impl Expander<'_> {
                 }
                 match value {
                     Some(e) => {
-                        let v = self.copy(*e, frame, chain, Place::Expression)?;
+                        let v = self.copy(*e, frame, chain, CallSite::Expression)?;
                         Some(self.converted(v, ret))
                     }
                     None => None,
@@ -387,8 +387,8 @@ impl Expander<'_> {
             term
         };
         Ok(match (place, result) {
-            (Place::Statement, Some(r)) if before.is_empty() => taken(self, r),
-            (Place::Statement, r) => {
+            (CallSite::Statement, Some(r)) if before.is_empty() => taken(self, r),
+            (CallSite::Statement, r) => {
                 before.extend(r);
                 Term { op: Op::List, args: before.into(), ty: void }
             }
@@ -397,7 +397,7 @@ impl Expander<'_> {
                 let list = self.term(Op::List, before, void);
                 Term { op: Op::Comma, args: Box::new([list, r]), ty: ret }
             }
-            (Place::Header, None) => return Err(No),
+            (CallSite::Header, None) => return Err(No),
             (_, None) => {
                 let list = self.term(Op::List, before, void);
                 let nothing = self.term(Op::Empty, [], void);
@@ -432,7 +432,7 @@ impl Expander<'_> {
                 continue;
             }
             let Some((from, s)) = self.program.global(&name) else { continue };
-            let mut frame = Frame {
+            let mut frame = CopiedFunction {
                 from,
                 name: name.clone(),
                 bound: FxHashMap::default(),

@@ -46,7 +46,7 @@ pub(super) enum Touch {
 
 /// Memory that several threads reach.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Object {
+pub(super) struct KernelObject {
     pub name: Arc<str>,
     pub kind: ObjectKind,
     /// Bytes, if the text fixes them.
@@ -97,7 +97,7 @@ pub(super) struct Event {
 #[derive(Default)]
 pub(super) struct Trace<'a> {
     pub functions: Vec<&'a Body>,
-    pub objects: Vec<Object>,
+    pub objects: Vec<KernelObject>,
     pub events: Vec<Event>,
     /// Block barriers that all threads of a block pass, by block.
     pub barriers: Vec<Vec<Site>>,

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use term::device::{AtomicOp, Index, Scope};
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
-use super::memory::Place;
-use super::{Cond, Model, Run, Share, Step, Val};
+use super::memory::SymbolicPlace;
+use super::{Cond, Run, Share, Step, SymbolicKernel, Val};
 use crate::algebra::poly::{Constraint, Poly};
 use crate::calls::function::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
@@ -15,7 +15,7 @@ use crate::kernel::KernelObstacle;
 use crate::limits::kernel_symbolic_eval::MAX_DEPTH;
 use crate::Across;
 
-impl Model<'_> {
+impl SymbolicKernel<'_> {
     pub(super) fn share(across: Across) -> Share {
         match across {
             Across::Grid => Share::Grid,
@@ -260,9 +260,9 @@ impl Model<'_> {
     }
 }
 
-impl<'a> Values<'a> for Model<'a> {
+impl<'a> Values<'a> for SymbolicKernel<'a> {
     type Val = Val;
-    type Place = Place;
+    type Place = SymbolicPlace;
     type Way = ();
     type Stop = KernelObstacle;
 
@@ -454,17 +454,19 @@ impl<'a> Values<'a> for Model<'a> {
         }
     }
 
-    fn variable(&mut self, t: TermId, s: SymbolId) -> Run<Place> {
+    fn variable(&mut self, t: TermId, s: SymbolId) -> Run<SymbolicPlace> {
         let body = self.body;
         let symbol = &body.symbols[s];
         let array = matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
         Ok(match symbol.storage {
-            Storage::Param(_) | Storage::Local if array || self.exposed.contains(&s) => Place::Own,
+            Storage::Param(_) | Storage::Local if array || self.exposed.contains(&s) => SymbolicPlace::Own,
             Storage::Param(_) | Storage::Local => match body.types.kind(symbol.ty) {
-                TypeKind::Int(_) | TypeKind::Pointer { .. } => Place::Local(s),
-                _ => Place::Own,
+                TypeKind::Int(_) | TypeKind::Pointer { .. } => SymbolicPlace::Local(s),
+                _ => SymbolicPlace::Own,
             },
-            Storage::Shared | Storage::Global { .. } => Place::In(self.object_of(s), Some(Poly::constant(0))),
+            Storage::Shared | Storage::Global { .. } => {
+                SymbolicPlace::In(self.object_of(s), Some(Poly::constant(0)))
+            }
             _ => return Err(KernelObstacle::Value(t)),
         })
     }
@@ -472,10 +474,10 @@ impl<'a> Values<'a> for Model<'a> {
     fn element(
         &mut self,
         t: TermId,
-        (_, from): (TermId, Place),
+        (_, from): (TermId, SymbolicPlace),
         (_, i): (TermId, Val),
         (): (),
-    ) -> Run<Place> {
+    ) -> Run<SymbolicPlace> {
         let size = self.body.types.size_align(self.body.ty(t)).map(|x| x.0);
         let i = match i {
             Val::Int(p) => Some(p),
@@ -484,43 +486,43 @@ impl<'a> Values<'a> for Model<'a> {
         Ok(self.moved(from, i, size))
     }
 
-    fn field(&mut self, _: TermId, of: Place, offset: Option<u64>, (): ()) -> Run<Place> {
+    fn field(&mut self, _: TermId, of: SymbolicPlace, offset: Option<u64>, (): ()) -> Run<SymbolicPlace> {
         Ok(match of {
-            Place::Local(_) => Place::Own,
-            Place::In(o, _) if offset.is_none() => Place::In(o, None),
+            SymbolicPlace::Local(_) => SymbolicPlace::Own,
+            SymbolicPlace::In(o, _) if offset.is_none() => SymbolicPlace::In(o, None),
             of => self.moved(of, Some(Poly::constant(offset.unwrap_or(0) as i128)), Some(1)),
         })
     }
 
-    fn pointed(&mut self, (p, v): (TermId, Val)) -> Run<Place> {
+    fn pointed(&mut self, (p, v): (TermId, Val)) -> Run<SymbolicPlace> {
         match v {
-            Val::Ptr(o, at) => Ok(Place::In(o, at)),
-            Val::Own => Ok(Place::Own),
+            Val::Ptr(o, at) => Ok(SymbolicPlace::In(o, at)),
+            Val::Own => Ok(SymbolicPlace::Own),
             _ => Err(KernelObstacle::Value(p)),
         }
     }
-    fn no_place(&mut self, t: TermId, (): ()) -> Run<Place> {
+    fn no_place(&mut self, t: TermId, (): ()) -> Run<SymbolicPlace> {
         Err(KernelObstacle::Value(t))
     }
-    fn address(&mut self, _: TermId, place: Place) -> Run<Val> {
+    fn address(&mut self, _: TermId, place: SymbolicPlace) -> Run<Val> {
         Ok(match place {
-            Place::In(o, at) => Val::Ptr(o, at),
-            Place::Own | Place::Local(_) => Val::Own,
+            SymbolicPlace::In(o, at) => Val::Ptr(o, at),
+            SymbolicPlace::Own | SymbolicPlace::Local(_) => Val::Own,
         })
     }
 
-    fn load(&mut self, t: TermId, place: &Place, (): ()) -> Run<Val> {
+    fn load(&mut self, t: TermId, place: &SymbolicPlace, (): ()) -> Run<Val> {
         Ok(match place {
-            Place::Local(s) => self.local(*s),
-            Place::Own => self.fresh(t),
-            Place::In(o, at) => {
+            SymbolicPlace::Local(s) => self.local(*s),
+            SymbolicPlace::Own => self.fresh(t),
+            SymbolicPlace::In(o, at) => {
                 self.touch(t, *o, at.clone(), self.body.ty(t), Touch::Read);
                 self.fresh(t)
             }
         })
     }
 
-    fn write(&mut self, p: TermId, place: Place, (v, value): (TermId, Val), (): ()) -> Run<Val> {
+    fn write(&mut self, p: TermId, place: SymbolicPlace, (v, value): (TermId, Val), (): ()) -> Run<Val> {
         let body = self.body;
         let value = match body.types.as_int(body.ty(p)) {
             // in its type already
@@ -532,11 +534,11 @@ impl<'a> Values<'a> for Model<'a> {
             None => value,
         };
         match place {
-            Place::Local(s) => {
+            SymbolicPlace::Local(s) => {
                 self.locals.insert(s, value.clone());
             }
-            Place::Own => {}
-            Place::In(o, at) => self.touch(p, o, at, body.ty(p), Touch::Write),
+            SymbolicPlace::Own => {}
+            SymbolicPlace::In(o, at) => self.touch(p, o, at, body.ty(p), Touch::Write),
         }
         Ok(value)
     }

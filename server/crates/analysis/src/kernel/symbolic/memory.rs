@@ -5,20 +5,20 @@ use std::sync::Arc;
 use term::device::{AtomicOp, Scope, Word};
 use term::{Len, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use super::{Access, Model, Object, Run, Val};
+use super::{Run, SymbolicAccess, SymbolicKernel, SymbolicObject, Val};
 use crate::algebra::poly::Poly;
 use crate::kernel::interpret::{walk, Arguments, Called};
 use crate::kernel::races::Touch;
 use crate::kernel::{level, KernelObstacle};
 
 /// Where a value stands.
-pub(in crate::kernel) enum Place {
+pub(in crate::kernel) enum SymbolicPlace {
     Local(SymbolId),
     Own,
     In(u32, Option<Poly>),
 }
 
-impl<'a> Model<'a> {
+impl<'a> SymbolicKernel<'a> {
     pub(super) fn touch(
         &mut self,
         term: TermId,
@@ -28,7 +28,7 @@ impl<'a> Model<'a> {
         touch: Touch,
     ) {
         let size = self.body.types.size_align(ty).map(|x| x.0);
-        self.accesses.push(Access {
+        self.accesses.push(SymbolicAccess {
             term,
             object,
             offset: offset.filter(|_| size.is_some()),
@@ -39,13 +39,13 @@ impl<'a> Model<'a> {
         });
     }
 
-    pub(super) fn moved(&self, from: Place, by: Option<Poly>, size: Option<u64>) -> Place {
+    pub(super) fn moved(&self, from: SymbolicPlace, by: Option<Poly>, size: Option<u64>) -> SymbolicPlace {
         match from {
-            Place::In(o, at) => {
+            SymbolicPlace::In(o, at) => {
                 let sum = || at?.add_scaled(&by?, size? as i128);
-                Place::In(o, sum())
+                SymbolicPlace::In(o, sum())
             }
-            Place::Local(_) => Place::Own,
+            SymbolicPlace::Local(_) => SymbolicPlace::Own,
             other => other,
         }
     }
@@ -64,10 +64,10 @@ impl<'a> Model<'a> {
         // dynamic shared memory has one address, by whatever names
         let name: Arc<str> =
             if shared && open { "(dynamic shared memory)".into() } else { symbol.name.clone() };
-        self.object(Object { name, shared, parameter: false, restrict: false })
+        self.object(SymbolicObject { name, shared, parameter: false, restrict: false })
     }
 
-    pub(super) fn object(&mut self, o: Object) -> u32 {
+    pub(super) fn object(&mut self, o: SymbolicObject) -> u32 {
         let known = self.objects.iter().position(|x| *x == o);
         known.unwrap_or_else(|| {
             self.objects.push(o);

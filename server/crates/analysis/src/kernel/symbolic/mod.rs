@@ -53,7 +53,7 @@ struct Atom {
 
 /// Memory that threads share.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Object {
+struct SymbolicObject {
     name: Arc<str>,
     shared: bool,
     parameter: bool,
@@ -68,7 +68,7 @@ struct Step {
 }
 
 /// An access, for every thread and round that comes to it.
-struct Access {
+struct SymbolicAccess {
     term: TermId,
     object: u32,
     /// In bytes; `None`: anywhere.
@@ -115,7 +115,7 @@ type Run<T> = Result<T, KernelObstacle>;
 type Locals = FxHashMap<SymbolId, Val>;
 
 /// The walk and all that it finds.
-struct Model<'a> {
+struct SymbolicKernel<'a> {
     body: &'a Body,
     program: &'a Program,
     levels: &'a Levels<'a>,
@@ -130,8 +130,8 @@ struct Model<'a> {
     block: [Poly; 3],
     extent: [Poly; 3],
     blocks: [Poly; 3],
-    objects: Vec<Object>,
-    accesses: Vec<Access>,
+    objects: Vec<SymbolicObject>,
+    accesses: Vec<SymbolicAccess>,
     rounds: Vec<Round>,
     locals: Locals,
     guards: Vec<Constraint>,
@@ -168,13 +168,13 @@ pub(super) fn prove(
     if let Some(b) = seen.barriers.iter().find(|b| b.in_callee || levels.barrier(seen, b) > Across::Block) {
         return Err(RaceObstacle::Barrier(b.term));
     }
-    let mut m = Model::new(body, program, &levels, seen, launch, axes).map_err(unknown)?;
+    let mut m = SymbolicKernel::new(body, program, &levels, seen, launch, axes).map_err(unknown)?;
     m.kernel().map_err(unknown)?;
     m.judge()?;
     Ok(Proof { apart: m.apart() })
 }
 
-impl<'a> Model<'a> {
+impl<'a> SymbolicKernel<'a> {
     fn new(
         body: &'a Body,
         program: &'a Program,
@@ -182,9 +182,9 @@ impl<'a> Model<'a> {
         seen: &'a Seen,
         launch: &KernelLaunch,
         axes: u32,
-    ) -> Run<Model<'a>> {
+    ) -> Run<SymbolicKernel<'a>> {
         let zero = || [Poly::constant(0), Poly::constant(0), Poly::constant(0)];
-        let mut m = Model {
+        let mut m = SymbolicKernel {
             body,
             program,
             levels,

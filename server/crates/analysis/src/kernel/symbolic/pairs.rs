@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Op, TermId};
 
-use super::{Access, Model, Share, Step, MAX_QUESTIONS};
+use super::{Share, Step, SymbolicAccess, SymbolicKernel, MAX_QUESTIONS};
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::kernel::races::{RaceObstacle, Touch};
 use crate::kernel::{is_barrier, KernelObstacle};
@@ -37,7 +37,7 @@ struct Rows {
     list: Vec<Constraint>,
 }
 
-impl Model<'_> {
+impl SymbolicKernel<'_> {
     /// Whether a value lies between two numbers wherever the walk stands. `false`: not shown.
     pub(super) fn within(&mut self, p: &Poly, low: i128, high: i128) -> bool {
         if let Some(c) = p.as_constant() {
@@ -159,7 +159,7 @@ impl Model<'_> {
         out
     }
 
-    fn judged(&mut self, list: &[Access]) -> Result<(), RaceObstacle> {
+    fn judged(&mut self, list: &[SymbolicAccess]) -> Result<(), RaceObstacle> {
         for (k, a) in list.iter().enumerate() {
             for b in &list[k..] {
                 let plain = a.touch == Touch::Write || b.touch == Touch::Write || a.touch != b.touch;
@@ -182,7 +182,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    fn can_meet(&mut self, a: &Access, b: &Access) -> bool {
+    fn can_meet(&mut self, a: &SymbolicAccess, b: &SymbolicAccess) -> bool {
         let own = std::ptr::eq(a, b);
         let shared = self.objects[a.object as usize].shared;
         let blocks = (0..3).any(|k| self.blocks[k].as_constant() != Some(1));
@@ -284,7 +284,7 @@ impl Model<'_> {
     }
 
     /// Whether a barrier always stands between the two in one round of all loops around both.
-    fn apart_in_round(&self, a: &Access, b: &Access, common: usize) -> bool {
+    fn apart_in_round(&self, a: &SymbolicAccess, b: &SymbolicAccess, common: usize) -> bool {
         let (Some(x), Some(y)) = (a.path.get(common), b.path.get(common)) else { return false };
         if x.node != y.node {
             return false;
@@ -309,7 +309,7 @@ impl Model<'_> {
 
     /// Whether an access is followed by a barrier in its round of the loop at this depth of its path (`after`), or comes after
     /// one.
-    fn leaves_over_barrier(&self, a: &Access, depth: usize, after: bool) -> bool {
+    fn leaves_over_barrier(&self, a: &SymbolicAccess, depth: usize, after: bool) -> bool {
         let Some(l) = a.path.get(depth) else { return false };
         let whole = if after { l.slot == 0 } else { l.slot == 2 };
         whole && self.every_round(l.node) || a.path[depth + 1..].iter().any(|s| self.passes_beside(s, after))
@@ -338,11 +338,11 @@ impl Model<'_> {
     }
 
     /// Whether two threads that have this in common may touch one place. `true` where that is not excluded.
-    fn meet(&mut self, a: &Access, b: &Access, t: &Together) -> bool {
+    fn meet(&mut self, a: &SymbolicAccess, b: &SymbolicAccess, t: &Together) -> bool {
         self.meet_in(a, b, t).unwrap_or(true)
     }
 
-    fn meet_in(&mut self, a: &Access, b: &Access, t: &Together) -> Option<bool> {
+    fn meet_in(&mut self, a: &SymbolicAccess, b: &SymbolicAccess, t: &Together) -> Option<bool> {
         let mut rows = Rows::default();
         let mut later = None;
         for (x, second) in [(a, false), (b, true)] {
@@ -406,7 +406,13 @@ impl Model<'_> {
     }
 
     /// Adds equal offsets and asks.
-    fn solved(&mut self, mut rows: Rows, offsets: &Option<(Poly, Poly)>, a: &Access, b: &Access) -> bool {
+    fn solved(
+        &mut self,
+        mut rows: Rows,
+        offsets: &Option<(Poly, Poly)>,
+        a: &SymbolicAccess,
+        b: &SymbolicAccess,
+    ) -> bool {
         if self.impossible(&rows) {
             return false;
         }

@@ -3,12 +3,12 @@
 use rustc_hash::FxHashSet;
 use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 
-use super::{Locals, Model, Object, Round, Run, Share, Val};
+use super::{Locals, Round, Run, Share, SymbolicKernel, SymbolicObject, Val};
 use crate::algebra::poly::{Constraint, Poly};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
 use crate::kernel::KernelObstacle;
 
-impl<'a> Model<'a> {
+impl<'a> SymbolicKernel<'a> {
     pub(super) fn kernel(&mut self) -> Run<()> {
         let body = self.body;
         let &[parameters, statements] = body.args(body.root) else {
@@ -29,7 +29,7 @@ impl<'a> Model<'a> {
                 TypeKind::Pointer { .. } => {
                     let restrict = body.types.quals(symbol.ty).is_restrict;
                     let name = symbol.name.clone();
-                    let o = self.object(Object { name, shared: false, parameter: true, restrict });
+                    let o = self.object(SymbolicObject { name, shared: false, parameter: true, restrict });
                     Val::Ptr(o, Some(Poly::constant(0)))
                 }
                 _ => Val::Any,
@@ -178,7 +178,7 @@ impl<'a> Model<'a> {
     }
 }
 
-impl<'a> Flows<'a> for Model<'a> {
+impl<'a> Flows<'a> for SymbolicKernel<'a> {
     /// Whether what follows can be reached.
     type Flow = bool;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use term::{FloatKind, Op, TermId, TypeId, TypeKind};
 
-use super::Place;
+use super::Lvalue;
 use crate::replay_witness::inputs::{Given, Kind, Owner, BITS};
 use crate::replay_witness::layout::{self, Bits};
-use crate::replay_witness::memory::{Found, Object, Rest};
+use crate::replay_witness::memory::{Contents, ReplayObject, Rest};
 use crate::replay_witness::run::{Halt, Res, Run};
 use crate::replay_witness::values::{rounded, Address, Id, Linear, Number, Shadow, Value};
 use crate::NotReplayed;
@@ -29,11 +29,11 @@ impl Run<'_, '_> {
     }
 
     pub fn read(&mut self, at: Address, ty: TypeId, term: Option<TermId>) -> Res<Value> {
-        self.read_place(Place { at, ty, bits: None }, term)
+        self.read_place(Lvalue { at, ty, bits: None }, term)
     }
 
-    pub fn read_place(&mut self, p: Place, term: Option<TermId>) -> Res<Value> {
-        let Place { at, ty, bits } = p;
+    pub fn read_place(&mut self, p: Lvalue, term: Option<TermId>) -> Res<Value> {
+        let Lvalue { at, ty, bits } = p;
         let types = &self.body().types;
         if matches!(types.kind(ty), TypeKind::Array { .. }) {
             return Ok(Value::pointer(at));
@@ -48,9 +48,9 @@ impl Run<'_, '_> {
         }
         if matches!(types.kind(ty), TypeKind::Opaque(_)) {
             return Ok(match self.memory.at(at).map(|o| o.load(at.offset, size)) {
-                Some(Found::Value(v)) => v,
-                Some(Found::Rest(Rest::Zero)) => Value::int(0),
-                Some(Found::Rest(Rest::Input(owner))) => {
+                Some(Contents::Value(v)) => v,
+                Some(Contents::Rest(Rest::Zero)) => Value::int(0),
+                Some(Contents::Rest(Rest::Input(owner))) => {
                     Value::free(Owner::Member(Arc::new(owner), at.offset))
                 }
                 _ => Value::ANY,
@@ -70,14 +70,14 @@ impl Run<'_, '_> {
             None => return Ok(Value::ANY),
         };
         match found {
-            Found::Value(v) => Ok(self.seen_as(v, ty)),
-            Found::Mixed | Found::Rest(Rest::Any) => Ok(Value::ANY),
-            Found::Rest(Rest::Zero) => Ok(match types.kind(ty) {
+            Contents::Value(v) => Ok(self.seen_as(v, ty)),
+            Contents::Mixed | Contents::Rest(Rest::Any) => Ok(Value::ANY),
+            Contents::Rest(Rest::Zero) => Ok(match types.kind(ty) {
                 TypeKind::Int(_) => Value::int(0),
                 TypeKind::Float(_) => Value::real(0.0),
                 _ => Value { number: Number::Pointer(None), shadow: Shadow::None },
             }),
-            Found::Rest(Rest::Input(owner)) => {
+            Contents::Rest(Rest::Input(owner)) => {
                 let v = self.input(&owner, at.offset, ty);
                 if let Some(o) = self.memory.at(at) {
                     o.store(at.offset, size, v.clone());
@@ -95,14 +95,14 @@ impl Run<'_, '_> {
             None => return Value::ANY,
         };
         match found {
-            Found::Value(v) => match v.number {
+            Contents::Value(v) => match v.number {
                 Number::Int(n) if b.cut(n, k) == n => v,
                 Number::Int(n) => Value::int(b.cut(n, k)),
                 _ => Value::ANY,
             },
-            Found::Mixed | Found::Rest(Rest::Any) => Value::ANY,
-            Found::Rest(Rest::Zero) => Value::int(0),
-            Found::Rest(Rest::Input(owner)) => {
+            Contents::Mixed | Contents::Rest(Rest::Any) => Value::ANY,
+            Contents::Rest(Rest::Zero) => Value::int(0),
+            Contents::Rest(Rest::Input(owner)) => {
                 let (least, most) = match k.signed() {
                     true => (-(1i128 << (b.width - 1)), (1i128 << (b.width - 1)) - 1),
                     false => (0, (1i128 << b.width) - 1),
@@ -189,7 +189,7 @@ impl Run<'_, '_> {
         if let Some(&o) = self.behind.get(&id) {
             return o;
         }
-        let mut object = Object::new(Rest::Input(Owner::Behind(id)), None);
+        let mut object = ReplayObject::new(Rest::Input(Owner::Behind(id)), None);
         object.behind = Some(id);
         let o = self.memory.add(object);
         self.behind.insert(id, o);
@@ -212,7 +212,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, p: Place, v: Value, term: TermId) -> Res<Value> {
+    pub(super) fn store(&mut self, p: Lvalue, v: Value, term: TermId) -> Res<Value> {
         let mut v = self.convert(v, p.ty);
         if let Some(b) = p.bits {
             match (self.body().types.as_int(p.ty), &v.number) {
@@ -235,7 +235,7 @@ impl Run<'_, '_> {
         Ok(v)
     }
 
-    pub(super) fn assign_to(&mut self, p: Place, v: Value, from: TypeId, term: TermId) -> Res<Value> {
+    pub(super) fn assign_to(&mut self, p: Lvalue, v: Value, from: TypeId, term: TermId) -> Res<Value> {
         match v.number {
             Number::Record(at) => {
                 self.copy_record(p.at, at, p.ty, Some(term))?;
@@ -398,7 +398,7 @@ impl Run<'_, '_> {
             *next += 1;
             if bits.is_some() && !braced {
                 let v = self.eval(item)?;
-                self.store(Place { at: moved(by), ty: part, bits }, v, item)?;
+                self.store(Lvalue { at: moved(by), ty: part, bits }, v, item)?;
                 continue;
             }
             self.initialise(moved(by), part, item)?;

@@ -8,7 +8,7 @@ use term::{BinOp, FloatKind, IntKind, Op, RejectKind, Storage, SymbolId, TermId,
 
 use super::inputs::Owner;
 use super::layout::{self, Bits};
-use super::memory::{Object, Rest};
+use super::memory::{ReplayObject, Rest};
 use super::run::{Flow, Led, Res, Run};
 use super::values::{rounded, Address, Fact, Number, Shadow, Value};
 use crate::NotReplayed;
@@ -16,7 +16,7 @@ pub(super) use operators::Common;
 
 /// A place in memory and what lies there.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Lvalue {
     pub at: Address,
     pub ty: TypeId,
     pub bits: Option<Bits>,
@@ -49,7 +49,7 @@ impl<'a> Run<'a, '_> {
                 let object = match self.strings.get(s) {
                     Some(&o) => o,
                     None => {
-                        let o = self.memory.add(Object::new(Rest::Zero, Some(s.len() as i64 + 1)));
+                        let o = self.memory.add(ReplayObject::new(Rest::Zero, Some(s.len() as i64 + 1)));
                         for (k, b) in s.bytes().enumerate() {
                             let at = Address { object: o, offset: k as i64 };
                             if let Some(x) = self.memory.at(at) {
@@ -220,18 +220,18 @@ impl<'a> Run<'a, '_> {
             _ => {}
         }
         let object = self.variable(s)?;
-        self.read_place(Place { at: Address { object, offset: 0 }, ty: symbol.ty, bits: None }, Some(t))
+        self.read_place(Lvalue { at: Address { object, offset: 0 }, ty: symbol.ty, bits: None }, Some(t))
     }
 
     /// Where an lvalue is; `None`: not known.
-    pub fn place(&mut self, t: TermId) -> Res<Option<Place>> {
+    pub fn place(&mut self, t: TermId) -> Res<Option<Lvalue>> {
         let body = self.body();
         let args = body.args(t);
         let ty = body.ty(t);
         match body.op(t) {
             Op::Sym(s) => {
                 let object = self.variable(*s)?;
-                Ok(Some(Place { at: Address { object, offset: 0 }, ty: body.symbols[*s].ty, bits: None }))
+                Ok(Some(Lvalue { at: Address { object, offset: 0 }, ty: body.symbols[*s].ty, bits: None }))
             }
             Op::Index => {
                 let (base, sub) = match body.types.as_int(body.ty(args[0])) {
@@ -244,11 +244,11 @@ impl<'a> Run<'a, '_> {
                     Some(size) => self.shifted(&b, &i, size, t)?,
                     None => None,
                 };
-                Ok(p.map(|at| Place { at, ty, bits: None }))
+                Ok(p.map(|at| Lvalue { at, ty, bits: None }))
             }
             Op::Deref => {
                 let v = self.eval(args[0])?;
-                Ok(self.pointed(&v, t)?.map(|at| Place { at, ty, bits: None }))
+                Ok(self.pointed(&v, t)?.map(|at| Lvalue { at, ty, bits: None }))
             }
             Op::Member { field, arrow } => {
                 let of = body.ty(args[0]);
@@ -261,11 +261,11 @@ impl<'a> Run<'a, '_> {
                 };
                 if let (Some(at), Some(TypeKind::Opaque(_))) = (base, record.map(|r| body.types.kind(r))) {
                     let offset = at.offset.checked_add(self.unseen_member(field));
-                    return Ok(offset.map(|offset| Place { at: Address { offset, ..at }, ty, bits: None }));
+                    return Ok(offset.map(|offset| Lvalue { at: Address { offset, ..at }, ty, bits: None }));
                 }
                 let lengths = &self.frames[self.frames.len() - 1].lengths;
                 let found = record.and_then(|r| layout::field(&body.types, lengths, r, field));
-                Ok(base.zip(found).map(|(at, (offset, fty, bits))| Place {
+                Ok(base.zip(found).map(|(at, (offset, fty, bits))| Lvalue {
                     at: Address { object: at.object, offset: at.offset.wrapping_add(offset) },
                     ty: fty,
                     bits,
@@ -279,9 +279,9 @@ impl<'a> Run<'a, '_> {
             _ => {
                 let v = self.eval(t)?;
                 Ok(match v.number {
-                    Number::Record(at) => Some(Place { at, ty, bits: None }),
+                    Number::Record(at) => Some(Lvalue { at, ty, bits: None }),
                     Number::Pointer(Some(at)) if matches!(body.types.kind(ty), TypeKind::Array { .. }) => {
-                        Some(Place { at, ty, bits: None })
+                        Some(Lvalue { at, ty, bits: None })
                     }
                     _ => None,
                 })

@@ -20,7 +20,7 @@ use term::{Body, Op, SymbolId, TermId};
 
 use super::formula::Tree;
 use super::inputs::{Given, Inputs, Kind, Owner};
-use super::memory::{Memory, Object, Rest};
+use super::memory::{Memory, ReplayObject, Rest};
 use super::values::{Address, Fact, Id, Linear, Number, Value};
 use super::Ways;
 use crate::limits::replay_witness_run::{MAX_CHOICES, MAX_DEPTH, MAX_EVENTS};
@@ -146,7 +146,7 @@ enum Seek {
     Case(TermId),
 }
 
-pub(super) struct Frame<'a> {
+pub(super) struct ReplayFrame<'a> {
     pub body: &'a Body,
     pub locals: Vec<u32>,
     /// Values of variable lengths, fixed where the array was declared.
@@ -164,11 +164,11 @@ struct Watch {
     /// Values of the indices where their loops' iterations began.
     indices: FxHashMap<SymbolId, i128>,
     /// Accesses of the source, by object and first byte: the last one and the last of an earlier iteration.
-    sources: BTreeMap<(u32, i64), [Option<Access>; 2]>,
+    sources: BTreeMap<(u32, i64), [Option<SourceAccess>; 2]>,
 }
 
 #[derive(Clone)]
-struct Access {
+struct SourceAccess {
     iteration: i128,
     size: i64,
     exact: bool,
@@ -181,7 +181,7 @@ pub(super) struct Run<'a, 'r> {
     pub inputs: &'r mut Inputs,
     pub given: &'r FxHashMap<Id, Given>,
     pub memory: Memory,
-    pub frames: Vec<Frame<'a>>,
+    pub frames: Vec<ReplayFrame<'a>>,
     pub globals: FxHashMap<Arc<str>, u32>,
     pub statics: FxHashMap<(Arc<str>, SymbolId), u32>,
     pub strings: FxHashMap<Arc<str>, u32>,
@@ -279,7 +279,7 @@ impl<'a, 'r> Run<'a, 'r> {
 
     pub fn enter(&mut self, body: &'a Body, call: Option<TermId>) {
         let locals = vec![NOWHERE; body.symbols.len()];
-        self.frames.push(Frame { body, locals, lengths: FxHashMap::default(), call });
+        self.frames.push(ReplayFrame { body, locals, lengths: FxHashMap::default(), call });
     }
 
     /// Runs the function; how it ended.
@@ -444,7 +444,7 @@ impl<'a, 'r> Run<'a, 'r> {
                 let mut v = self.eval(v)?;
                 if let Number::Record(from) = v.number {
                     let ty = body.ty(args[0]);
-                    let kept = self.memory.add(Object::new(Rest::Any, None));
+                    let kept = self.memory.add(ReplayObject::new(Rest::Any, None));
                     let to = Address { object: kept, offset: 0 };
                     self.copy_record(to, from, ty, None)?;
                     v.number = Number::Record(to);

@@ -7,7 +7,7 @@ use crate::calls::constants::Constant;
 use crate::limits::replay_witness_run_variables::ITEMS_PER_STEP;
 use crate::replay_witness::inputs::Owner;
 use crate::replay_witness::layout;
-use crate::replay_witness::memory::{Object, Rest};
+use crate::replay_witness::memory::{ReplayObject, Rest};
 use crate::replay_witness::values::{Address, Fact, Value};
 use crate::NotReplayed;
 
@@ -74,7 +74,7 @@ impl<'a> Run<'a, '_> {
                 }
                 let size = self.object_size(symbol.ty);
                 let rest = Rest::Input(Owner::Global(symbol.name.clone()));
-                let o = self.memory.add(Object::new(rest, size));
+                let o = self.memory.add(ReplayObject::new(rest, size));
                 self.globals.insert(symbol.name.clone(), o);
                 Ok(o)
             }
@@ -95,7 +95,7 @@ impl<'a> Run<'a, '_> {
             }
             _ => self.object_size(symbol.ty),
         };
-        let mut object = Object::new(Rest::Zero, size);
+        let mut object = ReplayObject::new(Rest::Zero, size);
         object.own = true;
         let o = self.memory.add(object);
         self.globals.insert(symbol.name.clone(), o);
@@ -112,7 +112,7 @@ impl<'a> Run<'a, '_> {
     pub fn make_variable(&mut self, s: SymbolId, rest: Rest) -> u32 {
         let symbol = &self.body().symbols[s];
         let size = self.object_size(symbol.ty);
-        let mut object = Object::new(rest, size);
+        let mut object = ReplayObject::new(rest, size);
         object.own = symbol.is_own_scalar() || self.body().types.is_constant(symbol.ty);
         let o = self.memory.add(object);
         if let Some(f) = self.frames.last_mut() {
@@ -143,7 +143,7 @@ impl<'a> Run<'a, '_> {
             true if !constant => Rest::Input(Owner::Static(body.name.clone(), s)),
             _ => Rest::Zero,
         };
-        let mut object = Object::new(rest, size);
+        let mut object = ReplayObject::new(rest, size);
         object.own = constant || !written && !array;
         let o = self.memory.add(object);
         self.statics.insert(key, o);

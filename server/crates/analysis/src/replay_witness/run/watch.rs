@@ -3,7 +3,7 @@
 
 use term::{Op, Storage, SymbolId, TermId};
 
-use super::{Access, Halt, Meeting, Reached, Res, Run, Watch, NEAR_SINK, NEAR_SOURCE, SINK, SOURCE};
+use super::{Halt, Meeting, Reached, Res, Run, SourceAccess, Watch, NEAR_SINK, NEAR_SOURCE, SINK, SOURCE};
 use crate::limits::replay_witness_run_watch::{MAX_SOURCES, REACH};
 use crate::replay_witness::inputs::Given;
 use crate::replay_witness::values::{Address, Id, Value};
@@ -131,7 +131,7 @@ impl Run<'_, '_> {
         }
         if write == first && mark & (SOURCE | NEAR_SOURCE) != 0 {
             let access =
-                Access { iteration: now, size, exact: mark & SOURCE != 0, indices: indices(&w.source) };
+                SourceAccess { iteration: now, size, exact: mark & SOURCE != 0, indices: indices(&w.source) };
             if watch.sources.len() < MAX_SOURCES {
                 let both = watch.sources.entry((at.object, at.offset)).or_default();
                 match &both[0] {

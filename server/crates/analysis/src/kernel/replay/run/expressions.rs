@@ -4,8 +4,8 @@ use term::device::{AtomicOp, Index, Scope};
 use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::super::values::Val;
-use super::super::{Object, ObjectKind, Touch};
-use super::{base, Place, Run, Runner, ON};
+use super::super::{KernelObject, ObjectKind, Touch};
+use super::{base, Run, Runner, ThreadPlace, ON};
 use crate::calls::function::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::{eval, KernelObstacle};
@@ -59,7 +59,7 @@ impl Runner<'_> {
 
 impl<'a> Values<'a> for Runner<'a> {
     type Val = Val;
-    type Place = Place;
+    type Place = ThreadPlace;
     type Way = ();
     type Stop = KernelObstacle;
 
@@ -215,28 +215,30 @@ impl<'a> Values<'a> for Runner<'a> {
         Err(KernelObstacle::Structure(t))
     }
 
-    fn variable(&mut self, _: TermId, s: SymbolId) -> Run<Place> {
+    fn variable(&mut self, _: TermId, s: SymbolId) -> Run<ThreadPlace> {
         let body = Runner::body(self);
         let symbol = &body.symbols[s];
         let array = matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
         Ok(match symbol.storage {
-            Storage::Param(_) | Storage::Local if array || self.frame().exposed.contains(&s) => Place::Own,
-            Storage::Param(_) | Storage::Local => Place::Local(s),
-            Storage::Shared => Place::In(self.object_of(s, ObjectKind::Shared), Some(0)),
-            Storage::Global { .. } | Storage::StaticLocal => {
-                Place::In(self.object_of(s, ObjectKind::Global), Some(0))
+            Storage::Param(_) | Storage::Local if array || self.frame().exposed.contains(&s) => {
+                ThreadPlace::Own
             }
-            _ => Place::Nowhere,
+            Storage::Param(_) | Storage::Local => ThreadPlace::Local(s),
+            Storage::Shared => ThreadPlace::In(self.object_of(s, ObjectKind::Shared), Some(0)),
+            Storage::Global { .. } | Storage::StaticLocal => {
+                ThreadPlace::In(self.object_of(s, ObjectKind::Global), Some(0))
+            }
+            _ => ThreadPlace::Nowhere,
         })
     }
 
     fn element(
         &mut self,
         t: TermId,
-        (b, from): (TermId, Place),
+        (b, from): (TermId, ThreadPlace),
         (_, i): (TermId, Val),
         (): (),
-    ) -> Run<Place> {
+    ) -> Run<ThreadPlace> {
         let body = Runner::body(self);
         let size = body.types.size_align(body.ty(t)).map(|x| x.0);
         let length = match body.types.kind(body.ty(b)) {
@@ -247,24 +249,24 @@ impl<'a> Values<'a> for Runner<'a> {
         Ok(self.moved(from, i, size))
     }
 
-    fn field(&mut self, _: TermId, of: Place, offset: Option<u64>, (): ()) -> Run<Place> {
+    fn field(&mut self, _: TermId, of: ThreadPlace, offset: Option<u64>, (): ()) -> Run<ThreadPlace> {
         Ok(match of {
-            Place::Local(_) => Place::Own,
-            Place::In(o, _) if offset.is_none() => Place::In(o, None),
+            ThreadPlace::Local(_) => ThreadPlace::Own,
+            ThreadPlace::In(o, _) if offset.is_none() => ThreadPlace::In(o, None),
             of => self.moved(of, Val::Int(offset.unwrap_or(0) as i128), Some(1)),
         })
     }
 
-    fn pointed(&mut self, (_, v): (TermId, Val)) -> Run<Place> {
+    fn pointed(&mut self, (_, v): (TermId, Val)) -> Run<ThreadPlace> {
         Ok(match v {
-            Val::Into(o, at) => Place::In(o, at),
-            Val::Own => Place::Own,
-            _ => Place::Nowhere,
+            Val::Into(o, at) => ThreadPlace::In(o, at),
+            Val::Own => ThreadPlace::Own,
+            _ => ThreadPlace::Nowhere,
         })
     }
 
-    fn no_place(&mut self, _: TermId, (): ()) -> Run<Place> {
-        Ok(Place::Nowhere)
+    fn no_place(&mut self, _: TermId, (): ()) -> Run<ThreadPlace> {
+        Ok(ThreadPlace::Nowhere)
     }
 
     /// What a structure given to the kernel points to is an object like any other.
@@ -281,7 +283,7 @@ impl<'a> Values<'a> for Runner<'a> {
         if !given || body.walk(body.root).any(set) {
             return None;
         }
-        let object = Object {
+        let object = KernelObject {
             name: format!("{}.{field}", symbol.name).into(),
             kind: ObjectKind::Parameter,
             bytes: None,
@@ -292,42 +294,42 @@ impl<'a> Values<'a> for Runner<'a> {
         Some(Val::Into(self.object(object), Some(0)))
     }
 
-    fn address(&mut self, _: TermId, place: Place) -> Run<Val> {
+    fn address(&mut self, _: TermId, place: ThreadPlace) -> Run<Val> {
         Ok(match place {
-            Place::In(o, at) => Val::Into(o, at),
-            Place::Own | Place::Local(_) => Val::Own,
-            Place::Nowhere => Val::Unknown,
+            ThreadPlace::In(o, at) => Val::Into(o, at),
+            ThreadPlace::Own | ThreadPlace::Local(_) => Val::Own,
+            ThreadPlace::Nowhere => Val::Unknown,
         })
     }
 
-    fn load(&mut self, t: TermId, place: &Place, (): ()) -> Run<Val> {
+    fn load(&mut self, t: TermId, place: &ThreadPlace, (): ()) -> Run<Val> {
         match *place {
-            Place::Local(s) => Ok(self.frame().locals.get(s)),
-            Place::Own => Ok(Val::Unknown),
-            Place::In(o, at) => {
+            ThreadPlace::Local(s) => Ok(self.frame().locals.get(s)),
+            ThreadPlace::Own => Ok(Val::Unknown),
+            ThreadPlace::In(o, at) => {
                 let ty = Runner::body(self).ty(t);
                 self.touch(t, o, at, ty, Touch::Read, Val::Unknown)?;
                 Ok(Val::Unknown)
             }
-            Place::Nowhere => Err(KernelObstacle::Value(t)),
+            ThreadPlace::Nowhere => Err(KernelObstacle::Value(t)),
         }
     }
 
-    fn write(&mut self, t: TermId, place: Place, (_, v): (TermId, Val), (): ()) -> Run<Val> {
+    fn write(&mut self, t: TermId, place: ThreadPlace, (_, v): (TermId, Val), (): ()) -> Run<Val> {
         let body = Runner::body(self);
         let kind = body.types.as_int(body.ty(t));
         let worth = kind.map_or(v, |kind| v.converted(kind));
         match place {
-            Place::Local(s) => self.assign_local(s, v),
-            Place::Own => {}
-            Place::In(o, at) => {
+            ThreadPlace::Local(s) => self.assign_local(s, v),
+            ThreadPlace::Own => {}
+            ThreadPlace::In(o, at) => {
                 let left = match worth {
                     Val::Int(i) if kind.is_none() && i.abs() < 1 << 24 => Val::Real((i as f64).to_bits()),
                     v => v,
                 };
                 self.touch(t, o, at, body.ty(t), Touch::Write, left)?;
             }
-            Place::Nowhere => return Err(KernelObstacle::Value(t)),
+            ThreadPlace::Nowhere => return Err(KernelObstacle::Value(t)),
         }
         Ok(worth)
     }

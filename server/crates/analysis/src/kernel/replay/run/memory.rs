@@ -5,8 +5,8 @@ use std::sync::Arc;
 use term::{Len, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::super::values::Val;
-use super::super::{Event, Object, ObjectKind, Touch, MAX_EVENTS};
-use super::{base, Place, Run, Runner};
+use super::super::{Event, KernelObject, ObjectKind, Touch, MAX_EVENTS};
+use super::{base, Run, Runner, ThreadPlace};
 use crate::kernel::KernelObstacle;
 
 impl<'a> Runner<'a> {
@@ -58,16 +58,16 @@ impl<'a> Runner<'a> {
         })
     }
 
-    pub(super) fn moved(&self, from: Place, by: Val, size: Option<u64>) -> Place {
+    pub(super) fn moved(&self, from: ThreadPlace, by: Val, size: Option<u64>) -> ThreadPlace {
         match from {
-            Place::In(o, at) => {
+            ThreadPlace::In(o, at) => {
                 let sum = || {
                     let by = by.int()?.checked_mul(size? as i128)?;
                     i64::try_from(by.checked_add(at? as i128)?).ok()
                 };
-                Place::In(o, sum())
+                ThreadPlace::In(o, sum())
             }
-            Place::Local(_) => Place::Own,
+            ThreadPlace::Local(_) => ThreadPlace::Own,
             other => other,
         }
     }
@@ -111,7 +111,7 @@ impl<'a> Runner<'a> {
         let name = symbol.name.clone();
         self.keyed(
             key,
-            Object {
+            KernelObject {
                 name,
                 kind,
                 bytes,

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::values::{Locals, Val};
-use super::{coordinates, Names, Object, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
+use super::{coordinates, KernelObject, Names, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
 use crate::kernel::{KernelLaunch, KernelObstacle};
 use crate::limits::kernel_replay_run::{MAX_CALLS, MAX_DEPTH};
@@ -42,7 +42,7 @@ struct Around {
     continues: Vec<Locals>,
 }
 
-struct Frame<'a> {
+struct ThreadFrame<'a> {
     body: &'a Body,
     function: u32,
     locals: Locals,
@@ -61,7 +61,7 @@ pub(super) struct Runner<'a> {
     pub trace: Trace<'a>,
     names: Names,
     exposed: FxHashMap<u32, Arc<FxHashSet<SymbolId>>>,
-    frames: Vec<Frame<'a>>,
+    frames: Vec<ThreadFrame<'a>>,
     pub steps: u64,
     /// Of a part of a launch: steps and events of each thread at most, and steps that those may take who need more.
     pub each: Option<(u64, usize, u64)>,
@@ -76,7 +76,7 @@ pub(super) struct Runner<'a> {
     indices: ([u32; 3], [u32; 3]),
 }
 
-pub(in crate::kernel) enum Place {
+pub(in crate::kernel) enum ThreadPlace {
     Local(SymbolId),
     Own,
     In(u32, Option<i64>),
@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
         let (symbol, types) = (&self.root.symbols[s], &self.root.types);
         if let Some(to) = types.element(symbol.ty) {
             let element = types.size_align(to).map_or(1, |x| x.0);
-            let object = Object {
+            let object = KernelObject {
                 name: symbol.name.clone(),
                 kind: ObjectKind::Parameter,
                 bytes: self
@@ -173,11 +173,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn object(&mut self, o: Object) -> u32 {
+    fn object(&mut self, o: KernelObject) -> u32 {
         self.keyed(o.name.clone(), o)
     }
 
-    fn keyed(&mut self, name: Arc<str>, o: Object) -> u32 {
+    fn keyed(&mut self, name: Arc<str>, o: KernelObject) -> u32 {
         let key = (o.kind, name);
         if let Some(&n) = self.names.known.get(&key) {
             return n;
@@ -188,7 +188,7 @@ impl<'a> Runner<'a> {
         n
     }
 
-    fn frame(&mut self) -> &mut Frame<'a> {
+    fn frame(&mut self) -> &mut ThreadFrame<'a> {
         self.frames.last_mut().expect("a call is running")
     }
     fn body(&self) -> &'a Body {
@@ -225,7 +225,14 @@ impl<'a> Runner<'a> {
             locals.set(*s, if exposed.contains(s) { Val::Unknown } else { v });
         }
         let (may, depth) = (self.may, self.depth);
-        self.frames.push(Frame { body, function, locals, around: Vec::new(), results: Vec::new(), exposed });
+        self.frames.push(ThreadFrame {
+            body,
+            function,
+            locals,
+            around: Vec::new(),
+            results: Vec::new(),
+            exposed,
+        });
         walk::list(self, statements, body.args(statements), ())?;
         let frame = self.frames.pop();
         (self.may, self.depth) = (may, depth);
