@@ -84,15 +84,8 @@ impl Parsed {
 
 /// Lowers a document. Items that did not change since the last call with this memo are the same `Arc`s.
 pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
-    let mut unit = Unit {
-        language: parsed.language(),
-        items: Vec::new(),
-        rejects: Vec::new(),
-        directives: Vec::new(),
-        included: Vec::new(),
-        configuration: Vec::new(),
-    };
-    let source = (&**parsed.text(), &*parsed.inner.read);
+    let mut unit = Unit::empty(parsed.language());
+    let source = (parsed.text(), &*parsed.inner.read);
     parsed.language().front.lower_any(source, options, memo, &mut unit);
     unit
 }
@@ -154,6 +147,17 @@ pub enum Taken {
 }
 
 impl Unit {
+    /// Without anything in it.
+    pub(crate) fn empty(language: Language) -> Unit {
+        Unit {
+            language,
+            items: Vec::new(),
+            rejects: Vec::new(),
+            directives: Vec::new(),
+            included: Vec::new(),
+            configuration: Vec::new(),
+        }
+    }
     /// Whether this file defines a function of that name: then a known name such as `round` has not its known meaning.
     pub fn defines_function(&self, name: &str) -> bool {
         self.items.iter().any(|i| i.kind == ItemKind::Function && &*i.name == name)

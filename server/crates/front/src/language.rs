@@ -139,7 +139,7 @@ pub trait FrontEnd: Send + Sync + 'static {
     }
     /// Lowers a document into its unit, which begins empty. Items that did not change since the last call with this memo
     /// are the same `Arc`s; whatever is not understood is a gap or a reject, never an error.
-    fn lower(&self, source: (&str, &Self::Read), options: &Options, memo: &mut Self::Memo, unit: &mut Unit);
+    fn lower(&self, source: (&Arc<str>, &Self::Read), options: &Options, memo: &mut Self::Memo, unit: &mut Unit);
 }
 
 /// What reading a text gave, whatever the language.
@@ -161,7 +161,7 @@ pub trait Reads: Send + Sync {
     #[doc(hidden)]
     fn lower_any(
         &self,
-        source: (&str, &(dyn Any + Send + Sync)),
+        source: (&Arc<str>, &(dyn Any + Send + Sync)),
         options: &Options,
         memo: &mut Memo,
         unit: &mut Unit,
@@ -188,7 +188,7 @@ impl<F: FrontEnd> Reads for F {
     }
     fn lower_any(
         &self,
-        (text, read): (&str, &(dyn Any + Send + Sync)),
+        (text, read): (&Arc<str>, &(dyn Any + Send + Sync)),
         options: &Options,
         memo: &mut Memo,
         unit: &mut Unit,

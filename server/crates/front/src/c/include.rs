@@ -36,7 +36,7 @@ pub(crate) struct Including<'s> {
     is_there: bool,
     /// Questions asked and the answers: id and hash.
     asked: Vec<(Ask, Answer)>,
-    functions: Shared<Arc<str>, Arc<HeaderFunction>>,
+    pub(crate) functions: Shared<Arc<str>, Arc<HeaderFunction>>,
 }
 
 type Answer = Option<(HeaderId, u64)>;

@@ -1,5 +1,7 @@
 //! C's row among the languages, and the front end that reads C and CUDA.
 
+use std::sync::Arc;
+
 use term::{Reach, Reject, RejectKind};
 
 use crate::c::dialect::{self, Dialect};
@@ -43,7 +45,7 @@ impl FrontEnd for Family {
     fn reread(&self, (before, lexed): (&str, &Lexed), _edits: &[Edit], text: &str) -> Lexed {
         lex::relex(before, lexed, text)
     }
-    fn lower(&self, source: (&str, &Lexed), options: &Options, memo: &mut unit::Memo, unit: &mut Unit) {
+    fn lower(&self, source: (&Arc<str>, &Lexed), options: &Options, memo: &mut unit::Memo, unit: &mut Unit) {
         if let Err(reason) = unit::lower(source, self.0, options, memo, unit) {
             let span = base::Span::new(0, source.0.len());
             let (kind, reach) = (RejectKind::Unsupported, Reach::Anything);

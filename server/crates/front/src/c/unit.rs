@@ -5,6 +5,7 @@
 //! through directives, declarations and function headers, but not through function bodies. How headers come in:
 //! [`crate::c::include`].
 
+mod edited;
 mod finish;
 
 use std::collections::hash_map::DefaultHasher;
@@ -26,6 +27,7 @@ use crate::c::lex::{Kind, Lexed, Token};
 use crate::c::pp::{self, pack, Line, MacroState, Macros};
 use crate::c::pragmas;
 use crate::c::says;
+use crate::c::unit::edited::{Last, Plain};
 use crate::c::{self, Lowered, Source};
 use crate::cuda::templates::Templates;
 use crate::limits::c_unit::MAX_NESTED;
@@ -36,6 +38,8 @@ use crate::{DirectiveKind, Item, ItemKind, Options, Unit};
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     entries: FxHashMap<(u64, u64), Entry>,
+    /// The last of them, for an edit inside one function.
+    last: Option<Box<Last>>,
 }
 
 #[derive(Debug)]
@@ -80,12 +84,20 @@ pub(crate) fn hash(values: impl Hash) -> u64 {
 
 /// Lowers a document into its unit. The error says why it is not read at all.
 pub(crate) fn lower(
-    (text, lexed): (&str, &Lexed),
+    (text, lexed): (&Arc<str>, &Lexed),
     dialect: &'static Dialect,
     options: &Options,
     memo: &mut Memo,
     unit: &mut Unit,
 ) -> Result<(), &'static str> {
+    let Memo { entries, last } = &mut *memo;
+    if let Some(edited) =
+        last.as_mut().and_then(|l| l.edited((text, lexed), (dialect, options), entries))
+    {
+        *unit = edited;
+        return Ok(());
+    }
+    memo.last = None;
     if u32::try_from(text.len()).is_err() {
         return Err("the file is larger than 4 GiB");
     }
@@ -128,6 +140,7 @@ pub(crate) fn lower(
         // as large as they will be: every edit makes them anew
         fresh: FxHashMap::with_capacity_and_hasher(memo.entries.len(), FxBuildHasher),
         slots: Vec::with_capacity(memo.entries.len()),
+        plain: Vec::new(),
         old: std::mem::take(&mut memo.entries),
         unit,
         including: Including::new(options),
@@ -145,6 +158,18 @@ pub(crate) fn lower(
     walk.given(options);
     walk.range(0..lexed.tokens.len());
     memo.entries = walk.finish();
+    // what templates a text has depends on all of it
+    if !dialect.cpp && !edited::has_operators(text) {
+        memo.last = Some(Box::new(Last {
+            text: text.clone(),
+            dialect,
+            options: options.clone(),
+            env: shared.env,
+            of_headers: shared.including.functions,
+            plain: shared.plain,
+            unit: shared.unit.clone(),
+        }));
+    }
     Ok(())
 }
 
@@ -165,6 +190,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) old: FxHashMap<(u64, u64), Entry>,
     pub(crate) fresh: FxHashMap<(u64, u64), Entry>,
     pub(crate) slots: Vec<Slot>,
+    /// Functions whose text is plain, in textual order.
+    plain: Vec<Plain>,
     pub(crate) unit: &'s mut Unit,
     pub(crate) including: Including<'s>,
 }
@@ -456,6 +483,8 @@ impl Walk<'_, '_> {
         };
         let seen = hash(("item", seen));
         self.link(seen);
+        let plain = head.and_then(|_| edited::plain(self.text, &f));
+        let plain = plain.map(|at| (at, self.s.macros.clone(), f.floating_environment));
         // A macro may make all of a function.
         let mut is_function = head.is_some();
         let left = match self.s.old.remove(&key).filter(|e| *e.text == *text) {
@@ -505,6 +534,12 @@ impl Walk<'_, '_> {
                 left
             }
         };
+        let keeps_packs = left.packs.is_empty() && !left.in_body;
+        if let Some((at, macros, floating_environment)) = plain.filter(|_| keeps_packs) {
+            let item = self.s.slots.len() - 1;
+            let left = left.clone();
+            self.s.plain.push(Plain { item, at, number, key, macros, left, floating_environment });
+        }
         if is_function {
             let functions = left.exports.iter().filter(|e| matches!(e.what, Exported::Function { .. }));
             self.s.env.define(functions.map(|e| e.name.clone()));

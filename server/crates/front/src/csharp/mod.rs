@@ -1,5 +1,7 @@
 //! C#: its documents are recognised, and refused with a reason until they are lowered.
 
+use std::sync::Arc;
+
 use base::Span;
 use term::{Reach, Reject, RejectKind};
 
@@ -28,7 +30,7 @@ impl FrontEnd for CSharp {
     type Memo = ();
 
     fn read(&self, _text: &str) {}
-    fn lower(&self, (text, ()): (&str, &()), _options: &Options, _memo: &mut (), unit: &mut Unit) {
+    fn lower(&self, (text, ()): (&Arc<str>, &()), _options: &Options, _memo: &mut (), unit: &mut Unit) {
         unit.rejects.push(Reject {
             kind: RejectKind::Unsupported,
             reason: "C# is not lowered yet".into(),

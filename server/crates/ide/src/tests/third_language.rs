@@ -51,7 +51,7 @@ impl FrontEnd for Lines {
     }
     fn lower(
         &self,
-        (text, lines): (&str, &Vec<Span>),
+        (text, lines): (&std::sync::Arc<str>, &Vec<Span>),
         _options: &front::Options,
         memo: &mut Self::Memo,
         unit: &mut Unit,
