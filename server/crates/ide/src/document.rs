@@ -93,6 +93,8 @@ struct Inner {
     launches: OnceLock<Launches>,
     /// Likewise.
     host_faults: OnceLock<Vec<HostFaults>>,
+    /// Likewise.
+    own_library: OnceLock<Option<&'static str>>,
     /// Shared by all versions of the document.
     front_memo: Arc<Mutex<front::Memo>>,
 }
@@ -193,6 +195,7 @@ impl Doc {
                 lines: OnceLock::new(),
                 launches: OnceLock::new(),
                 host_faults: OnceLock::new(),
+                own_library: OnceLock::new(),
                 front_memo,
             }),
         }
@@ -270,6 +273,11 @@ impl Doc {
             }
         };
         self.inner.host_faults.get_or_init(find)
+    }
+    /// A function of the program that has the name of one which host text calls.
+    pub(crate) fn own_library(&self) -> Option<&'static str> {
+        let find = || crate::plans::HOST_CALLS.into_iter().find(|n| self.inner.program.body(n).is_some());
+        *self.inner.own_library.get_or_init(find)
     }
     /// Number of functions that have facts.
     pub(crate) fn functions_with_loops(&self) -> u64 {

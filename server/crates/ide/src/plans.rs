@@ -34,7 +34,7 @@ pub(crate) const NOT_FROM_C: &str = "Offloading starts from C files at this stag
 pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edit can be made.";
 
 /// Functions of the library that host code calls.
-const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
+pub(crate) const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
 
 /// Whether a loop gets a kernel.
 #[derive(Clone, Debug)]
@@ -186,12 +186,7 @@ impl FunctionView<'_> {
 
     /// The part of it that is not the function and what it calls.
     pub fn beside(&self) -> Beside {
-        Beside { target: self.doc.options().target, own_library: self.own_library() }
-    }
-
-    /// A function of the program that has the name of one which host text calls.
-    fn own_library(&self) -> Option<&'static str> {
-        HOST_CALLS.into_iter().find(|n| self.doc.program().body(n).is_some())
+        Beside { target: self.doc.options().target, own_library: self.doc.own_library() }
     }
 
     /// Steps for the plans of this function.
@@ -360,7 +355,7 @@ fn plan_counted<R>(
     if crate::regions::refusal(view, id).is_some() {
         return Err(NoKernel::Region);
     }
-    if let Some(own) = view.own_library() {
+    if let Some(own) = view.doc.own_library() {
         return Err(NoKernel::OwnLibrary(own));
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);

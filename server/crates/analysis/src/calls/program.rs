@@ -33,6 +33,8 @@ struct Inner {
     /// File-scope variables that keep their first value.
     constants: FxHashMap<Arc<str>, Constant>,
     watch: Watch,
+    /// What it was made of.
+    bodies: Vec<Arc<Body>>,
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +54,9 @@ impl Program {
     /// The same, taking over from an earlier program what was found out about bodies that are still there.
     pub fn after<'a>(before: &Program, bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
         let bodies: Vec<&Arc<Body>> = bodies.into_iter().collect();
+        if let Some(edited) = before.with_one_edited(&bodies) {
+            return edited;
+        }
         // as large as they will be: every edit makes them anew
         let mut functions: FxHashMap<Arc<str>, Known> = with_room(bodies.len());
         let mut globals = with_room(before.inner.globals.len());
@@ -114,10 +119,65 @@ impl Program {
             let declarations = bodies.iter().copied().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
             constants(declarations, touched.as_ref())
         };
-        let mut program = Inner { functions, globals, constants, watch: Watch::default() };
+        let bodies = bodies.into_iter().cloned().collect();
+        let mut program = Inner { functions, globals, constants, watch: Watch::default(), bodies };
         program.summarize(&before.inner);
         program.watch = Watch::of(program.all(), before.watch(), |name| before.function(name));
         Program { inner: Arc::new(program) }
+    }
+
+    /// The program that these bodies make, if they are this one's but for the text of one function, which names the same
+    /// variables of the file and may change the same: while somebody types it mostly is.
+    fn with_one_edited(&self, bodies: &[&Arc<Body>]) -> Option<Program> {
+        let old = &self.inner.bodies;
+        let is_other = |k: &usize| !Arc::ptr_eq(&old[*k], bodies[*k]);
+        let mut others = (0..bodies.len()).filter(|_| bodies.len() == old.len()).filter(is_other);
+        let (Some(k), None) = (others.next(), others.next()) else { return None };
+        let (was, body) = (&old[k], bodies[k]);
+        let (Op::Function(f), true) = (body.op(body.root), was.said.weak.is_empty() && body.said.weak.is_empty())
+        else {
+            return None;
+        };
+        let symbol = &body.symbols[*f];
+        let function = match self.inner.functions.get(&symbol.name)? {
+            Known::One(f) if Arc::ptr_eq(&f.body, was) => f,
+            _ => return None,
+        };
+        let globals = |body: &Body| -> FxHashSet<Arc<str>> {
+            let of_file = body.symbols.iter().filter(|s| matches!(s.storage, Storage::Global { .. }));
+            of_file.map(|s| s.name.clone()).collect()
+        };
+        let local = Arc::new(local(body));
+        if globals(was) != globals(body) || function.local.touched != local.touched {
+            return None;
+        }
+        let new = Function {
+            name: symbol.name.clone(),
+            body: body.clone(),
+            ty: symbol.ty,
+            returns: returned(body, symbol.ty)?,
+            shape: if function.weak { None } else { shape(body) },
+            local,
+            summary: Summary::default(),
+            weak: function.weak,
+            key: 0,
+        };
+        let mut program = Inner {
+            functions: self.inner.functions.clone(),
+            globals: self.inner.globals.clone(),
+            constants: self.inner.constants.clone(),
+            watch: Watch::default(),
+            bodies: bodies.iter().map(|b| (*b).clone()).collect(),
+        };
+        program.functions.insert(new.name.clone(), Known::One(Arc::new(new)));
+        for (id, s) in body.symbols.iter_ids() {
+            if let Some(known) = program.globals.get_mut(&s.name).filter(|(b, _)| Arc::ptr_eq(b, was)) {
+                *known = (body.clone(), id);
+            }
+        }
+        program.summarize(&self.inner);
+        program.watch = Watch::of(program.all(), self);
+        Some(Program { inner: Arc::new(program) })
     }
 
     /// Whether no function is known.
