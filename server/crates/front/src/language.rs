@@ -139,7 +139,13 @@ pub trait FrontEnd: Send + Sync + 'static {
     }
     /// Lowers a document into its unit, which begins empty. Items that did not change since the last call with this memo
     /// are the same `Arc`s; whatever is not understood is a gap or a reject, never an error.
-    fn lower(&self, source: (&Arc<str>, &Self::Read), options: &Options, memo: &mut Self::Memo, unit: &mut Unit);
+    fn lower(
+        &self,
+        source: (&Arc<str>, &Self::Read),
+        options: &Options,
+        memo: &mut Self::Memo,
+        unit: &mut Unit,
+    );
 }
 
 /// What reading a text gave, whatever the language.

@@ -259,3 +259,17 @@ fn many_functions_give_the_same_on_many_threads() {
     }
     assert_eq!(all, stepped);
 }
+
+#[test]
+fn what_breaks_an_item_may_stand_behind_it() {
+    let text = |then: &str| {
+        let over = "__global__ void over(int *x) { x[0] = f(1.5f); }";
+        format!("__device__ int f(n (int)a + 1; }}\n{over}\n__device__ {then}(float2 a) {{ return a; }}\n")
+    };
+    let (options, mut memo) = (Options::default(), Memo::new());
+    for then in ["a::b", "float2 operator+", "float2 c", "a::b"] {
+        let parsed = Parsed::parse(Language::Cuda, text(then));
+        let stepped = lower(&parsed, &options, &mut memo);
+        assert_eq!(dump(&stepped), dump(&fresh(Language::Cuda, &text(then))));
+    }
+}

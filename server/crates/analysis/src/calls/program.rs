@@ -134,7 +134,8 @@ impl Program {
         let mut others = (0..bodies.len()).filter(|_| bodies.len() == old.len()).filter(is_other);
         let (Some(k), None) = (others.next(), others.next()) else { return None };
         let (was, body) = (&old[k], bodies[k]);
-        let (Op::Function(f), true) = (body.op(body.root), was.said.weak.is_empty() && body.said.weak.is_empty())
+        let (Op::Function(f), true) =
+            (body.op(body.root), was.said.weak.is_empty() && body.said.weak.is_empty())
         else {
             return None;
         };

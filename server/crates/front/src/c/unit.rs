@@ -91,9 +91,7 @@ pub(crate) fn lower(
     unit: &mut Unit,
 ) -> Result<(), &'static str> {
     let Memo { entries, last } = &mut *memo;
-    if let Some(edited) =
-        last.as_mut().and_then(|l| l.edited((text, lexed), (dialect, options), entries))
-    {
+    if let Some(edited) = last.as_mut().and_then(|l| l.edited((text, lexed), (dialect, options), entries)) {
         *unit = edited;
         return Ok(());
     }
@@ -471,8 +469,8 @@ impl Walk<'_, '_> {
         // the texts are compared, too
         let text_hash = FxBuildHasher.hash_one(text);
         // The chain runs on through the item's own directives while it is found; `found_in` stands for all of that.
-        let found_in =
-            hash((self.s.chain, self.s.conditional.is_some(), f.missing, f.broken.is_some(), &f.instance));
+        let is_conditional = self.s.conditional.is_some();
+        let found_in = hash((self.s.chain, is_conditional, f.missing, &f.broken, &f.poisons, &f.instance));
         let key = (found_in, text_hash);
         let number = self.s.number;
         // What those after it can see of it.
@@ -481,7 +479,8 @@ impl Walk<'_, '_> {
             Some(body) => self.text.get(f.start..body).unwrap_or(text),
             None => text,
         };
-        let seen = hash(("item", seen));
+        // what breaks it may stand behind it
+        let seen = hash(("item", seen, &f.broken, &f.poisons));
         self.link(seen);
         let plain = head.and_then(|_| edited::plain(self.text, &f));
         let plain = plain.map(|at| (at, self.s.macros.clone(), f.floating_environment));
