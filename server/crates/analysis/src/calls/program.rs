@@ -177,7 +177,7 @@ impl Program {
             }
         }
         program.summarize(&self.inner);
-        program.watch = Watch::of(program.all(), self);
+        program.watch = Watch::of(program.all(), self.watch(), |name| self.function(name));
         Some(Program { inner: Arc::new(program) })
     }
 
