@@ -30,7 +30,6 @@ const LONG: &[(&str, &str, &str)] = &[
         "dependences",
         "to cut: what is one of all pairs, and what is done about a pair",
     ),
-    ("analysis/src/loops.rs", "one_loop", "to cut: what stops everything, the model, the verdict"),
     ("analysis/src/nest/flatten.rs", "delinearize", "to cut: splitting, what is still not linear, rows"),
     ("analysis/src/nest/loops.rs", "enter_counted", "to cut: the index, the condition, the range"),
     (

@@ -24,6 +24,8 @@ pub(crate) struct Context<'a> {
     pub program: &'a Program,
     pub effects: Effects<'a>,
     liveness: OnceCell<Liveness>,
+    /// What is worked out for all loops takes steps of it.
+    steps: Budget,
     /// Loops with the number of the one around.
     pub loops: Vec<(TermId, Option<usize>, u32)>,
     controls: Vec<OnceCell<Result<Control, Obstacle>>>,
@@ -39,8 +41,9 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// `own`: how many of the terms are the body's own; loops of called functions that were written into it are not
-    /// asked about.
-    pub(crate) fn new(body: &'a Body, program: &'a Program, own: usize) -> Context<'a> {
+    /// asked about. `steps`: for what is asked of the body as a whole; whoever makes it has paid for
+    /// the body ([`crate::calls::inline::read`]).
+    pub(crate) fn new(body: &'a Body, program: &'a Program, own: usize, steps: &Budget) -> Context<'a> {
         let effects = Effects::new(body, program);
         let mut loops = Vec::new();
         // Parents come before children: remember the loop around each term on the way down.
@@ -61,6 +64,7 @@ impl<'a> Context<'a> {
             program,
             effects,
             liveness: OnceCell::new(),
+            steps: steps.clone(),
             loops,
             controls,
             plain: OnceCell::new(),
@@ -78,7 +82,12 @@ impl<'a> Context<'a> {
 
     /// What is live after each loop.
     pub(crate) fn liveness(&self) -> &Liveness {
-        self.liveness.get_or_init(|| Liveness::new(self.body))
+        self.liveness.get_or_init(|| Liveness::new(self.body, &self.steps))
+    }
+
+    /// Whether what is live was asked, and the steps did not suffice for the answer.
+    pub(crate) fn liveness_cut_short(&self) -> bool {
+        self.liveness.get().is_some_and(Liveness::is_cut_short)
     }
 
     /// How a loop counts, or why it does not.

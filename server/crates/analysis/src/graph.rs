@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::algebra::poly::{Poly, Var};
+use crate::calls::inline::read;
 use crate::context::Context;
 use crate::depend::{object, overlap, pairs, Overlap};
 use crate::flow::liveness::{early_exit, exposed_reads};
@@ -113,7 +114,6 @@ impl Graph {
 }
 
 pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId, budget: &Budget) -> Graph {
-    let cx = Context::new(body, program, body.len());
     let mut g = Graph {
         root,
         statements: Vec::new(),
@@ -127,6 +127,11 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
     };
     let Some(l) = facts.loops.get(root) else { return g };
     let t = l.term;
+    if read(body.len(), budget).is_err() {
+        g.obstacles.push(Obstacle { kind: ObstacleKind::Budget(crate::Work::Effects), term: t });
+        return g;
+    }
+    let cx = Context::new(body, program, body.len(), budget);
     let Some(at) = cx.loops.iter().position(|x| x.0 == t) else {
         g.obstacles.push(Obstacle { kind: ObstacleKind::NotUnderstood, term: t });
         return g;
@@ -199,7 +204,7 @@ fn declared_in(body: &Body, t: TermId) -> FxHashSet<SymbolId> {
 
 /// Variables that the loop writes and somebody may read after it.
 pub(crate) fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
-    let cx = Context::new(body, program, body.len());
+    let cx = Context::new(body, program, body.len(), &Budget::new(crate::FULL_STEPS));
     let at = facts.loops.get(root).and_then(|l| cx.loops.iter().position(|x| x.0 == l.term));
     at.map(|at| live_out_of(&cx, at)).unwrap_or_default()
 }

@@ -70,14 +70,20 @@ pub const THREAD_MAP_STEPS: u64 = 1_000_000;
 /// business, see [`Facts::steps`]); `budget` only carries cancellation. `program`: what is known of the functions the body
 /// calls ([`Program::default`]: nothing).
 pub fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget) -> Facts {
-    match calls::inline::expand(body, program) {
-        None => loops::analyze(body, program, effort, budget, body.len()),
-        Some(e) => {
-            let mut facts = loops::analyze(&e.body, program, effort, budget, body.len());
-            calls::project_facts::settle(&e, &mut facts);
-            facts
-        }
+    let whole = budget.part(effort.function);
+    // of what is not even read every loop is unknown
+    if calls::inline::read(body.len(), &whole).is_err() {
+        return loops::unread(body, &whole);
     }
+    let Some(e) = calls::inline::expand(body, program) else {
+        return loops::analyze(body, program, effort, &whole, body.len());
+    };
+    if calls::inline::read(e.body.len().saturating_sub(body.len()), &whole).is_err() {
+        return loops::unread(body, &whole);
+    }
+    let mut facts = loops::analyze(&e.body, program, effort, &whole, body.len());
+    calls::project_facts::settle(&e, &mut facts);
+    facts
 }
 
 /// What a kernel for this loop needs, or why there can be none. `collapse`: how many nested loops to run in parallel

@@ -34,6 +34,9 @@ pub(crate) mod calls_inline_copy {
 
 /// Of `calls::inline`.
 pub(crate) mod calls_inline {
+    /// Terms of a body that are one step of the budget where it is walked over: for what is written in it, and with small calls
+    /// written out.
+    pub(crate) const TERMS: u64 = 4;
     /// Calls in calls are followed so deep.
     pub(crate) const MAX_DEPTH: usize = 10;
     /// Terms added to one body at most.
@@ -88,6 +91,8 @@ pub(crate) mod solve_system {
 
 /// Of `flow::liveness`.
 pub(crate) mod flow_liveness {
+    /// Terms walked over that are one step of the budget.
+    pub(crate) const TERMS: u64 = 16;
     /// Deepest nesting followed: it recurses.
     pub(crate) const MAX_DEPTH: u32 = 400;
     /// More labels than that are not followed.
@@ -114,6 +119,8 @@ pub(crate) mod kernel_eval {
 
 /// Of `kernel::level`.
 pub(crate) mod kernel_level {
+    /// Terms whose uniformity is asked that are one step of the budget.
+    pub(crate) const TERMS: u64 = 16;
     /// Deepest nesting of expressions followed.
     pub(crate) const MAX_DEPTH: u32 = 200;
 }

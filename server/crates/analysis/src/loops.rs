@@ -6,6 +6,7 @@ mod replays;
 
 pub(crate) use obligations::{expr_of, meet_obligations};
 
+use crate::calls::inline::read;
 use crate::context::Context;
 use crate::limits::loops::{MAX_LISTED, PRIVACY_STEPS};
 
@@ -24,18 +25,22 @@ use crate::flow::liveness::early_exit;
 use crate::loops::aliases::alias_conditions;
 use crate::nest::{AffineAccess, Model, Reading};
 use crate::{
-    Cells, Condition, ConditionKind, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy, Obstacle,
-    ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
+    Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
+    Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
 };
 
-pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget, own: usize) -> Facts {
-    let cx = Context::new(body, program, own);
+/// `whole`: the steps of the function that are left behind reading it.
+pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, whole: &Budget, own: usize) -> Facts {
+    let cx = Context::new(body, program, own, whole);
     let mut facts = Facts::default();
-    let whole = budget.part(effort.function);
     for at in 0..cx.loops.len() {
-        let part = budget.part(effort.each_loop.min(whole.left()));
+        let part = whole.part(effort.each_loop.min(whole.left()));
         let mut l = one_loop(&cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
         l.recurrences = recurrences(body, &cx.effects, &l);
+        // what may be live was taken to be
+        if l.verdict == Verdict::Unknown && cx.liveness_cut_short() {
+            l.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Liveness), term: l.term });
+        }
         // a loop cut short by what others have left says so
         if part.left() == 0 && whole.left() < effort.each_loop {
             let budgets = l.obstacles.iter_mut().filter(|o| matches!(o.kind, ObstacleKind::Budget(_)));
@@ -53,6 +58,47 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, budget: &B
     facts.rests_on = followed.map(|name| (name.clone(), program.text_of(&name))).collect();
     facts.rests_on.sort();
     facts
+}
+
+/// Of a function for which there are not even the steps to see what it writes.
+pub(crate) fn unread(body: &Body, whole: &Budget) -> Facts {
+    let mut facts = Facts { steps: whole.taken(), ..Facts::default() };
+    let doing = if whole.taken() == 0 { Work::Others } else { Work::Effects };
+    let mut stack = vec![(body.root, None, 0)];
+    while let Some((t, around, depth)) = stack.pop() {
+        let (mut around, mut depth) = (around, depth);
+        if body.op(t).is_loop() {
+            let obstacle = Obstacle { kind: ObstacleKind::Budget(doing), term: t };
+            facts.out_of_budget = true;
+            around = Some(facts.loops.push(LoopFacts {
+                parent: around,
+                obstacles: vec![obstacle.clone()],
+                ..of_loop(body, t, depth, Err(obstacle))
+            }));
+            depth += 1;
+        }
+        stack.extend(body.args(t).iter().rev().map(|&a| (a, around, depth)));
+    }
+    facts
+}
+
+/// Before anything is known of it.
+fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Control, Obstacle>) -> LoopFacts {
+    LoopFacts {
+        term: t,
+        parent: None,
+        depth,
+        control,
+        verdict: Verdict::Unknown,
+        conditions: Vec::new(),
+        dependences: Vec::new(),
+        obstacles: Vec::new(),
+        privates: Vec::new(),
+        reductions: Vec::new(),
+        inductions: Vec::new(),
+        recurrences: Vec::new(),
+        mark: mark_of(body, t),
+    }
 }
 
 /// What must hold for a model to be the program and its objects to be apart, with how it is met, and what stands in the
@@ -96,21 +142,8 @@ pub(crate) fn opaque_places(body: &Body, t: TermId) -> Vec<Obstacle> {
 fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopFacts {
     let body = cx.body;
     let (t, parent, depth) = cx.loops[at];
-    let mut facts = LoopFacts {
-        term: t,
-        parent: parent.map(|p| LoopId(p as u32)),
-        depth,
-        control: cx.control(at).clone(),
-        verdict: Verdict::Unknown,
-        conditions: Vec::new(),
-        dependences: Vec::new(),
-        obstacles: Vec::new(),
-        privates: Vec::new(),
-        reductions: Vec::new(),
-        inductions: Vec::new(),
-        recurrences: Vec::new(),
-        mark: mark_of(body, t),
-    };
+    let parent = parent.map(|p| LoopId(p as u32));
+    let mut facts = LoopFacts { parent, ..of_loop(body, t, depth, cx.control(at).clone()) };
     // What is inside and cannot be seen through stops everything.
     blockers(body, cx.program, t, &mut facts.obstacles);
     facts.obstacles.extend(crate::calls::watched::watched(body, cx.program, cx.concern(), &cx.parents, t));
@@ -127,7 +160,8 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     if !facts.obstacles.is_empty() {
         return facts;
     }
-    if budget.spend(1).is_err() {
+    // all of the loop is walked over several times: for its scalars, what stands in its way, what it leaves
+    if read(body.walk(t).count(), budget).is_err() {
         facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Model), term: t });
         return facts;
     }

@@ -286,3 +286,44 @@ fn descriptions_of_kernels_end_at_their_limits() {
         assert!(told > 0, "{text}");
     }
 }
+
+/// What is worked out once for a function is paid for by the function: where there are no steps for it, its loops are unknown, and
+/// that is said.
+#[test]
+fn reading_a_function_takes_its_steps() {
+    let calls = |n: usize| {
+        let all: String =
+            (0..n).map(|k| format!("for (int i = 0; i < n; i++)\na[i] = twice(a[i]) + {k};\n")).collect();
+        format!("static int twice(int x) {{ return x + x; }}\nvoid f(int n, int *a)\n{{\n{all}}}\n")
+    };
+    for text in [loops(40), calls(40)] {
+        let few = Effort { function: 30, ..SAVE };
+        let (taken, stopped) = steps(&text, few);
+        assert!(taken <= 2 * 30 && stopped.len() == 40, "{taken} {stopped:?}");
+        assert!(stopped.iter().all(|w| *w == Work::Effects), "{stopped:?}");
+        // the file has nothing left
+        let (taken, stopped) = steps(&text, Effort { function: 0, ..SAVE });
+        assert!(taken == 0 && stopped.iter().all(|w| *w == Work::Others), "{taken} {stopped:?}");
+    }
+    grows(calls, 20, 2.1);
+}
+
+/// The variables of a kernel, each made of the one before it: as many rounds as there are variables, at the worst.
+#[test]
+fn uniformity_takes_steps() {
+    let chain = |n: usize| {
+        let all: String = (1..n).rev().map(|k| format!("v{k} = v{};\n", k - 1)).collect();
+        let declared: String = (0..n).map(|k| format!("int v{k} = 0;\n")).collect();
+        format!("__global__ void k(int n, int *a)\n{{\n{declared}for (int i = 0; i < n; i++) {{\n{all}v0 = threadIdx.x;\n}}\nif (v{} > 3)\na[threadIdx.x] = 1;\n}}\n", n - 1)
+    };
+    let facts = |n: usize, steps: u64| {
+        let unit = unit(front::Language::Cuda, &chain(n));
+        let program = Program::of(unit.items.iter().map(|i| &i.body));
+        kernel_within(&unit.items[0].body, &program, &KernelLaunch::default(), &Budget::new(steps))
+    };
+    let (some, twice) = (facts(20, SAVE.function), facts(40, SAVE.function));
+    assert!(!some.out_of_budget && !twice.out_of_budget);
+    assert!(some.steps > 20 && twice.steps <= 5 * some.steps, "{} then {}", some.steps, twice.steps);
+    let few = facts(40, 100);
+    assert!(few.out_of_budget && few.steps <= 100, "{}", few.steps);
+}

@@ -48,7 +48,7 @@ pub(crate) fn privacy(
     if pointer && mine.iter().any(|(_, a)| a.subs.is_empty()) {
         return None;
     }
-    let dead = !pointer && cx.effects.stays_home(base) && !is_read_after(body, model.root, base);
+    let dead = !pointer && cx.effects.stays_home(base) && !is_read_after(body, model.root, base, budget);
     // Where the order of the text tells, conditions need not be known.
     if let Some(copied_in) = dead.then(|| by_text(body, model, base, &mine)).flatten() {
         return Some(Privacy { kept: false, copied_in });

@@ -423,6 +423,10 @@ pub enum ObstacleKind {
 /// What was being done when the counted steps were used up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Work {
+    /// Seeing what the statements of the function write, its calls written out.
+    Effects,
+    /// Finding out which variables are read later.
+    Liveness,
     /// Reading bounds, conditions and subscripts of the loop and of what stands before it.
     Model,
     /// Proving that what the model takes for granted holds: arithmetic, rows, distinct objects.

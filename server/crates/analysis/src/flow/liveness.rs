@@ -14,6 +14,7 @@ pub(crate) use exits::{early_exit, has_continue};
 
 use std::sync::Arc;
 
+use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
@@ -30,15 +31,22 @@ pub(crate) struct Liveness {
     after: Option<FxHashMap<TermId, Bits>>,
     /// Variables declared without a value that some path may read before it writes them.
     unset: Bits,
+    /// Whether it is everything because the steps were used up.
+    cut_short: bool,
 }
 
 impl Liveness {
-    pub(crate) fn new(body: &Body) -> Liveness {
-        Liveness::skipping(body, None)
+    /// Takes steps by the terms that are walked over, again where loops and jumps ask for it.
+    pub(crate) fn new(body: &Body, budget: &Budget) -> Liveness {
+        Liveness::skipping(body, None, budget)
+    }
+
+    pub(crate) fn is_cut_short(&self) -> bool {
+        self.cut_short
     }
 
     /// With one loop taken for a statement that neither reads nor writes.
-    fn skipping(body: &Body, skip: Option<TermId>) -> Liveness {
+    fn skipping(body: &Body, skip: Option<TermId>, budget: &Budget) -> Liveness {
         let mut gotos: Vec<&str> = Vec::new();
         let mut labels: Vec<&str> = Vec::new();
         let opaque = body.jumps_unseen(body.root);
@@ -50,9 +58,9 @@ impl Liveness {
             }
         }
         if opaque || labels.len() > MAX_LABELS || gotos.iter().any(|l| !labels.contains(l)) {
-            return Liveness { after: None, unset: Bits::default() };
+            return Liveness { after: None, unset: Bits::default(), cut_short: false };
         }
-        let mut walk = Backward::new(body, skip);
+        let mut walk = Backward::new(body, skip, budget);
         let mut ok = true;
         loop {
             let before = walk.at_labels();
@@ -61,7 +69,7 @@ impl Liveness {
                 break;
             }
         }
-        Liveness { after: ok.then_some(walk.after), unset: walk.unset }
+        Liveness { after: ok.then_some(walk.after), unset: walk.unset, cut_short: walk.cut_short }
     }
 
     /// Whether the variable may hold no value yet where a loop starts: declared without one, and read on some path
@@ -85,8 +93,8 @@ impl Liveness {
 
 /// Whether the array or struct may be read after the loop by anything but the loop itself. Only meaningful where the
 /// loop reads nothing of it that it did not write in the same iteration, and where nobody else can reach it.
-pub(crate) fn is_read_after(body: &Body, loop_term: TermId, s: SymbolId) -> bool {
-    Liveness::skipping(body, Some(loop_term)).is_live_after(loop_term, s)
+pub(crate) fn is_read_after(body: &Body, loop_term: TermId, s: SymbolId, budget: &Budget) -> bool {
+    Liveness::skipping(body, Some(loop_term), budget).is_live_after(loop_term, s)
 }
 
 /// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an

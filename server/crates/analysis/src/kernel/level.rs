@@ -1,13 +1,16 @@
 //! Uniformity by operands: a value is as uniform as the least uniform thing it is made of, a variable as its least uniform
 //! definition and the conditions that definition stands under.
 
+use std::cell::Cell;
+
+use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::device::{Index, Scope, Shuffle, Tally, Vote, Word};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 use super::collect::{Barrier, Escape, Seen, Where};
 use super::{callee, KernelLaunch};
-use crate::limits::kernel_level::MAX_DEPTH;
+use crate::limits::kernel_level::{MAX_DEPTH, TERMS};
 use crate::Across;
 use crate::Program;
 
@@ -23,6 +26,11 @@ pub(super) struct Levels<'a> {
     unstructured: bool,
     /// The loops of a host's function that are spread over threads; `None`: the body is a kernel.
     spread: Option<Spread>,
+    budget: Budget,
+    /// Terms looked at that are not paid for.
+    unpaid: Cell<u64>,
+    /// Whether the steps were used up: then nothing is uniform.
+    cut_short: Cell<bool>,
 }
 
 /// Loops that are to be spread over threads.
@@ -49,6 +57,9 @@ pub(super) fn levels<'a>(
         leaving: FxHashMap::default(),
         unstructured: seen.unstructured.is_some(),
         spread,
+        budget: seen.budget.clone(),
+        unpaid: Cell::new(0),
+        cut_short: Cell::new(false),
     };
     // from the most uniform downwards until nothing changes: at most three steps for each variable and loop
     loop {
@@ -73,13 +84,25 @@ pub(super) fn levels<'a>(
                 *before = level.max(*before);
             }
         }
-        if !changed {
+        if l.cut_short.get() {
+            l.unstructured = true;
+        }
+        if !changed || l.cut_short.get() {
             return l;
         }
     }
 }
 
 impl Levels<'_> {
+    /// So many terms were looked at.
+    fn look(&self, terms: u64) {
+        let unpaid = self.unpaid.get() + terms;
+        self.unpaid.set(unpaid % TERMS);
+        if unpaid >= TERMS && self.budget.spend(unpaid / TERMS).is_err() {
+            self.cut_short.set(true);
+        }
+    }
+
     /// The loops whose iterations a jump makes uneven.
     fn left_by(&self, e: &Escape) -> Vec<TermId> {
         match e.of {
@@ -106,7 +129,7 @@ impl Levels<'_> {
         let left = at.loops.iter().filter(|&&l| self.is_inside(l));
         let loops = left.map(|l| self.leaving.get(l).copied().unwrap_or(Across::Grid));
         let level = conditions.chain(loops).max().unwrap_or(Across::Grid);
-        if self.unstructured {
+        if self.unstructured || self.cut_short.get() {
             Across::Nothing
         } else {
             level
@@ -131,7 +154,8 @@ impl Levels<'_> {
     }
 
     fn level(&self, t: TermId, depth: u32) -> Across {
-        if depth > MAX_DEPTH {
+        self.look(1);
+        if depth > MAX_DEPTH || self.cut_short.get() {
             return Across::Nothing;
         }
         let body = self.body;
@@ -245,6 +269,7 @@ impl Levels<'_> {
                     }
                     _ => false,
                 };
+                self.look(body.len() as u64);
                 let all: Vec<TermId> = body.walk(body.root).filter(sets).collect();
                 match all.as_slice() {
                     [one] if matches!(body.op(*one), Op::Declare(_)) => {
@@ -336,7 +361,9 @@ impl Levels<'_> {
             }
             _ => {}
         }
-        match self.program.function(name) {
+        let function = self.program.function(name);
+        self.look(function.map_or(1, |f| f.body.len() as u64));
+        match function {
             Some(f) if is_pure(&f.body, self.program, 0) => self.all(args, depth),
             Some(_) => Across::Nothing,
             None if is_arithmetic(name) => self.all(args, depth),

@@ -305,6 +305,9 @@ fn proof(
         Err(why) => why,
     };
     let Some(e) = inline::expand_calls(body, program) else { return Err(why) };
+    if inline::read(e.body.len(), &seen.budget).is_err() {
+        return Err(RaceObstacle::Kernel(KernelObstacle::Budget));
+    }
     let seen = super::collect::collect(&e.body, program, &seen.budget);
     symbolic_verdict(&e.body, program, &seen, launch).map_err(|why| at_home(&e, why))
 }

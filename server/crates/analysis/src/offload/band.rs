@@ -6,6 +6,7 @@
 use base::Budget;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use crate::calls::inline::read;
 use crate::calls::inline::Expanded;
 use crate::classify::scalars::Scalars;
 use crate::context::Context;
@@ -48,7 +49,10 @@ fn described(
     let control = spread(body, claim)?;
     let expanded = crate::calls::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
-    let cx = Context::new(whole, program, body.len());
+    if read(whole.len(), budget).is_err() {
+        return Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Effects), term: claim.term }]);
+    }
+    let cx = Context::new(whole, program, body.len(), budget);
     let model = model_of(&cx, target, claim, control, budget)?;
     let scalars = Scalars::new(&cx, &model, control);
     let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };

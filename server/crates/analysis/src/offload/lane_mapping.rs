@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use term::{Body, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Poly, Var, VarKind};
+use crate::calls::inline::read;
 use crate::context::Context;
 use crate::kernel::{loop_branches, Requests};
 use crate::loops::expr_of;
@@ -38,7 +39,8 @@ pub fn mappings(
     let control = claim.control.as_ref().ok()?;
     let expanded = crate::calls::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
-    let cx = Context::new(whole, program, body.len());
+    read(whole.len(), budget).ok()?;
+    let cx = Context::new(whole, program, body.len(), budget);
     let model = cx.model(root.0 as usize, control, budget);
     if budget.left() == 0 {
         return None;

@@ -3,8 +3,8 @@
 use base::Budget;
 use term::{Body, Op, SymbolId, TermId, TypeKind};
 
-use super::find;
 use super::scan::thread_code;
+use super::{context, find};
 use crate::context::Context;
 use crate::loops::expr_of;
 use crate::nest::AffineAccess;
@@ -22,7 +22,7 @@ pub(crate) fn offload(
     target: LoopId,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
-    let cx = Context::new(body, program, body.len());
+    let cx = context(body, program, facts, target, budget)?;
     let found = find(&cx, facts, target, budget)?;
     let map = found.describe(budget)?;
     let model = &found.model;

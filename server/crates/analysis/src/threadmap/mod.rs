@@ -18,6 +18,7 @@ use poly::Set;
 use term::Body;
 
 use crate::algebra::poly::{Poly, Var};
+use crate::calls::inline::read;
 use crate::context::Context;
 use crate::loops::{assumptions, expr_of, opaque_places};
 use crate::nest::{AffineAccess, Model};
@@ -40,8 +41,23 @@ pub(crate) fn thread_map(
     target: LoopId,
     budget: &Budget,
 ) -> Result<ThreadMap, Vec<Obstacle>> {
-    let cx = Context::new(body, program, body.len());
+    let cx = context(body, program, facts, target, budget)?;
     find(&cx, facts, target, budget)?.describe(budget)
+}
+
+/// What is asked of the body, which is paid for.
+fn context<'a>(
+    body: &'a Body,
+    program: &'a Program,
+    facts: &Facts,
+    target: LoopId,
+    budget: &Budget,
+) -> Result<Context<'a>, Vec<Obstacle>> {
+    if read(body.len(), budget).is_err() {
+        let term = facts.loops.get(target).map_or(body.root, |l| l.term);
+        return Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Effects), term }]);
+    }
+    Ok(Context::new(body, program, body.len(), budget))
 }
 
 /// A nest with its maps.

@@ -212,6 +212,8 @@ const MORE: &str = "Saving the file gives it a larger limit; smaller loops need 
 /// What was being done at the limit of counted steps.
 fn budget(doing: Work) -> &'static str {
     match doing {
+        Work::Effects => "the analysis stopped at its limit of counted steps while it looked at what the statements of the function write",
+        Work::Liveness => "the analysis stopped at its limit of counted steps while it found out which variables are read after the loop",
         Work::Model => "the analysis stopped at its limit of counted steps while it read the loop's bounds and subscripts",
         Work::Obligations => "the analysis stopped at its limit of counted steps while it proved that bounds and subscripts mean what they say",
         Work::Dependences => "the analysis stopped at its limit of counted steps while it compared accesses",

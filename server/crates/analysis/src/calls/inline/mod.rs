@@ -16,13 +16,13 @@ mod structure;
 
 use std::sync::Arc;
 
-use base::{IndexId, Span};
+use base::{Budget, IndexId, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, BodyBuilder, Op, Origin, Storage, SymbolId, Term, TermId, TypeId, TypeKind};
 
 use crate::calls::compatible::{fits, same_type};
 use crate::calls::shape::Shape;
-use crate::limits::calls_inline::{MAX_ADDED, MAX_DEPTH};
+use crate::limits::calls_inline::{MAX_ADDED, MAX_DEPTH, TERMS};
 use crate::{Param, Program};
 
 /// A body with calls replaced. Its first terms and symbols are those of the body it was made of, under the same ids.
@@ -38,6 +38,11 @@ pub(crate) struct Expanded {
     paths: FxHashMap<SymbolId, SymbolId>,
     /// The call that each added variable came with.
     came_with: FxHashMap<SymbolId, TermId>,
+}
+
+/// Takes the steps for walking over so many terms of a body, as all do that ask for it as a whole.
+pub(crate) fn read(terms: usize, budget: &Budget) -> Result<(), base::Stop> {
+    budget.spend((terms as u64).div_ceil(TERMS))
 }
 
 /// The body with the calls in its loops replaced where that can be; `None` where there is none to replace.

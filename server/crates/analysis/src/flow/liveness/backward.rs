@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use base::IndexId;
+use base::{Budget, IndexId};
 use rustc_hash::FxHashMap;
 use term::{Body, Op, Storage, SymbolId, TermId};
 
 use super::MAX_DEPTH;
+use crate::limits::flow_liveness::TERMS;
 
 /// A set of variables by number: copied, joined and compared many times.
 #[derive(Clone, Default, Debug)]
@@ -73,6 +74,11 @@ pub(super) struct Backward<'a> {
     /// What each loop was last walked with.
     solved: FxHashMap<TermId, Solved>,
     depth: u32,
+    budget: &'a Budget,
+    /// Terms walked over that are not paid for.
+    unpaid: u64,
+    /// Whether the budget was used up.
+    pub cut_short: bool,
 }
 
 /// One loop's equations and their least solution. Walks around it put the same question again and again; what is live
@@ -88,7 +94,7 @@ struct Solved {
 
 impl<'a> Backward<'a> {
     /// `skip`: a loop taken for a statement that neither reads nor writes.
-    pub(super) fn new(body: &'a Body, skip: Option<TermId>) -> Backward<'a> {
+    pub(super) fn new(body: &'a Body, skip: Option<TermId>, budget: &'a Budget) -> Backward<'a> {
         Backward {
             body,
             skip,
@@ -99,13 +105,22 @@ impl<'a> Backward<'a> {
             labels: FxHashMap::default(),
             solved: FxHashMap::default(),
             depth: 0,
+            budget,
+            unpaid: 0,
+            cut_short: false,
         }
     }
 
     /// Live before the term, given live after. `None`: too deep to say.
     pub(super) fn live(&mut self, t: TermId, after: Bits) -> Option<Bits> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        // a term costs what its set of variables does
+        self.unpaid += 1 + after.0.len() as u64 / 4;
+        if self.unpaid >= TERMS {
+            self.cut_short |= self.budget.spend(self.unpaid / TERMS).is_err();
+            self.unpaid %= TERMS;
+        }
+        if self.depth > MAX_DEPTH || self.cut_short {
             return None;
         }
         let out = self.live_inner(t, after);

@@ -14,7 +14,7 @@ fn body(text: &str) -> Arc<Body> {
 
 /// Of each loop, from the outermost, the names that are live after it, in order.
 fn live_after(body: &Body) -> Vec<Vec<String>> {
-    let live = Liveness::new(body);
+    let live = Liveness::new(body, &base::Budget::new(u64::MAX));
     let loops: Vec<TermId> = body.walk(body.root).filter(|&t| body.op(t).is_loop()).collect();
     let names = |t: TermId| {
         let mut all: Vec<String> = body
@@ -62,4 +62,28 @@ fn sixty_loops_in_one_another_end() {
         }
         assert!(!innermost.contains(&"dead".to_owned()));
     }
+}
+
+/// Steps by the terms that are walked over; where they do not suffice, everything is live.
+#[test]
+fn liveness_takes_steps_and_ends_with_them() {
+    let text = |n: usize| {
+        let all: String = (0..n)
+            .map(|k| format!("for (int i = 0; i < n; i++) {{ int t{k} = a[i]; a[i] = t{k} * {k}; }}\n"))
+            .collect();
+        format!("void f(int n, int *a) {{\n{all}}}\n")
+    };
+    let taken = |n: usize| {
+        let budget = base::Budget::new(u64::MAX);
+        assert!(!Liveness::new(&body(&text(n)), &budget).is_cut_short());
+        budget.taken()
+    };
+    let all = [20, 40, 80].map(taken);
+    // what is live is a set of as many variables as there are, 256 of them as one term
+    assert!(all[0] > 20 && all[1] <= 3 * all[0] && all[2] <= 3 * all[1], "{all:?}");
+    let (body, budget) = (body(&text(40)), base::Budget::new(50));
+    let few = Liveness::new(&body, &budget);
+    assert!(few.is_cut_short() && budget.taken() <= 50);
+    let loops = body.walk(body.root).filter(|&t| body.op(t).is_loop());
+    assert!(loops.into_iter().all(|t| body.symbols.iter_ids().all(|(s, _)| few.is_live_after(t, s))));
 }
