@@ -20,6 +20,8 @@ pub enum InputError {
     TooLarge { path: PathBuf, reason: text::TextError },
     #[error("{0} is in no language that is known. {known} are, by extension and content.", known = languages())]
     Language(PathBuf),
+    #[error("{0} is a text in the language of the target `{target}`, which is written here and not read. Write kernels in CUDA (.cu) and give `--target {target}` (the setting `target` in the editor): they are then judged, run and rewritten for it, and loops are offloaded to it.", target = .1.name())]
+    OfTarget(PathBuf, ide::Target),
 }
 
 /// The languages that are known, with their extensions: `C (.c, .h), C# (.cs) and CUDA (.cu, .cuh)`.
@@ -63,8 +65,13 @@ pub fn read(path: &Path) -> Result<Input, InputError> {
     };
     let text = Text::new(content).map_err(|reason| InputError::TooLarge { path: path.to_owned(), reason })?;
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let language =
-        ide::Doc::detect(&name, None, &text).ok_or_else(|| InputError::Language(path.to_owned()))?;
+    let language = ide::Doc::detect(&name, None, &text).ok_or_else(|| {
+        let path = path.to_owned();
+        match ide::Target::of_file(&name) {
+            Some(target) => InputError::OfTarget(path, target),
+            None => InputError::Language(path),
+        }
+    })?;
     Ok(Input { path: path.to_owned(), name, text, language, mark })
 }
 
@@ -134,6 +141,8 @@ mod tests {
         };
         assert!(file("latin.c", b"// caf\xe9\n")?.contains("iconv"));
         assert!(file("notes.txt", b"hello\n")?.contains("no language"));
+        let hip = file("a.hip", b"__global__ void k(int *a) {}\n")?;
+        assert!(hip.contains("not read") && hip.contains("CUDA (.cu) and give `--target hip`"), "{hip}");
         assert_eq!(file("ok.c", b"\xef\xbb\xbfint x;\n")?, "");
         assert!(read(folder.path()).err().is_some_and(|e| e.to_string().contains("folder")));
         assert!(read(Path::new("missing.c")).err().is_some_and(|e| e.to_string().contains("not exist")));

@@ -41,6 +41,11 @@ impl Target {
     pub fn of(name: &str) -> Option<Target> {
         gpu::of(name).map(Target)
     }
+    /// The one in whose language a file of this name is; none where that is read itself.
+    pub fn of_file(name: &str) -> Option<Target> {
+        let extension = name.rsplit_once('.')?.1;
+        Target::all().find(|t| t.0.file.extension == extension)
+    }
     /// As the command line and the settings name it.
     pub fn name(self) -> &'static str {
         self.0.name

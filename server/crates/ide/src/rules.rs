@@ -112,6 +112,9 @@ pub fn apply_rules(
                 system.name, page.name
             )));
         }
+        Verified::Foreign(what) => {
+            return Err(Refused::Because(format!("{}: what it makes is not for this target: {what}.", system.name)))
+        }
         Verified::Different(what) => {
             let mend = match trust.assumed() {
                 Some(what) => {
@@ -290,6 +293,8 @@ enum Verified {
     Different(String),
     /// A phrase: a fault of a kernel that was not there.
     Worse(String),
+    /// A phrase: what stands against a kernel for the document's target.
+    Foreign(String),
     /// A sentence.
     NotTried(String),
     /// As `NotTried`, but each changed expression by itself gave the same.
@@ -306,6 +311,7 @@ fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust, steps: &
         Verified::NotTried(why) => why,
         Verified::Same(said, counted) => match kernels::kernels(ask, done, trust, hosts_ran) {
             Kernels::Worse(what) => return Verified::Worse(what),
+            Kernels::Foreign(what) => return Verified::Foreign(what),
             Kernels::Different(what) => return Verified::Different(what),
             Kernels::NotRun(why) => return Verified::NotTried(why),
             Kernels::Cancelled => return Verified::Cancelled,
@@ -321,6 +327,7 @@ fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust, steps: &
     let why = match kernels::kernels(ask, done, trust, hosts_ran) {
         Kernels::None => why,
         Kernels::Worse(what) => return Verified::Worse(what),
+        Kernels::Foreign(what) => return Verified::Foreign(what),
         Kernels::Different(what) => return Verified::Different(what),
         Kernels::Cancelled => return Verified::Cancelled,
         Kernels::Same(Some(said)) if !done.applications.iter().any(|(k, _)| of_host(*k)) => {

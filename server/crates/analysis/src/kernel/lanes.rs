@@ -64,17 +64,27 @@ pub fn right_for_other_lanes(
     if launch.limits.lanes == lanes {
         return None;
     }
-    let budget = Budget::new(crate::SAVE.function);
-    let seen = collect::collect(body, program, &budget);
+    let seen = collect::collect(body, program, &Budget::new(crate::SAVE.function));
+    fault(body, program, &seen, &launch, lanes)
+}
+
+/// The same of a kernel that was looked at, with the steps it has left.
+pub(super) fn fault(
+    body: &Body,
+    program: &Program,
+    seen: &collect::Seen,
+    launch: &KernelLaunch,
+    lanes: u32,
+) -> Option<WidthFault> {
     let faults = |launch: &KernelLaunch| {
-        let trace = replay::replay(body, program, launch, &seen).ok()?;
+        let trace = replay::replay(body, program, launch, seen).ok()?;
         Some(faults(&trace, launch))
     };
-    let here = faults(&launch)?;
+    let here = faults(launch)?;
     if here.is_empty() {
         return None;
     }
-    let there = faults(&KernelLaunch { limits: gpu::Limits { lanes, ..launch.limits }, ..launch })?;
+    let there = faults(&KernelLaunch { limits: gpu::Limits { lanes, ..launch.limits }, ..launch.clone() })?;
     here.into_iter().find(|f| !there.iter().any(|o| o.is_like(f)))
 }
 

@@ -177,6 +177,8 @@ pub struct KernelFacts {
     pub reloads: Vec<Reload>,
     pub overflows: Vec<IndexOverflow>,
     pub local_arrays: Vec<LocalArray>,
+    /// What goes wrong with the lanes of the launch's device, and does not with those of the device that CUDA is for.
+    pub other_lanes: Option<WidthFault>,
     /// Counted steps that finding them took: what a caller takes from the steps of the file.
     pub steps: u64,
     /// Whether some answer is unknown only because the budget was spent: a larger one may say more.
@@ -241,6 +243,10 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
     facts.reloads = cost::reloads(body, &seen);
     facts.overflows = overflow::overflows(body, &seen, launch);
     races::examine(body, program, &seen, launch, &mut facts);
+    let usual = gpu::Limits::default().lanes;
+    if launch.limits.lanes != usual && launch.grid.is_some() && launch.block.is_some() {
+        facts.other_lanes = lanes::fault(body, program, &seen, launch, usual);
+    }
     facts.steps = budget.taken() - before;
     facts.out_of_budget = budget.left() == 0;
     if let (RaceVerdict::Unknown(why), true) = (&mut facts.races, facts.out_of_budget) {

@@ -4,18 +4,42 @@
 //! Deliberately absent: runs. What is said here is known of every schedule, and before anything is run.
 
 use analysis::WidthFault;
+use base::Span;
 use term::{Body, Op};
 
 use super::{known_launch, said, thread_words, Shape};
-use crate::Doc;
+use crate::{Ask, Doc};
 
-/// A phrase with the place; `None`: nothing is known to stand against it.
+/// Something that stands against a kernel.
+pub(crate) struct Foreign {
+    /// In the document; `None` where it stands in a header.
+    pub span: Option<Span>,
+    /// A phrase with the place.
+    pub why: String,
+}
+
+/// What stands against a kernel in a launch, for whoever runs it; `None`: nothing is known to.
 pub(super) fn refusal(doc: &Doc, item: &front::Item, shape: &Shape) -> Option<String> {
-    word(doc, item).or_else(|| width(doc, item, shape))
+    let width = || {
+        let launch = known_launch(doc, shape);
+        let own = gpu::Limits::default().lanes;
+        let fault = analysis::right_for_other_lanes(&item.body, doc.program(), &launch, own)?;
+        Some(width(doc, &fault))
+    };
+    word(doc, item).or_else(width).map(|f| f.why)
+}
+
+/// The same with the launch that the document says, if it says one, out of the kernel's facts.
+pub(crate) fn foreign(ask: &Ask, item: &front::Item) -> Option<Foreign> {
+    let doc = &ask.doc;
+    if doc.options().target == crate::Target::default() {
+        return None;
+    }
+    word(doc, item).or_else(|| Some(width(doc, ask.kernel_facts(item).0.other_lanes.as_ref()?)))
 }
 
 /// A word that the target lacks, in the kernel or in a function that it calls.
-fn word(doc: &Doc, item: &front::Item) -> Option<String> {
+fn word(doc: &Doc, item: &front::Item) -> Option<Foreign> {
     let row = doc.options().target.row();
     let mut seen: Vec<&Body> = vec![&*item.body];
     let mut next = 0;
@@ -29,10 +53,13 @@ fn word(doc: &Doc, item: &front::Item) -> Option<String> {
                     seen.push(f);
                 }
             } else if symbol.device.is_some_and(|w| row.spelling(w) != Some(&*symbol.name)) {
-                let line = said::line(doc, body.span(t).shifted(item.span.start));
-                let place =
-                    if std::ptr::eq(body, &*item.body) { format!(" (line {line})") } else { String::new() };
-                return Some(format!("{} has no `{}`{place}: {}", row.title, symbol.name, row.lacking));
+                let own = std::ptr::eq(body, &*item.body);
+                let of = doc.unit().items.iter().find(|i| std::ptr::eq(&*i.body, body));
+                let span = of.map(|i| body.span(t).shifted(i.span.start));
+                let line = span.filter(|_| own).map(|span| said::line(doc, span));
+                let place = line.map_or(String::new(), |line| format!(" (line {line})"));
+                let why = format!("{} has no `{}`{place}: {}", row.title, symbol.name, row.lacking);
+                return Some(Foreign { span, why });
             }
         }
     }
@@ -40,13 +67,11 @@ fn word(doc: &Doc, item: &front::Item) -> Option<String> {
 }
 
 /// What goes wrong with the target's lanes, and does not with those that the kernel's language was made for.
-fn width(doc: &Doc, item: &front::Item, shape: &Shape) -> Option<String> {
+fn width(doc: &Doc, fault: &WidthFault) -> Foreign {
     let row = doc.options().target.row();
     let own = gpu::CUDA.limits.lanes;
-    let launch = known_launch(doc, shape);
-    let fault = analysis::right_for_other_lanes(&item.body, doc.program(), &launch, own)?;
     let thread = |s: &analysis::RaceSide| thread_words(s.thread, s.block);
-    let what = match &fault {
+    let what = match fault {
         WidthFault::Race(w) => {
             let (a, b) = (thread(&w.first), thread(&w.second));
             format!("{a} and {b} touch `{}[{}]` without order", w.object, w.index)
@@ -69,12 +94,13 @@ fn width(doc: &Doc, item: &front::Item, shape: &Shape) -> Option<String> {
     };
     let (function, term) = fault.place();
     let mut items = doc.unit().items.iter();
-    let at = items.find(|i| i.body.name == *function).map(|i| i.body.span(term).shifted(i.span.start));
+    let span = items.find(|i| i.body.name == *function).map(|i| i.body.span(term).shifted(i.span.start));
     let place =
-        at.map_or_else(|| format!("in `{function}`"), |span| format!("line {}", said::line(doc, span)));
-    Some(format!(
+        span.map_or_else(|| format!("in `{function}`"), |span| format!("line {}", said::line(doc, span)));
+    let why = format!(
         "the kernel is right for warps of {own} threads only ({place}): with {}'s {} lanes {what}. Take numbers of lanes and of \
          warps from `warpSize`, and combine values in shared memory with barriers of the block.",
         row.title, row.limits.lanes
-    ))
+    );
+    Foreign { span, why }
 }

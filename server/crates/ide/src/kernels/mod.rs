@@ -31,6 +31,7 @@ pub use facts::{
     kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
     RangeReport,
 };
+pub(crate) use foreign::foreign;
 pub(crate) use hover::hover;
 pub use printed::kernel_text;
 pub(crate) use proved::{called, names_called};

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use text::Text;
 
 use super::{together, Done};
-use crate::kernels::{beside, names_called, Beside, Wanted};
+use crate::kernels::{beside, foreign, names_called, Beside, Wanted};
 use crate::words::plural;
 use crate::Doc;
 
@@ -23,6 +23,8 @@ pub(super) enum Kernels {
     Worse(String),
     /// A phrase.
     Different(String),
+    /// A phrase: what stands against a kernel for the document's target.
+    Foreign(String),
     /// A sentence.
     NotRun(String),
     Cancelled,
@@ -37,6 +39,12 @@ pub(super) fn kernels(ask: &Ask, done: &Done, trust: &Trust, hosts_ran: bool) ->
     let changed = changed(doc, &new);
     if changed.is_empty() {
         return Kernels::None;
+    }
+    let for_target = ask.of(&new);
+    for item in new.unit().items.iter().filter(|i| i.is_kernel && changed.contains(&i.name)) {
+        if let Some(found) = foreign(&for_target, item) {
+            return Kernels::Foreign(found.why.trim_end_matches('.').to_owned());
+        }
     }
     let (mut runs, mut alone, mut not_run) = (0, 0, None);
     for name in changed {

@@ -172,6 +172,9 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                 Verified::Worse(what) => {
                     wrong(e.place, format!("The result has a fault that the program has not: {what}."))
                 }
+                Verified::Foreign(what) => {
+                    wrong(e.place, format!("The result is not for this target: {what}."))
+                }
                 Verified::NotTried(why) | Verified::Pieces(why) => Err((
                     Severity::Warning,
                     e.place,

@@ -169,3 +169,32 @@ fn what_cannot_be_run_is_said() {
     let done = applied(Some(&one("cuda`2 * $i` -> cuda`$i * 2`")), "t", kernel).expect("it is offered");
     assert!(!done.ran && done.checked.contains("Not run"), "{}", done.checked);
 }
+
+/// A kernel that is wrong with the target's lanes, or has a word the target lacks, is not rewritten for it.
+#[test]
+fn what_is_not_for_the_target_is_not_rewritten() {
+    const FIRSTS: &str = "// warpwright: launch(1, 128)\n__global__ void firsts(const int *in, int *out) {\n    __shared__ int part[4];\n    int t = threadIdx.x;\n    if (t % warpSize == 0)\n        part[t / warpSize] = in[t] + 0;\n    __syncthreads();\n    if (t < COUNT)\n        out[t] = part[t];\n}\n";
+    const SHUFFLE: &str = "// warpwright: launch(1, 64)\n__global__ void lanes(int *a) {\n    a[threadIdx.x] = __shfl_down_sync(0xffffffffu, a[threadIdx.x] + 0, 1);\n}\n";
+    let applied = |target: &str, program: &str| {
+        let doc = super::open_for(target, program);
+        let ask = crate::Ask::thorough(&doc);
+        let findings = check_doc(&ask, &Settings::default()).expect("not cancelled");
+        let done = apply_rules(&ask, &findings, &RuleSet::shipped(), "neutral-elements", &RuleTarget::File);
+        done.map(|d| d.text).map_err(|no| match no {
+            Refused::Because(why) => why,
+            other => format!("{other:?}"),
+        })
+    };
+    let (wrong, right) = (FIRSTS.replace("COUNT", "4"), FIRSTS.replace("COUNT", "blockDim.x / warpSize"));
+    for program in [&wrong, &right, SHUFFLE] {
+        assert_eq!(applied("cuda", program).as_deref(), Ok(&*program.replace(" + 0", "")));
+    }
+    assert_eq!(applied("hip", &right).as_deref(), Ok(&*right.replace(" + 0", "")));
+    for (program, said) in [
+        (&*wrong, "the kernel is right for warps of 32 threads only (line 9): with HIP's 64 lanes thread 2 of block 0 reads `part[2]`"),
+        (SHUFFLE, "HIP has no `__shfl_down_sync` (line 3)"),
+    ] {
+        let why = applied("hip", program).expect_err("it is refused");
+        assert!(why.starts_with(&format!("neutral-elements: what it makes is not for this target: {said}")), "{why}");
+    }
+}

@@ -48,6 +48,13 @@ pub(crate) fn open_cuda(code: &str) -> Doc {
     Doc::open(Language::Cuda, "test.cu", text, Options::default())
 }
 
+/// Likewise, for another device.
+pub(crate) fn open_for(target: &str, code: &str) -> Doc {
+    let text = Text::new(code).expect("a small text");
+    let target = crate::Target::of(target).expect("a target");
+    Doc::open(Language::Cuda, "test.cu", text, Options { target, ..Options::default() })
+}
+
 /// Its findings with the full budget.
 pub(crate) fn full(doc: &Doc) -> Findings {
     full_with(doc, &Settings::default())

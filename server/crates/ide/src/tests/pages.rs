@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{annotate, full, open, open_cuda, plain};
+use super::{annotate, full, open, open_cuda, open_for, plain};
 use crate::lints::lints;
 use crate::{codes, explain};
 
@@ -47,7 +47,12 @@ fn examples_on_pages_are_true() {
         let fence = if cuda { "```cuda\n" } else { "```c\n" };
         let (_, rest) = lint.page.split_once(fence).expect("an example");
         let (example, _) = rest.split_once("```").expect("the example's end");
-        let doc = if cuda { open_cuda(&plain(example)) } else { open(&plain(example)) };
+        let hip = lint.page.contains("With the target `hip`:");
+        let doc = match (cuda, hip) {
+            (_, true) => open_for("hip", &plain(example)),
+            (true, _) => open_cuda(&plain(example)),
+            (false, _) => open(&plain(example)),
+        };
         assert_eq!(annotate(&doc, &full(&doc)), example, "page {}", lint.code);
         assert!(example.contains(lint.code), "the example of {} shows it", lint.code);
     }

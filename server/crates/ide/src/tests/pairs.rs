@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{full, open_cuda};
+use super::{full, open_cuda, open_for};
 
 struct Expected {
     line: u32,
@@ -30,7 +30,10 @@ fn expectations(text: &str) -> Vec<Expected> {
 
 /// What is wrong with a file, a line each; the pairs it has, and the codes.
 fn judge(text: &str, codes: &mut BTreeSet<String>, pairs: &mut usize) -> Vec<String> {
-    let doc = open_cuda(text);
+    let doc = match text.starts_with("// target: hip\n") {
+        true => open_for("hip", text),
+        false => open_cuda(text),
+    };
     let expected = expectations(text);
     let mut wrong = Vec::new();
     let mut met = vec![false; expected.len()];

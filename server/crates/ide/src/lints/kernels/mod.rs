@@ -15,6 +15,7 @@ mod out_of_range;
 mod redundant_barrier;
 mod shared_race;
 mod strided_access;
+mod target_mismatch;
 
 use crate::lints::Lint;
 
@@ -35,4 +36,5 @@ pub(super) const LINTS: &[Lint] = &[
     redundant_barrier::LINT,
     shared_race::LINT,
     strided_access::LINT,
+    target_mismatch::LINT,
 ];
