@@ -11,6 +11,7 @@ use crate::document::Key;
 use crate::enabling::Enabling;
 use crate::function_messages::{worded, FunctionMessages};
 use crate::function_view::{loop_key, FunctionView};
+use crate::limits::enabling::{LISTED_STEPS, STEPS};
 use crate::lints;
 use crate::memo::FunctionFacts;
 use crate::report::{loop_report, LoopReport};
@@ -81,6 +82,8 @@ pub struct LoopFinding {
     report: OnceLock<Box<LoopReport>>,
     /// Searched for when it is first asked for.
     enabling: OnceLock<Option<Box<Enabling>>>,
+    /// The steps of the search for a list, which is made once.
+    searched: OnceLock<u64>,
 }
 
 impl LoopFinding {
@@ -101,11 +104,33 @@ impl LoopFinding {
             return known.as_deref();
         }
         let ask = Ask::new(&self.ask.doc, &self.ask.memo, self.ask.tier, cancel);
-        let found = crate::enabling::search(&ask, self.item, &self.found.facts, self.id);
+        let budget = ask.budget(STEPS);
+        let found = crate::enabling::search(&ask, self.item, &self.found.facts, self.id, &budget);
         if found.is_none() && cancel.is_cancelled() {
             return None;
         }
         self.enabling.get_or_init(|| found.map(Box::new)).as_deref()
+    }
+    /// Likewise, with the few steps that a list is worth; what they do not reach is not remembered as there being none.
+    pub(crate) fn enabling_listed(&self, cancel: &CancelToken) -> Option<&Enabling> {
+        if self.enabling.get().is_none() && self.searched.get().is_none() {
+            let ask = Ask::new(&self.ask.doc, &self.ask.memo, self.ask.tier, cancel);
+            let budget = ask.budget(LISTED_STEPS);
+            let found = crate::enabling::search(&ask, self.item, &self.found.facts, self.id, &budget);
+            if found.is_none() && cancel.is_cancelled() {
+                return None;
+            }
+            self.searched.get_or_init(|| budget.taken());
+            if found.is_some() || budget.left() > 0 {
+                self.enabling.get_or_init(|| found.map(Box::new));
+            }
+        }
+        self.known_enabling()
+    }
+    /// Steps that the search for a list took, if one was made.
+    #[cfg(test)]
+    pub(crate) fn listed_steps(&self) -> Option<u64> {
+        self.searched.get().copied()
     }
     /// Likewise, if they were searched for before.
     pub(crate) fn known_enabling(&self) -> Option<&Enabling> {
@@ -318,6 +343,7 @@ fn findings(
                 found: of_item.clone(),
                 report: OnceLock::new(),
                 enabling: OnceLock::new(),
+                searched: OnceLock::new(),
             });
         }
         *occurrence += 1;

@@ -12,7 +12,7 @@ use rewrite::transform::{by_name, Site, With};
 use text::{EditSet, PositionEncoding};
 
 use crate::function_view::FunctionView;
-use crate::limits::enabling::{LONGEST, LONGEST_BODY, LOOPS, MOST, STEPS};
+use crate::limits::enabling::{BYTES_A_STEP, LONGEST, LONGEST_BODY, LOOPS, MOST};
 use crate::memo::FunctionFacts;
 use crate::transform::site;
 use crate::{Ask, Doc};
@@ -91,8 +91,14 @@ struct Inside {
     parallel: bool,
 }
 
-/// The shortest sequence that makes some loop parallel further out than now; `None` if none is found.
-pub(crate) fn search(ask: &Ask, item: usize, facts: &Arc<Facts>, id: LoopId) -> Option<Enabling> {
+/// The shortest sequence that makes some loop parallel further out than now; `None` if none is found with these steps.
+pub(crate) fn search(
+    ask: &Ask,
+    item: usize,
+    facts: &Arc<Facts>,
+    id: LoopId,
+    budget: &Budget,
+) -> Option<Enabling> {
     let doc = &ask.doc;
     let l = facts.loops.get(id)?;
     if l.verdict != Verdict::Sequential {
@@ -102,7 +108,6 @@ pub(crate) fn search(ask: &Ask, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
     if start.body.len() > LONGEST_BODY {
         return None;
     }
-    let budget = ask.budget(STEPS);
     let region = start.body.span(l.term).shifted(start.span.start);
     let first = State {
         ask: ask.clone(),
@@ -133,7 +138,7 @@ pub(crate) fn search(ask: &Ask, item: usize, facts: &Arc<Facts>, id: LoopId) -> 
                     if same_again || tried >= MOST || ask.is_cancelled() {
                         continue;
                     }
-                    let Some(made) = step(state, target.id, (name, with), &mut tried, &budget) else {
+                    let Some(made) = step(state, target.id, (name, with), &mut tried, budget) else {
                         continue;
                     };
                     let loops = inside(&made);
@@ -236,6 +241,8 @@ fn step(
         (plan.title.clone(), plan.edits().ok()?, view.line(view.of(target).term))
     };
     *tried += 1;
+    // the text is read again as a whole
+    budget.spend(u64::from(state.doc().text().len()) / BYTES_A_STEP).ok()?;
     let edits = EditSet::new(edits).ok()?;
     let text = edits.apply(state.doc().text()).ok()?.to_string();
     let grown = text.len() as i64 - i64::from(state.doc().text().span().end);

@@ -8,6 +8,10 @@ pub(crate) mod enabling {
     pub(crate) const MOST: usize = 40;
     /// Counted steps of a search, and of each loop that is analysed again.
     pub(crate) const STEPS: u64 = 4_000_000;
+    /// Those of a search for a list of actions: what they do not reach is not listed.
+    pub(crate) const LISTED_STEPS: u64 = 400_000;
+    /// Bytes of text that are read again in the time of a step.
+    pub(crate) const BYTES_A_STEP: u64 = 8;
     pub(crate) const LOOPS: base::Effort = base::Effort { each_loop: 200_000, ..analysis::TYPING };
     /// Terms of a function at most: making and reading a longer one again many times would be felt.
     pub(crate) const LONGEST_BODY: usize = 4_000;
@@ -87,6 +91,8 @@ pub(crate) mod rules {
     /// Steps for all functions of a file: rules compared with places, what conditions ask of the analysis, text read again.
     /// A function has two millions at most.
     pub(crate) const FILE_STEPS: u64 = 20_000_000;
+    /// Steps for all systems that are looked at for a list of actions, at one place.
+    pub(crate) const LISTED_STEPS: u64 = 400_000;
     /// Steps of all runs that show the result to be right.
     pub(crate) const ALL_RUNS: u64 = 600_000_000;
     /// Steps of each run in the simulator, and of one that launches emitted kernels.
@@ -106,6 +112,8 @@ pub(crate) mod rules_pieces {
 
 /// Of `transform`.
 pub(crate) mod transform {
+    /// Steps for all transformations of one loop that are looked at for a list of actions.
+    pub(crate) const LISTED_STEPS: u64 = 400_000;
     /// Steps of each run in the simulator: small sizes end well within.
     pub(crate) const STEPS: u64 = 3_000_000;
     /// Inputs tried before an edit is handed out.

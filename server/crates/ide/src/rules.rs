@@ -13,6 +13,8 @@ mod rewriting;
 mod together;
 
 pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
+#[cfg(test)]
+pub(crate) use offer::offers_within;
 pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
 pub use pages::{check_rule_page, PageCheck, PageFinding};
 pub use rewrite::rules::{

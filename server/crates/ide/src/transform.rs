@@ -47,13 +47,13 @@ pub struct Transformed {
 pub fn transformations(ask: &Ask, findings: &Findings, which: &Which) -> Result<Vec<Listed>, Refused> {
     let finding = one_loop(findings, which)?;
     let view = findings.view(ask, finding.item).ok_or(Refused::Stale)?;
-    Ok(list(&view, finding.item, finding.id))
+    Ok(list(&view, finding.item, finding.id, &ask.budget(u64::MAX)))
 }
 
-pub(crate) fn list(view: &FunctionView, item: usize, id: LoopId) -> Vec<Listed> {
-    let budget = view.ask.budget(u64::MAX);
+/// What needs more than these steps is told as not applying, with the limit as the reason.
+pub(crate) fn list(view: &FunctionView, item: usize, id: LoopId, budget: &Budget) -> Vec<Listed> {
     let options = view.doc.options().to_front();
-    let Some(site) = site(view, item, id, &options, &budget) else { return Vec::new() };
+    let Some(site) = site(view, item, id, &options, budget) else { return Vec::new() };
     let one = |t: &&'static dyn Transformation| Listed {
         name: t.name(),
         kind: t.kind(),

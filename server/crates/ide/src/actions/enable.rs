@@ -13,7 +13,7 @@ fn offer(at: &At) -> Option<Action> {
     if !at.view.can_offload() || !at.view.is_source(at.finding.id) || at.view.is_generated(at.finding.id) {
         return None;
     }
-    let enabling = at.finding.enabling_until(&at.ask.cancel)?;
+    let enabling = at.finding.enabling_listed(&at.ask.cancel)?;
     Some(Action {
         id: at.id(&ACTION),
         title: enabling.title(),

@@ -1,6 +1,7 @@
 //! Loop transformations on the loop: those that apply, and on resolve their checked edits.
 
 use super::{Action, ActionId, ActionKind, At, ResolveError, Resolved};
+use crate::limits::transform::LISTED_STEPS;
 use crate::transform::{list, transform, Listed};
 use crate::{Refused, Which};
 
@@ -9,7 +10,7 @@ pub(super) fn offer(at: &At) -> Vec<Action> {
     if !at.view.can_offload() || !at.view.is_source(at.finding.id) || at.view.is_generated(at.finding.id) {
         return Vec::new();
     }
-    let listed = list(at.view, at.finding.item, at.finding.id);
+    let listed = list(at.view, at.finding.item, at.finding.id, &at.ask.budget(LISTED_STEPS));
     let action = |l: Listed| {
         let title = l.title.ok()?;
         Some(Action {

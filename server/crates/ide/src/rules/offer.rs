@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use base::Span;
+use base::{Budget, Span};
 use front::ItemKind;
 use rewrite::rules::{RuleSet, RuleSystem, Strategy, Trust};
 
 use super::{rewritten, RuleTarget};
 use crate::check::Findings;
-use crate::limits::rules::FILE_STEPS;
+use crate::limits::rules::LISTED_STEPS;
 use crate::words::plural;
 use crate::{Ask, Doc};
 
@@ -74,6 +74,18 @@ pub fn rule_offers(
     of: impl Fn(&str) -> bool,
     span: Span,
 ) -> Vec<RuleOffer> {
+    offers_within(ask, findings, set, of, span, &ask.budget(LISTED_STEPS))
+}
+
+/// The same with these steps for all systems together; of a system that they do not reach nothing is said.
+pub(crate) fn offers_within(
+    ask: &Ask,
+    findings: &Findings,
+    set: &RuleSet,
+    of: impl Fn(&str) -> bool,
+    span: Span,
+    budget: &Budget,
+) -> Vec<RuleOffer> {
     let doc = &ask.doc;
     let Some(target) = rule_target(doc, findings, span) else { return Vec::new() };
     let on_kernel = match &target {
@@ -106,9 +118,13 @@ pub fn rule_offers(
             continue;
         }
         let trust = page.trust.clone().unwrap_or(Trust::Exact);
-        let Ok(done) = rewritten(ask, findings, set, system, &trust, &target, &ask.budget(FILE_STEPS)) else {
+        let Ok(done) = rewritten(ask, findings, set, system, &trust, &target, budget) else {
             continue;
         };
+        // some of it may have been left out
+        if budget.left() == 0 {
+            break;
+        }
         let times = plural(done.steps(), "place");
         let purpose = if whole { "Optimize this kernel, all steps: " } else { "" };
         let title = format!("{purpose}{} (rules {}, {}): {times}", page.title, system.name, trust.text());

@@ -77,14 +77,6 @@ impl By<'_> {
         let nothing =
             |because: String| NotDone { kind: NoResult::NothingApplies, because, reasons: Vec::new() };
         let mut targets = targets(doc, findings, target).map_err(nothing)?;
-        // what becomes of them is read again in any case
-        if reading == Reading::Together && budget.spend(read_again(doc.source())).is_err() {
-            return Err(NotDone {
-                kind: NoResult::Limits,
-                because: untried(targets.len()),
-                reasons: Vec::new(),
-            });
-        }
         // kernels first: those who launch them are told which were rewritten
         targets.sort_by_key(|(item, _)| !doc.unit().items[*item].is_kernel);
         let (mut together, mut recognized) = (Together::default(), Vec::new());
@@ -117,6 +109,12 @@ impl By<'_> {
             let applied = apply(&site, system, systems, trust, term, Limits::default());
             match applied.and_then(|a| claims::cover(a, set)) {
                 Ok(a) => {
+                    // the text of all is read as a whole, for what stands in it, its gaps and its calls
+                    let first = applications.is_empty() && reading == Reading::Together;
+                    if first && budget.spend(3 * read_again(doc.source())).is_err() {
+                        missed += 1;
+                        continue;
+                    }
                     let known = applications.iter().flat_map(|(_, a): &(usize, Application)| &a.files);
                     let mut twice = a.files.iter().filter(|f| known.clone().any(|k| k.name == f.name));
                     if let Some(file) = twice.next() {

@@ -196,3 +196,50 @@ fn kernels_take_as_many_steps_each() {
     // several hundred lines while typing: more than a file gets then
     assert_eq!(asked(14, Tier::Typing).1, 0);
 }
+
+/// A file of about 2,000 lines: loops that are parallel, those that a transformation makes so, and those that none does.
+fn long_file() -> String {
+    let one = |k: usize| {
+        let body: String = (0..40).map(|j| format!("    b[{j}] = b[{j}] * {k} + {j};\n")).collect();
+        let nest = match k % 4 {
+            0 => "    for (int i = 1; i < n; i++)\n        for (int j = 0; j < n; j++)\n            a[i][j] = a[i - 1][j] + 1 * b[j];\n",
+            1 => "    for (int i = 1; i < n; i++) {\n        b[i] = b[i - 1] + 1;\n        c[i] = b[i] * 2;\n    }\n",
+            2 => "    for (int i = 1; i < n; i++)\n        b[i] = b[i - 1] * b[i] + 0;\n",
+            _ => "    for (int i = 0; i < n; i++)\n        c[i] = b[i] * 1 + a[i][0];\n",
+        };
+        format!("void f{k}(int n, double a[][64], double *restrict b, double *restrict c)\n{{\n{body}{nest}}}\n\n")
+    };
+    (0..42).map(one).collect()
+}
+
+/// A list at any loop takes its own few steps, however long the file is, and none a second time for what makes it parallel.
+#[test]
+fn lists_of_actions_take_few_steps_at_every_loop() {
+    let doc = open(&long_file());
+    assert!(doc.text().line_count() > 1_900, "{}", doc.text().line_count());
+    let ask = Ask::thorough(&doc);
+    let findings = check(&ask, &Settings::default()).expect("nobody cancels");
+    let set = RuleSet::shipped();
+    let (mut enabled, mut offered, mut dearest) = (0, 0, [0u64; 2]);
+    for (k, l) in findings.loops.iter().enumerate() {
+        enabled += crate::actions(&ask, &findings, l.header)
+            .iter()
+            .filter(|a| a.id.to_string().starts_with("enable:"))
+            .count();
+        let searched = l.listed_steps().expect("a search was made, if a short one");
+        dearest[0] = dearest[0].max(searched);
+        // pages are many: those of some loops
+        if k % 6 == 0 {
+            let budget = ask.budget(crate::limits::rules::LISTED_STEPS);
+            offered += crate::rules::offers_within(&ask, &findings, &set, |_| true, l.header, &budget).len();
+            dearest[1] = dearest[1].max(budget.taken());
+        }
+    }
+    assert!(dearest[0] <= crate::limits::enabling::LISTED_STEPS, "{dearest:?}");
+    assert!(dearest[1] <= crate::limits::rules::LISTED_STEPS, "{dearest:?}");
+    assert!(enabled >= 10 && offered >= 3, "{enabled} {offered} {dearest:?}");
+    // nothing is listed that the steps did not reach
+    let none =
+        crate::rules::offers_within(&ask, &findings, &set, |_| true, doc.text().span(), &ask.budget(10));
+    assert!(none.is_empty());
+}
