@@ -183,6 +183,19 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);
     let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
+    add_reductions(body, &model, &scalars, &found, &mut facts);
+    conclude(&mut facts);
+    facts
+}
+
+/// What iterations add up or have for themselves, as far as they need to.
+fn add_reductions(
+    body: &Body,
+    model: &Model<'_>,
+    scalars: &Scalars,
+    found: &SharedCells,
+    facts: &mut LoopFacts,
+) {
     // Cells in which no two iterations meet need no reduction, nor do those of which each iteration has its own.
     let counts = |(k, r): (usize, &Reduction)| {
         let private = found.private.get(&r.object.symbol).is_some_and(Option::is_some);
@@ -200,7 +213,8 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         .collect();
     work.sort_by_key(|p| p.symbol);
     for p in work.iter().filter(|p| p.kept) {
-        let place = model.accesses.iter().find(|a| a.base == p.symbol && a.write).map_or(t, |a| a.term);
+        let place =
+            model.accesses.iter().find(|a| a.base == p.symbol && a.write).map_or(model.root, |a| a.term);
         facts.reductions.push(kept_reduction(body, p.symbol, place, Cells::Many));
     }
     facts.privates.extend(work);
@@ -214,6 +228,10 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
             });
         }
     }
+}
+
+/// The verdict, and of the evidence what speaks for it.
+fn conclude(facts: &mut LoopFacts) {
     facts.verdict = if facts.dependences.iter().any(|d| d.witness.is_some()) {
         facts.obstacles.clear();
         Verdict::Sequential
@@ -232,7 +250,6 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         Verdict::Independent | Verdict::Reduction => facts.dependences.clear(),
         Verdict::Unknown => {}
     }
-    facts
 }
 
 /// Places under the loop that may do anything.
@@ -291,25 +308,7 @@ fn dependences(
     let ids = cx.loop_ids(model);
     let mut out = SharedCells::default();
     let mut replays = Replays::new(cx);
-    // Equal accesses need testing once.
-    let mut unique: Vec<&AffineAccess> = Vec::new();
-    for a in accesses {
-        let same = |b: &&AffineAccess| {
-            a.base == b.base
-                && a.write == b.write
-                && a.fields == b.fields
-                && a.inside == b.inside
-                && a.domain == b.domain
-                && a.loops == b.loops
-                && a.why.is_none() == b.why.is_none()
-                && a.subs.len() == b.subs.len()
-                && a.subs.iter().zip(&b.subs).all(|(x, y)| x.value == y.value)
-                && scalars.groups.get(&a.term) == scalars.groups.get(&b.term)
-        };
-        if !unique.iter().any(same) {
-            unique.push(a);
-        }
-    }
+    let unique = unique(accesses, scalars);
     let mut seen: FxHashSet<(DependenceKind, SymbolId, TermId, TermId)> = FxHashSet::default();
     'all: for (i, &a) in unique.iter().enumerate() {
         for (j, &b) in unique.iter().enumerate() {
@@ -333,14 +332,9 @@ fn dependences(
             let orders: &[(&AffineAccess, &AffineAccess)] =
                 if a.write && b.write && i != j { &[(a, b), (b, a)] } else { &[(a, b)] };
             for &(source, sink) in orders {
+                let test = |detail| depend::test(model, &ids, source, sink, detail, &cx.solver, budget);
                 if let Some(g) = group {
-                    let apart = || {
-                        matches!(
-                            depend::test(model, &ids, source, sink, false, &cx.solver, budget),
-                            Outcome::No
-                        )
-                    };
-                    if !apart() {
+                    if !matches!(test(false), Outcome::No) {
                         out.met.insert(g);
                     }
                     continue;
@@ -348,7 +342,7 @@ fn dependences(
                 if out.private.get(&a.base).is_some_and(Option::is_some) {
                     continue;
                 }
-                let outcome = depend::test(model, &ids, source, sink, detail, &cx.solver, budget);
+                let outcome = test(detail);
                 // Only where iterations do (or may) meet is a copy for each of them asked for.
                 if !matches!(outcome, Outcome::No) {
                     let privacy = || {
@@ -367,8 +361,7 @@ fn dependences(
                         if !seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
                             continue;
                         }
-                        let ask = || match depend::test(model, &ids, source, sink, detail, &cx.solver, budget)
-                        {
+                        let ask = || match test(detail) {
                             Outcome::Yes(d) => Some(*d),
                             _ => None,
                         };
@@ -376,9 +369,7 @@ fn dependences(
                             Ok(d) => facts.dependences.push(d),
                             Err(unshown) => {
                                 let (d, why) = *unshown;
-                                if !facts.obstacles.contains(&why) && facts.obstacles.len() < MAX_LISTED {
-                                    facts.obstacles.push(why);
-                                }
+                                list(&mut facts.obstacles, why);
                                 if facts.dependences.len() < MAX_LISTED {
                                     facts.dependences.push(d);
                                 }
@@ -386,10 +377,7 @@ fn dependences(
                         }
                     }
                     Outcome::Maybe(d, why) => {
-                        let why = carried_scalar(cx.body, source, why);
-                        if !facts.obstacles.contains(&why) && facts.obstacles.len() < MAX_LISTED {
-                            facts.obstacles.push(why);
-                        }
+                        list(&mut facts.obstacles, carried_scalar(cx.body, source, why));
                         if facts.dependences.len() < MAX_LISTED
                             && seen.insert((d.kind, d.object.symbol, d.source, d.sink))
                         {
@@ -402,6 +390,35 @@ fn dependences(
     }
     cx.followed.borrow_mut().extend(replays.search.followed);
     out
+}
+
+fn list(obstacles: &mut Vec<Obstacle>, why: Obstacle) {
+    if !obstacles.contains(&why) && obstacles.len() < MAX_LISTED {
+        obstacles.push(why);
+    }
+}
+
+/// Equal accesses need testing once.
+fn unique<'m>(accesses: &'m [AffineAccess], scalars: &Scalars) -> Vec<&'m AffineAccess> {
+    let mut unique: Vec<&AffineAccess> = Vec::new();
+    for a in accesses {
+        let same = |b: &&AffineAccess| {
+            a.base == b.base
+                && a.write == b.write
+                && a.fields == b.fields
+                && a.inside == b.inside
+                && a.domain == b.domain
+                && a.loops == b.loops
+                && a.why.is_none() == b.why.is_none()
+                && a.subs.len() == b.subs.len()
+                && a.subs.iter().zip(&b.subs).all(|(x, y)| x.value == y.value)
+                && scalars.groups.get(&a.term) == scalars.groups.get(&b.term)
+        };
+        if !unique.iter().any(same) {
+            unique.push(a);
+        }
+    }
+    unique
 }
 
 /// What was found beside the dependences.

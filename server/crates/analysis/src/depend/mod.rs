@@ -469,11 +469,10 @@ pub(crate) fn test(
         poly::Error::Spent | poly::Error::Cancelled => Some(ObstacleKind::Budget(crate::Work::Dependences)),
         _ => Some(ObstacleKind::Unproved),
     };
-    let none = FxHashMap::default();
-    let Some(mut found) = pairs(model, source, sink, &equal, &none, &[], true) else {
+    let Some(found) = pairs(model, source, sink, &equal, &FxHashMap::default(), &[], true) else {
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
-    let mut point = match solver.any(&found.question, budget) {
+    let point = match solver.any(&found.question, budget) {
         Ok(None) => return Outcome::No,
         Ok(point) => point,
         Err(e) => return maybe(dependence, stopped(&e)),
@@ -481,19 +480,42 @@ pub(crate) fn test(
     if !exact {
         return maybe(dependence, None);
     }
-    // What the model rests on must hold in the iterations shown.
-    let Some(needs) = model.premises.unproved.as_deref() else {
-        return maybe(dependence, Some(ObstacleKind::Unproved));
+    let chosen = match model.premises.unproved.as_deref() {
+        None => Ok(None),
+        Some(needs) => point_to_show(model, [source, sink], &equal, (found, point), needs, solver, budget),
     };
+    let (found, point, fixed) = match chosen {
+        Ok(Some(chosen)) => chosen,
+        Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
+        Err(e) => return maybe(dependence, stopped(&e)),
+    };
+    dependence.witness = witness(model, source, &found, &point, &fixed);
+    if dependence.witness.is_none() {
+        return maybe(dependence, Some(ObstacleKind::Unproved));
+    }
+    describe(&found, &common, &point, detail, &mut dependence, solver, budget);
+    Outcome::Yes(Box::new(dependence))
+}
+
+type Chosen = Option<(Pairs, poly::Point, FxHashMap<Var, i128>)>;
+
+/// Two iterations that can be shown: in them holds what the model rests on (`needs`), and factors of products have values.
+fn point_to_show(
+    model: &Model<'_>,
+    [source, sink]: [&AffineAccess; 2],
+    equal: &[(Poly, Poly)],
+    (mut found, mut point): (Pairs, Option<poly::Point>),
+    needs: &[Poly],
+    solver: &Solver,
+    budget: &Budget,
+) -> poly::Result<Chosen> {
+    let none = FxHashMap::default();
     if !needs.is_empty() {
-        found = match pairs(model, source, sink, &equal, &none, needs, true) {
+        found = match pairs(model, source, sink, equal, &none, needs, true) {
             Some(p) => p,
-            None => return maybe(dependence, Some(ObstacleKind::Unproved)),
+            None => return Ok(None),
         };
-        point = match solver.any(&found.question, budget) {
-            Ok(p) => p,
-            Err(e) => return maybe(dependence, stopped(&e)),
-        };
+        point = solver.any(&found.question, budget)?;
     }
     // Products of parameters are not numbers one may choose freely: fix their factors.
     let mut factors: Vec<Var> = Vec::new();
@@ -506,26 +528,11 @@ pub(crate) fn test(
             }
         }
     }
-    let chosen = if factors.is_empty() {
-        point.map(|p| (found, p, none))
-    } else {
-        match with_fixed_factors(model, source, sink, &equal, &factors, needs, solver, budget) {
-            Ok(c) => c,
-            Err(e) => return maybe(dependence, stopped(&e)),
-        }
-    };
-    let Some((found, point, fixed)) = chosen else {
-        return maybe(dependence, Some(ObstacleKind::Unproved));
-    };
-    dependence.witness = witness(model, source, &found, &point, &fixed);
-    if dependence.witness.is_none() {
-        return maybe(dependence, Some(ObstacleKind::Unproved));
+    if factors.is_empty() {
+        return Ok(point.map(|p| (found, p, none)));
     }
-    describe(&found, &common, &point, detail, &mut dependence, solver, budget);
-    Outcome::Yes(Box::new(dependence))
+    with_fixed_factors(model, source, sink, equal, &factors, needs, solver, budget)
 }
-
-type Chosen = Option<(Pairs, poly::Point, FxHashMap<Var, i128>)>;
 
 #[allow(clippy::too_many_arguments)] // all that a question is made of
 fn with_fixed_factors(

@@ -17,6 +17,28 @@ impl Builder<'_> {
     /// Gives flattened subscripts `i*n + j` their dimensions back, per object and for all its accesses alike;
     /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
     pub(super) fn delinearize(&mut self) {
+        self.split_subscripts();
+        self.forget_what_is_not_linear();
+        for a in &mut self.accesses {
+            if a.inner.is_none() {
+                a.inner = a
+                    .lengths
+                    .iter()
+                    .skip(1)
+                    .map(|l| match l {
+                        Some(Length::Const(n)) => Some(Poly::constant(*n as i128)),
+                        Some(Length::Term(_, v)) => v.clone(),
+                        None => None,
+                    })
+                    .collect();
+            }
+        }
+        self.flatten_hopeless_rows();
+        self.keep_rows_apart();
+    }
+
+    /// Splits sums that are a row's number times its length and a column.
+    fn split_subscripts(&mut self) {
         // All that can meet is split alike: accesses with the same base and the same fields before the first subscript.
         let leading = |a: &AffineAccess| -> Path { a.fields.iter().filter(|f| f.0 == 0).cloned().collect() };
         let mut keys: Vec<(SymbolId, Path)> = Vec::new();
@@ -43,7 +65,10 @@ impl Builder<'_> {
                 self.split(&members, &values, &strides, &shifts);
             }
         }
-        // What is still not linear is any value.
+    }
+
+    /// What is still not linear is any value.
+    fn forget_what_is_not_linear(&mut self) {
         for i in 0..self.accesses.len() {
             for k in 0..self.accesses[i].subs.len() {
                 if let Some(p) = self.accesses[i].subs[k].value.clone() {
@@ -76,22 +101,10 @@ impl Builder<'_> {
             let (domain, _) = self.linear_domain(&self.obligations[i].domain.clone());
             self.obligations[i].domain = domain;
         }
-        for a in &mut self.accesses {
-            if a.inner.is_none() {
-                a.inner = a
-                    .lengths
-                    .iter()
-                    .skip(1)
-                    .map(|l| match l {
-                        Some(Length::Const(n)) => Some(Poly::constant(*n as i128)),
-                        Some(Length::Term(_, v)) => v.clone(),
-                        None => None,
-                    })
-                    .collect();
-            }
-        }
-        self.flatten_hopeless_rows();
-        // Inner subscripts stay inside their dimension, or cells of different rows would be the same.
+    }
+
+    /// Inner subscripts stay inside their dimension, or cells of different rows would be the same.
+    fn keep_rows_apart(&mut self) {
         for i in 0..self.accesses.len() {
             let a = self.accesses[i].clone();
             for (k, s) in a.subs.iter().enumerate() {

@@ -76,24 +76,55 @@ impl Builder<'_> {
         if self.effects.jumps_unseen() || self.effects.entered_by_label(self.root) {
             return None;
         }
+        let (e, passed) = self.last_value(s)?;
+        if !own && (self.written.cells || passed.iter().any(|&t| loaded::may_change_pointers(body, t))) {
+            return None;
+        }
+        let same_type = body
+            .types
+            .element(symbol.ty)
+            .zip(body.types.element(body.ty(e)))
+            .is_some_and(|(a, b)| body.types.kind(a) == body.types.kind(b));
+        if !same_type {
+            return None;
+        }
+        if !self.is_still(e, s, &passed) {
+            return None;
+        }
+        // A copy of a loaded pointer needs no other name unless the loop also uses that one.
+        let plain = body.path_of(e);
+        if let Some(path) = plain {
+            let others =
+                body.walk(self.root).any(|t| body.path_of(t).is_some_and(|p| p.family == path.family))
+                    || body
+                        .walk(self.root)
+                        .any(|t| body.as_symbol(t).is_some_and(|u| u != s && self.same_origin(u, path.own)));
+            if !others {
+                return None;
+            }
+        }
+        Some(e)
+    }
+
+    /// What the variable was given last on the way to the root, and what is done between.
+    fn last_value(&self, s: SymbolId) -> Option<(TermId, Vec<TermId>)> {
+        let body = self.body;
         let mut passed: Vec<TermId> = Vec::new();
         let mut at = self.root;
-        let mut found = None;
-        'up: for _ in 0..MAX_STEPS {
+        for _ in 0..MAX_STEPS {
             let p = self.effects.parent(at)?;
             let place = body.args(p).iter().position(|&a| a == at)?;
             match body.op(p) {
                 Op::List => {
                     for &sibling in body.args(p)[..place].iter().rev() {
                         if self.effects.writes_in(sibling).contains(&s) {
-                            found = match (body.op(sibling), body.args(sibling)) {
-                                (Op::Declare(d), &[init]) if *d == s => Some(init),
+                            return match (body.op(sibling), body.args(sibling)) {
+                                (Op::Declare(d), &[init]) if *d == s => Some((init, passed)),
                                 (Op::Assign, &[left, right]) if body.as_symbol(left) == Some(s) => {
-                                    Some(right)
+                                    Some((right, passed))
                                 }
-                                _ => return None,
+                                _ => None,
                             };
-                            break 'up;
                         }
                         if self.effects.entered_by_label(sibling) {
                             return None;
@@ -115,18 +146,13 @@ impl Builder<'_> {
             }
             at = p;
         }
-        let e = found?;
-        if !own && (self.written.cells || passed.iter().any(|&t| loaded::may_change_pointers(body, t))) {
-            return None;
-        }
-        let same_type = body
-            .types
-            .element(symbol.ty)
-            .zip(body.types.element(body.ty(e)))
-            .is_some_and(|(a, b)| body.types.kind(a) == body.types.kind(b));
-        if !same_type {
-            return None;
-        }
+        None
+    }
+
+    /// Whether the expression that `s` was set to still has that value when the root begins: nothing in it was changed by what was
+    /// passed since.
+    fn is_still(&self, e: TermId, s: SymbolId, passed: &[TermId]) -> bool {
+        let body = self.body;
         let mut loads = false;
         for x in body.walk(e).take(80) {
             let fine = match body.op(x) {
@@ -160,27 +186,10 @@ impl Builder<'_> {
                 _ => false,
             };
             if !fine {
-                return None;
+                return false;
             }
         }
-        if body.walk(e).count() > 80
-            || (loads && passed.iter().any(|&t| loaded::may_change_pointers(body, t)))
-        {
-            return None;
-        }
-        // A copy of a loaded pointer needs no other name unless the loop also uses that one.
-        let plain = body.path_of(e);
-        if let Some(path) = plain {
-            let others =
-                body.walk(self.root).any(|t| body.path_of(t).is_some_and(|p| p.family == path.family))
-                    || body
-                        .walk(self.root)
-                        .any(|t| body.as_symbol(t).is_some_and(|u| u != s && self.same_origin(u, path.own)));
-            if !others {
-                return None;
-            }
-        }
-        Some(e)
+        body.walk(e).count() <= 80 && !(loads && passed.iter().any(|&t| loaded::may_change_pointers(body, t)))
     }
 
     /// Whether the term is the place whose address is formed.

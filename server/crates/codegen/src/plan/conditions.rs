@@ -8,6 +8,7 @@ use super::{BufferPlan, Dim, Reason, ReductionPlan, RefusalKind, Scalar, Test, T
 use crate::access::mentions;
 
 impl<'a> Builder<'_, 'a> {
+    /// What the host tests before it offloads.
     pub(super) fn tests(
         &mut self,
         buffers: &[BufferPlan],
@@ -15,14 +16,17 @@ impl<'a> Builder<'_, 'a> {
         reductions: &[ReductionPlan],
         dims: &[Dim],
     ) -> Vec<Test> {
+        let mut tests = Tests::default();
+        self.sign_tests(dims, &mut tests);
+        self.condition_tests(&mut tests);
+        self.size_tests(buffers, scalars, &mut tests);
+        self.overlap_tests(buffers, scalars, reductions, &mut tests);
+        tests.0
+    }
+
+    /// That comparisons of an index with what has no sign mean what they say.
+    fn sign_tests(&mut self, dims: &[Dim], tests: &mut Tests) {
         let body = self.body;
-        let mut tests: Vec<Test> = Vec::new();
-        let mut add = |kind: TestKind, meets: Option<ConditionKind>| {
-            match tests.iter_mut().find(|t| t.kind == kind) {
-                Some(t) => t.meets = t.meets.take().or(meets),
-                None => tests.push(Test { kind, meets }),
-            };
-        };
         for d in dims {
             let Some(condition) = body.loop_parts(d.term).and_then(|p| p.condition) else { continue };
             let Some(bound) = d.bound else { continue };
@@ -33,7 +37,7 @@ impl<'a> Builder<'_, 'a> {
                 if dims.iter().any(|o| mentions(body, d.lower, o.index)) {
                     self.reasons.push(Reason { kind: RefusalKind::MixedSigns(d.index), term: condition });
                 } else {
-                    add(TestKind::FirstNotNegative(d.lower), None);
+                    tests.add(TestKind::FirstNotNegative(d.lower), None);
                 }
             }
             let bound_signed = body.types.as_int(body.ty(bound)).is_some_and(|k| k.promoted().signed());
@@ -41,6 +45,10 @@ impl<'a> Builder<'_, 'a> {
                 self.reasons.push(Reason { kind: RefusalKind::MixedSigns(d.index), term: condition });
             }
         }
+    }
+
+    /// The conditions that the loop's facts rest on.
+    fn condition_tests(&mut self, tests: &mut Tests) {
         // By value first: what comes after may rely on it.
         for c in &self.input.offload.conditions {
             if c.met_by == MetBy::Proof {
@@ -49,24 +57,42 @@ impl<'a> Builder<'_, 'a> {
             match (&c.kind, &c.check, c.met_by) {
                 (ConditionKind::NoAlias(..) | ConditionKind::Reassociate(..), _, _) => {}
                 (_, Some(Pred::True), _) => {}
-                (kind, Some(p), MetBy::RunTimeCheck) => add(TestKind::Holds(p.clone()), Some(kind.clone())),
+                (kind, Some(p), MetBy::RunTimeCheck) => {
+                    tests.add(TestKind::Holds(p.clone()), Some(kind.clone()))
+                }
                 _ => self.reasons.push(Reason {
                     kind: RefusalKind::Untestable,
                     term: condition_term(&c.kind, self.target),
                 }),
             }
         }
+    }
+
+    /// That records are as large here as on the device, and that extents can be copied.
+    fn size_tests(&self, buffers: &[BufferPlan], scalars: &[Scalar], tests: &mut Tests) {
+        let body = self.body;
         for s in scalars.iter().filter(|s| matches!(body.types.kind(s.ty), TypeKind::Record(_))) {
             if let Some((bytes, _)) = body.types.size_align(s.ty) {
-                add(TestKind::RecordSize { symbol: s.symbol, bytes }, None);
+                tests.add(TestKind::RecordSize { symbol: s.symbol, bytes }, None);
             }
         }
         for (k, b) in buffers.iter().enumerate() {
             let record = matches!(body.types.kind(b.element), TypeKind::Record(_));
             if record || b.constant_count().is_none_or(|c| c <= 0 || c > 1 << 40) {
-                add(TestKind::Extent(k), None);
+                tests.add(TestKind::Extent(k), None);
             }
         }
+    }
+
+    /// That what has a copy of its own on the device shares no cells with others.
+    fn overlap_tests(
+        &mut self,
+        buffers: &[BufferPlan],
+        scalars: &[Scalar],
+        reductions: &[ReductionPlan],
+        tests: &mut Tests,
+    ) {
+        let body = self.body;
         let at = |s: SymbolId| buffers.iter().position(|b| b.symbol == s);
         let declared_array =
             |s: SymbolId| matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. });
@@ -95,7 +121,7 @@ impl<'a> Builder<'_, 'a> {
                     continue;
                 }
             };
-            add(kind, Some(c.kind.clone()));
+            tests.add(kind, Some(c.kind.clone()));
         }
         // Each buffer gets a copy of its own: right only if no other shows the same cells and either is written.
         for i in 0..buffers.len() {
@@ -103,17 +129,17 @@ impl<'a> Builder<'_, 'a> {
                 let (a, b) = (&buffers[i], &buffers[j]);
                 let both_arrays = declared_array(a.symbol) && declared_array(b.symbol);
                 if (a.written || b.written) && !both_arrays && !self.restrict_parts(a.symbol, b.symbol) {
-                    add(TestKind::Apart(i, j), None);
+                    tests.add(TestKind::Apart(i, j), None);
                 }
             }
         }
         let reachable = |s: SymbolId| !body.symbols[s].is_own_scalar();
         for (k, b) in buffers.iter().enumerate().filter(|(_, b)| !declared_array(b.symbol)) {
             for s in scalars.iter().filter(|s| b.written && reachable(s.symbol)) {
-                add(TestKind::Outside { symbol: s.symbol, buffer: k }, None);
+                tests.add(TestKind::Outside { symbol: s.symbol, buffer: k }, None);
             }
             for r in reductions.iter().filter(|r| !r.cell && reachable(r.symbol)) {
-                add(TestKind::Outside { symbol: r.symbol, buffer: k }, None);
+                tests.add(TestKind::Outside { symbol: r.symbol, buffer: k }, None);
             }
         }
         for kind in self.cell_tests(buffers, scalars, reductions) {
@@ -121,10 +147,23 @@ impl<'a> Builder<'_, 'a> {
                 TestKind::CellInVariable { symbol, .. } if !self.is_addressable(symbol) => self
                     .reasons
                     .push(Reason { kind: RefusalKind::UntestableOverlap(symbol), term: self.target }),
-                kind => add(kind, None),
+                kind => tests.add(kind, None),
             }
         }
-        tests
+    }
+}
+
+/// Tests, each once.
+#[derive(Default)]
+struct Tests(Vec<Test>);
+
+impl Tests {
+    /// `meets`: the condition that it is for.
+    fn add(&mut self, kind: TestKind, meets: Option<ConditionKind>) {
+        match self.0.iter_mut().find(|t| t.kind == kind) {
+            Some(t) => t.meets = t.meets.take().or(meets),
+            None => self.0.push(Test { kind, meets }),
+        };
     }
 }
 

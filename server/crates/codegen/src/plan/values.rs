@@ -18,7 +18,6 @@ impl<'a> Builder<'_, 'a> {
         finals: &[FinalValue],
         support: &Support<'_>,
     ) -> Vec<HostValue> {
-        let body = self.body;
         let mut exprs: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
         exprs.extend(finals.iter().map(|f| f.value.clone()));
         exprs.extend(self.input.offload.threads.iter().flat_map(|c| c.params.iter().cloned()));
@@ -35,10 +34,41 @@ impl<'a> Builder<'_, 'a> {
                 _ => None,
             })
             .collect();
+        let mut values = self.read_values(&exprs, &preds, support);
+        let kinds: BTreeMap<Param, IntKind> = values.iter().map(|v| (v.param, v.kind)).collect();
+        let of_type = |p: Param| {
+            kinds.get(&p).map_or((-bounds::SAFE * 2, bounds::SAFE * 2), |k: &IntKind| {
+                (IntKind::min(*k), IntKind::max(*k))
+            })
+        };
+        let Some((limit, risky)) = limit(&exprs, &preds, &of_type) else {
+            self.refuse(RefusalKind::Overflow, self.target);
+            return values;
+        };
+        for v in values.iter_mut().filter(|v| risky.contains(&v.param) && size(of_type(v.param)) > limit) {
+            v.limit = Some(limit);
+        }
+        // What holds for all values that pass needs no test.
+        let ranges = limited(&of_type, &risky, limit);
+        tests.retain(|t| !matches!(&t.kind, TestKind::Holds(p) if bounds::always(p, &ranges)));
+        let mut used = Vec::new();
+        exprs.iter().for_each(|e| bounds::params(e, &mut used));
+        for t in tests.iter() {
+            if let TestKind::Holds(p) = &t.kind {
+                bounds::pred_params(p, &mut used);
+            }
+        }
+        values.iter_mut().for_each(|v| v.used = used.contains(&v.param));
+        values.retain(|v| v.used || v.limit.is_some());
+        values
+    }
+
+    /// The values that these are made of, which the host reads before anything else.
+    fn read_values(&mut self, exprs: &[Expr], preds: &[Pred], support: &Support<'_>) -> Vec<HostValue> {
+        let body = self.body;
         let mut params = Vec::new();
         exprs.iter().for_each(|e| bounds::params(e, &mut params));
         preds.iter().for_each(|p| bounds::pred_params(p, &mut params));
-        let mut kinds: BTreeMap<Param, IntKind> = BTreeMap::new();
         let mut values = Vec::new();
         for p in params {
             let (kind, term, wish) = match p {
@@ -64,71 +94,9 @@ impl<'a> Builder<'_, 'a> {
             if !early && (self.input.offload.threads.is_some() || !self.always_reached(term)) {
                 self.refuse(RefusalKind::ReadsTooEarly, term);
             }
-            kinds.insert(p, kind);
             let name = self.host_name(&wish);
             values.push(HostValue { param: p, name, kind, limit: None, early, used: true });
         }
-        let of_type = |p: Param| {
-            kinds.get(&p).map_or((-bounds::SAFE * 2, bounds::SAFE * 2), |k: &IntKind| {
-                (IntKind::min(*k), IntKind::max(*k))
-            })
-        };
-        let size = |(lo, hi): (i128, i128)| hi.max(-lo);
-        let natural = |p: Param| size(of_type(p));
-        // The values that take part in something that could overflow get the largest limit that prevents it.
-        let mut risky = Vec::new();
-        for e in &exprs {
-            if bounds::peak(e, &natural) >= bounds::SAFE {
-                bounds::params(e, &mut risky);
-            }
-        }
-        for p in &preds {
-            if !bounds::always(p, &of_type) && bounds::pred_peak(p, &natural) >= bounds::SAFE {
-                bounds::pred_params(p, &mut risky);
-            }
-        }
-        let limited = |limit: i128| {
-            let risky = &risky;
-            move |p: Param| {
-                let (lo, hi) = of_type(p);
-                if risky.contains(&p) {
-                    (lo.max(-limit), hi.min(limit))
-                } else {
-                    (lo, hi)
-                }
-            }
-        };
-        let fitting = if risky.is_empty() {
-            Some(bounds::SAFE * 2)
-        } else {
-            (16..62).rev().map(|k| 1i128 << k).find(|&limit| {
-                let ranges = limited(limit);
-                let of = |p: Param| size(ranges(p));
-                exprs.iter().all(|e| bounds::peak(e, &of) < bounds::SAFE)
-                    && preds
-                        .iter()
-                        .all(|p| bounds::always(p, &ranges) || bounds::pred_peak(p, &of) < bounds::SAFE)
-            })
-        };
-        let Some(limit) = fitting else {
-            self.refuse(RefusalKind::Overflow, self.target);
-            return values;
-        };
-        for v in values.iter_mut().filter(|v| risky.contains(&v.param) && natural(v.param) > limit) {
-            v.limit = Some(limit);
-        }
-        // What holds for all values that pass needs no test.
-        let ranges = limited(limit);
-        tests.retain(|t| !matches!(&t.kind, TestKind::Holds(p) if bounds::always(p, &ranges)));
-        let mut used = Vec::new();
-        exprs.iter().for_each(|e| bounds::params(e, &mut used));
-        for t in tests.iter() {
-            if let TestKind::Holds(p) = &t.kind {
-                bounds::pred_params(p, &mut used);
-            }
-        }
-        values.iter_mut().for_each(|v| v.used = used.contains(&v.param));
-        values.retain(|v| v.used || v.limit.is_some());
         values
     }
 
@@ -210,4 +178,56 @@ fn may_trap(body: &Body, term: TermId) -> bool {
         }
         _ => false,
     })
+}
+
+/// The largest number in a range, but for its sign.
+fn size((lo, hi): (i128, i128)) -> i128 {
+    hi.max(-lo)
+}
+
+/// Ranges, where the risky values are limited.
+fn limited<'r>(
+    of_type: &'r impl Fn(Param) -> (i128, i128),
+    risky: &'r [Param],
+    limit: i128,
+) -> impl Fn(Param) -> (i128, i128) + 'r {
+    move |p: Param| {
+        let (lo, hi) = of_type(p);
+        if risky.contains(&p) {
+            (lo.max(-limit), hi.min(limit))
+        } else {
+            (lo, hi)
+        }
+    }
+}
+
+/// The values that take part in something that could overflow, and the largest limit on them that prevents it.
+fn limit(
+    exprs: &[Expr],
+    preds: &[Pred],
+    of_type: &impl Fn(Param) -> (i128, i128),
+) -> Option<(i128, Vec<Param>)> {
+    let natural = |p: Param| size(of_type(p));
+    let mut risky = Vec::new();
+    for e in exprs {
+        if bounds::peak(e, &natural) >= bounds::SAFE {
+            bounds::params(e, &mut risky);
+        }
+    }
+    for p in preds {
+        if !bounds::always(p, of_type) && bounds::pred_peak(p, &natural) >= bounds::SAFE {
+            bounds::pred_params(p, &mut risky);
+        }
+    }
+    if risky.is_empty() {
+        return Some((bounds::SAFE * 2, risky));
+    }
+    let fits = |&limit: &i128| {
+        let ranges = limited(of_type, &risky, limit);
+        let of = |p: Param| size(ranges(p));
+        exprs.iter().all(|e| bounds::peak(e, &of) < bounds::SAFE)
+            && preds.iter().all(|p| bounds::always(p, &ranges) || bounds::pred_peak(p, &of) < bounds::SAFE)
+    };
+    let limit = (16..62).rev().map(|k| 1i128 << k).find(fits)?;
+    Some((limit, risky))
 }
