@@ -143,31 +143,7 @@ impl Builder<'_> {
             },
             _ => (x.clone(), None),
         };
-        // 0 <= iteration, or the index lies on the right side of its first value.
-        match &iteration {
-            Some(t) => self.require_in_domain(Constraint::non_negative(t.clone())),
-            None => {
-                let up = match c.step {
-                    Step::Const(k) => k > 0,
-                    Step::Term { .. } => matches!(c.relation, BinOp::Lt | BinOp::Le),
-                };
-                let mut d = Domain::never();
-                for (when, l) in &lower {
-                    let diff = if up { index.sub(l) } else { l.sub(&index) };
-                    let piece = match diff {
-                        Some(p) => when.and(&Domain::of(Constraint::non_negative(p))),
-                        None => Domain::unknown(),
-                    };
-                    d = d.or(&piece);
-                }
-                self.dom = self.dom.and(&d);
-                let steady = matches!(c.step, Step::Const(1 | -1)) && known_pieces(self.vars.kinds(), &lower);
-                if !steady {
-                    let kind = self.inexact_kind(c.lower);
-                    self.blur(kind, c.lower);
-                }
-            }
-        }
+        self.begin_at(c, &lower, &index, iteration.as_ref());
         self.loops[at].iteration = iteration;
         if !c.pointer {
             self.loops[at].index = Some((c.index, index.clone()));
@@ -186,41 +162,7 @@ impl Builder<'_> {
             self.dom.exact = false;
             self.why.get_or_insert(Obstacle { kind: ObstacleKind::NonAffineSubscript, term });
         }
-        // The condition, with C's conversions. What is compared is the index plus the offset.
-        let it = c.index_type;
-        let compared = index.add_constant(c.offset);
-        let (bound_side, bt, bound_at) = match c.bound {
-            Some(b) if c.pointer => {
-                // What it reads is read each time.
-                self.visit(b);
-                (end, Some(it), b)
-            }
-            Some(b) => (self.visit(b), self.body.types.as_int(self.body.ty(b)), b),
-            None => (Some(vec![(Domain::always(), Poly::constant(0))]), Some(it), cond),
-        };
-        let mut limit = None;
-        let mut positive = match (bound_side, bt, compared) {
-            (Some(bound), Some(bt), Some(compared)) => {
-                let common = it.common(bt);
-                let b = self.convert(bound, bt, common, bound_at);
-                let i = self.convert(vec![(Domain::always(), compared)], it, common, cond);
-                match (i, b) {
-                    (Some(i), Some(b)) => {
-                        if b.len() == 1 {
-                            limit = Some(b[0].1.clone());
-                        }
-                        let relation = match (c.relation, &c.step) {
-                            (BinOp::Ne, Step::Const(k)) if *k > 0 => BinOp::Lt,
-                            (BinOp::Ne, _) => BinOp::Gt,
-                            (r, _) => r,
-                        };
-                        compare_pieces(relation, &i, &b)
-                    }
-                    _ => Domain::unknown(),
-                }
-            }
-            _ => Domain::unknown(),
-        };
+        let (mut positive, limit, bound_at) = self.goes_on(c, &index, cond, end);
         if c.at_least_once {
             // The first iteration is not tested.
             positive = match &self.loops[at].iteration {
@@ -245,6 +187,81 @@ impl Builder<'_> {
         self.loops[at].limit = limit.clone();
         self.loops[at].domain = self.dom.clone();
         self.index_stays_in_type(at, c, cond, single.as_ref(), limit.as_ref(), before);
+    }
+
+    /// Restricts the domain to where iterations begin.
+    fn begin_at(&mut self, c: &Control, lower: &Pieces, index: &Poly, iteration: Option<&Poly>) {
+        // 0 <= iteration, or the index lies on the right side of its first value.
+        match iteration {
+            Some(t) => self.require_in_domain(Constraint::non_negative(t.clone())),
+            None => {
+                let up = match c.step {
+                    Step::Const(k) => k > 0,
+                    Step::Term { .. } => matches!(c.relation, BinOp::Lt | BinOp::Le),
+                };
+                let mut d = Domain::never();
+                for (when, l) in lower {
+                    let diff = if up { index.sub(l) } else { l.sub(index) };
+                    let piece = match diff {
+                        Some(p) => when.and(&Domain::of(Constraint::non_negative(p))),
+                        None => Domain::unknown(),
+                    };
+                    d = d.or(&piece);
+                }
+                self.dom = self.dom.and(&d);
+                let steady = matches!(c.step, Step::Const(1 | -1)) && known_pieces(self.vars.kinds(), lower);
+                if !steady {
+                    let kind = self.inexact_kind(c.lower);
+                    self.blur(kind, c.lower);
+                }
+            }
+        }
+    }
+
+    /// Where the condition holds, the bound as it is compared, and where it stands. `end`: of a pointer.
+    fn goes_on(
+        &mut self,
+        c: &Control,
+        index: &Poly,
+        cond: TermId,
+        end: Option<Pieces>,
+    ) -> (Domain, Option<Poly>, TermId) {
+        // The condition, with C's conversions. What is compared is the index plus the offset.
+        let it = c.index_type;
+        let compared = index.add_constant(c.offset);
+        let (bound_side, bt, bound_at) = match c.bound {
+            Some(b) if c.pointer => {
+                // What it reads is read each time.
+                self.visit(b);
+                (end, Some(it), b)
+            }
+            Some(b) => (self.visit(b), self.body.types.as_int(self.body.ty(b)), b),
+            None => (Some(vec![(Domain::always(), Poly::constant(0))]), Some(it), cond),
+        };
+        let mut limit = None;
+        let positive = match (bound_side, bt, compared) {
+            (Some(bound), Some(bt), Some(compared)) => {
+                let common = it.common(bt);
+                let b = self.convert(bound, bt, common, bound_at);
+                let i = self.convert(vec![(Domain::always(), compared)], it, common, cond);
+                match (i, b) {
+                    (Some(i), Some(b)) => {
+                        if b.len() == 1 {
+                            limit = Some(b[0].1.clone());
+                        }
+                        let relation = match (c.relation, &c.step) {
+                            (BinOp::Ne, Step::Const(k)) if *k > 0 => BinOp::Lt,
+                            (BinOp::Ne, _) => BinOp::Gt,
+                            (r, _) => r,
+                        };
+                        compare_pieces(relation, &i, &b)
+                    }
+                    _ => Domain::unknown(),
+                }
+            }
+            _ => Domain::unknown(),
+        };
+        (positive, limit, bound_at)
     }
 
     /// Where the index ends, and what is compared, must be values of its type, else it wraps and the loop goes on.

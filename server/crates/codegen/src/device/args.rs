@@ -35,10 +35,18 @@ impl Arg {
 
 /// All arguments, in order.
 pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
-    let body = plan.body;
     let device = Exprs { plan, kernel, dialect: Dialect::Device };
     let host = Exprs { plan, kernel, dialect: Dialect::Host };
     let mut out = Vec::new();
+    counts(plan, kernel, &host, &mut out);
+    values(plan, kernel, [&device, &host], &mut out);
+    memory(plan, kernel, [&device, &host], &mut out);
+    out
+}
+
+/// Of loops and arrays: how many there are, where they begin.
+fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>) {
+    let body = plan.body;
     for d in &kernel.dims {
         let mut trips = Arg::same("long long ", &d.trips_name, &d.trips_name);
         if !d.rectangular {
@@ -47,11 +55,11 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
         out.push(trips);
         if d.lower_on_host {
             let ty = super::expr::int_name(d.index_type, Dialect::Host);
-            let value = format!("({ty}){}", term_text(&host, d.lower));
+            let value = format!("({ty}){}", term_text(host, d.lower));
             out.push(Arg::same("long long ", &d.lower_name, &value));
         }
         if let (analysis::Step::Term { term, .. }, true) = (&d.step, d.step_on_host) {
-            out.push(Arg::same("long long ", &d.step_name, &term_text(&host, *term)));
+            out.push(Arg::same("long long ", &d.step_name, &term_text(host, *term)));
         }
     }
     if let Some(t) = &kernel.threads {
@@ -72,6 +80,11 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
         let value = format!("(long long)(sizeof({row}) / sizeof({row}[0]))");
         out.push(Arg::same("long long ", &s.name, &value));
     }
+}
+
+/// Of variables: what they hold, where loops count with them what they begin with, and where pointers point.
+fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out: &mut Vec<Arg>) {
+    let body = plan.body;
     for s in &kernel.scalars {
         let (name, theirs) = (device.name(s.symbol), body.symbols[s.symbol].name.to_string());
         if matches!(body.types.kind(s.ty), TypeKind::Record(_)) {
@@ -97,7 +110,7 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
         out.push(Arg::same(
             "long long ",
             &i.start_name,
-            &format!("(long long){}", symbol_text(&host, i.symbol)),
+            &format!("(long long){}", symbol_text(host, i.symbol)),
         ));
     }
     for v in kernel.views.iter().filter(|v| !v.declared_inside) {
@@ -112,6 +125,11 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
         };
         out.push(Arg::same("long long ", &name, &format!("(long long)({theirs} - {base})")));
     }
+}
+
+/// Of arrays, and of what blocks leave their results in.
+fn memory(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out: &mut Vec<Arg>) {
+    let body = plan.body;
     for b in plan.device_buffers() {
         let quals = if b.written { "" } else { "const " };
         let name = &b.kernel_name;
@@ -122,7 +140,7 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
             // Each buffer is an allocation of its own, so nothing else shows its cells.
             in_kernel: Some(format!("{quals}{ty} *__restrict__ {name}")),
             in_launcher: format!("{quals}{outside} *{name}"),
-            in_host: format!("{quals}{} *{name}", element_name(&host, b)),
+            in_host: format!("{quals}{} *{name}", element_name(host, b)),
             pass: if record { format!("({quals}{ty} *){name}") } else { name.clone() },
             value: b.device_name.clone(),
         });
@@ -163,5 +181,4 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
             value: format!("&{name}"),
         });
     }
-    out
 }

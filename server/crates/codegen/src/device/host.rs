@@ -375,12 +375,8 @@ fn why(host: &Exprs<'_>, c: &ConditionKind) -> String {
 
 /// Allocate, copy in, launch, copy out, put results in place, free.
 fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
-    let plan = host.plan;
-    let kernel = host.kernel;
-    let p = &plan.prefix;
-    let api = &plan.target.host;
-    let (copy, to_device, to_host) = (api.copy, api.to_device, api.to_host);
-    let name = |s| plan.body.symbols[s].name.to_string();
+    let (plan, kernel) = (host.plan, host.kernel);
+    let (p, api) = (&plan.prefix, &plan.target.host);
     for f in &plan.finals {
         out.line(&format!(
             "const {} {} = ({})({});",
@@ -390,6 +386,62 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
             expr(plan, &f.value, h)
         ));
     }
+    let left = left_by_blocks(plan, kernel);
+    let (mut steps, frees) = declarations(host, &left, out);
+    steps.extend(calls(host, &left));
+    let ordered: Vec<_> =
+        kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some()).collect();
+    let kind = if ordered.is_empty() { "const int" } else { "int" };
+    let last = steps.len() - 1;
+    for (k, s) in steps.iter().enumerate() {
+        let lead = if k == 0 { format!("{kind} {p}ok = ") } else { "    && ".to_string() };
+        out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
+    }
+    if !ordered.is_empty() {
+        out.open(&format!("for (int {p}block = 0; {p}ok && {p}block < {p}blocks; {p}block++) {{"));
+        for r in &ordered {
+            let part = format!("{}[{p}block]", r.partial_name);
+            out.line(&format!("if ({part} != {part}) {p}ok = 0; /* a NaN: the loop's order decides */"));
+        }
+        out.close("}");
+    }
+    out.open(&format!("if ({p}ok) {{"));
+    results(host, out);
+    out.line(&format!("{p}done = 1;"));
+    out.dedent();
+    out.open("} else {");
+    out.line(&format!("(void){}(); /* the loop takes over: leave no error behind */", api.last_error));
+    out.close("}");
+    for f in frees {
+        out.line(&f);
+    }
+}
+
+/// An array that blocks leave results in.
+struct Left<'p> {
+    ty: &'p str,
+    /// Here, and on the device.
+    partial: &'p str,
+    device: &'p str,
+}
+
+/// What blocks leave of chosen values.
+fn left_by_blocks<'p>(plan: &'p Plan<'_>, kernel: &'p Kernel) -> Vec<Left<'p>> {
+    let mut left = Vec::new();
+    for k in &kernel.keyed {
+        left.push(Left { ty: "long long", partial: &k.partial_name, device: &k.device_name });
+        for v in &k.variables {
+            let ty = keyed::type_name(plan, v, Dialect::Host);
+            left.push(Left { ty, partial: &v.partial_name, device: &v.device_name });
+        }
+    }
+    left
+}
+
+/// Declares what is used on the way: what must hold of it first, and how it is given back.
+fn declarations(host: &Exprs<'_>, left: &[Left<'_>], out: &mut Lines) -> (Vec<String>, Vec<String>) {
+    let (plan, kernel) = (host.plan, host.kernel);
+    let (p, api) = (&plan.prefix, &plan.target.host);
     let mut steps = Vec::new();
     let mut frees = Vec::new();
     for b in plan.device_buffers() {
@@ -416,15 +468,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         out.line(&format!("{ty} *{} = 0;", r.device_name));
         frees.push(format!("(void){}({});", api.free, r.device_name));
     }
-    // Arrays that blocks leave results in: type, name here, name on the device.
-    let mut left: Vec<(&str, &str, &str)> = Vec::new();
-    for k in &kernel.keyed {
-        left.push(("long long", &k.partial_name, &k.device_name));
-        for v in &k.variables {
-            left.push((keyed::type_name(plan, v, Dialect::Host), &v.partial_name, &v.device_name));
-        }
-    }
-    for (ty, partial, device) in &left {
+    for Left { ty, partial, device } in left {
         out.line(&format!("{ty} {partial}[{blocks}];"));
         out.line(&format!("{ty} *{device} = 0;"));
         frees.push(format!("(void){}({device});", api.free));
@@ -432,6 +476,15 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     if kernel.has_partials() {
         out.line(&format!("int {p}blocks = 0;"));
     }
+    (steps, frees)
+}
+
+/// The calls one after the other, each of which must succeed.
+fn calls(host: &Exprs<'_>, left: &[Left<'_>]) -> Vec<String> {
+    let (plan, kernel) = (host.plan, host.kernel);
+    let (p, api) = (&plan.prefix, &plan.target.host);
+    let (copy, to_device, to_host) = (api.copy, api.to_device, api.to_host);
+    let mut steps = Vec::new();
     let ok = |call: String| format!("{call} == {}", api.success);
     for b in plan.device_buffers() {
         steps.push(ok(format!("{}((void **)&{}, {})", api.allocate, b.device_name, b.bytes_name)));
@@ -439,7 +492,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
     for r in &kernel.reductions {
         steps.push(ok(format!("{}((void **)&{}, sizeof({}))", api.allocate, r.device_name, r.partial_name)));
     }
-    for (_, partial, device) in &left {
+    for Left { partial, device, .. } in left {
         steps.push(ok(format!("{}((void **)&{device}, sizeof({partial}))", api.allocate)));
     }
     for b in plan.device_buffers().filter(|b| b.copy_in) {
@@ -452,7 +505,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
         steps.push(ok(format!("{copy}({}, {}, {size}, {to_host})", r.partial_name, r.device_name)));
     }
-    for (_, partial, device) in &left {
+    for Left { partial, device, .. } in left {
         let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
         steps.push(ok(format!("{copy}({partial}, {device}, {size}, {to_host})")));
     }
@@ -468,23 +521,13 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
             b.bytes_name
         )));
     }
-    let ordered: Vec<_> =
-        kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some()).collect();
-    let kind = if ordered.is_empty() { "const int" } else { "int" };
-    let last = steps.len() - 1;
-    for (k, s) in steps.iter().enumerate() {
-        let lead = if k == 0 { format!("{kind} {p}ok = ") } else { "    && ".to_string() };
-        out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
-    }
-    if !ordered.is_empty() {
-        out.open(&format!("for (int {p}block = 0; {p}ok && {p}block < {p}blocks; {p}block++) {{"));
-        for r in &ordered {
-            let part = format!("{}[{p}block]", r.partial_name);
-            out.line(&format!("if ({part} != {part}) {p}ok = 0; /* a NaN: the loop's order decides */"));
-        }
-        out.close("}");
-    }
-    out.open(&format!("if ({p}ok) {{"));
+    steps
+}
+
+/// Puts results where the loop would have.
+fn results(host: &Exprs<'_>, out: &mut Lines) {
+    let (plan, kernel) = (host.plan, host.kernel);
+    let p = &plan.prefix;
     for b in plan.device_buffers().filter(|b| b.staged) {
         out.line(&format!("memcpy({}, {}, {});", pointer(host, b), b.staging_name, b.bytes_name));
     }
@@ -504,15 +547,7 @@ fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
         keyed::on_host(plan, k, out);
     }
     for f in &plan.finals {
-        out.line(&format!("{} = {};", name(f.symbol), f.name));
-    }
-    out.line(&format!("{p}done = 1;"));
-    out.dedent();
-    out.open("} else {");
-    out.line(&format!("(void){}(); /* the loop takes over: leave no error behind */", api.last_error));
-    out.close("}");
-    for f in frees {
-        out.line(&f);
+        out.line(&format!("{} = {};", plan.body.symbols[f.symbol].name, f.name));
     }
 }
 
