@@ -37,7 +37,6 @@ const LONG: &[(&str, &str, &str)] = &[
     ("codegen/src/plan/build.rs", "build", "the order in which a plan is made, a call each"),
     ("codegen/src/plan/memory.rs", "buffers", "one loop over the memory of a kernel"),
     ("codegen/src/plan/support.rs", "one", "one match over operations"),
-    ("front/src/c/cut.rs", "item", "to cut"),
     ("front/src/c/pp/expand.rs", "substitute", "one match over what stands in a replacement list"),
     ("front/src/c/pp/predefined.rs", "by_options", "one list of macros"),
     ("front/src/c/stmt.rs", "stmt_inner", "one match over statements"),

@@ -1,7 +1,7 @@
 //! How far this room goes in one thing before it says that it stops there: each limit with its reason, by the file that keeps it.
 
-/// Of `c::cut`.
-pub(crate) mod c_cut {
+/// Of `c::cut::words`.
+pub(crate) mod c_cut_words {
     /// Most words of a conditional's arms, those of macros too.
     pub(crate) const MAX_WORDS: usize = 400;
 }

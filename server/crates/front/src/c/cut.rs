@@ -1,16 +1,18 @@
 //! Where an item begins and ends, and what stands in it once its conditionals are decided.
 
+mod words;
+
 use std::sync::Arc;
 
 use base::Span;
 use term::RejectKind;
 
+use self::words::Words;
 use crate::c::arms::Arm;
 use crate::c::lex::{Kind, Token};
 use crate::c::pp::pack::{self, Pack};
 use crate::c::pp::{Line, MacroState, Macros, Piece};
 use crate::c::unit::{Walk, Way};
-use crate::limits::c_cut::MAX_WORDS;
 
 /// An item found, before lowering.
 #[derive(Default, Debug)]
@@ -58,29 +60,61 @@ impl Found {
     }
 }
 
+/// What was seen of an item so far.
+#[derive(Default)]
+struct Seen {
+    braces: usize,
+    parens: usize,
+    /// Outside all brackets: an `=`, a parenthesised group, `typedef`, `struct` and the like whose braces may follow.
+    assigned: bool,
+    called: bool,
+    typedef: bool,
+    tag: bool,
+    /// Words since `struct`, and whether a group after the first is an attribute's: `struct ALIGNED(16) S {`.
+    named: usize,
+    is_attribute: bool,
+    /// Words since the last group: two of them begin a parameter's declaration in the style before C89.
+    words: usize,
+}
+
+impl Seen {
+    /// Whether braces that open now are a function's body.
+    fn is_function(&self) -> bool {
+        self.called && !self.assigned && !self.typedef && !self.tag
+    }
+    fn is_outside(&self) -> bool {
+        self.braces == 0 && self.parens == 0
+    }
+}
+
+/// Where an item stands after a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// It goes on.
+    Open,
+    /// It goes on, and the token says nothing more of it.
+    Skipped,
+    /// The token was its last.
+    Ended,
+    /// It ended before the token.
+    Before,
+}
+
 impl Walk<'_, '_> {
     /// Finds the item that starts at `k`.
     pub(crate) fn item(&mut self, k: usize, end: usize) -> Found {
         let mut f = Found { start: self.tokens.get(k).map_or(0, |t| t.start as usize), ..Found::default() };
         f.end = f.start;
         f.floating_environment = self.s.floating_environment;
-        let (mut braces, mut parens) = (0usize, 0usize);
-        // What was seen outside all brackets: an `=`, a parenthesised group, the last words.
-        let (mut assigned, mut called, mut typedef) = (false, false, false);
-        let mut tag = false;
-        // Words since `struct`, and whether a group after the first is an attribute's: `struct ALIGNED(16) S {`.
-        let (mut named, mut is_attribute) = (0, false);
-        // Words since the last group: two of them begin a parameter's declaration in the style before C89.
-        let mut words = 0;
-        let mut piece = k;
-        let mut j = k;
         if let Some(end) = self.whole_use(k, end) {
             f.end = self.tokens.get(end - 1).map_or(f.start, |t| t.end as usize);
             f.pieces.push(Piece::Tokens(k..end));
             f.next = end;
             return f;
         }
-        let reject_end = |f: &mut Found, piece: usize, j: usize| {
+        let mut seen = Seen::default();
+        let (mut piece, mut j) = (k, k);
+        let end_piece = |f: &mut Found, piece: usize, j: usize| {
             if piece < j {
                 f.pieces.push(Piece::Tokens(piece..j));
             }
@@ -88,148 +122,151 @@ impl Walk<'_, '_> {
         while j < end {
             let t = self.tokens[j];
             if t.kind == Kind::Directive {
-                reject_end(&mut f, piece, j);
-                j = self.directive_inside(j, &mut f, &mut braces).min(end);
+                end_piece(&mut f, piece, j);
+                j = self.directive_inside(j, &mut f, &mut seen.braces).min(end);
                 piece = j;
                 continue;
             }
-            // Inside a body only brackets count, and macros that stand for some.
-            let text = if braces > 0 && t.kind != Kind::Punct { "" } else { self.token(j) };
             let hidden = self.hidden_braces(j);
-            if braces > 0 && t.column_zero && j > k && hidden.is_empty() && self.starts_function(j, end) {
-                // Code lacks a closing brace before this function.
-                break;
-            }
-            // An unknown macro's use on a line of its own, then something else.
-            if braces == 0
-                && parens == 0
-                && t.column_zero
-                && t.kind == Kind::Ident
-                && j > k
-                && self.token(j - 1) == ")"
-                && self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
-                && self.token(k + 1) == "("
-                && !self.old_style(j, end)
-                && !is_attribute_word(self.token(k))
-            {
-                f.broken = Some((
-                    RejectKind::Macro,
-                    format!("`{}` may be a macro that is not defined here", self.token(k)).into(),
-                ));
+            if t.column_zero && j > k && self.ends_before((k, j, end), &mut f, &seen, &hidden) {
                 break;
             }
             f.end = t.end as usize;
+            // Inside a body only brackets count, and macros that stand for some.
+            let text = if seen.braces > 0 && t.kind != Kind::Punct { "" } else { self.token(j) };
             j += 1;
             if !hidden.is_empty() {
-                let function = called && !assigned && !typedef && !tag && parens == 0;
-                let mut closed = false;
-                for (n, open) in hidden.iter().enumerate() {
-                    match open {
-                        true => {
-                            if braces == 0 && function && f.body.is_none() {
-                                f.body = Some(t.start as usize);
-                            }
-                            braces += 1;
-                        }
-                        false if braces == 0 => {
-                            let why = "a macro closes a brace that nothing opens";
-                            f.broken = Some((RejectKind::Macro, why.into()));
-                        }
-                        false => braces -= 1,
-                    }
-                    closed |= braces == 0 && f.body.is_some();
-                    if closed && n + 1 < hidden.len() {
-                        let why = "a macro holds the end of a function and more";
-                        f.broken = Some((RejectKind::Macro, why.into()));
-                    }
-                }
-                if closed {
-                    parens = 0;
+                if open_and_close(&mut f, &mut seen, &hidden, t.start as usize) {
                     break;
                 }
                 continue;
             }
-            if braces == 0 && is_attribute_word(text) {
+            if seen.braces == 0 && is_attribute_word(text) {
                 j = self.after_group(j, end);
                 f.end = self.tokens.get(j - 1).map_or(f.end, |t| t.end as usize);
                 continue;
             }
-            match text {
-                "{" => {
-                    if braces == 0 && parens == 0 {
-                        let function = called && !assigned && !typedef && !tag;
-                        if j == k + 1 {
-                            let why = "a block stands where only declarations may";
-                            f.broken = Some((RejectKind::Syntax, why.into()));
-                            f.body = Some(t.start as usize);
-                        }
-                        if function && f.body.is_none() {
-                            f.body = Some(t.start as usize);
-                        }
-                    }
-                    braces += 1;
-                    tag = false;
-                }
-                "}" => {
-                    if braces == 0 {
-                        // Closes something around the item: the item ends before it.
-                        j -= 1;
-                        f.end = self.tokens.get(j.saturating_sub(1)).map_or(f.start, |t| t.end as usize);
-                        break;
-                    }
-                    braces -= 1;
-                    if braces == 0 && f.body.is_some() {
-                        parens = 0;
-                        break;
-                    }
-                }
-                "(" => {
-                    is_attribute |= parens == 0 && tag && named == 1;
-                    parens += 1;
-                }
-                ")" if parens == 1 && is_attribute => {
-                    (parens, is_attribute) = (0, false);
-                    continue;
-                }
-                ")" => {
-                    parens = parens.saturating_sub(1);
-                    called |= parens == 0 && braces == 0;
-                }
-                ";" if braces == 0 => {
-                    parens = 0;
-                    if called && words >= 2 && !assigned && !typedef && self.old_style(j, end) {
-                        (words, tag) = (0, false);
-                        continue;
-                    }
+            match self.punctuation((k, j, end), text, &mut f, &mut seen) {
+                After::Open => {}
+                After::Skipped => continue,
+                After::Ended => break,
+                After::Before => {
+                    // it closes something around the item
+                    j -= 1;
+                    f.end = self.tokens.get(j.saturating_sub(1)).map_or(f.start, |t| t.end as usize);
                     break;
                 }
-                "=" if braces == 0 && parens == 0 => assigned = true,
-                "typedef" if braces == 0 => typedef = true,
-                "struct" | "union" | "enum" if braces == 0 && parens == 0 => (tag, named) = (true, 0),
-                _ if tag && parens == 0 && t.kind == Kind::Ident => named += 1,
-                // `struct S f(…) {`: the tag's braces would come before any parenthesis.
-                _ => {}
             }
-            if braces == 0 && parens == 0 {
+            if seen.is_outside() {
                 if text == ")" {
-                    tag = false;
-                    words = 0;
+                    seen.tag = false;
+                    seen.words = 0;
                 } else if t.kind == Kind::Ident {
-                    words += 1;
+                    seen.words += 1;
                 }
             }
         }
-        reject_end(&mut f, piece, j.min(end));
-        f.missing = braces;
+        end_piece(&mut f, piece, j.min(end));
+        f.missing = seen.braces;
         if f.broken.is_none() && self.has_trigraphs(k..j.min(end), f.start..f.end) {
             let why = "trigraphs mean one thing to some compilers and another to others";
             f.broken = Some((RejectKind::Unsupported, why.into()));
         }
-        if parens > 0 && f.broken.is_none() {
+        if seen.parens > 0 && f.broken.is_none() {
             f.broken = Some((RejectKind::Syntax, "a parenthesis is not closed".into()));
         }
         f.next = j;
         f
+    }
+
+    /// Whether the item that starts at `k` ends before the first token of a line, `j`, though it is not complete.
+    fn ends_before(
+        &self,
+        (k, j, end): (usize, usize, usize),
+        f: &mut Found,
+        seen: &Seen,
+        hidden: &[bool],
+    ) -> bool {
+        if seen.braces > 0 {
+            // Code lacks a closing brace before this function.
+            return hidden.is_empty() && self.starts_function(j, end);
+        }
+        // An unknown macro's use on a line of its own, then something else.
+        let is_use = seen.parens == 0
+            && self.tokens[j].kind == Kind::Ident
+            && self.token(j - 1) == ")"
+            && self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
+            && self.token(k + 1) == "("
+            && !self.old_style(j, end)
+            && !is_attribute_word(self.token(k));
+        if is_use {
+            let why = format!("`{}` may be a macro that is not defined here", self.token(k));
+            f.broken = Some((RejectKind::Macro, why.into()));
+        }
+        is_use
+    }
+
+    /// What a token, the one before `j`, does to the item that starts at `k`.
+    fn punctuation(
+        &self,
+        (k, j, end): (usize, usize, usize),
+        text: &str,
+        f: &mut Found,
+        seen: &mut Seen,
+    ) -> After {
+        match text {
+            "{" => {
+                if seen.is_outside() {
+                    let start = self.tokens[j - 1].start as usize;
+                    if j == k + 1 {
+                        let why = "a block stands where only declarations may";
+                        f.broken = Some((RejectKind::Syntax, why.into()));
+                        f.body = Some(start);
+                    }
+                    if seen.is_function() && f.body.is_none() {
+                        f.body = Some(start);
+                    }
+                }
+                seen.braces += 1;
+                seen.tag = false;
+            }
+            "}" if seen.braces == 0 => return After::Before,
+            "}" => {
+                seen.braces -= 1;
+                if seen.braces == 0 && f.body.is_some() {
+                    seen.parens = 0;
+                    return After::Ended;
+                }
+            }
+            "(" => {
+                seen.is_attribute |= seen.parens == 0 && seen.tag && seen.named == 1;
+                seen.parens += 1;
+            }
+            ")" if seen.parens == 1 && seen.is_attribute => {
+                (seen.parens, seen.is_attribute) = (0, false);
+                return After::Skipped;
+            }
+            ")" => {
+                seen.parens = seen.parens.saturating_sub(1);
+                seen.called |= seen.is_outside();
+            }
+            ";" if seen.braces == 0 => {
+                seen.parens = 0;
+                let is_old = seen.called && seen.words >= 2 && !seen.assigned && !seen.typedef;
+                if !is_old || !self.old_style(j, end) {
+                    return After::Ended;
+                }
+                (seen.words, seen.tag) = (0, false);
+                return After::Skipped;
+            }
+            "=" if seen.is_outside() => seen.assigned = true,
+            "typedef" if seen.braces == 0 => seen.typedef = true,
+            "struct" | "union" | "enum" if seen.is_outside() => (seen.tag, seen.named) = (true, 0),
+            // `struct S f(…) {`: the tag's braces would come before any parenthesis.
+            _ if seen.tag && seen.parens == 0 && self.tokens[j - 1].kind == Kind::Ident => seen.named += 1,
+            _ => {}
+        }
+        After::Open
     }
 
     /// The braces that the macro used at `j` stands for, `true` for an opening one; none where they come in pairs inside a
@@ -481,7 +518,7 @@ impl Walk<'_, '_> {
         if self.s.dialect.cpp {
             return None;
         }
-        let mut words = Words { macros: &self.s.macros, found: Vec::new(), steps: 0 };
+        let mut words = Words::new(&self.s.macros);
         for j in k..endif.min(self.tokens.len()) {
             match self.tokens[j].kind {
                 Kind::Directive => match self.line(j) {
@@ -495,73 +532,38 @@ impl Walk<'_, '_> {
                 _ => {}
             }
         }
-        Some(words.found.into())
+        Some(words.found())
     }
 }
 
-/// The words of a text once macros are replaced.
-struct Words<'a> {
-    macros: &'a Macros,
-    found: Vec<Arc<str>>,
-    steps: usize,
-}
-
-impl Words<'_> {
-    /// `called`: whether a parenthesis follows. `open`: the macros it comes out of, which are not replaced again.
-    fn word(&mut self, word: &Arc<str>, called: bool, open: &mut Vec<Arc<str>>) -> Option<()> {
-        self.steps += 1;
-        if is_way_out(word) || self.steps > MAX_WORDS {
-            return None;
-        }
-        match self.macros.get(word) {
-            Some(MacroState::Defined(m)) if !open.contains(word) => {
-                // without its arguments it may get them from what follows
-                if m.is_function_like() && !called {
-                    return None;
+/// Braces that a macro stands for, which is used at `start`: whether the item ends with it.
+fn open_and_close(f: &mut Found, seen: &mut Seen, hidden: &[bool], start: usize) -> bool {
+    let function = seen.is_function() && seen.parens == 0;
+    let mut closed = false;
+    for (n, open) in hidden.iter().enumerate() {
+        match open {
+            true => {
+                if seen.braces == 0 && function && f.body.is_none() {
+                    f.body = Some(start);
                 }
-                open.push(word.clone());
-                let mut body = m.body().iter().peekable();
-                while let Some(t) = body.next() {
-                    match &**t.text() {
-                        ":" | "#" | "##" => return None,
-                        _ if t.kind() == Kind::Ident => {
-                            let called = body.peek().is_some_and(|n| &**n.text() == "(");
-                            self.word(t.text(), called, open)?;
-                        }
-                        _ => {}
-                    }
-                }
-                open.pop();
-                return Some(());
+                seen.braces += 1;
             }
-            Some(MacroState::Unknown(_) | MacroState::ByOptions(_)) => return None,
-            // a header that is missing may define it
-            None if self.macros.is_defined(word).is_none() => return None,
-            _ => {}
+            false if seen.braces == 0 => {
+                let why = "a macro closes a brace that nothing opens";
+                f.broken = Some((RejectKind::Macro, why.into()));
+            }
+            false => seen.braces -= 1,
         }
-        if !self.found.contains(word) {
-            self.found.push(word.clone());
+        closed |= seen.braces == 0 && f.body.is_some();
+        if closed && n + 1 < hidden.len() {
+            let why = "a macro holds the end of a function and more";
+            f.broken = Some((RejectKind::Macro, why.into()));
         }
-        Some(())
     }
-}
-
-/// Words with which control leaves by other ways than to the next statement, or text is not C's.
-fn is_way_out(word: &str) -> bool {
-    let plain = word.trim_matches('_');
-    matches!(
-        plain,
-        "goto"
-            | "return"
-            | "break"
-            | "continue"
-            | "case"
-            | "default"
-            | "asm"
-            | "setjmp"
-            | "sigsetjmp"
-            | "longjmp"
-    ) || matches!(plain, "vfork" | "getcontext" | "savectx" | "builtin_setjmp" | "builtin_longjmp" | "Pragma")
+    if closed {
+        seen.parens = 0;
+    }
+    closed
 }
 
 /// Whether a group of arguments follows this word that says nothing of what is declared but its attributes.
