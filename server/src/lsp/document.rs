@@ -63,6 +63,8 @@ impl Analyzed {
 pub struct Running {
     pub generation: u64,
     pub cancel: CancelToken,
+    /// For what must be read in another way.
+    pub reading: CancelToken,
 }
 
 pub struct Document {
@@ -159,6 +161,10 @@ impl Document {
 
     /// Forgets what the parser saw.
     pub fn read_afresh(&mut self) {
+        if let Some(running) = &self.running {
+            running.cancel.cancel();
+            running.reading.cancel();
+        }
         self.pending.clear();
         self.doc = None;
         self.readings += 1;

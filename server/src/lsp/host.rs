@@ -416,9 +416,6 @@ impl Host {
                 document.generation = generation;
                 document.wants_full = true;
                 document.read_afresh();
-                if let Some(running) = &document.running {
-                    running.cancel.cancel();
-                }
             }
             self.analyze(&uri);
         }
@@ -455,7 +452,12 @@ impl Host {
             let (epoch, generation) = (document.epoch, document.generation);
             move |rendered| inbox.send(Message::Early { uri: uri.clone(), epoch, generation, rendered })
         };
-        document.running = Some(Running { generation: document.generation, cancel: cancel.clone() });
+        let reading = CancelToken::new();
+        document.running = Some(Running {
+            generation: document.generation,
+            cancel: cancel.clone(),
+            reading: reading.clone(),
+        });
         let work = Work {
             before: document.doc.take(),
             opening: document.view.is_none(),
@@ -473,6 +475,7 @@ impl Host {
             memo: self.memo.clone(),
             disk: self.disk.clone(),
             cancel,
+            reading,
             early: Box::new(early),
         };
         let inbox = self.inbox.clone();
@@ -498,7 +501,7 @@ impl Host {
             Ok(done) => {
                 // unless settings or a flood of edits made everything new meanwhile
                 if document.readings == readings {
-                    document.doc = Some(done.doc);
+                    document.doc = done.doc;
                 }
                 let view = done.view.filter(|_| document.generation == generation).map(Arc::new);
                 if let Some(view) = view {
@@ -576,6 +579,7 @@ impl Document {
 fn abandon(document: Document) {
     if let Some(running) = &document.running {
         running.cancel.cancel();
+        running.reading.cancel();
     }
     for ask in document.waiting {
         (ask.run)(Err(Refusal::Changed));

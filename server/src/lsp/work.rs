@@ -18,7 +18,8 @@ use crate::settings::Settings;
 
 /// What an analysis came to.
 pub struct Done {
-    pub doc: ide::Doc,
+    /// `None`: reading it was called off.
+    pub doc: Option<ide::Doc>,
     /// `None`: cancelled.
     pub view: Option<View>,
 }
@@ -42,6 +43,8 @@ pub struct Work {
     pub memo: ide::Memo,
     pub disk: Arc<Disk>,
     pub cancel: CancelToken,
+    /// Calls off reading, too: it is to be read in another way. An edit waits for it, and is quickly read then.
+    pub reading: CancelToken,
     /// Takes what is known of a long document before all is, as JSON.
     pub early: Box<dyn Fn(Arc<str>) + Send>,
 }
@@ -57,7 +60,12 @@ impl Work {
                 let name = file_name(&self.uri);
                 let path = super::edits::local_path(&self.uri);
                 let options = self.disk.options(path.as_deref(), self.language, &self.settings.given());
-                ide::Doc::open(self.language, &name, self.text.clone(), options)
+                let text = self.text.clone();
+                let read = ide::Doc::open_until(self.language, &name, text, options, &self.reading);
+                let Some(doc) = read else {
+                    return Done { doc: None, view: None };
+                };
+                doc
             }
         };
         let read = started.elapsed();
@@ -68,7 +76,7 @@ impl Work {
         }
         let checked = ide::check(&ask, &self.settings.to_ide());
         let Ok(findings) = checked else {
-            return Done { doc, view: None };
+            return Done { doc: Some(doc), view: None };
         };
         let known = started.elapsed();
         let rendered = to_lsp::rendered(&findings.diagnostics, &doc, &self.uri, &self.caps).into();
@@ -89,7 +97,7 @@ impl Work {
             diagnostics: OnceLock::new(),
             tier: self.tier,
         };
-        Done { doc, view: Some(view) }
+        Done { doc: Some(doc), view: Some(view) }
     }
 
     /// An edit goes before the rest of the opening: what it touches is analyzed, and what is known then is told.

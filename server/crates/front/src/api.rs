@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::Span;
+use base::{CancelToken, Span};
 use term::{Body, Op, Reject, TermId};
 
 use crate::c::headers::{Header, Headers};
@@ -85,9 +85,25 @@ impl Parsed {
 /// Lowers a document. Items that did not change since the last call with this memo are the same `Arc`s.
 pub fn lower(parsed: &Parsed, options: &Options, memo: &mut Memo) -> Unit {
     let mut unit = Unit::empty(parsed.language());
-    let source = (parsed.text(), &*parsed.inner.read);
-    parsed.language().front.lower_any(source, options, memo, &mut unit);
+    lower_into(parsed, options, memo, &CancelToken::new(), &mut unit);
     unit
+}
+
+/// Likewise, until it is called off: then what was lowered by then is remembered, and there is no unit.
+pub fn lower_until(
+    parsed: &Parsed,
+    options: &Options,
+    memo: &mut Memo,
+    cancel: &CancelToken,
+) -> Option<Unit> {
+    let mut unit = Unit::empty(parsed.language());
+    lower_into(parsed, options, memo, cancel, &mut unit);
+    (!cancel.is_cancelled()).then_some(unit)
+}
+
+fn lower_into(parsed: &Parsed, options: &Options, memo: &mut Memo, cancel: &CancelToken, unit: &mut Unit) {
+    let source = (parsed.text(), &*parsed.inner.read);
+    parsed.language().front.lower_any(source, options, (memo, cancel), unit);
 }
 
 /// A document as terms.

@@ -13,6 +13,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use base::CancelToken;
+
 use crate::api::{Edit, Options, Unit};
 
 /// A source language. What there is to know of it is its row's: `language.name`, `language.kernels`.
@@ -137,13 +139,13 @@ pub trait FrontEnd: Send + Sync + 'static {
     fn reread(&self, _earlier: (&str, &Self::Read), _edits: &[Edit], text: &str) -> Self::Read {
         self.read(text)
     }
-    /// Lowers a document into its unit, which begins empty. Items that did not change since the last call with this memo
+    /// Lowers a document into its unit, which begins empty; called off, it leaves the unit as it is then. Items that did not change since the last call with this memo
     /// are the same `Arc`s; whatever is not understood is a gap or a reject, never an error.
     fn lower(
         &self,
         source: (&Arc<str>, &Self::Read),
         options: &Options,
-        memo: &mut Self::Memo,
+        memory: (&mut Self::Memo, &CancelToken),
         unit: &mut Unit,
     );
 }
@@ -169,7 +171,7 @@ pub trait Reads: Send + Sync {
         &self,
         source: (&Arc<str>, &(dyn Any + Send + Sync)),
         options: &Options,
-        memo: &mut Memo,
+        memory: (&mut Memo, &CancelToken),
         unit: &mut Unit,
     );
 }
@@ -196,15 +198,15 @@ impl<F: FrontEnd> Reads for F {
         &self,
         (text, read): (&Arc<str>, &(dyn Any + Send + Sync)),
         options: &Options,
-        memo: &mut Memo,
+        (memo, cancel): (&mut Memo, &CancelToken),
         unit: &mut Unit,
     ) {
         // a memo of another language's says nothing here
         let own = memo.0.take().and_then(|own| own.downcast::<F::Memo>().ok());
         let mut own = own.unwrap_or_default();
         match read.downcast_ref() {
-            Some(read) => self.lower((text, read), options, &mut own, unit),
-            None => self.lower((text, &self.read(text)), options, &mut own, unit),
+            Some(read) => self.lower((text, read), options, (&mut own, cancel), unit),
+            None => self.lower((text, &self.read(text)), options, (&mut own, cancel), unit),
         }
         memo.0 = Some(own);
     }

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use base::Span;
+use base::{CancelToken, Span};
 use rustc_hash::FxHashMap;
 use term::{Body, Op, TermId};
 use text::{Applied, ContentHash, LineIndex, PositionEncoding, PositionRange, Text};
@@ -135,6 +135,21 @@ impl Doc {
         Doc::build(name.to_owned(), text, options, parsed, Arc::default(), None)
     }
 
+    /// Likewise, until it is called off: then there is none.
+    pub fn open_until(
+        language: Language,
+        name: &str,
+        text: Text,
+        options: Options,
+        cancel: &CancelToken,
+    ) -> Option<Doc> {
+        let parsed = front::Parsed::parse(language, text.to_string());
+        let mut memo = front::Memo::new();
+        let unit = front::lower_until(&parsed, &options.to_front(), &mut memo, cancel)?;
+        let memo = Arc::new(Mutex::new(memo));
+        Some(Doc::made(name.to_owned(), text, options, (parsed, unit), memo, None))
+    }
+
     /// The document after these changes, which were applied one after the other, the first to this document's text.
     pub fn edit(&self, changes: &[Applied]) -> Doc {
         let Some(last) = changes.last() else {
@@ -180,6 +195,17 @@ impl Doc {
             let mut memo = front_memo.lock().unwrap_or_else(PoisonError::into_inner);
             front::lower(&parsed, &options.to_front(), &mut memo)
         };
+        Doc::made(name, text, options, (parsed, unit), front_memo, before)
+    }
+
+    fn made(
+        name: String,
+        text: Text,
+        options: Options,
+        (parsed, unit): (front::Parsed, front::Unit),
+        front_memo: Arc<Mutex<front::Memo>>,
+        before: Option<&Doc>,
+    ) -> Doc {
         let program = {
             let bodies = unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &i.body);
             match before {

@@ -351,14 +351,16 @@ fn banks(list: &[&Touched], lanes: u32, base: impl Fn(&Touched) -> u32) -> (Requ
             parts += (words.len() as u32).div_ceil(BANKS).clamp(1, (size / 128).max(1));
         }
     }
-    let all = words(list, &base);
-    let (bank, ways) = fullest(&all);
+    // as many lanes as there are banks have their words served at once at most: more lanes take turns whatever they ask for
+    let served = list.chunk_by(|a, b| a.lane / BANKS == b.lane / BANKS);
+    let most = served.map(|part| (fullest(&words(part, &base)), part)).max_by_key(|((_, ways), _)| *ways);
+    let ((bank, ways), served) = most.unwrap_or(((0, 0), list));
     let asks = |t: &&&Touched| {
         let first = (base(t) + t.access.offset) / 4;
         let last = (base(t) + t.access.offset + t.access.size.max(1) - 1) / 4;
         (first..=last).any(|w| w % BANKS == bank)
     };
-    let lanes = if ways > 1 { list.iter().filter(asks).map(|t| t.lane).collect() } else { Vec::new() };
+    let lanes = if ways > 1 { served.iter().filter(asks).map(|t| t.lane).collect() } else { Vec::new() };
     (Request { active: list.len() as u32, sectors: 0, ideal: 0, ways, lanes }, waves, parts.min(waves))
 }
 
@@ -404,6 +406,10 @@ mod tests {
     use crate::memory::ObjectId;
 
     fn touched(size: u32, offset: impl Fn(u32) -> u32) -> Vec<Touched> {
+        touched_by(32, size, offset)
+    }
+
+    fn touched_by(lanes: u32, size: u32, offset: impl Fn(u32) -> u32) -> Vec<Touched> {
         let access = |lane| Access {
             object: ObjectId(1),
             offset: offset(lane),
@@ -413,7 +419,7 @@ mod tests {
             term: TermId(0),
         };
         let one = |lane| Touched { lane, access: access(lane), name: "a".into(), space: Space::Shared };
-        (0..32).map(one).collect()
+        (0..lanes).map(one).collect()
     }
 
     fn sectors(size: u32, offset: impl Fn(u32) -> u32) -> (u32, u32) {
@@ -462,6 +468,17 @@ mod tests {
         assert_eq!(ways(8, |l| 8 * l), (2, 2, 0));
         assert_eq!(ways(16, |l| 16 * l), (4, 4, 0));
         assert_eq!(ways(8, |l| 16 * l), (4, 4, 2));
+    }
+
+    #[test]
+    fn sixty_four_lanes_take_two_turns_and_no_more() {
+        let ways = |offset: &dyn Fn(u32) -> u32| {
+            let t = touched_by(64, 4, offset);
+            let (r, waves, parts) = banks(&t.iter().collect::<Vec<_>>(), 64, |_| 0);
+            (r.ways, waves, parts, r.active)
+        };
+        assert_eq!(ways(&|l| 4 * l), (1, 2, 2, 64));
+        assert_eq!(ways(&|l| 8 * l), (2, 4, 2, 64));
     }
 
     #[test]

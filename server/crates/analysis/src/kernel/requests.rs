@@ -83,9 +83,11 @@ impl Requests {
             return;
         }
         if space == Space::Shared {
-            let ways = fullest(&words(lanes, size));
-            if ways > self.ways {
-                (self.ways, self.stride, self.collide) = (ways, stride, collide(lanes));
+            for served in halves(lanes) {
+                let ways = fullest(&words(served, size));
+                if ways > self.ways {
+                    (self.ways, self.stride, self.collide) = (ways, stride, collide(served));
+                }
             }
             self.conflicts += conflicts(lanes, size);
             return;
@@ -132,6 +134,12 @@ fn words(lanes: &[(u32, i128)], size: i128) -> Vec<i128> {
     out.sort_unstable();
     out.dedup();
     out
+}
+
+/// As many lanes as there are banks have their words served at once at most, so a wavefront of 64 lanes takes two turns whatever
+/// it asks for (AMD CDNA3 Instruction Set Architecture, Local Data Share).
+fn halves(lanes: &[(u32, i128)]) -> impl Iterator<Item = &[(u32, i128)]> {
+    lanes.chunk_by(|a, b| a.0 / BANKS as u32 == b.0 / BANKS as u32)
 }
 
 fn fullest(words: &[i128]) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::CancelToken;
 use term::{Reach, Reject, RejectKind};
 
 use crate::c::dialect::{self, Dialect};
@@ -45,8 +46,14 @@ impl FrontEnd for Family {
     fn reread(&self, (before, lexed): (&str, &Lexed), _edits: &[Edit], text: &str) -> Lexed {
         lex::relex(before, lexed, text)
     }
-    fn lower(&self, source: (&Arc<str>, &Lexed), options: &Options, memo: &mut unit::Memo, unit: &mut Unit) {
-        if let Err(reason) = unit::lower(source, self.0, options, memo, unit) {
+    fn lower(
+        &self,
+        source: (&Arc<str>, &Lexed),
+        options: &Options,
+        memory: (&mut unit::Memo, &CancelToken),
+        unit: &mut Unit,
+    ) {
+        if let Err(reason) = unit::lower(source, self.0, options, memory, unit) {
             let span = base::Span::new(0, source.0.len());
             let (kind, reach) = (RejectKind::Unsupported, Reach::Anything);
             unit.rejects.push(Reject { kind, reason: reason.into(), span, reach });

@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use base::Span;
+use base::{CancelToken, Span};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use term::{Body, Reach, Reject, RejectKind};
 
@@ -87,7 +87,7 @@ pub(crate) fn lower(
     (text, lexed): (&Arc<str>, &Lexed),
     dialect: &'static Dialect,
     options: &Options,
-    memo: &mut Memo,
+    (memo, cancel): (&mut Memo, &CancelToken),
     unit: &mut Unit,
 ) -> Result<(), &'static str> {
     let Memo { entries, last } = &mut *memo;
@@ -139,6 +139,7 @@ pub(crate) fn lower(
         fresh: FxHashMap::with_capacity_and_hasher(memo.entries.len(), FxBuildHasher),
         slots: Vec::with_capacity(memo.entries.len()),
         plain: Vec::new(),
+        cancel,
         old: std::mem::take(&mut memo.entries),
         unit,
         including: Including::new(options),
@@ -156,6 +157,11 @@ pub(crate) fn lower(
     walk.given(options);
     walk.range(0..lexed.tokens.len());
     memo.entries = walk.finish();
+    if cancel.is_cancelled() {
+        // what was not come to may be so again
+        memo.entries.extend(shared.old);
+        return Ok(());
+    }
     // what templates a text has depends on all of it
     if !dialect.cpp && !edited::has_operators(text) {
         memo.last = Some(Box::new(Last {
@@ -182,6 +188,8 @@ pub(crate) struct Shared<'s> {
     /// Whether `#pragma STDC FENV_ACCESS ON` is in force.
     pub(crate) floating_environment: bool,
     pub(crate) nested: u32,
+    /// Nobody wants the document any more.
+    pub(crate) cancel: &'s CancelToken,
     /// Counts items, those of headers too.
     pub(crate) number: u32,
     pub(crate) parser: &'s mut tree_sitter::Parser,
@@ -252,7 +260,8 @@ impl Walk<'_, '_> {
 
     pub(crate) fn range(&mut self, range: Range<usize>) {
         let mut k = range.start;
-        while k < range.end {
+        // what is read of a header is for other documents, too
+        while k < range.end && (self.header.is_some() || !self.s.cancel.is_cancelled()) {
             k = self.step(k, range.end).max(k + 1);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::Span;
+use base::{CancelToken, Span};
 use term::{Reach, Reject, RejectKind};
 
 use crate::language::{Claims, Comments, FrontEnd, Row};
@@ -30,7 +30,13 @@ impl FrontEnd for CSharp {
     type Memo = ();
 
     fn read(&self, _text: &str) {}
-    fn lower(&self, (text, ()): (&Arc<str>, &()), _options: &Options, _memo: &mut (), unit: &mut Unit) {
+    fn lower(
+        &self,
+        (text, ()): (&Arc<str>, &()),
+        _options: &Options,
+        _memory: (&mut (), &CancelToken),
+        unit: &mut Unit,
+    ) {
         unit.rejects.push(Reject {
             kind: RejectKind::Unsupported,
             reason: "C# is not lowered yet".into(),

@@ -502,3 +502,22 @@ fn facts_are_those_of_the_targets_lanes() {
     };
     assert_eq!((uniform("cuda"), uniform("hip")), ("warp", "divergent"));
 }
+
+#[test]
+fn sixty_four_lanes_that_ask_neighbouring_words_are_in_no_conflict() {
+    let kernel = |at: &str| {
+        format!(
+            "// warpwright: launch(2, 128)\n__global__ void k(float *a) {{\n    __shared__ float s[256];\n    \
+             s[{at}] = a[threadIdx.x];\n    __syncthreads();\n    a[threadIdx.x] = s[{at}];\n}}\n"
+        )
+    };
+    for (target, at, conflicts) in [
+        ("hip", "threadIdx.x", false),
+        ("cuda", "threadIdx.x", false),
+        ("hip", "2 * threadIdx.x", true),
+        ("cuda", "2 * threadIdx.x", true),
+    ] {
+        let found = super::full(&super::open_for(target, &kernel(at))).diagnostics;
+        assert_eq!(found.iter().any(|d| d.code == "bank-conflict"), conflicts, "{target} {at}: {found:?}");
+    }
+}

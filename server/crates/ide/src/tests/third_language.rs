@@ -53,7 +53,7 @@ impl FrontEnd for Lines {
         &self,
         (text, lines): (&std::sync::Arc<str>, &Vec<Span>),
         _options: &front::Options,
-        memo: &mut Self::Memo,
+        (memo, _cancel): (&mut Self::Memo, &base::CancelToken),
         unit: &mut Unit,
     ) {
         let old = std::mem::take(memo);

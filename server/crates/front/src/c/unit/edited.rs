@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
-use base::Span;
+use base::{CancelToken, Span};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use term::{Body, Storage};
 
@@ -172,7 +172,7 @@ impl Last {
         parser.set_language(&tree_sitter_c::LANGUAGE.into()).ok()?;
         let (arms, marks) = (FxHashMap::default(), FxHashMap::default());
         let found = {
-            let mut unit = Unit::empty(self.unit.language);
+            let (mut unit, never) = (Unit::empty(self.unit.language), CancelToken::new());
             let mut shared = Shared {
                 dialect: self.dialect,
                 macros: function.macros.clone(),
@@ -181,6 +181,7 @@ impl Last {
                 conditional: None,
                 floating_environment: function.floating_environment,
                 nested: 0,
+                cancel: &never,
                 number: function.number,
                 parser: &mut parser,
                 old: FxHashMap::default(),
@@ -283,7 +284,8 @@ mod tests {
     fn read(text: &str, memo: &mut Memo) -> Unit {
         let (text, lexed) = (Arc::from(text), lex::lex(text));
         let mut unit = Unit::empty(crate::Language::C);
-        lower((&text, &lexed), &dialect::C, &Options::default(), memo, &mut unit).unwrap();
+        let memory = (memo, &CancelToken::new());
+        lower((&text, &lexed), &dialect::C, &Options::default(), memory, &mut unit).unwrap();
         unit
     }
 

@@ -26,6 +26,7 @@ impl Walk<'_, '_> {
             let view = self.s.env.before(job.number);
             c::lower_item(&source, self.s.dialect, &job.macros, view, self.marks, false, parser)
         };
+        let cancel = self.s.cancel;
         // asking for the number of cores opens files: only where there is work for several
         let threads = match jobs.len() / JOBS_PER_THREAD {
             0 | 1 => 1,
@@ -41,11 +42,12 @@ impl Walk<'_, '_> {
                 if parser.set_language(&tree_sitter_c::LANGUAGE.into()).is_err() {
                     return done;
                 }
-                loop {
+                while !cancel.is_cancelled() {
                     let k = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(k) else { return done };
                     done.push((k, run(job, &mut parser)));
                 }
+                done
             };
             std::thread::scope(|scope| {
                 let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -65,17 +67,17 @@ impl Walk<'_, '_> {
             });
         }
         for (job, slot) in jobs.iter().zip(&mut results) {
-            if slot.is_none() {
+            if slot.is_none() && !cancel.is_cancelled() {
                 *slot = Some(run(job, self.s.parser));
             }
         }
-        let mut results = results.into_iter().flatten();
+        let mut results = results.into_iter();
         let mut items = Vec::with_capacity(slots.len());
         for slot in slots {
             let item = match slot {
                 Slot::Done(item) => item,
                 Slot::Todo(job) => {
-                    let Some(l) = results.next() else { continue };
+                    let Some(l) = results.next().flatten() else { continue };
                     let span = Span::new(job.found.start, job.found.end);
                     let item = l.into_item(span);
                     let entry = Entry {
@@ -90,7 +92,9 @@ impl Walk<'_, '_> {
             items.push(item);
         }
         self.s.unit.items = items;
-        self.header_functions();
+        if !cancel.is_cancelled() {
+            self.header_functions();
+        }
         std::mem::take(&mut self.s.fresh)
     }
 }
