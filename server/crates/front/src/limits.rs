@@ -76,8 +76,8 @@ pub(crate) mod c_render {
     pub(crate) const MAX_CASES: i128 = 256;
 }
 
-/// Of `c::unit`.
-pub(crate) mod c_unit {
+/// Of `c::unit::directives`.
+pub(crate) mod c_unit_directives {
     /// Deepest nesting of conditionals between items.
     pub(crate) const MAX_NESTED: u32 = 64;
 }
