@@ -86,6 +86,8 @@ pub struct Document {
     pub view: Option<Arc<View>>,
     pub wants_full: bool,
     pub last_change: Instant,
+    /// Where, in the newest text.
+    pub edited: Option<base::Span>,
     /// Requests that wait for the analysis of the newest text.
     pub waiting: Vec<Ask>,
     pub panics: u8,
@@ -122,6 +124,7 @@ impl Document {
             view: None,
             wants_full: false,
             last_change: Instant::now(),
+            edited: None,
             waiting: Vec::new(),
             panics: 0,
             published: None,
@@ -149,6 +152,9 @@ impl Document {
             let range = change.range.map(range_from_lsp);
             let applied = self.text.apply_lsp_change(range, &change.text, encoding)?;
             self.text = applied.text.clone();
+            if let Some(p) = applied.points {
+                self.edited = Some(base::Span { start: p.start_byte, end: p.new_end_byte });
+            }
             if applied.edit.is_some() {
                 self.pending.push(applied);
             }

@@ -462,6 +462,7 @@ impl Host {
             before: document.doc.take(),
             opening: document.view.is_none(),
             changes: std::mem::take(&mut document.pending),
+            edited: document.edited,
             uri: document.uri.clone(),
             epoch: document.epoch,
             version: document.version,

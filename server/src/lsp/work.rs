@@ -30,6 +30,8 @@ pub struct Work {
     /// Whether nothing is known of the document yet; it may have been edited meanwhile.
     pub opening: bool,
     pub changes: Vec<text::Applied>,
+    /// Where the text was edited last.
+    pub edited: Option<base::Span>,
     pub uri: lsp::Uri,
     pub epoch: u64,
     pub version: i32,
@@ -102,16 +104,10 @@ impl Work {
 
     /// An edit goes before the rest of the opening: what it touches is analyzed, and what is known then is told.
     fn edited_first(&self, ask: &ide::Ask) {
-        let edited: Vec<base::Span> = self
-            .changes
-            .iter()
-            .filter_map(|c| c.points)
-            .map(|p| base::Span { start: p.start_byte, end: p.new_end_byte })
-            .collect();
-        if edited.is_empty() || ask.doc().text().line_count() < EARLY_LINES {
+        let Some(edited) = self.edited.filter(|_| ask.doc().text().line_count() >= EARLY_LINES) else {
             return;
-        }
-        ide::warm_at(ask, &edited);
+        };
+        ide::warm_at(ask, &[edited]);
         self.tell_known(ask);
     }
 
