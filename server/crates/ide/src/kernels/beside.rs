@@ -278,6 +278,83 @@ struct Left {
     memory: Vec<Vec<u8>>,
 }
 
+impl Left {
+    fn is_clean(&self) -> bool {
+        self.completed && self.findings.is_empty()
+    }
+
+    /// The array and the end of the access where the run reached behind an array.
+    fn reached_behind(&self) -> Option<(String, u64)> {
+        self.findings.iter().find_map(|f| match f {
+            Finding::Fault(f) => match &f.kind {
+                FaultKind::OutOfBounds { object, offset, size, .. } if *offset >= 0 => {
+                    Some((object.to_string(), *offset as u64 + size))
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// The first element of an argument in which the memory behind two runs differs: `x[3]`.
+    fn difference(&self, other: &Left, arguments: &[Argument], regrouped: bool) -> Option<String> {
+        let layouts = arguments.iter().filter_map(|a| match a {
+            Argument::Array { name, layout, .. } => Some((name, layout)),
+            Argument::Scalar { .. } => None,
+        });
+        layouts.zip(self.memory.iter().zip(&other.memory)).find_map(|((name, layout), (x, y))| {
+            let k = first_difference(layout, x, y, regrouped)?;
+            Some(format!("{name}[{k}]"))
+        })
+    }
+}
+
+fn compiled(doc: &Doc, item: &front::Item, limits: gpu::Limits) -> Result<simulate::Code, String> {
+    let unit = doc.unit();
+    let bodies = unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &*i.body);
+    let compile = simulate::Options { overloads: true, decisions: true, limits, ..Default::default() };
+    simulate::compile(&Program::of(bodies), &item.body.name, &compile).map_err(|f| f.to_string())
+}
+
+/// How kernels are run.
+struct Runs<'a> {
+    launch: Launch,
+    cancel: &'a CancelToken,
+}
+
+impl Runs<'_> {
+    fn run(
+        &self,
+        code: &simulate::Code,
+        arguments: &[Argument],
+        schedule: Schedule,
+        seed: u64,
+    ) -> Result<Left, String> {
+        let (mut heap, values, objects) = inputs::make(arguments, seed)?;
+        let budget = Budget::with_cancel(STEPS, self.cancel.clone());
+        let report = simulate::run_grid_code(code, &values, &mut heap, &self.launch, &schedule, &budget);
+        let report = report.map_err(|f| f.to_string())?;
+        let memory = objects.iter().map(|&o| heap.read_raw::<u8>(o)).collect();
+        Ok(Left { findings: report.findings, completed: report.completed, memory })
+    }
+
+    /// A run for which the arrays are made as large as it needs.
+    fn enlarging(
+        &self,
+        code: &simulate::Code,
+        arguments: &mut [Argument],
+        seed: u64,
+    ) -> Result<Left, String> {
+        loop {
+            let left = self.run(code, arguments, Schedule::counted(seed), seed)?;
+            match left.reached_behind() {
+                Some((object, end)) if inputs::grow(arguments, &object, end) => {}
+                _ => return Ok(left),
+            }
+        }
+    }
+}
+
 fn run_both(
     (old, before): (&Doc, &front::Item),
     (new, after): (&Doc, &front::Item),
@@ -285,103 +362,51 @@ fn run_both(
     wanted: Wanted,
     cancel: &CancelToken,
 ) -> Ran {
-    let code = |doc: &Doc, item: &front::Item| {
-        let unit = doc.unit();
-        let bodies = unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &*i.body);
-        let compile = simulate::Options {
-            overloads: true,
-            decisions: true,
-            limits: super::limits(old),
-            ..Default::default()
-        };
-        simulate::compile(&Program::of(bodies), &item.body.name, &compile).map_err(|f| f.to_string())
-    };
-    let (a, b) = match (code(old, before), code(new, after)) {
+    let skipped = |why: String| Ran::Skipped(Some(format!("{why}.")));
+    let different =
+        |what: String| Ran::Different(format!("with {} the new `{}` {what}", words(shape), after.name));
+    let limits = super::limits(old);
+    let (a, b) = match (compiled(old, before, limits), compiled(new, after, limits)) {
         (Ok(a), Ok(b)) => (a, b),
-        (Err(why), _) | (_, Err(why)) => return Ran::Skipped(Some(format!("{why}."))),
+        (Err(why), _) | (_, Err(why)) => return skipped(why),
     };
     let mut arguments = match inputs::arguments(&before.body, shape) {
         Ok(list) => list,
-        Err(why) => return Ran::Skipped(Some(format!("{why}."))),
+        Err(why) => return skipped(why),
     };
     let launch = Launch { grid: shape.grid, block: shape.block, shared_bytes: shape.shared_bytes };
-    let run = |code: &simulate::Code, arguments: &[Argument], schedule: Schedule, seed: u64| {
-        let (mut heap, values, objects) = inputs::make(arguments, seed)?;
-        let budget = Budget::with_cancel(STEPS, cancel.clone());
-        let report = simulate::run_grid_code(code, &values, &mut heap, &launch, &schedule, &budget);
-        let report = report.map_err(|f| f.to_string())?;
-        let memory = objects.iter().map(|&o| heap.read_raw::<u8>(o)).collect();
-        Ok::<Left, String>(Left { findings: report.findings, completed: report.completed, memory })
-    };
+    let runs = Runs { launch, cancel };
     for seed in 1..=2 {
-        // as large as the original needs
-        let first = loop {
-            let left = match run(&a, &arguments, Schedule::counted(seed), seed) {
-                Ok(left) => left,
-                Err(why) => return Ran::Skipped(Some(format!("{why}."))),
-            };
-            let short = left.findings.iter().find_map(|f| match f {
-                Finding::Fault(f) => match &f.kind {
-                    FaultKind::OutOfBounds { object, offset, size, .. } if *offset >= 0 => {
-                        Some((object.to_string(), *offset as u64 + size))
-                    }
-                    _ => None,
-                },
-                _ => None,
-            });
-            match short {
-                Some((object, end)) if inputs::grow(&mut arguments, &object, end) => {}
-                _ => break left,
-            }
+        let first = match runs.enlarging(&a, &mut arguments, seed) {
+            Ok(left) if left.is_clean() => left,
+            Ok(_) => return Ran::Skipped(None),
+            Err(why) => return skipped(why),
         };
-        if !first.completed || !first.findings.is_empty() {
-            return Ran::Skipped(None);
-        }
         for k in 0..=INTERLEAVINGS {
-            let schedule = |k: u64| match k {
+            let schedule = match k {
                 0 => Schedule::counted(seed),
                 k => Schedule::seeded(seed + k),
             };
             let of_old = match k {
                 0 => None,
-                k => match run(&a, &arguments, schedule(k), seed) {
-                    Ok(left) if left.completed && left.findings.is_empty() => Some(left),
+                _ => match runs.run(&a, &arguments, schedule, seed) {
+                    Ok(left) if left.is_clean() => Some(left),
                     _ => return Ran::Skipped(None),
                 },
             };
             let of_old = of_old.as_ref().unwrap_or(&first);
-            let of_new = match run(&b, &arguments, schedule(k), seed) {
+            let of_new = match runs.run(&b, &arguments, schedule, seed) {
                 Ok(left) => left,
-                Err(why) => {
-                    return Ran::Different(format!(
-                        "with {} the new `{}` does not end: {why}",
-                        words(shape),
-                        after.name
-                    ))
-                }
+                Err(why) => return different(format!("does not end: {why}")),
             };
             if let Some(f) = of_new.findings.first() {
                 return Ran::Worse(fault_words(new, after, f, &arguments, shape));
             }
             if !of_new.completed {
-                return Ran::Different(format!(
-                    "with {} the new `{}` does not end",
-                    words(shape),
-                    after.name
-                ));
+                return different("does not end".to_owned());
             }
-            let layouts = arguments.iter().filter_map(|a| match a {
-                Argument::Array { name, layout, .. } => Some((name, layout)),
-                Argument::Scalar { .. } => None,
-            });
-            for ((name, layout), (x, y)) in layouts.zip(of_old.memory.iter().zip(&of_new.memory)) {
-                if let Some(k) = first_difference(layout, x, y, wanted.regrouped) {
-                    return Ran::Different(format!(
-                        "with {} the new `{}` leaves something else in `{name}[{k}]`",
-                        words(shape),
-                        after.name
-                    ));
-                }
+            if let Some(element) = of_old.difference(&of_new, &arguments, wanted.regrouped) {
+                return different(format!("leaves something else in `{element}`"));
             }
         }
     }
