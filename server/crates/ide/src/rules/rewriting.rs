@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use analysis::Facts;
 use base::Budget;
-use front::ItemKind;
+use front::{Item, ItemKind};
 use rewrite::rules::{
     apply, read_again, read_together, Application, Limits, NoApplication, NoResult, Preamble, Reading,
     RuleSet, RuleSystem, Site, Systems, Together, Trust,
@@ -72,135 +72,36 @@ impl By<'_> {
         target: &RuleTarget,
         reading: Reading,
     ) -> Result<Done, NotDone> {
-        let By { set, systems, system, trust, budget } = *self;
         let doc = &ask.doc;
-        let nothing =
-            |because: String| NotDone { kind: NoResult::NothingApplies, because, reasons: Vec::new() };
-        let mut targets = targets(doc, findings, target).map_err(nothing)?;
-        // kernels first: those who launch them are told which were rewritten
-        targets.sort_by_key(|(item, _)| !doc.unit().items[*item].is_kernel);
-        let (mut together, mut recognized) = (Together::default(), Vec::new());
-        let options = doc.options().to_front();
-        let mut applications = Vec::new();
-        let mut missed = 0usize;
-        let mut reasons: Vec<String> = Vec::new();
-        let mut left: Vec<NotDone> = Vec::new();
-        let mut best: Option<(String, bool)> = None;
-        let memo = RefCell::default();
-        for (item, term) in targets {
-            if budget.left() == 0 || ask.is_cancelled() {
-                missed += 1;
-                continue;
-            }
-            let facts = facts_of(findings, item);
-            let site = Site {
-                unit: doc.unit(),
-                text: doc.source(),
-                language: doc.language(),
-                options: &options,
-                program: doc.program(),
-                item,
-                facts: &facts,
-                budget,
-                together: &together,
-                memo: &memo,
-                reading,
-            };
-            let applied = apply(&site, system, systems, trust, term, Limits::default());
-            match applied.and_then(|a| claims::cover(a, set)) {
-                Ok(a) => {
-                    // the text of all is read as a whole, for what stands in it, its gaps and its calls
-                    let first = applications.is_empty() && reading == Reading::Together;
-                    if first && budget.spend(3 * read_again(doc.source())).is_err() {
-                        missed += 1;
-                        continue;
-                    }
-                    let known = applications.iter().flat_map(|(_, a): &(usize, Application)| &a.files);
-                    let mut twice = a.files.iter().filter(|f| known.clone().any(|k| k.name == f.name));
-                    if let Some(file) = twice.next() {
-                        let because = format!(
-                        "another function makes the same file `{}`; give the marks of the loops different names",
-                        file.name
-                    );
-                        left.push(NotDone { kind: NoResult::NotText, because, reasons: Vec::new() });
-                        continue;
-                    }
-                    if doc.unit().items[item].is_kernel {
-                        let kernel = &doc.unit().items[item].name;
-                        let by = a.derivation.steps.iter().map(|s| &s.system);
-                        let by = by.chain(a.derivation.recognized.iter().map(|(s, _)| s));
-                        together.kernels.extend(by.map(|s| (s.clone(), kernel.clone())));
-                        recognized.extend(a.derivation.recognized.iter().cloned());
-                    }
-                    applications.push((item, a));
-                }
-                Err(no) => {
-                    let NoApplication { kind, because, derivation, .. } = *no;
-                    if doc.unit().items[item].is_kernel && kind == NoResult::NothingApplies {
-                        let kernel = &doc.unit().items[item].name;
-                        together
-                            .kernels
-                            .extend(derivation.recognized.iter().map(|(s, _)| (s.clone(), kernel.clone())));
-                        recognized.extend(derivation.recognized);
-                    }
-                    reasons.extend(derivation.refused.iter().map(|r| r.because.clone()));
-                    if kind != NoResult::NothingApplies {
-                        let name = &doc.unit().items[item].name;
-                        let because = match target {
-                            RuleTarget::File => format!("in `{name}` {because}"),
-                            _ => because,
-                        };
-                        left.push(NotDone { kind, because, reasons: Vec::new() });
-                        continue;
-                    }
-                    // what is missing in a kernel comes first
-                    if best.as_ref().is_none_or(|(_, known)| !known && !derivation.refused.is_empty()) {
-                        best = Some((because, !derivation.refused.is_empty()));
-                    }
-                }
-            }
+        let (options, facts, memo) = (doc.options().to_front(), Facts::default(), RefCell::default());
+        let site = Site {
+            unit: doc.unit(),
+            text: doc.source(),
+            language: doc.language(),
+            options: &options,
+            program: doc.program(),
+            item: 0,
+            facts: &facts,
+            budget: self.budget,
+            together: &Together::default(),
+            memo: &memo,
+            reading,
+        };
+        let attempts = self
+            .function_by_function(ask, findings, target, &site)
+            .map_err(|because| not_done(NoResult::NothingApplies, because))?;
+        if attempts.applications.is_empty() {
+            return Err(attempts.into_not_done());
         }
-        applications.sort_by_key(|(item, _)| *item);
-        if missed > 0 {
-            left.push(NotDone { kind: NoResult::Limits, because: untried(missed), reasons: Vec::new() });
-        }
-        if applications.is_empty() && !left.is_empty() {
-            let NotDone { kind, because, .. } = left.swap_remove(0);
-            reasons.insert(0, because.clone());
-            return Err(NotDone { kind, because, reasons });
-        }
-        if applications.is_empty() {
-            let because = best
-                .map_or_else(|| "there is no function in the document".to_owned(), |(because, _)| because);
-            return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
-        }
-        let mut edits: Vec<Edit> =
-            applications.iter().flat_map(|(_, a)| a.edits.edits().iter().cloned()).collect();
-        edits.extend(preamble(doc, &applications));
-        let not_text = |because: String| NotDone { kind: NoResult::NotText, because, reasons: Vec::new() };
-        let edits =
-            EditSet::new(edits).map_err(|e| not_text(format!("the edits do not fit together: {e}")))?;
-        let text =
-            edits.apply(doc.text()).map_err(|e| not_text(format!("the edits do not fit: {e}")))?.to_string();
+        let (edits, text) =
+            edited(doc, &attempts.applications).map_err(|why| not_done(NoResult::NotText, why))?;
         if reading == Reading::Together {
-            let facts = Facts::default();
-            let site = Site {
-                unit: doc.unit(),
-                text: doc.source(),
-                language: doc.language(),
-                options: &options,
-                program: doc.program(),
-                item: 0,
-                facts: &facts,
-                budget,
-                together: &together,
-                memo: &memo,
-                reading,
-            };
-            if read_together(&site, &text, &applications).is_err() {
+            let site = Site { together: &attempts.together, ..site };
+            if read_together(&site, &text, &attempts.applications).is_err() {
                 return self.rewritten(ask, findings, target, Reading::Alone);
             }
         }
+        let Attempts { applications, left, reasons, recognized, .. } = attempts;
         let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
         if let Some((line, reason)) = first_reject(doc.language(), doc, &text, &known) {
             let because = format!("the result was not understood when read again (line {line}: {reason})");
@@ -210,6 +111,140 @@ impl By<'_> {
         let files = files.map(|f| NewFile { name: f.name.to_string(), text: f.text.clone() }).collect();
         Ok(Done { edits, text, files, applications, left, reasons, recognized })
     }
+
+    /// What comes of the functions that are meant. `site`: any place of the document. `Err`: why there is no function.
+    fn function_by_function(
+        &self,
+        ask: &Ask,
+        findings: &Findings,
+        target: &RuleTarget,
+        site: &Site<'_>,
+    ) -> Result<Attempts, String> {
+        let By { set, systems, system, trust, budget } = *self;
+        let mut targets = targets(&ask.doc, findings, target)?;
+        // kernels first: those who launch them are told which were rewritten
+        targets.sort_by_key(|(item, _)| !site.unit.items[*item].is_kernel);
+        let mut attempts = Attempts::default();
+        let mut missed = 0usize;
+        for (item, term) in targets {
+            if budget.left() == 0 || ask.is_cancelled() {
+                missed += 1;
+                continue;
+            }
+            let facts = facts_of(findings, item);
+            let at = Site { item, facts: &facts, together: &attempts.together, ..*site };
+            let applied = apply(&at, system, systems, trust, term, Limits::default());
+            let function = &site.unit.items[item];
+            match applied.and_then(|a| claims::cover(a, set)) {
+                Ok(a) => {
+                    // the text of all is read as a whole, for what stands in it, its gaps and its calls
+                    let first = attempts.applications.is_empty() && site.reading == Reading::Together;
+                    if first && budget.spend(3 * read_again(site.text)).is_err() {
+                        missed += 1;
+                        continue;
+                    }
+                    attempts.add(item, function, a);
+                }
+                Err(why) => attempts.add_failure(function, *why, *target == RuleTarget::File),
+            }
+        }
+        attempts.applications.sort_by_key(|(item, _)| *item);
+        if missed > 0 {
+            attempts.left.push(not_done(NoResult::Limits, untried(missed)));
+        }
+        Ok(attempts)
+    }
+}
+
+/// What came of functions that a system was tried on.
+#[derive(Default)]
+struct Attempts {
+    /// With the positions of their functions.
+    applications: Vec<(usize, Application)>,
+    together: Together,
+    recognized: Vec<(Arc<str>, Arc<str>)>,
+    /// Functions left as they are though something applies.
+    left: Vec<NotDone>,
+    /// What was missing where a rule matched.
+    reasons: Vec<String>,
+    /// Why nothing applies to a function, and whether a rule matched there.
+    best: Option<(String, bool)>,
+}
+
+impl Attempts {
+    fn add(&mut self, item: usize, function: &Item, a: Application) {
+        let known = self.applications.iter().flat_map(|(_, a)| &a.files);
+        let mut twice = a.files.iter().filter(|f| known.clone().any(|k| k.name == f.name));
+        if let Some(file) = twice.next() {
+            let because = format!(
+                "another function makes the same file `{}`; give the marks of the loops different names",
+                file.name
+            );
+            self.left.push(not_done(NoResult::NotText, because));
+            return;
+        }
+        if function.is_kernel {
+            let by = a.derivation.steps.iter().map(|s| &s.system);
+            let by = by.chain(a.derivation.recognized.iter().map(|(s, _)| s));
+            self.together.kernels.extend(by.map(|s| (s.clone(), function.name.clone())));
+            self.recognized.extend(a.derivation.recognized.iter().cloned());
+        }
+        self.applications.push((item, a));
+    }
+
+    /// `is_named`: whether the function has to be named where it is told of.
+    fn add_failure(&mut self, function: &Item, no: NoApplication, is_named: bool) {
+        let NoApplication { kind, because, derivation, .. } = no;
+        let matched = !derivation.refused.is_empty();
+        self.reasons.extend(derivation.refused.into_iter().map(|r| r.because));
+        if kind != NoResult::NothingApplies {
+            let because = match is_named {
+                true => format!("in `{}` {because}", function.name),
+                false => because,
+            };
+            self.left.push(not_done(kind, because));
+            return;
+        }
+        if function.is_kernel {
+            let by = derivation.recognized.iter().map(|(s, _)| s);
+            self.together.kernels.extend(by.map(|s| (s.clone(), function.name.clone())));
+            self.recognized.extend(derivation.recognized);
+        }
+        // what is missing in a kernel comes first
+        if self.best.as_ref().is_none_or(|(_, known)| !known && matched) {
+            self.best = Some((because, matched));
+        }
+    }
+
+    /// Why nothing is applied.
+    fn into_not_done(self) -> NotDone {
+        let Attempts { left, mut reasons, best, .. } = self;
+        match left.into_iter().next() {
+            Some(NotDone { kind, because, .. }) => {
+                reasons.insert(0, because.clone());
+                NotDone { kind, because, reasons }
+            }
+            None => {
+                let because =
+                    best.map_or_else(|| "there is no function in the document".to_owned(), |(why, _)| why);
+                NotDone { kind: NoResult::NothingApplies, because, reasons }
+            }
+        }
+    }
+}
+
+fn not_done(kind: NoResult, because: String) -> NotDone {
+    NotDone { kind, because, reasons: Vec::new() }
+}
+
+/// The edits of all functions, and the text they make. `Err`: why they make none.
+fn edited(doc: &Doc, applications: &[(usize, Application)]) -> Result<(EditSet, String), String> {
+    let mut edits: Vec<Edit> =
+        applications.iter().flat_map(|(_, a)| a.edits.edits().iter().cloned()).collect();
+    edits.extend(preamble(doc, applications));
+    let edits = EditSet::new(edits).map_err(|e| format!("the edits do not fit together: {e}"))?;
+    let text = edits.apply(doc.text()).map_err(|e| format!("the edits do not fit: {e}"))?.to_string();
+    Ok((edits, text))
 }
 
 /// Why functions are left as they are.
