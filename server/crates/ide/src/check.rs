@@ -56,7 +56,7 @@ pub struct Findings {
     pub loops: Vec<LoopFinding>,
     /// In textual order; suppressed ones and those whose level is off are left out.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether some answer is unknown only because the budget was spent: [`Tier::Full`] may say more.
+    /// Whether some answer, of a loop or of a kernel, is unknown only because the budget was spent: [`Tier::Full`] may say more.
     pub out_of_budget: bool,
     /// The facts of each item, `None` where it has no loops.
     pub(crate) functions: Vec<Option<FunctionFacts>>,
@@ -350,10 +350,9 @@ fn findings(
         functions.push(Some(of_item));
         said.push((start, words));
     }
-    Ok(Findings {
-        loops,
-        diagnostics: lints::run(ask, settings, &said, extent)?,
-        out_of_budget: functions.iter().flatten().any(|f| f.facts.out_of_budget),
-        functions,
-    })
+    // kernels are looked at by those lints that are asked
+    let diagnostics = lints::run(ask, settings, &said, extent)?;
+    let out_of_budget =
+        functions.iter().flatten().any(|f| f.facts.out_of_budget) || !ask.unfinished_kernels().is_empty();
+    Ok(Findings { loops, diagnostics, out_of_budget, functions })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use analysis::{KernelFacts, KernelLaunch};
 use base::Budget;
 use rustc_hash::FxHashSet;
-use term::Body;
+use term::{Body, Op};
 
 use super::launch_of;
 use crate::check::Tier;
@@ -46,6 +46,20 @@ impl Ask {
         Some((facts, launch))
     }
 
+    /// Kernels of which something is unknown only because steps were spent; nothing is proved for this answer.
+    pub(crate) fn unfinished_kernels(&self) -> UnfinishedKernels<'_> {
+        let mut found = UnfinishedKernels::default();
+        let is_read = |i: &&front::Item| i.is_kernel && matches!(i.body.op(i.body.root), Op::Function(_));
+        for item in self.doc.unit().items.iter().filter(is_read) {
+            match self.known_kernel_facts(item) {
+                Some((facts, _)) if facts.out_of_budget => found.cut_short.push(item),
+                None if self.steps.left() == 0 => found.not_reached.push(item),
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// The best facts that are remembered, with the steps they were found with.
     fn known(&self, key: &KernelKey) -> Option<(Arc<KernelFacts>, u64)> {
         let tiers = [Tier::Command, Tier::Full, Tier::Typing];
@@ -59,6 +73,21 @@ impl Ask {
     fn key(&self, item: &front::Item, launch: &KernelLaunch) -> KernelKey {
         let called = called(&self.doc, &item.body);
         KernelKey { kernel: item.body.hash, called, launch: launch.clone(), steps: 0 }
+    }
+}
+
+/// Kernels that steps did not suffice for, in textual order.
+#[derive(Debug, Default)]
+pub(crate) struct UnfinishedKernels<'a> {
+    /// Those whose own steps were spent.
+    pub cut_short: Vec<&'a front::Item>,
+    /// Those that others of the file left no steps for.
+    pub not_reached: Vec<&'a front::Item>,
+}
+
+impl UnfinishedKernels<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.cut_short.is_empty() && self.not_reached.is_empty()
     }
 }
 

@@ -194,7 +194,51 @@ fn kernels_take_as_many_steps_each() {
     assert!(all.iter().all(|(_, left, cut_short)| *left > 0 && !cut_short), "{all:?}");
     grows("kernels", all.map(|(taken, ..)| taken), 2.1);
     // several hundred lines while typing: more than a file gets then
-    assert_eq!(asked(14, Tier::Typing).1, 0);
+    let (_, left, cut_short) = asked(14, Tier::Typing);
+    assert!(left == 0 && cut_short);
+}
+
+/// What a file's steps do not reach is said once for all its kernels, and not where there are more steps.
+#[test]
+fn kernels_that_steps_do_not_reach_are_unknown() {
+    let doc = super::open_cuda(&kernels(14));
+    let memo = Memo::new();
+    let asked = |tier: Tier| {
+        let ask = Ask::new(&doc, &memo, tier, &CancelToken::new());
+        let findings = check(&ask, &Settings::default()).expect("nobody cancels");
+        let told = findings.diagnostics.iter().filter(|d| d.code == "unknown-kernel");
+        let told: Vec<String> = told.map(|d| d.message.to_string()).collect();
+        (findings.out_of_budget, told, ask.unfinished_kernels().not_reached.len())
+    };
+    let (cut_short, told, count) = asked(Tier::Typing);
+    assert!(cut_short && (2..14).contains(&count), "{count} {told:?}");
+    let words = format!(
+        "Unknown whether something is wrong with `k{}` and {} more kernels: the analysis stopped at its limit of counted steps for all \
+         functions of the file, before it had come to them. Saving the file gives it a larger limit; smaller kernels need less.",
+        14 - count,
+        count - 1
+    );
+    assert_eq!(told, [words]);
+    assert_eq!(asked(Tier::Full), (false, Vec::new(), 0));
+}
+
+/// A kernel whose own steps are spent says so, too.
+#[test]
+fn a_kernel_that_is_cut_short_is_unknown() {
+    let round = "    s[threadIdx.x] = b[i];\n    t[y][x] = s[255 - threadIdx.x];\n    __syncthreads();\n    for (int w = 128; w > 0; w /= 2) {\n        if (threadIdx.x < w)\n            s[threadIdx.x] += s[threadIdx.x + w] * t[x][y];\n        __syncthreads();\n    }\n";
+    let text = format!(
+        "// warpwright: launch(64, 256)\n__global__ void k(float *a, const float *b)\n{{\n    __shared__ float s[256];\n    __shared__ float t[16][17];\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    int x = threadIdx.x % 16, y = threadIdx.x / 16;\n{}    a[i] = s[threadIdx.x];\n}}\n",
+        round.repeat(8)
+    );
+    let doc = super::open_cuda(&text);
+    let ask = Ask::new(&doc, &Memo::new(), Tier::Typing, &CancelToken::new());
+    let findings = check(&ask, &Settings::default()).expect("nobody cancels");
+    let told = findings.diagnostics.iter().find(|d| d.code == "unknown-kernel").expect("it is said");
+    assert!(findings.out_of_budget && ask.steps.left() > 0, "{}", ask.steps.left());
+    assert!(
+        told.message.contains("`k`: ") && told.message.contains("while it compared the kernel's threads")
+    );
+    assert!(!check(&ask.at(Tier::Full), &Settings::default()).expect("nobody cancels").out_of_budget);
 }
 
 /// A file of about 2,000 lines: loops that are parallel, those that a transformation makes so, and those that none does.

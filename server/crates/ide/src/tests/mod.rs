@@ -65,6 +65,13 @@ pub(crate) fn full_with(doc: &Doc, settings: &Settings) -> Findings {
         .expect("nobody cancels")
 }
 
+/// Its findings where others have taken all steps of the file.
+pub(crate) fn without_steps(doc: &Doc) -> Findings {
+    let ask = crate::Ask::new(doc, &Memo::new(), Tier::Full, &CancelToken::new());
+    let _ = ask.steps.spend(u64::MAX);
+    check(&ask, &Settings::default()).expect("nobody cancels")
+}
+
 /// The code without `$0`, and where that stood.
 pub(crate) fn cursor(code: &str) -> (String, u32) {
     let at = code.find("$0").expect("a cursor in the input");

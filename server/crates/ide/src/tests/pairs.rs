@@ -90,8 +90,9 @@ fn every_defect_is_told_at_its_line_and_its_repair_is_silent() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(pairs >= 60, "{pairs}");
-    // every lint of CUDA documents has a pair
-    let of_cuda = crate::lints::lints().filter(|l| l.page.contains("```cuda\n"));
+    // every lint of CUDA documents has a pair, but for what is said of limits
+    let of_cuda =
+        crate::lints::lints().filter(|l| l.page.contains("```cuda\n") && l.code != "unknown-kernel");
     let missing: Vec<&str> = of_cuda.map(|l| l.code).filter(|c| !codes.contains(*c)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -28,7 +28,7 @@ pub(crate) use dependences::{
     access_words, dependence, kind_name, main as main_dependence, remedy, removal, witness,
 };
 pub(crate) use mapping::{caution, mappings, prediction, Mappings};
-pub(crate) use obstacles::{obstacle, obstacle_label};
+pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimit};
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;

@@ -3,7 +3,7 @@
 use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
 use term::Op;
 
-use super::condition;
+use super::{condition, plural};
 use crate::function_view::{in_full, FunctionView};
 
 /// An obstacle in words.
@@ -222,6 +222,29 @@ fn budget(doing: Work) -> &'static str {
         Work::Extents => "the analysis stopped at its limit of counted steps while it described the memory of a kernel",
         Work::Others => "the analysis stopped at its limit of counted steps for all loops of the function and of the file, before it had finished this one",
     }
+}
+
+/// Which limit of counted steps ended what is found of kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KernelLimit {
+    Kernel,
+    File,
+}
+
+/// What is said of so many kernels, of which this is the first, that a limit of counted steps leaves unknown.
+pub(crate) fn unknown_kernels(first: &str, count: usize, limit: KernelLimit) -> String {
+    let (kernels, their, them) = match count {
+        0 | 1 => (format!("`{first}`"), "the kernel's", "it"),
+        n => (format!("`{first}` and {}", plural(n - 1, "more kernel")), "the kernels'", "them"),
+    };
+    let doing = match limit {
+        KernelLimit::Kernel => format!("while it compared {their} threads"),
+        KernelLimit::File => format!("for all functions of the file, before it had come to {them}"),
+    };
+    format!(
+        "Unknown whether something is wrong with {kernels}: the analysis stopped at its limit of counted steps {doing}. \
+         Saving the file gives it a larger limit; smaller kernels need less."
+    )
 }
 
 /// What the program looks at that is no variable of its own.

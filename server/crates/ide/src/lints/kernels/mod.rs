@@ -16,6 +16,7 @@ mod redundant_barrier;
 mod shared_race;
 mod strided_access;
 mod target_mismatch;
+mod unknown_kernel;
 
 use crate::lints::Lint;
 
@@ -37,4 +38,5 @@ pub(super) const LINTS: &[Lint] = &[
     shared_race::LINT,
     strided_access::LINT,
     target_mismatch::LINT,
+    unknown_kernel::LINT,
 ];
