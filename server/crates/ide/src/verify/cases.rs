@@ -1,6 +1,8 @@
 //! One loop's inputs, one after the other: which are tried, what is made of those that the original does not take, and when it
 //! is enough. Deliberately absent: how inputs are made (`inputs.rs`), how two runs are compared (`sides.rs`).
 
+use std::sync::Arc;
+
 use base::{Budget, CancelToken};
 use simulate::{FaultKind, Program};
 
@@ -96,10 +98,32 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
+    /// Both programs with what is tried of them, within so many steps of all runs.
+    fn sides<'s>(
+        &'s self,
+        original: Program<'s>,
+        offloaded: Program<'s>,
+        signature: &'s inputs::Signature,
+        total: &'s Budget,
+    ) -> Sides<'s> {
+        Sides {
+            original,
+            offloaded,
+            function: &self.view.body().name,
+            signature,
+            sums: self.sums.clone(),
+            launches: false,
+            options: self.options,
+            cancel: self.cancel,
+            total,
+            not_run: Default::default(),
+        }
+    }
+
     /// The function as a whole.
     fn whole(
         &self,
-        (host, kernels): (&str, &[&str]),
+        texts: (&str, &[&str]),
         cases: &mut Vec<VerifyCase>,
     ) -> Result<(Option<Trial>, String), Failed> {
         let Both { doc, options, share, cancel, .. } = *self;
@@ -113,120 +137,111 @@ impl Both<'_> {
             is_of_function: true,
         })?;
         let (names, values) = inputs::stand_ins(&original, body);
-        let all: Vec<String> = signature
-            .sizes()
-            .iter()
-            .map(|s| (*s).to_owned())
-            .chain(values.iter().map(|v| v.name.to_string()))
-            .collect();
-        if let Some((name, _)) = options.given.iter().find(|g| !all.contains(&g.0)) {
-            return Err(Failed::plainly(format!(
-                "`{name}` is no integer that `{}` gets from outside. Values can be given for: {}.",
-                body.name,
-                or_none(&all)
-            )));
-        }
+        let outer_integers = self.outer_integers(&signature, &values)?;
+        let mut wider = signature.clone();
+        wider.globals.extend(values);
         // something is left to try the loop alone
         let left = share.budget.left();
         let allowed = options.steps.saturating_mul(ALL_RUNS).min(left - left / 4);
         let total = Budget::with_cancel(allowed, cancel.clone());
         let mut tried = Tried { doc, options, cancel, total: &total, cases, failed: None, uncompared: false };
-        let mut wider = signature.clone();
-        wider.globals.extend(values);
-        let mut sides = Sides {
-            original,
-            offloaded,
-            function: &body.name,
-            signature: &signature,
-            sums: self.sums.clone(),
-            launches: false,
-            options,
-            cancel,
-            total: &total,
-            not_run: Default::default(),
-        };
+        let mut sides = self.sides(original, offloaded, &signature, &total);
         let mut collector = native::Collector::new(body, &signature);
         let may_overlap = signature.may_overlap();
         tried.plain(&sides, may_overlap, Some(&mut collector)).map_err(Failed::plainly)?;
         let mut stood_in = String::new();
         if !tried.is_enough() {
             // once more with what the function calls and what it may want of memory
-            drop(collector);
-            let Sides { mut original, mut offloaded, not_run, .. } = sides;
-            original.stand_in(names.iter().cloned());
-            offloaded.stand_in(names.iter().cloned());
-            sides = Sides {
-                original,
-                offloaded,
-                function: &body.name,
-                signature: &wider,
-                sums: self.sums.clone(),
-                launches: false,
-                options,
-                cancel,
-                total: &total,
-                not_run,
-            };
+            sides.original.stand_in(names.iter().cloned());
+            sides.offloaded.stand_in(names.iter().cloned());
+            sides.signature = &wider;
             tried.failed = None;
             collector = native::Collector::new(body, &wider);
             let native = names.is_empty() && doc.language().is_compiled_whole();
             tried.gentle(&sides, native.then_some(&mut collector)).map_err(Failed::plainly)?;
-            let names: Vec<String> =
-                names.iter().filter(|n| !simulate::Program::is_ending(n)).map(|n| format!("`{n}`")).collect();
-            if !names.is_empty() {
-                stood_in = format!(
-                    "Functions whose bodies are not known were stood in for by ones that do nothing and give made-up values: {}.",
-                    some_of(&names)
-                );
-            }
+            stood_in = stood_in_words(&names);
         }
-        let Tried { cases, failed, uncompared, .. } = tried;
         let _ = share.budget.spend(allowed - total.left());
-        if let Some(why) = not_run(&sides, cases) {
-            return Err(Failed {
+        if let Some(failed) = self.why_uncompared(&sides, &tried, &outer_integers) {
+            return Err(failed);
+        }
+        Ok((self.trial(collector, texts, rounded), stood_in))
+    }
+
+    /// Names of the integers that the function gets from outside. `Err`: a value is given for something else.
+    fn outer_integers(
+        &self,
+        signature: &inputs::Signature,
+        stand_ins: &[inputs::Global],
+    ) -> Result<Vec<String>, Failed> {
+        let sizes = signature.sizes().into_iter().map(str::to_owned);
+        let all: Vec<String> = sizes.chain(stand_ins.iter().map(|v| v.name.to_string())).collect();
+        match self.options.given.iter().find(|g| !all.contains(&g.0)) {
+            Some((name, _)) => Err(Failed::plainly(format!(
+                "`{name}` is no integer that `{}` gets from outside. Values can be given for: {}.",
+                self.view.body().name,
+                or_none(&all)
+            ))),
+            None => Ok(all),
+        }
+    }
+
+    /// Why the runs of the whole function say nothing.
+    fn why_uncompared(
+        &self,
+        sides: &Sides<'_>,
+        tried: &Tried<'_, '_>,
+        outer_integers: &[String],
+    ) -> Option<Failed> {
+        if let Some(why) = not_run(sides, tried.cases) {
+            return Some(Failed {
                 because: Some("the rewritten function could not be run as a whole".to_owned()),
                 ..Failed::plainly(why)
             });
         }
-        if cases.is_empty() {
-            if uncompared {
-                return Err(Failed::uncompared());
-            }
-            let why = failed.unwrap_or_else(|| NO_CASE.to_owned());
-            let is_too_large = why == too_large();
-            let ask = match (all.is_empty(), options.given.is_empty()) {
-                (false, true) => format!(" Give values that it takes: `--given {}`.", ask_for(&all)),
-                _ => String::new(),
-            };
-            return Err(Failed {
-                why: format!(
-                    "Nothing was compared, because the original itself did not run on any input that was made up: {why}.{ask}"
-                ),
-                because: Some(format!("the whole function did not run on any input that was made up ({why})")),
-                // of the same program with smaller arrays it may run
-                is_of_function: total.left() > 0 && !is_too_large,
-            });
+        if tried.is_enough() {
+            return None;
         }
-        if cases.iter().all(|c| c.counted.launches == 0 && c.difference.is_none()) {
-            if uncompared {
-                return Err(Failed::uncompared());
-            }
-            return Err(Failed {
+        if tried.uncompared {
+            return Some(Failed::uncompared());
+        }
+        if !tried.cases.is_empty() {
+            return Some(Failed {
                 because: Some("on all inputs for the whole function the original loop ran".to_owned()),
                 ..Failed::plainly(NO_KERNEL.to_owned())
             });
         }
-        let mut trial = collector.finish(doc.source(), host, kernels, (self.sums.is_some(), rounded));
-        if let Some(t) = &mut trial {
-            let o = doc.options();
-            t.defines = o
-                .defines
-                .iter()
-                .map(|(n, v)| v.as_ref().map_or(format!("-D{n}"), |v| format!("-D{n}={v}")))
-                .collect();
-            t.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
-        }
-        Ok((trial, stood_in))
+        let why = tried.failed.clone().unwrap_or_else(|| NO_CASE.to_owned());
+        let ask = match (outer_integers.is_empty(), self.options.given.is_empty()) {
+            (false, true) => format!(" Give values that it takes: `--given {}`.", ask_for(outer_integers)),
+            _ => String::new(),
+        };
+        Some(Failed {
+            why: format!(
+                "Nothing was compared, because the original itself did not run on any input that was made up: {why}.{ask}"
+            ),
+            because: Some(format!("the whole function did not run on any input that was made up ({why})")),
+            // of the same program with smaller arrays it may run
+            is_of_function: tried.total.left() > 0 && why != too_large(),
+        })
+    }
+
+    /// What a machine can run of the inputs collected.
+    fn trial(
+        &self,
+        collector: native::Collector<'_>,
+        (host, kernels): (&str, &[&str]),
+        rounded: bool,
+    ) -> Option<Trial> {
+        let o = self.doc.options();
+        let mut trial = collector.finish(self.doc.source(), host, kernels, (self.sums.is_some(), rounded))?;
+        let defined = |(n, v): &(String, Option<String>)| match v {
+            Some(v) => format!("-D{n}={v}"),
+            None => format!("-D{n}"),
+        };
+        trial.defines = o.defines.iter().map(defined).collect();
+        trial.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
+        Some(trial)
     }
 
     /// The loop alone. A difference is a result only where what was made takes nothing from before the loop: else the values
@@ -245,18 +260,9 @@ impl Both<'_> {
         options.given.retain(|g| sizes.contains(&g.0.as_str()));
         let allowed = options.steps.saturating_mul(ALL_RUNS).min(share.budget.left());
         let total = Budget::with_cancel(allowed, cancel.clone());
-        let sides = Sides {
-            original: Program::of(original),
-            offloaded: Program::of(rewritten.chain(self.device.iter().flat_map(bodies))),
-            function: &whole.name,
-            signature: &parts.signature,
-            sums: self.sums.clone(),
-            launches: false,
-            options: &options,
-            cancel,
-            total: &total,
-            not_run: Default::default(),
-        };
+        let original = Program::of(original);
+        let offloaded = Program::of(rewritten.chain(self.device.iter().flat_map(bodies)));
+        let sides = Sides { options: &options, ..self.sides(original, offloaded, &parts.signature, &total) };
         let mut tried =
             Tried { doc, options: &options, cancel, total: &total, cases, failed: None, uncompared: false };
         // what was made before the loop lies apart
@@ -324,6 +330,19 @@ fn some_of(names: &[String]) -> String {
     match names.len() {
         n if n > SHOWN => format!("{} and {} more", names[..SHOWN].join(", "), n - SHOWN),
         _ => names.join(", "),
+    }
+}
+
+/// What stood in for functions, in words; nothing where nothing did.
+fn stood_in_words(names: &[Arc<str>]) -> String {
+    let names: Vec<String> =
+        names.iter().filter(|n| !Program::is_ending(n)).map(|n| format!("`{n}`")).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Functions whose bodies are not known were stood in for by ones that do nothing and give made-up values: {}.",
+            some_of(&names)
+        ),
     }
 }
 
