@@ -41,7 +41,6 @@ const LONG: &[(&str, &str, &str)] = &[
     ("front/src/c/pp/predefined.rs", "by_options", "one list of macros"),
     ("front/src/c/stmt.rs", "stmt_inner", "one match over statements"),
     ("front/src/cuda/plain.rs", "token", "one match over tokens"),
-    ("ide/src/verify/mod.rs", "same_but", "to cut: the runs, and what they say together"),
     ("ide/src/words/obstacles.rs", "obstacle", "one match over obstacles"),
     ("ide/src/words/refusals.rs", "refusal", "one match over refusals"),
     ("rewrite/src/rules/act.rs", "act", "one match over actions"),

@@ -406,80 +406,112 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
         total: steps,
         not_run: Default::default(),
     };
-    let (mut ran, mut counted) = (0, Vec::new());
-    let mut failed: Option<String> = None;
+    let mut tally = Tally::default();
     for case in 0..options.cases.max(1) {
         if cancel.is_cancelled() {
             return Sameness::Cancelled;
         }
-        let k = case as usize;
-        let choice = inputs::Choice {
-            size: SMALL[k % SMALL.len()],
-            equal: k % 3 != 2,
-            overlap: k % 4 == 3,
-            seed: options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
-            room: inputs::Room::SMALL,
-            launches: how.launches,
-            wild: how.wild && k % 2 == 1,
-            held: inputs::Held::Any,
-            awkward: how.wild && !how.regrouped && !how.launches && k % 4 == 1,
-        };
+        let choice = small_input(how, options.seed, case);
         // limits of types often are no input at all: then it is one like the others
         if choice.awkward {
-            let budget = Budget::with_cancel(options.steps / 8, cancel.clone());
-            let made = sides.input().make(choice, &budget, &mut 0);
-            let _ = steps.spend(budget.taken());
-            if let Ok(input) = made {
-                match sides.compare(&input, case) {
-                    (Ok(None), _) => {
-                        ran += 1;
-                        continue;
-                    }
-                    (Ok(Some(what)), _) => {
-                        return Sameness::Different(format!("for {}: {what}", or_nothing(&input.text)))
-                    }
-                    (Err(Skip), _) => {}
+            match run_case(&sides, choice, case, options.steps / 8) {
+                OneCase::Same(_) => {
+                    tally.same += 1;
+                    continue;
                 }
+                OneCase::Different(what) => return Sameness::Different(what),
+                OneCase::NoInput(_) | OneCase::Skipped => {}
             }
         }
         let choice = inputs::Choice { awkward: false, ..choice };
-        let budget = Budget::with_cancel(options.steps, cancel.clone());
-        let made = sides.input().make(choice, &budget, &mut 0);
-        let _ = steps.spend(budget.taken());
-        match made {
-            Ok(input) => match sides.compare(&input, case) {
-                (Ok(None), of_run) => {
-                    ran += 1;
-                    counted.push(of_run);
-                }
-                (Ok(Some(what)), _) => {
-                    return Sameness::Different(format!("for {}: {what}", or_nothing(&input.text)))
-                }
-                (Err(Skip), _) => {}
-            },
-            Err(fault) => {
-                failed.get_or_insert(fault.to_string());
+        match run_case(&sides, choice, case, options.steps) {
+            OneCase::Same(counted) => {
+                tally.same += 1;
+                tally.counted.push(counted);
             }
+            OneCase::Different(what) => return Sameness::Different(what),
+            OneCase::NoInput(why) => {
+                tally.failed.get_or_insert(why);
+            }
+            OneCase::Skipped => {}
         }
     }
     if let Some(what) = sides.not_run.take() {
         return Sameness::NotTried(format!("the new text was not run: {what}."));
     }
-    let counted: Counted = counted.into_iter().sum();
-    match (ran, failed) {
-        (0, _) if steps.left() == 0 => Sameness::NotTried(ALL_TAKEN.to_owned()),
-        (0, Some(why)) => {
-            Sameness::NotTried(format!("the original did not run on any input made up: {why}."))
+    tally.sameness(beside, how.launches)
+}
+
+/// The input of a case for texts that are compared before they are offered.
+fn small_input(how: How, seed: u64, case: u32) -> inputs::Choice {
+    let k = case as usize;
+    inputs::Choice {
+        size: SMALL[k % SMALL.len()],
+        equal: k % 3 != 2,
+        overlap: k % 4 == 3,
+        seed: seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
+        room: inputs::Room::SMALL,
+        launches: how.launches,
+        wild: how.wild && k % 2 == 1,
+        held: inputs::Held::Any,
+        awkward: how.wild && !how.regrouped && !how.launches && k % 4 == 1,
+    }
+}
+
+/// What one input came to.
+enum OneCase {
+    Same(Counted),
+    /// A phrase with the input.
+    Different(String),
+    /// Why the original does not take it.
+    NoInput(String),
+    Skipped,
+}
+
+/// Makes an input within so many steps, and runs both on it.
+fn run_case(sides: &Sides<'_>, choice: inputs::Choice, case: u32, steps: u64) -> OneCase {
+    let budget = Budget::with_cancel(steps, sides.cancel.clone());
+    let made = sides.input().make(choice, &budget, &mut 0);
+    let _ = sides.total.spend(budget.taken());
+    let input = match made {
+        Ok(input) => input,
+        Err(fault) => return OneCase::NoInput(fault.to_string()),
+    };
+    match sides.compare(&input, case) {
+        (Ok(None), counted) => OneCase::Same(counted),
+        (Ok(Some(what)), _) => OneCase::Different(format!("for {}: {what}", or_nothing(&input.text))),
+        (Err(Skip), _) => OneCase::Skipped,
+    }
+}
+
+/// What inputs came to of which none is different.
+#[derive(Default)]
+struct Tally {
+    /// Inputs with the same result.
+    same: usize,
+    counted: Vec<Counted>,
+    /// Why the original did not take the first of those that it did not.
+    failed: Option<String>,
+}
+
+impl Tally {
+    fn sameness(self, beside: &Beside, launches: bool) -> Sameness {
+        let counted: Counted = self.counted.into_iter().sum();
+        match (self.same, self.failed) {
+            (0, _) if beside.steps.left() == 0 => Sameness::NotTried(ALL_TAKEN.to_owned()),
+            (0, Some(why)) => {
+                Sameness::NotTried(format!("the original did not run on any input made up: {why}."))
+            }
+            (0, None) if launches => Sameness::NotTried(
+                "the original itself did not run to a clean end: it took more steps than allowed, or a kernel of it is wrong."
+                    .to_owned(),
+            ),
+            (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
+            (_, _) if counted.launches == 0 && (launches || !beside.kernels.is_empty()) => {
+                Sameness::NotTried("no kernel ran on any input made up.".to_owned())
+            }
+            (n, _) => Sameness::Same(n, counted),
         }
-        (0, None) if how.launches => Sameness::NotTried(
-            "the original itself did not run to a clean end: it took more steps than allowed, or a kernel of it is wrong."
-                .to_owned(),
-        ),
-        (0, None) => Sameness::NotTried("every run took more steps than allowed.".to_owned()),
-        (_, _) if counted.launches == 0 && (how.launches || !kernels.is_empty()) => {
-            Sameness::NotTried("no kernel ran on any input made up.".to_owned())
-        }
-        (n, _) => Sameness::Same(n, counted),
     }
 }
 
