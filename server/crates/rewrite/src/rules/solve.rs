@@ -13,7 +13,7 @@ use super::guard::{Guard, Side};
 use super::matching::{fill, matches, Bindings};
 use super::pattern::Pattern;
 use super::prove::Asking;
-use super::tree::{macro_word, Node, Tree};
+use super::tree::{macro_word, Node, Subject, Tree};
 
 /// A variable of the rule that nothing has bound yet.
 fn open(name: &Arc<str>) -> Tree {
@@ -83,94 +83,47 @@ impl Asking<'_> {
 
         let mut parts = Vec::new();
         conjuncts(&p, false, &mut parts).map_err(|t| format!("`{}` is no comparison", shown(&t)))?;
-        // each at least zero; or never zero
-        let (mut bounds, mut holes) = (Vec::new(), Vec::new());
-        for (op, x, y) in &parts {
-            let no = |t: Tree| format!("`{}` is no sum of products of integers", shown(&t));
-            if !algebra.compares_signed(x, y) {
-                return Err(format!("`{}` and `{}` are not compared as signed numbers", shown(x), shown(y)));
-            }
-            let (x, y) = (algebra.sum(x).map_err(no)?, algebra.sum(y).map_err(no)?);
-            let less = |a: &Sum, b: &Sum, k: i128| b.plus(a, -1)?.plus(&Sum::constant(k), 1);
-            match op {
-                BinOp::Lt => bounds.push(less(&x, &y, -1)),
-                BinOp::Le => bounds.push(less(&x, &y, 0)),
-                BinOp::Gt => bounds.push(less(&y, &x, -1)),
-                BinOp::Ge => bounds.push(less(&y, &x, 0)),
-                BinOp::Eq => bounds.extend([less(&x, &y, 0), less(&y, &x, 0)]),
-                _ => holes.push(less(&x, &y, 0)),
-            }
-        }
-        let (mut lows, mut highs): (Vec<Option<Sum>>, Vec<Option<Sum>>) = (Vec::new(), Vec::new());
-        for i in &indices {
-            let least = i.as_symbol().and_then(|s| algebra.least(s));
-            lows.push(least.map(Sum::constant));
-            highs.push(None);
-        }
+        let Signs { positive, nonzero } = Signs::of(&parts, &mut algebra, self.subject)?;
+        let mut least = |i: &Tree| i.as_symbol().and_then(|s| algebra.least(s)).map(Sum::constant);
+        let mut ranges: Vec<Range> = indices.iter().map(|i| Range { low: least(i), high: None }).collect();
         let too_much =
             || "a comparison is of more than one of the indices with what stays the same".to_owned();
-        for bound in bounds {
-            let bound = bound.ok_or_else(too_much)?;
-            let (k, c, rest) = one_of(&bound, &atoms).ok_or_else(too_much)?;
+        for sum in positive {
+            let (k, c, rest) = sum.and_then(|s| one_of(&s, &atoms)).ok_or_else(too_much)?;
             if !algebra.stays(&rest) {
                 return Err("a bound may change".to_owned());
             }
-            // k * index + rest >= 0
+            // c * index + rest >= 0
+            let unclear = |which: &str, how: &str| {
+                format!("it is not known which of two {which} bounds of `{}` is {how}", shown(&indices[k]))
+            };
             if c == 1 {
                 let low = Sum::default().plus(&rest, -1).ok_or_else(too_much)?;
-                let new = match lows[k].as_ref().map(|known| (known.number(), low.number())) {
-                    None => low,
-                    Some((Some(a), Some(b))) => Sum::constant(a.max(b)),
-                    Some(_) => {
-                        return Err(format!(
-                            "it is not known which of two lower bounds of `{}` is larger",
-                            shown(&indices[k])
-                        ))
-                    }
-                };
-                lows[k] = Some(new);
+                ranges[k].raise(low).ok_or_else(|| unclear("lower", "larger"))?;
             } else {
                 let high = rest.plus(&Sum::constant(1), 1).ok_or_else(too_much)?;
-                let new = match highs[k].as_ref().map(|known: &Sum| (known.number(), high.number())) {
-                    None => high,
-                    Some((Some(a), Some(b))) => Sum::constant(a.min(b)),
-                    Some(_) if highs[k].as_ref() == Some(&high) => high,
-                    Some(_) => {
-                        return Err(format!(
-                            "it is not known which of two upper bounds of `{}` is smaller",
-                            shown(&indices[k])
-                        ))
-                    }
-                };
-                highs[k] = Some(new);
+                ranges[k].cut(high).ok_or_else(|| unclear("upper", "smaller"))?;
             }
         }
-        for hole in holes {
-            let hole = hole.ok_or_else(too_much)?;
-            let (k, c, rest) = one_of(&hole, &atoms).ok_or_else(too_much)?;
+        for sum in nonzero {
+            let (k, c, rest) = sum.and_then(|s| one_of(&s, &atoms)).ok_or_else(too_much)?;
             // the index is not `-rest / c`
             let at = Sum::default().plus(&rest, -c).ok_or_else(too_much)?;
-            let above = at.plus(&Sum::constant(1), 1);
-            if lows[k].as_ref() == Some(&at) {
-                lows[k] = above;
-            } else if highs[k].is_some() && highs[k] == above {
-                highs[k] = Some(at);
-            } else {
-                return Err(format!("`{}` may not be a value inside its range", shown(&indices[k])));
-            }
+            let inside = || format!("`{}` may not be a value inside its range", shown(&indices[k]));
+            ranges[k].leave_out(at).ok_or_else(inside)?;
         }
         let mut out = Vec::new();
-        for (k, side) in sides.iter().enumerate() {
-            let (Some(low), Some(high)) = (&lows[k], &highs[k]) else {
-                return Err(format!("nothing keeps `{}` in a range", shown(&indices[k])));
+        for ((side, range), index) in sides.iter().zip(ranges).zip(&indices) {
+            let Range { low: Some(low), high: Some(high) } = range else {
+                return Err(format!("nothing keeps `{}` in a range", shown(index)));
             };
-            out.push((side.low.clone(), low.clone()));
-            out.push((side.high.clone(), high.clone()));
+            out.push((&side.low, low));
+            out.push((&side.high, high));
         }
         let atoms = algebra.atoms;
         for (name, sum) in out {
             let tree = written_out(self.types, &atoms, &sum);
-            b.bind(&name, tree);
+            b.bind(name, tree);
         }
         Ok("its comparisons are these bounds, one by one".to_owned())
     }
@@ -310,6 +263,79 @@ fn conjuncts(p: &Tree, negated: bool, out: &mut Vec<Comparison>) -> Result<(), T
             Ok(())
         }
         _ => Err(p.clone()),
+    }
+}
+
+/// What comparisons say of differences of their sides; `None` for one whose numbers are too large.
+#[derive(Default)]
+struct Signs {
+    /// At least zero.
+    positive: Vec<Option<Sum>>,
+    /// Never zero.
+    nonzero: Vec<Option<Sum>>,
+}
+
+impl Signs {
+    fn of(parts: &[Comparison], algebra: &mut Algebra<'_>, subject: &Subject) -> Result<Signs, String> {
+        let shown = |t: &Tree| subject.print(t);
+        let no = |t: Tree| format!("`{}` is no sum of products of integers", shown(&t));
+        let mut out = Signs::default();
+        for (op, x, y) in parts {
+            if !algebra.compares_signed(x, y) {
+                return Err(format!("`{}` and `{}` are not compared as signed numbers", shown(x), shown(y)));
+            }
+            let (x, y) = (algebra.sum(x).map_err(no)?, algebra.sum(y).map_err(no)?);
+            let less = |a: &Sum, b: &Sum, k: i128| b.plus(a, -1)?.plus(&Sum::constant(k), 1);
+            match op {
+                BinOp::Lt => out.positive.push(less(&x, &y, -1)),
+                BinOp::Le => out.positive.push(less(&x, &y, 0)),
+                BinOp::Gt => out.positive.push(less(&y, &x, -1)),
+                BinOp::Ge => out.positive.push(less(&y, &x, 0)),
+                BinOp::Eq => out.positive.extend([less(&x, &y, 0), less(&y, &x, 0)]),
+                _ => out.nonzero.push(less(&x, &y, 0)),
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Where an index is, as far as it is known: `low <= index && index < high`.
+struct Range {
+    low: Option<Sum>,
+    high: Option<Sum>,
+}
+
+impl Range {
+    /// It begins at `low` or later. `None`: it is not known which of two bounds is larger.
+    fn raise(&mut self, low: Sum) -> Option<()> {
+        self.low = Some(match &self.low {
+            None => low,
+            Some(known) => Sum::constant(known.number()?.max(low.number()?)),
+        });
+        Some(())
+    }
+
+    /// It ends at `high` or earlier. `None`: it is not known which of two bounds is smaller.
+    fn cut(&mut self, high: Sum) -> Option<()> {
+        self.high = Some(match &self.high {
+            None => high,
+            Some(known) if *known == high => high,
+            Some(known) => Sum::constant(known.number()?.min(high.number()?)),
+        });
+        Some(())
+    }
+
+    /// It is all but `at`, which is the first or last of it. `None`: it is not known to be.
+    fn leave_out(&mut self, at: Sum) -> Option<()> {
+        let above = at.plus(&Sum::constant(1), 1);
+        if self.low.as_ref() == Some(&at) {
+            self.low = above;
+        } else if self.high.is_some() && self.high == above {
+            self.high = Some(at);
+        } else {
+            return None;
+        }
+        Some(())
     }
 }
 
