@@ -48,7 +48,6 @@ const LONG: &[(&str, &str, &str)] = &[
     ("rewrite/src/rules/exact/lower.rs", "statement", "one match over statements"),
     ("rewrite/src/rules/exact/lower.rs", "value", "one match over operations"),
     ("rewrite/src/rules/exact/smt.rs", "script", "one match over operations"),
-    ("rewrite/src/transform/inline.rs", "inlined", "to cut: arguments, names, text"),
     ("simulate/src/arith.rs", "bin", "one match over operations"),
     ("simulate/src/exec.rs", "run_call", "one match over instructions"),
     ("term/src/notation/printer.rs", "expand", "one match over operations"),
