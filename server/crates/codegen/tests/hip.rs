@@ -113,12 +113,12 @@ fn what_hip_lacks_is_written_otherwise() {
 static POORER: gpu::Row = gpu::Row {
     name: "poorer",
     title: "Poorer",
-    words: &[
+    words: &[&[
         ("threadIdx", term::device::Word::Index(term::device::Index::Thread)),
         ("blockIdx", term::device::Word::Index(term::device::Index::Block)),
         ("blockDim", term::device::Word::Index(term::device::Index::BlockSize)),
         ("gridDim", term::device::Word::Index(term::device::Index::GridSize)),
-    ],
+    ]],
     ..gpu::HIP_ROW
 };
 

@@ -3,8 +3,9 @@
 //! Shuffles and votes of HIP 5.2 name no lanes and bring their own widths, so they are not CUDA's words and have no spelling here;
 //! nor has the barrier of a warp. Newer releases have CUDA's names with masks of 64 bits, which are not CUDA's words either.
 
-use term::device::{AtomicOp::*, Index, Scope, Tally, Word};
+use term::device::AtomicOp::{Max, Min};
 
+use crate::words::COMMON;
 use crate::{Host, KernelFile, Limits, Row};
 
 /// HIP C++, for devices of AMD.
@@ -18,32 +19,7 @@ pub const HIP: Row = Row {
         grid: [0x7FFF_FFFF, 65535, 65535],
         shared_bytes: 64 * 1024,
     },
-    words: &[
-        ("threadIdx", Word::Index(Index::Thread)),
-        ("blockIdx", Word::Index(Index::Block)),
-        ("blockDim", Word::Index(Index::BlockSize)),
-        ("gridDim", Word::Index(Index::GridSize)),
-        ("warpSize", Word::Lanes),
-        ("__syncthreads", Word::Barrier(Scope::Block, Tally::Nothing)),
-        ("__syncthreads_count", Word::Barrier(Scope::Block, Tally::Count)),
-        ("__syncthreads_and", Word::Barrier(Scope::Block, Tally::And)),
-        ("__syncthreads_or", Word::Barrier(Scope::Block, Tally::Or)),
-        ("__threadfence_block", Word::Fence(Scope::Block)),
-        ("__threadfence", Word::Fence(Scope::Device)),
-        ("__threadfence_system", Word::Fence(Scope::System)),
-        ("__ldg", Word::ReadOnlyLoad),
-        ("atomicAdd", Word::Atomic(Some(Add), Scope::Device)),
-        ("atomicSub", Word::Atomic(Some(Sub), Scope::Device)),
-        ("atomicExch", Word::Atomic(Some(Exchange), Scope::Device)),
-        ("atomicMin", Word::Atomic(Some(Min), Scope::Device)),
-        ("atomicMax", Word::Atomic(Some(Max), Scope::Device)),
-        ("atomicInc", Word::Atomic(Some(Increment), Scope::Device)),
-        ("atomicDec", Word::Atomic(Some(Decrement), Scope::Device)),
-        ("atomicCAS", Word::Atomic(Some(CompareExchange), Scope::Device)),
-        ("atomicAnd", Word::Atomic(Some(And), Scope::Device)),
-        ("atomicOr", Word::Atomic(Some(Or), Scope::Device)),
-        ("atomicXor", Word::Atomic(Some(Xor), Scope::Device)),
-    ],
+    words: &[COMMON],
     lacking:
         "a wavefront has 64 lanes, so combine values in shared memory with barriers of the block instead.",
     // `atomicMin(long long *, long long)` came with 5.3

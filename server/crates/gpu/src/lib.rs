@@ -9,6 +9,7 @@
 mod cuda;
 mod hip;
 mod reserved;
+mod words;
 
 use term::device::{AtomicOp, Scope, Word};
 
@@ -19,6 +20,7 @@ pub static HIP: Row = HIP_ROW;
 /// The same, to make other rows of.
 pub const HIP_ROW: Row = hip::HIP;
 pub use reserved::is_reserved;
+pub use words::Words;
 
 /// Every row.
 pub static ALL: [&Row; 2] = [&CUDA, &HIP];
@@ -36,8 +38,8 @@ pub struct Row {
     /// As sentences name it.
     pub title: &'static str,
     pub limits: Limits,
-    /// Spellings; of several for one word the first is written.
-    pub words: &'static [(&'static str, Word)],
+    /// Spellings, in lists; of several for one word the first is written.
+    pub words: &'static [Words],
     /// What to do where a word is lacking, behind "has no `x`: ".
     pub lacking: &'static str,
     /// Atomic operations that have no form for signed integers of 64 bits.
@@ -144,9 +146,13 @@ impl Limits {
 }
 
 impl Row {
+    pub(crate) fn words(&self) -> impl Iterator<Item = &'static (&'static str, Word)> {
+        self.words.iter().copied().flatten()
+    }
+
     /// What a name of the vendor's stands for.
     pub fn word(&self, name: &str) -> Option<Word> {
-        if let Some((_, word)) = self.words.iter().find(|w| w.0 == name) {
+        if let Some((_, word)) = self.words().find(|w| w.0 == name) {
             return Some(*word);
         }
         // the vendors' families, with members that come with newer devices
@@ -163,7 +169,7 @@ impl Row {
 
     /// How a word is written; `None`: the vendor has nothing by that meaning.
     pub fn spelling(&self, word: Word) -> Option<&'static str> {
-        self.words.iter().find(|w| w.1 == word).map(|w| w.0)
+        self.words().find(|w| w.1 == word).map(|w| w.0)
     }
 
     /// How a word is written in sentences: as the vendor does, or as CUDA does where it has no such word.
@@ -181,7 +187,7 @@ mod tests {
     #[test]
     fn a_row_reads_what_it_writes() {
         for row in ALL {
-            for (name, word) in row.words {
+            for (name, word) in row.words() {
                 assert_eq!(row.word(name), Some(*word));
                 assert_eq!(row.word(row.spelling(*word).unwrap()), Some(*word));
             }
@@ -199,7 +205,7 @@ mod tests {
     #[test]
     fn no_spelling_stands_twice() {
         for row in ALL {
-            let mut names: Vec<&str> = row.words.iter().map(|w| w.0).chain(row.host.names()).collect();
+            let mut names: Vec<&str> = row.words().map(|w| w.0).chain(row.host.names()).collect();
             names.sort_unstable();
             assert!(names.windows(2).all(|w| w[0] != w[1]));
         }

@@ -75,7 +75,7 @@ const RESERVED: &[&str] = &[
 pub fn is_reserved(name: &str) -> bool {
     let value = |w: &(&str, Word)| w.0 == name && matches!(w.1, Word::Index(_) | Word::Lanes);
     RESERVED.binary_search(&name).is_ok()
-        || crate::ALL.iter().any(|r| r.words.iter().any(value) || r.reserved.binary_search(&name).is_ok())
+        || crate::ALL.iter().any(|r| r.words().any(value) || r.reserved.binary_search(&name).is_ok())
         || name.starts_with("__")
         || term::intrinsic(name).is_some()
 }
