@@ -45,6 +45,8 @@ impl<'a> Context<'a> {
     /// the body ([`crate::calls::inline::read`]).
     pub(crate) fn new(body: &'a Body, program: &'a Program, own: usize, steps: &Budget) -> Context<'a> {
         let effects = Effects::new(body, program);
+        // where these are more than there are steps for, no loop has any
+        let _ = crate::calls::inline::read(effects.listed, steps);
         let mut loops = Vec::new();
         // Parents come before children: remember the loop around each term on the way down.
         let mut stack = vec![(body.root, None, 0)];

@@ -35,8 +35,14 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, whole: &Bu
     let mut facts = Facts::default();
     for at in 0..cx.loops.len() {
         let part = whole.part(effort.each_loop.min(whole.left()));
-        let mut l = one_loop(&cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
-        l.recurrences = recurrences(body, &cx.effects, &l);
+        // all of a loop is walked over several times: for how it counts, what stands in its way, its scalars, what it leaves
+        let mut l = match read(body.walk(cx.loops[at].0).count(), &part) {
+            Ok(()) => {
+                let l = one_loop(&cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
+                LoopFacts { recurrences: recurrences(body, &cx.effects, &cx.parents, &l), ..l }
+            }
+            Err(_) => unread_loop(&cx, at),
+        };
         // what may be live was taken to be
         if l.verdict == Verdict::Unknown && cx.liveness_cut_short() {
             l.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Liveness), term: l.term });
@@ -139,6 +145,14 @@ pub(crate) fn opaque_places(body: &Body, t: TermId) -> Vec<Obstacle> {
     out
 }
 
+/// A loop for which there are not even the steps to walk over it.
+fn unread_loop(cx: &Context<'_>, at: usize) -> LoopFacts {
+    let (term, parent, depth) = cx.loops[at];
+    let obstacle = Obstacle { kind: ObstacleKind::Budget(Work::Model), term };
+    let parent = parent.map(|p| LoopId(p as u32));
+    LoopFacts { parent, obstacles: vec![obstacle.clone()], ..of_loop(cx.body, term, depth, Err(obstacle)) }
+}
+
 fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopFacts {
     let body = cx.body;
     let (t, parent, depth) = cx.loops[at];
@@ -158,11 +172,6 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         facts.obstacles.push(Obstacle { kind: ObstacleKind::EarlyExit, term: exit });
     }
     if !facts.obstacles.is_empty() {
-        return facts;
-    }
-    // all of the loop is walked over several times: for its scalars, what stands in its way, what it leaves
-    if read(body.walk(t).count(), budget).is_err() {
-        facts.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Model), term: t });
         return facts;
     }
     let mut reading = cx.reading(at, &control, budget);

@@ -308,6 +308,60 @@ fn reading_a_function_takes_its_steps() {
     grows(calls, 20, 2.1);
 }
 
+/// A loop of n statements on n variables that are declared before it and read behind it.
+fn variables(n: usize, header: &str, statement: impl Fn(usize) -> String) -> String {
+    let list = |of: &dyn Fn(usize) -> String| -> String { (0..n).map(of).collect() };
+    format!(
+        "void f(int n, int *restrict a, const int *restrict b)\n{{\n{}{header} {{\n{}}}\n{}}}\n",
+        list(&|k| format!("int v{k} = 0;\n")),
+        list(&statement),
+        list(&|k| format!("a[{k}] = v{k};\n"))
+    )
+}
+
+/// Variables of a loop are classified in walks over the loop, not in one for each: sums, extremes, counters, what is kept, what an inner
+/// loop moves, what grows, what the iteration before left.
+#[test]
+fn variables_of_a_loop_take_as_many_steps_each() {
+    let one = "for (int i = 0; i < n; i++)";
+    let two = "for (int i = 0; i < n; i++)\nfor (int j = 0; j < n; j++)";
+    grows(|n| variables(n, one, |k| format!("v{k} += b[i] * {k};\n")), 40, 2.2);
+    grows(|n| variables(n, one, |k| format!("if (b[i] < v{k}) v{k} = b[i];\n")), 40, 2.2);
+    grows(|n| variables(n, one, |k| format!("if (b[i] > {k}) v{k}++;\n")), 40, 2.2);
+    grows(|n| variables(n, one, |k| format!("if (b[i] > {k}) v{k} = b[i];\n")), 40, 2.2);
+    grows(|n| variables(n, one, |k| format!("v{k} = i * {k};\n")), 40, 2.2);
+    grows(|n| variables(n, two, |k| format!("v{k}++;\n")), 40, 2.2);
+    grows(|n| variables(n, one, |k| format!("v{k} += i;\n")), 40, 2.2);
+    grows(|n| variables(n, one, |_| "v0 += 1;\n".to_owned()), 40, 2.2);
+}
+
+/// Loops that do not count are walked over as well, and pay for it.
+#[test]
+fn loops_that_do_not_count_take_steps() {
+    let text = |n: usize| {
+        let all: String = (0..n)
+            .map(|k| format!("for (i = 0; b[i]; i = b[i])\na[i] = {k};\nwhile (b[i] > {k})\ni = b[i];\n"))
+            .collect();
+        format!("void f(int *restrict a, const int *restrict b)\n{{\nint i = 0;\n{all}}}\n")
+    };
+    grows(text, 40, 2.1);
+    let whole = steps(&text(40), SAVE).0;
+    let (taken, stopped) = steps(&text(40), Effort { function: whole - 40, ..SAVE });
+    assert!(taken <= whole - 40 && !stopped.is_empty(), "{taken} of {whole}, {stopped:?}");
+}
+
+/// What a function writes is listed once, however often it is called.
+#[test]
+fn calls_take_as_many_steps_each() {
+    let text = |n: usize| {
+        let globals: String = (0..n).map(|k| format!("int g{k};\n")).collect();
+        let all: String = (0..n).map(|k| format!("g{k} = {k};\n")).collect();
+        let calls = "set();\n".repeat(n);
+        format!("{globals}void set(void)\n{{\n{all}}}\nvoid f(int n, int *a)\n{{\n{calls}for (int i = 0; i < n; i++)\na[i] = n;\n}}\n")
+    };
+    grows(text, 40, 2.2);
+}
+
 /// The variables of a kernel, each made of the one before it: as many rounds as there are variables, at the worst.
 #[test]
 fn uniformity_takes_steps() {

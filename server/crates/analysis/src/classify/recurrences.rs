@@ -1,16 +1,26 @@
 //! Names for what a loop that is not parallel as it stands computes: prefix sums, linear recurrences, searches,
 //! packing, and variables that hold the value of the iteration before. Names only: no verdict rests on them.
 
+use std::cell::OnceCell;
+
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
-use crate::classify::reductions::{reads, updates};
+use crate::classify::reductions::updates;
 use crate::flow::effects::Effects;
-use crate::flow::liveness::early_exit;
+use crate::flow::liveness::{early_exit, exposed_reads};
 use crate::{DependenceKind, LoopFacts, Object, Recurrence, RecurrenceKind, ReductionOp, Verdict};
 
 /// What can be named in a loop that is not parallel.
-pub(crate) fn recurrences(body: &Body, effects: &Effects<'_>, l: &LoopFacts) -> Vec<Recurrence> {
+///
+/// Takes no steps of its own: a few walks over the loop, whatever is in it, which whoever asks has paid for; and one over the body for
+/// each dependence, of which a dozen are listed.
+pub(crate) fn recurrences(
+    body: &Body,
+    effects: &Effects<'_>,
+    parents: &[Option<TermId>],
+    l: &LoopFacts,
+) -> Vec<Recurrence> {
     let mut out = Vec::new();
     if *body.op(l.term) != Op::For || matches!(l.verdict, Verdict::Independent | Verdict::Reduction) {
         return out;
@@ -20,7 +30,8 @@ pub(crate) fn recurrences(body: &Body, effects: &Effects<'_>, l: &LoopFacts) -> 
     if let Some(found) = search(body, l.term, inner) {
         out.push(Recurrence { kind: RecurrenceKind::Search, object: None, term: found });
     }
-    scans_of_scalars(body, l.term, inner, &mut |s, op, exclusive, term| {
+    let read = statements_reading(body, inner);
+    scans_of_scalars(body, l.term, inner, &read, &mut |s, op, exclusive, term| {
         let kind = RecurrenceKind::Scan { op, exclusive };
         out.push(Recurrence { kind, object: Some(plain(s)), term });
     });
@@ -33,11 +44,11 @@ pub(crate) fn recurrences(body: &Body, effects: &Effects<'_>, l: &LoopFacts) -> 
             }
         }
     }
-    for (counter, array, term) in packings(body, effects, l.term, inner) {
+    for (counter, array, term) in packings(body, effects, parents, l.term, inner) {
         let object = Some(plain(array));
         out.push(Recurrence { kind: RecurrenceKind::Packing { counter }, object, term });
     }
-    for (s, term) in wrap_arounds(body, effects, l.term, inner) {
+    for (s, term) in wrap_arounds(body, effects, l.term, inner, &read) {
         if !out.iter().any(|r| r.object.as_ref() == Some(&plain(s))) {
             out.push(Recurrence { kind: RecurrenceKind::WrapAround, object: Some(plain(s)), term });
         }
@@ -84,11 +95,25 @@ fn writes_by_variable(body: &Body, t: TermId) -> FxHashMap<SymbolId, (usize, Ter
     out
 }
 
+/// The first and the last statement of a list that name each variable, by their numbers.
+fn statements_reading(body: &Body, list: TermId) -> FxHashMap<SymbolId, (usize, usize)> {
+    let mut out: FxHashMap<SymbolId, (usize, usize)> = FxHashMap::default();
+    if *body.op(list) == Op::List {
+        for (at, &statement) in body.args(list).iter().enumerate() {
+            for s in body.walk(statement).filter_map(|x| body.as_symbol(x)) {
+                out.entry(s).or_insert((at, at)).1 = at;
+            }
+        }
+    }
+    out
+}
+
 /// `s += a[i]; b[i] = s;`: one accumulation an iteration, whose value is looked at before or after.
 fn scans_of_scalars(
     body: &Body,
     root: TermId,
     inner: TermId,
+    read: &FxHashMap<SymbolId, (usize, usize)>,
     found: &mut dyn FnMut(SymbolId, ReductionOp, bool, TermId),
 ) {
     let all = updates(body, inner);
@@ -96,19 +121,18 @@ fn scans_of_scalars(
     for s in all.iter().filter_map(|u| body.as_symbol(u.place)) {
         *updated.entry(s).or_default() += 1;
     }
-    let writes = if all.is_empty() { FxHashMap::default() } else { writes_by_variable(body, root) };
+    if all.is_empty() || *body.op(inner) != Op::List {
+        return;
+    }
+    let writes = writes_by_variable(body, root);
+    let numbers: FxHashMap<TermId, usize> = body.args(inner).iter().copied().zip(0..).collect();
     for u in &all {
         let Some(s) = body.as_symbol(u.place) else { continue };
         if updated.get(&s) != Some(&1) || writes.get(&s).is_none_or(|w| w.0 != 1) {
             continue;
         }
-        if *body.op(inner) != Op::List || !body.args(inner).contains(&u.statement) {
-            continue;
-        }
-        let statements = body.args(inner);
-        let Some(at) = statements.iter().position(|&t| t == u.statement) else { continue };
-        let before = statements[..at].iter().any(|&t| reads(body, t, s));
-        let after = statements[at + 1..].iter().any(|&t| reads(body, t, s));
+        let Some((&at, &(first, last))) = numbers.get(&u.statement).zip(read.get(&s)) else { continue };
+        let (before, after) = (first < at, last > at);
         if before != after {
             found(s, u.op, before, u.statement);
         }
@@ -172,11 +196,11 @@ fn chain_of_cells(
 fn packings(
     body: &Body,
     effects: &Effects<'_>,
+    parents: &[Option<TermId>],
     root: TermId,
     inner: TermId,
 ) -> Vec<(SymbolId, SymbolId, TermId)> {
-    let mut out = Vec::new();
-    let parents = body.parents();
+    let mut counters = Vec::new();
     let writes = writes_by_variable(body, inner);
     for &s in effects.writes_in(root).iter() {
         let Some(&(1, only)) = writes.get(&s) else { continue };
@@ -191,52 +215,67 @@ fn packings(
             guarded |= *body.op(p) == Op::If && body.args(p).first() != Some(&at);
             at = p;
         }
-        if !by_one || !guarded {
-            continue;
-        }
-        let filled = body.walk(inner).find_map(|t| {
-            let place = *body.args(t).first().filter(|_| *body.op(t) == Op::Assign)?;
-            let sub = *body.args(place).get(1).filter(|_| *body.op(place) == Op::Index)?;
-            reads(body, sub, s).then(|| crate::flow::parts::base_symbol(body, place)).flatten()
-        });
-        if let Some(array) = filled {
-            out.push((s, array, only));
+        if by_one && guarded {
+            counters.push((s, only));
         }
     }
+    if counters.is_empty() {
+        return Vec::new();
+    }
+    let filled = arrays_by_subscript(body, inner);
+    let mut out: Vec<_> = counters.into_iter().filter_map(|(s, t)| Some((s, *filled.get(&s)?, t))).collect();
     out.sort_unstable();
     out
 }
 
+/// The first array that is assigned to where the variable says.
+fn arrays_by_subscript(body: &Body, inner: TermId) -> FxHashMap<SymbolId, SymbolId> {
+    let mut out = FxHashMap::default();
+    for t in body.walk(inner).filter(|&t| *body.op(t) == Op::Assign) {
+        let Some(&place) = body.args(t).first().filter(|&&p| *body.op(p) == Op::Index) else { continue };
+        let Some(&sub) = body.args(place).get(1) else { continue };
+        let Some(array) = crate::flow::parts::base_symbol(body, place) else { continue };
+        for s in body.walk(sub).filter_map(|x| body.as_symbol(x)) {
+            out.entry(s).or_insert(array);
+        }
+    }
+    out
+}
+
 /// `y[i] = x[i] + t; t = x[i];`: written once, at the end, with a value that does not need the old one.
-fn wrap_arounds(body: &Body, effects: &Effects<'_>, root: TermId, inner: TermId) -> Vec<(SymbolId, TermId)> {
+fn wrap_arounds(
+    body: &Body,
+    effects: &Effects<'_>,
+    root: TermId,
+    inner: TermId,
+    read: &FxHashMap<SymbolId, (usize, usize)>,
+) -> Vec<(SymbolId, TermId)> {
     let mut out = Vec::new();
     if *body.op(inner) != Op::List {
         return out;
     }
-    let statements = body.args(inner);
     let writes = writes_by_variable(body, root);
-    for (at, &t) in statements.iter().enumerate() {
+    let (in_header, written) = (effects.writes_in(body.args(root)[2]), effects.writes_in(root));
+    let exposed = OnceCell::new();
+    // whether a variable may bring a value from an earlier iteration; the root's own index does not count
+    let carried = |s: SymbolId| {
+        let exposed = || exposed.get_or_init(|| exposed_reads(body, &[inner])).as_ref();
+        !in_header.contains(&s) && written.contains(&s) && exposed().is_none_or(|e| e.contains(&s))
+    };
+    for (at, &t) in body.args(inner).iter().enumerate() {
         let (Op::Assign, &[place, value]) = (body.op(t), body.args(t)) else { continue };
         let Some(s) = body.as_symbol(place).filter(|&s| body.symbols[s].is_own_scalar()) else { continue };
         if writes.get(&s).is_none_or(|w| w.0 != 1) {
             continue;
         }
-        let before = statements[..at].iter().any(|&x| reads(body, x, s));
-        let fresh = !body
-            .walk(value)
-            .filter_map(|x| body.as_symbol(x))
-            .any(|v| v == s || (body.symbols[v].is_own_scalar() && carried(body, effects, root, inner, v)));
-        if before && fresh {
+        if read.get(&s).is_none_or(|&(first, _)| first >= at) {
+            continue;
+        }
+        let mut named = body.walk(value).filter_map(|x| body.as_symbol(x));
+        let fresh = !named.any(|v| v == s || (body.symbols[v].is_own_scalar() && carried(v)));
+        if fresh {
             out.push((s, t));
         }
     }
     out
-}
-
-/// Whether the variable may bring a value from an earlier iteration; the root's own index does not count.
-fn carried(body: &Body, effects: &Effects<'_>, root: TermId, inner: TermId, s: SymbolId) -> bool {
-    let in_header = effects.writes_in(body.args(root)[2]).contains(&s);
-    !in_header
-        && effects.writes_in(root).contains(&s)
-        && crate::flow::liveness::exposed_reads(body, &[inner]).is_none_or(|e| e.contains(&s))
 }

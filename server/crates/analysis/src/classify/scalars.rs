@@ -12,7 +12,6 @@ use crate::nest::{AffineAccess, Model};
 use crate::{Cells, Control, Induction, Object, Private, Reduction, ReductionOp};
 
 pub(crate) struct Scalars {
-    root: TermId,
     index: SymbolId,
     pub privates: Vec<Private>,
     pub inductions: Vec<Induction>,
@@ -26,6 +25,7 @@ pub(crate) struct Scalars {
 }
 
 impl Scalars {
+    /// Takes no steps of its own: a few walks over the loop, however many variables it has, which whoever asks has paid for.
     pub(crate) fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
         let body = cx.body;
         let root = model.root;
@@ -43,7 +43,6 @@ impl Scalars {
         // Nothing is sure where the loop may be left early; such loops get no verdict from here.
         let sure = surely_written(body, inner);
         let mut s = Scalars {
-            root,
             index: control.index,
             privates: Vec::new(),
             inductions: Vec::new(),
@@ -58,7 +57,8 @@ impl Scalars {
             s.inductions.push(Induction { symbol, step: k, update });
             s.aside.insert(symbol);
         }
-        s.find_extremes(model, inner);
+        let all = Occurrences::of(body, root);
+        s.find_extremes(model, inner, &all);
         for &symbol in &written {
             let v = &body.symbols[symbol];
             let scalar = matches!(
@@ -89,24 +89,22 @@ impl Scalars {
                 s.privates.push(Private { symbol, declared_inside: false, kept, copied_in: false });
                 s.aside.insert(symbol);
                 if kept {
-                    let place =
-                        body.walk(root).find(|&t| crate::flow::effects::written(body, t) == Some(symbol));
-                    s.reductions.extend(place.map(|p| kept_reduction(body, symbol, p, Cells::Variable)));
+                    let place = all.writes.get(&symbol).and_then(|w| w.first());
+                    s.reductions.extend(place.map(|&p| kept_reduction(body, symbol, p, Cells::Variable)));
                 }
             } else if !matches!(body.types.kind(v.ty), TypeKind::Pointer { .. }) {
-                s.last_writer(cx, symbol);
+                s.last_writer(cx, symbol, &all);
             }
         }
-        s.find_reductions(cx, model, inner);
+        s.find_reductions(cx, model, inner, &all);
         s
     }
 
     /// A variable that some iterations write, none reads before it writes it, and that is read afterwards: the last
     /// iteration that writes it decides.
-    fn last_writer(&mut self, cx: &Context<'_>, symbol: SymbolId) {
+    fn last_writer(&mut self, cx: &Context<'_>, symbol: SymbolId, all: &Occurrences) {
         let (body, q) = (cx.body, cx.body.types.quals(cx.body.symbols[symbol].ty));
-        let writes = |t: &TermId| crate::flow::effects::written(body, *t) == Some(symbol);
-        let updates: Vec<TermId> = body.walk(self.root).filter(writes).collect();
+        let updates = all.writes.get(&symbol).cloned().unwrap_or_default();
         let Some(place) = updates.first().and_then(|&u| body.args(u).first().copied()) else { return };
         if q.is_volatile || q.is_atomic || body.as_symbol(place) != Some(symbol) {
             return;
@@ -125,16 +123,20 @@ impl Scalars {
 
     /// Extremes with what belongs to them. Both variables serve nothing else in the loop, so which of the iterations
     /// decides depends on their values and numbers alone.
-    fn find_extremes(&mut self, model: &Model<'_>, inner: TermId) {
+    fn find_extremes(&mut self, model: &Model<'_>, inner: TermId, uses: &Occurrences) {
         let body = model.body;
-        let uses = |s: SymbolId| body.walk(model.root).filter(|&x| body.as_symbol(x) == Some(s)).count();
         let all = extremes(body, inner);
-        for (at, e) in all.iter().enumerate() {
-            let of = |o: &Extreme| (o.key, o.op, o.companions.clone());
-            if all[..at].iter().any(|o| of(o) == of(e)) {
-                continue;
+        let mut groups: Vec<Vec<&Extreme>> = Vec::new();
+        let mut known: FxHashMap<_, usize> = FxHashMap::default();
+        for e in &all {
+            let at = *known.entry((e.key, e.op, &e.companions)).or_insert(groups.len());
+            if at == groups.len() {
+                groups.push(Vec::new());
             }
-            let same: Vec<&Extreme> = all.iter().filter(|o| of(o) == of(e)).collect();
+            groups[at].push(e);
+        }
+        for same in groups {
+            let e = same[0];
             let symbols: Vec<SymbolId> = e.key.into_iter().chain(e.companions.iter().copied()).collect();
             let own = |&s: &SymbolId| {
                 let v = &body.symbols[s];
@@ -163,7 +165,7 @@ impl Scalars {
             if !same.iter().filter_map(|o| o.cell).all(fixed) {
                 continue;
             }
-            if !symbols.iter().all(own) || symbols.iter().any(|&s| uses(s) != occurrences(s).len()) {
+            if !symbols.iter().all(own) || symbols.iter().any(|&s| uses.named(s) != occurrences(s).len()) {
                 continue;
             }
             for &symbol in &symbols {
@@ -186,32 +188,31 @@ impl Scalars {
         }
     }
 
-    fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId) {
+    fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId, all: &Occurrences) {
         let body = cx.body;
         let (variables, cells): (Vec<Update>, Vec<Update>) =
             updates(body, inner).into_iter().partition(|u| body.as_symbol(u.place).is_some());
-        let mut left: Vec<Update> = variables
-            .into_iter()
-            .filter(|u| {
-                let s = body.as_symbol(u.place);
-                s.is_some_and(|s| {
-                    !self.aside.contains(&s) && !model.declared_inside(s) && !self.is_const(body, s)
-                })
-            })
-            .collect();
-        while let Some(first) = left.first().cloned() {
-            let (same, rest): (Vec<Update>, Vec<Update>) =
-                left.into_iter().partition(|u| body.same(u.place, first.place));
-            left = rest;
-            if same.iter().any(|u| u.op != first.op) {
+        let mut groups: Vec<(SymbolId, Vec<Update>)> = Vec::new();
+        let mut known: FxHashMap<SymbolId, usize> = FxHashMap::default();
+        for u in variables {
+            let Some(s) = body.as_symbol(u.place) else { continue };
+            if self.aside.contains(&s) || model.declared_inside(s) || self.is_const(body, s) {
+                continue;
+            }
+            let at = *known.entry(s).or_insert(groups.len());
+            match groups.get_mut(at) {
+                Some(g) => g.1.push(u),
+                None => groups.push((s, vec![u])),
+            }
+        }
+        for (s, same) in groups {
+            if same.iter().any(|u| Some(u.op) != same.first().map(|f| f.op)) {
                 continue;
             }
             let occurrences: FxHashSet<TermId> =
                 same.iter().flat_map(|u| u.occurrences.iter().copied()).collect();
-            let Some(s) = body.as_symbol(first.place) else { continue };
             // Used for nothing else in the whole loop.
-            let all = body.walk(model.root).filter(|&x| body.as_symbol(x) == Some(s)).count();
-            if all != occurrences.len() {
+            if all.named(s) != occurrences.len() {
                 continue;
             }
             self.add_reduction(body, s, Vec::new(), Cells::Variable, &same);
@@ -225,23 +226,34 @@ impl Scalars {
     fn find_cells(&mut self, body: &Body, model: &Model<'_>, cells: Vec<Update>) {
         type Path = Vec<(usize, std::sync::Arc<str>)>;
         let mut groups: Vec<((SymbolId, Path, ReductionOp), Vec<Update>)> = Vec::new();
+        let mut known: FxHashMap<(SymbolId, Path, ReductionOp), Vec<usize>> = FxHashMap::default();
+        let places: FxHashSet<TermId> = cells.iter().map(|u| u.place).collect();
+        let mut accesses: FxHashMap<TermId, Vec<&AffineAccess>> = FxHashMap::default();
+        for a in model.accesses.iter().filter(|a| places.contains(&a.term)) {
+            accesses.entry(a.term).or_default().push(a);
+        }
+        let of = |place: TermId| accesses.get(&place).map_or(&[][..], Vec::as_slice);
         for u in cells {
-            let Some(a) = model.accesses.iter().find(|a| a.term == u.place && a.write) else { continue };
+            let Some(a) = of(u.place).iter().find(|a| a.write) else { continue };
             // Of cells that others share a part of it is no sum.
             if self.own.contains(&a.base) || self.is_const(body, a.base) || a.inside != Inside::All {
                 continue;
             }
             let key = (a.base, a.fields.clone(), u.op);
             let alike = |v: &Update| body.types.kind(body.ty(v.place)) == body.types.kind(body.ty(u.place));
-            match groups.iter_mut().find(|g| g.0 == key && g.1.first().is_some_and(alike)) {
-                Some(g) => g.1.push(u),
-                None => groups.push((key, vec![u])),
+            let with_key = known.entry(key.clone()).or_default();
+            match with_key.iter().find(|&&g| groups[g].1.first().is_some_and(alike)) {
+                Some(&g) => groups[g].1.push(u),
+                None => {
+                    with_key.push(groups.len());
+                    groups.push((key, vec![u]));
+                }
             }
         }
         for ((base, fields, _), same) in groups {
             let Some(first) = same.first() else { continue };
             let one =
-                same.iter().all(|u| body.same(u.place, first.place)) && is_fixed_cell(model, first.place);
+                same.iter().all(|u| body.same(u.place, first.place)) && is_fixed_cell(model, of(first.place));
             let fields = fields.into_iter().map(|f| f.1).collect();
             self.add_reduction(body, base, fields, if one { Cells::One } else { Cells::Many }, &same);
         }
@@ -306,18 +318,39 @@ pub(crate) fn kept_reduction(body: &Body, symbol: SymbolId, place: TermId, cells
     }
 }
 
-/// Whether an element's place does not move during the loop.
-fn is_fixed_cell(model: &Model<'_>, place: TermId) -> bool {
-    let mut seen = false;
-    for a in model.accesses.iter().filter(|a| a.term == place) {
-        seen = true;
-        let fixed =
-            a.subs.iter().all(|s| s.value.as_ref().is_some_and(|p| p.vars().all(|v| model.is_param(v))));
-        if !fixed {
-            return false;
+/// Whether an element's place, which these accesses are of, does not move during the loop.
+fn is_fixed_cell(model: &Model<'_>, accesses: &[&AffineAccess]) -> bool {
+    let fixed = |a: &&AffineAccess| {
+        a.subs.iter().all(|s| s.value.as_ref().is_some_and(|p| p.vars().all(|v| model.is_param(v))))
+    };
+    !accesses.is_empty() && accesses.iter().all(fixed)
+}
+
+/// Where each variable occurs in a loop.
+#[derive(Default)]
+struct Occurrences {
+    /// How often it is named.
+    named: FxHashMap<SymbolId, usize>,
+    /// Terms that write it.
+    writes: FxHashMap<SymbolId, Vec<TermId>>,
+}
+
+impl Occurrences {
+    fn of(body: &Body, root: TermId) -> Occurrences {
+        let mut out = Occurrences::default();
+        for t in body.walk(root) {
+            if let Some(s) = body.as_symbol(t) {
+                *out.named.entry(s).or_default() += 1;
+            }
+            if let Some(s) = crate::flow::effects::written(body, t) {
+                out.writes.entry(s).or_default().push(t);
+            }
         }
+        out
     }
-    seen
+    fn named(&self, s: SymbolId) -> usize {
+        self.named.get(&s).copied().unwrap_or(0)
+    }
 }
 
 /// A variable that passes between iterations under conditions we cannot follow is named as such.

@@ -4,6 +4,8 @@
 //! (`while (n-- > 0)`) or in the body (`while (i < n) { …; i++; }`, unrolled bodies), the first value may be the one the
 //! index has (`for (; n; n--)`), and the test may come last (`do … while`). What does not count gets the reason.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
 
@@ -16,6 +18,9 @@ use crate::{Control, NotCounted, Obstacle, ObstacleKind, Step};
 /// The index is the variable that the condition compares with something fixed and that every iteration moves by the
 /// same amount, wherever the moves stand (header, condition, body). Its value at the start of iteration t, before the
 /// condition is evaluated, is then `lower + step * t`; the moves on the way to any other point are followed by the model.
+///
+/// Takes no steps of its own: at most 60 looks at each term of the loop (a few, but for loops in arms of conditions in one another),
+/// which whoever asks has paid for.
 pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Result<Control, Obstacle> {
     let fail = |why: NotCounted, term: TermId| Err(Obstacle { kind: ObstacleKind::NotCounted(why), term });
     let Some(parts) = body.loop_parts(loop_term) else {
@@ -276,10 +281,8 @@ fn add_moves(body: &Body, root: TermId, loops: &[TermId], depth: u32, out: &mut 
                     for (s, x) in a {
                         let Some(y) = b.get(&s) else { continue };
                         if x.change == y.change && matches!(x.change, Change::Const(_)) {
-                            let parts = vec![Part { change: x.change, loops: loops.to_vec() }];
-                            let both =
-                                Total { change: x.change, parts, term: t, writes: x.writes + y.writes };
-                            include(out, s, both);
+                            let part = Part { change: x.change, loops: loops.to_vec() };
+                            include(out, s, part, t, x.writes + y.writes);
                         }
                     }
                 }
@@ -311,33 +314,30 @@ fn add_moves(body: &Body, root: TermId, loops: &[TermId], depth: u32, out: &mut 
             _ => {}
         }
         if let Some((s, Some(change))) = change_of(body, t) {
-            let parts = vec![Part { change, loops: loops.to_vec() }];
-            include(out, s, Total { change, parts, term: t, writes: 1 });
+            include(out, s, Part { change, loops: loops.to_vec() }, t, 1);
         }
         stack.extend(args.iter().rev());
     }
 }
 
-fn include(out: &mut Totals, s: SymbolId, more: Total) {
-    let total = match out.remove(&s) {
-        None => more,
-        Some(mut old) => {
-            old.parts.extend(more.parts);
-            Total { term: more.term, writes: old.writes + more.writes, ..old }
+/// Adds one more move: in time that does not depend on those before it.
+fn include(out: &mut Totals, s: SymbolId, part: Part, term: TermId, writes: usize) {
+    let alone = if part.loops.is_empty() { part.change } else { Change::Sum };
+    match out.entry(s) {
+        Entry::Vacant(free) => {
+            free.insert(Total { change: alone, parts: vec![part], term, writes });
         }
-    };
-    let constants = total.parts.iter().try_fold(0i128, |sum, p| match (p.change, p.loops.is_empty()) {
-        (Change::Const(k), true) => sum.checked_add(k),
-        _ => None,
-    });
-    let change = match (constants, &total.parts[..]) {
-        (Some(k), _) => Change::Const(k),
-        (None, [Part { change: Change::Term(t, negated), loops }]) if loops.is_empty() => {
-            Change::Term(*t, *negated)
+        Entry::Occupied(old) => {
+            let total = old.into_mut();
+            total.change = match (total.change, alone) {
+                (Change::Const(a), Change::Const(b)) => a.checked_add(b).map_or(Change::Sum, Change::Const),
+                _ => Change::Sum,
+            };
+            total.parts.push(part);
+            total.term = term;
+            total.writes += writes;
         }
-        _ => Change::Sum,
-    };
-    out.insert(s, Total { change, ..total });
+    }
 }
 
 /// Whether a `break` or `continue` of the loop itself stands in its body.

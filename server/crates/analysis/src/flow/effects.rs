@@ -25,6 +25,13 @@ pub(crate) struct Effects<'a> {
     /// Variables that a term may write without naming them as a place: a call those whose address it is given and
     /// file-scope ones, a place that was not understood what it reaches.
     unseen: FxHashMap<TermId, Vec<SymbolId>>,
+    /// Of each call of a known function that writes file-scope variables, the function; and these variables of each, once.
+    callees: FxHashMap<TermId, SymbolId>,
+    globals_written: FxHashMap<SymbolId, Vec<SymbolId>>,
+    /// File-scope variables by name.
+    globals: FxHashMap<&'a str, SymbolId>,
+    /// Entries of the lists of what is written unseen: a gap has one for every variable it reaches.
+    pub listed: usize,
     /// Variables that a place which was not understood may reach.
     in_gaps: FxHashSet<SymbolId>,
     memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
@@ -52,11 +59,25 @@ impl<'a> Effects<'a> {
                 writes.entry(s).or_default().push(t);
             }
         }
+        let globals = globals(body);
         let mut unseen = FxHashMap::default();
         let mut in_gaps = FxHashSet::default();
+        let (mut callees, mut globals_written) = (FxHashMap::default(), FxHashMap::default());
+        let mut listed = 0;
         for t in body.walk(body.root) {
             let mut list = match body.op(t) {
-                Op::Call => written_by_call(body, program, t),
+                Op::Call => {
+                    let called = call(body, program, t);
+                    let summary = called.as_ref().ok().and_then(Called::summary);
+                    if let Some((f, summary)) = body.callee(t).zip(summary) {
+                        let written = || globals_of(summary, &globals);
+                        let written: &mut Vec<SymbolId> = globals_written.entry(f).or_insert_with(written);
+                        if !written.is_empty() {
+                            callees.insert(t, f);
+                        }
+                    }
+                    written_by_call(body, called.as_ref().ok(), t)
+                }
                 _ => body.touched_by_gap(t),
             };
             for s in handed_to_a_stranger(body, program, t) {
@@ -67,6 +88,7 @@ impl<'a> Effects<'a> {
             if list.is_empty() {
                 continue;
             }
+            listed += list.len();
             if body.reach(t).is_some() {
                 // One more place that gives them a value, and not one that is seen.
                 for &s in &list {
@@ -85,6 +107,10 @@ impl<'a> Effects<'a> {
             body,
             program,
             unseen,
+            callees,
+            globals_written,
+            globals,
+            listed,
             in_gaps,
             memo,
             parts,
@@ -97,6 +123,11 @@ impl<'a> Effects<'a> {
             telling,
             writes,
         }
+    }
+
+    /// The file-scope variable of this name.
+    pub(crate) fn global(&self, name: &str) -> Option<SymbolId> {
+        self.globals.get(name).copied()
     }
 
     /// The term around another.
@@ -159,12 +190,17 @@ impl<'a> Effects<'a> {
             return known.clone();
         }
         let body = self.body;
+        let declared = |x: TermId| match body.op(x) {
+            Op::Declare(s) => Some(*s),
+            _ => None,
+        };
         let silent = |t: TermId| {
             let Some(parts) = body.loop_parts(t) else { return false };
-            let own = |s: SymbolId| body.walk(t).any(|x| *body.op(x) == Op::Declare(s));
-            parts.condition.is_none_or(|c| is_of_its_own(body, t, c))
-                && !self.entered_by_label(t)
-                && self.writes_in(t).iter().all(|&s| own(s))
+            if parts.condition.is_some_and(|c| !is_of_its_own(body, t, c)) || self.entered_by_label(t) {
+                return false;
+            }
+            let own: FxHashSet<SymbolId> = body.walk(t).filter_map(declared).collect();
+            self.writes_in(t).is_subset(&own)
         };
         let all = body.args(list).iter().zip(0..);
         let telling: Rc<Vec<u32>> = Rc::new(all.filter(|(&t, _)| !silent(t)).map(|(_, k)| k).collect());
@@ -229,6 +265,9 @@ impl<'a> Effects<'a> {
 
     /// Variables that a term under `root` writes directly (declared ones included), those that a call there may write by
     /// their address or as file-scope variables, and those that a place which was not understood may write.
+    ///
+    /// Takes no steps of its own: a walk over `root`, once for each, and the lists of what its terms write unseen, which
+    /// whoever made this has paid for once. Terms asked about lie in one another as deep as statements are followed.
     pub(crate) fn writes_in(&self, root: TermId) -> Rc<FxHashSet<SymbolId>> {
         if let Some(set) = self.memo.borrow().get(&root) {
             return set.clone();
@@ -237,6 +276,11 @@ impl<'a> Effects<'a> {
             self.body.walk(root).filter_map(|t| written(self.body, t)).collect();
         if !self.unseen.is_empty() {
             set.extend(self.body.walk(root).filter_map(|t| self.unseen.get(&t)).flatten());
+        }
+        if !self.callees.is_empty() {
+            let called: FxHashSet<SymbolId> =
+                self.body.walk(root).filter_map(|t| self.callees.get(&t).copied()).collect();
+            set.extend(called.iter().filter_map(|f| self.globals_written.get(f)).flatten());
         }
         let set = Rc::new(set);
         self.memo.borrow_mut().insert(root, set.clone());
@@ -401,12 +445,11 @@ fn handed_to_a_stranger(body: &Body, program: &dyn Callees, t: TermId) -> Vec<Sy
     args.iter().filter_map(|&a| body.as_symbol(a)).filter(own).collect()
 }
 
-/// Variables of the body whose value the call may change.
-fn written_by_call(body: &Body, program: &dyn Callees, t: TermId) -> Vec<SymbolId> {
+/// Variables of the body whose value the call may change by their address; `called`: what it does, if that is known.
+fn written_by_call(body: &Body, called: Option<&Called<'_>>, t: TermId) -> Vec<SymbolId> {
     let mut out = Vec::new();
-    let called = call(body, program, t);
     for (k, &a) in body.args(t).iter().skip(1).enumerate() {
-        let may = called.as_ref().map_or(true, |c| c.through(k).written);
+        let may = called.is_none_or(|c| c.through(k).written);
         let address = body.types.element(body.ty(a)).is_some();
         if may && address {
             // Memory behind a pointer is the business of `nest`; a variable's own address names the variable.
@@ -417,12 +460,13 @@ fn written_by_call(body: &Body, program: &dyn Callees, t: TermId) -> Vec<SymbolI
             }));
         }
     }
-    if let Ok(Some(s)) = called.as_ref().map(Called::summary) {
-        for (name, _) in s.globals.iter().filter(|(_, u)| u.own.written) {
-            out.extend(global(body, name));
-        }
-    }
     out
+}
+
+/// File-scope variables that a function writes.
+fn globals_of(summary: &Summary, globals: &FxHashMap<&str, SymbolId>) -> Vec<SymbolId> {
+    let written = summary.globals.iter().filter(|(_, used)| used.own.written);
+    written.filter_map(|(name, _)| globals.get(&**name).copied()).collect()
 }
 
 /// Whether the argument is `&s` or a part of it, not a pointer that `s` holds.
@@ -434,12 +478,13 @@ fn is_address_of(body: &Body, mut t: TermId, s: SymbolId) -> bool {
     *body.op(t) == Op::AddrOf && body.args(t).first().and_then(|&x| body.as_symbol(x)) == Some(s)
 }
 
-/// The file-scope variable of this name.
-pub(crate) fn global(body: &Body, name: &str) -> Option<SymbolId> {
-    body.symbols
-        .iter_ids()
-        .find(|(_, v)| matches!(v.storage, Storage::Global { .. }) && &*v.name == name)
-        .map(|(id, _)| id)
+/// File-scope variables by name, the first of each.
+fn globals(body: &Body) -> FxHashMap<&str, SymbolId> {
+    let mut out = FxHashMap::default();
+    for (id, v) in body.symbols.iter_ids().filter(|(_, v)| matches!(v.storage, Storage::Global { .. })) {
+        out.entry(&*v.name).or_insert(id);
+    }
+    out
 }
 
 /// Whether a called function is known to be pure: an intrinsic that this file does not define otherwise.

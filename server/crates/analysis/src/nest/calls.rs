@@ -8,7 +8,7 @@ use std::sync::Arc;
 use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
-use crate::flow::effects::{call, global};
+use crate::flow::effects::call;
 use crate::flow::parts::{base_symbol, Inside};
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;
@@ -31,7 +31,7 @@ impl Builder<'_> {
         let Some(summary) = called.summary() else { return };
         for (name, used) in &summary.globals {
             if used.own.written || used.through.written {
-                self.written.places.push(global(body, name).map(|b| (b, Vec::new())));
+                self.written.places.push(self.effects.global(name).map(|b| (b, Vec::new())));
                 self.written.pointers = true;
             }
         }
@@ -96,7 +96,7 @@ impl Builder<'_> {
         if let Some(summary) = called.summary() {
             let globals: Vec<_> = summary.globals.iter().map(|(n, u)| (n.clone(), *u)).collect();
             for (name, used) in globals {
-                let Some(s) = global(body, &name) else {
+                let Some(s) = self.effects.global(&name) else {
                     let function = body.as_symbol(args[0]);
                     if let Some(function) = function {
                         let why = crate::TroubleKind::Global;

@@ -5,6 +5,7 @@
 //! only known to be positive give a value that grows, which is enough to tell its cells apart. Wrap-around variables
 //! hold what the iteration before computed: from the second iteration on that is the value one iteration earlier.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, IntKind, LoopParts, Op, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
@@ -17,12 +18,22 @@ use crate::nest::pieces::Pieces;
 use crate::nest::Need;
 use crate::{Control, Step};
 
+/// What stands inside the root, found when it is first asked for: each variable would walk over the loop again.
+struct Inner {
+    body: TermId,
+    /// How inner loops count.
+    controls: FxHashMap<TermId, Option<Control>>,
+    /// The terms of the body.
+    terms: Option<FxHashSet<TermId>>,
+}
+
 impl Builder<'_> {
     /// Values of the root's inductions at the start of an iteration.
     pub(super) fn root_inductions(&mut self, c: &Control, parts: LoopParts) {
         let mut all: Vec<(SymbolId, Total)> = counted_loop::moves(self.body, self.root).into_iter().collect();
         all.sort_by_key(|m| m.0);
         let iteration = self.loops[0].iteration.clone();
+        let mut inner = Inner { body: parts.body, controls: FxHashMap::default(), terms: None };
         for (s, total) in all {
             let symbol = &self.body.symbols[s];
             if s == c.index || !symbol.is_own_scalar() || total.change == Change::Const(0) {
@@ -38,7 +49,7 @@ impl Builder<'_> {
                 _ => None,
             };
             let nested = total.parts.iter().any(|p| !p.loops.is_empty());
-            let amount = self.amount(&total);
+            let amount = self.amount(&total, &mut inner);
             let constant =
                 constant.or_else(|| amount.as_ref().and_then(Poly::as_constant)).filter(|&k| k != 0);
             let exact = match (constant, &amount, &iteration) {
@@ -56,7 +67,7 @@ impl Builder<'_> {
                 }
                 self.inductions.push((s, constant, total.term));
             } else if !pointer {
-                self.growing(s, c, parts, &total, constant, amount);
+                self.growing(s, c, &total, constant, amount, &mut inner);
             }
         }
     }
@@ -77,7 +88,7 @@ impl Builder<'_> {
 
     /// What one iteration adds, if that is the same in all of them: the sum of its parts, each times the trip counts of
     /// the inner loops it stands in. Those counts must not be negative: that is obliged.
-    fn amount(&mut self, total: &Total) -> Option<Poly> {
+    fn amount(&mut self, total: &Total, inner: &mut Inner) -> Option<Poly> {
         let fixed = |m: &Self, p: &Poly| p.vars().all(|v| m.is_param(v));
         let mut sum = Poly::default();
         for part in &total.parts {
@@ -92,7 +103,8 @@ impl Builder<'_> {
                 Change::Sum => return None,
             };
             for &l in &part.loops {
-                let c = counted_loop::control(self.body, l, self.effects).ok()?;
+                let control = || counted_loop::control(self.body, l, self.effects).ok();
+                let c = inner.controls.entry(l).or_insert_with(control).clone()?;
                 if c.pointer || c.at_least_once || self.body.as_symbol(c.lower) == Some(c.index) {
                     return None;
                 }
@@ -116,10 +128,10 @@ impl Builder<'_> {
         &mut self,
         s: SymbolId,
         c: &Control,
-        parts: LoopParts,
         total: &Total,
         constant: Option<i128>,
         amount: Option<Poly>,
+        inner: &mut Inner,
     ) {
         let (by, domain) = match (constant, amount) {
             (Some(k), _) => (Poly::constant(k), Domain::always()),
@@ -127,7 +139,8 @@ impl Builder<'_> {
             // `k += i`: what is added depends on the iteration by way of the index alone.
             (None, None) => {
                 let Change::Term(t, negated) = total.change else { return };
-                let in_body = self.body.walk(parts.body).any(|x| x == total.term);
+                let terms = inner.terms.get_or_insert_with(|| self.body.walk(inner.body).collect());
+                let in_body = terms.contains(&total.term);
                 let moving = self.effects.writes_in(self.root);
                 let plain = self.body.walk(t).all(|x| match self.body.op(x) {
                     Op::Sym(u) => *u == c.index || !moving.contains(u),
