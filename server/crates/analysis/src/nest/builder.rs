@@ -288,7 +288,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn blur(&mut self, kind: ObstacleKind, term: TermId) {
+    pub(super) fn mark_inexact(&mut self, kind: ObstacleKind, term: TermId) {
         self.dom.exact = false;
         self.why.get_or_insert(Obstacle { kind, term });
     }

@@ -334,7 +334,7 @@ impl Builder<'_> {
             }
         }
         let saved = (self.dom.clone(), self.why.clone());
-        self.blur(ObstacleKind::DataDependentCondition, t);
+        self.mark_inexact(ObstacleKind::DataDependentCondition, t);
         self.record(loc, t, write, ty);
         (self.dom, self.why) = saved;
     }

@@ -7,7 +7,7 @@ use crate::flow::counted_loop;
 use crate::flow::counted_loop::{induction_updates, trips};
 use crate::flow::parts::Inside;
 use crate::nest::builder::{Builder, Loc};
-use crate::nest::pieces::{blurred, compare_pieces, known_pieces, map_pieces, Pieces};
+use crate::nest::pieces::{compare_pieces, exact_if_known, known_pieces, map_pieces, Pieces};
 use crate::nest::{ModelLoop, Need};
 use crate::{Control, Obstacle, ObstacleKind, Param, Step};
 
@@ -171,7 +171,7 @@ impl Builder<'_> {
             };
         }
         // A bound that changes from iteration to iteration says nothing exactly.
-        let positive = blurred(self.vars.kinds(), positive);
+        let positive = exact_if_known(self.vars.kinds(), positive);
         if !positive.exact {
             let kind = self.inexact_kind(bound_at);
             self.why.get_or_insert(Obstacle { kind, term: bound_at });
@@ -212,7 +212,7 @@ impl Builder<'_> {
                 let steady = matches!(c.step, Step::Const(1 | -1)) && known_pieces(self.vars.kinds(), lower);
                 if !steady {
                     let kind = self.inexact_kind(c.lower);
-                    self.blur(kind, c.lower);
+                    self.mark_inexact(kind, c.lower);
                 }
             }
         }
@@ -351,7 +351,7 @@ impl Builder<'_> {
 
     pub(super) fn visit_body(&mut self, loop_term: TermId, inner: TermId) {
         if has_own_break(self.body, inner) && loop_term != self.root {
-            self.blur(ObstacleKind::EarlyExit, loop_term);
+            self.mark_inexact(ObstacleKind::EarlyExit, loop_term);
         }
         self.visit_statement(inner);
     }
@@ -410,7 +410,7 @@ impl Builder<'_> {
             }
             _ => {
                 self.require_in_domain(Constraint::non_negative(Poly::var(var)));
-                self.blur(ObstacleKind::DataDependentCondition, t);
+                self.mark_inexact(ObstacleKind::DataDependentCondition, t);
                 if let Some(c) = parts.condition.filter(|_| parts.tests_first) {
                     self.visit(c);
                 }

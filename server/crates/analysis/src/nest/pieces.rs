@@ -13,7 +13,7 @@ pub(super) fn known_pieces(vars: &[VarKind], p: &Pieces) -> bool {
 }
 
 /// Conditions over unknown values say nothing exactly.
-pub(super) fn blurred(vars: &[VarKind], d: Domain) -> Domain {
+pub(super) fn exact_if_known(vars: &[VarKind], d: Domain) -> Domain {
     let unknown = d
         .pieces
         .iter()

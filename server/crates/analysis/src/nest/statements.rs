@@ -5,7 +5,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::algebra::poly::{Domain, Poly};
 use crate::nest::builder::{Builder, Loc, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
-use crate::nest::pieces::{blurred, compare_pieces, Pieces};
+use crate::nest::pieces::{compare_pieces, exact_if_known, Pieces};
 use crate::{Obstacle, ObstacleKind, Param};
 
 /// A statement that is run as a whole, and where (F4.1): what thread maps distribute.
@@ -50,7 +50,7 @@ impl Builder<'_> {
             Op::Switch => {
                 self.visit(args[0]);
                 let saved = (self.dom.clone(), self.why.clone(), self.jumped);
-                self.blur(ObstacleKind::DataDependentCondition, args[0]);
+                self.mark_inexact(ObstacleKind::DataDependentCondition, args[0]);
                 let head = self.dom.clone();
                 let written: Vec<SymbolId> = self.effects.writes_in(args[1]).iter().copied().collect();
                 for &item in self.body.args(args[1]) {
@@ -68,7 +68,7 @@ impl Builder<'_> {
                 let jumped = self.jumped && crate::flow::liveness::has_continue(self.body, args[1]);
                 (self.dom, self.why, self.jumped) = saved;
                 if jumped {
-                    self.blur(ObstacleKind::DataDependentCondition, args[0]);
+                    self.mark_inexact(ObstacleKind::DataDependentCondition, args[0]);
                     // A `continue` in it leaves the iteration: what is around must know.
                     self.jumped = true;
                 }
@@ -159,7 +159,7 @@ impl Builder<'_> {
             (false, false) => self.merge(&yes, &no, then_env, then_pointers),
         }
         if (then_jumped && !then_ends) || (else_jumped && !else_ends) {
-            self.blur(why_data.kind.clone(), why_data.term);
+            self.mark_inexact(why_data.kind.clone(), why_data.term);
         }
         // What is around must know that somebody may have left.
         self.jumped = outer_jump || then_jumped || else_jumped;
@@ -293,8 +293,8 @@ impl Builder<'_> {
                 let b = self.convert(b, kb, common, args[1]);
                 match (a, b) {
                     (Some(a), Some(b)) => (
-                        blurred(self.vars.kinds(), compare_pieces(op, &a, &b)),
-                        blurred(self.vars.kinds(), compare_pieces(op.negated(), &a, &b)),
+                        exact_if_known(self.vars.kinds(), compare_pieces(op, &a, &b)),
+                        exact_if_known(self.vars.kinds(), compare_pieces(op.negated(), &a, &b)),
                     ),
                     _ => (Domain::unknown(), Domain::unknown()),
                 }
@@ -313,8 +313,8 @@ impl Builder<'_> {
                     Some(v) => {
                         let zero = vec![(Domain::always(), Poly::constant(0))];
                         (
-                            blurred(self.vars.kinds(), compare_pieces(BinOp::Ne, &v, &zero)),
-                            blurred(self.vars.kinds(), compare_pieces(BinOp::Eq, &v, &zero)),
+                            exact_if_known(self.vars.kinds(), compare_pieces(BinOp::Ne, &v, &zero)),
+                            exact_if_known(self.vars.kinds(), compare_pieces(BinOp::Eq, &v, &zero)),
                         )
                     }
                     None => (Domain::unknown(), Domain::unknown()),

@@ -417,7 +417,7 @@ impl<'a> Run<'a, '_> {
                 op if op.is_write() => {
                     if let Some(s) = body.as_symbol(body.args(x)[0]) {
                         let o = self.variable(s)?;
-                        self.blur(o);
+                        self.forget_object(o);
                     }
                 }
                 Op::Declare(s) if matches!(body.symbols[*s].storage, Storage::Local) => {
@@ -446,7 +446,7 @@ impl<'a> Run<'a, '_> {
                 s.globals.iter().filter(|(_, u)| u.own.written).map(|(n, _)| n.clone()).collect();
             for n in names {
                 if let Some(&o) = self.globals.get(&n) {
-                    self.blur(o);
+                    self.forget_object(o);
                 } else {
                     let o = self.memory.add(ReplayObject::new(Rest::Any, None));
                     self.globals.insert(n, o);
@@ -459,7 +459,7 @@ impl<'a> Run<'a, '_> {
         Ok(())
     }
 
-    fn blur(&mut self, object: u32) {
+    fn forget_object(&mut self, object: u32) {
         if let Some(o) = self.memory.objects.get_mut(object as usize) {
             o.refill(Rest::Any);
         }
@@ -476,7 +476,7 @@ impl<'a> Run<'a, '_> {
         let body = self.body();
         if let Some(s) = body.as_symbol(place) {
             let o = self.variable(s)?;
-            self.blur(o);
+            self.forget_object(o);
             return Ok(());
         }
         self.forget_behind(place)
@@ -494,13 +494,13 @@ impl<'a> Run<'a, '_> {
                     let symbol = &body.symbols[*s];
                     let holder = self.variable(*s)?;
                     if !matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. }) && followed == 0 {
-                        self.blur(holder);
+                        self.forget_object(holder);
                         return Ok(());
                     }
                     if pointer(t) && followed <= 1 {
                         let v = self.read(Address { object: holder, offset: 0 }, symbol.ty, None)?;
                         if let Some(a) = v.address() {
-                            self.blur(a.object);
+                            self.forget_object(a.object);
                             return Ok(());
                         }
                     }

@@ -261,7 +261,7 @@ impl Run<'_, '_> {
         let shadow = Tree::reals(op, k, a, b);
         if op.is_comparison() {
             if x.1 + y.1 > 0.0 && (x.0 - y.0).abs() <= x.1 + y.1 {
-                self.blurred(&shadow);
+                self.too_near(&shadow);
                 return Value::ANY;
             }
             let holds = compare(op, x.0, y.0);

@@ -148,7 +148,7 @@ impl Run<'_, '_> {
     }
 
     /// Numbers too near to each other to be compared: inputs for which they are not.
-    pub(in crate::replay_witness) fn blurred(&mut self, comparison: &Shadow) {
+    pub(in crate::replay_witness) fn too_near(&mut self, comparison: &Shadow) {
         let Shadow::Tree(t) = comparison else { return };
         for want in [true, false] {
             if self.events.len() < MAX_EVENTS {
