@@ -117,14 +117,6 @@ pub(crate) mod kernel_eval {
     pub(crate) const MAX_THREADS: u64 = 1 << 16;
 }
 
-/// Of `kernel::level`.
-pub(crate) mod kernel_level {
-    /// Terms whose uniformity is asked that are one step of the budget.
-    pub(crate) const TERMS: u64 = 16;
-    /// Deepest nesting of expressions followed.
-    pub(crate) const MAX_DEPTH: u32 = 200;
-}
-
 /// Of `kernel::local`.
 pub(crate) mod kernel_local {
     /// Questions asked of the values of one function.
@@ -169,6 +161,14 @@ pub(crate) mod kernel_requests {
     pub(crate) const MAX_PLACES: usize = 1 << 18;
 }
 
+/// Of `kernel::sampled`.
+pub(crate) mod kernel_sampled {
+    /// Steps looked at: whether a block fits at all, of several blocks, of one block alone.
+    pub(crate) const GLANCE: u64 = 300_000;
+    pub(crate) const SEVERAL: u64 = 1_500_000;
+    pub(crate) const ALONE: u64 = 2_000_000;
+}
+
 /// Of `kernel::symbolic::eval`.
 pub(crate) mod kernel_symbolic_eval {
     /// Deepest nesting of expressions and statements.
@@ -199,12 +199,12 @@ pub(crate) mod kernel_trace {
     pub(crate) const MAX_DEPTH: u32 = 200;
 }
 
-/// Of `kernel::tried`.
-pub(crate) mod kernel_tried {
-    /// Steps looked at: whether a block fits at all, of several blocks, of one block alone.
-    pub(crate) const GLANCE: u64 = 300_000;
-    pub(crate) const SEVERAL: u64 = 1_500_000;
-    pub(crate) const ALONE: u64 = 2_000_000;
+/// Of `kernel::uniformity`.
+pub(crate) mod kernel_uniformity {
+    /// Terms whose uniformity is asked that are one step of the budget.
+    pub(crate) const TERMS: u64 = 16;
+    /// Deepest nesting of expressions followed.
+    pub(crate) const MAX_DEPTH: u32 = 200;
 }
 
 /// Of `loops`.

@@ -532,9 +532,9 @@ impl Collect<'_> {
                     let always = always_waits(&f.body, self.program, 0);
                     self.seen.barriers.push(Barrier { term: t, at, in_callee: true, always });
                 }
-                self.seen.stores |= !super::level::is_pure(&f.body, self.program, 0);
+                self.seen.stores |= !super::uniformity::is_pure(&f.body, self.program, 0);
             }
-            None => self.seen.stores |= !super::level::is_harmless(self.body, t),
+            None => self.seen.stores |= !super::uniformity::is_harmless(self.body, t),
         }
     }
 }

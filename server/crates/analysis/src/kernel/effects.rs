@@ -23,7 +23,7 @@ pub(super) fn is_quiet(f: &Body, program: &Program, depth: u32) -> bool {
                 Some(g) => is_quiet(&g.body, program, depth + 1),
                 None => {
                     let of_threads = f.called_word(t).is_some_and(term::device::Word::is_of_threads);
-                    super::level::is_harmless(f, t) && !of_threads
+                    super::uniformity::is_harmless(f, t) && !of_threads
                 }
             },
             None => false,

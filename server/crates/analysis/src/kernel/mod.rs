@@ -15,7 +15,6 @@ mod effects;
 mod eval;
 mod interpret;
 mod lanes;
-mod level;
 mod local;
 mod nums;
 mod overflow;
@@ -23,10 +22,11 @@ mod patterns;
 mod races;
 mod replay;
 mod requests;
+mod sampled;
 mod steps;
 mod symbolic;
 mod trace;
-mod tried;
+mod uniformity;
 
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
     }
     let before = budget.taken();
     let seen = collect::collect(body, program, budget);
-    let levels = level::levels(body, program, &seen, launch, None);
+    let levels = uniformity::levels(body, program, &seen, launch, None);
     let traced = trace::trace(body, program, &seen, launch);
     let parted = |t: TermId| traced.as_ref().and_then(|x| x.parted.get(&t)).cloned();
     let mut facts = KernelFacts::default();
@@ -268,7 +268,13 @@ pub(crate) fn loop_branches(
     let Some(parts) = body.loop_parts(inside) else { return Vec::new() };
     let terms: FxHashSet<TermId> = body.walk(parts.body).collect();
     let spread = |indices: FxHashMap<SymbolId, Across>| {
-        level::levels(body, program, &seen, &launch, Some(level::Spread { indices, inside: terms.clone() }))
+        uniformity::levels(
+            body,
+            program,
+            &seen,
+            &launch,
+            Some(uniformity::Spread { indices, inside: terms.clone() }),
+        )
     };
     let levels = spread(indices.clone());
     let alike = spread(indices.keys().map(|&s| (s, Across::Grid)).collect());
@@ -292,14 +298,14 @@ pub fn kernel_barriers(body: &Body, program: &Program, launch: &KernelLaunch) ->
         return Vec::new();
     }
     let seen = collect::collect(body, program, &Budget::new(crate::SAVE.function));
-    let levels = level::levels(body, program, &seen, launch, None);
+    let levels = uniformity::levels(body, program, &seen, launch, None);
     barriers(body, &seen, &levels, launch)
 }
 
 fn barriers(
     body: &Body,
     seen: &collect::Seen,
-    levels: &level::Levels<'_>,
+    levels: &uniformity::Levels<'_>,
     launch: &KernelLaunch,
 ) -> Vec<BarrierFact> {
     let mut out = Vec::new();

@@ -9,7 +9,7 @@ use term::{Body, Op, Space, Storage, SymbolId, TermId, TypeKind};
 
 use super::access;
 use super::collect::{AccessKind, Seen};
-use super::{callee, level};
+use super::{callee, uniformity};
 use crate::Program;
 
 /// An update `x[i] += …` that two threads make if they find the same subscript in memory.
@@ -201,11 +201,11 @@ fn fencing(body: &Body, call: TermId, program: &Program, depth: u32) -> Fencing 
         let fences = unclear || calls.into_iter().any(|t| fencing(f, t, program, depth + 1) != Fencing::Not);
         return if fences { Fencing::Perhaps } else { Fencing::Not };
     }
-    let silent = matches!(name, "printf" | "assert" | "__assume") || level::is_vector(name);
+    let silent = matches!(name, "printf" | "assert" | "__assume") || uniformity::is_vector(name);
     match body.called_word(call) {
         Some(Word::Fence(Scope::Device | Scope::System)) => Fencing::Fence,
         Some(Word::Atomic(..)) => Fencing::Not,
-        _ if level::is_harmless(body, call) || silent => Fencing::Not,
+        _ if uniformity::is_harmless(body, call) || silent => Fencing::Not,
         _ => Fencing::Perhaps,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! *Free* is a proof for the launch that is known, whatever memory holds and whatever the parameters that nobody gives are; it
 //! names the parameters that must not overlap. *Race* is two accesses that happen in every schedule. Where the launch is too
-//! large to follow, or nobody says it, parts and launches are tried ([`tried`]).
+//! large to follow, or nobody says it, parts and launches are tried ([`sampled`]).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use term::{Body, Op, TermId};
 
 use super::collect::Seen;
 use super::replay::{self, Meeting, ObjectKind, Site, Trace};
-use super::{symbolic, tried};
+use super::{sampled, symbolic};
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
 use crate::calls::inline;
 use crate::limits::kernel_races::MAX_LISTED;
@@ -153,7 +153,7 @@ pub(super) fn examine(
     if launch.grid.is_none() || launch.block.is_none() {
         facts.races = match proof(body, program, seen, launch) {
             Ok(free) => free,
-            Err(why) => match tried::guessed(body, program, seen, launch) {
+            Err(why) => match sampled::guessed(body, program, seen, launch) {
                 RaceVerdict::Unknown(_) => RaceVerdict::Unknown(why),
                 told => told,
             },
@@ -177,7 +177,7 @@ pub(super) fn examine(
                 Ok(free) => free,
                 Err(_) if trace.missed.is_some() => RaceVerdict::Unknown(why),
                 Err(_) => {
-                    let with_values = tried::with_values(body, program, seen, launch);
+                    let with_values = sampled::with_values(body, program, seen, launch);
                     with_values.unwrap_or(RaceVerdict::Unknown(why))
                 }
             }
@@ -204,7 +204,7 @@ pub(super) fn examine(
 /// What a part of a launch that is too large to follow tells: what happens, never that nothing does.
 fn part(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch, facts: &mut KernelFacts) {
     let proof = proof(body, program, seen, launch);
-    let trace = tried::part(body, program, seen, launch);
+    let trace = sampled::part(body, program, seen, launch);
     let missed = trace.as_ref().and_then(|t| t.missed);
     let told = trace.as_ref().filter(|_| missed.is_none() && proof.is_err()).and_then(|t| {
         let list = witnesses(t, &replay::judge(t).ok()?, launch);
@@ -216,7 +216,7 @@ fn part(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch, fact
         (_, _, Some(m)) => RaceVerdict::Unknown(RaceObstacle::Barrier(m.site.term)),
         _ => {
             let unknown = RaceVerdict::Unknown(RaceObstacle::Kernel(KernelObstacle::TooLarge));
-            tried::with_values(body, program, seen, launch).unwrap_or(unknown)
+            sampled::with_values(body, program, seen, launch).unwrap_or(unknown)
         }
     };
     let Some(trace) = trace else { return };

@@ -285,7 +285,7 @@ impl<'a> Values<'a> for WarpTrace<'a> {
             }
             Called::Word(word) if Word::is_of_threads(word) => self.of_threads(values.first(), mask),
             _ => {
-                self.lost |= !super::level::is_harmless(body, t);
+                self.lost |= !super::uniformity::is_harmless(body, t);
                 // whoever is given an address may touch what it points to
                 self.untold |= terms.iter().any(|&a| body.types.element(body.ty(a)).is_some());
                 Val::UNKNOWN

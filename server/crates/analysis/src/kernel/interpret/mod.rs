@@ -12,7 +12,7 @@
 //! eval (point)           a number                       one thread           ends the attempt; expressions only
 //! ```
 //!
-//! Deliberately absent: which accesses and definitions a kernel has (`collect`), what is uniform (`level`): those follow nobody.
+//! Deliberately absent: which accesses and definitions a kernel has (`collect`), what is uniform (`uniformity`): those follow nobody.
 
 pub(super) mod walk;
 

@@ -9,7 +9,7 @@ use super::{Run, SymbolicAccess, SymbolicKernel, SymbolicObject, Val};
 use crate::algebra::poly::Poly;
 use crate::kernel::interpret::{walk, Arguments, Called};
 use crate::kernel::races::Touch;
-use crate::kernel::{level, KernelObstacle};
+use crate::kernel::{uniformity, KernelObstacle};
 
 /// Where a value stands.
 pub(in crate::kernel) enum SymbolicPlace {
@@ -88,7 +88,7 @@ impl<'a> SymbolicKernel<'a> {
         // what is given a pointer may look behind it
         let given = values.iter().any(|v| matches!(v, Val::Ptr(..)));
         let silent = match called {
-            Called::Function(f) => level::is_pure(&f.body, self.program, 0),
+            Called::Function(f) => uniformity::is_pure(&f.body, self.program, 0),
             Called::Word(word) if word.is_block_barrier() => true,
             Called::Word(Word::ReadOnlyLoad) => {
                 let (&[p], [Val::Ptr(o, at)]) = (terms, &values[..]) else {
@@ -99,10 +99,10 @@ impl<'a> SymbolicKernel<'a> {
                 true
             }
             Called::Min | Called::Max => !given,
-            Called::Word(_) => level::is_harmless(body, t) && !given,
+            Called::Word(_) => uniformity::is_harmless(body, t) && !given,
             Called::Library(name) => {
                 let silent = matches!(name, "printf" | "assert" | "__assume");
-                (level::is_harmless(body, t) || level::is_vector(name) || silent) && !given
+                (uniformity::is_harmless(body, t) || uniformity::is_vector(name) || silent) && !given
             }
             Called::Unknown => false,
         };

@@ -25,8 +25,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, SymbolId, TermId};
 
 use super::collect::Seen;
-use super::level::{self, Levels};
 use super::races::{RaceObstacle, Touch};
+use super::uniformity::{self, Levels};
 use super::{KernelLaunch, KernelObstacle};
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::limits::kernel_symbolic::MAX_QUESTIONS;
@@ -164,7 +164,7 @@ pub(super) fn prove(
     if let Some(t) = seen.unstructured {
         return Err(unknown(KernelObstacle::Structure(t)));
     }
-    let levels = level::levels(body, program, seen, launch, None);
+    let levels = uniformity::levels(body, program, seen, launch, None);
     if let Some(b) = seen.barriers.iter().find(|b| b.in_callee || levels.barrier(seen, b) > Across::Block) {
         return Err(RaceObstacle::Barrier(b.term));
     }

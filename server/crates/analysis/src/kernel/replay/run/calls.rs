@@ -7,7 +7,7 @@ use super::super::values::Val;
 use super::super::{ObjectKind, Touch};
 use super::{Run, Runner};
 use crate::kernel::interpret::{walk, Arguments, Called};
-use crate::kernel::{level, KernelObstacle};
+use crate::kernel::{uniformity, KernelObstacle};
 
 impl<'a> Runner<'a> {
     pub(super) fn called(
@@ -79,13 +79,13 @@ impl<'a> Runner<'a> {
             Called::Word(word) => {
                 // shuffles and votes are no barriers for memory, but where lanes wait they may run in step
                 self.warp_soft |= matches!(word, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes);
-                if !level::is_harmless(body, t) {
+                if !uniformity::is_harmless(body, t) {
                     return Err(KernelObstacle::Value(t));
                 }
             }
             Called::Library(name) => {
                 let silent = matches!(name, "printf" | "assert" | "__assume");
-                if !(level::is_harmless(body, t) || level::is_vector(name) || silent) {
+                if !(uniformity::is_harmless(body, t) || uniformity::is_vector(name) || silent) {
                     return Err(KernelObstacle::Value(t));
                 }
             }

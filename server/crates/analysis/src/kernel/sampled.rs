@@ -13,7 +13,7 @@ use super::collect::Seen;
 use super::races::{self, RaceObstacle, RaceVerdict, RaceWitness};
 use super::replay::{self, KernelObject, ObjectKind, Trace};
 use super::{KernelLaunch, KernelObstacle};
-use crate::limits::kernel_tried::{ALONE, GLANCE, SEVERAL};
+use crate::limits::kernel_sampled::{ALONE, GLANCE, SEVERAL};
 use crate::Program;
 
 /// Blocks tried where no launch is known.

@@ -10,7 +10,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 use super::collect::{Barrier, Escape, Seen, Where};
 use super::{callee, KernelLaunch};
-use crate::limits::kernel_level::{MAX_DEPTH, TERMS};
+use crate::limits::kernel_uniformity::{MAX_DEPTH, TERMS};
 use crate::Across;
 use crate::Program;
 
