@@ -390,23 +390,32 @@ fn a_long_document_is_shown_in_steps_that_only_add() {
         assert!(!step.is_empty() && step.iter().all(|d| last.contains(d)));
     }
 
-    // edited before it was known
-    let other = "file:///other.c";
-    client.open(other, &text.replace("float", "double"));
-    let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}});
-    client.notify(
-        "textDocument/didChange",
-        json!({"textDocument": {"uri": other, "version": 2}, "contentChanges": [{"range": range, "text": "\n"}]}),
-    );
-    client.request("textDocument/codeLens", json!({"textDocument": {"uri": other}}));
-    let mut last = client.diagnostics(other, 2);
-    while client
-        .inbox
-        .iter()
-        .any(|m| m["method"] == "textDocument/publishDiagnostics" && m["params"]["version"] == 2)
-    {
-        last = client.diagnostics(other, 2);
-    }
+    // edited before it was known: above all functions, and in one of them, which is then judged alone
+    let mut edited = |other: &str, [line, column]: [u32; 2], insert: &str| {
+        client.open(other, &text.replace("float", "double"));
+        let place = json!({"line": line, "character": column});
+        let change = json!({"range": {"start": place, "end": place}, "text": insert});
+        client.notify(
+            "textDocument/didChange",
+            json!({"textDocument": {"uri": other, "version": 2}, "contentChanges": [change]}),
+        );
+        client.request("textDocument/codeLens", json!({"textDocument": {"uri": other}}));
+        let is_news =
+            |m: &Value| m["method"] == "textDocument/publishDiagnostics" && m["params"]["version"] == 2;
+        let mut steps = vec![client.diagnostics(other, 2)];
+        while client.inbox.iter().any(is_news) {
+            steps.push(client.diagnostics(other, 2));
+        }
+        let last = steps.pop().expect("at least one");
+        for step in &steps {
+            assert!(!step.is_empty() && step.iter().all(|d| last.contains(d)));
+        }
+        last
+    };
+    let in_one = edited("file:///third.c", [4 * 300 + 2, 4], "a[0] = ");
+    assert_eq!(in_one.len(), FUNCTIONS);
+    assert_eq!(in_one[300]["range"]["start"]["line"], 4 * 300 + 1);
+    let last = edited("file:///other.c", [0, 0], "\n");
     assert_eq!(last.len(), FUNCTIONS);
     assert_eq!(last[0]["range"]["start"]["line"], 2);
     client.inbox.retain(|m| m["method"] != "textDocument/publishDiagnostics");

@@ -62,6 +62,8 @@ impl Part {
 }
 
 const EDITS: usize = 200;
+/// How long nobody types after opening, at least.
+const SOON: Duration = Duration::from_millis(50);
 /// Opening is measured this many times, each in a fresh process; the median counts.
 const OPENINGS: usize = 5;
 
@@ -90,6 +92,12 @@ struct Measured {
     whole: Duration,
     /// From the edit to its diagnostics.
     edits: Vec<Duration>,
+    /// Likewise, of the first edit, made right after opening: while the compiler is still being asked.
+    first_edit: Duration,
+    /// Likewise, of one made [`SOON`] after it, while the file is being read.
+    soon_edit: Duration,
+    /// Likewise, of all edits when one types from there on, the first one too.
+    from_the_first: Vec<Duration>,
     hovers: Vec<Duration>,
     /// Peak resident memory of the server, in megabytes.
     memory: f64,
@@ -153,30 +161,11 @@ fn measure(program: &PathBuf, lines: usize) -> Result<Measured> {
     open.push(times.open);
     whole.push(times.whole);
 
-    // A digit typed into a constant in the middle of the file, and taken back again.
-    let target = text.lines().count() / 2;
-    let (line, column) = text
-        .lines()
-        .enumerate()
-        .skip(target)
-        .find_map(|(line, words)| words.find("0.5f").map(|column| (line, column + 3)))
-        .context("the generated file has no constant to edit")?;
+    let (line, column) = place_to_edit(&text)?;
     let mut edits = Vec::new();
     let mut hovers = Vec::new();
     for version in 2..2 + EDITS {
-        let inserting = version % 2 == 0;
-        let end = if inserting { column } else { column + 1 };
-        let change = json!({
-            "range": {"start": {"line": line, "character": column}, "end": {"line": line, "character": end}},
-            "text": if inserting { "2" } else { "" },
-        });
-        let start = Instant::now();
-        client.notify(
-            "textDocument/didChange",
-            &json!({"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}),
-        )?;
-        let (at, _) = client.diagnostics(uri, i64::try_from(version)?)?;
-        edits.push(at.duration_since(start));
+        edits.push(edited(&mut client, uri, (line, column), version)?);
         if version % 10 == 0 {
             let start = Instant::now();
             let position = json!({"line": line - 1, "character": 6});
@@ -190,6 +179,24 @@ fn measure(program: &PathBuf, lines: usize) -> Result<Measured> {
     let memory = peak_memory(client.id())?;
     let diagnostics = times.count;
     client.stop()?;
+
+    let mut from_the_first = Vec::new();
+    let mut first_edit_after = |pause: Duration| -> Result<Duration> {
+        let mut first = Vec::new();
+        for _ in 0..OPENINGS {
+            let (mut client, _) = opening(program, uri, &text)?;
+            std::thread::sleep(pause);
+            from_the_first.clear();
+            for version in 2..2 + EDITS {
+                from_the_first.push(edited(&mut client, uri, (line, column), version)?);
+            }
+            first.extend(from_the_first.first());
+            client.stop()?;
+        }
+        Ok(quantile(&mut first, 0.5))
+    };
+    let first_edit = first_edit_after(Duration::ZERO)?;
+    let soon_edit = first_edit_after(SOON)?;
     ensure!(diagnostics > 0, "the generated file has no findings: nothing was measured");
     Ok(Measured {
         lines: text.lines().count(),
@@ -199,9 +206,41 @@ fn measure(program: &PathBuf, lines: usize) -> Result<Measured> {
         open: quantile(&mut open, 0.5),
         whole: quantile(&mut whole, 0.5),
         edits,
+        first_edit,
+        soon_edit,
+        from_the_first,
         hovers,
         memory,
     })
+}
+
+/// A constant in the middle of the file: line and column of its second digit.
+fn place_to_edit(text: &str) -> Result<(usize, usize)> {
+    let lines = text.lines().enumerate().skip(text.lines().count() / 2);
+    let place = |(line, words): (usize, &str)| words.find("0.5f").map(|column| (line, column + 3));
+    lines.into_iter().find_map(place).context("the generated file has no constant to edit")
+}
+
+/// Types a digit there (versions are even) or takes it back, and waits for the diagnostics.
+fn edited(
+    client: &mut Client,
+    uri: &str,
+    (line, column): (usize, usize),
+    version: usize,
+) -> Result<Duration> {
+    let inserting = version.is_multiple_of(2);
+    let end = if inserting { column } else { column + 1 };
+    let change = json!({
+        "range": {"start": {"line": line, "character": column}, "end": {"line": line, "character": end}},
+        "text": if inserting { "2" } else { "" },
+    });
+    let start = Instant::now();
+    client.notify(
+        "textDocument/didChange",
+        &json!({"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}),
+    )?;
+    let (at, _) = client.diagnostics(uri, i64::try_from(version)?)?;
+    Ok(at.duration_since(start))
 }
 
 /// What opening a file took.
@@ -216,15 +255,21 @@ struct Opened {
     count: usize,
 }
 
-/// A fresh server with the file open and analyzed.
-fn opened(program: &PathBuf, uri: &str, text: &str) -> Result<(Client, Opened)> {
-    let start = Instant::now();
+/// A fresh server that was just told to open the file, and when.
+fn opening(program: &PathBuf, uri: &str, text: &str) -> Result<(Client, Instant)> {
     let mut client = Client::start(program)?;
     let opening = Instant::now();
     client.notify(
         "textDocument/didOpen",
         &json!({"textDocument": {"uri": uri, "languageId": "c", "version": 1, "text": text}}),
     )?;
+    Ok((client, opening))
+}
+
+/// A fresh server with the file open and analyzed.
+fn opened(program: &PathBuf, uri: &str, text: &str) -> Result<(Client, Opened)> {
+    let start = Instant::now();
+    let (mut client, opening) = opening(program, uri, text)?;
     let (first, mut count) = client.diagnostics(uri, 1)?;
     let mut last = first;
     // answered once the whole file is known, after its diagnostics were sent; a hover says what is known before
@@ -307,6 +352,20 @@ fn table(all: &[Measured], program_megabytes: f64, load: f64) -> Result<String> 
     row("keystroke to diagnostics, median", edits(0.5), "ms", String::new())?;
     row("keystroke to diagnostics, 99th percentile", edits(0.99), "ms", goals(&|g| Some(g.keystroke)))?;
     row("keystroke to diagnostics, worst", edits(1.0), "ms", String::new())?;
+    let from_the_first = |q: f64| {
+        all.iter().map(|m| milliseconds(quantile(&mut m.from_the_first.clone(), q))).collect::<Vec<_>>()
+    };
+    let first = all.iter().map(|m| milliseconds(m.first_edit)).collect();
+    row("first keystroke, sent together with the opening", first, "ms", String::new())?;
+    let soon = all.iter().map(|m| milliseconds(m.soon_edit)).collect();
+    let name = format!("first keystroke, {} ms after opening", SOON.as_millis());
+    row(&name, soon, "ms", goals(&|g| Some(g.keystroke)))?;
+    row(
+        "keystrokes from that one on, 99th percentile",
+        from_the_first(0.99),
+        "ms",
+        goals(&|g| Some(g.keystroke)),
+    )?;
     row("hover, median", hovers(0.5), "ms", String::new())?;
     row("hover, worst", hovers(1.0), "ms", String::new())?;
     row("peak memory", all.iter().map(|m| m.memory).collect(), "MB", String::new())?;

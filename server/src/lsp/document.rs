@@ -63,6 +63,8 @@ impl Analyzed {
 pub struct Running {
     pub generation: u64,
     pub cancel: CancelToken,
+    /// Whether the document is read for the first time.
+    pub opens: bool,
     /// For what must be read in another way.
     pub reading: CancelToken,
 }
@@ -83,6 +85,8 @@ pub struct Document {
     /// Counts how often reading began afresh, so that what was parsed before is recognized and dropped.
     pub readings: u64,
     pub running: Option<Running>,
+    /// What looks at the edited function meanwhile.
+    pub ahead: Option<CancelToken>,
     pub view: Option<Arc<View>>,
     pub wants_full: bool,
     pub last_change: Instant,
@@ -121,6 +125,7 @@ impl Document {
             pending: Vec::new(),
             readings: 0,
             running: None,
+            ahead: None,
             view: None,
             wants_full: false,
             last_change: Instant::now(),

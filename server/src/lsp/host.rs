@@ -4,6 +4,7 @@
 //! message. It never waits for anything but the next message, so an edit is applied as soon as it arrives. Per
 //! document one analysis runs at a time, for the newest text; an edit cancels it.
 
+mod ahead;
 mod asking;
 mod rules;
 mod settling;
@@ -142,6 +143,8 @@ pub enum Message {
         epoch: u64,
         generation: u64,
         rendered: Arc<str>,
+        /// Of the edited function alone.
+        ahead: bool,
     },
     Compiled {
         uri: lsp::Uri,
@@ -293,8 +296,8 @@ impl Host {
             Message::Glance(glance) => self.glance(glance),
             Message::Deepened { uri } => self.deepened(&uri),
             Message::Analyzed(outcome) => self.analyzed(outcome),
-            Message::Early { uri, epoch, generation, rendered } => {
-                self.early(&uri, epoch, generation, rendered);
+            Message::Early { uri, epoch, generation, rendered, ahead } => {
+                self.early(&uri, (epoch, generation), rendered, ahead);
             }
             Message::Compiled { uri, epoch, generation, diagnostics } => {
                 self.compiled(&uri, epoch, generation, diagnostics);
@@ -383,6 +386,7 @@ impl Host {
         }
         self.stand_for_file(uri, Some(&document_text));
         self.analyze(uri.as_str());
+        self.look_ahead(uri.as_str());
     }
 
     fn save(&mut self, uri: &lsp::Uri) {
@@ -418,6 +422,7 @@ impl Host {
                 document.read_afresh();
             }
             self.analyze(&uri);
+            self.look_ahead(&uri);
         }
     }
 
@@ -450,12 +455,16 @@ impl Host {
         let early = {
             let (inbox, uri) = (self.inbox.clone(), document.uri.clone());
             let (epoch, generation) = (document.epoch, document.generation);
-            move |rendered| inbox.send(Message::Early { uri: uri.clone(), epoch, generation, rendered })
+            move |rendered| {
+                let ahead = false;
+                inbox.send(Message::Early { uri: uri.clone(), epoch, generation, rendered, ahead })
+            }
         };
         let reading = CancelToken::new();
         document.running = Some(Running {
             generation: document.generation,
             cancel: cancel.clone(),
+            opens: document.doc.is_none() && document.view.is_none(),
             reading: reading.clone(),
         });
         let work = Work {
@@ -496,6 +505,11 @@ impl Host {
         };
         if document.running.as_ref().is_some_and(|r| r.generation == generation) {
             document.running = None;
+        }
+        // what was called off is read again
+        let is_read = !matches!(&result, Ok(Done { doc: None, .. }));
+        if let Some(ahead) = document.ahead.take_if(|_| is_read) {
+            ahead.cancel();
         }
         let mut news = None;
         match result {

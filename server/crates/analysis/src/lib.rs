@@ -121,6 +121,11 @@ pub fn own_scalars(body: &Body, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
     graph::own_scalars(body, facts, root)
 }
 
+/// Words that make what is found out of a function depend on who calls it ([`Program::of_part`]).
+pub fn watched_words() -> Vec<String> {
+    calls::mentions::words()
+}
+
 /// The value of an integer constant expression.
 pub fn constant(body: &Body, t: TermId) -> Option<i128> {
     flow::counted_loop::constant(body, t)

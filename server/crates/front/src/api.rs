@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use base::{CancelToken, Span};
-use term::{Body, Op, Reject, TermId};
+use rustc_hash::FxHashSet;
+use term::{Body, Op, Reject, RejectKind, Storage, TermId};
 
 use crate::c::headers::{Header, Headers};
 use crate::c::pp::asked::Predefined;
@@ -72,6 +73,13 @@ impl Parsed {
         Parsed { inner: Arc::new(ParsedInner { language, text, read }) }
     }
 
+    /// The document as far as the function in whose body `at` stands needs it, found without lowering it. `None` where
+    /// that cannot be told, or is most of the document. `watched`: words that make what a function does depend on who
+    /// calls it; where the text says one of them there is no part.
+    pub fn part(&self, at: u32, watched: &[&str]) -> Option<Part> {
+        self.inner.language.front.part_any((&self.inner.text, &*self.inner.read), at, watched)
+    }
+
     /// The text.
     pub fn text(&self) -> &Arc<str> {
         &self.inner.text
@@ -79,6 +87,31 @@ impl Parsed {
     /// The language it was read as.
     pub fn language(&self) -> Language {
         self.inner.language
+    }
+}
+
+/// Part of a document.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The document's text with blanks in place of what was left out.
+    pub text: Arc<str>,
+    /// The functions that were left out.
+    pub left_out: Vec<Arc<str>>,
+}
+
+impl Part {
+    /// Whether the function around `at` reads in `unit`, which is this part lowered, as it does in the whole document. It may
+    /// not where what stands beside it has faults of syntax, after which a reader goes on somewhere, or names functions
+    /// that were left out, as macros of headers may.
+    pub fn is_like_the_whole(&self, unit: &Unit, at: u32) -> bool {
+        let left_out: FxHashSet<&str> = self.left_out.iter().map(|n| &**n).collect();
+        let is_function = |i: &&Item| i.kind == ItemKind::Function;
+        let functions = unit.items.iter().filter(is_function).chain(unit.included.iter().map(|i| &i.item));
+        let mut named = functions.flat_map(|i| i.body.symbols.iter());
+        let others = unit.items.iter().filter(|i| !i.span.touches(at));
+        let mut faults = others.flat_map(|i| i.body.rejects()).chain(&unit.rejects);
+        !named.any(|s| s.storage == Storage::Function && left_out.contains(&*s.name))
+            && !faults.any(|r| r.kind == RejectKind::Syntax)
     }
 }
 
@@ -119,6 +152,8 @@ pub struct Unit {
     /// The functions of headers that its functions call, directly or through one another. Their loops are not the
     /// document's.
     pub included: Vec<Included>,
+    /// The headers that were read for it, but for those of the C library.
+    pub headers: Vec<Arc<Header>>,
     /// What was taken for granted while conditions were decided, where it could as well be otherwise.
     pub configuration: Vec<Choice>,
 }
@@ -171,6 +206,7 @@ impl Unit {
             rejects: Vec::new(),
             directives: Vec::new(),
             included: Vec::new(),
+            headers: Vec::new(),
             configuration: Vec::new(),
         }
     }

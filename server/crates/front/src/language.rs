@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use base::CancelToken;
 
-use crate::api::{Edit, Options, Unit};
+use crate::api::{Edit, Options, Part, Unit};
 
 /// A source language. What there is to know of it is its row's: `language.name`, `language.kernels`.
 #[derive(Clone, Copy)]
@@ -139,6 +139,11 @@ pub trait FrontEnd: Send + Sync + 'static {
     fn reread(&self, _earlier: (&str, &Self::Read), _edits: &[Edit], text: &str) -> Self::Read {
         self.read(text)
     }
+    /// The document as far as the function in whose body `at` stands needs it, told without lowering it; `None`: not so.
+    /// `watched`: words that make what a function does depend on who calls it.
+    fn part(&self, _source: (&str, &Self::Read), _at: u32, _watched: &[&str]) -> Option<Part> {
+        None
+    }
     /// Lowers a document into its unit, which begins empty; called off, it leaves the unit as it is then. Items that did not change since the last call with this memo
     /// are the same `Arc`s; whatever is not understood is a gap or a reject, never an error.
     fn lower(
@@ -167,6 +172,8 @@ pub trait Reads: Send + Sync {
         text: &str,
     ) -> Arc<dyn Any + Send + Sync>;
     #[doc(hidden)]
+    fn part_any(&self, source: (&str, &(dyn Any + Send + Sync)), at: u32, watched: &[&str]) -> Option<Part>;
+    #[doc(hidden)]
     fn lower_any(
         &self,
         source: (&Arc<str>, &(dyn Any + Send + Sync)),
@@ -193,6 +200,14 @@ impl<F: FrontEnd> Reads for F {
             Some(read) => self.reread((before, read), edits, text),
             None => self.read(text),
         })
+    }
+    fn part_any(
+        &self,
+        (text, read): (&str, &(dyn Any + Send + Sync)),
+        at: u32,
+        watched: &[&str],
+    ) -> Option<Part> {
+        self.part((text, read.downcast_ref()?), at, watched)
     }
     fn lower_any(
         &self,

@@ -18,7 +18,7 @@ mod marks;
 
 pub use api::{
     item_at, loop_header_span, lower, lower_until, term_at, Choice, Directive, DirectiveKind, Edit, Included,
-    Item, ItemKind, Options, Parsed, Taken, Unit,
+    Item, ItemKind, Options, Parsed, Part, Taken, Unit,
 };
 pub use c::headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use c::omp::{omp_directives, omp_threadprivate};

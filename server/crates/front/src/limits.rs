@@ -48,6 +48,12 @@ pub(crate) mod c_objects {
     pub(crate) const MAX_NESTED: u32 = 16;
 }
 
+/// Of `c::part`.
+pub(crate) mod c_part {
+    /// Most bytes of a part: it is to be there before the whole, which is read at some three bytes a microsecond.
+    pub(crate) const MAX_BYTES: usize = 100_000;
+}
+
 /// Of `c::pp`.
 pub(crate) mod c_pp {
     /// Deepest nesting of arguments and conditions followed.

@@ -3,29 +3,48 @@
 mod common;
 
 use common::unit_as;
-use front::{loop_header_span, lower, term_at, Language, Memo, Options, Parsed, Unit};
+use front::{
+    item_at, loop_header_span, lower, term_at, Item, ItemKind, Language, Memo, Options, Parsed, Unit,
+};
 use proptest::prelude::*;
 
 const PROGRAM: &str = include_str!("program.txt");
 const CUDA_PROGRAM: &str = include_str!("cuda_program.txt");
 
+/// Functions of which few need others.
+const PLAIN: &str = "
+static int twice(int k) { return 2 * k; }
+double sum(int n, const double *x) { double s = 0; for (int k = 0; k < n; k++) s += x[k]; return s; }
+void scale(int n, double *x, struct point *p) { for (int k = 0; k < n; k++) { x[twice(k)] = IDX(k, 1); } }
+point_t *middle(point_t *p, size_t n) { if (n > 1) { p[n / 2].x = sum(1, &p->y); } return p; }
+void fill(real *x, unsigned n) {
+    #pragma omp simd
+    for (unsigned k = 0; k < n; k++)
+        x[k] = grid[0][k] + FAST; /* { */
+}
+static void last(void) { fill(0, count); }
+";
+
+/// Everything that an item says.
+fn dump_item(i: &Item) -> String {
+    let mut out = format!("{:?} {:?} {} {:x}\n", i.span, i.kind, i.name, i.body.hash);
+    let b = &i.body;
+    out += &term::notation::print(b, b.root);
+    for t in b.walk(b.root) {
+        out += &format!(" {:?}{:?}", b.span(t), b.origin(t));
+    }
+    for s in b.symbols.iter() {
+        out += &format!("\n{s:?}");
+    }
+    for r in b.rejects() {
+        out += &format!("\n{r:?}");
+    }
+    out
+}
+
 /// Everything that a unit says, spans included.
 fn dump(u: &Unit) -> String {
-    let mut out = String::new();
-    for i in &u.items {
-        out += &format!("{:?} {:?} {} {:x}\n", i.span, i.kind, i.name, i.body.hash);
-        let b = &i.body;
-        out += &term::notation::print(b, b.root);
-        for t in b.walk(b.root) {
-            out += &format!(" {:?}{:?}", b.span(t), b.origin(t));
-        }
-        for s in b.symbols.iter() {
-            out += &format!("\n{s:?}");
-        }
-        for r in b.rejects() {
-            out += &format!("\n{r:?}");
-        }
-    }
+    let mut out: String = u.items.iter().map(dump_item).collect();
     for r in &u.rejects {
         out += &format!("\n{r:?}");
     }
@@ -141,6 +160,30 @@ proptest! {
             parsed = parsed.reparse(&[], text.as_str());
             let stepped = lower(&parsed, &options, &mut memo);
             prop_assert_eq!(dump(&stepped), dump(&fresh(language, &text)), "{}", text);
+        }
+    }
+
+    #[test]
+    fn a_function_reads_the_same_without_those_it_does_not_need(
+        edits in prop::collection::vec((any::<usize>(), 0usize..12, pieces()), 0..4),
+    ) {
+        let mut text = format!("{PROGRAM}{PLAIN}");
+        for (at, cut, piece) in edits {
+            text = splice(&text, at, cut, &piece);
+        }
+        let parsed = Parsed::parse(Language::C, text.as_str());
+        let whole = fresh(Language::C, &text);
+        for item in whole.items.iter().filter(|i| i.kind == ItemKind::Function) {
+            let Some(brace) = text[item.span.range()].find('{') else { continue };
+            let at = item.span.start + brace as u32 + 1;
+            let Some(part) = parsed.part(at, &["errno"]) else { continue };
+            prop_assert_eq!(part.text.len(), text.len());
+            let unit = fresh(Language::C, &part.text);
+            if !part.is_like_the_whole(&unit, at) {
+                continue;
+            }
+            let alone = item_at(&unit, at).map(dump_item);
+            prop_assert_eq!(alone, Some(dump_item(item)), "{}", text);
         }
     }
 

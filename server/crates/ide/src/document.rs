@@ -150,6 +150,28 @@ impl Doc {
         Some(Doc::made(name.to_owned(), text, options, (parsed, unit), memo, None))
     }
 
+    /// The document as far as the function in whose body `at` stands needs it: what is found out of that function is what
+    /// is found out of it in the whole document, and there is nothing to be said of others. `None` where that cannot be
+    /// told without the others, or is no less work.
+    pub fn open_part(language: Language, name: &str, text: Text, options: Options, at: u32) -> Option<Doc> {
+        let watched = analysis::watched_words();
+        let words: Vec<&str> = watched.iter().map(|w| &**w).collect();
+        let part = front::Parsed::parse(language, text.to_string()).part(at, &words)?;
+        let parsed = front::Parsed::parse(language, part.text.clone());
+        let memo = Arc::<Mutex<front::Memo>>::default();
+        let unit = {
+            let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
+            front::lower(&parsed, &options.to_front(), &mut memo)
+        };
+        let looks = |h: &Arc<front::Header>| words.iter().any(|w| h.text().contains(w));
+        if !part.is_like_the_whole(&unit, at) || unit.headers.iter().any(looks) {
+            return None;
+        }
+        let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
+        let program = analysis::Program::of_part(items.map(|i| &i.body))?;
+        Some(Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None)))
+    }
+
     /// The document after these changes, which were applied one after the other, the first to this document's text.
     pub fn edit(&self, changes: &[Applied]) -> Doc {
         let Some(last) = changes.last() else {
@@ -213,6 +235,17 @@ impl Doc {
                 None => analysis::Program::of(bodies),
             }
         };
+        Doc::with_program(name, text, options, (parsed, unit), front_memo, (program, before))
+    }
+
+    fn with_program(
+        name: String,
+        text: Text,
+        options: Options,
+        (parsed, unit): (front::Parsed, front::Unit),
+        front_memo: Arc<Mutex<front::Memo>>,
+        (program, before): (analysis::Program, Option<&Doc>),
+    ) -> Doc {
         let keys = keys(&unit, &text, &program, before);
         Doc {
             inner: Arc::new(Inner {

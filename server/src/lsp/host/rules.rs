@@ -80,7 +80,8 @@ impl Host {
         let cancel = CancelToken::new();
         let (uri, epoch, generation) = (document.uri.clone(), document.epoch, document.generation);
         let text = document.text.clone();
-        document.running = Some(Running { generation, cancel: cancel.clone(), reading: cancel.clone() });
+        let reading = cancel.clone();
+        document.running = Some(Running { generation, cancel: cancel.clone(), opens: false, reading });
         document.wants_full = false;
         self.tools.pool.soon(Box::new(move || {
             let path = crate::lsp::edits::local_path(&uri).unwrap_or_default();

@@ -11,11 +11,18 @@ use crate::lsp::document::{render, View};
 
 impl Host {
     /// Shows what is known so far of a document of which nothing is shown yet. Requests still wait for all of it.
-    pub(super) fn early(&mut self, uri: &lsp::Uri, epoch: u64, generation: u64, rendered: Arc<str>) {
+    /// `ahead`: of the edited function alone, which is of use only until the document is read.
+    pub(super) fn early(
+        &mut self,
+        uri: &lsp::Uri,
+        (epoch, generation): (u64, u64),
+        rendered: Arc<str>,
+        ahead: bool,
+    ) {
         let pulls = self.caps().pulls_diagnostics;
         let found = self.documents.get_mut(uri.as_str());
         let Some(document) = found.filter(|d| d.epoch == epoch && d.generation == generation) else { return };
-        if pulls || document.view.is_some() {
+        if pulls || document.view.is_some() || ahead && document.ahead.is_none() {
             return;
         }
         document.published = Some((document.version, rendered.clone()));

@@ -84,6 +84,14 @@ pub(super) const LOOKING: [&str; 6] =
     ["fetestexcept", "fegetexceptflag", "fegetenv", "feholdexcept", "feupdateenv", "feenableexcept"];
 pub(super) const ROUNDING: [&str; 6] =
     ["fesetround", "fesetenv", "feupdateenv", "_mm_setcsr", "_controlfp", "fedisableexcept"];
+
+/// Every word that makes a text have to do with this: where none is said, by no text of the program, nothing looks.
+pub(crate) fn words() -> Vec<String> {
+    let called = ERRNO_CALLS.into_iter().chain(LOOKING).chain(ROUNDING).chain(["feclearexcept", "perror"]);
+    let both = called.flat_map(|n| [n.to_owned(), format!("__builtin_{n}")]);
+    both.chain(["errno".to_owned()]).collect()
+}
+
 pub(super) fn called_name(body: &Body, t: TermId) -> Option<&str> {
     body.callee(t).map(|s| body.symbols[s].name.trim_start_matches("__builtin_"))
 }

@@ -51,6 +51,19 @@ impl Program {
         Program::after(&Program::default(), bodies)
     }
 
+    /// The program of part of a file: functions with all they call, and all declarations. `None` where what is found out
+    /// of those functions may depend on the others: they use a variable that only the others tell to be written or not.
+    /// That nothing in the file says one of [`crate::watched_words`] is the caller's to see to.
+    pub fn of_part<'a>(bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Option<Program> {
+        let program = Program::of(bodies);
+        let inner = &*program.inner;
+        let declarations = inner.bodies.iter().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
+        let certain = constants(declarations, None);
+        let is_open = |name: &Arc<str>| !certain.contains_key(name) && inner.globals.contains_key(name);
+        let is_told = !inner.constants.keys().any(is_open);
+        is_told.then_some(program)
+    }
+
     /// The same, taking over from an earlier program what was found out about bodies that are still there.
     pub fn after<'a>(before: &Program, bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
         let bodies: Vec<&Arc<Body>> = bodies.into_iter().collect();

@@ -37,6 +37,8 @@ pub(crate) struct Including<'s> {
     /// Questions asked and the answers: id and hash.
     asked: Vec<(Ask, Answer)>,
     pub(crate) functions: Shared<Arc<str>, Arc<HeaderFunction>>,
+    /// Headers that were read, but for the library's.
+    pub(crate) read: Shared<HeaderId, Arc<Header>>,
 }
 
 type Answer = Option<(HeaderId, u64)>;
@@ -54,6 +56,7 @@ impl<'s> Including<'s> {
             is_there: false,
             asked: Vec::new(),
             functions: Shared::default(),
+            read: Shared::default(),
         }
     }
 }
@@ -79,6 +82,7 @@ pub(crate) struct Snapshot {
     bytes: usize,
     once: SharedSet<HeaderId>,
     functions: Shared<Arc<str>, Arc<HeaderFunction>>,
+    read: Shared<HeaderId, Arc<Header>>,
     choices: Vec<Choice>,
 }
 
@@ -157,6 +161,7 @@ impl Walk<'_, '_> {
             bytes: including.bytes,
             once: including.once.clone(),
             functions: including.functions.clone(),
+            read: including.read.clone(),
             choices: self.s.unit.configuration.get(choices..).unwrap_or(&[]).to_vec(),
         };
         headers.index.put(key, Arc::new(run));
@@ -171,6 +176,7 @@ impl Walk<'_, '_> {
         including.bytes = run.bytes;
         including.once = run.once.clone();
         including.functions = run.functions.clone();
+        including.read = run.read.clone();
         for choice in &run.choices {
             self.note(choice.name.clone(), choice.taken.clone());
         }
@@ -301,6 +307,9 @@ impl Walk<'_, '_> {
 
     fn enter(&mut self, ask: &Ask) {
         let Some(header) = self.find(ask) else { return };
+        if !is_library(&header) {
+            self.s.including.read.insert(header.id(), header.clone());
+        }
         let read = header.read();
         let no_marks: FxHashMap<u32, Mark> = FxHashMap::default();
         self.s.including.depth += 1;

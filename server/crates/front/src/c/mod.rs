@@ -26,6 +26,7 @@ mod names;
 mod objects;
 pub(crate) mod omp;
 mod parameters;
+mod part;
 mod placing;
 pub(crate) mod pp;
 mod pragmas;

@@ -7,9 +7,9 @@ use term::{Reach, Reject, RejectKind};
 
 use crate::c::dialect::{self, Dialect};
 use crate::c::lex::{self, Lexed};
-use crate::c::unit;
+use crate::c::{part, unit};
 use crate::language::{Claims, Comments, Compiler, FrontEnd, Quoted, Row, Standard};
-use crate::{Edit, Options, Unit};
+use crate::{Edit, Options, Part, Unit};
 
 /// C.
 pub(crate) static ROW: Row = Row {
@@ -45,6 +45,13 @@ impl FrontEnd for Family {
     /// What changed is found by comparing the texts, so that a wrong edit cannot give a wrong answer.
     fn reread(&self, (before, lexed): (&str, &Lexed), _edits: &[Edit], text: &str) -> Lexed {
         lex::relex(before, lexed, text)
+    }
+    /// C++ has functions of one name, and templates whose instances depend on all of the text.
+    fn part(&self, (text, lexed): (&str, &Lexed), at: u32, watched: &[&str]) -> Option<Part> {
+        if self.0.cpp {
+            return None;
+        }
+        part::part(text, lexed, at, watched)
     }
     fn lower(
         &self,

@@ -27,6 +27,7 @@ use crate::c::include::Including;
 use crate::c::lex::{Kind, Lexed, Token};
 use crate::c::pp::{self, pack, Line, Macros};
 use crate::c::pragmas;
+pub(crate) use crate::c::unit::edited::has_operators;
 use crate::c::unit::edited::{Last, Plain};
 use crate::c::{self, Lowered, Source};
 use crate::cuda::templates::Templates;
@@ -156,13 +157,14 @@ pub(crate) fn lower(
     walk.given(options);
     walk.range(0..lexed.tokens.len());
     memo.entries = walk.finish();
+    shared.unit.headers = shared.including.read.values().cloned().collect();
     if cancel.is_cancelled() {
         // what was not come to may be so again
         memo.entries.extend(shared.old);
         return Ok(());
     }
     // what templates a text has depends on all of it
-    if !dialect.cpp && !edited::has_operators(text) {
+    if !dialect.cpp && !has_operators(text) {
         memo.last = Some(Box::new(Last {
             text: text.clone(),
             dialect,

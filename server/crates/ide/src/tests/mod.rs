@@ -17,6 +17,7 @@ mod messages;
 mod offloading;
 mod pages;
 mod pairs;
+mod parts;
 mod reports;
 mod robust;
 mod rule_files;

@@ -73,7 +73,7 @@ pub(super) fn plain(text: &str, found: &Found) -> Option<Place> {
 }
 
 /// Whether a text may hold what changes the text around it without being a directive.
-pub(super) fn has_operators(text: &str) -> bool {
+pub(crate) fn has_operators(text: &str) -> bool {
     text.contains("_Pragma") || text.contains("__pragma")
 }
 
