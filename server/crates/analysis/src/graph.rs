@@ -159,8 +159,11 @@ pub(crate) fn graph(body: &Body, program: &Program, facts: &Facts, root: LoopId,
     written.sort_unstable();
     let inside = declared_in(body, inner);
     g.live_out = live_out_of(&cx, at);
-    let exposed: Option<Vec<FxHashSet<SymbolId>>> =
-        g.statements.iter().map(|&s| exposed_reads(body, &[s]).map(|e| e.into_iter().collect())).collect();
+    let exposed: Option<Vec<FxHashSet<SymbolId>>> = g
+        .statements
+        .iter()
+        .map(|&s| exposed_reads(body, &[s], budget).map(|e| e.into_iter().collect()))
+        .collect();
     if let Some(exposed) = exposed {
         let own = |s: SymbolId| body.symbols[s].is_own_scalar() && !g.live_out.contains(&s);
         let passes = |s: SymbolId| exposed.iter().any(|e| e.contains(&s));
@@ -219,8 +222,9 @@ pub(crate) fn own_scalars(body: &Body, facts: &Facts, root: LoopId) -> Vec<Symbo
     out.sort_unstable();
     out.dedup();
     let mut exposed: FxHashSet<SymbolId> = FxHashSet::default();
+    let steps = Budget::new(crate::FULL_STEPS);
     for part in [Some(parts.body), parts.condition, parts.step].into_iter().flatten() {
-        match exposed_reads(body, &[part]) {
+        match exposed_reads(body, &[part], &steps) {
             Some(e) => exposed.extend(e),
             None => return Vec::new(),
         }

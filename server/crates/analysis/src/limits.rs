@@ -91,7 +91,7 @@ pub(crate) mod solve_system {
 
 /// Of `flow::liveness`.
 pub(crate) mod flow_liveness {
-    /// Terms walked over that are one step of the budget.
+    /// Terms walked over, or variables copied where control parts, that are one step of the budget.
     pub(crate) const TERMS: u64 = 16;
     /// Deepest nesting followed: it recurses.
     pub(crate) const MAX_DEPTH: u32 = 400;

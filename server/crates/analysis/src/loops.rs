@@ -39,7 +39,7 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, whole: &Bu
         let mut l = match read(body.walk(cx.loops[at].0).count(), &part) {
             Ok(()) => {
                 let l = one_loop(&cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
-                LoopFacts { recurrences: recurrences(body, &cx.effects, &cx.parents, &l), ..l }
+                LoopFacts { recurrences: recurrences(body, &cx.effects, &cx.parents, &l, &part), ..l }
             }
             Err(_) => unread_loop(&cx, at),
         };

@@ -335,6 +335,21 @@ fn variables_of_a_loop_take_as_many_steps_each() {
     grows(|n| variables(n, one, |_| "v0 += 1;\n".to_owned()), 40, 2.2);
 }
 
+/// Where control parts, what was written before is copied: that takes steps, so n conditions behind n writes are more than n steps each.
+#[test]
+fn the_flow_of_values_takes_steps() {
+    let text = |n: usize, m: usize| {
+        let conditions: String = (0..m).map(|k| format!("if (b[i] > {k}) a[i] = {k};\n")).collect();
+        let writes = variables(n, "for (int i = 0; i < n; i++)", |k| format!("v{k} = i * {k};\n"));
+        writes.replacen("\n}\na[0]", &format!("\n{conditions}}}\na[0]"), 1)
+    };
+    let of = |n: usize, m: usize| steps(&text(n, m), SAVE);
+    let [alone, without, both] = [of(160, 0), of(1, 160), of(160, 160)];
+    assert!([&alone, &without, &both].iter().all(|(_, stopped)| stopped.is_empty()));
+    let more = both.0.saturating_sub(alone.0 + without.0);
+    assert!(more >= 160 * 160 / 16, "{} and {}, {} together", alone.0, without.0, both.0);
+}
+
 /// Loops that do not count are walked over as well, and pay for it.
 #[test]
 fn loops_that_do_not_count_take_steps() {

@@ -110,7 +110,7 @@ fn by_text(body: &Body, model: &Model<'_>, base: SymbolId, mine: &[(usize, &Affi
         let written = mine.iter().any(|(_, a)| a.write && touches(a));
         let mut exposed = false;
         for part in [Some(parts.body), parts.condition, parts.step].into_iter().flatten() {
-            exposed |= exposes_part(body, &[part], base, &leaf)?;
+            exposed |= exposes_part(body, &[part], base, &leaf, &model.budget)?;
         }
         match (exposed, written) {
             (true, true) => return None,

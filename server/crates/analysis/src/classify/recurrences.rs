@@ -3,6 +3,7 @@
 
 use std::cell::OnceCell;
 
+use base::Budget;
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
@@ -13,13 +14,14 @@ use crate::{DependenceKind, LoopFacts, Object, Recurrence, RecurrenceKind, Reduc
 
 /// What can be named in a loop that is not parallel.
 ///
-/// Takes no steps of its own: a few walks over the loop, whatever is in it, which whoever asks has paid for; and one over the body for
+/// Takes steps for the flow of values alone: the rest is a few walks over the loop, whatever is in it, which whoever asks has paid for; and one over the body for
 /// each dependence, of which a dozen are listed.
 pub(crate) fn recurrences(
     body: &Body,
     effects: &Effects<'_>,
     parents: &[Option<TermId>],
     l: &LoopFacts,
+    budget: &Budget,
 ) -> Vec<Recurrence> {
     let mut out = Vec::new();
     if *body.op(l.term) != Op::For || matches!(l.verdict, Verdict::Independent | Verdict::Reduction) {
@@ -48,7 +50,7 @@ pub(crate) fn recurrences(
         let object = Some(plain(array));
         out.push(Recurrence { kind: RecurrenceKind::Packing { counter }, object, term });
     }
-    for (s, term) in wrap_arounds(body, effects, l.term, inner, &read) {
+    for (s, term) in wrap_arounds(body, effects, l.term, inner, &read, budget) {
         if !out.iter().any(|r| r.object.as_ref() == Some(&plain(s))) {
             out.push(Recurrence { kind: RecurrenceKind::WrapAround, object: Some(plain(s)), term });
         }
@@ -249,6 +251,7 @@ fn wrap_arounds(
     root: TermId,
     inner: TermId,
     read: &FxHashMap<SymbolId, (usize, usize)>,
+    budget: &Budget,
 ) -> Vec<(SymbolId, TermId)> {
     let mut out = Vec::new();
     if *body.op(inner) != Op::List {
@@ -259,7 +262,7 @@ fn wrap_arounds(
     let exposed = OnceCell::new();
     // whether a variable may bring a value from an earlier iteration; the root's own index does not count
     let carried = |s: SymbolId| {
-        let exposed = || exposed.get_or_init(|| exposed_reads(body, &[inner])).as_ref();
+        let exposed = || exposed.get_or_init(|| exposed_reads(body, &[inner], budget)).as_ref();
         !in_header.contains(&s) && written.contains(&s) && exposed().is_none_or(|e| e.contains(&s))
     };
     for (at, &t) in body.args(inner).iter().enumerate() {

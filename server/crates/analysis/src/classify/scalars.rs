@@ -25,7 +25,8 @@ pub(crate) struct Scalars {
 }
 
 impl Scalars {
-    /// Takes no steps of its own: a few walks over the loop, however many variables it has, which whoever asks has paid for.
+    /// Takes steps of the model's for the flow of values alone: the rest is a few walks over the loop, however many variables it has,
+    /// which whoever asks has paid for.
     pub(crate) fn new(cx: &Context<'_>, model: &Model<'_>, control: &Control) -> Scalars {
         let body = cx.body;
         let root = model.root;
@@ -37,11 +38,11 @@ impl Scalars {
         let exposed = [Some(inner), header[0], header[1]]
             .into_iter()
             .flatten()
-            .map(|part| exposed_reads(body, &[part]))
+            .map(|part| exposed_reads(body, &[part], &model.budget))
             .collect::<Option<Vec<_>>>();
         let exposed: Option<FxHashSet<SymbolId>> = exposed.map(|v| v.into_iter().flatten().collect());
         // Nothing is sure where the loop may be left early; such loops get no verdict from here.
-        let sure = surely_written(body, inner);
+        let sure = surely_written(body, inner, &model.budget);
         let mut s = Scalars {
             index: control.index,
             privates: Vec::new(),

@@ -21,7 +21,7 @@ use term::{Body, Op, SymbolId, TermId};
 use self::backward::{Backward, Bits};
 use self::exits::{leaves_early, runs};
 use crate::flow::parts::owner;
-use crate::limits::flow_liveness::{MAX_DEPTH, MAX_LABELS};
+use crate::limits::flow_liveness::{MAX_DEPTH, MAX_LABELS, TERMS};
 
 pub(crate) type Set = FxHashSet<SymbolId>;
 
@@ -98,9 +98,9 @@ pub(crate) fn is_read_after(body: &Body, loop_term: TermId, s: SymbolId, budget:
 }
 
 /// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an
-/// earlier iteration included. `None`: too deep to say.
-pub(crate) fn exposed_reads(body: &Body, parts: &[TermId]) -> Option<Set> {
-    let mut f = Forward::new(body);
+/// earlier iteration included. `None`: too deep to say, or without the steps: where control parts, what is written before is copied.
+pub(crate) fn exposed_reads(body: &Body, parts: &[TermId], budget: &Budget) -> Option<Set> {
+    let mut f = Forward::new(body, budget);
     let mut state = State::Reached(Set::default());
     for &p in parts {
         state = f.flow(p, state)?;
@@ -109,9 +109,15 @@ pub(crate) fn exposed_reads(body: &Body, parts: &[TermId]) -> Option<Set> {
 }
 
 /// Whether one run of `parts` may read something of a structure's member that it did not write before. `leaf`: the names
-/// of the members on the way to it. `None`: too deep to say.
-pub(crate) fn exposes_part(body: &Body, parts: &[TermId], s: SymbolId, leaf: &[Arc<str>]) -> Option<bool> {
-    let mut f = Forward { focus: Some((s, leaf)), ..Forward::new(body) };
+/// of the members on the way to it. `None`: too deep to say, or without the steps.
+pub(crate) fn exposes_part(
+    body: &Body,
+    parts: &[TermId],
+    s: SymbolId,
+    leaf: &[Arc<str>],
+    budget: &Budget,
+) -> Option<bool> {
+    let mut f = Forward { focus: Some((s, leaf)), ..Forward::new(body, budget) };
     let mut state = State::Reached(Set::default());
     for &p in parts {
         state = f.flow(p, state)?;
@@ -119,9 +125,9 @@ pub(crate) fn exposes_part(body: &Body, parts: &[TermId], s: SymbolId, leaf: &[A
     Some(f.exposed.contains(&s))
 }
 
-/// Variables that every run of a loop's body to its end or to a `continue` writes. `None`: too deep to say.
-pub(crate) fn surely_written(body: &Body, inner: TermId) -> Option<Set> {
-    let mut f = Forward::new(body);
+/// Variables that every run of a loop's body to its end or to a `continue` writes. `None`: too deep to say, or without the steps.
+pub(crate) fn surely_written(body: &Body, inner: TermId, budget: &Budget) -> Option<Set> {
+    let mut f = Forward::new(body, budget);
     let mut state = f.flow(inner, State::Reached(Set::default()))?;
     for c in std::mem::take(&mut f.continues) {
         state = join(state, State::Reached(c));
@@ -141,6 +147,9 @@ enum State {
 
 struct Forward<'a> {
     body: &'a Body,
+    budget: &'a Budget,
+    /// Variables in copies that no step was taken for yet.
+    copied: u64,
     /// The part of a structure that stands for the structure; its other parts are nothing.
     focus: Option<(SymbolId, &'a [Arc<str>])>,
     exposed: Set,
@@ -154,9 +163,11 @@ struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    fn new(body: &'a Body) -> Forward<'a> {
+    fn new(body: &'a Body, budget: &'a Budget) -> Forward<'a> {
         Forward {
             body,
+            budget,
+            copied: 0,
             focus: None,
             exposed: Set::default(),
             depth: 0,
@@ -164,6 +175,18 @@ impl<'a> Forward<'a> {
             loops: 0,
             continues: Vec::new(),
         }
+    }
+
+    /// What is written so far, for another way from here.
+    fn copy(&mut self, state: &State) -> Option<State> {
+        if let State::Reached(written) = state {
+            self.copied += written.len() as u64;
+            if self.copied >= TERMS {
+                self.budget.spend(self.copied / TERMS).ok()?;
+                self.copied %= TERMS;
+            }
+        }
+        Some(state.clone())
     }
 
     /// If the place is the structure looked at or a part of it: whether it covers the part looked at, and whether it has
@@ -250,7 +273,8 @@ impl<'a> Forward<'a> {
         match body.op(t) {
             Op::If | Op::Select => {
                 let s = self.flow(*args.first()?, State::Reached(written))?;
-                let a = self.flow(*args.get(1)?, s.clone())?;
+                let before = self.copy(&s)?;
+                let a = self.flow(*args.get(1)?, before)?;
                 let b = match args.get(2) {
                     Some(&e) => self.flow(e, s)?,
                     None => s,
@@ -259,7 +283,8 @@ impl<'a> Forward<'a> {
             }
             Op::Binary(b) if b.is_logical() => {
                 let s = self.flow(*args.first()?, State::Reached(written))?;
-                self.flow(*args.get(1)?, s.clone())?;
+                let before = self.copy(&s)?;
+                self.flow(*args.get(1)?, before)?;
                 Some(s)
             }
             Op::For => {
@@ -267,21 +292,24 @@ impl<'a> Forward<'a> {
                 let s = self.flow(*args.get(1)?, s)?;
                 // The body may not run; what it reads on its first run is what counts (a later run has seen more
                 // writes). `continue` reaches the step with less written than the body's end.
-                let inside = self.run(*args.get(3)?, s.clone())?;
-                let at_step = if has_continue(body, *args.get(3)?) { s.clone() } else { inside };
+                let before = self.copy(&s)?;
+                let inside = self.run(*args.get(3)?, before)?;
+                let at_step = if has_continue(body, *args.get(3)?) { self.copy(&s)? } else { inside };
                 let once = self.flow(*args.get(2)?, at_step)?;
                 let whole = runs(body, t) && !leaves_early(body, *args.get(3)?);
                 Some(if whole { once } else { s })
             }
             Op::While => {
                 let s = self.flow(*args.first()?, State::Reached(written))?;
-                self.run(*args.get(1)?, s.clone())?;
+                let before = self.copy(&s)?;
+                self.run(*args.get(1)?, before)?;
                 Some(s)
             }
             Op::DoWhile => {
                 let inner = *args.first()?;
                 let s = State::Reached(written);
-                let end = self.run(inner, s.clone())?;
+                let before = self.copy(&s)?;
+                let end = self.run(inner, before)?;
                 // A `continue` or `break` may leave early with less written.
                 let end = if leaves_early(body, inner) { s } else { end };
                 self.flow(*args.get(1)?, end)
@@ -295,8 +323,8 @@ impl<'a> Forward<'a> {
                 let mut complete = false;
                 for &item in body.args(*args.get(1)?) {
                     match body.op(item) {
-                        Op::Case => at = s.clone(),
-                        Op::Default => (at, complete) = (s.clone(), true),
+                        Op::Case => at = self.copy(&s)?,
+                        Op::Default => (at, complete) = (self.copy(&s)?, true),
                         _ => at = self.flow(item, at)?,
                     }
                 }

@@ -210,7 +210,7 @@ impl Builder<'_> {
         }
         let set_aside: Vec<SymbolId> = self.inductions.iter().map(|i| i.0).collect();
         // Only what comes in from the iteration before, and is set to something without memory in it.
-        let exposed = crate::flow::liveness::exposed_reads(self.body, &[parts.body]);
+        let exposed = crate::flow::liveness::exposed_reads(self.body, &[parts.body], &self.budget);
         let mut candidates: Vec<SymbolId> = self
             .effects
             .writes_in(parts.body)
