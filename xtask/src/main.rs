@@ -17,6 +17,7 @@ mod metrics;
 mod program;
 mod programs;
 mod rules;
+mod sample;
 mod scaffold;
 mod sh;
 mod test;

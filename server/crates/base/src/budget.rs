@@ -2,8 +2,9 @@
 //!
 //! Steps are counted, never timed, so that the same input gives the same answer on every machine.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why work stopped before its end. Both mean "unknown", never "no".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,9 +15,17 @@ pub enum Stop {
     Cancelled,
 }
 
-/// Set once by whoever no longer wants an answer; seen by every [`Budget`] made from it.
+/// Set once by whoever no longer wants an answer; seen by every [`Budget`] made from it. Work that asks it also gives way
+/// for a moment to whoever goes before it ([`CancelToken::hold`]).
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken(Arc<AtomicU32>);
+
+/// The bit that says "cancelled"; those above count who holds the work.
+const CANCELLED: u32 = 1;
+const HOLD: u32 = 2;
+/// How often, and for how long each time, work gives way when it asks: it goes on whatever becomes of who holds it.
+const NAPS: u32 = 200;
+const NAP: Duration = Duration::from_micros(100);
 
 impl CancelToken {
     /// A token that is not set.
@@ -25,11 +34,43 @@ impl CancelToken {
     }
     /// Asks the work to stop at its next step.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.fetch_or(CANCELLED, Ordering::Relaxed);
     }
     /// Whether it was set.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let mut state = self.0.load(Ordering::Relaxed);
+        if state >= HOLD {
+            state = self.give_way();
+        }
+        state & CANCELLED != 0
+    }
+    /// Holds the work up wherever it asks next, for as long as what this gives lives and a short while at most: for what is
+    /// to have the processors first.
+    pub fn hold(&self) -> Held {
+        self.0.fetch_add(HOLD, Ordering::Relaxed);
+        Held(self.clone())
+    }
+
+    #[cold]
+    fn give_way(&self) -> u32 {
+        let state = || self.0.load(Ordering::Relaxed);
+        for _ in 0..NAPS {
+            if state() < HOLD || state() & CANCELLED != 0 {
+                break;
+            }
+            std::thread::sleep(NAP);
+        }
+        state()
+    }
+}
+
+/// While it lives, work is held up ([`CancelToken::hold`]).
+#[derive(Debug)]
+pub struct Held(CancelToken);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0 .0.fetch_sub(HOLD, Ordering::Relaxed);
     }
 }
 
@@ -156,6 +197,27 @@ mod tests {
         assert_eq!((p.left(), p.taken()), (9, 1));
         cancel.cancel();
         assert_eq!(p.spend(1), Err(Stop::Cancelled));
+    }
+
+    #[test]
+    fn work_that_is_held_goes_on_when_it_is_let_go_and_ends_when_cancelled() {
+        let token = CancelToken::new();
+        let first = token.hold();
+        let second = token.hold();
+        drop(first);
+        // nobody waits for ever
+        assert!(!token.is_cancelled());
+        token.cancel();
+        assert!(token.is_cancelled());
+        drop(second);
+        assert!(token.is_cancelled());
+
+        let token = CancelToken::new();
+        let held = token.hold();
+        let asks = token.clone();
+        let work = std::thread::spawn(move || asks.is_cancelled());
+        drop(held);
+        assert!(!work.join().unwrap());
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod ids;
 mod numbers;
 mod span;
 
-pub use budget::{Budget, CancelToken, Effort, Stop};
+pub use budget::{Budget, CancelToken, Effort, Held, Stop};
 pub use ids::{IdVec, IndexId};
 pub use numbers::gcd;
 pub use span::Span;

@@ -8,7 +8,7 @@ use term::{Body, Op, Reject, RejectKind, Storage, TermId};
 
 use crate::c::headers::{Header, Headers};
 use crate::c::pp::asked::Predefined;
-use crate::language::{Language, Memo, Read};
+use crate::language::{Language, Memo, PartRead, Read};
 
 /// What the compiler's command line would say.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -77,7 +77,11 @@ impl Parsed {
     /// that cannot be told, or is most of the document. `watched`: words that make what a function does depend on who
     /// calls it; where the text says one of them there is no part.
     pub fn part(&self, at: u32, watched: &[&str]) -> Option<Part> {
-        self.inner.language.front.part_any((&self.inner.text, &*self.inner.read), at, watched)
+        let Parsed { inner } = self;
+        let part = inner.language.front.part_any((&inner.text, &*inner.read), at, watched)?;
+        let PartRead { text, read, left_out } = part;
+        let parsed = Parsed { inner: Arc::new(ParsedInner { language: inner.language, text, read }) };
+        Some(Part { parsed, left_out })
     }
 
     /// The text.
@@ -93,8 +97,8 @@ impl Parsed {
 /// Part of a document.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The document's text with blanks in place of what was left out.
-    pub text: Arc<str>,
+    /// The document with blanks in place of what was left out.
+    pub parsed: Parsed,
     /// The functions that were left out.
     pub left_out: Vec<Arc<str>>,
 }

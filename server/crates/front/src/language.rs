@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use base::CancelToken;
 
-use crate::api::{Edit, Options, Part, Unit};
+use crate::api::{Edit, Options, Unit};
 
 /// A source language. What there is to know of it is its row's: `language.name`, `language.kernels`.
 #[derive(Clone, Copy)]
@@ -141,7 +141,12 @@ pub trait FrontEnd: Send + Sync + 'static {
     }
     /// The document as far as the function in whose body `at` stands needs it, told without lowering it; `None`: not so.
     /// `watched`: words that make what a function does depend on who calls it.
-    fn part(&self, _source: (&str, &Self::Read), _at: u32, _watched: &[&str]) -> Option<Part> {
+    fn part(
+        &self,
+        _source: (&str, &Self::Read),
+        _at: u32,
+        _watched: &[&str],
+    ) -> Option<PartRead<Self::Read>> {
         None
     }
     /// Lowers a document into its unit, which begins empty; called off, it leaves the unit as it is then. Items that did not change since the last call with this memo
@@ -153,6 +158,16 @@ pub trait FrontEnd: Send + Sync + 'static {
         memory: (&mut Self::Memo, &CancelToken),
         unit: &mut Unit,
     );
+}
+
+/// Part of a document, read ([`crate::Part`]).
+pub struct PartRead<R> {
+    /// The document's text with blanks in place of what was left out.
+    pub text: Arc<str>,
+    /// What reading that text gives.
+    pub read: R,
+    /// The functions that were left out.
+    pub left_out: Vec<Arc<str>>,
 }
 
 /// What reading a text gave, whatever the language.
@@ -172,7 +187,12 @@ pub trait Reads: Send + Sync {
         text: &str,
     ) -> Arc<dyn Any + Send + Sync>;
     #[doc(hidden)]
-    fn part_any(&self, source: (&str, &(dyn Any + Send + Sync)), at: u32, watched: &[&str]) -> Option<Part>;
+    fn part_any(
+        &self,
+        source: (&str, &(dyn Any + Send + Sync)),
+        at: u32,
+        watched: &[&str],
+    ) -> Option<PartRead<Arc<dyn Any + Send + Sync>>>;
     #[doc(hidden)]
     fn lower_any(
         &self,
@@ -206,8 +226,9 @@ impl<F: FrontEnd> Reads for F {
         (text, read): (&str, &(dyn Any + Send + Sync)),
         at: u32,
         watched: &[&str],
-    ) -> Option<Part> {
-        self.part((text, read.downcast_ref()?), at, watched)
+    ) -> Option<PartRead<Read>> {
+        let PartRead { text, read, left_out } = self.part((text, read.downcast_ref()?), at, watched)?;
+        Some(PartRead { text, read: Arc::new(read), left_out })
     }
     fn lower_any(
         &self,

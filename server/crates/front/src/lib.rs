@@ -26,8 +26,8 @@ pub use c::pp::asked::Predefined;
 pub use c::productions::{all_productions, productions};
 pub use cuda::LIBRARY_CALLS;
 pub use language::{
-    detect, detect_among, Claims, Comments, Compiler, FrontEnd, Language, Memo, Quoted, Reads, Row, Standard,
-    LANGUAGES,
+    detect, detect_among, Claims, Comments, Compiler, FrontEnd, Language, Memo, PartRead, Quoted, Reads, Row,
+    Standard, LANGUAGES,
 };
 pub use marks::of_comment;
 

@@ -177,8 +177,8 @@ proptest! {
             let Some(brace) = text[item.span.range()].find('{') else { continue };
             let at = item.span.start + brace as u32 + 1;
             let Some(part) = parsed.part(at, &["errno"]) else { continue };
-            prop_assert_eq!(part.text.len(), text.len());
-            let unit = fresh(Language::C, &part.text);
+            prop_assert_eq!(part.parsed.text().len(), text.len());
+            let unit = lower(&part.parsed, &Options::default(), &mut Memo::new());
             if !part.is_like_the_whole(&unit, at) {
                 continue;
             }

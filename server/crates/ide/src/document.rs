@@ -157,7 +157,7 @@ impl Doc {
         let watched = analysis::watched_words();
         let words: Vec<&str> = watched.iter().map(|w| &**w).collect();
         let part = front::Parsed::parse(language, text.to_string()).part(at, &words)?;
-        let parsed = front::Parsed::parse(language, part.text.clone());
+        let parsed = part.parsed.clone();
         let memo = Arc::<Mutex<front::Memo>>::default();
         let unit = {
             let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);

@@ -25,12 +25,12 @@ impl Host {
         if let Some(earlier) = document.ahead.take() {
             earlier.cancel();
         }
-        let is_opening = document.running.as_ref().is_some_and(|r| r.opens);
         let is_long = document.text.line_count() >= EARLY_LINES;
-        let (Some(language), Some(edited)) = (document.language, document.edited) else { return };
-        if !is_opening || !is_long {
+        let opening = document.running.as_ref().filter(|r| r.opens && is_long);
+        let (Some(opening), Some(language), Some(edited)) = (opening, document.language, document.edited)
+        else {
             return;
-        }
+        };
         let cancel = CancelToken::new();
         document.ahead = Some(cancel.clone());
         let (uri, epoch, generation) = (document.uri.clone(), document.epoch, document.generation);
@@ -42,6 +42,7 @@ impl Host {
             settings: self.settings.clone(),
             caps,
             disk: self.disk.clone(),
+            reading: opening.reading.clone(),
             cancel,
         };
         let inbox = self.inbox.clone();
@@ -63,12 +64,15 @@ struct Ahead {
     settings: Arc<Settings>,
     caps: Arc<Caps>,
     disk: Arc<Disk>,
+    /// Calls off reading the document, which lets this go first.
+    reading: CancelToken,
     cancel: CancelToken,
 }
 
 impl Ahead {
     /// Diagnostics as JSON; `None`: there is nothing to be said before the whole is read.
     fn run(self) -> Option<Arc<str>> {
+        let _first = self.reading.hold();
         let path = local_path(&self.uri);
         let options = self.disk.options(path.as_deref(), self.language, &self.settings.given());
         let name = file_name(&self.uri);

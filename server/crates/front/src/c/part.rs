@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::c::lex::{Kind, Lexed, Token};
+use crate::c::lex::{Comment, Kind, Lexed, Token};
 use crate::c::pp::{self, Line};
 use crate::c::says;
 use crate::c::unit::has_operators;
+use crate::language::PartRead;
 use crate::limits::c_part::MAX_BYTES;
-use crate::Part;
 
 /// The part around the function in whose body `at` stands. `watched`: words that make a function depend on who calls it,
 /// so that there is no part of a text that says one of them.
-pub(crate) fn part(text: &str, lexed: &Lexed, at: u32, watched: &[&str]) -> Option<Part> {
+pub(crate) fn part(text: &str, lexed: &Lexed, at: u32, watched: &[&str]) -> Option<PartRead<Lexed>> {
     if has_operators(text) {
         return None;
     }
@@ -34,7 +34,7 @@ pub(crate) fn part(text: &str, lexed: &Lexed, at: u32, watched: &[&str]) -> Opti
     }
     let around = |f: &Plain| f.body.start < at && at < f.body.end;
     let wanted = outline.functions.iter().position(around)?;
-    outline.without(&outline.needed_by(wanted))
+    outline.without(lexed, &outline.needed_by(wanted))
 }
 
 /// A function that stands in one piece, with its braces in pairs.
@@ -279,7 +279,7 @@ impl<'t> Outline<'t> {
     }
 
     /// The text with blanks in place of the functions that are not needed, if little is left.
-    fn without(&self, needed: &[bool]) -> Option<Part> {
+    fn without(&self, lexed: &Lexed, needed: &[bool]) -> Option<PartRead<Lexed>> {
         let out = || self.functions.iter().zip(needed).filter(|(_, needed)| !**needed).map(|(f, _)| f);
         let blank: usize = out().map(|f| f.span.len()).sum();
         if self.text.len() - blank > MAX_BYTES {
@@ -292,8 +292,24 @@ impl<'t> Outline<'t> {
                 *byte = if matches!(*byte, b'\n' | b'\r') { *byte } else { b' ' };
             }
         }
+        // what is left is cut into tokens already
+        let mut read = Lexed { tokens: Vec::new(), comments: Vec::new(), lines: lexed.lines.clone() };
+        let (mut token, mut comment) = (0, 0);
+        let (all, end) = (self.tokens.len(), u32::MAX);
+        let gaps = out().map(|f| (f.tokens.clone(), f.span.clone())).chain([(all..all, end..end)]);
+        for (tokens, span) in gaps {
+            let before = self.tokens.get(token..tokens.start)?;
+            let shift = token - read.tokens.len();
+            read.tokens.extend_from_slice(before);
+            while let Some(c) = lexed.comments.get(comment).filter(|c| c.span.start < span.start) {
+                read.comments.push(Comment { next: c.next - shift, ..*c });
+                comment += 1;
+            }
+            comment += lexed.comments.get(comment..)?.partition_point(|c| c.span.start < span.end);
+            token = tokens.end;
+        }
         let left_out = out().map(|f| f.name.into()).collect();
-        Some(Part { text: String::from_utf8(bytes).ok()?.into(), left_out })
+        Some(PartRead { text: String::from_utf8(bytes).ok()?.into(), read, left_out })
     }
 }
 
@@ -360,8 +376,10 @@ mod tests {
         void named(float *a) { a[2] = 2; }\n\
         struct S *odd(void) { return 0; }\n";
 
-    fn part_at(text: &str, at: &str) -> Option<Part> {
-        part(text, &lex::lex(text), text.find(at).unwrap() as u32, &["errno"])
+    fn part_at(text: &str, at: &str) -> Option<PartRead<Lexed>> {
+        let part = part(text, &lex::lex(text), text.find(at).unwrap() as u32, &["errno"])?;
+        assert_eq!(part.read, lex::lex(&part.text));
+        Some(part)
     }
 
     #[test]

@@ -8,8 +8,8 @@ use term::{Reach, Reject, RejectKind};
 use crate::c::dialect::{self, Dialect};
 use crate::c::lex::{self, Lexed};
 use crate::c::{part, unit};
-use crate::language::{Claims, Comments, Compiler, FrontEnd, Quoted, Row, Standard};
-use crate::{Edit, Options, Part, Unit};
+use crate::language::{Claims, Comments, Compiler, FrontEnd, PartRead, Quoted, Row, Standard};
+use crate::{Edit, Options, Unit};
 
 /// C.
 pub(crate) static ROW: Row = Row {
@@ -47,7 +47,7 @@ impl FrontEnd for Family {
         lex::relex(before, lexed, text)
     }
     /// C++ has functions of one name, and templates whose instances depend on all of the text.
-    fn part(&self, (text, lexed): (&str, &Lexed), at: u32, watched: &[&str]) -> Option<Part> {
+    fn part(&self, (text, lexed): (&str, &Lexed), at: u32, watched: &[&str]) -> Option<PartRead<Lexed>> {
         if self.0.cpp {
             return None;
         }
