@@ -1,6 +1,7 @@
 //! Long work asks before each step: counted steps and cancellation.
 //!
-//! Steps are counted, never timed, so that the same input gives the same answer on every machine.
+//! Steps are counted, never timed, so that the same input gives the same answer on every machine. Time passes only while
+//! work gives way to other work ([`CancelToken::hold`]), which changes when an answer comes and not what it is.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;

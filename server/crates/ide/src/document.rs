@@ -158,17 +158,15 @@ impl Doc {
         let words: Vec<&str> = watched.iter().map(|w| &**w).collect();
         let part = front::Parsed::parse(language, text.to_string()).part(at, &words)?;
         let parsed = part.parsed.clone();
-        let memo = Arc::<Mutex<front::Memo>>::default();
-        let unit = {
-            let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
-            front::lower(&parsed, &options.to_front(), &mut memo)
-        };
+        let mut memo = front::Memo::new();
+        let unit = front::lower(&parsed, &options.to_front(), &mut memo);
         let looks = |h: &Arc<front::Header>| words.iter().any(|w| h.text().contains(w));
         if !part.is_like_the_whole(&unit, at) || unit.headers.iter().any(looks) {
             return None;
         }
         let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
         let program = analysis::Program::of_part(items.map(|i| &i.body))?;
+        let memo = Arc::new(Mutex::new(memo));
         Some(Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None)))
     }
 
