@@ -192,12 +192,18 @@ pub fn warm_at(ask: &Ask, places: &[Span]) {
     }
 }
 
-/// Finds the facts of every function with all the work that `ask` is worth, and remembers them; `told` hears how many
+/// Finds the facts of every function and kernel with all the work that `ask` is worth, and remembers them; `told` hears how many
 /// of how many are done. Only cancellation makes it fail.
 pub fn deepen(ask: &Ask, mut told: impl FnMut(usize, usize)) -> Result<(), Cancelled> {
     let all = ask.doc.unit().items.len();
-    for index in 0..all {
+    for (index, item) in ask.doc.unit().items.iter().enumerate() {
         said_of(ask, index)?;
+        if item.is_kernel {
+            ask.kernel_facts(item);
+        }
+        if ask.is_cancelled() {
+            return Err(Cancelled);
+        }
         told(index + 1, all);
     }
     Ok(())

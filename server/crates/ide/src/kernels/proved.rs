@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use analysis::{KernelFacts, KernelLaunch};
-use base::Budget;
 use rustc_hash::FxHashSet;
 use term::{Body, Op};
 
@@ -28,13 +27,19 @@ impl Ask {
             return known.0;
         }
         let prove = |steps: u64| {
-            Arc::new(analysis::kernel_within(&item.body, self.doc.program(), launch, &Budget::new(steps)))
+            Arc::new(analysis::kernel_within(&item.body, self.doc.program(), launch, &self.budget(steps)))
         };
         // what others of the file left nothing for is not remembered
         if self.steps.left() == 0 {
             return prove(0);
         }
-        let facts = self.memo.kernel(KernelKey { steps, ..key }).get_or_init(|| prove(steps)).clone();
+        let remembered = self.memo.kernel(KernelKey { steps, ..key });
+        let facts = remembered.get().cloned().unwrap_or_else(|| prove(steps));
+        // nor is what was called off
+        if self.is_cancelled() {
+            return facts;
+        }
+        let facts = remembered.get_or_init(|| facts).clone();
         let _ = self.steps.spend(facts.steps);
         facts
     }

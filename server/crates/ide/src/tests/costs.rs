@@ -2,7 +2,7 @@
 
 use super::open;
 use crate::{
-    apply_rules, check, simulate_kernels, Ask, Doc, Findings, Memo, Refused, RuleSet, RuleTarget,
+    apply_rules, check, deepen, simulate_kernels, Ask, Doc, Findings, Memo, Refused, RuleSet, RuleTarget,
     RulesApplied, Settings, SimulateOptions, Tier,
 };
 use base::CancelToken;
@@ -214,7 +214,7 @@ fn kernels_that_steps_do_not_reach_are_unknown() {
     assert!(cut_short && (2..14).contains(&count), "{count} {told:?}");
     let words = format!(
         "Unknown whether something is wrong with `k{}` and {} more kernels: the analysis stopped at its limit of counted steps for all \
-         functions of the file, before it had come to them. Saving the file gives it a larger limit; smaller kernels need less.",
+         functions of the file, before it had come to them. The editor's command Analyze Fully has a far larger limit; smaller kernels need less.",
         14 - count,
         count - 1
     );
@@ -239,6 +239,19 @@ fn a_kernel_that_is_cut_short_is_unknown() {
         told.message.contains("`k`: ") && told.message.contains("while it compared the kernel's threads")
     );
     assert!(!check(&ask.at(Tier::Full), &Settings::default()).expect("nobody cancels").out_of_budget);
+
+    // called off, it is not remembered; done, it is what typing says
+    let memo = Memo::new();
+    let called_off = CancelToken::new();
+    called_off.cancel();
+    assert!(deepen(&Ask::new(&doc, &memo, Tier::Command, &called_off), |_, _| ()).is_err());
+    let typing = || {
+        let ask = Ask::new(&doc, &memo, Tier::Typing, &CancelToken::new());
+        check(&ask, &Settings::default()).expect("nobody cancels").out_of_budget
+    };
+    assert!(typing());
+    deepen(&Ask::new(&doc, &memo, Tier::Command, &CancelToken::new()), |_, _| ()).expect("nobody cancels");
+    assert!(!typing());
 }
 
 /// A file of about 2,000 lines: loops that are parallel, those that a transformation makes so, and those that none does.

@@ -207,7 +207,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
 }
 
 /// What to do about a limit of counted steps.
-const MORE: &str = "Saving the file gives it a larger limit; smaller loops need less.";
+const MORE: &str = "The editor's command Analyze Fully has a far larger limit; smaller loops need less.";
 
 /// What was being done at the limit of counted steps.
 fn budget(doing: Work) -> &'static str {
@@ -243,7 +243,7 @@ pub(crate) fn unknown_kernels(first: &str, count: usize, limit: KernelLimit) -> 
     };
     format!(
         "Unknown whether something is wrong with {kernels}: the analysis stopped at its limit of counted steps {doing}. \
-         Saving the file gives it a larger limit; smaller kernels need less."
+         The editor's command Analyze Fully has a far larger limit; smaller kernels need less."
     )
 }
 
