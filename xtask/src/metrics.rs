@@ -99,7 +99,7 @@ struct Measured {
     first_edit: Duration,
     /// Likewise, of one made [`SOON`] after it, while the file is being read.
     soon_edit: Duration,
-    /// Likewise, of all edits when one types from there on every [`REPEAT`], the first one too.
+    /// Likewise, of all edits when one types from there on every [`REPEAT`], the first one too; of several openings.
     from_the_first: Vec<Duration>,
     hovers: Vec<Duration>,
     /// Peak resident memory of the server, in megabytes.
@@ -203,7 +203,7 @@ fn measure(program: &PathBuf, lines: usize) -> Result<Measured> {
 }
 
 /// What it takes to answer the first edit, made so long after opening (the median of several openings), and so many edits
-/// from that one on, in the last of them.
+/// from that one on, in each of them.
 fn typed_from_the_first(
     program: &PathBuf,
     (uri, text): (&str, &str),
@@ -212,18 +212,19 @@ fn typed_from_the_first(
 ) -> Result<(Duration, Vec<Duration>)> {
     let mut first = Vec::new();
     let mut all = Vec::new();
-    for k in 0..OPENINGS {
+    for _ in 0..OPENINGS {
         let (mut client, _) = opening(program, uri, text)?;
         std::thread::sleep(after);
         let begun = Instant::now();
-        let edits = if k + 1 == OPENINGS { edits } else { 1 };
-        all.clear();
         for version in 2..2 + edits {
             let due = begun + REPEAT * u32::try_from(version - 2)?;
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            all.push(edited(&mut client, uri, place, version)?);
+            let time = edited(&mut client, uri, place, version)?;
+            if version == 2 {
+                first.push(time);
+            }
+            all.push(time);
         }
-        first.extend(all.first());
         client.stop()?;
     }
     Ok((quantile(&mut first, 0.5), all))
@@ -374,7 +375,7 @@ fn table(all: &[Measured], program_megabytes: f64, load: f64) -> Result<String> 
     row("first keystroke, sent together with the opening", first, "ms", String::new())?;
     let soon = all.iter().map(|m| milliseconds(m.soon_edit)).collect();
     let name = format!("first keystroke, {} ms after opening", SOON.as_millis());
-    row(&name, soon, "ms", goals(&|g| Some(g.keystroke)))?;
+    row(&name, soon, "ms", String::new())?;
     row(
         "keystrokes from that one on, 30 a second, 99th percentile",
         from_the_first(0.99),
@@ -386,8 +387,9 @@ fn table(all: &[Measured], program_megabytes: f64, load: f64) -> Result<String> 
     row("peak memory", all.iter().map(|m| m.memory).collect(), "MB", String::new())?;
     row("findings", all.iter().map(|m| m.diagnostics as f64).collect(), "", String::new())?;
     for (m, goal) in all.iter().zip(&GOALS) {
-        let keystroke = milliseconds(quantile(&mut m.edits.clone(), 0.99));
-        let met = keystroke < goal.keystroke && goal.cold.is_none_or(|c| milliseconds(m.cold) < c);
+        let keystrokes = [&m.edits, &m.from_the_first].map(|all| quantile(&mut all.clone(), 0.99));
+        let met = keystrokes.into_iter().all(|k| milliseconds(k) < goal.keystroke)
+            && goal.cold.is_none_or(|c| milliseconds(m.cold) < c);
         writeln!(
             out,
             "\nGoals at {} lines: {}.",

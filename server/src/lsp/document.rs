@@ -87,6 +87,8 @@ pub struct Document {
     pub running: Option<Running>,
     /// What looks at the edited function meanwhile.
     pub ahead: Option<CancelToken>,
+    /// What that read, until the whole is read.
+    pub parts: ide::Parts,
     pub view: Option<Arc<View>>,
     pub wants_full: bool,
     pub last_change: Instant,
@@ -126,6 +128,7 @@ impl Document {
             readings: 0,
             running: None,
             ahead: None,
+            parts: ide::Parts::default(),
             view: None,
             wants_full: false,
             last_change: Instant::now(),

@@ -510,6 +510,7 @@ impl Host {
         let is_read = !matches!(&result, Ok(Done { doc: None, .. }));
         if let Some(ahead) = document.ahead.take_if(|_| is_read) {
             ahead.cancel();
+            document.parts = ide::Parts::default();
         }
         let mut news = None;
         match result {

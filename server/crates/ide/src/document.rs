@@ -104,6 +104,56 @@ struct Inner {
     front_memo: Arc<Mutex<front::Memo>>,
 }
 
+/// What reading one part of a document leaves for the next one.
+#[derive(Clone, Default)]
+pub struct Parts {
+    /// The whole text as it was last, cut into tokens.
+    last: Arc<Mutex<Option<front::Parsed>>>,
+    memo: Arc<Mutex<front::Memo>>,
+}
+
+impl Parts {
+    /// The document as far as the function in whose body `at` stands needs it: what is found out of that function is what
+    /// is found out of it in the whole document, and there is nothing to be said of others. `None` where that cannot be
+    /// told without the others, or is no less work, and when it is called off.
+    pub fn open(
+        &self,
+        language: Language,
+        (name, text): (&str, Text),
+        options: Options,
+        at: u32,
+        cancel: &CancelToken,
+    ) -> Option<Doc> {
+        let watched = analysis::watched_words();
+        let words: Vec<&str> = watched.iter().map(|w| &**w).collect();
+        let part = self.parsed(language, &text).part(at, &words)?;
+        let parsed = part.parsed.clone();
+        let unit = {
+            // A panic while lowering may have left the memo half-filled, but never wrong: entries are added whole.
+            let mut memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
+            front::lower_until(&parsed, &options.to_front(), &mut memo, cancel)?
+        };
+        let looks = |h: &Arc<front::Header>| words.iter().any(|w| h.text().contains(w));
+        if !part.is_like_the_whole(&unit, at) || unit.headers.iter().any(looks) {
+            return None;
+        }
+        let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
+        let program = analysis::Program::of_part(items.map(|i| &i.body))?;
+        let memo = self.memo.clone();
+        Some(Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None)))
+    }
+
+    fn parsed(&self, language: Language, text: &Text) -> front::Parsed {
+        let earlier = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let parsed = match earlier.filter(|p| p.language() == language) {
+            Some(earlier) => earlier.reparse(&[], text.to_string()),
+            None => front::Parsed::parse(language, text.to_string()),
+        };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(parsed.clone());
+        parsed
+    }
+}
+
 /// The faults of one function of the host.
 pub(crate) type HostFaults = Vec<(TermId, analysis::HostFault)>;
 
@@ -148,26 +198,6 @@ impl Doc {
         let unit = front::lower_until(&parsed, &options.to_front(), &mut memo, cancel)?;
         let memo = Arc::new(Mutex::new(memo));
         Some(Doc::made(name.to_owned(), text, options, (parsed, unit), memo, None))
-    }
-
-    /// The document as far as the function in whose body `at` stands needs it: what is found out of that function is what
-    /// is found out of it in the whole document, and there is nothing to be said of others. `None` where that cannot be
-    /// told without the others, or is no less work.
-    pub fn open_part(language: Language, name: &str, text: Text, options: Options, at: u32) -> Option<Doc> {
-        let watched = analysis::watched_words();
-        let words: Vec<&str> = watched.iter().map(|w| &**w).collect();
-        let part = front::Parsed::parse(language, text.to_string()).part(at, &words)?;
-        let parsed = part.parsed.clone();
-        let mut memo = front::Memo::new();
-        let unit = front::lower(&parsed, &options.to_front(), &mut memo);
-        let looks = |h: &Arc<front::Header>| words.iter().any(|w| h.text().contains(w));
-        if !part.is_like_the_whole(&unit, at) || unit.headers.iter().any(looks) {
-            return None;
-        }
-        let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
-        let program = analysis::Program::of_part(items.map(|i| &i.body))?;
-        let memo = Arc::new(Mutex::new(memo));
-        Some(Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None)))
     }
 
     /// The document after these changes, which were applied one after the other, the first to this document's text.

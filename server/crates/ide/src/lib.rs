@@ -49,7 +49,7 @@ pub use check::{check, deepen, known, warm, warm_at, Cancelled, Findings, LoopFi
 pub use codes::{codes, explain, Code};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub(crate) use diagnostic::{Evidence, Fact};
-pub use document::{Choice, Doc, Language, Options, Standard, Taken, Target, LANGUAGES};
+pub use document::{Choice, Doc, Language, Options, Parts, Standard, Taken, Target, LANGUAGES};
 pub use enabling::{Enabling, EnablingStep};
 pub use front::{
     Ask as HeaderAsk, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource,

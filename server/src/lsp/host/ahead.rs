@@ -1,5 +1,5 @@
 //! The first answer to an edit of a long document that is still being read for the first time: the edited function, read
-//! and judged alone. It says less than the analysis that follows, and nothing that this takes back (`ide::Doc::open_part`).
+//! and judged alone. It says less than the analysis that follows, and nothing that this takes back (`ide::Parts`).
 
 use std::sync::Arc;
 
@@ -43,6 +43,7 @@ impl Host {
             caps,
             disk: self.disk.clone(),
             reading: opening.reading.clone(),
+            parts: document.parts.clone(),
             cancel,
         };
         let inbox = self.inbox.clone();
@@ -66,6 +67,8 @@ struct Ahead {
     disk: Arc<Disk>,
     /// Calls off reading the document, which lets this go first.
     reading: CancelToken,
+    /// What was read of it by earlier looks.
+    parts: ide::Parts,
     cancel: CancelToken,
 }
 
@@ -76,7 +79,8 @@ impl Ahead {
         let path = local_path(&self.uri);
         let options = self.disk.options(path.as_deref(), self.language, &self.settings.given());
         let name = file_name(&self.uri);
-        let doc = ide::Doc::open_part(self.language, &name, self.text, options, self.edited.start)?;
+        let (text, at) = ((&*name, self.text), self.edited.start);
+        let doc = self.parts.open(self.language, text, options, at, &self.cancel)?;
         // what is found out in part of a document is not remembered of the whole
         let ask = ide::Ask::new(&doc, &ide::Memo::new(), ide::Tier::Typing, &self.cancel);
         ide::warm_at(&ask, &[self.edited]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use base::{CancelToken, Span};
 use text::Text;
 
-use crate::{check, known, warm_at, Ask, Diagnostic, Doc, Language, Memo, Options, Settings, Tier};
+use crate::{check, known, warm_at, Ask, Diagnostic, Doc, Language, Memo, Options, Parts, Settings, Tier};
 
 /// What is said within a span while somebody types.
 fn said(all: Vec<Diagnostic>, within: Span) -> Vec<String> {
@@ -14,12 +14,18 @@ fn said(all: Vec<Diagnostic>, within: Span) -> Vec<String> {
 }
 
 fn part_of(doc: &Doc, at: u32) -> Option<Doc> {
-    Doc::open_part(doc.language(), doc.name(), doc.text().clone(), doc.options().clone(), at)
+    after(&Parts::default(), doc, at)
+}
+
+/// Likewise, where other parts were read before.
+fn after(parts: &Parts, doc: &Doc, at: u32) -> Option<Doc> {
+    let text = (doc.name(), doc.text().clone());
+    parts.open(doc.language(), text, doc.options().clone(), at, &CancelToken::new())
 }
 
 /// What is said of the function around `at` when nothing else is read.
-fn alone(doc: &Doc, at: u32, function: Span) -> Option<Vec<String>> {
-    let ask = Ask::new(&part_of(doc, at)?, &Memo::new(), Tier::Typing, &CancelToken::new());
+fn alone(parts: &Parts, doc: &Doc, at: u32, function: Span) -> Option<Vec<String>> {
+    let ask = Ask::new(&after(parts, doc, at)?, &Memo::new(), Tier::Typing, &CancelToken::new());
     warm_at(&ask, &[Span { start: at, end: at }]);
     Some(said(known(&ask, &Settings::default()).diagnostics, function))
 }
@@ -53,10 +59,11 @@ fn a_function_alone_is_what_it_is_in_its_document() {
         let doc = open(&code);
         let ask = Ask::new(&doc, &Memo::new(), Tier::Typing, &CancelToken::new());
         let whole = check(&ask, &Settings::default()).expect("nobody cancels").diagnostics;
+        let read = Parts::default();
         for item in doc.unit().items.iter().filter(|i| i.kind == front::ItemKind::Function) {
             let body = doc.slice(item.span).find('{').map_or(item.span.start, |k| item.span.start + k as u32);
             asked += 1;
-            let Some(alone) = alone(&doc, body + 1, item.span) else { continue };
+            let Some(alone) = alone(&read, &doc, body + 1, item.span) else { continue };
             parts += 1;
             told += alone.len();
             let whole = said(whole.clone(), item.span);
@@ -64,6 +71,44 @@ fn a_function_alone_is_what_it_is_in_its_document() {
         }
     }
     assert!(parts * 3 > asked && told > 300, "{parts} of {asked} functions alone, {told} findings");
+}
+
+/// Keystrokes in one function and then in another are judged with what was read before, and come out as the document does.
+#[test]
+fn parts_one_after_the_other_are_what_each_is_by_itself() {
+    let code = |f: &str, g: &str| {
+        format!(
+            "#define HALF(x) ((x) / 2)\ntypedef struct {{ int n; double *a; }} grid;\n\
+             void f(grid *s, int n) {{\n    for (int i = 1; i < n; i++) s->a[i] = {f};\n}}\n\
+             static double of(const double *b, int i) {{ return b[i]; }}\n\
+             void g(const double *restrict b, double *restrict c, int n) {{\n    for (int i = 0; i < n; i++) c[i] = {g};\n}}\n\
+             void other(void) {{ }}\n"
+        )
+    };
+    let edits = [
+        ("s->a[i - 1]", "0"),
+        ("s->a[i - 1", "0"),
+        ("s->a[i - 10]", "0"),
+        ("s->a[i]", "0"),
+        ("s->a[i]", "of(b, i)"),
+        ("s->a[i]", "of(b, HALF(i)) + c[i + 1]"),
+        ("HALF(i)", "of(b, HALF(i)) + c[i + 1]"),
+        ("HALF(s->n) + s->a[", "of(b, HALF(i)) + c[i + 1]"),
+    ];
+    let (parts, mut told) = (Parts::default(), 0);
+    for (f, g) in edits {
+        let doc = open(&code(f, g));
+        let ask = Ask::new(&doc, &Memo::new(), Tier::Typing, &CancelToken::new());
+        let whole = check(&ask, &Settings::default()).expect("nobody cancels").diagnostics;
+        for name in ["f", "g"] {
+            let Some(item) = doc.unit().items.iter().find(|i| &*i.name == name) else { continue };
+            let body = item.span.start + doc.slice(item.span).find('{').expect("a body") as u32;
+            let Some(alone) = alone(&parts, &doc, body + 1, item.span) else { continue };
+            told += 1;
+            assert_eq!(alone, said(whole.clone(), item.span), "{f} and {g}");
+        }
+    }
+    assert!(told >= 12, "{told}");
 }
 
 /// Whether the function that says `HERE` can be judged alone.
