@@ -247,7 +247,8 @@ fn explain() {
             - *the loop is not counted* (`while`, `break`, a bound that changes): write it as `for (i = a; i < b; i += c)` with fixed
               parts.
             - *two pointers may overlap and this cannot be tested*: declare them `restrict` if they do not.
-            - *the limit of counted steps*: save the file for an analysis with a larger limit.
+            - *the limit of counted steps*: save the file, or wait a moment, for the limit that `warpwright analyze` has; the editor's command
+              Analyze Fully goes on until it is done or called off.
 
         "#]],
     );
