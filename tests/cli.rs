@@ -269,7 +269,7 @@ fn an_offload_never_loses_what_is_there() {
     // as it says
     assert_eq!(run(&["--loop", "2", "--loop", "7"], "three.c").status.code(), Some(0));
     let both = read(&host);
-    assert!(both.contains("saxpy_i_launch") && both.contains("sum_i_launch"));
+    assert!(both.contains("saxpy_i_on_gpu(") && both.contains("sum_i_on_gpu("));
     // after an edit of the source the files are made anew
     std::fs::write(&three, THREE.replace("a * x[i]", "2 * a * x[i]")).expect("written");
     assert_eq!(run(&["--loop", "2", "--loop", "7"], "three.c").status.code(), Some(0));

@@ -25,6 +25,9 @@ pub use plan::{
     Site, Stride, Test, TestKind, ThreadPlan, View, BLOCK_THREADS,
 };
 
+/// How the names of functions end that stand for a loop.
+pub const ON_GPU: &str = "_on_gpu";
+
 /// A file to be created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GeneratedFile {
@@ -41,16 +44,12 @@ pub struct HostEdit {
     pub text: String,
 }
 
-/// What a block in the host file needs before it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What a call in the host file needs before it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HostHead {
-    pub(crate) target: &'static gpu::Row,
     /// Where its function begins, in the file.
     pub(crate) function_at: u32,
-    pub(crate) includes: Vec<&'static str>,
     pub(crate) prototypes: Vec<String>,
-    /// Macros that say that a function is defined, and the functions.
-    pub(crate) functions: Vec<(String, String)>,
 }
 
 /// What is shown of a kernel.
@@ -64,7 +63,7 @@ pub struct KernelInfo {
     pub block: [u32; 3],
     /// The index that runs along x, y, z.
     pub axes: Vec<(Axis, String)>,
-    /// Blocks along each used axis, as C expressions over the host block's names.
+    /// Blocks along each used axis, as C expressions over the host function's names.
     pub grid: Vec<String>,
 }
 
@@ -74,7 +73,7 @@ pub struct Output {
     pub kernel_file: GeneratedFile,
     /// What the host file needs before the loop.
     pub head: HostHead,
-    /// The block around the loop. With the head, and with those of other loops: [`host_edits`].
+    /// The call before the loop. With the head, and with those of other loops: [`host_edits`].
     pub block: Vec<HostEdit>,
     /// Which term each line of the kernel file comes from, in order of lines.
     pub line_map: Vec<LineOrigin>,

@@ -88,8 +88,10 @@ fn what_is_written_for_the_fixtures_compiles() {
         if let (Ok(()), Err(why)) = (c("original.c"), c("host.c")) {
             complaints.push(format!("{}: {why}", file.display()));
         }
-        let as_cpp =
-            ["-std=c++17", "-fsyntax-only", "-Wall", "-include", "cuda_runtime.h", &include, "kernels.cpp"];
+        // what is included in a namespace would be declared there
+        let before = ["cuda_runtime.h", "stdint.h", "stdlib.h", "string.h"];
+        let mut as_cpp = vec!["-std=c++17", "-fsyntax-only", "-Wall", &include, "kernels.cpp"];
+        as_cpp.extend(before.iter().flat_map(|header| ["-include", header]));
         if let Err(why) = compile("g++", &as_cpp, dir.path()) {
             complaints.push(format!("{}: {why}", file.display()));
         }

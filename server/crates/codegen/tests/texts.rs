@@ -7,7 +7,8 @@ use expect_test::{expect, Expect};
 
 fn check_kernel(text: &str, function: &str, expected: Expect) {
     let (_, output) = offloaded(text, function, 0);
-    let kernel = output.kernel_file.text.split("\n#ifndef").next().unwrap_or_default().to_string();
+    let kernel =
+        output.kernel_file.text.split("\n#ifndef __CUDACC_RTC__").next().unwrap_or_default().to_string();
     expected.assert_eq(&kernel);
 }
 
@@ -52,66 +53,15 @@ fn the_host_of_saxpy() {
         "saxpy",
         expect![[r#"
             #include <stdio.h>
-            #ifndef WW_NO_CUDA /* define WW_NO_CUDA to build without CUDA: the original loops then run */
-            #include <cuda_runtime.h>
-            #include <stdint.h>
-            #include <stdlib.h>
-            #include <string.h>
-            extern int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y);
-            #ifndef WW_APART
-            #define WW_APART
-            static int ww_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
-            {
-                return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
-            }
-            #endif
-            #endif
+            /* saxpy_i.cu; 0: the loop itself is to run */
+            extern int saxpy_i_on_gpu(int n, float a, const float *x, float *y);
 
             /* y = a*x + y */
             void saxpy(int n, float a, const float *x, float *y)
             {
-            	{
-            		/* Warpwright: the loop below as saxpy_i_kernel on the GPU (see saxpy_i.cu). Where a test fails or a call
-            		   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */
-            		int ww_done = 0;
-            #ifndef WW_NO_CUDA
-            		const long long ww_n = n;
-            		const long long ww_trips_i = ww_n;
-            		if (ww_trips_i > 0) {
-            			const long long ww_x_count = ww_n;
-            			const size_t ww_x_bytes = (size_t)ww_x_count * sizeof(x[0]);
-            			const long long ww_y_count = ww_n;
-            			const size_t ww_y_bytes = (size_t)ww_y_count * sizeof(y[0]);
-            			if (ww_x_count > 0 && ww_x_count <= 1152921504606846976LL /* x is used, and its size fits */
-            			    && ww_y_count > 0 && ww_y_count <= 1152921504606846976LL /* y is used, and its size fits */
-            			    && ww_apart(x, ww_x_bytes, y, ww_y_bytes)) { /* x and y do not overlap */
-            				float *ww_gpu_x = 0;
-            				float *ww_gpu_y = 0;
-            				float *ww_new_y = (float *)malloc(ww_y_bytes);
-            				const int ww_ok = ww_new_y != 0
-            				    && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess
-            				    && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess
-            				    && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess
-            				    && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess
-            				    && saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y) == cudaSuccess
-            				    && cudaDeviceSynchronize() == cudaSuccess
-            				    && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
-            				if (ww_ok) {
-            					memcpy(y, ww_new_y, ww_y_bytes);
-            					ww_done = 1;
-            				} else {
-            					(void)cudaGetLastError(); /* the loop takes over: leave no error behind */
-            				}
-            				(void)cudaFree(ww_gpu_x);
-            				free(ww_new_y);
-            				(void)cudaFree(ww_gpu_y);
-            			}
-            		}
-            #endif
-            	if (!ww_done) {
+            	if (!saxpy_i_on_gpu(n, a, x, y)) {
             	for (int i = 0; i < n; i++)
             		y[i] = a * x[i] + y[i]; /* in place */
-            	}
             	}
             }
         "#]],
@@ -124,6 +74,7 @@ fn the_file_of_saxpy() {
     expect![[r#"
         /* cases.c, line 6: the loop over i in saxpy, as a CUDA kernel. Written by Warpwright.
            Compile with nvcc -fmad=false -c saxpy_i.cu: fused multiply-adds would round differently. */
+        #ifndef WW_NO_CUDA
 
         extern "C" __global__ void saxpy_i_kernel(long long ww_trips_i, float a,
             const float *__restrict__ x, float *__restrict__ y)
@@ -136,7 +87,11 @@ fn the_file_of_saxpy() {
         }
 
         #ifndef __CUDACC_RTC__ /* NVRTC compiles kernels only */
-        extern "C" int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y)
+        #include <stdint.h>
+        #include <stdlib.h>
+        #include <string.h>
+
+        static int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y)
         {
             const long long ww_grid_x = (ww_trips_i + 255) / 256;
             if (ww_grid_x > 2147483647) {
@@ -146,6 +101,57 @@ fn the_file_of_saxpy() {
             const dim3 ww_block(256, 1, 1);
             saxpy_i_kernel<<<ww_grid, ww_block>>>(ww_trips_i, a, x, y);
             return (int)cudaGetLastError();
+        }
+
+        static bool saxpy_i_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+        {
+            return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
+        }
+
+        /* Runs the loop of cases.c, line 6, on the GPU. 0: it did not, nothing has changed that the loop reads, and
+           the loop itself is to run. */
+        extern "C" int saxpy_i_on_gpu(int n, float a, const float *x, float *y)
+        {
+            const long long ww_trips_i = n;
+            if (ww_trips_i <= 0) {
+                return 0;
+            }
+            const size_t ww_x_bytes = (size_t)n * sizeof(float);
+            const size_t ww_y_bytes = (size_t)n * sizeof(float);
+            if (!(saxpy_i_apart(x, ww_x_bytes, y, ww_y_bytes))) { /* x and y do not overlap */
+                return 0;
+            }
+            float *ww_gpu_x = 0;
+            float *ww_gpu_y = 0;
+            float *ww_new_y = (float *)malloc(ww_y_bytes);
+            const bool ww_ok = ww_new_y != 0
+                && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess
+                && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess
+                && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess
+                && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess
+                && saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y) == cudaSuccess
+                && cudaDeviceSynchronize() == cudaSuccess
+                && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
+            if (ww_ok) {
+                memcpy(y, ww_new_y, ww_y_bytes);
+            } else {
+                (void)cudaGetLastError(); /* the loop takes over: leave no error behind */
+            }
+            (void)cudaFree(ww_gpu_x);
+            free(ww_new_y);
+            (void)cudaFree(ww_gpu_y);
+            return ww_ok;
+        }
+        #endif
+
+        #else /* cc -x c -DWW_NO_CUDA -c saxpy_i.cu: to build without CUDA, with the loop as it was */
+        #ifdef __cplusplus
+        extern "C"
+        #endif
+        int saxpy_i_on_gpu(int n, float a, const float *x, float *y)
+        {
+            (void)n, (void)a, (void)x, (void)y;
+            return 0;
         }
         #endif
     "#]]
@@ -168,23 +174,24 @@ fn a_stencil_on_variable_length_arrays() {
         text,
         "heat",
         expect![[r#"
-        /* cases.c, line 2: the loops over i, j in heat, as a CUDA kernel. Written by Warpwright.
-           Compile with nvcc -fmad=false -c heat_i.cu: fused multiply-adds would round differently. */
+            /* cases.c, line 2: the loops over i, j in heat, as a CUDA kernel. Written by Warpwright.
+               Compile with nvcc -fmad=false -c heat_i.cu: fused multiply-adds would round differently. */
+            #ifndef WW_NO_CUDA
 
-        extern "C" __global__ void heat_i_kernel(long long ww_trips_i, long long ww_trips_j,
-            long long ww_b_first, int m, const double *__restrict__ a, double *__restrict__ b)
-        {
-            for (long long ww_at_i = (long long)blockIdx.y * blockDim.y + threadIdx.y; ww_at_i < ww_trips_i;
-                 ww_at_i += (long long)gridDim.y * blockDim.y) {
-                const int i = (int)(1 + ww_at_i);
-                const long long ww_at_j = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-                if (ww_at_j < ww_trips_j) {
-                    const int j = (int)(1 + ww_at_j);
-                    b[(long long)i * m + j - ww_b_first] = 0.25 * (a[(long long)(i - 1) * m + j - 1] + a[(long long)(i + 1) * m + j - 1] + a[(long long)i * m + (j - 1) - 1] + a[(long long)i * m + (j + 1) - 1]);
+            extern "C" __global__ void heat_i_kernel(long long ww_trips_i, long long ww_trips_j,
+                long long ww_b_first, int m, const double *__restrict__ a, double *__restrict__ b)
+            {
+                for (long long ww_at_i = (long long)blockIdx.y * blockDim.y + threadIdx.y; ww_at_i < ww_trips_i;
+                     ww_at_i += (long long)gridDim.y * blockDim.y) {
+                    const int i = (int)(1 + ww_at_i);
+                    const long long ww_at_j = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+                    if (ww_at_j < ww_trips_j) {
+                        const int j = (int)(1 + ww_at_j);
+                        b[(long long)i * m + j - ww_b_first] = 0.25 * (a[(long long)(i - 1) * m + j - 1] + a[(long long)(i + 1) * m + j - 1] + a[(long long)i * m + (j - 1) - 1] + a[(long long)i * m + (j + 1) - 1]);
+                    }
                 }
             }
-        }
-    "#]],
+        "#]],
     );
 }
 
@@ -200,22 +207,23 @@ fn an_inner_bound_that_depends_on_the_outer_index() {
         text,
         "f",
         expect![[r#"
-        /* cases.c, line 2: the loops over i, j in f, as a CUDA kernel. Written by Warpwright.
-           Compile with nvcc -fmad=false -c f_i.cu: fused multiply-adds would round differently. */
+            /* cases.c, line 2: the loops over i, j in f, as a CUDA kernel. Written by Warpwright.
+               Compile with nvcc -fmad=false -c f_i.cu: fused multiply-adds would round differently. */
+            #ifndef WW_NO_CUDA
 
-        extern "C" __global__ void f_i_kernel(long long ww_trips_i, int n, double *__restrict__ a)
-        {
-            for (long long ww_at_i = (long long)blockIdx.y * blockDim.y + threadIdx.y; ww_at_i < ww_trips_i;
-                 ww_at_i += (long long)gridDim.y * blockDim.y) {
-                const int i = (int)ww_at_i;
-                const long long ww_at_j = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-                if (ww_at_j <= (long long)i) {
-                    const int j = (int)ww_at_j;
-                    a[(long long)i * n + j] = 0;
+            extern "C" __global__ void f_i_kernel(long long ww_trips_i, int n, double *__restrict__ a)
+            {
+                for (long long ww_at_i = (long long)blockIdx.y * blockDim.y + threadIdx.y; ww_at_i < ww_trips_i;
+                     ww_at_i += (long long)gridDim.y * blockDim.y) {
+                    const int i = (int)ww_at_i;
+                    const long long ww_at_j = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+                    if (ww_at_j <= (long long)i) {
+                        const int j = (int)ww_at_j;
+                        a[(long long)i * n + j] = 0;
+                    }
                 }
             }
-        }
-    "#]],
+        "#]],
     );
 }
 
@@ -231,35 +239,36 @@ fn a_sum() {
         text,
         "sum",
         expect![[r#"
-        /* cases.c, line 3: the loop over i in sum, as a CUDA kernel. Written by Warpwright.
-           Compile with nvcc -fmad=false -c sum_i.cu: fused multiply-adds would round differently. */
+            /* cases.c, line 3: the loop over i in sum, as a CUDA kernel. Written by Warpwright.
+               Compile with nvcc -fmad=false -c sum_i.cu: fused multiply-adds would round differently. */
+            #ifndef WW_NO_CUDA
 
-        extern "C" __global__ void sum_i_kernel(long long ww_trips_i, const int *__restrict__ x,
-            unsigned int *__restrict__ ww_part_s)
-        {
-            unsigned int s = 0u;
-            for (long long ww_at_i = (long long)blockIdx.x * blockDim.x + threadIdx.x; ww_at_i < ww_trips_i;
-                 ww_at_i += (long long)gridDim.x * blockDim.x) {
-                const int i = (int)ww_at_i;
-                s += x[i];
-            }
-
-            /* combine the threads of the block, always in the same order */
-            __shared__ unsigned int ww_all_s[256];
-            const int ww_thread = (int)(threadIdx.x);
-            ww_all_s[ww_thread] = s;
-            __syncthreads();
-            for (int ww_half = 128; ww_half > 0; ww_half /= 2) {
-                if (ww_thread < ww_half) {
-                    ww_all_s[ww_thread] += ww_all_s[ww_thread + ww_half];
+            extern "C" __global__ void sum_i_kernel(long long ww_trips_i, const int *__restrict__ x,
+                unsigned int *__restrict__ ww_part_s)
+            {
+                unsigned int s = 0u;
+                for (long long ww_at_i = (long long)blockIdx.x * blockDim.x + threadIdx.x; ww_at_i < ww_trips_i;
+                     ww_at_i += (long long)gridDim.x * blockDim.x) {
+                    const int i = (int)ww_at_i;
+                    s += x[i];
                 }
+
+                /* combine the threads of the block, always in the same order */
+                __shared__ unsigned int ww_all_s[256];
+                const int ww_thread = (int)(threadIdx.x);
+                ww_all_s[ww_thread] = s;
                 __syncthreads();
+                for (int ww_half = 128; ww_half > 0; ww_half /= 2) {
+                    if (ww_thread < ww_half) {
+                        ww_all_s[ww_thread] += ww_all_s[ww_thread + ww_half];
+                    }
+                    __syncthreads();
+                }
+                if (ww_thread == 0) {
+                    ww_part_s[blockIdx.x] = ww_all_s[0];
+                }
             }
-            if (ww_thread == 0) {
-                ww_part_s[blockIdx.x] = ww_all_s[0];
-            }
-        }
-    "#]],
+        "#]],
     );
 }
 
@@ -280,6 +289,7 @@ void f(int n, const float *x, double *y, pair *p) {
         expect![[r#"
             /* cases.c, line 4: the loop over i in f, as a CUDA kernel. Written by Warpwright.
                Compile with nvcc -fmad=false -c f_i.cu: fused multiply-adds would round differently. */
+            #ifndef WW_NO_CUDA
 
             struct ww_struct_1 {
                 float x;
@@ -294,14 +304,14 @@ fn line_ends_and_pragmas_are_the_files() {
     let text = "void f(int n, double *a) {\r\n#pragma omp parallel for\r\n  for (int i = 0; i < n; i++)\r\n    a[i] = 0;\r\n}\r\n";
     let (host, _) = offloaded(text, "f", 0);
     assert!(!host.replace("\r\n", "").contains(['\r', '\n']), "{host:?}");
-    assert!(host.contains("if (!ww_done) {\r\n#pragma omp parallel for\r\n  for (int i = 0; i < n; i++)\r\n    a[i] = 0;\r\n  }"), "{host}");
+    assert!(host.contains("if (!f_i_on_gpu(n, a)) {\r\n#pragma omp parallel for\r\n  for (int i = 0; i < n; i++)\r\n    a[i] = 0;\r\n  }"), "{host}");
 }
 
 #[test]
 fn names_of_the_users_are_not_taken() {
     let text = "void f(int ww_n, double *ww_gpu) {\n  for (int i = 0; i < ww_n; i++) ww_gpu[i] = 0;\n}\n";
     let (host, output) = offloaded(text, "f", 0);
-    assert!(host.contains("const long long ww2_ww_n = ww_n;"), "{host}");
+    assert!(host.contains("if (!f_i_on_gpu(ww_n, ww_gpu)) {"), "{host}");
     assert!(output.kernel_file.text.contains("ww2_at_i"));
 }
 

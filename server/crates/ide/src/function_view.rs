@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use analysis::{Facts, LoopFacts, LoopId, Object};
 use base::{IndexId, Span};
-use term::{Body, Op, Origin, SymbolId, TermId};
+use term::{BinOp, Body, Op, Origin, SymbolId, TermId, UnOp};
 
 use crate::limits::function_view::{LONGEST, LONGEST_SENTENCE};
 use crate::memo::{FunctionFacts, Plans};
@@ -153,19 +153,14 @@ impl<'a> FunctionView<'a> {
         self.body().origin(self.of(id).term) == Origin::Source
     }
 
-    /// Whether the loop stands in a block that an offload has written: the block declares `ww_done`, and the original
-    /// loop is the fallback in it.
+    /// Whether the loop stands behind the call that an offload has written: it is what runs where that says no.
     pub fn is_generated(&self, id: LoopId) -> bool {
         let body = self.body();
         let span = body.span(self.of(id).term);
-        let is_flag = |t: &TermId| match body.op(*t) {
-            Op::Declare(s) => is_done_flag(self.symbol(*s)),
-            _ => false,
-        };
         let mut at = Some(body.root);
         // down to the loop, by spans
         while let Some(term) = at {
-            if matches!(body.op(term), Op::List) && body.args(term).iter().any(is_flag) {
+            if is_fallback(body, term) {
                 return true;
             }
             let around = |t: &&TermId| body.span(**t).contains(span) && **t != self.of(id).term;
@@ -236,10 +231,19 @@ impl<'a> FunctionView<'a> {
     }
 }
 
-/// `ww_done`, `ww2_done`: what codegen calls the variable that says whether the kernel has done the loop's work.
-pub(crate) fn is_done_flag(name: &str) -> bool {
-    let rest = name.strip_prefix("ww").and_then(|r| r.strip_suffix("_done"));
-    rest.is_some_and(|r| r.chars().all(|c| c.is_ascii_digit()))
+/// Whether a statement is what codegen puts around a loop: `if (!smooth_on_gpu(n, a, b)) { … }`, with a condition before the call
+/// where it is needed.
+pub(crate) fn is_fallback(body: &term::Body, statement: TermId) -> bool {
+    let (Op::If, Some(&condition)) = (body.op(statement), body.args(statement).first()) else { return false };
+    let (Op::Unary(UnOp::Not), Some(&asked)) = (body.op(condition), body.args(condition).first()) else {
+        return false;
+    };
+    let call = match (body.op(asked), body.args(asked)) {
+        (Op::Binary(BinOp::And), &[_, call]) => call,
+        _ => asked,
+    };
+    let name = body.callee(call).map(|f| &*body.symbols[f].name);
+    *body.op(call) == Op::Call && name.is_some_and(|n| n.ends_with(codegen::ON_GPU))
 }
 
 /// Where an offset of a document is.

@@ -93,7 +93,6 @@ fn cases() -> Vec<Case> {
         &[],
         2,
     );
-    add("offloaded before, further down", format!("{F}\n#ifndef WW_NO_CUDA\n#include <stdint.h>\n#include <stddef.h>\n#ifndef WW_APART\n#define WW_APART\nstatic int ww_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes)\n{{\n    return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;\n}}\n#endif\n#endif\nint other(char *p, char *q) {{\n#ifndef WW_NO_CUDA\n    return ww_apart(p, 1, q, 1);\n#else\n    return p == q;\n#endif\n}}\n"), &[], 1);
     add("no brace, else after", "void f(int n, float *a, float *b) {\n    if (n > 3)\n        // warpwright: offload\n        for (int i = 0; i < n; i++)\n            a[i] = b[i] + a[i];\n    else\n        // warpwright: offload(other)\n        for (int i = 0; i < n; i++)\n            a[i] = b[i] - a[i];\n}\n".to_string(), &[], 2);
     add("a comment between pragma and loop", "void f(int n, float *a, float *b) {\n    // warpwright: offload\n    #pragma omp parallel for\n    // each on its own\n\n    /* really */\n    for (int i = 0; i < n; i++)\n        a[i] = b[i] + a[i];\n}\n".to_string(), &[], 1);
     add("a pragma over several lines", "void f(int n, float *a, float *b) {\n    int i;\n    #pragma omp parallel for \\\n        private(i) \\\n        shared(a, b)\n    /* warpwright: offload */\n    for (i = 0; i < n; i++)\n        a[i] = b[i] + a[i];\n}\n".to_string(), &[], 1);
@@ -172,19 +171,14 @@ fn every_host_file_compiles() {
             std::fs::write(folder.path().join("case.c"), &text).expect("written");
             for standard in ["-std=c99", "-std=gnu11"] {
                 for set in 0..1 << case.macros.len() {
-                    for off in [false, true] {
-                        let mut flags = vec![standard.to_string()];
-                        for (k, m) in case.macros.iter().enumerate() {
-                            if set >> k & 1 == 1 {
-                                flags.push(format!("-D{m}"));
-                            }
+                    let mut flags = vec![standard.to_string()];
+                    for (k, m) in case.macros.iter().enumerate() {
+                        if set >> k & 1 == 1 {
+                            flags.push(format!("-D{m}"));
                         }
-                        if off {
-                            flags.push("-DWW_NO_CUDA".to_string());
-                        }
-                        if let Err(why) = gcc(folder.path(), "case.c", &flags) {
-                            wrong.push(format!("{}, {way}, {flags:?}:\n{why}\n{text}", case.name));
-                        }
+                    }
+                    if let Err(why) = gcc(folder.path(), "case.c", &flags) {
+                        wrong.push(format!("{}, {way}, {flags:?}:\n{why}\n{text}", case.name));
                     }
                 }
             }

@@ -1,419 +1,457 @@
-//! The host file's edits: includes and prototypes once, and a block around each offloaded loop.
+//! The host's side of a loop: a function beside the kernel that stands for it, and the call of that function in the user's
+//! file, where the loop stays for when it says no.
 //!
-//! The block tests what the plan lists, copies in, launches, and copies out; `ww_done` then skips the original loop.
-//! Arrays that the loop also reads come back into memory of their own and are put in place only when everything has
-//! arrived; arrays that it only writes come back directly, since running the original loop over them again gives the
-//! same result.
+//! The function tests what the plan lists, copies in, launches, and copies out. Arrays that the loop also reads come back
+//! into memory of their own and are put in place only when everything has arrived; arrays that it only writes come back
+//! directly, since running the original loop over them again gives the same result.
 
-mod head;
+mod call;
+mod checks;
+mod given;
 
-pub(crate) use head::heads;
+pub(crate) use call::{edits, heads};
 
-use analysis::{ConditionKind, Param};
-use base::Span;
-use term::{IntKind, TypeKind};
+use analysis::Param;
 
-use self::head::head;
-use super::args::args;
+use self::given::{has_type, Givens};
+use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
-use super::host_expr::{element_name, expr, number, pred, quoted, symbol_text, term_text, Helpers};
-use super::site::{closing, indentation, line_end, opening};
-use super::{keyed, reduce, wrapped, wrapped_by};
+use super::host_expr::{number, Helpers, Named, Scope};
+use super::{keyed, reduce, wrapped};
 use crate::lines::Lines;
-use crate::plan::{constant, BufferPlan, HostValue, Kernel, Plan, ReductionPlan, TestKind};
-use crate::{HostEdit, HostHead};
+use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
 
-/// What the block needs before it, and the block's own edits.
-pub(crate) fn edits(plan: &Plan<'_>, file_name: &str) -> (HostHead, Vec<HostEdit>) {
-    let site = &plan.site;
-    let eol = line_end(site.file_text);
-    let (base, step) = indentation(site);
-    let mut helpers = Helpers::default();
-    let mut out = Lines::new(&step);
-    block(plan, file_name, &mut out, &mut helpers);
-    let (open_at, own_line) = opening(site);
-    let mut before = indented(out.text(), &base);
-    if !own_line {
-        // The loop's own indentation stands before the first line already, and must stand before the loop again.
-        before = format!("{}{base}", &before[base.len().min(before.len())..]);
-    }
-    let after = format!("\n{base}}}\n{base}}}");
-    let edit =
-        |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
-    (head(plan, &helpers), vec![edit(open_at, &before), edit(closing(site), &after)])
+/// The host's side of a plan, in three texts.
+pub(crate) struct HostText {
+    /// For the kernel file: helper functions, and the function that stands for the loop.
+    pub(crate) functions: String,
+    /// The same for who builds without the device: it always says no. C.
+    pub(crate) stand_in: String,
+    /// Headers that the functions need.
+    pub(crate) includes: Vec<&'static str>,
+    /// For the user's file.
+    pub(crate) call: call::Call,
 }
 
-/// Every line but directives and empty ones moved right.
-fn indented(text: &str, base: &str) -> String {
-    let mut out = String::new();
-    for line in text.lines() {
-        if !line.is_empty() && !line.starts_with('#') {
-            out.push_str(base);
-        }
-        out.push_str(line);
-        out.push('\n');
-    }
-    out
+/// What the function that stands for the loop is called.
+pub(crate) fn function_name(plan: &Plan<'_>) -> String {
+    format!("{}{}", plan.name, crate::ON_GPU)
 }
 
-/// Statements that do not compile where a struct is not laid out here as in the kernel.
-fn layouts(plan: &Plan<'_>) -> Vec<String> {
-    let types = &plan.body.types;
-    let mut records: Vec<term::RecordId> = Vec::new();
-    for b in plan.device_buffers() {
-        let mut element = b.element;
-        while let TypeKind::Array { of, .. } = types.kind(element) {
-            element = *of;
-        }
-        match types.kind(element) {
-            TypeKind::Record(r) if !records.contains(r) => records.push(*r),
-            _ => {}
-        }
-    }
-    let text = |r: &term::RecordId| {
-        let (record, layout) = (types.record(*r), types.layout(*r)?);
-        // one without a tag has no name that can be written here
-        let is_tag = record.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !is_tag || record.name.is_empty() {
-            return None;
-        }
-        let name = format!("struct {}", record.name);
-        let mut same = vec![format!("sizeof({name}) == {}", layout.size)];
-        let members = record.fields.iter().flatten().zip(&layout.members);
-        same.extend(members.map(|(f, m)| format!("__builtin_offsetof({name}, {}) == {}", f.name, m.bit / 8)));
-        let start = "(void)sizeof(char[";
-        Some(format!(
-            "{start}{} ? 1 : -1]); /* as in the kernel */",
-            wrapped_by(&same, " &&", start.len(), "    ")
-        ))
+/// Writes the host's side.
+pub(crate) fn text(plan: &Plan<'_>, file_name: &str) -> Option<HostText> {
+    let kernel = plan.kernels.first()?;
+    let mut host = Host {
+        plan,
+        kernel,
+        c: Exprs { plan, kernel, dialect: Dialect::Host },
+        cpp: Exprs { plan, kernel, dialect: Dialect::Device },
+        given: Givens::new(plan, kernel),
+        helpers: Helpers::default(),
     };
-    records.iter().filter_map(text).collect()
+    let mut body = Lines::new("    ");
+    body.indent();
+    host.body(&mut body);
+    let name = function_name(plan);
+    let given = &host.given;
+    let heading = |start: &str, all: Vec<String>| match all.is_empty() {
+        true => format!("{start}void)"),
+        false => format!("{start}{})", wrapped(&all, start.len(), "    ")),
+    };
+    let in_cpp: Vec<String> = given.all.iter().map(|g| g.in_cpp.clone()).collect();
+    let in_c: Vec<String> = given.all.iter().map(|g| g.in_c.clone()).collect();
+    let mut functions = host.helper_functions();
+    functions.push_str(&format!(
+        "/* Runs the {} of {}, line {}, on the GPU. 0: it did not, nothing has changed that the loop reads, and\n   \
+         the loop itself is to run. */\n{}\n{{\n{}}}\n",
+        if kernel.threads.is_some() { "nest" } else { "loop" },
+        plan.site.file_name,
+        plan.site.line,
+        heading(&format!("extern \"C\" int {name}("), in_cpp),
+        body.text()
+    ));
+    let mut stand_in = "#ifdef __cplusplus\nextern \"C\"\n#endif\n".to_string();
+    stand_in.push_str(&format!("{}\n{{\n", heading(&format!("int {name}("), in_c.clone())));
+    let unused: Vec<String> = given.all.iter().map(|g| format!("(void){}", g.name)).collect();
+    if !unused.is_empty() {
+        stand_in.push_str(&format!("    {};\n", wrapped(&unused, 4, "    ")));
+    }
+    stand_in.push_str("    return 0;\n}\n");
+    let staged = plan.device_buffers().any(|b| b.staged);
+    let wanted = [("<stdint.h>", host.helpers.apart.get()), ("<stdlib.h>", staged), ("<string.h>", staged)];
+    let prototype = format!("{};", heading(&format!("extern int {name}("), in_c));
+    Some(HostText {
+        functions,
+        stand_in,
+        includes: wanted.into_iter().filter(|w| w.1).map(|w| w.0).collect(),
+        call: host.call(&name, prototype, file_name),
+    })
 }
 
-fn block(plan: &Plan<'_>, file_name: &str, out: &mut Lines, h: &mut Helpers) {
-    let Some(kernel) = plan.kernels.first() else { return };
-    let p = &plan.prefix;
-    let host = Exprs { plan, kernel, dialect: Dialect::Host };
-    out.open("{");
-    out.line(&format!(
-        "/* Warpwright: the loop below as {} on the GPU (see {file_name}). Where a test fails or a call",
-        kernel.name
-    ));
-    out.line(
-        "   does not succeed, nothing has been changed that the loop reads, and the loop itself runs. */",
-    );
-    out.line(&format!("int {p}done = 0;"));
-    for line in layouts(plan) {
-        out.line(&line);
+/// What the function is written from.
+struct Host<'p> {
+    plan: &'p Plan<'p>,
+    kernel: &'p Kernel,
+    c: Exprs<'p>,
+    cpp: Exprs<'p>,
+    given: Givens<'p>,
+    helpers: Helpers,
+}
+
+impl<'p> Host<'p> {
+    /// Makes sure that the values of some expressions are given; then they can be written.
+    fn need(&mut self, params: &[Param]) {
+        for p in params {
+            self.given.value(p);
+        }
     }
-    out.flush_left(&format!("#ifndef {}", plan.target.host.off_switch));
-    values(&host, true, out);
-    // Trip counts that need nothing but values which may always be read.
-    let early = |e: &analysis::Expr| {
+
+    fn need_all(&mut self, e: &analysis::Expr) {
         let mut used = Vec::new();
         crate::plan::expr_params(e, &mut used);
-        plan.values.iter().filter(|v| used.contains(&v.param)).all(|v| v.early)
-    };
-    let (first, rest): (Vec<_>, Vec<_>) = kernel.dims.iter().partition(|d| early(&d.trips));
-    let mut outer: Vec<(String, String)> = Vec::new();
-    if plan.values.iter().any(|v| v.early && v.limit.is_some()) {
-        outer.push((format!("{p}small"), "no size below overflows".to_string()));
+        self.need(&used);
     }
-    for d in &first {
-        outer.push((format!("{} > 0", d.trips_name), String::new()));
-        out.line(&format!("const long long {} = {};", d.trips_name, expr(plan, &d.trips, h)));
+
+    /// An expression of the plan.
+    fn expr(&mut self, e: &analysis::Expr) -> String {
+        self.need_all(e);
+        self.scoped(|scope| scope.expr(e))
     }
-    if outer.is_empty() {
-        outer.push(("1".to_string(), String::new()));
+
+    fn pred(&mut self, p: &analysis::Pred, min: u8) -> String {
+        let mut used = Vec::new();
+        crate::plan::pred_params(p, &mut used);
+        self.need(&used);
+        self.scoped(|scope| scope.pred(p, min))
     }
-    condition(&outer, out);
-    values(&host, false, out);
-    let mut inner: Vec<(String, String)> = Vec::new();
-    if plan.values.iter().any(|v| !v.early && v.limit.is_some()) {
-        inner.push((format!("{p}small_too"), "no size below overflows".to_string()));
+
+    fn scoped(&mut self, print: impl FnOnce(&Scope<'_>) -> String) -> String {
+        // what is asked for is given by now
+        let given = std::cell::RefCell::new(&mut self.given);
+        let values = |p: &Param| -> Option<Named> { given.borrow_mut().value(p) };
+        print(&Scope { helper: &self.plan.name, values: &values, helpers: Some(&self.helpers) })
     }
-    for d in &rest {
-        out.line(&format!("const long long {} = {};", d.trips_name, expr(plan, &d.trips, h)));
-        inner.push((format!("{} > 0", d.trips_name), String::new()));
+
+    fn helper_functions(&self) -> String {
+        // several kernel files may be one text
+        let p = &self.plan.name;
+        let h = &self.helpers;
+        let two = "long long a, long long b";
+        let all = [
+            (h.min.get(), "min", two, "long long", "a < b ? a : b"),
+            (h.max.get(), "max", two, "long long", "a > b ? a : b"),
+            (h.floor_div.get(), "floor_div", two, "long long", "a / b - (a % b < 0)"),
+            (
+                h.apart.get(),
+                "apart",
+                "const void *a, size_t a_bytes, const void *b, size_t b_bytes",
+                "bool",
+                "(uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a",
+            ),
+        ];
+        all.into_iter()
+            .filter(|f| f.0)
+            .map(|(_, name, parameters, result, value)| {
+                format!("static {result} {p}_{name}({parameters})\n{{\n    return {value};\n}}\n\n")
+            })
+            .collect()
     }
-    for (k, b) in plan.buffers.iter().enumerate() {
-        extent(&host, k, b, out, h);
-    }
-    tests(&host, &mut inner, h);
-    if inner.is_empty() {
-        offload(&host, out, h);
-    } else {
-        condition(&inner, out);
-        offload(&host, out, h);
+
+    fn body(&mut self, out: &mut Lines) {
+        let plan = self.plan;
+        // in the order in which a reader would give them: sizes, scalars, arrays, results
+        let params: Vec<Param> = plan.values.iter().map(|v| v.param).collect();
+        self.need(&params);
+        for s in &self.kernel.scalars {
+            self.given.variable(s.symbol);
+        }
+        for b in &plan.buffers {
+            if self.is_sized(b) || b.on_device {
+                self.given.array(b);
+            }
+        }
+        self.limits(out);
+        let mut counts: Vec<String> = Vec::new();
+        for d in &self.kernel.dims {
+            let trips = self.expr(&d.trips);
+            out.line(&format!("const long long {} = {trips};", d.trips_name));
+            counts.push(format!("{} <= 0", d.trips_name));
+        }
+        out.open(&format!("if ({}) {{", counts.join(" || ")));
+        out.line("return 0;");
         out.close("}");
+        for b in &plan.buffers {
+            self.extent(b, out);
+        }
+        self.tests(out);
+        self.offload(out);
     }
-    out.close("}");
-    out.flush_left("#endif");
-    out.close(&format!("if (!{p}done) {{"));
-}
 
-/// Values read once. Those with a limit are 0 where they exceed it, and `small` says so.
-fn values(host: &Exprs<'_>, early: bool, out: &mut Lines) {
-    let plan = host.plan;
-    let small = format!("{}{}", plan.prefix, if early { "small" } else { "small_too" });
-    let mine: Vec<&HostValue> = plan.values.iter().filter(|v| v.early == early).collect();
-    let text = |v: &HostValue| match v.param {
-        Param::Symbol(s) => symbol_text(host, s),
-        Param::Term(t) => term_text(host, t),
-        Param::Distance { from, to } => format!("({} - {})", term_text(host, to), term_text(host, from)),
-    };
-    let mut limits = Vec::new();
-    for v in &mine {
-        let Some(limit) = v.limit else { continue };
-        if v.kind.signed() {
-            limits.push(format!("{} >= -{} && {} <= {}", text(v), number(limit), text(v), number(limit)));
-        } else {
-            limits.push(format!("{} <= {limit}u", text(v)));
+    /// Whether the array's size in bytes is needed: what only the host reads, and nothing is compared with, has none that
+    /// matters.
+    fn is_sized(&self, b: &BufferPlan) -> bool {
+        let is = |k: usize| self.plan.buffers.get(k).is_some_and(|o| o.symbol == b.symbol);
+        b.on_device
+            || self.plan.tests.iter().any(|t| match t.kind {
+                TestKind::Apart(i, j) => is(i) || is(j),
+                TestKind::Outside { buffer, .. } | TestKind::CellInBuffer { buffer, .. } => is(buffer),
+                _ => false,
+            })
+    }
+
+    /// `sizeof(double)`
+    fn element_size(&self, b: &BufferPlan) -> String {
+        match has_type(self.plan, b) {
+            true => format!("sizeof({})", self.cpp.type_name(b.element)),
+            false => b.element_size.to_string(),
         }
     }
-    if !limits.is_empty() {
-        out.line(&format!("const int {small} = {};", limits.join(" && ")));
-    }
-    for v in mine.iter().filter(|v| v.used) {
-        let cast = if v.kind == IntKind::ULong || v.kind == IntKind::ULongLong { "(long long)" } else { "" };
-        match v.limit {
-            Some(_) => {
-                out.line(&format!("const long long {} = {small} ? (long long){} : 0;", v.name, text(v)))
-            }
-            None => out.line(&format!("const long long {} = {cast}{};", v.name, text(v))),
+
+    /// First element, number of elements, size in bytes.
+    fn extent(&mut self, b: &BufferPlan, out: &mut Lines) {
+        let plan = self.plan;
+        let k = plan.buffers.iter().position(|o| o.symbol == b.symbol);
+        let is_tested = |t: &Test| matches!(t.kind, TestKind::Extent(j) if Some(j) == k);
+        let is_counted =
+            plan.tests.iter().any(is_tested) && k.is_some_and(|k| plan.count_tests(k) != (false, None));
+        let is_sized = self.is_sized(b);
+        if !is_sized && !is_counted {
+            return;
+        }
+        let size = self.element_size(b);
+        let bytes = |count: &str| format!("const size_t {} = {count} * {size};", b.bytes_name);
+        let Some((first, last)) = &b.extent else {
+            let symbol = &plan.body.symbols[b.symbol];
+            let whole = plan.body.types.size_align(symbol.ty).map(|s| s.0 / b.element_size.max(1));
+            return match whole {
+                Some(count) => out.line(&bytes(&count.to_string())),
+                None => {
+                    let name = self.given.bytes(&format!("{}_bytes", symbol.name), &symbol.name);
+                    out.line(&format!("const size_t {} = {name};", b.bytes_name));
+                }
+            };
+        };
+        if b.constant_first().is_none() {
+            let first = self.expr(first);
+            out.line(&format!("const long long {} = {first};", b.first_name));
+        }
+        let plus = |n: i128| analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(n)]);
+        let count = match b.constant_first() {
+            Some(c) => self.expr(&plus(1 - c)),
+            None => format!("{} - {}", self.expr(&plus(1)), b.first_name),
+        };
+        if is_counted {
+            out.line(&format!("const long long {} = {count};", b.count_name));
+        }
+        if is_sized {
+            let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+            let count = match (is_counted, count.chars().all(is_name)) {
+                (true, _) => b.count_name.clone(),
+                (false, true) => count,
+                (false, false) => format!("({count})"),
+            };
+            out.line(&bytes(&format!("(size_t){count}")));
         }
     }
-}
 
-/// `if (a /* why */ && b) {`
-fn condition(parts: &[(String, String)], out: &mut Lines) {
-    let short =
-        parts.iter().all(|p| p.1.is_empty()) && parts.iter().map(|p| p.0.len() + 4).sum::<usize>() < 90;
-    if short {
-        let all: Vec<&str> = parts.iter().map(|p| p.0.as_str()).collect();
-        return out.open(&format!("if ({}) {{", all.join(" && ")));
+    /// A pointer to the first element copied.
+    fn pointer(&mut self, b: &BufferPlan) -> String {
+        let base = self.given.array(b);
+        if !has_type(self.plan, b) {
+            let first = b.constant_first().map_or_else(|| b.first_name.clone(), number);
+            return format!("(const char *){base} + {first} * {}", b.element_size);
+        }
+        match b.constant_first() {
+            Some(0) => base,
+            Some(c) if c < 0 => format!("{base} - {}", number(-c)),
+            Some(c) => format!("{base} + {}", number(c)),
+            None => format!("{base} + {}", b.first_name),
+        }
     }
-    for (k, (text, why)) in parts.iter().enumerate() {
-        let lead = if k == 0 { "if (" } else { "    && " };
-        let end = if k + 1 == parts.len() { ") {" } else { "" };
-        let why = if why.is_empty() { String::new() } else { format!(" /* {why} */") };
-        out.line(&format!("{lead}{text}{end}{why}"));
-    }
-    out.indent();
-}
 
-fn cell(host: &Exprs<'_>, b: &BufferPlan) -> String {
-    format!("{}{}", host.plan.body.symbols[b.symbol].name, "[0]".repeat(b.rank))
-}
-
-/// A pointer to the first element copied.
-fn pointer(host: &Exprs<'_>, b: &BufferPlan) -> String {
-    let base = if b.rank == 1 {
-        host.plan.body.symbols[b.symbol].name.to_string()
-    } else {
-        format!("&{}", cell(host, b))
-    };
-    match b.constant_first() {
-        Some(0) => base,
-        Some(c) if c < 0 => format!("{base} - {}", number(-c)),
-        Some(c) => format!("{base} + {}", number(c)),
-        None => format!("{base} + {}", b.first_name),
-    }
-}
-
-/// First element, number of elements, size in bytes.
-fn extent(host: &Exprs<'_>, k: usize, b: &BufferPlan, out: &mut Lines, h: &mut Helpers) {
-    let plan = host.plan;
-    // What only the host reads, and nothing is compared with, has no size that matters.
-    let sized = b.on_device
-        || plan.tests.iter().any(|t| match t.kind {
-            TestKind::Apart(i, j) => i == k || j == k,
-            TestKind::Outside { buffer, .. } | TestKind::CellInBuffer { buffer, .. } => buffer == k,
-            _ => false,
-        });
-    let counted =
-        b.constant_count().is_none_or(|c| c <= 0) && plan.tests.iter().any(|t| t.kind == TestKind::Extent(k));
-    if !sized && !counted {
-        return;
-    }
-    let Some((first, last)) = &b.extent else {
-        return out
-            .line(&format!("const size_t {} = sizeof({});", b.bytes_name, plan.body.symbols[b.symbol].name));
-    };
-    if b.constant_first().is_none() {
-        out.line(&format!("const long long {} = {};", b.first_name, expr(plan, first, h)));
-    }
-    let count = match b.constant_first() {
-        Some(c) => expr(plan, &analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(1 - c)]), h),
-        None => match constant(&analysis::Expr::Add(vec![last.clone()])) {
-            Some(c) => format!("{} - {}", number(c + 1), b.first_name),
-            None => {
-                let end = expr(plan, &analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(1)]), h);
-                format!("{end} - {}", b.first_name)
-            }
-        },
-    };
-    out.line(&format!("const long long {} = {count};", b.count_name));
-    if !sized {
-        return;
-    }
-    out.line(&format!(
-        "const size_t {} = (size_t){} * sizeof({});",
-        b.bytes_name,
-        b.count_name,
-        cell(host, b)
-    ));
-}
-
-fn tests(host: &Exprs<'_>, parts: &mut Vec<(String, String)>, h: &mut Helpers) {
-    let plan = host.plan;
-    let name = |s| plan.body.symbols[s].name.to_string();
-    for t in &plan.tests {
-        match &t.kind {
-            TestKind::Extent(k) => {
-                let b = &plan.buffers[*k];
-                if matches!(plan.body.types.kind(b.element), TypeKind::Record(_)) {
-                    let why = "laid out as the kernel takes it".to_string();
-                    parts.push((format!("sizeof({}) == {}", cell(host, b), b.element_size), why));
-                }
-                if b.extent.is_some() && b.constant_count().is_none_or(|c| c <= 0) {
-                    let most = (1i128 << 62) / i128::from(b.element_size.max(1));
-                    let why = format!("{} is used, and its size fits", name(b.symbol));
-                    parts.push((format!("{0} > 0 && {0} <= {1}", b.count_name, number(most)), why));
-                }
-            }
-            TestKind::Apart(i, j) => {
-                h.apart = true;
-                let (a, b) = (&plan.buffers[*i], &plan.buffers[*j]);
-                let text = format!(
-                    "{}apart({}, {}, {}, {})",
-                    plan.prefix,
-                    pointer(host, a),
-                    a.bytes_name,
-                    pointer(host, b),
-                    b.bytes_name
-                );
-                parts.push((text, format!("{} and {} do not overlap", name(a.symbol), name(b.symbol))));
-            }
-            TestKind::Outside { symbol, buffer } => {
-                h.apart = true;
-                let b = &plan.buffers[*buffer];
-                let s = name(*symbol);
-                let text = format!(
-                    "{}apart(&{s}, sizeof({s}), {}, {})",
-                    plan.prefix,
-                    pointer(host, b),
-                    b.bytes_name
-                );
-                parts.push((text, format!("{s} does not lie in {}", name(b.symbol))));
-            }
-            TestKind::CellInBuffer { .. } | TestKind::CellInCell { .. } | TestKind::CellInVariable { .. } => {
-                h.apart = true;
-                parts.extend(cell_test(host, &t.kind));
-            }
-            TestKind::RecordSize { symbol, bytes } => {
-                parts.push((
-                    format!("sizeof({}) == {bytes}", name(*symbol)),
-                    "laid out as the kernel takes it".to_string(),
+    /// Allocate, copy in, launch, copy out, put results in place, free.
+    fn offload(&mut self, out: &mut Lines) {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let (p, api) = (&plan.prefix, &plan.target.host);
+        let left = left_by_blocks(plan, kernel);
+        let (mut steps, frees) = self.declarations(&left, out);
+        steps.extend(self.calls(&left));
+        let ordered: Vec<_> =
+            kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some()).collect();
+        let kind = if ordered.is_empty() { "const bool" } else { "bool" };
+        let last = steps.len() - 1;
+        for (k, s) in steps.iter().enumerate() {
+            let lead = if k == 0 { format!("{kind} {p}ok = ") } else { "    && ".to_string() };
+            out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
+        }
+        if !ordered.is_empty() {
+            out.open(&format!("for (int {p}block = 0; {p}ok && {p}block < {p}blocks; {p}block++) {{"));
+            for r in &ordered {
+                let part = format!("{}[{p}block]", r.partial_name);
+                out.line(&format!(
+                    "if ({part} != {part}) {p}ok = false; /* a NaN: the loop's order decides */"
                 ));
             }
-            TestKind::Holds(p) => {
-                let text = pred(plan, p, 6, h);
-                parts.push((text, t.meets.as_ref().map_or_else(String::new, |c| why(host, c))));
-            }
-            TestKind::FirstNotNegative(lower) => {
-                let why = "compared as unsigned".to_string();
-                parts.push((format!("{} >= 0", term_text(host, *lower)), why));
-            }
+            out.close("}");
         }
-    }
-}
-
-/// That the cell of a reduction is nothing else that the kernel uses.
-fn cell_test(host: &Exprs<'_>, kind: &TestKind) -> Option<(String, String)> {
-    let plan = host.plan;
-    let place = |k: usize| host.kernel.reductions.get(k).map(|r| term_text(host, r.place));
-    let (cell, other, bytes, name) = match *kind {
-        TestKind::CellInBuffer { cell, buffer } => {
-            let b = plan.buffers.get(buffer)?;
-            let name = plan.body.symbols[b.symbol].name.to_string();
-            (place(cell)?, pointer(host, b), b.bytes_name.clone(), name)
+        let mut results = Lines::new("    ");
+        self.results(&mut results);
+        let results = results.into_text();
+        if results.is_empty() {
+            out.open(&format!("if (!{p}ok) {{"));
+        } else {
+            out.open(&format!("if ({p}ok) {{"));
+            out.line(results.trim_end());
+            out.dedent();
+            out.open("} else {");
         }
-        TestKind::CellInCell { cell, other } => {
-            let o = place(other)?;
-            (place(cell)?, format!("&{o}"), format!("sizeof({o})"), o)
-        }
-        TestKind::CellInVariable { cell, symbol } => {
-            let s = plan.body.symbols[symbol].name.to_string();
-            (place(cell)?, format!("&{s}"), format!("sizeof({s})"), s)
-        }
-        _ => return None,
-    };
-    let text = format!("{}apart(&{cell}, sizeof({cell}), {other}, {bytes})", plan.prefix);
-    Some((text, format!("{cell} does not lie in {name}")))
-}
-
-/// Which condition of the verdict a test meets.
-fn why(host: &Exprs<'_>, c: &ConditionKind) -> String {
-    let q = |t| quoted(host, t);
-    match c {
-        ConditionKind::NoWrap(t) => format!("{} does not wrap around", q(*t)),
-        ConditionKind::Bounds { access, .. } => format!("{} stays inside its dimensions", q(*access)),
-        ConditionKind::InRow { access, stride } => {
-            format!("{} stays in its row of {}", q(*access), q(*stride))
-        }
-        ConditionKind::Injective(t) => format!("no two iterations see the same {}", q(*t)),
-        ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
-        ConditionKind::Terminates(_) => "the loop ends".to_string(),
-        ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),
-        ConditionKind::NoAlias(..)
-        | ConditionKind::DistinctRows(_)
-        | ConditionKind::Pure(_)
-        | ConditionKind::Reassociate(..) => String::new(),
-    }
-}
-
-/// Allocate, copy in, launch, copy out, put results in place, free.
-fn offload(host: &Exprs<'_>, out: &mut Lines, h: &mut Helpers) {
-    let (plan, kernel) = (host.plan, host.kernel);
-    let (p, api) = (&plan.prefix, &plan.target.host);
-    for f in &plan.finals {
-        out.line(&format!(
-            "const {} {} = ({})({});",
-            f.kind.c_name(),
-            f.name,
-            f.kind.c_name(),
-            expr(plan, &f.value, h)
-        ));
-    }
-    let left = left_by_blocks(plan, kernel);
-    let (mut steps, frees) = declarations(host, &left, out);
-    steps.extend(calls(host, &left));
-    let ordered: Vec<_> =
-        kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some()).collect();
-    let kind = if ordered.is_empty() { "const int" } else { "int" };
-    let last = steps.len() - 1;
-    for (k, s) in steps.iter().enumerate() {
-        let lead = if k == 0 { format!("{kind} {p}ok = ") } else { "    && ".to_string() };
-        out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
-    }
-    if !ordered.is_empty() {
-        out.open(&format!("for (int {p}block = 0; {p}ok && {p}block < {p}blocks; {p}block++) {{"));
-        for r in &ordered {
-            let part = format!("{}[{p}block]", r.partial_name);
-            out.line(&format!("if ({part} != {part}) {p}ok = 0; /* a NaN: the loop's order decides */"));
-        }
+        out.line(&format!("(void){}(); /* the loop takes over: leave no error behind */", api.last_error));
         out.close("}");
+        for f in frees {
+            out.line(&f);
+        }
+        out.line(&format!("return {p}ok;"));
     }
-    out.open(&format!("if ({p}ok) {{"));
-    results(host, out);
-    out.line(&format!("{p}done = 1;"));
-    out.dedent();
-    out.open("} else {");
-    out.line(&format!("(void){}(); /* the loop takes over: leave no error behind */", api.last_error));
-    out.close("}");
-    for f in frees {
-        out.line(&f);
+
+    /// Declares what is used on the way: what must hold of it first, and how it is given back.
+    fn declarations(&mut self, left: &[Left<'_>], out: &mut Lines) -> (Vec<String>, Vec<String>) {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let (p, api) = (&plan.prefix, &plan.target.host);
+        let mut steps = Vec::new();
+        let mut frees = Vec::new();
+        for b in plan.device_buffers() {
+            let ty = self.cpp.type_name(b.element);
+            out.line(&format!("{ty} *{} = 0;", b.device_name));
+            if b.staged {
+                out.line(&format!("{ty} *{} = ({ty} *)malloc({});", b.staging_name, b.bytes_name));
+                steps.push(format!("{} != 0", b.staging_name));
+                frees.push(format!("free({});", b.staging_name));
+            }
+            frees.push(format!("(void){}({});", api.free, b.device_name));
+        }
+        let blocks = kernel
+            .most_blocks
+            .iter()
+            .zip(&kernel.block)
+            .take(kernel.dims.len())
+            .map(|(m, _)| *m as u64)
+            .product::<u64>();
+        for r in &kernel.reductions {
+            let ty = reduce::accumulator_type(plan, r, Dialect::Device);
+            out.line(&format!("{ty} {}[{blocks}];", r.partial_name));
+            out.line(&format!("{ty} *{} = 0;", r.device_name));
+            frees.push(format!("(void){}({});", api.free, r.device_name));
+        }
+        for Left { ty, partial, device } in left {
+            out.line(&format!("{ty} {partial}[{blocks}];"));
+            out.line(&format!("{ty} *{device} = 0;"));
+            frees.push(format!("(void){}({device});", api.free));
+        }
+        if kernel.has_partials() {
+            out.line(&format!("int {p}blocks = 0;"));
+        }
+        (steps, frees)
+    }
+
+    /// The calls one after the other, each of which must succeed.
+    fn calls(&mut self, left: &[Left<'_>]) -> Vec<String> {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let (p, api) = (&plan.prefix, &plan.target.host);
+        let (copy, to_device, to_host) = (api.copy, api.to_device, api.to_host);
+        let mut steps = Vec::new();
+        let ok = |call: String| format!("{call} == {}", api.success);
+        for b in plan.device_buffers() {
+            steps.push(ok(format!("{}((void **)&{}, {})", api.allocate, b.device_name, b.bytes_name)));
+        }
+        for r in &kernel.reductions {
+            steps.push(ok(format!(
+                "{}((void **)&{}, sizeof({}))",
+                api.allocate, r.device_name, r.partial_name
+            )));
+        }
+        for Left { partial, device, .. } in left {
+            steps.push(ok(format!("{}((void **)&{device}, sizeof({partial}))", api.allocate)));
+        }
+        for b in plan.device_buffers().filter(|b| b.copy_in) {
+            let from = self.pointer(b);
+            steps.push(ok(format!("{copy}({}, {from}, {}, {to_device})", b.device_name, b.bytes_name)));
+        }
+        steps.push(self.launch());
+        steps.push(ok(format!("{}()", api.synchronize)));
+        for r in &kernel.reductions {
+            let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
+            steps.push(ok(format!("{copy}({}, {}, {size}, {to_host})", r.partial_name, r.device_name)));
+        }
+        for Left { partial, device, .. } in left {
+            let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
+            steps.push(ok(format!("{copy}({partial}, {device}, {size}, {to_host})")));
+        }
+        // What only the loop writes comes last and directly: nothing after it can fail but the like.
+        for b in plan.device_buffers().filter(|b| b.staged) {
+            steps.push(ok(format!(
+                "{copy}({}, {}, {}, {to_host})",
+                b.staging_name, b.device_name, b.bytes_name
+            )));
+        }
+        for b in plan.device_buffers().filter(|b| b.written && !b.staged) {
+            let to = self.pointer(b);
+            steps.push(ok(format!("{copy}({to}, {}, {}, {to_host})", b.device_name, b.bytes_name)));
+        }
+        steps
+    }
+
+    fn launch(&mut self) -> String {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let mut values: Vec<String> = Vec::new();
+        for a in args(plan, kernel) {
+            values.push(match a.value {
+                Value::Here(text) => text,
+                Value::Expr(e) => self.expr(&e),
+                Value::Variable(s) => self.given.variable(s),
+                Value::Number { wish, text } => self.given.number(&wish, &text),
+            });
+        }
+        let start = format!("{}(", kernel.launcher);
+        let passed = wrapped(&values, start.len() + 10, "           ");
+        format!("{start}{passed}) == {}", plan.target.host.success)
+    }
+
+    /// Puts results where the loop would have.
+    fn results(&mut self, out: &mut Lines) {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let p = &plan.prefix;
+        for b in plan.device_buffers().filter(|b| b.staged) {
+            let to = self.pointer(b);
+            out.line(&format!("memcpy({to}, {}, {});", b.staging_name, b.bytes_name));
+        }
+        if !kernel.reductions.is_empty() {
+            out.open(&format!("for (int {p}block = 0; {p}block < {p}blocks; {p}block++) {{"));
+            for (k, r) in kernel.reductions.iter().enumerate() {
+                let accumulator = self.accumulator(k, r);
+                let partial = format!("{}[{p}block]", r.partial_name);
+                out.line(&reduce::combine_on_host(plan, r, &accumulator, &partial));
+            }
+            out.close("}");
+        }
+        for k in &kernel.keyed {
+            let names: Vec<String> =
+                k.variables.iter().map(|v| format!("*{}", self.given.at(v.symbol))).collect();
+            keyed::on_host(plan, k, &names, out);
+        }
+        for f in &plan.finals {
+            self.need_all(&f.value);
+            let value = self.scoped(|scope| scope.operand(&f.value));
+            let at = self.given.at(f.symbol);
+            out.line(&format!("*{at} = ({}){value};", f.kind.c_name()));
+        }
+    }
+
+    /// Where a reduction ends.
+    fn accumulator(&mut self, k: usize, r: &ReductionPlan) -> String {
+        match r.cell {
+            true => format!("*{}", self.given.cell(k)),
+            false => format!("*{}", self.given.at(r.symbol)),
+        }
     }
 }
 
@@ -431,136 +469,9 @@ fn left_by_blocks<'p>(plan: &'p Plan<'_>, kernel: &'p Kernel) -> Vec<Left<'p>> {
     for k in &kernel.keyed {
         left.push(Left { ty: "long long", partial: &k.partial_name, device: &k.device_name });
         for v in &k.variables {
-            let ty = keyed::type_name(plan, v, Dialect::Host);
+            let ty = keyed::type_name(plan, v, Dialect::Device);
             left.push(Left { ty, partial: &v.partial_name, device: &v.device_name });
         }
     }
     left
-}
-
-/// Declares what is used on the way: what must hold of it first, and how it is given back.
-fn declarations(host: &Exprs<'_>, left: &[Left<'_>], out: &mut Lines) -> (Vec<String>, Vec<String>) {
-    let (plan, kernel) = (host.plan, host.kernel);
-    let (p, api) = (&plan.prefix, &plan.target.host);
-    let mut steps = Vec::new();
-    let mut frees = Vec::new();
-    for b in plan.device_buffers() {
-        let ty = element_name(host, b);
-        out.line(&format!("{ty} *{} = 0;", b.device_name));
-        if b.staged {
-            let cast = if ty == "void" { String::new() } else { format!("({ty} *)") };
-            out.line(&format!("{ty} *{} = {cast}malloc({});", b.staging_name, b.bytes_name));
-            steps.push(format!("{} != 0", b.staging_name));
-            frees.push(format!("free({});", b.staging_name));
-        }
-        frees.push(format!("(void){}({});", api.free, b.device_name));
-    }
-    let blocks = kernel
-        .most_blocks
-        .iter()
-        .zip(&kernel.block)
-        .take(kernel.dims.len())
-        .map(|(m, _)| *m as u64)
-        .product::<u64>();
-    for r in &kernel.reductions {
-        let ty = reduce::accumulator_type(plan, r, Dialect::Host);
-        out.line(&format!("{ty} {}[{blocks}];", r.partial_name));
-        out.line(&format!("{ty} *{} = 0;", r.device_name));
-        frees.push(format!("(void){}({});", api.free, r.device_name));
-    }
-    for Left { ty, partial, device } in left {
-        out.line(&format!("{ty} {partial}[{blocks}];"));
-        out.line(&format!("{ty} *{device} = 0;"));
-        frees.push(format!("(void){}({device});", api.free));
-    }
-    if kernel.has_partials() {
-        out.line(&format!("int {p}blocks = 0;"));
-    }
-    (steps, frees)
-}
-
-/// The calls one after the other, each of which must succeed.
-fn calls(host: &Exprs<'_>, left: &[Left<'_>]) -> Vec<String> {
-    let (plan, kernel) = (host.plan, host.kernel);
-    let (p, api) = (&plan.prefix, &plan.target.host);
-    let (copy, to_device, to_host) = (api.copy, api.to_device, api.to_host);
-    let mut steps = Vec::new();
-    let ok = |call: String| format!("{call} == {}", api.success);
-    for b in plan.device_buffers() {
-        steps.push(ok(format!("{}((void **)&{}, {})", api.allocate, b.device_name, b.bytes_name)));
-    }
-    for r in &kernel.reductions {
-        steps.push(ok(format!("{}((void **)&{}, sizeof({}))", api.allocate, r.device_name, r.partial_name)));
-    }
-    for Left { partial, device, .. } in left {
-        steps.push(ok(format!("{}((void **)&{device}, sizeof({partial}))", api.allocate)));
-    }
-    for b in plan.device_buffers().filter(|b| b.copy_in) {
-        let from = pointer(host, b);
-        steps.push(ok(format!("{copy}({}, {from}, {}, {to_device})", b.device_name, b.bytes_name)));
-    }
-    steps.push(launch(plan, kernel));
-    steps.push(ok(format!("{}()", api.synchronize)));
-    for r in &kernel.reductions {
-        let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
-        steps.push(ok(format!("{copy}({}, {}, {size}, {to_host})", r.partial_name, r.device_name)));
-    }
-    for Left { partial, device, .. } in left {
-        let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
-        steps.push(ok(format!("{copy}({partial}, {device}, {size}, {to_host})")));
-    }
-    // What only the loop writes comes last and directly: nothing after it can fail but the like.
-    for b in plan.device_buffers().filter(|b| b.staged) {
-        steps.push(ok(format!("{copy}({}, {}, {}, {to_host})", b.staging_name, b.device_name, b.bytes_name)));
-    }
-    for b in plan.device_buffers().filter(|b| b.written && !b.staged) {
-        steps.push(ok(format!(
-            "{copy}({}, {}, {}, {to_host})",
-            pointer(host, b),
-            b.device_name,
-            b.bytes_name
-        )));
-    }
-    steps
-}
-
-/// Puts results where the loop would have.
-fn results(host: &Exprs<'_>, out: &mut Lines) {
-    let (plan, kernel) = (host.plan, host.kernel);
-    let p = &plan.prefix;
-    for b in plan.device_buffers().filter(|b| b.staged) {
-        out.line(&format!("memcpy({}, {}, {});", pointer(host, b), b.staging_name, b.bytes_name));
-    }
-    if !kernel.reductions.is_empty() {
-        out.open(&format!("for (int {p}block = 0; {p}block < {p}blocks; {p}block++) {{"));
-        for r in &kernel.reductions {
-            out.line(&reduce::combine_on_host(
-                plan,
-                r,
-                &accumulator(host, r),
-                &format!("{}[{p}block]", r.partial_name),
-            ));
-        }
-        out.close("}");
-    }
-    for k in &kernel.keyed {
-        keyed::on_host(plan, k, out);
-    }
-    for f in &plan.finals {
-        out.line(&format!("{} = {};", plan.body.symbols[f.symbol].name, f.name));
-    }
-}
-
-/// The user's variable or cell that a reduction ends in.
-fn accumulator(host: &Exprs<'_>, r: &ReductionPlan) -> String {
-    match r.cell {
-        true => term_text(host, r.place),
-        false => host.plan.body.symbols[r.symbol].name.to_string(),
-    }
-}
-
-fn launch(plan: &Plan<'_>, kernel: &Kernel) -> String {
-    let values: Vec<String> = args(plan, kernel).into_iter().map(|a| a.value).collect();
-    let start = format!("{}(", kernel.launcher);
-    format!("{start}{}) == {}", wrapped(&values, start.len() + 20, "           "), plan.target.host.success)
 }

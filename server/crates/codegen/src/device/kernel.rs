@@ -6,13 +6,14 @@ use term::{BinOp, Op};
 
 use super::args::{args, Arg};
 use super::expr::{int_name, Dialect, Exprs};
+use super::host::HostText;
 use super::stmt::Stmts;
 use super::{field_name, keyed, reduce, rounds, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
 use crate::plan::{Axis, DeviceFunction, Dim, Kernel, Plan};
 
 /// The file's text, and where its lines come from.
-pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>) {
+pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) -> (String, Vec<LineOrigin>) {
     let mut out = Lines::new("    ");
     let site = &plan.site;
     let indices: Vec<&str> =
@@ -37,6 +38,10 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>
         "   Compile with {} {file_name}: fused multiply-adds would round differently. */",
         plan.target.file.compile
     ));
+    let off = plan.target.host.off_switch;
+    if host.is_some() {
+        out.flush_left(&format!("#ifndef {off}"));
+    }
     if let Some(header) = plan.target.file.header {
         out.flush_left(&format!("#ifndef {guard} /* {compiler} knows it */"));
         out.flush_left(&format!("#include {header}"));
@@ -56,10 +61,29 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str) -> (String, Vec<LineOrigin>
     }
     out.line("");
     out.flush_left(&format!("#ifndef {guard} /* {compiler} compiles kernels only */"));
+    for include in host.iter().flat_map(|h| &h.includes) {
+        out.flush_left(&format!("#include {include}"));
+    }
     for k in &plan.kernels {
+        out.line("");
         launcher(plan, k, &mut out);
     }
+    if let Some(host) = host {
+        out.line("");
+        out.line(host.functions.trim_end());
+    }
     out.flush_left("#endif");
+    if let Some(host) = host {
+        out.flush_left("");
+        out.flush_left(&format!(
+            "#else /* cc -x c -D{off} -c {file_name}: to build without {}, with the loop as it was */",
+            plan.target.title
+        ));
+        for line in host.stand_in.lines() {
+            out.flush_left(line);
+        }
+        out.flush_left("#endif");
+    }
     let origins = std::mem::take(&mut out.origins);
     (out.into_text(), origins)
 }
@@ -309,7 +333,7 @@ fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     let p = &plan.prefix;
     let arguments = args(plan, k);
     let declared: Vec<String> = arguments.iter().map(|a| a.in_launcher.clone()).collect();
-    out.line(&heading(&format!("extern \"C\" int {}(", k.launcher), &declared));
+    out.line(&heading(&format!("static int {}(", k.launcher), &declared));
     out.open("{");
     let mut counts = ["1".to_string(), "1".to_string(), "1".to_string()];
     for axis in [Axis::X, Axis::Y, Axis::Z] {

@@ -120,10 +120,9 @@ pub(crate) fn leave(plan: &Plan<'_>, kernel: &Kernel, block: &str, out: &mut Lin
     }
 }
 
-/// On the host: the best of the blocks, into the user's variables.
-pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, out: &mut Lines) {
+/// On the host: the best of the blocks, into the user's variables, which are called `names` there.
+pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, names: &[String], out: &mut Lines) {
     let p = &plan.prefix;
-    let variable = |v: &KeyedVariable| plan.body.symbols[v.symbol].name.to_string();
     let Some(first) = k.variables.first() else { return };
     let best = &k.best_name;
     out.line(&format!("int {best} = 0;"));
@@ -146,11 +145,12 @@ pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, out: &mut Lines) {
             (false, false) => ">",
             (false, true) => ">=",
         };
-        test = format!("{test} && {}[{best}] {rel} {}", first.partial_name, variable(first));
+        let held = names.first().map_or("", String::as_str);
+        test = format!("{test} && {}[{best}] {rel} {held}", first.partial_name);
     }
     out.open(&format!("if ({test}) {{"));
-    for v in &k.variables {
-        out.line(&format!("{} = {}[{best}];", variable(v), v.partial_name));
+    for (v, name) in k.variables.iter().zip(names) {
+        out.line(&format!("{name} = {}[{best}];", v.partial_name));
     }
     out.close("}");
 }

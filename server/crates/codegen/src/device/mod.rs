@@ -1,7 +1,8 @@
 //! Kernels in a vendor's C++ with a C host that calls the vendor's run time; the row of the plan's target says the words.
 //!
-//! Whoever compiles kernels at run time needs no include and sees no launcher. The host file stays C99; defining the row's off
-//! switch (`WW_NO_CUDA`) builds it without the vendor's headers, with the original loops.
+//! Whoever compiles kernels at run time needs no include and sees no launcher. The host file stays C99 and needs no header of
+//! the vendor's; the kernel file holds the host's side, too, and with the row's off switch (`WW_NO_CUDA`) a C function that
+//! always leaves the loop to run itself.
 
 mod args;
 mod atomics;
@@ -19,19 +20,23 @@ mod threads;
 use term::device::{Index, Word};
 
 use crate::plan::Plan;
-use crate::{GeneratedFile, HostEdit, KernelInfo, Output};
+use crate::{GeneratedFile, HostEdit, HostHead, KernelInfo, Output};
 
 /// Writes a plan down.
 pub(crate) fn print(plan: &Plan<'_>) -> Output {
     let file_name = format!("{}.{}", plan.name, plan.target.file.extension);
-    let (text, line_map) = kernel::file(plan, &file_name);
-    let (head, block) = host::edits(plan, &file_name);
+    let host = host::text(plan, &file_name);
+    let (text, line_map) = kernel::file(plan, &file_name, host.as_ref());
+    let (head, block) = match host {
+        Some(h) => host::edits(plan, h.call),
+        None => (HostHead::default(), Vec::new()),
+    };
     let kernels = plan
         .kernels
         .iter()
         .map(|k| KernelInfo {
             name: k.name.clone(),
-            launcher: k.launcher.clone(),
+            launcher: host::function_name(plan),
             block: k.block,
             axes: k
                 .dims

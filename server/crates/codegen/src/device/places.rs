@@ -2,7 +2,7 @@
 //! under which conditionals.
 //!
 //! Read from characters alone. A conditional's arms are known by the offset of the directive that opens them; a place is
-//! seen from another if all arms around it are around the other too. Conditionals of our own are looked through.
+//! seen from another if all arms around it are around the other too.
 
 /// A place between declarations.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,10 +28,8 @@ impl Place {
 pub(crate) struct Places {
     /// Lines between declarations.
     free: Vec<Place>,
-    /// `#include`s between declarations: what is named, with its brackets, and the place after it.
-    includes: Vec<(String, Place)>,
-    /// `#define`s: name and place.
-    defines: Vec<(String, Place)>,
+    /// The places after `#include`s between declarations.
+    includes: Vec<Place>,
     /// Every change of the arms.
     changes: Vec<(usize, Vec<Arm>)>,
 }
@@ -41,7 +39,7 @@ impl Places {
     /// function is, else right before the function.
     pub(crate) fn prologue(&self, limit: usize) -> Place {
         let here = Place { at: limit, arms: self.arms_at(limit) };
-        let include = self.includes.iter().rev().map(|i| &i.1).find(|p| p.is_seen_from(&here));
+        let include = self.includes.iter().rev().find(|p| p.is_seen_from(&here));
         let line = || self.free.iter().rev().find(|p| p.is_seen_from(&here));
         include.or_else(line).cloned().unwrap_or(Place { at: 0, arms: Vec::new() })
     }
@@ -50,14 +48,6 @@ impl Places {
     pub(crate) fn arms_at(&self, offset: usize) -> Vec<Arm> {
         let k = self.changes.partition_point(|c| c.0 <= offset);
         k.checked_sub(1).map_or_else(Vec::new, |k| self.changes[k].1.clone())
-    }
-
-    pub(crate) fn includes(&self, name: &str, from: &Place) -> bool {
-        self.includes.iter().any(|(n, p)| n == name && p.is_seen_from(from))
-    }
-
-    pub(crate) fn defines(&self, name: &str, from: &Place) -> bool {
-        self.defines.iter().any(|(n, p)| n == name && p.is_seen_from(from))
     }
 
     /// Reads a file.
@@ -71,8 +61,7 @@ impl Places {
 
 /// An open conditional.
 struct Conditional {
-    /// `None`: our own, which is looked through.
-    arm: Option<Arm>,
+    arm: Arm,
     from: usize,
     /// What was open where it began, for its other arms.
     open: Vec<bool>,
@@ -190,7 +179,7 @@ impl Scan<'_> {
     }
 
     fn place(&self, at: usize) -> Place {
-        Place { at, arms: self.arms.iter().filter_map(|c| c.arm).collect() }
+        Place { at, arms: self.arms.iter().map(|c| c.arm).collect() }
     }
 
     fn begins_line(&self) -> bool {
@@ -244,7 +233,6 @@ impl Scan<'_> {
         }
         let words = self.text[from + 1..end].trim_start();
         let name: String = words.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
-        let rest = words[name.len()..].trim();
         self.at = end;
         let after = match &self.text[end..] {
             t if t.starts_with("\r\n") => end + 2,
@@ -253,14 +241,13 @@ impl Scan<'_> {
         };
         match name.as_str() {
             "if" | "ifdef" | "ifndef" => {
-                let ours = name == "ifndef" && rest.starts_with("WW_");
                 let (open, between) = (self.open.clone(), self.between);
-                self.arms.push(Conditional { arm: (!ours).then_some((from, from)), from, open, between });
+                self.arms.push(Conditional { arm: (from, from), from, open, between });
                 self.changed(from);
             }
             "elif" | "elifdef" | "elifndef" | "else" => {
                 if let Some(c) = self.arms.last_mut() {
-                    c.arm = Some((c.from, from));
+                    c.arm = (c.from, from);
                     self.open = c.open.clone();
                     self.between = c.between;
                 }
@@ -271,20 +258,11 @@ impl Scan<'_> {
                 self.changed(from);
             }
             "include" if self.is_free() => {
-                let name = match rest.as_bytes().first() {
-                    Some(b'<') => rest.split_inclusive('>').next(),
-                    _ => None,
-                };
                 let place = self.place(after);
                 // an include that does not end its line leaves no place after it
                 if after > end || after == self.text.len() {
-                    self.out.includes.push((name.unwrap_or("").to_string(), place));
+                    self.out.includes.push(place);
                 }
-            }
-            "define" => {
-                let place = self.place(from);
-                let name = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                self.out.defines.push((name, place));
             }
             _ => {}
         }
@@ -328,13 +306,5 @@ mod tests {
         assert_eq!(prologue_of(i, "void f"), i.find("void f").unwrap());
         let j = "#ifdef A\nvoid g(int a) {\n#else\nvoid g(void) {\n#endif\n}\nvoid f() {}\n";
         assert_eq!(prologue_of(j, "void f"), j.find("void f").unwrap());
-    }
-
-    #[test]
-    fn what_stands_in_another_arm_is_not_seen() {
-        let f = "#ifdef A\n#define P 1\n#else\n#define Q 1\n#endif\n#ifndef WW_NO_CUDA\n#define R 1\n#endif\nvoid f() {}\n";
-        let places = Places::of(f);
-        let here = places.prologue(f.find("void").unwrap());
-        assert!(!places.defines("P", &here) && !places.defines("Q", &here) && places.defines("R", &here));
     }
 }

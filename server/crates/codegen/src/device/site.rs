@@ -82,6 +82,70 @@ pub(crate) fn opening(site: &Site<'_>) -> (usize, bool) {
     }
 }
 
+/// Whether the loop is a statement of a block, as the characters around it say: where it is a part of another statement, an
+/// `else` behind it could come to belong to what is put around it.
+pub(crate) fn stands_by_itself(site: &Site<'_>) -> bool {
+    let text = site.file_text;
+    let before = text.get(site.base_offset as usize..opening(site).0).unwrap_or("");
+    let behind = text.get(closing(site)..).unwrap_or("");
+    let starts = matches!(words(before).last(), Some("{" | "}" | ";"));
+    starts && words(behind).next() != Some("else")
+}
+
+/// Names and single characters, without comments, strings and directives.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    let mut fresh = true;
+    std::iter::from_fn(move || loop {
+        let first = rest.chars().next()?;
+        let is_part = |c: char| c == '_' || c.is_alphanumeric();
+        let skipped = match first {
+            '\n' | '\r' => {
+                fresh = true;
+                1
+            }
+            c if c.is_whitespace() => c.len_utf8(),
+            '/' if rest.starts_with("//") => rest.find(['\n', '\r']).unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |k| k + 4),
+            '#' if fresh => {
+                let mut end = 0;
+                loop {
+                    let line = rest[end..].find('\n').map_or(rest.len(), |k| end + k);
+                    let goes_on = rest[end..line].trim_end_matches('\r').ends_with('\\');
+                    end = line;
+                    if !goes_on || end >= rest.len() {
+                        break end;
+                    }
+                    end += 1;
+                }
+            }
+            _ => {
+                fresh = false;
+                let end = match first {
+                    quote @ ('"' | '\'') => quoted(rest, quote),
+                    c if is_part(c) => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
+                    c => c.len_utf8(),
+                };
+                let (word, others) = rest.split_at(end);
+                rest = others;
+                return Some(word);
+            }
+        };
+        rest = &rest[skipped..];
+    })
+}
+
+/// Where a string that begins here ends.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let ends = |&(_, c): &(usize, char)| {
+        let ends = !is_escaped && c == quote || c == '\n';
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    };
+    text.char_indices().skip(1).find(ends).map_or(text.len(), |(k, c)| k + c.len_utf8())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,5 +182,19 @@ mod tests {
         assert_eq!(indentation(&site(f, 0, "for(;;)\n    x();")), ("  ".into(), "  ".into()));
         let g = "void f() {\n\tfor(;;)\n\t\tx();\n}";
         assert_eq!(indentation(&site(g, 0, "for(;;)\n\t\tx();")), ("\t".into(), "\t".into()));
+    }
+
+    #[test]
+    fn what_is_part_of_another_statement_is_told() {
+        let alone = |file: &str| stands_by_itself(&site(file, 0, "for(;;);"));
+        assert!(alone("void f() {\n  for(;;);\n}"));
+        assert!(alone(
+            "void f() {\n  g(\"}\"); // if (n)\n#if 1\n  /* else */ for(;;); /* else */\n#endif\n}"
+        ));
+        assert!(alone("void f() {\n  if (n) { }\n  for(;;);\n  other = 1;\n}"));
+        assert!(!alone("void f() {\n  if (n)\n    for(;;);\n  else g();\n}"));
+        assert!(!alone("void f() {\n  if (n) // ;\n    for(;;);\n}"));
+        assert!(!alone("void f() {\nagain: for(;;);\n}"));
+        assert!(!alone("void f() {\n#if 1\n  if (n)\n    g();\n  for(;;);\n#endif\n  else g();\n}"));
     }
 }

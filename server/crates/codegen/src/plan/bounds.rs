@@ -37,6 +37,45 @@ fn fold(items: &[Expr], f: impl Fn(i128, i128) -> i128) -> Option<i128> {
     values.try_fold(first, |a, b| Some(f(a, b?)))
 }
 
+/// By how much one expression is larger than another, if that is a constant by their forms.
+pub(crate) fn distance(larger: &Expr, smaller: &Expr) -> Option<i128> {
+    let (a, b) = (Sum::of(larger)?, Sum::of(smaller)?);
+    (a.parts == b.parts).then(|| a.constant.checked_sub(b.constant)).flatten()
+}
+
+/// A sum of multiples, like ones together, in one order.
+#[derive(Default)]
+struct Sum {
+    constant: i128,
+    parts: std::collections::BTreeMap<String, i128>,
+}
+
+impl Sum {
+    fn of(e: &Expr) -> Option<Sum> {
+        let mut sum = Sum::default();
+        sum.add(e, 1)?;
+        sum.parts.retain(|_, k| *k != 0);
+        Some(sum)
+    }
+
+    fn add(&mut self, e: &Expr, by: i128) -> Option<()> {
+        match (constant(e), e) {
+            (Some(c), _) => self.constant = self.constant.checked_add(c.checked_mul(by)?)?,
+            (_, Expr::Add(items)) => {
+                for i in items {
+                    self.add(i, by)?;
+                }
+            }
+            (_, Expr::Mul(k, a)) => self.add(a, by.checked_mul(*k)?)?,
+            _ => {
+                let count = self.parts.entry(format!("{e:?}")).or_default();
+                *count = count.checked_add(by)?;
+            }
+        }
+        Some(())
+    }
+}
+
 /// All parameters of an expression, in order of occurrence.
 pub(crate) fn params(e: &Expr, out: &mut Vec<Param>) {
     match e {

@@ -81,7 +81,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             band,
             reasons: Vec::new(),
             host: Namer::default(),
-            prefix: free_prefix(input.body, target, input.file_text),
+            prefix: free_prefix(input.body, target),
             parents: input.body.parents(),
             plan: None,
         }

@@ -31,7 +31,7 @@ use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};
-pub(crate) use names::{guard, HELPERS};
+pub(crate) use names::{has_word, part as name_part, Namer};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
@@ -285,6 +285,34 @@ impl Plan<'_> {
     /// The buffers the kernels use.
     pub fn device_buffers(&self) -> impl Iterator<Item = &BufferPlan> {
         self.buffers.iter().filter(|b| b.on_device)
+    }
+}
+
+impl Plan<'_> {
+    /// What is to be tested of a buffer's number of elements: that it is positive, and that it is at most so many; neither
+    /// where types and the loops' own numbers of iterations, which are positive, say so.
+    pub(crate) fn count_tests(&self, buffer: usize) -> (bool, Option<i128>) {
+        let Some(b) = self.buffers.get(buffer) else { return (false, None) };
+        let Some((first, last)) = b.extent.as_ref().filter(|_| b.constant_count().is_none_or(|c| c <= 0))
+        else {
+            return (false, None);
+        };
+        let minus = Expr::Mul(-1, Box::new(first.clone()));
+        let count = Expr::Add(vec![last.clone(), minus, Expr::Int(1)]);
+        let of = |p: Param| {
+            let v = self.values.iter().find(|v| v.param == p);
+            let range = v.map(|v| (IntKind::min(v.kind), IntKind::max(v.kind)));
+            match (range, v.and_then(|v| v.limit)) {
+                (Some((low, high)), Some(limit)) => (low.max(-limit), high.min(limit)),
+                (Some(range), None) => range,
+                (None, _) => (-bounds::SAFE, bounds::SAFE),
+            }
+        };
+        let runs = self.kernels.iter().flat_map(|k| &k.dims).map(|d| &d.trips);
+        let is_positive = |trips: &Expr| bounds::distance(&count, trips).is_some_and(|d| d >= 0);
+        let positive = bounds::range(&count, &of).0 > 0 || runs.into_iter().any(is_positive);
+        let most = (1i128 << 62) / i128::from(b.element_size.max(1));
+        (!positive, (bounds::range(&count, &of).1 > most).then_some(most))
     }
 }
 

@@ -30,28 +30,13 @@ impl Namer {
     }
 }
 
-/// Functions that host text may need, without their prefix.
-pub(crate) const HELPERS: [&str; 4] = ["min", "max", "floor_div", "apart"];
-
-/// The macro that says that a helper is defined.
-pub(crate) fn guard(helper: &str) -> String {
-    helper.to_ascii_uppercase()
-}
-
-/// A beginning that no name used in the loop has, nor somebody else's function: `ww_`, or `ww2_` and so on.
-pub(crate) fn free_prefix(body: &Body, target: TermId, file: &str) -> String {
+/// A beginning that no name used in the loop has: `ww_`, or `ww2_` and so on.
+pub(crate) fn free_prefix(body: &Body, target: TermId) -> String {
     let names: BTreeSet<&str> =
         body.walk(target).filter_map(|t| body.as_symbol(t)).map(|s| &*body.symbols[s].name).collect();
-    let taken = |p: &str| {
-        names.iter().any(|n| n.starts_with(p))
-            || HELPERS
-                .iter()
-                .map(|h| format!("{p}{h}"))
-                .any(|h| has_word(file, &h) && !has_word(file, &guard(&h)))
-    };
     let mut prefix = "ww_".to_string();
     let mut n = 2;
-    while taken(&prefix) {
+    while names.iter().any(|n| n.starts_with(&prefix)) {
         prefix = format!("ww{n}_");
         n += 1;
     }

@@ -31,7 +31,7 @@ impl<'a> Builder<'_, 'a> {
         // as names of files, for some of which capitals are the same letters
         let taken = |n: &str| {
             self.input.taken.iter().any(|t| t.eq_ignore_ascii_case(n))
-                || ["kernel", "launch"].iter().any(|k| has_word(self.input.file_text, &format!("{n}_{k}")))
+                || ["kernel", "on_gpu"].iter().any(|k| has_word(self.input.file_text, &format!("{n}_{k}")))
         };
         let mut name = wish.clone();
         let mut n = 2;

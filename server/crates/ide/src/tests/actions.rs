@@ -331,11 +331,12 @@ fn the_offload_action_writes_for_the_target_of_the_settings() {
     };
     let (title, host, name, kernel) = made("hip");
     assert!(title.contains("GPU (HIP)"), "{title}");
-    assert!(host.contains("#include <hip/hip_runtime_api.h>") && host.contains("hipMalloc("), "{host}");
+    assert!(host.contains("if (!f_i_on_gpu(n, a, b)) {"), "{host}");
     assert!(name.ends_with(".hip") && kernel.contains("#include <hip/hip_runtime.h>"), "{name}\n{kernel}");
+    assert!(kernel.contains("hipMalloc("), "{kernel}");
     assert!(!host.contains("cuda") && !kernel.contains("cuda"), "{host}{kernel}");
     let (title, host, name, kernel) = made("cuda");
     assert!(title.contains("GPU") && !title.contains("HIP"), "{title}");
-    assert!(host.contains("#include <cuda_runtime.h>") && host.contains("cudaMalloc("), "{host}");
+    assert!(host.contains("if (!f_i_on_gpu(n, a, b)) {") && kernel.contains("cudaMalloc("), "{host}");
     assert!(name.ends_with(".cu") && !host.contains("hip") && !kernel.contains("hip"), "{name}\n{kernel}");
 }

@@ -41,9 +41,9 @@ fn a_driver_is_left_out() {
 
 #[test]
 fn what_is_wanted_of_a_loop_alone_is_compared() {
-    check_wrong(DRIVER, 13, "i = ww_last_i;", "i = ww_last_i + 1;", "`i[0]` is");
-    check_wrong(DRIVER, 13, "s += ww_part_s[ww_block];", "s = ww_part_s[ww_block];", "`s[0]` is");
-    check_wrong(DRIVER, 13, "k = ww_part_k[ww_best_k];", "k = 0;", "`k[0]` is");
+    check_wrong(DRIVER, 13, "*i = (int)n;", "*i = (int)n + 1;", "`i[0]` is");
+    check_wrong(DRIVER, 13, "*s += ww_part_s[ww_block];", "*s = ww_part_s[ww_block];", "`s[0]` is");
+    check_wrong(DRIVER, 13, "*k = ww_part_k[ww_best_k];", "*k = 0;", "`k[0]` is");
 }
 
 #[test]

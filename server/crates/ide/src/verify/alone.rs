@@ -129,24 +129,30 @@ pub(super) fn is_same_alone(view: &FunctionView, id: analysis::LoopId, cancel: &
     written(view, id).is_some_and(|whole| written(&part, there).as_ref() == Some(&whole))
 }
 
-/// The block that an offload has written into a function: the one that declares `ww_done`.
+/// What an offload has written around the loop of a function: the call, the loop, and results that the call keeps in variables
+/// of its own.
 fn rewritten(host: &front::Unit, function: &str) -> Option<(usize, TermId)> {
-    let is_flag = |body: &Body, t: TermId| match body.op(t) {
-        Op::Declare(s) => crate::function_view::is_done_flag(&body.symbols[*s].name),
-        _ => false,
-    };
     let mut found = host.items.iter().enumerate().filter_map(|(k, item)| {
         let body = &*item.body;
         let is_it = matches!(body.op(body.root), Op::Function(_)) && *body.name == *function;
-        let is_block =
-            |t: &TermId| matches!(body.op(*t), Op::List) && body.args(*t).iter().any(|&a| is_flag(body, a));
-        is_it.then(|| body.walk(body.root).filter(is_block).map(move |t| (k, t)).collect::<Vec<_>>())
+        let is_call = |t: &TermId| crate::function_view::is_fallback(body, *t);
+        is_it.then(|| body.walk(body.root).filter(is_call).map(move |t| (k, t)).collect::<Vec<_>>())
     });
     // a text that has been offloaded before has several
-    match (found.next().as_deref(), found.next()) {
-        (Some(&[one]), None) => Some(one),
-        _ => None,
-    }
+    let (item, call) = match (found.next().as_deref(), found.next()) {
+        (Some(&[one]), None) => one,
+        _ => return None,
+    };
+    let body = &*host.items[item].body;
+    let declares = |t: TermId| match body.op(t) {
+        Op::Declare(s) => body.symbols[*s].name.ends_with(codegen::ON_GPU),
+        _ => false,
+    };
+    let around = body.walk(body.root).find(|&t| {
+        let inside = body.args(t);
+        matches!(body.op(t), Op::List) && inside.contains(&call) && declares(inside[0])
+    });
+    Some((item, around.unwrap_or(call)))
 }
 
 /// Variables of a function that a part of it uses and does not declare.

@@ -32,11 +32,17 @@ void abort(void) { *(volatile int *)0 = 0; }
 /// The variable of [`HOST`] that counts copies: how many and of how many bytes to the device, and the same from it.
 pub(super) const COPIES: &str = "ww_copies";
 
-/// Before kernel text.
+/// Before kernel text, whose host functions call what [`HOST`] defines.
 const DEVICE: &str = "
 enum {
-    cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9
+    cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
+    cudaMemcpyHostToHost = 0, cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3
 };
+extern \"C\" int cudaMalloc(void **p, unsigned long bytes);
+extern \"C\" int cudaFree(void *p);
+extern \"C\" int cudaMemcpy(void *to, const void *from, unsigned long bytes, int kind);
+extern \"C\" int cudaMemset(void *to, int value, unsigned long bytes);
+extern \"C\" int cudaDeviceSynchronize(void);
 extern \"C\" int cudaGetLastError(void);
 ";
 

@@ -1,0 +1,201 @@
+//! What stands in the user's file: a declaration of the function that stands for the loop, and the call of it before the
+//! loop. The loop stays as it was, for when the function says no.
+
+use analysis::Param;
+use base::Span;
+use term::{RecordId, TypeId, TypeKind};
+
+use super::Host;
+use crate::device::host_expr::{kind_of, symbol_text, term_text, within, Named, Scope};
+use crate::device::places::{Place, Places};
+use crate::device::site::{closing, indentation, line_end, opening, stands_by_itself};
+use crate::device::{wrapped, wrapped_by};
+use crate::lines::Lines;
+use crate::plan::Plan;
+use crate::{HostEdit, HostHead};
+
+/// The call, and what it needs before it.
+pub(crate) struct Call {
+    /// `!smooth_on_gpu(n, a, b)`
+    condition: String,
+    /// `double sum_on_gpu = sum;` and `sum = sum_on_gpu;`
+    before: Vec<String>,
+    after: Vec<String>,
+    head: HostHead,
+}
+
+impl Host<'_> {
+    pub(super) fn call(&self, name: &str, prototype: String, file_name: &str) -> Call {
+        let plan = self.plan;
+        let values: Vec<String> = self.given.all.iter().map(|g| g.value.clone()).collect();
+        let indent = indentation(&plan.site).0.len();
+        let call = format!("{name}({})", wrapped(&values, indent + 6 + name.len(), "        "));
+        let condition = match self.runs() {
+            Some(runs) => format!("!({runs} && {call})"),
+            None => format!("!{call}"),
+        };
+        let stand_ins = &self.given.stand_ins;
+        let head = HostHead {
+            function_at: plan.site.base_offset,
+            prototypes: vec![format!("/* {file_name}; 0: the loop itself is to run */\n{prototype}\n")],
+        };
+        Call {
+            condition,
+            before: stand_ins.iter().map(|s| format!("{} = {};", s.declared, s.place)).collect(),
+            after: stand_ins.iter().map(|s| format!("{} = {};", s.place, s.name)).collect(),
+            head,
+        }
+    }
+
+    /// That the loop runs at all, in the user's own words, where something is evaluated for the call that is there only then.
+    fn runs(&self) -> Option<String> {
+        if !self.given.any_late() {
+            return None;
+        }
+        let plan = self.plan;
+        let values = |p: &Param| -> Option<Named> {
+            let name = match *p {
+                Param::Symbol(s) => symbol_text(&self.c, s),
+                Param::Term(t) => term_text(&self.c, t),
+                Param::Distance { .. } => return None,
+            };
+            Some(Named { name, kind: kind_of(plan, p)? })
+        };
+        let scope = Scope { helper: &plan.name, values: &values, helpers: None };
+        let mut parts: Vec<String> = Vec::new();
+        for v in plan.values.iter().filter(|v| v.early) {
+            parts.extend(values(&v.param).and_then(|n| within(v, &n.name)));
+        }
+        let early = |e: &analysis::Expr| {
+            let mut used = Vec::new();
+            crate::plan::expr_params(e, &mut used);
+            plan.values.iter().filter(|v| used.contains(&v.param)).all(|v| v.early)
+        };
+        for d in self.kernel.dims.iter().filter(|d| early(&d.trips)) {
+            parts.push(scope.positive(&d.trips, 6));
+        }
+        (!parts.is_empty()).then(|| parts.join(" && "))
+    }
+}
+
+/// What the call needs before it, and its own edits.
+pub(crate) fn edits(plan: &Plan<'_>, call: Call) -> (HostHead, Vec<HostEdit>) {
+    let site = &plan.site;
+    let eol = line_end(site.file_text);
+    let (base, step) = indentation(site);
+    let mut out = Lines::new(&step);
+    let is_block = !call.before.is_empty() || !stands_by_itself(site);
+    if is_block {
+        out.open("{");
+    }
+    for line in &call.before {
+        out.line(line);
+    }
+    out.open(&format!("if ({}) {{", call.condition));
+    for line in layouts(plan) {
+        out.line(&line);
+    }
+    let (open_at, own_line) = opening(site);
+    let mut before = indented(out.text(), &base);
+    if !own_line {
+        // The loop's own indentation stands before the first line already, and must stand before the loop again.
+        before = format!("{}{base}", &before[base.len().min(before.len())..]);
+    }
+    let inner = if is_block { format!("{base}{step}") } else { base.clone() };
+    let mut after = match call.after.is_empty() {
+        true => format!("\n{inner}}}"),
+        false => {
+            let back: String = call.after.iter().map(|l| format!("\n{inner}{step}{l}")).collect();
+            format!("\n{inner}}} else {{{back}\n{inner}}}")
+        }
+    };
+    if is_block {
+        after.push_str(&format!("\n{base}}}"));
+    }
+    let edit =
+        |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
+    (call.head, vec![edit(open_at, &before), edit(closing(site), &after)])
+}
+
+/// Every line but directives and empty ones moved right.
+fn indented(text: &str, base: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        if !line.is_empty() && !line.starts_with('#') {
+            out.push_str(base);
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Whether it is a struct of which nothing in the user's file checks where its members lie: it has no tag, or the kernel does not
+/// know it.
+pub(super) fn is_nameless(plan: &Plan<'_>, ty: TypeId) -> bool {
+    match plan.body.types.kind(ty) {
+        TypeKind::Record(r) => tag(plan, *r).is_none(),
+        _ => false,
+    }
+}
+
+/// The name in the user's file of a struct that the kernel knows.
+fn tag(plan: &Plan<'_>, r: RecordId) -> Option<String> {
+    let name = &plan.body.types.record(r).name;
+    let is_tag = plan.records.contains(&r)
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_tag.then(|| format!("struct {name}"))
+}
+
+/// Statements that do not compile where a struct is not laid out here as in the kernel.
+fn layouts(plan: &Plan<'_>) -> Vec<String> {
+    let types = &plan.body.types;
+    let mut records: Vec<RecordId> = Vec::new();
+    let scalars = plan.kernels.iter().flat_map(|k| &k.scalars).map(|s| s.ty);
+    for mut ty in plan.buffers.iter().map(|b| b.element).chain(scalars) {
+        while let TypeKind::Array { of, .. } = types.kind(ty) {
+            ty = *of;
+        }
+        match types.kind(ty) {
+            TypeKind::Record(r) if !records.contains(r) => records.push(*r),
+            _ => {}
+        }
+    }
+    let text = |r: &RecordId| {
+        let (record, layout, name) = (types.record(*r), types.layout(*r)?, tag(plan, *r)?);
+        let mut same = vec![format!("sizeof({name}) == {}", layout.size)];
+        let members = record.fields.iter().flatten().zip(&layout.members);
+        same.extend(members.map(|(f, m)| format!("__builtin_offsetof({name}, {}) == {}", f.name, m.bit / 8)));
+        let start = "(void)sizeof(char[";
+        Some(format!(
+            "{start}{} ? 1 : -1]); /* as in the kernel */",
+            wrapped_by(&same, " &&", start.len(), "    ")
+        ))
+    };
+    records.iter().filter_map(text).collect()
+}
+
+/// The edits of all heads: one for each place between the file's declarations, each thing once where it is seen.
+pub(crate) fn heads(file: &str, heads: &[&HostHead]) -> Vec<HostEdit> {
+    let places = Places::of(file);
+    let mut at: Vec<(Place, Vec<&HostHead>)> = Vec::new();
+    for h in heads {
+        let place = places.prologue(h.function_at as usize);
+        match at.iter_mut().find(|a| a.0 == place) {
+            Some(a) => a.1.push(h),
+            None => at.push((place, vec![h])),
+        }
+    }
+    at.sort_by_key(|a| a.0.at);
+    let eol = line_end(file);
+    let mut out = Vec::new();
+    for (place, heads) in &at {
+        let mut text: String = heads.iter().flat_map(|h| &h.prototypes).cloned().collect();
+        if place.at > 0 && !file[..place.at].ends_with(['\n', '\r']) {
+            text.insert(0, '\n');
+        }
+        out.push(HostEdit { span: Span::new(place.at, place.at), text: text.replace('\n', eol) });
+    }
+    out
+}

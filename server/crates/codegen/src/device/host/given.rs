@@ -1,0 +1,334 @@
+//! What the function that stands for a loop is given: values, arrays, and where results go. Each once, whoever asks.
+
+use std::collections::BTreeMap;
+
+use analysis::Param;
+use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::device::expr::{int_name, Dialect, Exprs};
+use crate::device::host_expr::{element_name, symbol_text, term_text, Named};
+use crate::plan::{has_word, name_part, BufferPlan, Kernel, Namer, Plan};
+
+/// One parameter, and what the user's file passes for it.
+pub(crate) struct Given {
+    /// In the function.
+    pub(crate) name: String,
+    /// Declared in C, and in C++, where structs have names.
+    pub(crate) in_c: String,
+    pub(crate) in_cpp: String,
+    /// The user's own expression.
+    pub(crate) value: String,
+    /// Whether the program evaluates it only where the loop runs.
+    late: bool,
+}
+
+/// A result's place that has no address in C (`register`, a bit-field): a variable stands for it during the call.
+pub(crate) struct StandIn {
+    /// `double sum_1`
+    pub(crate) declared: String,
+    pub(crate) name: String,
+    pub(crate) place: String,
+}
+
+/// All that is given, in the order in which it was asked for.
+pub(crate) struct Givens<'p> {
+    plan: &'p Plan<'p>,
+    c: Exprs<'p>,
+    cpp: Exprs<'p>,
+    pub(crate) all: Vec<Given>,
+    pub(crate) stand_ins: Vec<StandIn>,
+    names: Namer,
+    /// Numbers in `all`, by what it is.
+    known: BTreeMap<Key, usize>,
+    /// Variables that results go to: their values are read there, too.
+    results: Vec<SymbolId>,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Variable(SymbolId),
+    /// Where a variable is.
+    At(SymbolId),
+    /// The cell of a reduction.
+    Cell(usize),
+    Array(usize),
+    /// Anything else, by type and the user's text.
+    Text(String, String),
+}
+
+impl<'p> Givens<'p> {
+    pub(crate) fn new(plan: &'p Plan<'p>, kernel: &'p Kernel) -> Givens<'p> {
+        let mut results: Vec<SymbolId> = Vec::new();
+        results.extend(kernel.reductions.iter().filter(|r| !r.cell).map(|r| r.symbol));
+        results.extend(kernel.keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol));
+        results.extend(plan.finals.iter().map(|f| f.symbol));
+        let mut names = Namer::default();
+        for taken in ["malloc", "free", "memcpy"].into_iter().chain(plan.target.host.names()) {
+            names.fresh(taken);
+        }
+        Givens {
+            plan,
+            c: Exprs { plan, kernel, dialect: Dialect::Host },
+            cpp: Exprs { plan, kernel, dialect: Dialect::Device },
+            all: Vec::new(),
+            stand_ins: Vec::new(),
+            names,
+            known: BTreeMap::new(),
+            results,
+        }
+    }
+
+    fn body(&self) -> &'p Body {
+        self.plan.body
+    }
+
+    /// Adds a parameter unless there is one, and gives its name. The declarations hold the name's place as `@`.
+    fn add(&mut self, key: Key, wish: &str, [in_c, in_cpp]: [&str; 2], value: String, late: bool) -> String {
+        if let Some(&k) = self.known.get(&key) {
+            return self.all[k].name.clone();
+        }
+        let name = self.names.fresh(wish);
+        self.known.insert(key, self.all.len());
+        let [in_c, in_cpp] = [in_c, in_cpp].map(|d| d.replace('@', &name));
+        self.all.push(Given { name: name.clone(), in_c, in_cpp, value, late });
+        name
+    }
+
+    /// A value with its own integer type.
+    fn int(&mut self, kind: IntKind, wish: &str, value: String, late: bool) -> String {
+        let declared = [Dialect::Host, Dialect::Device].map(|d| format!("{} @", int_name(kind, d)));
+        let key = Key::Text(declared[0].clone(), value.clone());
+        self.add(key, wish, [&declared[0], &declared[1]], value, late)
+    }
+
+    /// A number of 64 bits that the user's file computes.
+    pub(crate) fn number(&mut self, wish: &str, value: &str) -> String {
+        self.int(IntKind::LongLong, wish, value.to_string(), true)
+    }
+
+    /// A size in bytes of something that only the user's file can name.
+    pub(crate) fn bytes(&mut self, wish: &str, of: &str) -> String {
+        self.int(IntKind::ULongLong, wish, format!("sizeof({of})"), false)
+    }
+
+    /// A value that the plan's expressions are made of.
+    pub(crate) fn value(&mut self, p: &Param) -> Option<Named> {
+        let v = self.plan.values.iter().find(|v| v.param == *p)?;
+        let name = match *p {
+            Param::Symbol(s) if !self.plan.first_values.contains_key(&s) => self.variable(s),
+            Param::Symbol(s) => {
+                let wish = format!("first_{}", self.body().symbols[s].name);
+                self.int(v.kind, &wish, symbol_text(&self.c, s), !v.early)
+            }
+            Param::Term(t) => {
+                let text = term_text(&self.c, t);
+                let wish = wish_of(&text, "value");
+                self.int(v.kind, &wish, text, !v.early)
+            }
+            Param::Distance { .. } => return None,
+        };
+        Some(Named { name, kind: v.kind })
+    }
+
+    /// A term's value, in its own type.
+    pub(crate) fn term(&mut self, t: TermId, wish: &str) -> String {
+        let kind = self.body().types.as_int(self.body().ty(t)).unwrap_or(IntKind::LongLong);
+        self.int(kind, wish, term_text(&self.c, t), may_trap(self.body(), t))
+    }
+
+    /// A variable's value, as an operand.
+    pub(crate) fn variable(&mut self, s: SymbolId) -> String {
+        if self.results.contains(&s) {
+            return format!("*{}", self.at(s));
+        }
+        let (body, symbol) = (self.body(), &self.body().symbols[s]);
+        let (name, late) = (symbol.name.to_string(), self.is_late(s));
+        let wish = wish_of(&name, "value");
+        match body.types.kind(symbol.ty) {
+            TypeKind::Record(_) => {
+                let cpp = format!("const {} *@", self.cpp.type_name(symbol.ty));
+                self.add(Key::Variable(s), &wish, ["const void *@", &cpp], format!("&{name}"), late)
+            }
+            _ => {
+                let declared = [&self.c, &self.cpp].map(|e| format!("{} @", e.type_name(symbol.ty)));
+                self.add(Key::Variable(s), &wish, [&declared[0], &declared[1]], name, late)
+            }
+        }
+    }
+
+    /// The address of a variable.
+    pub(crate) fn at(&mut self, s: SymbolId) -> String {
+        let (plan, symbol) = (self.plan, &self.body().symbols[s]);
+        let key = Key::At(s);
+        if let Some(&k) = self.known.get(&key) {
+            return self.all[k].name.clone();
+        }
+        let place = symbol.name.to_string();
+        let is_result = self.results.contains(&s);
+        let path = plan.body.path_term(s).filter(|_| symbol.storage == Storage::Path);
+        let has_address = !is_register(plan, s) && path.is_none_or(|t| !is_bit_field(plan.body, t));
+        let wish = match is_result {
+            true => wish_of(&place, "result"),
+            false => format!("at_{}", wish_of(&place, "value")),
+        };
+        let late = path.is_some_and(|t| leads_through_memory(plan.body, t));
+        self.pointer(key, &wish, symbol.ty, (place, has_address || !is_result), late)
+    }
+
+    /// The address of the cell that a reduction ends in.
+    pub(crate) fn cell(&mut self, k: usize) -> String {
+        let plan = self.plan;
+        let Some(r) = self.c.kernel.reductions.get(k) else { return String::new() };
+        let place = term_text(&self.c, r.place);
+        let wish = wish_of(&plan.body.symbols[r.symbol].name, "result");
+        let late = leads_through_memory(plan.body, r.place);
+        let has_address = !is_bit_field(plan.body, r.place);
+        self.pointer(Key::Cell(k), &wish, r.ty, (place, has_address), late)
+    }
+
+    fn pointer(
+        &mut self,
+        key: Key,
+        wish: &str,
+        ty: TypeId,
+        (place, has_address): (String, bool),
+        late: bool,
+    ) -> String {
+        if let Some(&k) = self.known.get(&key) {
+            return self.all[k].name.clone();
+        }
+        let declared = match self.body().types.kind(ty) {
+            TypeKind::Record(_) => ["const void *@".to_string(), "const void *@".to_string()],
+            _ => [&self.c, &self.cpp].map(|e| format!("{} *@", e.type_name(ty))),
+        };
+        let value = match has_address {
+            true => format!("&{place}"),
+            false => {
+                let body = self.body();
+                let mut names = Namer::beside(body);
+                self.stand_ins.iter().for_each(|s| {
+                    names.fresh(&s.name);
+                });
+                let mut wish = wish_of(&place, "result");
+                while body.symbols.iter().any(|s| *s.name == format!("{wish}{}", crate::ON_GPU)) {
+                    wish.push('_');
+                }
+                let name = names.fresh(&format!("{wish}{}", crate::ON_GPU));
+                let declared = format!("{} {name}", self.c.type_name(ty));
+                self.stand_ins.push(StandIn { declared, name: name.clone(), place });
+                format!("&{name}")
+            }
+        };
+        self.add(key, wish, [&declared[0], &declared[1]], value, late)
+    }
+
+    /// An array, by its first element.
+    pub(crate) fn array(&mut self, b: &BufferPlan) -> String {
+        let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
+        let symbol = &self.body().symbols[b.symbol];
+        let fixed = if b.written { "" } else { "const " };
+        let in_c = format!("{fixed}{} *@", element_name(&self.c, b));
+        let in_cpp = match has_type(self.plan, b) {
+            true => format!("{fixed}{} *@", self.cpp.type_name(b.element)),
+            false => in_c.clone(),
+        };
+        let value = match b.rank {
+            1 => symbol.name.to_string(),
+            rank => format!("&{}{}", symbol.name, "[0]".repeat(rank)),
+        };
+        let late = self.is_late(b.symbol);
+        self.add(Key::Array(k), &wish_of(&symbol.name, "array"), [&in_c, &in_cpp], value, late)
+    }
+
+    /// Whether the program may read the variable only where the loop runs: it lies behind a pointer, or nothing says that it
+    /// has been set before.
+    fn is_late(&self, s: SymbolId) -> bool {
+        let (body, symbol) = (self.body(), &self.body().symbols[s]);
+        match symbol.storage {
+            Storage::Param(_) | Storage::Global { .. } | Storage::StaticLocal | Storage::Constant(_) => false,
+            Storage::Local if matches!(body.types.kind(symbol.ty), TypeKind::Array { .. }) => false,
+            Storage::Local => {
+                let is_set = |t: TermId| *body.op(t) == Op::Declare(s) && !body.args(t).is_empty();
+                !body.walk(body.root).any(is_set)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether something is evaluated for the call that the program evaluates only where the loop runs.
+    pub(crate) fn any_late(&self) -> bool {
+        self.all.iter().any(|g| g.late)
+    }
+}
+
+/// Whether the kernel file knows the type of the elements: structs of which only the host needs the place are not defined there.
+pub(crate) fn has_type(plan: &Plan<'_>, b: &BufferPlan) -> bool {
+    match plan.body.types.kind(b.element) {
+        TypeKind::Record(r) => plan.records.contains(r),
+        _ => true,
+    }
+}
+
+/// What it is called in the function: a path's words, where it is one.
+fn wish_of(text: &str, otherwise: &str) -> String {
+    let part = name_part(text);
+    let is_name = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && part.len() <= 40;
+    if is_name {
+        part
+    } else {
+        otherwise.to_string()
+    }
+}
+
+/// Whether computing the term may fault.
+fn may_trap(body: &Body, t: TermId) -> bool {
+    body.walk(t).any(|t| match body.op(t) {
+        Op::Index | Op::Deref | Op::Member { arrow: true, .. } | Op::Call => true,
+        Op::Binary(BinOp::Div | BinOp::Rem) => {
+            body.args(t).get(1).and_then(|&d| body.as_int(d)).is_none_or(|d| d == 0 || d == -1)
+        }
+        _ => false,
+    })
+}
+
+/// Whether finding the place, without touching it, follows a pointer that lies in memory or computes what may fault.
+fn leads_through_memory(body: &Body, mut place: TermId) -> bool {
+    loop {
+        let args = body.args(place);
+        match (body.op(place), args.first()) {
+            (Op::Member { arrow: false, .. }, Some(&of)) => place = of,
+            (Op::Sym(_), _) => return false,
+            _ => return args.iter().any(|&a| may_trap(body, a)),
+        }
+    }
+}
+
+fn is_bit_field(body: &Body, place: TermId) -> bool {
+    let (Op::Member { field, arrow }, Some(&of)) = (body.op(place), body.args(place).first()) else {
+        return false;
+    };
+    let types = &body.types;
+    let record = match (arrow, types.kind(body.ty(of))) {
+        (false, TypeKind::Record(r)) => Some(*r),
+        (true, TypeKind::Pointer { to, .. }) => match types.kind(*to) {
+            TypeKind::Record(r) => Some(*r),
+            _ => None,
+        },
+        _ => None,
+    };
+    let fields = record.map(|r| types.record(r).fields.iter().flatten());
+    fields.is_some_and(|mut all| all.any(|f| f.name == *field && f.bits.is_some()))
+}
+
+/// Whether the function's text may declare the variable `register`.
+fn is_register(plan: &Plan<'_>, s: SymbolId) -> bool {
+    let name = &*plan.body.symbols[s].name;
+    let is_part = |c: char| c == '_' || c.is_alphanumeric();
+    let text = plan.site.text;
+    text.match_indices("register").any(|(at, word)| {
+        let rest = &text[at + word.len()..];
+        let is_word = !text[..at].ends_with(is_part) && !rest.starts_with(is_part);
+        let declared = rest.split([';', ')']).next().unwrap_or(rest);
+        is_word && has_word(declared, name)
+    })
+}
