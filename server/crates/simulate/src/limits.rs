@@ -34,7 +34,7 @@ pub(crate) mod memory {
 
 /// Of `race`.
 pub(crate) mod race {
-    /// Races listed at most.
+    /// Races listed at most, of one object.
     pub(crate) const MAX_FOUND: usize = 100;
 }
 

@@ -213,7 +213,9 @@ impl Races {
                 if new {
                     met.names.push(object.name.clone());
                 }
-                if self.found.len() < MAX_FOUND && new {
+                // many of one object do not hide those of others
+                let of_object = |f: &&UnorderedPair| f.object == a.object;
+                if new && self.found.iter().filter(of_object).count() < MAX_FOUND {
                     self.found.push(UnorderedPair {
                         object: a.object,
                         offset: i * grain,
