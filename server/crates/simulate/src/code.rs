@@ -301,6 +301,12 @@ pub enum Ins {
     Free {
         p: Reg,
     },
+    /// What a run time for devices is made of.
+    Device {
+        op: DeviceOp,
+        d: Reg,
+        args: Reg,
+    },
     Ret {
         a: Reg,
     },
@@ -509,5 +515,40 @@ impl Code {
     /// The function of this name.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.funcs.iter().position(|f| &*f.name == name).map(|i| i as u32)
+    }
+}
+
+/// What a run time for devices is made of; arguments stand one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceOp {
+    /// Memory of the device: bytes.
+    Allocate,
+    /// Gives it back: address.
+    Free,
+    /// Between the sides: to, from, bytes, direction as in `cudaMemcpyKind`.
+    Copy,
+    /// Memory of the device: address, byte, bytes.
+    Fill,
+}
+
+impl DeviceOp {
+    /// The functions that do it, which texts of our own call, by their names without `__builtin_`.
+    pub fn of(name: &str) -> Option<DeviceOp> {
+        Some(match name {
+            "ww_device_malloc" => DeviceOp::Allocate,
+            "ww_device_free" => DeviceOp::Free,
+            "ww_device_copy" => DeviceOp::Copy,
+            "ww_device_set" => DeviceOp::Fill,
+            _ => return None,
+        })
+    }
+
+    /// How many arguments.
+    pub fn arity(self) -> usize {
+        match self {
+            DeviceOp::Allocate | DeviceOp::Free => 1,
+            DeviceOp::Fill => 3,
+            DeviceOp::Copy => 4,
+        }
     }
 }

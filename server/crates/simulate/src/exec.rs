@@ -15,7 +15,7 @@ use crate::code::*;
 use crate::fault::{Fault, FaultKind};
 use crate::math;
 use crate::memory::{address, Memory, ObjectId};
-use memory::{born, free, malloc, peek, pointer_difference, pointer_sum, Touch};
+use memory::{born, device, free, malloc, peek, pointer_difference, pointer_sum, Touch};
 
 /// Deepest nesting of calls.
 pub const MAX_CALLS: usize = 10_000;
@@ -377,6 +377,12 @@ impl Thread {
                     r[d as usize] = get!(malloc(mem, n, zero));
                 }
                 Ins::Free { p } => get!(free(mem, r[p as usize])),
+                Ins::Device { op, d, args } => {
+                    let at = args as usize;
+                    let (value, moved) = get!(device(mem, op, &r[at..at + op.arity()]));
+                    r[d as usize] = value;
+                    *fuel = fuel.saturating_sub(moved / 64);
+                }
                 Ins::CheckInit { flag, var } => {
                     if r[flag as usize] == 0 {
                         let object = func.reasons[var as usize].clone();

@@ -43,6 +43,8 @@ pub enum FaultKind {
     Misaligned { offset: i64, size: u64 },
     /// An access to an object whose life is over.
     DeadObject { object: Arc<str> },
+    /// The host uses memory of the device, or a kernel that of the host.
+    OtherSide { object: Arc<str>, on_device: bool },
     /// A write to constant data.
     WriteToConst { object: Arc<str> },
     /// Signed arithmetic left its type (undefined in C, an exception in checked C#).
@@ -123,6 +125,12 @@ impl fmt::Display for FaultKind {
                 write!(f, "misaligned access of {size} bytes at offset {offset}")
             }
             FaultKind::DeadObject { object } => write!(f, "access to `{object}` after its life"),
+            FaultKind::OtherSide { object, on_device: true } => {
+                write!(f, "the host uses memory of the device (`{object}`)")
+            }
+            FaultKind::OtherSide { object, on_device: false } => {
+                write!(f, "memory of the host (`{object}`) is used where memory of the device must be")
+            }
             FaultKind::WriteToConst { object } => write!(f, "write to constant `{object}`"),
             FaultKind::SignedOverflow => write!(f, "signed overflow"),
             FaultKind::ShiftRange { count } => write!(f, "shift by {count}"),

@@ -1,7 +1,9 @@
 //! Runs host code that launches kernels: the host sequentially, every launch as a grid on the same heap.
 //!
 //! The functions of the CUDA run time (`cudaMalloc`, `cudaMemcpy`, …) are ordinary functions to this machine: whoever
-//! wants them adds bodies for them, written in C over `malloc`, `memcpy` and `free`. Launches are synchronous.
+//! wants them adds bodies for them, written in C over `__builtin_ww_device_malloc` and its like ([`crate::code::DeviceOp`]).
+//! Launches are synchronous. Where a heap keeps the sides apart ([`Heap::keep_apart`]) the host reaches no memory of the
+//! device, and kernels none of the host.
 
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use crate::exec::{NoHooks, Stop, Thread, World};
 use crate::fault::{Fault, FaultKind};
 use crate::grid::{run_grid_code, GridReport, Launch, Schedule};
 use crate::machine::{arguments, link, refuel, unlink, value_of, Heap, Outcome, Value};
-use crate::memory::locate;
+use crate::memory::{locate, Sides};
 
 /// A kernel that ran.
 #[derive(Clone, Debug)]
@@ -66,7 +68,10 @@ pub fn run_hosted(
                     Ok(kernel) => kernel,
                     Err(f) => break Err(f),
                 };
-                match grid(kernel, config, &args, heap, &schedule, budget) {
+                let runs = heap.mem.run_on(Sides::DEVICE);
+                let ran = grid(kernel, config, &args, heap, &schedule, budget);
+                heap.mem.run_on(runs);
+                match ran {
                     Ok(done) => {
                         let clean = done.report.is_clean();
                         launched.push(done);
@@ -126,7 +131,13 @@ fn grid(
             ParamKind::F32 => Value::F32(f32::from_bits(r as u32)),
             ParamKind::F64 => Value::F64(f64::from_bits(r)),
             ParamKind::Pointer | ParamKind::Record(_) => match locate(r) {
-                Some((o, at)) => Value::Pointer(o, at),
+                Some((o, at)) => {
+                    // a struct goes along by value
+                    if let (ParamKind::Record(_), Some(x)) = (kind, heap.mem.get_mut(o)) {
+                        x.sides = Sides::BOTH;
+                    }
+                    Value::Pointer(o, at)
+                }
                 None => Value::Null,
             },
         });

@@ -38,7 +38,9 @@ pub use grid::{
 };
 pub use hosted::{run_hosted, Launched};
 pub use machine::{run, run_code, Element, Heap, Outcome, Snapshot, Value};
-pub use memory::{address as address_of, locate, Memory, MemoryObject, ObjectId, Space, MAX_OBJECT_BYTES};
+pub use memory::{
+    address as address_of, locate, Memory, MemoryObject, ObjectId, Sides, Space, MAX_OBJECT_BYTES,
+};
 pub use oracle::{check_claim, check_private, check_witness, Aside, Refutation, Seen, WitnessQuery};
 pub use race::Reach;
 pub use trace::{

@@ -97,6 +97,14 @@ impl Heap {
     pub fn free(&mut self, o: ObjectId) {
         self.mem.release(o);
     }
+    /// From now on the host and the device have memory of their own; all that is there is the host's.
+    pub fn keep_apart(&mut self) {
+        self.mem.keep_apart();
+    }
+    /// Memory of the device that was not given back: of how many pieces, and bytes.
+    pub fn left_on_device(&self) -> (usize, u64) {
+        self.mem.left_on_device()
+    }
     /// The object of a file-scope variable, once a run has made it or [`Heap::provide`] has named it.
     pub fn global(&self, name: &str) -> Option<ObjectId> {
         self.globals.get(name).copied()

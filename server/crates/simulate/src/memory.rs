@@ -28,6 +28,21 @@ pub enum Space {
     Local,
 }
 
+/// Whose memory a piece of memory is, and who runs: the host, the device, or both alike where nobody keeps them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Sides(u8);
+
+impl Sides {
+    pub const HOST: Sides = Sides(1);
+    pub const DEVICE: Sides = Sides(2);
+    pub const BOTH: Sides = Sides(3);
+
+    /// Whether some side is one of the other's.
+    pub fn meets(self, other: Sides) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// The middle of the low half: offset 0.
 const BIAS: u64 = 1 << 31;
 /// Largest object in bytes.
@@ -64,6 +79,8 @@ pub struct MemoryObject {
     pub freed_at: Option<i64>,
     /// For variables: the symbol's number and the function's (`u32::MAX` where there is none).
     pub variable: (u32, u32),
+    /// Who can reach it.
+    pub sides: Sides,
 }
 
 /// All objects of one run.
@@ -75,6 +92,8 @@ pub struct Memory {
     /// Most bytes alive at once.
     pub limit: u64,
     next_incarnation: u64,
+    /// Who runs.
+    side: Sides,
 }
 
 /// A byte of an object.
@@ -100,8 +119,16 @@ impl Memory {
             incarnation: 0,
             freed_at: None,
             variable: (u32::MAX, u32::MAX),
+            sides: Sides::BOTH,
         };
-        Memory { objects: vec![none], free: Default::default(), bytes: 0, limit, next_incarnation: 1 }
+        Memory {
+            objects: vec![none],
+            free: Default::default(),
+            bytes: 0,
+            limit,
+            next_incarnation: 1,
+            side: Sides::BOTH,
+        }
     }
 
     /// A new object of `bytes` uninitialized bytes.
@@ -129,6 +156,8 @@ impl Memory {
             incarnation,
             freed_at: None,
             variable: (u32::MAX, u32::MAX),
+            // what a kernel makes is gone before the host runs again
+            sides: if self.side == Sides::HOST { Sides::HOST } else { Sides::BOTH },
         };
         if self.free.len() > QUARANTINE {
             if let Some(i) = self.free.pop_front() {
@@ -169,6 +198,29 @@ impl Memory {
         }
     }
 
+    /// From now on the host and the device have memory of their own: all that is there is the host's, who runs.
+    pub fn keep_apart(&mut self) {
+        self.side = Sides::HOST;
+        self.objects.iter_mut().for_each(|o| o.sides = Sides::HOST);
+    }
+
+    /// Says who runs from now on, where they are kept apart. Gives who ran before.
+    pub fn run_on(&mut self, side: Sides) -> Sides {
+        match self.side {
+            Sides::BOTH => Sides::BOTH,
+            before => {
+                self.side = side;
+                before
+            }
+        }
+    }
+
+    /// Memory of the device that was not given back: of how many pieces, and bytes.
+    pub fn left_on_device(&self) -> (usize, u64) {
+        let left = self.objects.iter().filter(|o| o.live && o.sides == Sides::DEVICE);
+        left.fold((0, 0), |(n, bytes), o| (n + 1, bytes + o.data.len() as u64))
+    }
+
     /// An object, dead or alive.
     pub fn get(&self, id: ObjectId) -> Option<&MemoryObject> {
         self.objects.get(id.0 as usize).filter(|_| id.0 != 0)
@@ -194,6 +246,7 @@ impl Memory {
         match self.objects.get(id as usize) {
             Some(o)
                 if o.live
+                    && o.sides.meets(self.side)
                     && offset >= 0
                     && (offset as u64).saturating_add(size) <= o.data.len() as u64
                     && (offset as u64) & (align - 1) == 0 =>
@@ -217,6 +270,9 @@ impl Memory {
                     offset,
                     size,
                 }
+            }
+            Some(o) if !o.sides.meets(self.side) => {
+                FaultKind::OtherSide { object: o.name.clone(), on_device: o.sides == Sides::DEVICE }
             }
             Some(_) => FaultKind::Misaligned { offset, size },
         }
@@ -271,6 +327,29 @@ impl Memory {
         t.data[tat..tat + n].copy_from_slice(&data);
         t.init[tat..tat + n].copy_from_slice(&init);
         Ok(((tid, tat), (fid, fat)))
+    }
+
+    /// Copies between the sides, whoever runs: `to` and `from` say whose memory each must be.
+    pub fn transfer(
+        &mut self,
+        (to, to_side): (u64, Sides),
+        (from, from_side): (u64, Sides),
+        size: u64,
+    ) -> Result<(), FaultKind> {
+        if size == 0 {
+            return Ok(());
+        }
+        let runs = self.side;
+        for (address, side) in [(to, to_side), (from, from_side)] {
+            self.side = side;
+            let found = self.check(address, size, 1);
+            self.side = runs;
+            found?;
+        }
+        self.side = Sides::BOTH;
+        let copied = self.copy(to, from, size);
+        self.side = runs;
+        copied.map(|_| ())
     }
 
     /// Zeros where nobody wrote yet, from an address to the end of its object. Gives the number of bytes looked at.

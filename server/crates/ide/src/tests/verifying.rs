@@ -119,6 +119,102 @@ fn a_missing_copy_is_caught() {
     );
 }
 
+/// Host and device have memory of their own, and every call fails once: what a host may do wrong is seen.
+#[test]
+fn faults_of_the_host_are_caught() {
+    const IN: &str = "&& cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess";
+    const OUT: &str = "&& cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess";
+    let planted = [
+        // the wrong side
+        (
+            "memcpy(y, ww_new_y, ww_y_bytes);",
+            "memcpy(y, ww_gpu_y, ww_y_bytes);",
+            "the host uses memory of the device",
+        ),
+        (
+            "saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y)",
+            "saxpy_i_launch(ww_trips_i, a, x, ww_gpu_y)",
+            "memory of the host (`x`)",
+        ),
+        (
+            "saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y)",
+            "saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_new_y)",
+            "memory of the host (`malloc`)",
+        ),
+        (IN, "&& (memcpy(ww_gpu_x, x, ww_x_bytes), true)", "the host uses memory of the device"),
+        (
+            IN,
+            "&& cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyDeviceToHost) == cudaSuccess",
+            "memory of the",
+        ),
+        (
+            OUT,
+            "&& cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess",
+            "memory of the",
+        ),
+        (
+            OUT,
+            "&& cudaMemcpy(ww_gpu_y, ww_new_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess",
+            "memory of the",
+        ),
+        // what is not given back, or twice
+        ("    (void)cudaFree(ww_gpu_x);\n", "", "not given back"),
+        ("    free(ww_new_y);\n", "    (void)cudaFree(ww_gpu_x);\n", "device memory given back"),
+        ("    free(ww_new_y);\n", "    (void)cudaFree(ww_new_y);\n", "device memory given back"),
+        ("(void)cudaFree(ww_gpu_x);", "free(ww_gpu_x);", "`free`"),
+        // the wrong amount
+        (
+            IN,
+            "&& cudaMemcpy(ww_gpu_x, x, ww_x_bytes / 2, cudaMemcpyHostToDevice) == cudaSuccess",
+            "uninitialized",
+        ),
+        (
+            OUT,
+            "&& cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes - 4, cudaMemcpyDeviceToHost) == cudaSuccess",
+            "one of the two only",
+        ),
+        (
+            "cudaMalloc((void **)&ww_gpu_x, ww_x_bytes)",
+            "cudaMalloc((void **)&ww_gpu_x, ww_x_bytes - 4)",
+            "access of",
+        ),
+        // what fails and is not asked, or asked too late
+        (
+            OUT,
+            "&& (cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost), true)",
+            "of the run time fails",
+        ),
+        (
+            IN,
+            "&& (cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice), true)",
+            "of the run time fails",
+        ),
+        ("return ww_ok;", "return 1;", "of the run time fails"),
+        (
+            OUT,
+            "&& cudaMemcpy(y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess",
+            "one of the two only",
+        ),
+        (
+            "cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess",
+            "(cudaMalloc((void **)&ww_gpu_y, ww_y_bytes), true)",
+            "of the run time fails",
+        ),
+        // a result that is not put in place
+        ("memcpy(y, ww_new_y, ww_y_bytes);", ";", "instead of"),
+    ];
+    let mut missed = Vec::new();
+    for (from, to, expected) in planted {
+        let (tried, cases) = with_replaced(SAXPY, 2, from, to);
+        tried.expect("tried");
+        let first = cases.iter().find_map(|c| c.difference.as_deref()).unwrap_or("nothing differs");
+        if !first.contains(expected) {
+            missed.push(format!("{to}: {first}"));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
 #[test]
 fn a_missing_overlap_check_is_caught() {
     let code = "void f(int n, const int *x, int *y) {\n    for (int i = 0; i < n; i++)\n        y[i] = x[i] + 1;\n}\n";

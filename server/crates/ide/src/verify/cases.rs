@@ -113,6 +113,8 @@ impl Both<'_> {
             signature,
             sums: self.sums.clone(),
             launches: false,
+            apart: !self.device.is_empty(),
+            failed: Default::default(),
             options: self.options,
             cancel: self.cancel,
             total,

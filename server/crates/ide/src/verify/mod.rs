@@ -401,6 +401,9 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
         signature: &signature,
         sums: how.regrouped.then(rounding::Sums::default),
         launches: how.launches,
+        apart: !doc.language().kernels && !kernels.is_empty(),
+        // pages may stop the program where a call fails
+        failed: std::cell::Cell::new(true),
         options,
         cancel,
         total: steps,

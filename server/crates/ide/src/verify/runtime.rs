@@ -1,36 +1,55 @@
-//! A device's run time as C, for the simulator: device memory is further memory, copies are copies, launches are
-//! synchronous.
+//! A device's run time as C, for the simulator: device memory is memory of its own where the simulator keeps the sides apart,
+//! copies are between the sides that their direction names, launches are synchronous, and one call can be made to fail.
 //!
 //! Put before generated text when it is read for a simulation, never into what users see. Values are those of CUDA's
 //! `driver_types.h`.
 
-/// Before host text. It calls the library's functions by gcc's names: the program may have its own under the others.
+/// Before host text. It calls the simulator's own functions by names that no program has.
 const HOST: &str = "
 enum {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
     cudaMemcpyHostToHost = 0, cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3
 };
-void *__builtin_malloc(unsigned long bytes);
-void __builtin_free(void *p);
-void *__builtin_memcpy(void *to, const void *from, unsigned long bytes);
-void *__builtin_memset(void *to, int value, unsigned long bytes);
-int cudaMalloc(void **p, unsigned long bytes) { *p = __builtin_malloc(bytes); return *p == 0 ? 2 : 0; }
-int cudaFree(void *p) { __builtin_free(p); return 0; }
+void *__builtin_ww_device_malloc(unsigned long bytes);
+void __builtin_ww_device_free(void *p);
+void __builtin_ww_device_copy(void *to, const void *from, unsigned long bytes, unsigned long direction);
+void __builtin_ww_device_set(void *to, unsigned long byte, unsigned long bytes);
+unsigned long ww_calls;
+unsigned long ww_fail_at;
+static int ww_fails(void) { ww_calls += 1; return ww_calls == ww_fail_at; }
+int cudaMalloc(void **p, unsigned long bytes) {
+    if (ww_fails()) return cudaErrorMemoryAllocation;
+    *p = __builtin_ww_device_malloc(bytes);
+    return 0;
+}
+int cudaFree(void *p) { __builtin_ww_device_free(p); return 0; }
 unsigned long ww_copies[4];
 int cudaMemcpy(void *to, const void *from, unsigned long bytes, int kind) {
-    __builtin_memcpy(to, from, bytes);
+    if (ww_fails()) {
+        __builtin_ww_device_copy(to, from, bytes / 2, kind);
+        return cudaErrorInvalidValue;
+    }
+    __builtin_ww_device_copy(to, from, bytes, kind);
     if (kind == cudaMemcpyHostToDevice) { ww_copies[0] += 1; ww_copies[1] += bytes; }
     if (kind == cudaMemcpyDeviceToHost) { ww_copies[2] += 1; ww_copies[3] += bytes; }
     return 0;
 }
-int cudaMemset(void *to, int value, unsigned long bytes) { __builtin_memset(to, value, bytes); return 0; }
-int cudaDeviceSynchronize(void) { return 0; }
-int cudaGetLastError(void) { return 0; }
+int cudaMemset(void *to, int value, unsigned long bytes) {
+    if (ww_fails()) return cudaErrorInvalidValue;
+    __builtin_ww_device_set(to, value, bytes);
+    return 0;
+}
+int cudaDeviceSynchronize(void) { return ww_fails() ? cudaErrorInvalidValue : 0; }
+int cudaGetLastError(void) { return ww_fails() ? cudaErrorInvalidValue : 0; }
 void abort(void) { *(volatile int *)0 = 0; }
 ";
 
 /// The variable of [`HOST`] that counts copies: how many and of how many bytes to the device, and the same from it.
 pub(super) const COPIES: &str = "ww_copies";
+
+/// The variable of [`HOST`] that says which call fails (0: none), and the one that counts calls that could.
+pub(super) const FAIL_AT: &str = "ww_fail_at";
+pub(super) const CALLS: &str = "ww_calls";
 
 /// Before kernel text, whose host functions call what [`HOST`] defines.
 const DEVICE: &str = "

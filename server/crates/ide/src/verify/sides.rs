@@ -2,7 +2,7 @@
 //! Deliberately absent: which inputs there are.
 
 use base::{Budget, CancelToken};
-use simulate::{Fault, FaultKind, Finding, Program, Schedule, Tolerance, Value};
+use simulate::{Fault, FaultKind, Finding, Outcome, Program, Schedule, Tolerance, Value};
 
 use super::left::Left;
 use super::rounding::Sums;
@@ -18,6 +18,11 @@ pub(super) struct Sides<'a> {
     pub sums: Option<Sums>,
     /// Whether the original launches kernels.
     pub launches: bool,
+    /// Whether host and device have memory of their own in the rewritten function's runs: of what a document of the host alone
+    /// became.
+    pub apart: bool,
+    /// Whether the calls of the run time have failed in turn.
+    pub failed: std::cell::Cell<bool>,
     pub options: &'a VerifyOptions,
     pub cancel: &'a CancelToken,
     /// Steps of all runs.
@@ -72,8 +77,7 @@ impl<'p> Sides<'p> {
         first: &Budget,
         second: &Budget,
     ) -> (Result<Option<String>, Skip>, Counted) {
-        let Sides { original, offloaded, function, signature, sums, launches, options, .. } = self;
-        let regrouped = sums.is_some();
+        let Sides { original, offloaded, function, signature, launches, options, .. } = self;
         let spent = |f: &Fault| matches!(f.kind, FaultKind::OutOfFuel | FaultKind::Cancelled);
         let (Ok(mut a), Ok(mut b)) = (input.place(signature), input.place(signature)) else {
             return (Err(Skip), Counted::default());
@@ -93,6 +97,9 @@ impl<'p> Sides<'p> {
             },
         };
         let Some(want) = want else { return (Err(Skip), Counted::default()) };
+        if self.apart {
+            b.0.keep_apart();
+        }
         let run = simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, second);
         let (got, launches) = match run {
             Ok(r) => r,
@@ -125,6 +132,23 @@ impl<'p> Sides<'p> {
             }
         }
         let Some(got) = got else { return (Err(Skip), ran) };
+        let sides = Ran { want: (&want, &a), got: (&got, &b), input };
+        match self.differ(&sides) {
+            Ok(None) if launched > 0 => (self.with_failures(input, (&want, &a), &schedule, second), ran),
+            other => (other, ran),
+        }
+    }
+
+    /// What differs in what both left.
+    fn differ(&self, ran: &Ran<'_>) -> Result<Option<String>, Skip> {
+        let Sides { original, function, signature, sums, .. } = self;
+        let Ran { want: (want, a), got: (got, b), input } = *ran;
+        let regrouped = sums.is_some();
+        if let (true, (pieces @ 1.., bytes)) = (self.apart, b.0.left_on_device()) {
+            return Ok(Some(format!(
+                "{pieces} pieces of the device's memory ({bytes} bytes) are not given back"
+            )));
+        }
         let near = Tolerance::Relative { relative: 1e-4, absolute: 1e-4 };
         let tolerance = if regrouped { near } else { Tolerance::Exact };
         let inputs = a.2.iter().chain(&a.3).copied();
@@ -138,9 +162,9 @@ impl<'p> Sides<'p> {
             };
             if address.is_none() && !same_value(x, y, regrouped) {
                 if is_rounded && matches!((x, y), (Value::Int(_), Value::Int(_))) {
-                    return (Err(Skip), ran);
+                    return Err(Skip);
                 }
-                return (Ok(Some(format!("the function returns {y:?} instead of {x:?}"))), ran);
+                return Ok(Some(format!("the function returns {y:?} instead of {x:?}")));
             }
         }
         let sides = input.buffers.iter().zip(a.2.iter().zip(&b.2)).chain(
@@ -153,16 +177,70 @@ impl<'p> Sides<'p> {
         for (contents, (&x, &y)) in sides {
             match left.difference(&contents.name, &contents.layout, (x, y)) {
                 Ok(None) => {}
-                Ok(different) => return (Ok(different), ran),
+                Ok(different) => return Ok(different),
                 Err(Skip) => skipped = true,
             }
         }
         if skipped {
-            return (Err(Skip), ran);
+            return Err(Skip);
         }
-        (Ok(None), ran)
+        Ok(None)
+    }
+
+    /// Whether the rewritten function computes the same with every call of the run time failing in turn. Tried with one input,
+    /// and a small one.
+    fn with_failures(
+        &self,
+        input: &inputs::Input,
+        want: (&Outcome, &inputs::Placed),
+        schedule: &Schedule,
+        budget: &Budget,
+    ) -> Result<Option<String>, Skip> {
+        if !self.apart || self.failed.get() || budget.taken() > FAILURE_STEPS {
+            return Ok(None);
+        }
+        for call in 1..=FAILURES {
+            let Ok(mut b) = input.place(self.signature) else { return Ok(None) };
+            let Ok(at) = b.0.buffer(runtime::FAIL_AT, &[call]) else { return Ok(None) };
+            b.0.provide(runtime::FAIL_AT, at);
+            b.0.keep_apart();
+            let ran = simulate::run_hosted(&self.offloaded, self.function, &b.1, &mut b.0, schedule, budget);
+            let told = |what: String| Ok(Some(format!("where call {call} of the run time fails: {what}")));
+            let got = match ran {
+                Ok((Some(got), _)) => got,
+                Ok((None, launches)) => match launches.iter().flat_map(|l| &l.report.findings).next() {
+                    // what it takes is no fault of the code
+                    None => return Ok(None),
+                    Some(Finding::Fault(f)) if f.is_unknown() => return Ok(None),
+                    Some(finding) => return told(format!("a kernel is wrong: {}", words_of(finding))),
+                },
+                Err(f) if f.is_unknown() => return Ok(None),
+                Err(f) => return told(format!("the rewritten code fails: {f}")),
+            };
+            if let Some(what) = self.differ(&Ran { want, got: (&got, &b), input })? {
+                return told(what);
+            }
+            let calls = b.0.global(runtime::CALLS).and_then(|o| b.0.read_raw::<u64>(o).first().copied());
+            if calls.is_none_or(|made| made < call) {
+                break;
+            }
+        }
+        self.failed.set(true);
+        Ok(None)
     }
 }
+
+/// What two runs came to on one input.
+struct Ran<'r> {
+    want: (&'r Outcome, &'r inputs::Placed),
+    got: (&'r Outcome, &'r inputs::Placed),
+    input: &'r inputs::Input,
+}
+
+/// Calls that fail in turn, at most: what is written makes some twenty.
+const FAILURES: u64 = 64;
+/// Runs that took more steps are not made again for every call.
+const FAILURE_STEPS: u64 = 400_000;
 
 fn same_value(x: Value, y: Value, regrouped: bool) -> bool {
     let near = |a: f64, b: f64| {

@@ -416,6 +416,10 @@ impl Cx<'_, '_, '_> {
             (name, args.len()),
             ("memcpy" | "memmove" | "memset", 3) | ("malloc" | "free", 1) | ("calloc", 2)
         );
+        let on_device = DeviceOp::of(name).filter(|op| op.arity() == args.len());
+        if let Some(op) = on_device {
+            return self.device_memory(op, args).map(Some);
+        }
         if !known {
             if self.unit.program.stand_ins.contains(name) {
                 return self.stand_in(t, name, args);
@@ -460,6 +464,25 @@ impl Cx<'_, '_, '_> {
                 Ok(None)
             }
         }
+    }
+
+    /// What a device's run time does to memory.
+    fn device_memory(&mut self, op: DeviceOp, args: &[TermId]) -> R<V> {
+        let v = self.values(args)?;
+        let ulong = self.types.int(IntKind::ULong);
+        let void = self.types.void();
+        let pointer = self.types.pointer(void);
+        let mut list = Vec::new();
+        for value in v {
+            list.push(match self.class(value.ty) {
+                Class::Pointer => value,
+                _ => self.convert(value, ulong)?,
+            });
+        }
+        let args = self.together(&list);
+        let d = self.temp();
+        self.emit(Ins::Device { op, d, args });
+        Ok(V { reg: d, ty: pointer })
     }
 
     /// A part of an index variable.

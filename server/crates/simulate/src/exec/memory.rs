@@ -7,7 +7,7 @@ use super::{Access, AccessKind, Hooks};
 use crate::arith;
 use crate::code::*;
 use crate::fault::FaultKind;
-use crate::memory::{address, locate, Memory, ObjectId, Space};
+use crate::memory::{address, locate, Memory, ObjectId, Sides, Space};
 
 /// An instruction that touches memory. Each of its operations gives whether the observer ends the turn.
 pub(super) struct Touch<'t, H> {
@@ -124,6 +124,57 @@ pub(super) fn free(mem: &mut Memory, p: u64) -> Result<(), FaultKind> {
         _ => Err(FaultKind::DeadObject { object: "free".into() }),
     }
 }
+
+/// What a device's run time does to memory. Gives the function's value and the bytes that were moved.
+pub(super) fn device(mem: &mut Memory, op: DeviceOp, args: &[u64]) -> Result<(u64, u64), FaultKind> {
+    let (host, device) = (Sides::HOST, Sides::DEVICE);
+    match (op, args) {
+        (DeviceOp::Allocate, &[bytes]) => {
+            let o = mem.allocate(&ON_DEVICE.into(), bytes, 1, Space::Global)?;
+            if mem.run_on(host) != Sides::BOTH {
+                if let Some(x) = mem.get_mut(o) {
+                    x.sides = device;
+                }
+            }
+            Ok((address(o, 0), bytes))
+        }
+        (DeviceOp::Free, &[0]) => Ok((0, 0)),
+        (DeviceOp::Free, &[p]) => {
+            let is_whole = |(o, at): &(ObjectId, i64)| {
+                *at == 0 && mem.get(*o).is_some_and(|x| x.live && &*x.name == ON_DEVICE)
+            };
+            match locate(p).filter(is_whole) {
+                Some((o, _)) => {
+                    mem.release(o);
+                    Ok((0, 0))
+                }
+                None => Err(FaultKind::DeadObject { object: "device memory given back".into() }),
+            }
+        }
+        (DeviceOp::Copy, &[to, from, bytes, direction]) => {
+            let (to_side, from_side) = match direction {
+                0 => (host, host),
+                1 => (device, host),
+                2 => (host, device),
+                3 => (device, device),
+                _ => (Sides::BOTH, Sides::BOTH),
+            };
+            mem.transfer((to, to_side), (from, from_side), bytes)?;
+            Ok((0, bytes))
+        }
+        (DeviceOp::Fill, &[to, byte, bytes]) => {
+            let runs = mem.run_on(device);
+            let filled = mem.fill(to, byte as u8, bytes);
+            mem.run_on(runs);
+            filled?;
+            Ok((0, bytes))
+        }
+        _ => Err(FaultKind::BadCall { reason: "arguments of the device's run time".into() }),
+    }
+}
+
+/// What memory of the device is called.
+const ON_DEVICE: &str = "device memory";
 
 /// (Re)creates a variable's object.
 pub(super) fn born(
