@@ -68,6 +68,39 @@ fn the_host_of_saxpy() {
     );
 }
 
+/// The lines with the call.
+fn check_call(text: &str, function: &str, expected: &str) {
+    let (host, _) = offloaded(text, function, 0);
+    let lines = host.lines().map(str::trim).filter(|l| l.contains("_on_gpu") && !l.starts_with("extern"));
+    let lines = lines.filter(|l| !l.starts_with("/*"));
+    assert_eq!(lines.collect::<Vec<_>>().join("\n"), expected, "{host}");
+}
+
+#[test]
+fn what_is_evaluated_for_the_call_is_there() {
+    // behind a pointer, so only where the loop runs
+    let behind = "struct grid { int n; double *u; };\nvoid f(int n, struct grid *g, double *restrict a) {\n  for (int i = 2; i < n; i++)\n    a[i] = g->u[i];\n}\n";
+    check_call(behind, "f", "if (!(n >= 3 && f_i_on_gpu(n, a, g->u))) {");
+    // set by nothing that is sure to run before, and by a statement that is
+    let unset = "void f(int n, int k, double *a) {\n  double x;\n  if (k) x = 1;\n  for (int i = 0; i < n; i++)\n    a[i] = x;\n}\n";
+    check_call(unset, "f", "if (!(n > 0 && f_i_on_gpu(n, x, a))) {");
+    check_call(&unset.replace("if (k) x", "x"), "f", "if (!f_i_on_gpu(n, x, a)) {");
+    // jumps may pass it
+    let jumps = unset.replace("if (k) x = 1;", "if (k) goto on;\n  x = 1;\non:\n  k = 2;");
+    check_call(&jumps, "f", "if (!(n > 0 && f_i_on_gpu(n, x, a))) {");
+}
+
+#[test]
+fn results_that_have_no_address_are_kept_in_variables_that_do() {
+    let text = "int f(int n, const int *a) {\n  register int i, s = 0;\n  for (i = 0; i < n; i++)\n    s += a[i];\n  return s + i;\n}\n";
+    check_call(
+        text,
+        "f",
+        "int s_on_gpu = s;\nint i_on_gpu;\nif (!f_i_on_gpu(n, a, &s_on_gpu, &i_on_gpu)) {\ns = s_on_gpu;\ni = i_on_gpu;",
+    );
+    check_call(&text.replace("register ", ""), "f", "if (!f_i_on_gpu(n, a, &s, &i)) {");
+}
+
 #[test]
 fn the_file_of_saxpy() {
     let (_, output) = offloaded(SAXPY, "saxpy", 0);

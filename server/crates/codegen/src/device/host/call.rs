@@ -5,6 +5,7 @@ use analysis::Param;
 use base::Span;
 use term::{RecordId, TypeId, TypeKind};
 
+use super::given::StandIn;
 use super::Host;
 use crate::device::host_expr::{kind_of, symbol_text, term_text, within, Named, Scope};
 use crate::device::places::{Place, Places};
@@ -41,7 +42,7 @@ impl Host<'_> {
         };
         Call {
             condition,
-            before: stand_ins.iter().map(|s| format!("{} = {};", s.declared, s.place)).collect(),
+            before: stand_ins.iter().map(StandIn::declaration).collect(),
             after: stand_ins.iter().map(|s| format!("{} = {};", s.place, s.name)).collect(),
             head,
         }
@@ -62,17 +63,19 @@ impl Host<'_> {
             Some(Named { name, kind: kind_of(plan, p)? })
         };
         let scope = Scope { helper: &plan.name, values: &values, helpers: None };
-        let mut parts: Vec<String> = Vec::new();
-        for v in plan.values.iter().filter(|v| v.early) {
-            parts.extend(values(&v.param).and_then(|n| within(v, &n.name)));
-        }
-        let early = |e: &analysis::Expr| {
+        let is_early = |e: &analysis::Expr| {
             let mut used = Vec::new();
             crate::plan::expr_params(e, &mut used);
             plan.values.iter().filter(|v| used.contains(&v.param)).all(|v| v.early)
         };
-        for d in self.kernel.dims.iter().filter(|d| early(&d.trips)) {
-            parts.push(scope.positive(&d.trips, 6));
+        let mut parts: Vec<String> = Vec::new();
+        // what is there only where the loops before run comes behind them
+        for early in [true, false] {
+            for v in plan.values.iter().filter(|v| v.early == early) {
+                parts.extend(values(&v.param).and_then(|n| within(v, &n.name)));
+            }
+            let dims = self.kernel.dims.iter().filter(|d| is_early(&d.trips) == early);
+            parts.extend(dims.map(|d| scope.positive(&d.trips, 6)));
         }
         (!parts.is_empty()).then(|| parts.join(" && "))
     }

@@ -24,10 +24,21 @@ pub(crate) struct Given {
 
 /// A result's place that has no address in C (`register`, a bit-field): a variable stands for it during the call.
 pub(crate) struct StandIn {
-    /// `double sum_1`
-    pub(crate) declared: String,
+    /// `double sum_on_gpu`
+    declared: String,
     pub(crate) name: String,
     pub(crate) place: String,
+    /// Whether what it held before counts.
+    is_read: bool,
+}
+
+impl StandIn {
+    pub(crate) fn declaration(&self) -> String {
+        match self.is_read {
+            true => format!("{} = {};", self.declared, self.place),
+            false => format!("{};", self.declared),
+        }
+    }
 }
 
 /// All that is given, in the order in which it was asked for.
@@ -165,6 +176,8 @@ impl<'p> Givens<'p> {
         }
         let place = symbol.name.to_string();
         let is_result = self.results.contains(&s);
+        // an index is only set
+        let is_read = !plan.finals.iter().any(|f| f.symbol == s);
         let path = plan.body.path_term(s).filter(|_| symbol.storage == Storage::Path);
         let has_address = !is_register(plan, s) && path.is_none_or(|t| !is_bit_field(plan.body, t));
         let wish = match is_result {
@@ -172,7 +185,7 @@ impl<'p> Givens<'p> {
             false => format!("at_{}", wish_of(&place, "value")),
         };
         let late = path.is_some_and(|t| leads_through_memory(plan.body, t));
-        self.pointer(key, &wish, symbol.ty, (place, has_address || !is_result), late)
+        self.pointer(key, &wish, symbol.ty, (place, has_address || !is_result), [is_read, late])
     }
 
     /// The address of the cell that a reduction ends in.
@@ -183,7 +196,7 @@ impl<'p> Givens<'p> {
         let wish = wish_of(&plan.body.symbols[r.symbol].name, "result");
         let late = leads_through_memory(plan.body, r.place);
         let has_address = !is_bit_field(plan.body, r.place);
-        self.pointer(Key::Cell(k), &wish, r.ty, (place, has_address), late)
+        self.pointer(Key::Cell(k), &wish, r.ty, (place, has_address), [true, late])
     }
 
     fn pointer(
@@ -192,7 +205,7 @@ impl<'p> Givens<'p> {
         wish: &str,
         ty: TypeId,
         (place, has_address): (String, bool),
-        late: bool,
+        [is_read, late]: [bool; 2],
     ) -> String {
         if let Some(&k) = self.known.get(&key) {
             return self.all[k].name.clone();
@@ -215,7 +228,7 @@ impl<'p> Givens<'p> {
                 }
                 let name = names.fresh(&format!("{wish}{}", crate::ON_GPU));
                 let declared = format!("{} {name}", self.c.type_name(ty));
-                self.stand_ins.push(StandIn { declared, name: name.clone(), place });
+                self.stand_ins.push(StandIn { declared, name: name.clone(), place, is_read });
                 format!("&{name}")
             }
         };
@@ -249,10 +262,34 @@ impl<'p> Givens<'p> {
             Storage::Local if matches!(body.types.kind(symbol.ty), TypeKind::Array { .. }) => false,
             Storage::Local => {
                 let is_set = |t: TermId| *body.op(t) == Op::Declare(s) && !body.args(t).is_empty();
-                !body.walk(body.root).any(is_set)
+                !body.walk(body.root).any(is_set) && !self.is_set_before(s)
             }
             _ => true,
         }
+    }
+
+    /// Whether a statement before the loop, in the same block or around it, sets the variable.
+    fn is_set_before(&self, s: SymbolId) -> bool {
+        let body = self.body();
+        let jumps = |t: TermId| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Switch);
+        let Some(mut at) =
+            self.c.kernel.dims.first().map(|d| d.term).filter(|_| !body.walk(body.root).any(jumps))
+        else {
+            return false;
+        };
+        let sets = |&t: &TermId| match (body.op(t), body.args(t).first()) {
+            (Op::Assign, Some(&place)) => body.as_symbol(place) == Some(s),
+            _ => false,
+        };
+        let parents = body.parents();
+        while let Some(around) = parents.get(at.0 as usize).copied().flatten() {
+            let is_block = *body.op(around) == Op::List;
+            if is_block && body.args(around).iter().take_while(|&&t| t != at).any(&sets) {
+                return true;
+            }
+            at = around;
+        }
+        false
     }
 
     /// Whether something is evaluated for the call that the program evaluates only where the loop runs.
