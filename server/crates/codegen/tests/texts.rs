@@ -123,13 +123,7 @@ fn the_file_of_saxpy() {
 
         static int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y)
         {
-            const long long ww_grid_x = (ww_trips_i + 255) / 256;
-            if (ww_grid_x > 2147483647) {
-                return (int)cudaErrorInvalidConfiguration;
-            }
-            const dim3 ww_grid((unsigned int)ww_grid_x, 1, 1);
-            const dim3 ww_block(256, 1, 1);
-            saxpy_i_kernel<<<ww_grid, ww_block>>>(ww_trips_i, a, x, y);
+            saxpy_i_kernel<<<(unsigned int)((ww_trips_i + 255) / 256), 256>>>(ww_trips_i, a, x, y);
             return (int)cudaGetLastError();
         }
 

@@ -335,7 +335,7 @@ fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     let declared: Vec<String> = arguments.iter().map(|a| a.in_launcher.clone()).collect();
     out.line(&heading(&format!("static int {}(", k.launcher), &declared));
     out.open("{");
-    let mut counts = ["1".to_string(), "1".to_string(), "1".to_string()];
+    let mut counts: Vec<String> = Vec::new();
     for axis in [Axis::X, Axis::Y, Axis::Z] {
         let Some(d) = k.dims.iter().find(|d| d.axis == axis) else { continue };
         let (n, most, a) = (k.block[axis.number()], k.most_blocks[axis.number()], axis.letter());
@@ -343,23 +343,29 @@ fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         if d.strided {
             out.line(&format!("const long long {p}all_{a} = {count};"));
             out.line(&format!("const long long {p}grid_{a} = {p}all_{a} < {most} ? {p}all_{a} : {most};"));
+        } else if plan.range(&d.trips).1 <= i128::from(n) * i128::from(most) && !k.has_partials() {
+            counts.push(format!("(unsigned int)({count})"));
+            continue;
         } else {
             out.line(&format!("const long long {p}grid_{a} = {count};"));
             out.open(&format!("if ({p}grid_{a} > {most}) {{"));
             out.line(&format!("return (int){};", plan.target.host.bad_configuration));
             out.close("}");
         }
-        counts[axis.number()] = format!("(unsigned int){p}grid_{a}");
+        counts.push(format!("(unsigned int){p}grid_{a}"));
     }
     if k.has_partials() {
         let product: Vec<String> = k.dims.iter().map(|d| format!("{p}grid_{}", d.axis.letter())).collect();
         out.line(&format!("*{p}blocks = (int)({});", product.join(" * ")));
     }
-    out.line(&format!("const dim3 {p}grid({});", counts.join(", ")));
-    out.line(&format!("const dim3 {p}block({}, {}, {});", k.block[0], k.block[1], k.block[2]));
+    let sizes: Vec<String> = k.block.iter().take(counts.len()).map(u32::to_string).collect();
+    let shape = |sizes: &[String]| match sizes {
+        [one] => one.clone(),
+        all => format!("dim3({})", all.join(", ")),
+    };
     let passed: Vec<String> =
         arguments.iter().filter(|a: &&Arg| a.in_kernel.is_some()).map(|a| a.pass.clone()).collect();
-    let start = format!("{}<<<{p}grid, {p}block>>>(", k.name);
+    let start = format!("{}<<<{}, {}>>>(", k.name, shape(&counts), shape(&sizes));
     out.line(&format!("{start}{});", wrapped(&passed, start.len(), "    ")));
     out.line(&format!("return (int){}();", plan.target.host.last_error));
     out.close("}");

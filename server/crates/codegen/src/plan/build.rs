@@ -184,7 +184,7 @@ impl<'i, 'a> Builder<'i, 'a> {
 
     fn build(&mut self) {
         let (body, offload) = (self.body, self.input.offload);
-        for fixed in ["done", "ok", "small", "block", "blocks", "grid", "apart", "min", "max", "floor_div"] {
+        for fixed in ["ok", "block", "blocks", "grid"] {
             self.host_name(fixed);
         }
 

@@ -299,6 +299,16 @@ impl Plan<'_> {
         };
         let minus = Expr::Mul(-1, Box::new(first.clone()));
         let count = Expr::Add(vec![last.clone(), minus, Expr::Int(1)]);
+        let runs = self.kernels.iter().flat_map(|k| &k.dims).map(|d| &d.trips);
+        let is_positive = |trips: &Expr| bounds::distance(&count, trips).is_some_and(|d| d >= 0);
+        let (least, largest) = self.range(&count);
+        let positive = least > 0 || runs.into_iter().any(is_positive);
+        let most = (1i128 << 62) / i128::from(b.element_size.max(1));
+        (!positive, (largest > most).then_some(most))
+    }
+
+    /// Between which numbers an expression's value lies, by the types and limits of the values in it.
+    pub(crate) fn range(&self, e: &Expr) -> (i128, i128) {
         let of = |p: Param| {
             let v = self.values.iter().find(|v| v.param == p);
             let range = v.map(|v| (IntKind::min(v.kind), IntKind::max(v.kind)));
@@ -308,11 +318,7 @@ impl Plan<'_> {
                 (None, _) => (-bounds::SAFE, bounds::SAFE),
             }
         };
-        let runs = self.kernels.iter().flat_map(|k| &k.dims).map(|d| &d.trips);
-        let is_positive = |trips: &Expr| bounds::distance(&count, trips).is_some_and(|d| d >= 0);
-        let positive = bounds::range(&count, &of).0 > 0 || runs.into_iter().any(is_positive);
-        let most = (1i128 << 62) / i128::from(b.element_size.max(1));
-        (!positive, (bounds::range(&count, &of).1 > most).then_some(most))
+        bounds::range(e, &of)
     }
 }
 
@@ -335,7 +341,6 @@ impl BufferPlan {
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostValue {
     pub param: Param,
-    pub name: String,
     /// The value's own type.
     pub kind: IntKind,
     /// Largest magnitude for which no expression of the plan overflows, if its type allows more.
@@ -397,7 +402,6 @@ pub struct FinalValue {
     pub symbol: SymbolId,
     pub value: Expr,
     pub kind: IntKind,
-    pub name: String,
 }
 
 /// How a floating minimum or maximum treats NaN.

@@ -166,9 +166,7 @@ impl<'a> Builder<'_, 'a> {
             if declared_here || out.iter().any(|f| f.symbol == *symbol) {
                 continue;
             }
-            let name = body.symbols[*symbol].name.clone();
-            let name = self.host_name(&format!("last_{name}"));
-            out.push(FinalValue { symbol: *symbol, value: simplify::under(value, positive), kind, name });
+            out.push(FinalValue { symbol: *symbol, value: simplify::under(value, positive), kind });
         }
         out
     }

@@ -71,15 +71,15 @@ impl<'a> Builder<'_, 'a> {
         preds.iter().for_each(|p| bounds::pred_params(p, &mut params));
         let mut values = Vec::new();
         for p in params {
-            let (kind, term, wish) = match p {
+            let (kind, term) = match p {
                 Param::Symbol(s) => {
                     if support.declared.contains_key(&s) {
                         self.refuse(RefusalKind::Unclassified(s), self.target);
                     }
-                    (body.types.as_int(body.symbols[s].ty), self.target, body.symbols[s].name.to_string())
+                    (body.types.as_int(body.symbols[s].ty), self.target)
                 }
-                Param::Term(t) => (body.types.as_int(body.ty(t)), t, "value".to_string()),
-                Param::Distance { from, .. } => (None, from, "distance".to_string()),
+                Param::Term(t) => (body.types.as_int(body.ty(t)), t),
+                Param::Distance { from, .. } => (None, from),
             };
             let Some(kind) = kind else {
                 self.refuse(RefusalKind::Operation, term);
@@ -94,8 +94,7 @@ impl<'a> Builder<'_, 'a> {
             if !early && (self.input.offload.threads.is_some() || !self.always_reached(term)) {
                 self.refuse(RefusalKind::ReadsTooEarly, term);
             }
-            let name = self.host_name(&wish);
-            values.push(HostValue { param: p, name, kind, limit: None, early, used: true });
+            values.push(HostValue { param: p, kind, limit: None, early, used: true });
         }
         values
     }

@@ -32,7 +32,7 @@ extern size_t shim_copied_in;
 #include <functional>
 struct dim3 {
     unsigned int x, y, z;
-    dim3(unsigned int x, unsigned int y, unsigned int z) : x(x), y(y), z(z) {}
+    dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) {}
 };
 struct shim_index {
     unsigned int x, y, z;
