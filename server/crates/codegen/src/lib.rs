@@ -49,7 +49,8 @@ pub struct HostEdit {
 pub struct HostHead {
     /// Where its function begins, in the file.
     pub(crate) function_at: u32,
-    pub(crate) prototypes: Vec<String>,
+    /// The declaration of the function that is called.
+    pub(crate) prototype: String,
 }
 
 /// What is shown of a kernel.

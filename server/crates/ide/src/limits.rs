@@ -191,3 +191,11 @@ pub(crate) mod words_terms {
     /// Nesting after which an ellipsis stands for the rest.
     pub(crate) const DEPTH: u32 = 40;
 }
+
+/// Of `verify::sides`.
+pub(crate) mod verify_sides {
+    /// Calls of the run time that fail in turn, at most: what is written makes some twenty.
+    pub(crate) const FAILURES: u64 = 64;
+    /// Runs that took more steps are not made again for every call.
+    pub(crate) const FAILURE_STEPS: u64 = 400_000;
+}

@@ -36,6 +36,7 @@ pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
 pub use threads::ThreadPlan;
+pub(crate) use values::may_trap;
 
 /// Threads in a block, whatever its shape. A power of two: the reduction tree halves it.
 pub const BLOCK_THREADS: u32 = 256;

@@ -169,7 +169,7 @@ impl<'a> Builder<'_, 'a> {
 }
 
 /// Whether computing the term may fault: it follows a pointer or divides by something that may be zero.
-fn may_trap(body: &Body, term: TermId) -> bool {
+pub(crate) fn may_trap(body: &Body, term: TermId) -> bool {
     body.walk(term).any(|t| match body.op(t) {
         Op::Index | Op::Deref | Op::Member { arrow: true, .. } | Op::Call => true,
         Op::Binary(BinOp::Div | BinOp::Rem) => {

@@ -38,7 +38,7 @@ impl Host<'_> {
         let stand_ins = &self.given.stand_ins;
         let head = HostHead {
             function_at: plan.site.base_offset,
-            prototypes: vec![format!("/* {file_name}; 0: the loop itself is to run */\n{prototype}\n")],
+            prototype: format!("/* {file_name}; 0: the loop itself is to run */\n{prototype}\n"),
         };
         Call {
             condition,
@@ -194,7 +194,7 @@ pub(crate) fn heads(file: &str, heads: &[&HostHead]) -> Vec<HostEdit> {
     let eol = line_end(file);
     let mut out = Vec::new();
     for (place, heads) in &at {
-        let mut text: String = heads.iter().flat_map(|h| &h.prototypes).cloned().collect();
+        let mut text: String = heads.iter().map(|h| h.prototype.as_str()).collect();
         if place.at > 0 && !file[..place.at].ends_with(['\n', '\r']) {
             text.insert(0, '\n');
         }

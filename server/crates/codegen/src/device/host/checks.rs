@@ -166,12 +166,8 @@ impl Host<'_> {
 
 /// `if (!(a /* why */ && b)) { return 0; }`
 fn unless(parts: &[(String, String)], out: &mut Lines) {
-    let one = parts.len() == 1;
     for (k, (text, why)) in parts.iter().enumerate() {
-        let lead = match (k, one) {
-            (0, _) => "if (!(",
-            _ => "      && ",
-        };
+        let lead = if k == 0 { "if (!(" } else { "      && " };
         let end = if k + 1 == parts.len() { ")) {" } else { "" };
         let why = if why.is_empty() { String::new() } else { format!(" /* {why} */") };
         out.line(&format!("{lead}{text}{end}{why}"));

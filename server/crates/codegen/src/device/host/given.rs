@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use analysis::Param;
-use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::device::expr::{int_name, Dialect, Exprs};
 use crate::device::host_expr::{element_name, symbol_text, term_text, Named};
-use crate::plan::{has_word, name_part, BufferPlan, Kernel, Namer, Plan};
+use crate::plan::{has_word, may_trap, name_part, BufferPlan, Kernel, Namer, Plan};
 
 /// One parameter, and what the user's file passes for it.
 pub(crate) struct Given {
@@ -315,17 +315,6 @@ fn wish_of(text: &str, otherwise: &str) -> String {
     } else {
         otherwise.to_string()
     }
-}
-
-/// Whether computing the term may fault.
-fn may_trap(body: &Body, t: TermId) -> bool {
-    body.walk(t).any(|t| match body.op(t) {
-        Op::Index | Op::Deref | Op::Member { arrow: true, .. } | Op::Call => true,
-        Op::Binary(BinOp::Div | BinOp::Rem) => {
-            body.args(t).get(1).and_then(|&d| body.as_int(d)).is_none_or(|d| d == 0 || d == -1)
-        }
-        _ => false,
-    })
 }
 
 /// Whether finding the place, without touching it, follows a pointer that lies in memory or computes what may fault.
