@@ -121,12 +121,6 @@ fn the_file_of_saxpy() {
         #include <stdlib.h>
         #include <string.h>
 
-        static int saxpy_i_launch(long long ww_trips_i, float a, const float *x, float *y)
-        {
-            saxpy_i_kernel<<<(unsigned int)((ww_trips_i + 255) / 256), 256>>>(ww_trips_i, a, x, y);
-            return (int)cudaGetLastError();
-        }
-
         static bool saxpy_i_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
         {
             return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
@@ -148,14 +142,18 @@ fn the_file_of_saxpy() {
             float *ww_gpu_x = 0;
             float *ww_gpu_y = 0;
             float *ww_new_y = (float *)malloc(ww_y_bytes);
-            const bool ww_ok = ww_new_y != 0
+            bool ww_ok = ww_new_y != 0
                 && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess
                 && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess
                 && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess
-                && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess
-                && saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y) == cudaSuccess
-                && cudaDeviceSynchronize() == cudaSuccess
-                && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
+                && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+            if (ww_ok) {
+                saxpy_i_kernel<<<(unsigned int)((ww_trips_i + 255) / 256), 256>>>(ww_trips_i, a, ww_gpu_x,
+                    ww_gpu_y);
+                ww_ok = cudaGetLastError() == cudaSuccess
+                    && cudaDeviceSynchronize() == cudaSuccess
+                    && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
+            }
             if (ww_ok) {
                 memcpy(y, ww_new_y, ww_y_bytes);
             } else {

@@ -23,7 +23,6 @@ pub const CUDA: Row = Row {
         header: "<cuda_runtime.h>",
         off_switch: "WW_NO_CUDA",
         success: "cudaSuccess",
-        bad_configuration: "cudaErrorInvalidConfiguration",
         allocate: "cudaMalloc",
         free: "cudaFree",
         copy: "cudaMemcpy",

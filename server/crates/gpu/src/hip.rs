@@ -28,7 +28,6 @@ pub const HIP: Row = Row {
         header: "<hip/hip_runtime_api.h>",
         off_switch: "WW_NO_HIP",
         success: "hipSuccess",
-        bad_configuration: "hipErrorInvalidConfiguration",
         allocate: "hipMalloc",
         free: "hipFree",
         copy: "hipMemcpy",

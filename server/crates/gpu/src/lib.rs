@@ -61,7 +61,6 @@ pub struct Host {
     /// The macro that leaves all of our code out.
     pub off_switch: &'static str,
     pub success: &'static str,
-    pub bad_configuration: &'static str,
     pub allocate: &'static str,
     pub free: &'static str,
     pub copy: &'static str,
@@ -73,10 +72,9 @@ pub struct Host {
 
 impl Host {
     /// Every name that a program may use, always in one order.
-    pub fn names(&self) -> [&'static str; 9] {
+    pub fn names(&self) -> [&'static str; 8] {
         [
             self.success,
-            self.bad_configuration,
             self.allocate,
             self.free,
             self.copy,

@@ -372,7 +372,7 @@ fn plan_counted<R>(
     let offload = offload.map_err(|obstacles| NoKernel::Obstacle(obstacles.first().cloned()))?;
     let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
         Some(name) => name,
-        // launchers are seen by the whole program, and another file may have a `static` function of that name
+        // what is written is seen by the whole program, and another file may have a `static` function of that name
         None if view.item.is_static => {
             let stem = view.doc.name().split('.').next().unwrap_or("");
             format!("{stem}_{}_{}", view.item.name, view.index_name(id).unwrap_or("loop"))

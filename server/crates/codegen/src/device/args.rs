@@ -1,6 +1,4 @@
-//! What a kernel and its launcher are called with, in one order for declaration and call.
-
-use term::TypeKind;
+//! What a kernel is called with, in one order for declaration and call.
 
 use analysis::Expr;
 use term::SymbolId;
@@ -12,40 +10,31 @@ use crate::plan::{Kernel, Plan};
 
 /// One argument.
 pub(crate) struct Arg {
-    /// Declared as in the kernel; `None` if only the launcher needs it.
-    pub(crate) in_kernel: Option<String>,
-    /// Declared as in the launcher (C++).
-    pub(crate) in_launcher: String,
-    /// What the launcher passes on.
-    pub(crate) pass: String,
-    /// What the launcher is called with.
+    /// Declared in the kernel.
+    pub(crate) declared: String,
+    /// What the kernel is called with.
     pub(crate) value: Value,
 }
 
-/// What the host function calls the launcher with.
+/// What the host function calls the kernel with.
 pub(crate) enum Value {
     /// It has that itself.
     Here(String),
     /// An expression of the plan.
     Expr(Expr),
-    /// The value of a variable of the program, a struct by its address.
+    /// The value of a variable of the program.
     Variable(SymbolId),
     /// A number of 64 bits that the user's file computes, and what it may be called.
     Number { wish: String, text: String },
 }
 
 impl Arg {
-    fn same(declaration: &str, name: &str, value: Value) -> Arg {
-        Arg {
-            in_kernel: Some(format!("{declaration}{name}")),
-            in_launcher: format!("{declaration}{name}"),
-            pass: name.to_string(),
-            value,
-        }
+    fn new(declaration: &str, name: &str, value: Value) -> Arg {
+        Arg { declared: format!("{declaration}{name}"), value }
     }
 
     fn here(declaration: &str, name: &str) -> Arg {
-        Arg::same(declaration, name, Value::Here(name.to_string()))
+        Arg::new(declaration, name, Value::Here(name.to_string()))
     }
 }
 
@@ -64,26 +53,24 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
 fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>) {
     let body = plan.body;
     for d in &kernel.dims {
-        let mut trips = Arg::here("long long ", &d.trips_name);
-        if !d.rectangular {
-            trips.in_kernel = None;
+        if d.rectangular {
+            out.push(Arg::here("long long ", &d.trips_name));
         }
-        out.push(trips);
         if d.lower_on_host {
             let ty = super::expr::int_name(d.index_type, Dialect::Host);
             let text = format!("({ty}){}", term_text(host, d.lower));
             let wish = format!("first_{}", body.symbols[d.index].name);
-            out.push(Arg::same("long long ", &d.lower_name, Value::Number { wish, text }));
+            out.push(Arg::new("long long ", &d.lower_name, Value::Number { wish, text }));
         }
         if let (analysis::Step::Term { term, .. }, true) = (&d.step, d.step_on_host) {
             let wish = format!("step_{}", body.symbols[d.index].name);
             let text = term_text(host, *term);
-            out.push(Arg::same("long long ", &d.step_name, Value::Number { wish, text }));
+            out.push(Arg::new("long long ", &d.step_name, Value::Number { wish, text }));
         }
     }
     if let Some(t) = &kernel.threads {
         for (name, e) in t.params.iter().zip(&t.code.params) {
-            out.push(Arg::same("long long ", name, Value::Expr(e.clone())));
+            out.push(Arg::new("long long ", name, Value::Expr(e.clone())));
         }
     }
     for b in plan.device_buffers().filter(|b| b.constant_first().is_none()) {
@@ -97,7 +84,7 @@ fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>
         let row = format!("{}{}", body.symbols[b.symbol].name, "[0]".repeat(s.dimension));
         let text = format!("(long long)(sizeof({row}) / sizeof({row}[0]))");
         let wish = s.name.strip_prefix(&plan.prefix).unwrap_or(&s.name).to_string();
-        out.push(Arg::same("long long ", &s.name, Value::Number { wish, text }));
+        out.push(Arg::new("long long ", &s.name, Value::Number { wish, text }));
     }
 }
 
@@ -106,21 +93,12 @@ fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out
     let body = plan.body;
     for s in &kernel.scalars {
         let (name, ty) = (device.name(s.symbol), device.type_name(s.ty));
-        let value = Value::Variable(s.symbol);
-        out.push(match body.types.kind(s.ty) {
-            TypeKind::Record(_) => Arg {
-                in_kernel: Some(format!("{ty} {name}")),
-                in_launcher: format!("const {ty} *{name}"),
-                pass: format!("*{name}"),
-                value,
-            },
-            _ => Arg::same(&format!("{ty} "), &name, value),
-        });
+        out.push(Arg::new(&format!("{ty} "), &name, Value::Variable(s.symbol)));
     }
     for i in &kernel.inductions {
         let wish = format!("first_{}", body.symbols[i.symbol].name);
         let text = format!("(long long){}", symbol_text(host, i.symbol));
-        out.push(Arg::same("long long ", &i.start_name, Value::Number { wish, text }));
+        out.push(Arg::new("long long ", &i.start_name, Value::Number { wish, text }));
     }
     for v in kernel.views.iter().filter(|v| !v.declared_inside) {
         let (name, theirs) = (device.name(v.symbol), &body.symbols[v.symbol].name);
@@ -133,7 +111,7 @@ fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out
             _ => body.symbols[into].name.to_string(),
         };
         let (wish, text) = (format!("{theirs}_at"), format!("(long long)({theirs} - {base})"));
-        out.push(Arg::same("long long ", &name, Value::Number { wish, text }));
+        out.push(Arg::new("long long ", &name, Value::Number { wish, text }));
     }
 }
 
@@ -141,15 +119,10 @@ fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out
 fn memory(plan: &Plan<'_>, kernel: &Kernel, device: &Exprs<'_>, out: &mut Vec<Arg>) {
     for b in plan.device_buffers() {
         let quals = if b.written { "" } else { "const " };
-        let name = &b.kernel_name;
         let ty = device.type_name(b.element);
-        out.push(Arg {
-            // Each buffer is an allocation of its own, so nothing else shows its cells.
-            in_kernel: Some(format!("{quals}{ty} *__restrict__ {name}")),
-            in_launcher: format!("{quals}{ty} *{name}"),
-            pass: name.clone(),
-            value: Value::Here(b.device_name.clone()),
-        });
+        // Each buffer is an allocation of its own, so nothing else shows its cells.
+        let declaration = format!("{quals}{ty} *__restrict__ ");
+        out.push(Arg::new(&declaration, &b.kernel_name, Value::Here(b.device_name.clone())));
     }
     for r in &kernel.reductions {
         let ty = reduce::accumulator_type(plan, r, Dialect::Device);
@@ -162,23 +135,9 @@ fn memory(plan: &Plan<'_>, kernel: &Kernel, device: &Exprs<'_>, out: &mut Vec<Ar
             out.push(left(ty, &v.partial_name, &v.device_name));
         }
     }
-    if kernel.has_partials() {
-        let name = format!("{}blocks", plan.prefix);
-        out.push(Arg {
-            in_kernel: None,
-            in_launcher: format!("int *{name}"),
-            pass: String::new(),
-            value: Value::Here(format!("&{name}")),
-        });
-    }
 }
 
 /// What blocks leave their results in.
 fn left(ty: &str, partial: &str, on_device: &str) -> Arg {
-    Arg {
-        in_kernel: Some(format!("{ty} *__restrict__ {partial}")),
-        in_launcher: format!("{ty} *{partial}"),
-        pass: partial.to_string(),
-        value: Value::Here(on_device.to_string()),
-    }
+    Arg::new(&format!("{ty} *__restrict__ "), partial, Value::Here(on_device.to_string()))
 }

@@ -12,14 +12,17 @@ mod given;
 pub(crate) use call::{edits, heads};
 
 use analysis::Param;
+use term::strength::{ADD, AND, NONE};
+use term::{BinOp, TypeKind};
 
 use self::given::{has_type, Givens};
 use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
-use super::host_expr::{number, Helpers, Named, Scope};
+use super::host_expr::{Helpers, Named, Scope};
+use super::host_term::Term;
 use super::{keyed, reduce, wrapped};
 use crate::lines::Lines;
-use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
+use crate::plan::{Axis, BufferPlan, Dim, Kernel, Plan, ReductionPlan, Test, TestKind};
 
 /// The host's side of a plan, in three texts.
 pub(crate) struct HostText {
@@ -58,7 +61,8 @@ pub(crate) fn text(plan: &Plan<'_>, file_name: &str) -> Option<HostText> {
         true => format!("{start}void)"),
         false => format!("{start}{})", wrapped(&all, start.len(), "    ")),
     };
-    let in_cpp: Vec<String> = given.all.iter().map(|g| g.in_cpp.clone()).collect();
+    let in_cpp: Vec<String> =
+        given.all.iter().map(|g| format!("{}{}", type_before_name(&g.ty), g.name)).collect();
     let in_c: Vec<String> = given.all.iter().map(|g| g.in_c.clone()).collect();
     let mut functions = host.helper_functions();
     functions.push_str(&format!(
@@ -113,19 +117,19 @@ impl<'p> Host<'p> {
     }
 
     /// An expression of the plan.
-    fn expr(&mut self, e: &analysis::Expr) -> String {
+    fn expr(&mut self, e: &analysis::Expr) -> Term {
         self.need_all(e);
         self.scoped(|scope| scope.expr(e))
     }
 
-    fn pred(&mut self, p: &analysis::Pred, min: u8) -> String {
+    fn pred(&mut self, p: &analysis::Pred) -> Term {
         let mut used = Vec::new();
         crate::plan::pred_params(p, &mut used);
         self.need(&used);
-        self.scoped(|scope| scope.pred(p, min))
+        self.scoped(|scope| scope.pred(p))
     }
 
-    fn scoped(&mut self, print: impl FnOnce(&Scope<'_>) -> String) -> String {
+    fn scoped(&mut self, print: impl FnOnce(&Scope<'_>) -> Term) -> Term {
         // what is asked for is given by now
         let given = std::cell::RefCell::new(&mut self.given);
         let values = |p: &Param| -> Option<Named> { given.borrow_mut().value(p) };
@@ -170,10 +174,12 @@ impl<'p> Host<'p> {
                 self.given.array(b);
             }
         }
-        self.limits(out);
+        if let Some(limits) = self.limits() {
+            unless(&[limits], out);
+        }
         let mut counts: Vec<String> = Vec::new();
         for d in &self.kernel.dims {
-            let trips = self.expr(&d.trips);
+            let trips = self.expr(&d.trips).c(NONE);
             out.line(&format!("const long long {} = {trips};", d.trips_name));
             counts.push(format!("{} <= 0", d.trips_name));
         }
@@ -183,8 +189,9 @@ impl<'p> Host<'p> {
         for b in &plan.buffers {
             self.extent(b, out);
         }
-        self.tests(out);
-        self.offload(out);
+        unless(&self.tests(), out);
+        let grid = self.grid(out);
+        self.offload(&grid, out);
     }
 
     /// Whether the array's size in bytes is needed: what only the host reads, and nothing is compared with, has none that
@@ -232,13 +239,13 @@ impl<'p> Host<'p> {
             };
         };
         if b.constant_first().is_none() {
-            let first = self.expr(first);
+            let first = self.expr(first).c(NONE);
             out.line(&format!("const long long {} = {first};", b.first_name));
         }
         let plus = |n: i128| analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(n)]);
         let count = match b.constant_first() {
-            Some(c) => self.expr(&plus(1 - c)),
-            None => format!("{} - {}", self.expr(&plus(1)), b.first_name),
+            Some(c) => self.expr(&plus(1 - c)).c(NONE),
+            None => format!("{} - {}", self.expr(&plus(1)).c(ADD), b.first_name),
         };
         if is_counted {
             out.line(&format!("const long long {} = {count};", b.count_name));
@@ -255,35 +262,72 @@ impl<'p> Host<'p> {
     }
 
     /// A pointer to the first element copied.
-    fn pointer(&mut self, b: &BufferPlan) -> String {
-        let base = self.given.array(b);
+    fn pointer(&mut self, b: &BufferPlan) -> Term {
+        let base = Term::Name(self.given.array(b));
+        let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
         if !has_type(self.plan, b) {
-            let first = b.constant_first().map_or_else(|| b.first_name.clone(), number);
-            return format!("(const char *){base} + {first} * {}", b.element_size);
+            let bytes = Term::binary(BinOp::Mul, first, Term::Int(i128::from(b.element_size)));
+            return Term::binary(BinOp::Add, Term::cast("const char*", base), bytes);
         }
-        match b.constant_first() {
-            Some(0) => base,
-            Some(c) if c < 0 => format!("{base} - {}", number(-c)),
-            Some(c) => format!("{base} + {}", number(c)),
-            None => format!("{base} + {}", b.first_name),
+        match first {
+            Term::Int(0) => base,
+            Term::Int(c) if c < 0 => Term::binary(BinOp::Sub, base, Term::Int(-c)),
+            first => Term::binary(BinOp::Add, base, first),
         }
     }
 
+    /// How many blocks there are along every axis; tests that there may be so many.
+    fn grid(&self, out: &mut Lines) -> Vec<String> {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let p = &plan.prefix;
+        debug_assert!(kernel.dims.iter().all(|d| d.relation != BinOp::Ne));
+        let mut counts: Vec<String> = Vec::new();
+        for axis in [Axis::X, Axis::Y, Axis::Z] {
+            let Some(d) = kernel.dims.iter().find(|d| d.axis == axis) else { continue };
+            let (n, most, a) =
+                (kernel.block[axis.number()], kernel.most_blocks[axis.number()], axis.letter());
+            let count = match n {
+                1 => d.trips_name.clone(),
+                n => format!("({} + {}) / {n}", d.trips_name, n - 1),
+            };
+            if d.strided {
+                out.line(&format!("const long long {p}all_{a} = {count};"));
+                let least = format!("{p}all_{a} < {most} ? {p}all_{a} : {most}");
+                out.line(&format!("const long long {p}grid_{a} = {least};"));
+            } else if plan.range(&d.trips).1 <= i128::from(n) * i128::from(most) && !kernel.has_partials() {
+                counts.push(format!("(unsigned int)({count})"));
+                continue;
+            } else {
+                out.line(&format!("const long long {p}grid_{a} = {count};"));
+                out.open(&format!("if ({p}grid_{a} > {most}) {{"));
+                out.line("return 0;");
+                out.close("}");
+            }
+            counts.push(format!("(unsigned int){p}grid_{a}"));
+        }
+        if kernel.has_partials() {
+            let along = |d: &Dim| format!("{p}grid_{}", d.axis.letter());
+            let product: Vec<String> = kernel.dims.iter().map(along).collect();
+            out.line(&format!("const int {p}blocks = (int)({});", product.join(" * ")));
+        }
+        counts
+    }
+
     /// Allocate, copy in, launch, copy out, put results in place, free.
-    fn offload(&mut self, out: &mut Lines) {
+    fn offload(&mut self, grid: &[String], out: &mut Lines) {
         let (plan, kernel) = (self.plan, self.kernel);
         let (p, api) = (&plan.prefix, &plan.target.host);
         let left = left_by_blocks(plan, kernel);
         let (mut steps, frees) = self.declarations(&left, out);
-        steps.extend(self.calls(&left));
+        steps.extend(self.calls_before(&left));
+        all_succeed(&format!("bool {p}ok"), &steps, out);
+        out.open(&format!("if ({p}ok) {{"));
+        let launch = self.launch(grid);
+        out.line(&launch);
+        all_succeed(&format!("{p}ok"), &self.calls_behind(&left), out);
+        out.close("}");
         let ordered: Vec<_> =
             kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some()).collect();
-        let kind = if ordered.is_empty() { "const bool" } else { "bool" };
-        let last = steps.len() - 1;
-        for (k, s) in steps.iter().enumerate() {
-            let lead = if k == 0 { format!("{kind} {p}ok = ") } else { "    && ".to_string() };
-            out.line(&format!("{lead}{s}{}", if k == last { ";" } else { "" }));
-        }
         if !ordered.is_empty() {
             out.open(&format!("for (int {p}block = 0; {p}ok && {p}block < {p}blocks; {p}block++) {{"));
             for r in &ordered {
@@ -294,14 +338,12 @@ impl<'p> Host<'p> {
             }
             out.close("}");
         }
-        let mut results = Lines::new("    ");
-        self.results(&mut results);
-        let results = results.into_text();
+        let results = self.results();
         if results.is_empty() {
             out.open(&format!("if (!{p}ok) {{"));
         } else {
             out.open(&format!("if ({p}ok) {{"));
-            out.line(results.trim_end());
+            results.iter().for_each(|r| r.statement(out));
             out.dedent();
             out.open("} else {");
         }
@@ -316,7 +358,7 @@ impl<'p> Host<'p> {
     /// Declares what is used on the way: what must hold of it first, and how it is given back.
     fn declarations(&mut self, left: &[Left<'_>], out: &mut Lines) -> (Vec<String>, Vec<String>) {
         let (plan, kernel) = (self.plan, self.kernel);
-        let (p, api) = (&plan.prefix, &plan.target.host);
+        let api = &plan.target.host;
         let mut steps = Vec::new();
         let mut frees = Vec::new();
         for b in plan.device_buffers() {
@@ -347,111 +389,167 @@ impl<'p> Host<'p> {
             out.line(&format!("{ty} *{device} = 0;"));
             frees.push(format!("(void){}({device});", api.free));
         }
-        if kernel.has_partials() {
-            out.line(&format!("int {p}blocks = 0;"));
-        }
         (steps, frees)
     }
 
-    /// The calls one after the other, each of which must succeed.
-    fn calls(&mut self, left: &[Left<'_>]) -> Vec<String> {
+    /// A call that must succeed.
+    fn ok(&self, call: &str) -> String {
+        format!("{call} == {}", self.plan.target.host.success)
+    }
+
+    /// The calls before the launch, in order: memory, and the arrays into it.
+    fn calls_before(&mut self, left: &[Left<'_>]) -> Vec<String> {
         let (plan, kernel) = (self.plan, self.kernel);
-        let (p, api) = (&plan.prefix, &plan.target.host);
-        let (copy, to_device, to_host) = (api.copy, api.to_device, api.to_host);
+        let api = &plan.target.host;
         let mut steps = Vec::new();
-        let ok = |call: String| format!("{call} == {}", api.success);
         for b in plan.device_buffers() {
-            steps.push(ok(format!("{}((void **)&{}, {})", api.allocate, b.device_name, b.bytes_name)));
+            steps.push(self.ok(&format!("{}((void **)&{}, {})", api.allocate, b.device_name, b.bytes_name)));
         }
         for r in &kernel.reductions {
-            steps.push(ok(format!(
-                "{}((void **)&{}, sizeof({}))",
-                api.allocate, r.device_name, r.partial_name
-            )));
+            steps.push(
+                self.ok(&format!(
+                    "{}((void **)&{}, sizeof({}))",
+                    api.allocate, r.device_name, r.partial_name
+                )),
+            );
         }
         for Left { partial, device, .. } in left {
-            steps.push(ok(format!("{}((void **)&{device}, sizeof({partial}))", api.allocate)));
+            steps.push(self.ok(&format!("{}((void **)&{device}, sizeof({partial}))", api.allocate)));
         }
         for b in plan.device_buffers().filter(|b| b.copy_in) {
-            let from = self.pointer(b);
-            steps.push(ok(format!("{copy}({}, {from}, {}, {to_device})", b.device_name, b.bytes_name)));
-        }
-        steps.push(self.launch());
-        steps.push(ok(format!("{}()", api.synchronize)));
-        for r in &kernel.reductions {
-            let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
-            steps.push(ok(format!("{copy}({}, {}, {size}, {to_host})", r.partial_name, r.device_name)));
-        }
-        for Left { partial, device, .. } in left {
-            let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
-            steps.push(ok(format!("{copy}({partial}, {device}, {size}, {to_host})")));
-        }
-        // What only the loop writes comes last and directly: nothing after it can fail but the like.
-        for b in plan.device_buffers().filter(|b| b.staged) {
-            steps.push(ok(format!(
-                "{copy}({}, {}, {}, {to_host})",
-                b.staging_name, b.device_name, b.bytes_name
-            )));
-        }
-        for b in plan.device_buffers().filter(|b| b.written && !b.staged) {
-            let to = self.pointer(b);
-            steps.push(ok(format!("{copy}({to}, {}, {}, {to_host})", b.device_name, b.bytes_name)));
+            let from = self.pointer(b).c(NONE);
+            let (to, bytes) = (&b.device_name, &b.bytes_name);
+            steps.push(self.ok(&format!("{}({to}, {from}, {bytes}, {})", api.copy, api.to_device)));
         }
         steps
     }
 
-    fn launch(&mut self) -> String {
+    /// The calls behind it: its error, its end, and what it left.
+    fn calls_behind(&mut self, left: &[Left<'_>]) -> Vec<String> {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let (p, api) = (&plan.prefix, &plan.target.host);
+        let (copy, to_host) = (api.copy, api.to_host);
+        let mut steps =
+            vec![self.ok(&format!("{}()", api.last_error)), self.ok(&format!("{}()", api.synchronize))];
+        for r in &kernel.reductions {
+            let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
+            steps.push(self.ok(&format!("{copy}({}, {}, {size}, {to_host})", r.partial_name, r.device_name)));
+        }
+        for Left { partial, device, .. } in left {
+            let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
+            steps.push(self.ok(&format!("{copy}({partial}, {device}, {size}, {to_host})")));
+        }
+        // What only the loop writes comes last and directly: nothing after it can fail but the like.
+        for b in plan.device_buffers().filter(|b| b.staged) {
+            steps.push(
+                self.ok(&format!(
+                    "{copy}({}, {}, {}, {to_host})",
+                    b.staging_name, b.device_name, b.bytes_name
+                )),
+            );
+        }
+        for b in plan.device_buffers().filter(|b| b.written && !b.staged) {
+            let to = self.pointer(b).c(NONE);
+            steps.push(self.ok(&format!("{copy}({to}, {}, {}, {to_host})", b.device_name, b.bytes_name)));
+        }
+        steps
+    }
+
+    /// The launch.
+    fn launch(&mut self, grid: &[String]) -> String {
         let (plan, kernel) = (self.plan, self.kernel);
         let mut values: Vec<String> = Vec::new();
         for a in args(plan, kernel) {
             values.push(match a.value {
                 Value::Here(text) => text,
-                Value::Expr(e) => self.expr(&e),
-                Value::Variable(s) => self.given.variable(s),
+                Value::Expr(e) => self.expr(&e).c(NONE),
+                Value::Variable(s) => {
+                    let value = self.given.variable(s);
+                    let by_address =
+                        matches!(plan.body.types.kind(plan.body.symbols[s].ty), TypeKind::Record(_));
+                    if by_address { value.deref() } else { value }.c(NONE)
+                }
                 Value::Number { wish, text } => self.given.number(&wish, &text),
             });
         }
-        let start = format!("{}(", kernel.launcher);
-        let passed = wrapped(&values, start.len() + 10, "           ");
-        format!("{start}{passed}) == {}", plan.target.host.success)
+        let block: Vec<String> = kernel.block.iter().take(grid.len()).map(u32::to_string).collect();
+        let shape = |sizes: &[String]| match sizes {
+            [one] => one.clone(),
+            all => format!("dim3({})", all.join(", ")),
+        };
+        let start = format!("{}<<<{}, {}>>>(", kernel.name, shape(grid), shape(&block));
+        format!("{start}{});", wrapped(&values, start.len() + 8, "    "))
     }
 
     /// Puts results where the loop would have.
-    fn results(&mut self, out: &mut Lines) {
+    fn results(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
-        let p = &plan.prefix;
+        let blocks = Term::Name(format!("{}blocks", plan.prefix));
+        let mut out = Vec::new();
         for b in plan.device_buffers().filter(|b| b.staged) {
             let to = self.pointer(b);
-            out.line(&format!("memcpy({to}, {}, {});", b.staging_name, b.bytes_name));
+            out.push(Term::call("memcpy", vec![to, Term::name(&b.staging_name), Term::name(&b.bytes_name)]));
         }
         if !kernel.reductions.is_empty() {
-            out.open(&format!("for (int {p}block = 0; {p}block < {p}blocks; {p}block++) {{"));
-            for (k, r) in kernel.reductions.iter().enumerate() {
-                let accumulator = self.accumulator(k, r);
-                let partial = format!("{}[{p}block]", r.partial_name);
-                out.line(&reduce::combine_on_host(plan, r, &accumulator, &partial));
-            }
-            out.close("}");
+            let block = Term::Name(format!("{}block", plan.prefix));
+            let combined = kernel.reductions.iter().enumerate().map(|(k, r)| {
+                let partial = Term::name(&r.partial_name).at(block.clone());
+                reduce::combine_on_host(plan, r, self.accumulator(k, r), partial)
+            });
+            let combined = combined.collect();
+            out.push(keyed::over_blocks(plan, 0, &blocks, combined));
         }
         for k in &kernel.keyed {
-            let names: Vec<String> =
-                k.variables.iter().map(|v| format!("*{}", self.given.at(v.symbol))).collect();
-            keyed::on_host(plan, k, &names, out);
+            let held = k.variables.iter().map(|v| Term::Name(self.given.at(v.symbol)).deref());
+            let held: Vec<Term> = held.collect();
+            out.extend(keyed::on_host(plan, k, &blocks, &held));
         }
         for f in &plan.finals {
-            self.need_all(&f.value);
-            let value = self.scoped(|scope| scope.operand(&f.value));
-            let at = self.given.at(f.symbol);
-            out.line(&format!("*{at} = ({}){value};", f.kind.c_name()));
+            let value = Term::cast(f.kind.c_name(), self.expr(&f.value));
+            out.push(Term::Name(self.given.at(f.symbol)).deref().assign(value));
         }
+        out
     }
 
     /// Where a reduction ends.
-    fn accumulator(&mut self, k: usize, r: &ReductionPlan) -> String {
-        match r.cell {
-            true => format!("*{}", self.given.cell(k)),
-            false => format!("*{}", self.given.at(r.symbol)),
-        }
+    fn accumulator(&mut self, k: usize, r: &ReductionPlan) -> Term {
+        Term::Name(if r.cell { self.given.cell(k) } else { self.given.at(r.symbol) }).deref()
+    }
+}
+
+/// `if (!(a /* why */ && b)) { return 0; }`
+fn unless(tests: &[Term], out: &mut Lines) {
+    for (k, test) in tests.iter().enumerate() {
+        let Term::Head(_, parts) = test else { continue };
+        let lead = if k == 0 { "if (!(" } else { "      && " };
+        let end = if k + 1 == tests.len() { ")) {" } else { "" };
+        let text = parts.first().map_or_else(String::new, |c| c.c(AND));
+        let why = match parts.get(1) {
+            Some(Term::Words(why)) => format!(" /* {why} */"),
+            _ => String::new(),
+        };
+        out.line(&format!("{lead}{text}{end}{why}"));
+    }
+    if !tests.is_empty() {
+        out.indent();
+        out.line("return 0;");
+        out.close("}");
+    }
+}
+
+/// That all calls succeed, one after the other, into a variable.
+fn all_succeed(variable: &str, calls: &[String], out: &mut Lines) {
+    for (k, call) in calls.iter().enumerate() {
+        let lead = if k == 0 { format!("{variable} = ") } else { "    && ".to_string() };
+        out.line(&format!("{lead}{call}{}", if k + 1 == calls.len() { ";" } else { "" }));
+    }
+}
+
+/// A type as it stands before a name: `double *`, `int `.
+fn type_before_name(ty: &str) -> String {
+    match ty.strip_suffix('*') {
+        Some(to) => format!("{to} *"),
+        None => format!("{ty} "),
     }
 }
 

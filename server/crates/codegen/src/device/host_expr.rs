@@ -1,4 +1,4 @@
-//! Expressions the host evaluates before the launch, in `long long`.
+//! Expressions the host evaluates before the launch, in `long long`, as terms.
 //!
 //! Values keep the types they have in the program; the first operand of every sum or product that could leave them is
 //! converted, the others follow.
@@ -6,10 +6,11 @@
 use std::cell::Cell;
 
 use analysis::{Expr, Param, Pred};
-use term::strength::{self, ADD, AND, ATOM, COMPARE, MUL, NONE, OR, SELECT, SHIFT, UNARY};
-use term::{IntKind, Op, SymbolId, TermId, TypeKind};
+use term::strength::UNARY;
+use term::{BinOp, IntKind, Op, SymbolId, TermId, TypeKind};
 
 use super::expr::Exprs;
+use super::host_term::{Term, LONG_LONG};
 use crate::plan::{constant, is_written_out, BufferPlan, HostValue, Plan};
 
 /// Which helper functions the text calls.
@@ -23,7 +24,7 @@ pub(crate) struct Helpers {
 
 /// A value as it is called where the expression stands.
 pub(crate) struct Named {
-    pub(crate) name: String,
+    pub(crate) term: Term,
     pub(crate) kind: IntKind,
 }
 
@@ -36,15 +37,6 @@ pub(crate) struct Scope<'s> {
     pub(crate) helpers: Option<&'s Helpers>,
 }
 
-/// An integer that has the width it needs.
-pub(crate) fn number(v: i128) -> String {
-    if v.unsigned_abs() > i32::MAX as u128 {
-        format!("{v}LL")
-    } else {
-        v.to_string()
-    }
-}
-
 /// How an operand's type comes to be wide enough.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Width {
@@ -55,80 +47,60 @@ enum Width {
 }
 
 impl Scope<'_> {
-    /// An expression as C. It may have the type of a value; whoever takes it converts it.
-    pub(crate) fn expr(&self, e: &Expr) -> String {
-        self.at(e, NONE, Width::Any)
+    /// An expression. It may have the type of a value; whoever takes it converts it.
+    pub(crate) fn expr(&self, e: &Expr) -> Term {
+        self.at(e, Width::Any)
     }
 
-    /// Likewise as an operand of a cast.
-    pub(crate) fn operand(&self, e: &Expr) -> String {
-        self.at(e, UNARY, Width::Any)
-    }
-
-    fn at(&self, e: &Expr, min: u8, width: Width) -> String {
-        let (text, own) = self.print(e, width);
-        strength::enclosed(text, own, min)
-    }
-
-    fn print(&self, e: &Expr, width: Width) -> (String, u8) {
+    fn at(&self, e: &Expr, width: Width) -> Term {
         if let Some(c) = constant(e) {
-            let text = match width {
-                Width::Wide if c.unsigned_abs() <= i32::MAX as u128 => format!("{c}LL"),
-                _ => number(c),
-            };
-            return (text, if c < 0 { ADD } else { ATOM });
+            return if width == Width::Wide { Term::Wide(c) } else { Term::Int(c) };
         }
         match e {
-            Expr::Int(v) => (number(*v), ATOM),
+            Expr::Int(v) => Term::Int(*v),
             Expr::Param(p) => self.value(p, width),
             Expr::Add(items) => self.sum(items, width),
-            Expr::Mul(1, a) => self.print(a, width),
-            Expr::Mul(-1, a) => (format!("-{}", self.at(a, ATOM, Width::Wide)), ADD),
-            Expr::Mul(k, a) => {
-                let text = format!("{} * {}", number(*k), self.at(a, MUL + 1, Width::Wide));
-                (text, if *k < 0 { ADD } else { MUL })
-            }
-            Expr::Product(a, b) => {
-                let text = format!("{} * {}", self.at(a, MUL, Width::Wide), self.at(b, MUL + 1, Width::Wide));
-                (text, MUL)
-            }
-            Expr::FloorDiv(a, 1) => self.print(a, width),
+            Expr::Mul(1, a) => self.at(a, width),
+            Expr::Mul(-1, a) => self.at(a, Width::Wide).negative(),
+            Expr::Mul(k, a) => Term::binary(BinOp::Mul, Term::Int(*k), self.at(a, Width::Wide)),
+            Expr::Product(a, b) => Term::binary(BinOp::Mul, self.at(a, Width::Wide), self.at(b, Width::Wide)),
+            Expr::FloorDiv(a, 1) => self.at(a, width),
             Expr::FloorDiv(a, d) => match self.helpers {
                 Some(h) => {
                     h.floor_div.set(true);
-                    (format!("{}_floor_div({}, {})", self.helper, self.expr(a), number(*d)), ATOM)
+                    Term::call(&format!("{}_floor_div", self.helper), vec![self.expr(a), Term::Int(*d)])
                 }
                 None => {
-                    let (up, down) = (self.at(a, MUL, Width::Wide), self.at(a, ATOM, Width::Wide));
-                    let test = self.at(a, COMPARE + 1, Width::Wide);
-                    let (d, rest) = (number(*d), number(*d - 1));
-                    (format!("{test} >= 0 ? {up} / {d} : -((-{down} + {rest}) / {d})"), SELECT)
+                    let over = |of: Term| Term::binary(BinOp::Div, of, Term::Int(*d));
+                    let a = self.at(a, Width::Wide);
+                    let rest = Term::binary(BinOp::Add, a.clone().negative(), Term::Int(*d - 1));
+                    let test = Term::binary(BinOp::Ge, a.clone(), Term::Int(0));
+                    Term::head("Select", vec![test, over(a), over(rest).negative()])
                 }
             },
             Expr::Min(items) | Expr::Max(items) => self.nested(items, matches!(e, Expr::Min(_)), width),
             Expr::Select(c, a, b) => {
-                let c = self.pred(c, SELECT + 1);
-                let (a, b) = (self.at(a, SELECT + 1, Width::Wide), self.at(b, SELECT + 1, Width::Wide));
-                (format!("{c} ? {a} : {b}"), SELECT)
+                let (a, b) = (self.at(a, Width::Wide), self.at(b, Width::Wide));
+                Term::head("Select", vec![self.pred(c), a, b])
             }
         }
     }
 
-    fn value(&self, p: &Param, width: Width) -> (String, u8) {
-        let Some(Named { name, kind }) = (self.values)(p) else {
-            return (format!("{}_unsupported", self.helper), ATOM);
+    fn value(&self, p: &Param, width: Width) -> Term {
+        let Some(Named { term, kind }) = (self.values)(p) else {
+            return Term::name(&format!("{}_unsupported", self.helper));
         };
         let is_as_wide = kind == IntKind::LongLong;
         // what has no sign would take that of others away
         let follows = width == Width::Any && kind.promoted().signed();
         match is_as_wide || follows {
-            true => (name, ATOM),
-            false => (format!("(long long){name}"), UNARY),
+            true => term,
+            false => Term::cast(LONG_LONG, term),
         }
     }
 
     /// Positive parts first, the constant last.
-    fn sum(&self, items: &[Expr], width: Width) -> (String, u8) {
+    fn sum(&self, items: &[Expr], width: Width) -> Term {
         let mut number_part = 0i128;
         let mut all: Vec<(bool, Expr)> = Vec::new();
         let mut stack: Vec<&Expr> = items.iter().rev().collect();
@@ -144,78 +116,69 @@ impl Scope<'_> {
         let leads = number_part > 0 && all.first().is_none_or(|p| p.0);
         // a lone value is as it is
         if let ([(false, alone)], 0) = (all.as_slice(), number_part) {
-            return self.print(alone, width);
+            return self.at(alone, width);
         }
-        let mut parts: Vec<(bool, String)> = Vec::new();
+        let mut parts: Vec<(bool, Term)> = Vec::new();
         for (k, (negative, e)) in all.iter().enumerate() {
             let width = if k > 0 || leads { Width::Any } else { Width::Wide };
-            parts.push((*negative, self.at(e, MUL, width)));
+            parts.push((*negative, self.at(e, width)));
         }
         if leads {
-            let first = if parts.is_empty() { number(number_part) } else { format!("{number_part}LL") };
+            let first = if parts.is_empty() { Term::Int(number_part) } else { Term::Wide(number_part) };
             parts.insert(0, (false, first));
         } else if number_part != 0 || parts.is_empty() {
-            parts.push((number_part < 0, number(number_part.abs())));
+            parts.push((number_part < 0, Term::Int(number_part.abs())));
         }
-        print::sum(&parts)
+        let mut sum: Option<Term> = None;
+        for (negative, part) in parts {
+            sum = Some(match (sum, negative) {
+                (None, true) => part.negative(),
+                (None, false) => part,
+                (Some(left), true) => Term::binary(BinOp::Sub, left, part),
+                (Some(left), false) => Term::binary(BinOp::Add, left, part),
+            });
+        }
+        sum.unwrap_or(Term::Int(0))
     }
 
-    fn nested(&self, items: &[Expr], least: bool, width: Width) -> (String, u8) {
-        let Some((last, before)) = items.split_last() else { return ("0".to_string(), ATOM) };
+    fn nested(&self, items: &[Expr], least: bool, width: Width) -> Term {
+        let Some((last, before)) = items.split_last() else { return Term::Int(0) };
         if before.is_empty() {
-            return self.print(last, width);
+            return self.at(last, width);
         }
         match self.helpers {
             Some(h) => {
                 let (f, used) = if least { ("min", &h.min) } else { ("max", &h.max) };
                 used.set(true);
-                let mut text = self.expr(last);
-                for e in before.iter().rev() {
-                    text = format!("{}_{f}({}, {text})", self.helper, self.expr(e));
-                }
-                (text, ATOM)
+                let name = format!("{}_{f}", self.helper);
+                before
+                    .iter()
+                    .rev()
+                    .fold(self.expr(last), |term, e| Term::call(&name, vec![self.expr(e), term]))
             }
-            None => {
-                let mut text = self.at(last, ATOM, Width::Wide);
-                for e in before.iter().rev() {
-                    let e = self.at(e, ATOM, Width::Wide);
-                    let sign = if least { '<' } else { '>' };
-                    text = format!("({e} {sign} {text} ? {e} : {text})");
-                }
-                (text, ATOM)
-            }
+            None => before.iter().rev().fold(self.at(last, Width::Wide), |term, e| {
+                let e = self.at(e, Width::Wide);
+                let test = Term::binary(if least { BinOp::Lt } else { BinOp::Gt }, e.clone(), term.clone());
+                Term::head("Select", vec![test, e, term])
+            }),
         }
     }
 
-    /// A condition as C.
-    pub(crate) fn pred(&self, p: &Pred, min: u8) -> String {
-        let (text, own) = match p {
-            Pred::True => ("1".to_string(), ATOM),
-            Pred::False => ("0".to_string(), ATOM),
-            Pred::NonNegative(e) => self.compare(e, ">="),
-            Pred::Zero(e) => self.compare(e, "=="),
-            Pred::And(items) | Pred::Or(items) => {
-                let (sign, strength, none) = match p {
-                    Pred::And(_) => (" && ", AND, "1"),
-                    _ => (" || ", OR, "0"),
-                };
-                let parts: Vec<String> = items
-                    .iter()
-                    .map(|i| self.pred(i, if items.len() > 1 { AND + 1 } else { NONE }))
-                    .collect();
-                match parts.len() {
-                    0 => (none.to_string(), ATOM),
-                    1 => (parts[0].clone(), OR),
-                    _ => (parts.join(sign), strength),
-                }
-            }
-            Pred::Not(a) => (format!("!{}", self.pred(a, ATOM)), UNARY),
-        };
-        strength::enclosed(text, own, min)
+    /// A condition.
+    pub(crate) fn pred(&self, p: &Pred) -> Term {
+        match p {
+            Pred::True => Term::Int(1),
+            Pred::False => Term::Int(0),
+            Pred::NonNegative(e) => self.compare(e, BinOp::Ge),
+            Pred::Zero(e) => self.compare(e, BinOp::Eq),
+            Pred::And(items) => Term::all(BinOp::And, items.iter().map(|i| self.pred(i))),
+            Pred::Or(items) => Term::all(BinOp::Or, items.iter().map(|i| self.pred(i))),
+            Pred::Not(a) => self.pred(a).not(),
+        }
     }
 
     /// `a >= b` instead of `a - b >= 0`, where the sum has both kinds of parts, and `a > b` instead of `a >= b + 1`.
-    fn compare(&self, e: &Expr, sign: &str) -> (String, u8) {
+    fn compare(&self, e: &Expr, sign: BinOp) -> Term {
         if let Expr::Add(items) = e {
             let negative =
                 |i: &Expr| matches!(i, Expr::Mul(k, _) if *k < 0) || constant(i).is_some_and(|c| c < 0);
@@ -229,45 +192,40 @@ impl Scope<'_> {
                 .collect();
             let left: Vec<Expr> = left.into_iter().cloned().collect();
             let is_one = |e: &Expr| matches!(e, Expr::Int(1));
-            let strictly = sign == ">=" && right.iter().any(is_one);
+            let strictly = sign == BinOp::Ge && right.iter().any(is_one);
             if strictly {
                 right.retain(|e| !is_one(e));
             }
             if !left.is_empty() && (strictly || !right.is_empty()) {
                 let (mut l, mut r) = (Expr::Add(left), Expr::Add(right));
-                let mut sign = if strictly { ">" } else { sign };
+                let mut sign = if strictly { BinOp::Gt } else { sign };
                 // a constant stands on the right
                 if constant(&l).is_some() {
                     std::mem::swap(&mut l, &mut r);
                     sign = match sign {
-                        ">" => "<",
-                        ">=" => "<=",
+                        BinOp::Gt => BinOp::Lt,
+                        BinOp::Ge => BinOp::Le,
                         other => other,
                     };
                 }
-                return (
-                    format!("{} {sign} {}", self.at(&l, SHIFT, Width::Any), self.at(&r, SHIFT, Width::Any)),
-                    COMPARE,
-                );
+                return Term::binary(sign, self.at(&l, Width::Any), self.at(&r, Width::Any));
             }
         }
-        (format!("{} {sign} 0", self.at(e, SHIFT, Width::Any)), COMPARE)
+        Term::binary(sign, self.at(e, Width::Any), Term::Int(0))
     }
 
     /// That the expression is positive.
-    pub(crate) fn positive(&self, e: &Expr, min: u8) -> String {
+    pub(crate) fn positive(&self, e: &Expr) -> Term {
         match e {
             Expr::Max(items) if !items.is_empty() => {
-                let all = items.iter().map(|i| self.positive(i, AND + 1)).collect::<Vec<_>>();
-                strength::enclosed(all.join(" || "), if all.len() == 1 { COMPARE } else { OR }, min)
+                Term::all(BinOp::Or, items.iter().map(|i| self.positive(i)))
             }
             Expr::Min(items) if !items.is_empty() => {
-                let all = items.iter().map(|i| self.positive(i, AND + 1)).collect::<Vec<_>>();
-                strength::enclosed(all.join(" && "), if all.len() == 1 { COMPARE } else { AND }, min)
+                Term::all(BinOp::And, items.iter().map(|i| self.positive(i)))
             }
             // the quotient is at least 1 where as much is divided as divides
-            Expr::FloorDiv(a, d) if *d > 0 => self.pred(&Pred::NonNegative(less(a, *d)), min),
-            _ => self.pred(&Pred::NonNegative(less(e, 1)), min),
+            Expr::FloorDiv(a, d) if *d > 0 => self.pred(&Pred::NonNegative(less(a, *d))),
+            _ => self.pred(&Pred::NonNegative(less(e, 1))),
         }
     }
 }
@@ -331,11 +289,15 @@ pub(crate) fn element_name(host: &Exprs<'_>, b: &BufferPlan) -> String {
 }
 
 /// That a value keeps its limit, where it has one.
-pub(crate) fn within(v: &HostValue, name: &str) -> Option<String> {
+pub(crate) fn within(v: &HostValue, value: &Term) -> Option<Term> {
     let limit = v.limit?;
+    let most = Term::binary(BinOp::Le, value.clone(), Term::Int(limit));
     Some(match v.kind.signed() {
-        true => format!("{name} >= -{0} && {name} <= {0}", number(limit)),
-        false => format!("{name} <= {limit}u"),
+        true => {
+            let least = Term::binary(BinOp::Ge, value.clone(), Term::Int(-limit));
+            Term::binary(BinOp::And, least, most)
+        }
+        false => most,
     })
 }
 

@@ -1,16 +1,16 @@
-//! The kernel file: structs, kernels, launchers.
+//! The kernel file: structs, functions of the program, kernels, and the host's side.
 
 use analysis::Step;
 use term::strength::UNARY;
-use term::{BinOp, Op};
+use term::Op;
 
-use super::args::{args, Arg};
+use super::args::args;
 use super::expr::{int_name, Dialect, Exprs};
 use super::host::HostText;
 use super::stmt::Stmts;
 use super::{field_name, keyed, reduce, rounds, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
-use crate::plan::{Axis, DeviceFunction, Dim, Kernel, Plan};
+use crate::plan::{DeviceFunction, Dim, Kernel, Plan};
 
 /// The file's text, and where its lines come from.
 pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) -> (String, Vec<LineOrigin>) {
@@ -63,10 +63,6 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
     out.flush_left(&format!("#ifndef {guard} /* {compiler} compiles kernels only */"));
     for include in host.iter().flat_map(|h| &h.includes) {
         out.flush_left(&format!("#include {include}"));
-    }
-    for k in &plan.kernels {
-        out.line("");
-        launcher(plan, k, &mut out);
     }
     if let Some(host) = host {
         out.line("");
@@ -174,7 +170,7 @@ fn heading(start: &str, items: &[String]) -> String {
 fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     let exprs = Exprs { plan, kernel: k, dialect: Dialect::Device };
     let arguments = args(plan, k);
-    let declared: Vec<String> = arguments.iter().filter_map(|a| a.in_kernel.clone()).collect();
+    let declared: Vec<String> = arguments.into_iter().map(|a| a.declared).collect();
     out.line(&heading(&format!("extern \"C\" __global__ void {}(", k.name), &declared));
     out.open("{");
     for r in &k.reductions {
@@ -326,48 +322,4 @@ fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
         (false, false) => format!("{lower} + {part}"),
         (false, true) => format!("{lower} - {part}"),
     }
-}
-
-/// The function the host calls: how many blocks, the launch, whether it was taken.
-fn launcher(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
-    let p = &plan.prefix;
-    let arguments = args(plan, k);
-    let declared: Vec<String> = arguments.iter().map(|a| a.in_launcher.clone()).collect();
-    out.line(&heading(&format!("static int {}(", k.launcher), &declared));
-    out.open("{");
-    let mut counts: Vec<String> = Vec::new();
-    for axis in [Axis::X, Axis::Y, Axis::Z] {
-        let Some(d) = k.dims.iter().find(|d| d.axis == axis) else { continue };
-        let (n, most, a) = (k.block[axis.number()], k.most_blocks[axis.number()], axis.letter());
-        let count = format!("({} + {}) / {n}", d.trips_name, n - 1);
-        if d.strided {
-            out.line(&format!("const long long {p}all_{a} = {count};"));
-            out.line(&format!("const long long {p}grid_{a} = {p}all_{a} < {most} ? {p}all_{a} : {most};"));
-        } else if plan.range(&d.trips).1 <= i128::from(n) * i128::from(most) && !k.has_partials() {
-            counts.push(format!("(unsigned int)({count})"));
-            continue;
-        } else {
-            out.line(&format!("const long long {p}grid_{a} = {count};"));
-            out.open(&format!("if ({p}grid_{a} > {most}) {{"));
-            out.line(&format!("return (int){};", plan.target.host.bad_configuration));
-            out.close("}");
-        }
-        counts.push(format!("(unsigned int){p}grid_{a}"));
-    }
-    if k.has_partials() {
-        let product: Vec<String> = k.dims.iter().map(|d| format!("{p}grid_{}", d.axis.letter())).collect();
-        out.line(&format!("*{p}blocks = (int)({});", product.join(" * ")));
-    }
-    let sizes: Vec<String> = k.block.iter().take(counts.len()).map(u32::to_string).collect();
-    let shape = |sizes: &[String]| match sizes {
-        [one] => one.clone(),
-        all => format!("dim3({})", all.join(", ")),
-    };
-    let passed: Vec<String> =
-        arguments.iter().filter(|a: &&Arg| a.in_kernel.is_some()).map(|a| a.pass.clone()).collect();
-    let start = format!("{}<<<{}, {}>>>(", k.name, shape(&counts), shape(&sizes));
-    out.line(&format!("{start}{});", wrapped(&passed, start.len(), "    ")));
-    out.line(&format!("return (int){}();", plan.target.host.last_error));
-    out.close("}");
-    debug_assert!(k.dims.iter().all(|d| d.relation != BinOp::Ne));
 }

@@ -1,8 +1,9 @@
 //! Variables that one iteration decides: each thread's, then the block's, then the host's choice.
 
-use term::{FloatKind, IntKind, TypeKind};
+use term::{BinOp, FloatKind, IntKind, TypeKind};
 
 use super::expr::{float, float_name, int_name, integer, Dialect};
+use super::host_term::Term;
 use crate::lines::Lines;
 use crate::plan::{Choice, Kernel, KeyedPlan, KeyedVariable, Plan};
 
@@ -55,7 +56,8 @@ fn better(k: &KeyedPlan, a: &dyn Fn(&str) -> String, b: &dyn Fn(&str) -> String,
     match k.choice {
         Choice::Last => format!("{at_b} > {at_a}"),
         Choice::Extreme { least, last } => {
-            let (before, tie) = (if least { '<' } else { '>' }, if last { '>' } else { '<' });
+            let (before, tie) = sides(least, last);
+            let (before, tie) = (before.symbol(), tie.symbol());
             let (x, y) = (a(key), b(key));
             format!("{at_b} >= 0 && ({at_a} < 0 || {y} {before} {x} || ({y} == {x} && {at_b} {tie} {at_a}))")
         }
@@ -120,37 +122,57 @@ pub(crate) fn leave(plan: &Plan<'_>, kernel: &Kernel, block: &str, out: &mut Lin
     }
 }
 
-/// On the host: the best of the blocks, into the user's variables, which are called `names` there.
-pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, names: &[String], out: &mut Lines) {
-    let p = &plan.prefix;
-    let Some(first) = k.variables.first() else { return };
-    let best = &k.best_name;
-    out.line(&format!("int {best} = 0;"));
-    out.open(&format!("for (int {p}block = 1; {p}block < {p}blocks; {p}block++) {{"));
-    let cell = |v: &str, index: &str| match v {
-        "" => format!("{}[{index}]", k.partial_name),
-        v => format!("{v}[{index}]"),
+/// On the host: the best of `blocks` blocks, into the user's variables, which are `held` there.
+pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, blocks: &Term, held: &[Term]) -> Vec<Term> {
+    let Some(first) = k.variables.first() else { return Vec::new() };
+    let (block, best) = (Term::Name(format!("{}block", plan.prefix)), Term::name(&k.best_name));
+    let at = |index: &Term| Term::name(&k.partial_name).at(index.clone());
+    let key = |index: &Term| Term::name(&first.partial_name).at(index.clone());
+    let both = |a, b| Term::binary(BinOp::And, a, b);
+    let test = match k.choice {
+        Choice::Last => Term::binary(BinOp::Gt, at(&block), at(&best)),
+        Choice::Extreme { least, last } => {
+            let (before, tie) = sides(least, last);
+            let is_tie = both(
+                Term::binary(BinOp::Eq, key(&block), key(&best)),
+                Term::binary(tie, at(&block), at(&best)),
+            );
+            let is_first = Term::binary(BinOp::Lt, at(&best), Term::Int(0));
+            let is_before = Term::binary(before, key(&block), key(&best));
+            let is_better = Term::all(BinOp::Or, [is_first, is_before, is_tie].into_iter());
+            both(Term::binary(BinOp::Ge, at(&block), Term::Int(0)), is_better)
+        }
     };
-    let block = format!("{p}block");
-    let (a, b) = (|v: &str| cell(v, best), |v: &str| cell(v, &block));
-    let line = format!("if ({})", better(k, &a, &b, &first.partial_name));
-    out.line(&if line.len() > 90 { line.replace(" || (", "\n        || (") } else { line });
-    out.line(&format!("    {best} = {p}block;"));
-    out.close("}");
-    let mut test = format!("{}[{best}] >= 0", k.partial_name);
-    if let Choice::Extreme { least, last } = k.choice {
-        let rel = match (least, last) {
-            (true, false) => "<",
-            (true, true) => "<=",
-            (false, false) => ">",
-            (false, true) => ">=",
+    let mut out = vec![
+        Term::declared(&k.best_name, "int", Some(Term::Int(0))),
+        over_blocks(plan, 1, blocks, vec![Term::when(test, vec![best.clone().assign(block)])]),
+    ];
+    let mut test = Term::binary(BinOp::Ge, at(&best), Term::Int(0));
+    if let (Choice::Extreme { least, last }, Some(held)) = (k.choice, held.first()) {
+        let is_better = match (least, last) {
+            (true, false) => BinOp::Lt,
+            (true, true) => BinOp::Le,
+            (false, false) => BinOp::Gt,
+            (false, true) => BinOp::Ge,
         };
-        let held = names.first().map_or("", String::as_str);
-        test = format!("{test} && {}[{best}] {rel} {held}", first.partial_name);
+        test = both(test, Term::binary(is_better, key(&best), held.clone()));
     }
-    out.open(&format!("if ({test}) {{"));
-    for (v, name) in k.variables.iter().zip(names) {
-        out.line(&format!("{name} = {}[{best}];", v.partial_name));
-    }
-    out.close("}");
+    let chosen = |v: &KeyedVariable| Term::name(&v.partial_name).at(best.clone());
+    let all = k.variables.iter().zip(held).map(|(v, held)| held.clone().assign(chosen(v)));
+    out.push(Term::when(test, all.collect()));
+    out
+}
+
+/// How a key compares that comes before another, and the iteration that decides a tie.
+fn sides(least: bool, last: bool) -> (BinOp, BinOp) {
+    (if least { BinOp::Lt } else { BinOp::Gt }, if last { BinOp::Gt } else { BinOp::Lt })
+}
+
+/// A loop over blocks, from one of them on.
+pub(crate) fn over_blocks(plan: &Plan<'_>, from: i128, blocks: &Term, body: Vec<Term>) -> Term {
+    let name = format!("{}block", plan.prefix);
+    let block = || Term::name(&name);
+    let first = Term::declared(&name, "int", Some(Term::Int(from)));
+    let test = Term::binary(BinOp::Lt, block(), blocks.clone());
+    Term::head("For", vec![first, test, Term::head("Increment", vec![block()]), Term::List(body)])
 }

@@ -1,6 +1,6 @@
 //! Kernels in a vendor's C++ with a C host that calls the vendor's run time; the row of the plan's target says the words.
 //!
-//! Whoever compiles kernels at run time needs no include and sees no launcher. The host file stays C99 and needs no header of
+//! Whoever compiles kernels at run time needs no include and sees no host text. The host file stays C99 and needs no header of
 //! the vendor's; the kernel file holds the host's side, too, and with the row's off switch (`WW_NO_CUDA`) a C function that
 //! always leaves the loop to run itself.
 
@@ -9,6 +9,7 @@ mod atomics;
 mod expr;
 mod host;
 mod host_expr;
+mod host_term;
 mod kernel;
 mod keyed;
 mod places;

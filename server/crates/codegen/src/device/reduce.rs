@@ -9,6 +9,7 @@ use term::device::{Index, Scope, Tally, Word};
 use term::{BinOp, FloatKind, TypeKind};
 
 use super::expr::{float, float_name, int_name, integer, Dialect};
+use super::host_term::Term;
 use super::index;
 use super::keyed;
 use crate::lines::Lines;
@@ -58,8 +59,8 @@ fn float_identity(r: &ReductionPlan, kind: FloatKind) -> (String, u8) {
     float(v, kind)
 }
 
-/// A statement that combines `b` into `a`, in C and in C++.
-pub(crate) fn combine(r: &ReductionPlan, a: &str, b: &str) -> String {
+/// A kernel's statement that combines `b` into `a`.
+fn combine(r: &ReductionPlan, a: &str, b: &str) -> String {
     match (r.op, r.form) {
         (ReductionOp::Add, _) => format!("{a} += {b};"),
         (ReductionOp::Mul, _) => format!("{a} *= {b};"),
@@ -81,24 +82,40 @@ pub(crate) fn combine(r: &ReductionPlan, a: &str, b: &str) -> String {
 }
 
 /// A statement of the host that combines a partial result into the user's variable.
-pub(crate) fn combine_on_host(plan: &Plan<'_>, r: &ReductionPlan, variable: &str, partial: &str) -> String {
+pub(crate) fn combine_on_host(plan: &Plan<'_>, r: &ReductionPlan, variable: Term, partial: Term) -> Term {
     if let (TypeKind::Int(k), Some(op)) = (plan.body.types.kind(r.ty), infix(r.op)) {
         let wide = wrapping_kind(r.op, *k);
         if wide != *k {
-            return format!(
-                "{variable} = ({})(({}){variable} {} {partial});",
-                k.c_name(),
-                wide.c_name(),
-                op.symbol()
-            );
+            let value = Term::binary(op, Term::cast(wide.c_name(), variable.clone()), partial);
+            return variable.assign(Term::cast(k.c_name(), value));
         }
     }
-    match r.form {
-        // No partial result is a NaN here; one that the variable had before the loop gives way.
-        MinMaxForm::Ordered => {
-            combine(&ReductionPlan { form: MinMaxForm::Function, ..r.clone() }, variable, partial)
-        }
-        _ => combine(r, variable, partial),
+    let combined = |op: BinOp| variable.clone().assign(Term::binary(op, variable.clone(), partial.clone()));
+    let compound = |head| Term::head(head, vec![variable.clone(), partial.clone()]);
+    let replaced = |op: BinOp| {
+        let is_better = Term::binary(op, partial.clone(), variable.clone());
+        let test = match r.form {
+            MinMaxForm::Compare => is_better,
+            // as fmin and fmax: a NaN gives way to anything; of a loop whose order decides no partial result is one
+            MinMaxForm::Function | MinMaxForm::Ordered => {
+                let is_nan = Term::binary(BinOp::Ne, variable.clone(), variable.clone());
+                Term::binary(BinOp::Or, is_better, is_nan)
+            }
+        };
+        Term::when(test, vec![variable.clone().assign(partial.clone())])
+    };
+    match r.op {
+        ReductionOp::Add => compound("PlusAssignment"),
+        ReductionOp::Mul => compound("MulAssignment"),
+        ReductionOp::BitAnd => compound("BitAndAssignment"),
+        ReductionOp::BitOr => compound("BitOrAssignment"),
+        ReductionOp::BitXor => compound("BitXorAssignment"),
+        ReductionOp::And => combined(BinOp::And),
+        ReductionOp::Or => combined(BinOp::Or),
+        ReductionOp::Min => replaced(BinOp::Lt),
+        ReductionOp::Max => replaced(BinOp::Gt),
+        // Kept with the iteration they come from: see `keyed`.
+        ReductionOp::ArgMin { .. } | ReductionOp::ArgMax { .. } | ReductionOp::Last => Term::List(Vec::new()),
     }
 }
 

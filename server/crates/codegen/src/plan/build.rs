@@ -278,7 +278,6 @@ impl<'i, 'a> Builder<'i, 'a> {
             prefix: self.prefix.clone(),
             kernels: vec![Kernel {
                 name: format!("{name}_kernel"),
-                launcher: format!("{name}_launch"),
                 dims,
                 block,
                 most_blocks,

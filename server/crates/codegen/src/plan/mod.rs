@@ -150,7 +150,6 @@ pub enum Note {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub name: String,
-    pub launcher: String,
     /// The loops it runs in parallel, outermost first.
     pub dims: Vec<Dim>,
     /// Threads per block along x, y, z.

@@ -131,16 +131,8 @@ fn faults_of_the_host_are_caught() {
             "memcpy(y, ww_gpu_y, ww_y_bytes);",
             "the host uses memory of the device",
         ),
-        (
-            "saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y)",
-            "saxpy_i_launch(ww_trips_i, a, x, ww_gpu_y)",
-            "memory of the host (`x`)",
-        ),
-        (
-            "saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_gpu_y)",
-            "saxpy_i_launch(ww_trips_i, a, ww_gpu_x, ww_new_y)",
-            "memory of the host (`malloc`)",
-        ),
+        ("(ww_trips_i, a, ww_gpu_x,", "(ww_trips_i, a, x,", "memory of the host (`x`)"),
+        ("            ww_gpu_y);", "            ww_new_y);", "memory of the host (`malloc`)"),
         (IN, "&& (memcpy(ww_gpu_x, x, ww_x_bytes), true)", "the host uses memory of the device"),
         (
             IN,

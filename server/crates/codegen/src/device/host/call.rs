@@ -3,11 +3,12 @@
 
 use analysis::Param;
 use base::Span;
-use term::{RecordId, TypeId, TypeKind};
+use term::{strength, BinOp, RecordId, TypeId, TypeKind};
 
 use super::given::StandIn;
 use super::Host;
 use crate::device::host_expr::{kind_of, symbol_text, term_text, within, Named, Scope};
+use crate::device::host_term::Term;
 use crate::device::places::{Place, Places};
 use crate::device::site::{closing, indentation, line_end, opening, stands_by_itself};
 use crate::device::{wrapped, wrapped_by};
@@ -55,12 +56,12 @@ impl Host<'_> {
         }
         let plan = self.plan;
         let values = |p: &Param| -> Option<Named> {
-            let name = match *p {
+            let text = match *p {
                 Param::Symbol(s) => symbol_text(&self.c, s),
                 Param::Term(t) => term_text(&self.c, t),
                 Param::Distance { .. } => return None,
             };
-            Some(Named { name, kind: kind_of(plan, p)? })
+            Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
         };
         let scope = Scope { helper: &plan.name, values: &values, helpers: None };
         let is_early = |e: &analysis::Expr| {
@@ -68,16 +69,16 @@ impl Host<'_> {
             crate::plan::expr_params(e, &mut used);
             plan.values.iter().filter(|v| used.contains(&v.param)).all(|v| v.early)
         };
-        let mut parts: Vec<String> = Vec::new();
+        let mut parts: Vec<Term> = Vec::new();
         // what is there only where the loops before run comes behind them
         for early in [true, false] {
             for v in plan.values.iter().filter(|v| v.early == early) {
-                parts.extend(values(&v.param).and_then(|n| within(v, &n.name)));
+                parts.extend(values(&v.param).and_then(|n| within(v, &n.term)));
             }
             let dims = self.kernel.dims.iter().filter(|d| is_early(&d.trips) == early);
-            parts.extend(dims.map(|d| scope.positive(&d.trips, 6)));
+            parts.extend(dims.map(|d| scope.positive(&d.trips)));
         }
-        (!parts.is_empty()).then(|| parts.join(" && "))
+        (!parts.is_empty()).then(|| Term::all(BinOp::And, parts.into_iter()).c(strength::AND))
     }
 }
 

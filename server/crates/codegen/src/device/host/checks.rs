@@ -2,116 +2,120 @@
 //! rests on and nobody proved.
 
 use analysis::ConditionKind;
-use term::TypeKind;
+use term::{BinOp, TypeKind};
 
 use super::call::is_nameless;
 use super::Host;
-use crate::device::host_expr::{number, quoted, within, Named};
-use crate::lines::Lines;
-use crate::plan::{BufferPlan, TestKind};
+use crate::device::host_expr::{quoted, within};
+use crate::device::host_term::Term;
+use crate::plan::{BufferPlan, Test, TestKind};
+
+const LAID_OUT: &str = "laid out as the kernel takes it";
 
 impl Host<'_> {
     /// That no size computed below overflows.
-    pub(super) fn limits(&mut self, out: &mut Lines) {
-        let mut limits: Vec<(String, String)> = Vec::new();
-        for v in self.plan.values.iter() {
-            let Some(Named { name, .. }) = self.given.value(&v.param).filter(|_| v.limit.is_some()) else {
-                continue;
-            };
-            limits.extend(within(v, &name).map(|text| (text, String::new())));
+    pub(super) fn limits(&mut self) -> Option<Term> {
+        let mut limits: Vec<Term> = Vec::new();
+        for v in self.plan.values.iter().filter(|v| v.limit.is_some()) {
+            let value = self.given.value(&v.param);
+            limits.extend(value.and_then(|value| within(v, &value.term)));
         }
-        if let Some(last) = limits.last_mut() {
-            last.1 = "no size below overflows".to_string();
-            unless(&limits, out);
-        }
+        let is_any = !limits.is_empty();
+        is_any.then(|| test(Term::all(BinOp::And, limits.into_iter()), "no size below overflows"))
     }
 
-    pub(super) fn tests(&mut self, out: &mut Lines) {
+    pub(super) fn tests(&mut self) -> Vec<Term> {
         let plan = self.plan;
-        let mut parts: Vec<(String, String)> = Vec::new();
-        let laid_out = "laid out as the kernel takes it";
-        for t in &plan.tests {
-            match &t.kind {
-                TestKind::Extent(k) => {
-                    let b = &plan.buffers[*k];
-                    let name = &plan.body.symbols[b.symbol].name;
-                    if is_nameless(plan, b.element) {
-                        let of = format!("{name}{}", "[0]".repeat(b.rank));
-                        let theirs = self.given.bytes(&format!("{}_size", crate::plan::name_part(name)), &of);
-                        parts.push((format!("{theirs} == {}", b.element_size), laid_out.to_string()));
-                    }
-                    let (used, most) = plan.count_tests(*k);
-                    let is_used = format!("{} > 0", b.count_name);
-                    let fits = |most: i128| format!("{} <= {}", b.count_name, number(most));
-                    match (used, most) {
-                        (true, Some(most)) => {
-                            let why = format!("{name} is used, and its size fits");
-                            parts.push((format!("{is_used} && {}", fits(most)), why));
-                        }
-                        (true, None) => parts.push((is_used, format!("{name} is used"))),
-                        (false, Some(most)) => parts.push((fits(most), format!("the size of {name} fits"))),
-                        (false, None) => {}
-                    }
-                }
-                TestKind::Apart(i, j) => {
-                    let (a, b) = (&plan.buffers[*i], &plan.buffers[*j]);
-                    let (left, right) = (self.pointer(a), self.pointer(b));
-                    let text = self.apart([&left, &a.bytes_name], [&right, &b.bytes_name]);
-                    let name = |b: &BufferPlan| plan.body.symbols[b.symbol].name.clone();
-                    parts.push((text, format!("{} and {} do not overlap", name(a), name(b))));
-                }
-                TestKind::Outside { symbol, buffer } => {
-                    let b = &plan.buffers[*buffer];
-                    let (at, size) = self.variable_place(*symbol);
-                    let other = self.pointer(b);
-                    let text = self.apart([&at, &size], [&other, &b.bytes_name]);
-                    let name = |s| &plan.body.symbols[s].name;
-                    parts.push((text, format!("{} does not lie in {}", name(*symbol), name(b.symbol))));
-                }
-                TestKind::CellInBuffer { .. }
-                | TestKind::CellInCell { .. }
-                | TestKind::CellInVariable { .. } => {
-                    parts.extend(self.cell_test(&t.kind));
-                }
-                TestKind::RecordSize { symbol, .. } if !is_nameless(plan, plan.body.symbols[*symbol].ty) => {}
-                TestKind::RecordSize { symbol, bytes } => {
-                    let name = plan.body.symbols[*symbol].name.to_string();
-                    let theirs = self.given.bytes(&format!("{}_size", crate::plan::name_part(&name)), &name);
-                    parts.push((format!("{theirs} == {bytes}"), laid_out.to_string()));
-                }
-                TestKind::Holds(p) => {
-                    let text = self.pred(p, 6);
-                    parts.push((text, t.meets.as_ref().map_or_else(String::new, |c| self.why(c))));
-                }
-                TestKind::FirstNotNegative(lower) => {
-                    let first = self.given.term(*lower, "first");
-                    parts.push((format!("{first} >= 0"), "compared as unsigned".to_string()));
-                }
+        plan.tests.iter().flat_map(|t| self.test(t)).collect()
+    }
+
+    fn test(&mut self, t: &Test) -> Vec<Term> {
+        let plan = self.plan;
+        match &t.kind {
+            TestKind::Extent(k) => self.extent_tests(*k),
+            TestKind::Apart(i, j) => {
+                let (a, b) = (&plan.buffers[*i], &plan.buffers[*j]);
+                let (left, right) = (self.pointer(a), self.pointer(b));
+                let bytes = |b: &BufferPlan| Term::name(&b.bytes_name);
+                let apart = self.apart([left, bytes(a)], [right, bytes(b)]);
+                let name = |b: &BufferPlan| plan.body.symbols[b.symbol].name.clone();
+                vec![test(apart, &format!("{} and {} do not overlap", name(a), name(b)))]
+            }
+            TestKind::Outside { symbol, buffer } => {
+                let b = &plan.buffers[*buffer];
+                let variable = self.variable_place(*symbol);
+                let other = self.pointer(b);
+                let apart = self.apart(variable, [other, Term::name(&b.bytes_name)]);
+                let name = |s| &plan.body.symbols[s].name;
+                vec![test(apart, &format!("{} does not lie in {}", name(*symbol), name(b.symbol)))]
+            }
+            TestKind::CellInBuffer { .. } | TestKind::CellInCell { .. } | TestKind::CellInVariable { .. } => {
+                self.cell_test(&t.kind).into_iter().collect()
+            }
+            TestKind::RecordSize { symbol, .. } if !is_nameless(plan, plan.body.symbols[*symbol].ty) => {
+                Vec::new()
+            }
+            TestKind::RecordSize { symbol, bytes } => {
+                let name = plan.body.symbols[*symbol].name.to_string();
+                let theirs = self.given.bytes(&format!("{}_size", crate::plan::name_part(&name)), &name);
+                vec![test(is_number(theirs, i128::from(*bytes)), LAID_OUT)]
+            }
+            TestKind::Holds(p) => {
+                let holds = self.pred(p);
+                vec![test(holds, &t.meets.as_ref().map_or_else(String::new, |c| self.why(c)))]
+            }
+            TestKind::FirstNotNegative(lower) => {
+                let first = Term::Name(self.given.term(*lower, "first"));
+                vec![test(Term::binary(BinOp::Ge, first, Term::Int(0)), "compared as unsigned")]
             }
         }
-        if !parts.is_empty() {
-            unless(&parts, out);
-        }
     }
 
-    fn apart(&self, [a, a_bytes]: [&str; 2], [b, b_bytes]: [&str; 2]) -> String {
+    /// That a stretch has elements, that its size fits, and that the file lays them out as the kernel does.
+    fn extent_tests(&mut self, k: usize) -> Vec<Term> {
+        let plan = self.plan;
+        let b = &plan.buffers[k];
+        let name = &plan.body.symbols[b.symbol].name;
+        let mut out = Vec::new();
+        if is_nameless(plan, b.element) {
+            let of = format!("{name}{}", "[0]".repeat(b.rank));
+            let theirs = self.given.bytes(&format!("{}_size", crate::plan::name_part(name)), &of);
+            out.push(test(is_number(theirs, i128::from(b.element_size)), LAID_OUT));
+        }
+        let (used, most) = plan.count_tests(k);
+        let is_used = used.then(|| Term::binary(BinOp::Gt, Term::name(&b.count_name), Term::Int(0)));
+        let fits = most.map(|most| Term::binary(BinOp::Le, Term::name(&b.count_name), Term::Int(most)));
+        let why = match (used, most) {
+            (true, Some(_)) => format!("{name} is used, and its size fits"),
+            (true, None) => format!("{name} is used"),
+            (false, _) => format!("the size of {name} fits"),
+        };
+        if used || most.is_some() {
+            out.push(test(Term::all(BinOp::And, is_used.into_iter().chain(fits)), &why));
+        }
+        out
+    }
+
+    fn apart(&self, [a, a_bytes]: [Term; 2], [b, b_bytes]: [Term; 2]) -> Term {
         self.helpers.apart.set(true);
-        format!("{}_apart({a}, {a_bytes}, {b}, {b_bytes})", self.plan.name)
+        Term::call(&format!("{}_apart", self.plan.name), vec![a, a_bytes, b, b_bytes])
     }
 
     /// A variable's address and its size.
-    fn variable_place(&mut self, s: term::SymbolId) -> (String, String) {
+    fn variable_place(&mut self, s: term::SymbolId) -> [Term; 2] {
         let ty = self.plan.body.symbols[s].ty;
-        let at = self.given.at(s);
+        let at = Term::Name(self.given.at(s));
         let size = match self.plan.body.types.kind(ty) {
-            TypeKind::Record(_) => self.plan.body.types.size_align(ty).map_or(0, |s| s.0).to_string(),
-            _ => format!("sizeof(*{at})"),
+            TypeKind::Record(_) => {
+                Term::Int(self.plan.body.types.size_align(ty).map_or(0, |s| i128::from(s.0)))
+            }
+            _ => at.clone().deref().size_of(),
         };
-        (at, size)
+        [at, size]
     }
 
     /// That the cell of a reduction is nothing else that the kernel uses.
-    fn cell_test(&mut self, kind: &TestKind) -> Option<(String, String)> {
+    fn cell_test(&mut self, kind: &TestKind) -> Option<Term> {
         let plan = self.plan;
         let place = |k: usize| self.kernel.reductions.get(k).map(|r| quoted(&self.c, r.place));
         let (k, words) = match *kind {
@@ -127,20 +131,21 @@ impl Host<'_> {
             }
             _ => return None,
         };
-        let cell = self.given.cell(k);
-        let (other, bytes) = match *kind {
+        let place = |cell: String| {
+            let cell = Term::Name(cell);
+            [cell.clone(), cell.deref().size_of()]
+        };
+        let cell = place(self.given.cell(k));
+        let other = match *kind {
             TestKind::CellInBuffer { buffer, .. } => {
                 let b = plan.buffers.get(buffer)?;
-                (self.pointer(b), b.bytes_name.clone())
+                [self.pointer(b), Term::name(&b.bytes_name)]
             }
-            TestKind::CellInCell { other, .. } => {
-                let other = self.given.cell(other);
-                (other.clone(), format!("sizeof(*{other})"))
-            }
+            TestKind::CellInCell { other, .. } => place(self.given.cell(other)),
             TestKind::CellInVariable { symbol, .. } => self.variable_place(symbol),
             _ => return None,
         };
-        Some((self.apart([&cell, &format!("sizeof(*{cell})")], [&other, &bytes]), words))
+        Some(test(self.apart(cell, other), &words))
     }
 
     /// Which condition of the verdict a test meets.
@@ -164,15 +169,14 @@ impl Host<'_> {
     }
 }
 
-/// `if (!(a /* why */ && b)) { return 0; }`
-fn unless(parts: &[(String, String)], out: &mut Lines) {
-    for (k, (text, why)) in parts.iter().enumerate() {
-        let lead = if k == 0 { "if (!(" } else { "      && " };
-        let end = if k + 1 == parts.len() { ")) {" } else { "" };
-        let why = if why.is_empty() { String::new() } else { format!(" /* {why} */") };
-        out.line(&format!("{lead}{text}{end}{why}"));
+/// A test, and in a few words what it is for; empty: it says so itself.
+pub(super) fn test(condition: Term, why: &str) -> Term {
+    match why {
+        "" => Term::head("_Test", vec![condition]),
+        why => Term::head("_Test", vec![condition, Term::Words(why.to_owned())]),
     }
-    out.indent();
-    out.line("return 0;");
-    out.close("}");
+}
+
+fn is_number(name: String, number: i128) -> Term {
+    Term::binary(BinOp::Eq, Term::Name(name), Term::Int(number))
 }

@@ -7,15 +7,17 @@ use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::device::expr::{int_name, Dialect, Exprs};
 use crate::device::host_expr::{element_name, symbol_text, term_text, Named};
+use crate::device::host_term::Term;
 use crate::plan::{has_word, may_trap, name_part, BufferPlan, Kernel, Namer, Plan};
 
 /// One parameter, and what the user's file passes for it.
 pub(crate) struct Given {
     /// In the function.
     pub(crate) name: String,
-    /// Declared in C, and in C++, where structs have names.
+    /// Declared in C.
     pub(crate) in_c: String,
-    pub(crate) in_cpp: String,
+    /// The type in C++, where structs have names, as the notation has it.
+    pub(crate) ty: String,
     /// The user's own expression.
     pub(crate) value: String,
     /// Whether the program evaluates it only where the loop runs.
@@ -74,7 +76,7 @@ impl<'p> Givens<'p> {
         results.extend(kernel.keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol));
         results.extend(plan.finals.iter().map(|f| f.symbol));
         let mut names = Namer::default();
-        for taken in ["malloc", "free", "memcpy"].into_iter().chain(plan.target.host.names()) {
+        for taken in ["malloc", "free", "memcpy", &kernel.name].into_iter().chain(plan.target.host.names()) {
             names.fresh(taken);
         }
         Givens {
@@ -93,23 +95,24 @@ impl<'p> Givens<'p> {
         self.plan.body
     }
 
-    /// Adds a parameter unless there is one, and gives its name. The declarations hold the name's place as `@`.
-    fn add(&mut self, key: Key, wish: &str, [in_c, in_cpp]: [&str; 2], value: String, late: bool) -> String {
+    /// Adds a parameter unless there is one, and gives its name. The declaration in C holds the name's place as `@`; the type
+    /// is that in C++.
+    fn add(&mut self, key: Key, wish: &str, [in_c, ty]: [&str; 2], value: String, late: bool) -> String {
         if let Some(&k) = self.known.get(&key) {
             return self.all[k].name.clone();
         }
         let name = self.names.fresh(wish);
         self.known.insert(key, self.all.len());
-        let [in_c, in_cpp] = [in_c, in_cpp].map(|d| d.replace('@', &name));
-        self.all.push(Given { name: name.clone(), in_c, in_cpp, value, late });
+        let in_c = in_c.replace('@', &name);
+        self.all.push(Given { name: name.clone(), in_c, ty: ty.to_owned(), value, late });
         name
     }
 
     /// A value with its own integer type.
     fn int(&mut self, kind: IntKind, wish: &str, value: String, late: bool) -> String {
-        let declared = [Dialect::Host, Dialect::Device].map(|d| format!("{} @", int_name(kind, d)));
-        let key = Key::Text(declared[0].clone(), value.clone());
-        self.add(key, wish, [&declared[0], &declared[1]], value, late)
+        let declared = format!("{} @", int_name(kind, Dialect::Host));
+        let key = Key::Text(declared.clone(), value.clone());
+        self.add(key, wish, [&declared, int_name(kind, Dialect::Device)], value, late)
     }
 
     /// A number of 64 bits that the user's file computes.
@@ -125,20 +128,20 @@ impl<'p> Givens<'p> {
     /// A value that the plan's expressions are made of.
     pub(crate) fn value(&mut self, p: &Param) -> Option<Named> {
         let v = self.plan.values.iter().find(|v| v.param == *p)?;
-        let name = match *p {
+        let term = match *p {
             Param::Symbol(s) if !self.plan.first_values.contains_key(&s) => self.variable(s),
             Param::Symbol(s) => {
                 let wish = format!("first_{}", self.body().symbols[s].name);
-                self.int(v.kind, &wish, symbol_text(&self.c, s), !v.early)
+                Term::Name(self.int(v.kind, &wish, symbol_text(&self.c, s), !v.early))
             }
             Param::Term(t) => {
                 let text = term_text(&self.c, t);
                 let wish = wish_of(&text, "value");
-                self.int(v.kind, &wish, text, !v.early)
+                Term::Name(self.int(v.kind, &wish, text, !v.early))
             }
             Param::Distance { .. } => return None,
         };
-        Some(Named { name, kind: v.kind })
+        Some(Named { term, kind: v.kind })
     }
 
     /// A term's value, in its own type.
@@ -147,24 +150,25 @@ impl<'p> Givens<'p> {
         self.int(kind, wish, term_text(&self.c, t), may_trap(self.body(), t))
     }
 
-    /// A variable's value, as an operand.
-    pub(crate) fn variable(&mut self, s: SymbolId) -> String {
+    /// A variable's value; of a struct its address.
+    pub(crate) fn variable(&mut self, s: SymbolId) -> Term {
         if self.results.contains(&s) {
-            return format!("*{}", self.at(s));
+            return Term::Name(self.at(s)).deref();
         }
         let (body, symbol) = (self.body(), &self.body().symbols[s]);
         let (name, late) = (symbol.name.to_string(), self.is_late(s));
         let wish = wish_of(&name, "value");
-        match body.types.kind(symbol.ty) {
+        Term::Name(match body.types.kind(symbol.ty) {
             TypeKind::Record(_) => {
-                let cpp = format!("const {} *@", self.cpp.type_name(symbol.ty));
-                self.add(Key::Variable(s), &wish, ["const void *@", &cpp], format!("&{name}"), late)
+                let ty = format!("const {}*", self.cpp.type_name(symbol.ty));
+                self.add(Key::Variable(s), &wish, ["const void *@", &ty], format!("&{name}"), late)
             }
             _ => {
-                let declared = [&self.c, &self.cpp].map(|e| format!("{} @", e.type_name(symbol.ty)));
-                self.add(Key::Variable(s), &wish, [&declared[0], &declared[1]], name, late)
+                let (in_c, ty) =
+                    (format!("{} @", self.c.type_name(symbol.ty)), self.cpp.type_name(symbol.ty));
+                self.add(Key::Variable(s), &wish, [&in_c, &ty], name, late)
             }
-        }
+        })
     }
 
     /// The address of a variable.
@@ -211,8 +215,8 @@ impl<'p> Givens<'p> {
             return self.all[k].name.clone();
         }
         let declared = match self.body().types.kind(ty) {
-            TypeKind::Record(_) => ["const void *@".to_string(), "const void *@".to_string()],
-            _ => [&self.c, &self.cpp].map(|e| format!("{} *@", e.type_name(ty))),
+            TypeKind::Record(_) => ["const void *@".to_string(), "const void*".to_string()],
+            _ => [format!("{} *@", self.c.type_name(ty)), format!("{}*", self.cpp.type_name(ty))],
         };
         let value = match has_address {
             true => format!("&{place}"),
@@ -241,16 +245,16 @@ impl<'p> Givens<'p> {
         let symbol = &self.body().symbols[b.symbol];
         let fixed = if b.written { "" } else { "const " };
         let in_c = format!("{fixed}{} *@", element_name(&self.c, b));
-        let in_cpp = match has_type(self.plan, b) {
-            true => format!("{fixed}{} *@", self.cpp.type_name(b.element)),
-            false => in_c.clone(),
+        let ty = match has_type(self.plan, b) {
+            true => format!("{fixed}{}*", self.cpp.type_name(b.element)),
+            false => format!("{fixed}{}*", element_name(&self.c, b)),
         };
         let value = match b.rank {
             1 => symbol.name.to_string(),
             rank => format!("&{}{}", symbol.name, "[0]".repeat(rank)),
         };
         let late = self.is_late(b.symbol);
-        self.add(Key::Array(k), &wish_of(&symbol.name, "array"), [&in_c, &in_cpp], value, late)
+        self.add(Key::Array(k), &wish_of(&symbol.name, "array"), [&in_c, &ty], value, late)
     }
 
     /// Whether the program may read the variable only where the loop runs: it lies behind a pointer, or nothing says that it

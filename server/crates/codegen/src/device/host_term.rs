@@ -1,0 +1,271 @@
+//! Terms of the host's side, in the notation that rule pages read (F1.1), and as C where they stand in the user's file.
+
+use std::fmt;
+
+use print::Source;
+use term::strength::{ATOM, NONE, UNARY};
+use term::{notation, BinOp, Op, UnOp};
+
+use crate::lines::Lines;
+
+/// The type that sizes and numbers of iterations are computed in.
+pub(crate) const LONG_LONG: &str = "long long";
+
+/// A term. Its text (`Display`) is the notation's, with a head for every operator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Term {
+    /// A name or a type; in the user's file any text of his that binds as a name does.
+    Name(String),
+    Int(i128),
+    /// A number that is 64 bits wide.
+    Wide(i128),
+    /// Words between quotation marks.
+    Words(String),
+    List(Vec<Term>),
+    /// A head with its arguments.
+    Head(&'static str, Vec<Term>),
+}
+
+/// The head of a minus before an operand, which the notation writes as a sign.
+const NEGATIVE: &str = "-";
+
+impl Term {
+    pub(crate) fn name(name: &str) -> Term {
+        Term::Name(name.to_owned())
+    }
+    pub(crate) fn head(head: &'static str, args: Vec<Term>) -> Term {
+        Term::Head(head, args)
+    }
+    pub(crate) fn binary(op: BinOp, left: Term, right: Term) -> Term {
+        Term::Head(notation::head(op), vec![left, right])
+    }
+    pub(crate) fn not(self) -> Term {
+        Term::Head("Not", vec![self])
+    }
+    pub(crate) fn negative(self) -> Term {
+        match self {
+            Term::Int(v) => Term::Int(-v),
+            other => Term::Head(NEGATIVE, vec![other]),
+        }
+    }
+    /// All of several, or one of them; of none: what changes nothing.
+    pub(crate) fn all(op: BinOp, items: impl Iterator<Item = Term>) -> Term {
+        let joined = items.reduce(|a, b| Term::binary(op, a, b));
+        joined.unwrap_or(Term::Int(i128::from(op == BinOp::And)))
+    }
+    pub(crate) fn cast(ty: &str, of: Term) -> Term {
+        Term::Head("Cast", vec![Term::name(ty), of])
+    }
+    pub(crate) fn call(function: &str, args: Vec<Term>) -> Term {
+        let mut all = vec![Term::name(function)];
+        all.extend(args);
+        Term::Head("MethodCall", all)
+    }
+    pub(crate) fn deref(self) -> Term {
+        Term::Head("Deref", vec![self])
+    }
+    pub(crate) fn at(self, index: Term) -> Term {
+        Term::Head("ArrayElement", vec![self, index])
+    }
+    pub(crate) fn assign(self, value: Term) -> Term {
+        Term::Head("Assignment", vec![self, value])
+    }
+    pub(crate) fn size_of(self) -> Term {
+        Term::Head("SizeOf", vec![self])
+    }
+    pub(crate) fn declared(name: &str, ty: &str, value: Option<Term>) -> Term {
+        let (name, ty) = (Term::name(name), Term::name(ty));
+        match value {
+            Some(value) => Term::Head("DeclarationAssignment", vec![name, ty, value]),
+            None => Term::Head("Declaration", vec![name, ty]),
+        }
+    }
+    pub(crate) fn when(test: Term, then: Vec<Term>) -> Term {
+        Term::Head("If", vec![test, Term::List(then)])
+    }
+    /// As C, where at least so much strength is needed.
+    pub(crate) fn c(&self, min: u8) -> String {
+        print::expression(&Terms(std::marker::PhantomData), self, min)
+            .unwrap_or_else(|NoText| "unsupported".to_owned())
+    }
+    /// As a statement of C.
+    pub(crate) fn statement(&self, out: &mut Lines) {
+        let Term::Head(head, args) = self else {
+            if let Term::List(all) = self {
+                all.iter().for_each(|s| s.statement(out));
+            }
+            return;
+        };
+        match (*head, args.as_slice()) {
+            ("If", [test, Term::List(then)]) => {
+                let line = format!("if ({}) {{", test.c(NONE));
+                out.open(&if line.len() > 90 { line.replace(" || ", "\n        || ") } else { line });
+                then.iter().for_each(|s| s.statement(out));
+                out.close("}");
+            }
+            ("For", [first, test, next, Term::List(body)]) => {
+                out.open(&format!("for ({}; {}; {}) {{", first.simple(), test.c(NONE), next.simple()));
+                body.iter().for_each(|s| s.statement(out));
+                out.close("}");
+            }
+            _ => out.line(&format!("{};", self.simple())),
+        }
+    }
+    /// A statement that holds no other, without its semicolon.
+    fn simple(&self) -> String {
+        let Term::Head(head, args) = self else { return self.c(NONE) };
+        let sign = match (*head, args.as_slice()) {
+            ("Increment", [of]) => return format!("{}++", of.c(UNARY)),
+            ("DeclarationAssignment", [Term::Name(name), Term::Name(ty), value]) => {
+                return format!("{ty} {name} = {}", value.c(NONE));
+            }
+            ("Assignment", _) => "",
+            ("PlusAssignment", _) => "+",
+            ("MulAssignment", _) => "*",
+            ("BitAndAssignment", _) => "&",
+            ("BitOrAssignment", _) => "|",
+            ("BitXorAssignment", _) => "^",
+            _ => return self.c(NONE),
+        };
+        match args.as_slice() {
+            [to, value] => format!("{} {sign}= {}", to.c(UNARY), value.c(NONE)),
+            _ => String::new(),
+        }
+    }
+    /// What its head is to C.
+    fn op(&self) -> Op {
+        let Term::Head(head, _) = self else { return Op::Empty };
+        if let Some(op) = BinOp::ALL.into_iter().find(|&o| notation::head(o) == *head) {
+            return Op::Binary(op);
+        }
+        match *head {
+            "Not" => Op::Unary(UnOp::Not),
+            NEGATIVE => Op::Unary(UnOp::Neg),
+            "Select" => Op::Select,
+            "MethodCall" => Op::Call,
+            "Deref" => Op::Deref,
+            "ArrayElement" => Op::Index,
+            _ => Op::Empty,
+        }
+    }
+}
+
+/// Nothing of this kind stands in the user's file.
+struct NoText;
+
+/// Terms as the printer reads them.
+struct Terms<'t>(std::marker::PhantomData<&'t Term>);
+
+impl<'t> Source for Terms<'t> {
+    type Node = &'t Term;
+    type Error = NoText;
+    fn op(&self, n: &'t Term) -> Op {
+        n.op()
+    }
+    fn len(&self, n: &'t Term) -> usize {
+        match n {
+            Term::Head(_, args) => args.len(),
+            _ => 0,
+        }
+    }
+    fn part(&self, n: &'t Term, k: usize) -> &'t Term {
+        match n {
+            Term::Head(_, args) => &args[k],
+            _ => n,
+        }
+    }
+    fn own(&self, n: &'t Term) -> Result<Option<(String, u8)>, NoText> {
+        let number = |v: i128, end: &str| (format!("{v}{end}"), if v < 0 { UNARY } else { ATOM });
+        Ok(Some(match n {
+            Term::Name(text) => (text.clone(), ATOM),
+            Term::Int(v) if v.unsigned_abs() > i32::MAX as u128 => number(*v, "LL"),
+            Term::Int(v) => number(*v, ""),
+            Term::Wide(v) => number(*v, "LL"),
+            Term::Head("Cast", args) => match args.as_slice() {
+                [Term::Name(ty), of] => (format!("({}){}", ty.replace('*', " *"), of.c(UNARY)), UNARY),
+                _ => return Err(NoText),
+            },
+            Term::Head("SizeOf", args) => match args.as_slice() {
+                [of] => (format!("sizeof({})", of.c(NONE)), ATOM),
+                _ => return Err(NoText),
+            },
+            _ => return Ok(None),
+        }))
+    }
+    fn cast(&self, _: &'t Term) -> Result<Option<String>, NoText> {
+        Err(NoText)
+    }
+    fn no_text(&self, _: &'t Term) -> NoText {
+        NoText
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |f: &mut fmt::Formatter<'_>, all: &[Term]| {
+            all.iter().enumerate().try_for_each(|(k, t)| match k {
+                0 => write!(f, "{t}"),
+                _ => write!(f, ",{t}"),
+            })
+        };
+        match self {
+            Term::Name(name) if is_plain(name) => f.write_str(name),
+            Term::Name(name) => write!(f, "`{}`", name.replace('\\', "\\\\").replace('`', "\\`")),
+            Term::Int(v) => write!(f, "{v}"),
+            Term::Wide(v) => write!(f, "{}", Term::cast(LONG_LONG, Term::Int(*v))),
+            Term::Words(text) => {
+                let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+                write!(f, "\"{text}\"")
+            }
+            Term::List(items) => {
+                f.write_str("[")?;
+                listed(f, items)?;
+                f.write_str("]")
+            }
+            Term::Head(NEGATIVE, args) => {
+                f.write_str("-(")?;
+                listed(f, args)?;
+                f.write_str(")")
+            }
+            Term::Head("Return", args) if args.is_empty() => f.write_str("Return"),
+            Term::Head(head, args) => {
+                write!(f, "{head}(")?;
+                listed(f, args)?;
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+/// Whether the notation can take a name for nothing else: its own words begin in capitals, but for three.
+fn is_plain(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(is_part)
+        && !name.starts_with("bit_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notation_reads_what_is_written() {
+        let n = || Term::name("n");
+        let two = Term::binary(BinOp::Sub, Term::cast(LONG_LONG, n()), Term::Int(2));
+        let term = Term::List(vec![
+            Term::declared("ww_trips_i", LONG_LONG, Some(two.clone().negative())),
+            Term::head("Comment", vec![Term::Words("a \"b\" \\ c\nd".to_owned())]),
+            Term::when(Term::binary(BinOp::Lt, Term::name("For"), Term::Int(-1)).not(), vec![]),
+        ]);
+        let read = notation::read(&term.to_string()).unwrap();
+        let again = notation::print(&read, read.root);
+        assert_eq!(
+            again,
+            "[DeclarationAssignment(ww_trips_i,`long long`,-(Cast(`long long`,n)-2)),Comment(\"a \\\"b\\\" \\\\ \
+             c\\nd\"),If(Not(`For`<(-1)),NIL)]"
+        );
+        assert_eq!(two.c(0), "(long long)n - 2");
+        assert_eq!(Term::binary(BinOp::Mul, Term::Wide(3), two).c(0), "3LL * ((long long)n - 2)");
+    }
+}
