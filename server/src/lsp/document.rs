@@ -9,6 +9,7 @@ use tower_lsp::ls_types as lsp;
 
 use super::caps::Caps;
 use super::host::Ask;
+use super::rendered::Rendered;
 use super::to_lsp;
 use crate::limits::lsp_document::{MAX_PANICS, MAX_PENDING_EDITS};
 
@@ -24,7 +25,7 @@ pub struct View {
     /// `None`: a language that is not read, or a document that was given up.
     pub analyzed: Option<Analyzed>,
     /// The same findings as JSON in the client's words, ready to be sent: made once, where it delays nobody.
-    pub rendered: Arc<str>,
+    pub rendered: Rendered,
     /// And as values, made when a request asks for them.
     pub diagnostics: OnceLock<Arc<Vec<lsp::Diagnostic>>>,
     pub tier: ide::Tier,
@@ -36,11 +37,6 @@ impl View {
         let make = |a: &Analyzed| to_lsp::diagnostics(&a.findings.diagnostics, &a.doc, &self.uri, caps);
         self.diagnostics.get_or_init(|| Arc::new(self.analyzed.as_ref().map(make).unwrap_or_default()))
     }
-}
-
-/// Diagnostics as the JSON text that is sent.
-pub fn render(diagnostics: &[lsp::Diagnostic]) -> Arc<str> {
-    serde_json::to_string(diagnostics).unwrap_or_else(|_| "[]".to_owned()).into()
 }
 
 /// A document with its findings; they belong together.
@@ -98,7 +94,7 @@ pub struct Document {
     pub waiting: Vec<Ask>,
     pub panics: u8,
     /// What was last published, to send nothing twice.
-    pub published: Option<(i32, Arc<str>)>,
+    pub published: Option<(i32, Arc<String>)>,
     /// What the compiler said of this generation's kernels.
     pub compiled: Option<(u64, Arc<Vec<lsp::Diagnostic>>)>,
 }
@@ -201,7 +197,7 @@ impl Document {
             generation: self.generation,
             text: self.text.clone(),
             analyzed: None,
-            rendered: render(&diagnostics),
+            rendered: Rendered::of(&diagnostics),
             diagnostics: OnceLock::from(Arc::new(diagnostics)),
             tier: ide::Tier::Full,
         }

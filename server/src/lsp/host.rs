@@ -142,7 +142,7 @@ pub enum Message {
         uri: lsp::Uri,
         epoch: u64,
         generation: u64,
-        rendered: Arc<str>,
+        rendered: Arc<String>,
         /// Of the edited function alone.
         ahead: bool,
     },
@@ -407,7 +407,7 @@ impl Host {
         abandon(document);
         self.stand_for_file(uri, None);
         if !self.caps().pulls_diagnostics {
-            self.tools.outgoing.send_diagnostics(uri.as_str(), None, "[]");
+            self.tools.outgoing.send_diagnostics(uri.as_str(), None, &Arc::new("[]".to_owned()));
         }
     }
 
@@ -469,6 +469,7 @@ impl Host {
         });
         let work = Work {
             before: document.doc.take(),
+            shown: document.view.clone(),
             opening: document.view.is_none(),
             changes: std::mem::take(&mut document.pending),
             edited: document.edited,

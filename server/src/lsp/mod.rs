@@ -20,6 +20,7 @@ mod markdown;
 mod outgoing;
 mod pages;
 mod pool;
+mod rendered;
 mod requests;
 mod to_lsp;
 mod transport;

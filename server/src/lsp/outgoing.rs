@@ -26,15 +26,46 @@ struct Shared {
 struct State {
     queue: VecDeque<Entry>,
     /// Newest unsent diagnostics by document.
-    diagnostics: HashMap<String, Vec<u8>>,
+    diagnostics: HashMap<String, Frame>,
     bytes: usize,
     writing: bool,
     closed: bool,
 }
 
 enum Entry {
-    Bytes(Vec<u8>),
+    Bytes(Frame),
     Diagnostics(String),
+}
+
+/// A message. The list of a long document's diagnostics is shared, not copied: it has a megabyte.
+struct Frame {
+    head: Vec<u8>,
+    list: Arc<String>,
+    tail: &'static str,
+}
+
+/// A list shorter than this is copied into its message.
+const SHORT: usize = 16 * 1024;
+
+impl Frame {
+    fn of(body: &str) -> Frame {
+        Frame { head: framed(body, 0), list: Arc::default(), tail: "" }
+    }
+    fn len(&self) -> usize {
+        self.head.len() + self.list.len() + self.tail.len()
+    }
+    /// A short one in one piece, so that the client wakes up once.
+    fn write(mut self, output: &mut impl Write) -> std::io::Result<()> {
+        let (mut list, mut tail) = (self.list.as_bytes(), self.tail.as_bytes());
+        if list.len() < SHORT {
+            self.head.extend_from_slice(std::mem::take(&mut list));
+            self.head.extend_from_slice(std::mem::take(&mut tail));
+        }
+        for part in [&self.head, list, tail].into_iter().filter(|part| !part.is_empty()) {
+            output.write_all(part)?;
+        }
+        output.flush()
+    }
 }
 
 impl Outgoing {
@@ -48,7 +79,7 @@ impl Outgoing {
 
     /// Sends a message that must arrive.
     pub fn send(&self, message: &Value) {
-        let frame = frame(&message.to_string());
+        let frame = Frame::of(&message.to_string());
         let mut state = self.lock();
         if state.closed {
             return;
@@ -66,13 +97,15 @@ impl Outgoing {
     }
 
     /// Sends a document's diagnostics (a JSON array) in place of those of the same document that were not sent yet.
-    pub fn send_diagnostics(&self, uri: &str, version: Option<i32>, diagnostics: &str) {
+    pub fn send_diagnostics(&self, uri: &str, version: Option<i32>, diagnostics: &Arc<String>) {
         let version = version.map(|v| format!("\"version\":{v},")).unwrap_or_default();
-        let frame = frame(&format!(
+        let head = format!(
             "{{\"jsonrpc\":\"2.0\",\"method\":\"textDocument/publishDiagnostics\",\"params\":{{\"uri\":{},{version}\
-             \"diagnostics\":{diagnostics}}}}}",
+             \"diagnostics\":",
             json!(uri)
-        ));
+        );
+        let (list, tail) = (diagnostics.clone(), "}}");
+        let frame = Frame { head: framed(&head, list.len() + tail.len()), list, tail };
         let mut state = self.lock();
         if state.closed {
             return;
@@ -119,25 +152,26 @@ impl Outgoing {
             let mut state = self.lock();
             state.writing = false;
             self.0.changed.notify_all();
-            let bytes = loop {
+            let frame = loop {
                 if state.closed {
                     return;
                 }
                 let next = match state.queue.pop_front() {
-                    Some(Entry::Bytes(bytes)) => Some(bytes),
+                    Some(Entry::Bytes(frame)) => Some(frame),
                     Some(Entry::Diagnostics(uri)) => state.diagnostics.remove(&uri),
                     None => None,
                 };
-                if let Some(bytes) = next {
-                    break bytes;
+                if let Some(frame) = next {
+                    break frame;
                 }
                 state = self.0.changed.wait(state).unwrap_or_else(|e| e.into_inner());
             };
             state.writing = true;
             drop(state);
-            let written = output.write_all(&bytes).and_then(|()| output.flush());
+            let bytes = frame.len();
+            let written = frame.write(&mut output);
             let mut state = self.lock();
-            state.bytes = state.bytes.saturating_sub(bytes.len());
+            state.bytes = state.bytes.saturating_sub(bytes);
             if let Err(e) = written {
                 tracing::info!("the client no longer reads: {e}");
                 *state = State { closed: true, ..State::default() };
@@ -148,9 +182,10 @@ impl Outgoing {
     }
 }
 
-fn frame(body: &str) -> Vec<u8> {
-    let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
-    frame.extend_from_slice(body.as_bytes());
+/// The header of a message, and how it begins; as many bytes more follow.
+fn framed(begin: &str, more: usize) -> Vec<u8> {
+    let mut frame = format!("Content-Length: {}\r\n\r\n", begin.len() + more).into_bytes();
+    frame.extend_from_slice(begin.as_bytes());
     frame
 }
 
@@ -179,7 +214,7 @@ mod tests {
         let out = Outgoing::start(Slow(wait, wrote))?;
         out.send(&json!(0));
         for version in 0..1000 {
-            out.send_diagnostics("a", Some(version), "[]");
+            out.send_diagnostics("a", Some(version), &Arc::new("[]".to_owned()));
         }
         out.send(&json!("last"));
         let mut seen = Vec::new();

@@ -11,7 +11,7 @@ use tower_lsp::ls_types as lsp;
 use super::caps::Caps;
 use super::document::{file_name, Analyzed, View};
 use super::pool::STACK_BYTES;
-use super::to_lsp;
+use super::rendered::Rendered;
 use crate::includes::Disk;
 use crate::limits::lsp_work::{EARLY, EARLY_LINES, LEAST, WARM_LINES};
 use crate::settings::Settings;
@@ -27,6 +27,8 @@ pub struct Done {
 /// What is to be analyzed, and how.
 pub struct Work {
     pub before: Option<ide::Doc>,
+    /// What was said of an earlier version.
+    pub shown: Option<Arc<View>>,
     /// Whether nothing is known of the document yet; it may have been edited meanwhile.
     pub opening: bool,
     pub changes: Vec<text::Applied>,
@@ -48,7 +50,7 @@ pub struct Work {
     /// Calls off reading, too: it is to be read in another way. An edit waits for it, and is quickly read then.
     pub reading: CancelToken,
     /// Takes what is known of a long document before all is, as JSON.
-    pub early: Box<dyn Fn(Arc<str>) + Send>,
+    pub early: Box<dyn Fn(Arc<String>) + Send>,
 }
 
 impl Work {
@@ -81,7 +83,8 @@ impl Work {
             return Done { doc: Some(doc), view: None };
         };
         let known = started.elapsed();
-        let rendered = to_lsp::rendered(&findings.diagnostics, &doc, &self.uri, &self.caps).into();
+        let shown = self.shown.as_deref();
+        let rendered = Rendered::findings(&findings.diagnostics, &doc, &self.uri, &self.caps, shown);
         tracing::debug!(
             "{:?} of version {}: read in {read:?}, checked in {:?}, put into words of LSP in {:?}",
             self.tier,
@@ -114,7 +117,7 @@ impl Work {
     fn tell_known(&self, ask: &ide::Ask) {
         let found = ide::known(ask, &self.settings.to_ide()).diagnostics;
         if !found.is_empty() && !self.cancel.is_cancelled() {
-            (self.early)(to_lsp::rendered(&found, ask.doc(), &self.uri, &self.caps).into());
+            (self.early)(Rendered::findings(&found, ask.doc(), &self.uri, &self.caps, None).json);
         }
     }
 

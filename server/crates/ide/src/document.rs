@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use base::{CancelToken, Span};
 use rustc_hash::FxHashMap;
 use term::{Body, Op, TermId};
-use text::{Applied, ContentHash, LineIndex, PositionEncoding, PositionRange, Text};
+use text::{Applied, ContentHash, LineIndex, PositionEncoding, PositionRange, Text, Unchanged};
 
 pub use front::{Choice, Language, Standard, Taken, LANGUAGES};
 
@@ -92,9 +92,9 @@ struct Inner {
     program: analysis::Program,
     /// Per item; `None` where it has no loops, and so no facts.
     keys: Vec<Option<Key>>,
-    /// Made when it is first asked for.
+    /// Made when it is first asked for, or out of those of the document before.
     lines: OnceLock<LineIndex>,
-    /// Likewise.
+    /// Made when it is first asked for.
     launches: OnceLock<Launches>,
     /// Likewise.
     host_faults: OnceLock<Vec<HostFaults>>,
@@ -275,6 +275,10 @@ impl Doc {
         (program, before): (analysis::Program, Option<&Doc>),
     ) -> Doc {
         let keys = keys(&unit, &text, &program, before);
+        let lines = before.and_then(|d| {
+            let unchanged = || Unchanged::between(d.source(), parsed.text());
+            Some(d.inner.lines.get()?.edited(&unchanged(), parsed.text()))
+        });
         Doc {
             inner: Arc::new(Inner {
                 name,
@@ -284,7 +288,7 @@ impl Doc {
                 unit,
                 program,
                 keys,
-                lines: OnceLock::new(),
+                lines: lines.map_or_else(OnceLock::new, OnceLock::from),
                 launches: OnceLock::new(),
                 host_faults: OnceLock::new(),
                 own_library: OnceLock::new(),
@@ -333,6 +337,10 @@ impl Doc {
     /// Where a span is, as an editor counts. Faster than asking [`Doc::text`] where there are many.
     pub fn range_of(&self, span: Span, encoding: PositionEncoding) -> PositionRange {
         self.lines().range_of(self.source(), span, encoding)
+    }
+    /// What its text has in common with that of an earlier version.
+    pub fn unchanged_since(&self, earlier: &Doc) -> Unchanged {
+        Unchanged::between(earlier.source(), self.source())
     }
     pub(crate) fn lines(&self) -> &LineIndex {
         self.inner.lines.get_or_init(|| LineIndex::new(self.source()))

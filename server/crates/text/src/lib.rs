@@ -13,6 +13,7 @@ mod hash;
 mod lines;
 mod position;
 mod text;
+mod unchanged;
 
 pub use base::Span;
 pub use change::{Applied, Point, TextEditPoints};
@@ -21,3 +22,4 @@ pub use hash::ContentHash;
 pub use lines::LineIndex;
 pub use position::{Position, PositionEncoding, PositionRange};
 pub use text::{LineEnding, Text, TextError, MAX_BYTES};
+pub use unchanged::{difference, Unchanged};

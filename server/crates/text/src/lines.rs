@@ -1,7 +1,7 @@
 //! Where lines begin, for a text that is in one piece: thousands of positions a version are looked up in it, each in a
-//! fraction of what a rope takes. Answers are those of [`Text`](crate::Text). Deliberately absent: edits.
+//! fraction of what a rope takes. Answers are those of [`Text`](crate::Text).
 
-use crate::{Position, PositionEncoding, PositionRange};
+use crate::{Position, PositionEncoding, PositionRange, Unchanged};
 use base::Span;
 
 /// The starts of a text's lines. The text itself is passed to each question and must be the same each time.
@@ -16,18 +16,20 @@ impl LineIndex {
     pub fn new(text: &str) -> LineIndex {
         let mut starts = Vec::with_capacity(text.len() / 24 + 1);
         starts.push(0);
-        let mut bytes = text.bytes().enumerate().peekable();
-        while let Some((at, byte)) = bytes.next() {
-            let ends = match byte {
-                b'\n' => true,
-                // with a `\n` behind it the line ends after both
-                b'\r' => bytes.peek().is_none_or(|(_, next)| *next != b'\n'),
-                _ => false,
-            };
-            if ends {
-                starts.push(at as u32 + 1);
-            }
-        }
+        read(text.as_bytes(), 0, text.len(), &mut starts);
+        LineIndex { starts }
+    }
+
+    /// The index of `text`, which differs from the text of this one as `unchanged` says: only what differs is read.
+    pub fn edited(&self, unchanged: &Unchanged, text: &str) -> LineIndex {
+        let &Unchanged { from, old_to, new_to, .. } = unchanged;
+        let mut starts = Vec::with_capacity(self.starts.len() + 8);
+        // whether a line begins at a place is seen at the bytes on both sides of it
+        let kept = self.starts.partition_point(|s| (*s as usize) < from).max(1);
+        starts.extend_from_slice(&self.starts[..kept]);
+        read(text.as_bytes(), from.saturating_sub(1), new_to, &mut starts);
+        let rest = self.starts.partition_point(|s| *s as usize <= old_to).max(1);
+        starts.extend(self.starts[rest..].iter().map(|s| (*s as usize - old_to + new_to) as u32));
         LineIndex { starts }
     }
 
@@ -65,6 +67,21 @@ impl LineIndex {
         PositionRange {
             start: self.position_of(text, span.start, encoding),
             end: self.position_of(text, span.end, encoding),
+        }
+    }
+}
+
+/// Adds the lines that begin behind one of the bytes `from..to`.
+fn read(bytes: &[u8], from: usize, to: usize, starts: &mut Vec<u32>) {
+    for at in from..to {
+        let ends = match bytes[at] {
+            b'\n' => true,
+            // with a `\n` behind it the line ends after both
+            b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        if ends {
+            starts.push(at as u32 + 1);
         }
     }
 }

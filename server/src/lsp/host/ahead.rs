@@ -13,7 +13,7 @@ use crate::limits::lsp_work::EARLY_LINES;
 use crate::lsp::caps::Caps;
 use crate::lsp::document::file_name;
 use crate::lsp::edits::local_path;
-use crate::lsp::to_lsp;
+use crate::lsp::rendered::Rendered;
 use crate::settings::Settings;
 
 impl Host {
@@ -74,7 +74,7 @@ struct Ahead {
 
 impl Ahead {
     /// Diagnostics as JSON; `None`: there is nothing to be said before the whole is read.
-    fn run(self) -> Option<Arc<str>> {
+    fn run(self) -> Option<Arc<String>> {
         let _first = self.reading.hold();
         let path = local_path(&self.uri);
         let options = self.disk.options(path.as_deref(), self.language, &self.settings.given());
@@ -86,6 +86,6 @@ impl Ahead {
         ide::warm_at(&ask, &[self.edited]);
         let found = ide::known(&ask, &self.settings.to_ide()).diagnostics;
         let is_news = !found.is_empty() && !self.cancel.is_cancelled();
-        is_news.then(|| to_lsp::rendered(&found, &doc, &self.uri, &self.caps).into())
+        is_news.then(|| Rendered::findings(&found, &doc, &self.uri, &self.caps, None).json)
     }
 }

@@ -7,7 +7,8 @@ use tower_lsp::ls_types as lsp;
 use super::{Host, Message};
 use crate::lsp::caps::Caps;
 use crate::lsp::compile;
-use crate::lsp::document::{render, View};
+use crate::lsp::document::View;
+use crate::lsp::rendered::Rendered;
 
 impl Host {
     /// Shows what is known so far of a document of which nothing is shown yet. Requests still wait for all of it.
@@ -16,7 +17,7 @@ impl Host {
         &mut self,
         uri: &lsp::Uri,
         (epoch, generation): (u64, u64),
-        rendered: Arc<str>,
+        rendered: Arc<String>,
         ahead: bool,
     ) {
         let pulls = self.caps().pulls_diagnostics;
@@ -41,18 +42,18 @@ impl Host {
             Some((_, more)) => {
                 let mut all = view.diagnostics(&caps).as_ref().clone();
                 all.extend(more.iter().cloned());
-                let rendered = render(&all);
+                let rendered = Rendered::of(&all);
                 Arc::new(View { diagnostics: Arc::new(all).into(), rendered, ..view.as_ref().clone() })
             }
         };
         let waiting = std::mem::take(&mut document.waiting);
-        let published = Some((view.version, view.rendered.clone()));
+        let published = Some((view.version, view.rendered.json.clone()));
         let is_news = document.published != published;
         let was_pulled = document.published.is_some();
         document.published = published;
-        let worth_telling = view.analyzed.is_some() || was_pulled || &*view.rendered != "[]";
+        let worth_telling = view.analyzed.is_some() || was_pulled || *view.rendered.json != "[]";
         if is_news && worth_telling && !caps.pulls_diagnostics {
-            self.tools.outgoing.send_diagnostics(uri, Some(view.version), &view.rendered);
+            self.tools.outgoing.send_diagnostics(uri, Some(view.version), &view.rendered.json);
         }
         if let Some(document) = self.documents.get_mut(uri) {
             document.view = Some(view.clone());

@@ -15,7 +15,7 @@ pub async fn run(
     let report = move |context: &Context| {
         let items = context.view.diagnostics(&context.caps).as_ref().clone();
         // the same list has the same name, in whatever version of the text
-        let result_id = format!("{:x}", ContentHash::of(&context.view.rendered).0);
+        let result_id = format!("{:x}", ContentHash::of(&context.view.rendered.json).0);
         Ok(if before.as_ref() == Some(&result_id) { unchanged(result_id) } else { full(result_id, items) })
     };
     backend.ask(params.text_document.uri, Need::Newest, report).await

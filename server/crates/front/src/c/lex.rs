@@ -236,14 +236,8 @@ fn lines(b: &[u8], from: usize, to: usize, out: &mut Vec<u32>) {
 /// Cuts a text that has much in common with one already cut: tokens before and after the change are taken over.
 pub(crate) fn relex(old_text: &str, old: &Lexed, text: &str) -> Lexed {
     let (a, b) = (old_text.as_bytes(), text.as_bytes());
-    let most = a.len().min(b.len());
-    let prefix = common(a.chunks(64), b.chunks(64), |x, y| x == y) * 64;
-    let prefix = prefix + common(a.iter().skip(prefix), b.iter().skip(prefix), |x, y| x == y);
-    let prefix = prefix.min(most);
-    let suffix = common(a.rchunks(64), b.rchunks(64), |x, y| x == y) * 64;
-    let suffix = suffix.min(most);
-    let suffix = suffix + common(a.iter().rev().skip(suffix), b.iter().rev().skip(suffix), |x, y| x == y);
-    let suffix = suffix.min(most - prefix);
+    let (was, is) = text::difference(old_text, text);
+    let (prefix, suffix) = (is.start, a.len() - was.end);
     // A token may depend on the few bytes after it.
     let kept = old.tokens.partition_point(|t| t.end as usize + 4 <= prefix);
     let Some(last) = kept.checked_sub(1).and_then(|k| old.tokens.get(k)) else {
@@ -306,15 +300,6 @@ pub(crate) fn relex(old_text: &str, old: &Lexed, text: &str) -> Lexed {
         }));
     }
     out
-}
-
-/// How many leading pairs agree.
-fn common<A, B>(
-    a: impl Iterator<Item = A>,
-    b: impl Iterator<Item = B>,
-    same: impl Fn(&A, &B) -> bool,
-) -> usize {
-    a.zip(b).take_while(|(x, y)| same(x, y)).count()
 }
 
 struct State {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use base::{CancelToken, Span};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use term::{Body, Storage};
+use text::difference;
 
 use super::{source, Entry, Left, Shared, Walk};
 use crate::c::cut::Found;
@@ -76,32 +77,6 @@ pub(super) fn plain(text: &str, found: &Found) -> Option<Place> {
 pub(crate) fn has_operators(text: &str) -> bool {
     text.contains("_Pragma") || text.contains("__pragma")
 }
-
-/// The bytes in which two texts differ: in the first, and in the second.
-fn difference(old: &str, new: &str) -> (Range<usize>, Range<usize>) {
-    let (a, b) = (old.as_bytes(), new.as_bytes());
-    let most = a.len().min(b.len());
-    let same = |n: usize, k: usize| a[k..k + n] == b[k..k + n];
-    let mut from = 0;
-    while from + CHUNK <= most && same(CHUNK, from) {
-        from += CHUNK;
-    }
-    while from < most && a[from] == b[from] {
-        from += 1;
-    }
-    let (mut at, most) = (0, most - from);
-    let same = |n: usize, k: usize| a[a.len() - k - n..a.len() - k] == b[b.len() - k - n..b.len() - k];
-    while at + CHUNK <= most && same(CHUNK, at) {
-        at += CHUNK;
-    }
-    while at < most && same(1, at) {
-        at += 1;
-    }
-    (from..a.len() - at, from..b.len() - at)
-}
-
-/// Bytes compared at once.
-const CHUNK: usize = 256;
 
 impl Last {
     /// The document with this text, if it differs from this one inside the body of one plain function.
