@@ -308,7 +308,11 @@ impl<'p> Host<'p> {
         if kernel.has_partials() {
             let along = |d: &Dim| format!("{p}grid_{}", d.axis.letter());
             let product: Vec<String> = kernel.dims.iter().map(along).collect();
-            out.line(&format!("const int {p}blocks = (int)({});", product.join(" * ")));
+            let product = match product.as_slice() {
+                [one] => one.clone(),
+                all => format!("({})", all.join(" * ")),
+            };
+            out.line(&format!("const int {p}blocks = (int){product};"));
         }
         counts
     }
@@ -537,11 +541,19 @@ fn unless(tests: &[Term], out: &mut Lines) {
     }
 }
 
+/// How long a line of calls may be, without its indentation.
+const LINE: usize = 92;
+
 /// That all calls succeed, one after the other, into a variable.
 fn all_succeed(variable: &str, calls: &[String], out: &mut Lines) {
     for (k, call) in calls.iter().enumerate() {
         let lead = if k == 0 { format!("{variable} = ") } else { "    && ".to_string() };
-        out.line(&format!("{lead}{call}{}", if k + 1 == calls.len() { ";" } else { "" }));
+        let line = format!("{lead}{call}{}", if k + 1 == calls.len() { ";" } else { "" });
+        let fold = line.get(..LINE).filter(|_| line.len() > LINE).and_then(|start| start.rfind(", "));
+        match fold {
+            Some(at) => out.line(&format!("{},\n           {}", &line[..at], &line[at + 2..])),
+            None => out.line(&line),
+        }
     }
 }
 
