@@ -80,6 +80,8 @@ pub(crate) mod lsp_outgoing {
     pub(crate) const FULL_BYTES: usize = 32 * 1024 * 1024;
     /// Progress reports and log messages are dropped beyond this.
     pub(crate) const CROWDED_BYTES: usize = 1024 * 1024;
+    /// A shorter list of diagnostics is copied into its message, so that the client is woken by one write.
+    pub(crate) const SHORT_LIST_BYTES: usize = 16 * 1024;
 }
 
 /// Of `lsp::requests::hover`.

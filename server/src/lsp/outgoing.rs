@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{json, Value};
 
-use crate::limits::lsp_outgoing::{CROWDED_BYTES, FULL_BYTES};
+use crate::limits::lsp_outgoing::{CROWDED_BYTES, FULL_BYTES, SHORT_LIST_BYTES};
 
 /// The queue to the client. Clones are the same queue.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ struct State {
 }
 
 enum Entry {
-    Bytes(Frame),
+    Message(Frame),
     Diagnostics(String),
 }
 
@@ -43,9 +43,6 @@ struct Frame {
     list: Arc<String>,
     tail: &'static str,
 }
-
-/// A list shorter than this is copied into its message.
-const SHORT: usize = 16 * 1024;
 
 impl Frame {
     fn of(body: &str) -> Frame {
@@ -57,7 +54,7 @@ impl Frame {
     /// A short one in one piece, so that the client wakes up once.
     fn write(mut self, output: &mut impl Write) -> std::io::Result<()> {
         let (mut list, mut tail) = (self.list.as_bytes(), self.tail.as_bytes());
-        if list.len() < SHORT {
+        if list.len() < SHORT_LIST_BYTES {
             self.head.extend_from_slice(std::mem::take(&mut list));
             self.head.extend_from_slice(std::mem::take(&mut tail));
         }
@@ -85,7 +82,7 @@ impl Outgoing {
             return;
         }
         state.bytes += frame.len();
-        state.queue.push_back(Entry::Bytes(frame));
+        state.queue.push_back(Entry::Message(frame));
         self.0.changed.notify_all();
     }
 
@@ -157,7 +154,7 @@ impl Outgoing {
                     return;
                 }
                 let next = match state.queue.pop_front() {
-                    Some(Entry::Bytes(frame)) => Some(frame),
+                    Some(Entry::Message(frame)) => Some(frame),
                     Some(Entry::Diagnostics(uri)) => state.diagnostics.remove(&uri),
                     None => None,
                 };

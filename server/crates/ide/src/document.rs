@@ -276,8 +276,8 @@ impl Doc {
     ) -> Doc {
         let keys = keys(&unit, &text, &program, before);
         let lines = before.and_then(|d| {
-            let unchanged = || Unchanged::between(d.source(), parsed.text());
-            Some(d.inner.lines.get()?.edited(&unchanged(), parsed.text()))
+            let known = d.inner.lines.get()?;
+            Some(known.edited(&Unchanged::between(d.source(), parsed.text()), parsed.text()))
         });
         Doc {
             inner: Arc::new(Inner {

@@ -1,4 +1,5 @@
-//! Terms of the host's side, in the notation that rule pages read (F1.1), and as C where they stand in the user's file.
+//! Terms of the host's side: printed as C in the kernel file and in the user's; their `Display` is the notation that rule pages
+//! read (F1.1), in which nobody takes them over yet.
 
 use std::fmt;
 
