@@ -198,6 +198,29 @@ async function rulesStory({ page, folder }) {
   await action.click();
   await page.locator(".view-line", { hasText: /sqrt\(x.\*.x.\+.y.\*.y\)/ }).first().waitFor();
   step("the page's action rewrote the line");
+  await ownCalls(page, folder);
+}
+
+/** A page of the user's in place of one that ships: what is offloaded from then on is written his way. */
+async function ownCalls(page, folder) {
+  const shipped = readFileSync(join(import.meta.dirname, "..", "..", "rules", "cuda-calls.md"), "utf8");
+  const theirs = shipped
+    .replace("_Must($ok,$call) -> Assignment($ok,$ok && Equals($call,cudaSuccess))", '_Must($ok,$call) -> MethodCall(CHECK,$call) [Include("check.h")]')
+    .replace(/Assignment\(ok,And\(ok,Equals\((.*?),cudaSuccess\)\)\)/g, "MethodCall(CHECK,$1)");
+  writeFileSync(join(folder, "check.h"), "#include <stdio.h>\n#include <stdlib.h>\n#define CHECK(call) do { if (call) { fprintf(stderr, \"%s\\n\", #call); exit(1); } } while (0)\n");
+  writeFileSync(join(folder, ".warpwright", "rules", "cuda-calls.md"), theirs);
+  await open(page, "loops.c");
+  await goTo(page, lineOf(folder, "loops.c", "for (int i = 0; i < n; i++)"), 5);
+  const kernel = page.locator(".explorer-folders-view .monaco-list-row", { hasText: /\.cu$/ }).first();
+  const action = page.locator(".action-widget .monaco-list-row", { hasText: /Offload to (the )?GPU/i }).first();
+  await press(page, ["Control+."], action);
+  await action.click();
+  await kernel.waitFor();
+  await open(page, (await kernel.innerText()).trim());
+  await goTo(page, 30, 1);
+  await page.locator(".view-line", { hasText: /CHECK\(cudaMalloc\(/ }).first().waitFor();
+  await page.screenshot({ path: join(out, "own-calls.png") });
+  step("a page that stands in for a shipped one writes the calls of an offload");
 }
 
 /** The picture of the README: what is left to say of the C file beside the kernel that was made. */

@@ -7,7 +7,7 @@ use clap::Args;
 use super::reading::{analyze, SourceArgs};
 use super::writing::{put_new, refusal, same_file, Told};
 use super::written::{New, Written};
-use super::{note, Done, Format};
+use super::{note, rules, Done, Format};
 use crate::contract::{check, named, offloaded_loop, sentence, VERSION};
 use crate::files::{self, Existing};
 
@@ -43,7 +43,8 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
     let options = args.source.options_of(&input);
-    let report = analyze(input, &options, &memo)?;
+    let mut report = analyze(input, &options, &memo)?;
+    report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
     let which = match args.loop_lines.as_slice() {
         [] => ide::Which::Marked,
         [line] => ide::Which::Line(*line),

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::reading::{analyze, SourceArgs};
 use super::writing::refusal;
-use super::{note, print, Done, Format};
+use super::{note, print, rules, Done, Format};
 use crate::compiler::project_of;
 use crate::contract::{check, named, pretty, sentence, VERSION};
 use crate::files;
@@ -53,7 +53,8 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     let disk = args.source.disk(std::slice::from_ref(&input.path));
     let options = args.source.options(&disk, &input);
     let headers = disk.for_compiler(&input.path, &args.source.given());
-    let report = analyze(input, &options, &memo)?;
+    let mut report = analyze(input, &options, &memo)?;
+    report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
         let why = "no loop here can be offloaded, so there is nothing to verify.";

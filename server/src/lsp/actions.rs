@@ -25,8 +25,7 @@ pub fn apply_rules(
     target: &ide::RuleTarget,
 ) -> Result<(ide::RulesApplied, Plan)> {
     let findings = &analyzed.findings;
-    let applied =
-        ide::apply_rules(&analyzed.ask(&context.cancel), findings, &context.pages.set, system, target);
+    let applied = ide::apply_rules(&context.ask(analyzed), findings, &context.pages.set, system, target);
     let applied = applied.map_err(|refused| match refused {
         ide::Refused::Stale => stale(),
         ide::Refused::Cancelled => Error::request_cancelled(),
@@ -57,7 +56,7 @@ pub fn make(context: &Context, analyzed: &Analyzed, id: &str) -> Result<Made> {
         return apply_rules(context, analyzed, system, &target).map(|(_, plan)| Made::Edit(plan));
     }
     let id = ide::ActionId::parse(id).ok_or_else(stale)?;
-    let resolved = ide::resolve(&analyzed.ask(&context.cancel), &analyzed.findings, &id);
+    let resolved = ide::resolve(&context.ask(analyzed), &analyzed.findings, &id);
     match resolved {
         Ok(ide::Resolved::Edit(edit)) => {
             edits::plan(&edit, &context.view, &context.caps).map(Made::Edit).map_err(failed)

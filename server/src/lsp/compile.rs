@@ -9,17 +9,24 @@ use super::caps::Caps;
 use super::document::View;
 use super::to_lsp;
 use crate::compile::compile;
+use crate::rule_pages::Pages;
 use crate::settings::Settings;
 
 /// What the compiler says against the kernels of the marked loops, at the lines they come from. `None`: nothing is
 /// known.
-pub fn check_marked(view: &View, settings: &Settings, caps: &Caps) -> Option<Vec<lsp::Diagnostic>> {
+pub fn check_marked(
+    view: &View,
+    settings: &Settings,
+    caps: &Caps,
+    pages: &Pages,
+) -> Option<Vec<lsp::Diagnostic>> {
     let analyzed = view.analyzed.as_ref()?;
     analyzed.findings.marked().next()?;
     let cancel = CancelToken::new();
     let findings = &analyzed.findings;
     // why a marked loop is not offloaded is said by its own diagnostic
-    let done = ide::offload(&analyzed.ask(&cancel), findings, &ide::Which::Marked).ok()?;
+    let done =
+        ide::offload(&analyzed.ask(&cancel).with_pages(&pages.set), findings, &ide::Which::Marked).ok()?;
     let mut found = Vec::new();
     for file in done.edit.create.iter().filter(|f| f.name.ends_with(".cu")) {
         let outcome = compile(&file.name, &file.text, &done.build_flags, settings, &cancel);

@@ -22,7 +22,7 @@ use text::Text;
 use tower_lsp::{ls_types as lsp, Client};
 
 use super::caps::Caps;
-use super::document::{Document, Running, View};
+use super::document::{Analyzed, Document, Running, View};
 use super::edits::local_path;
 use super::outgoing::Outgoing;
 use super::pool::Pool;
@@ -84,6 +84,13 @@ pub struct Context {
     /// The rules in use.
     pub pages: Arc<Pages>,
     pub cancel: CancelToken,
+}
+
+impl Context {
+    /// What the request asks of a document: until it is cancelled, with the rules in use.
+    pub fn ask(&self, analyzed: &Analyzed) -> ide::Ask {
+        analyzed.ask(&self.cancel).with_pages(&self.pages.set)
+    }
 }
 
 /// What happens.

@@ -81,11 +81,30 @@ pub struct Output {
     pub kernels: Vec<KernelInfo>,
     /// Compiler options without which results may differ in the last bits (`-fmad=false`).
     pub build_flags: Vec<&'static str>,
+    /// How the host's side was made by rule pages: a line for each step.
+    pub derivation: Vec<String>,
 }
 
-/// Writes a plan down, in the words of its target.
-pub fn print(plan: &Plan<'_>) -> Output {
-    device::print(plan)
+/// Who writes the host's side: rule pages, which are another room's.
+pub trait HostPages {
+    /// Functions in the notation (F1.1) as text. `target`: whose words they are to be written in, as C++; `None`: they are
+    /// C that nothing is to be done to. `Err`: which page does not write what, a sentence.
+    fn written(&self, target: Option<&'static gpu::Row>, functions: &str) -> Result<Written, String>;
+}
+
+/// Functions as text.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    pub text: String,
+    /// Headers that the text needs: `<stdlib.h>`, `"own.h"`.
+    pub includes: Vec<String>,
+    /// A line for each step.
+    pub derivation: Vec<String>,
+}
+
+/// Writes a plan down, in the words of its target. `Err`: which page does not write the host's side, a sentence.
+pub fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
+    device::print(plan, pages)
 }
 
 /// All edits of a host file, whose text the plans were made on, in order of place; they do not overlap. What several

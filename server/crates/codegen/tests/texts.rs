@@ -126,43 +126,42 @@ fn the_file_of_saxpy() {
             return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
         }
 
-        /* Runs the loop of cases.c, line 6, on the GPU. 0: it did not, nothing has changed that the loop reads, and
-           the loop itself is to run. */
+        /* Runs the loop of cases.c, line 6, on the GPU. 0: it did not, nothing has changed that the loop
+           reads, and the loop itself is to run. */
         extern "C" int saxpy_i_on_gpu(int n, float a, const float *x, float *y)
         {
             const long long ww_trips_i = n;
-            if (ww_trips_i <= 0) {
+            if (ww_trips_i <= 0)
                 return 0;
-            }
             const size_t ww_x_bytes = (size_t)n * sizeof(float);
             const size_t ww_y_bytes = (size_t)n * sizeof(float);
-            if (!(saxpy_i_apart(x, ww_x_bytes, y, ww_y_bytes))) { /* x and y do not overlap */
+            /* x and y do not overlap */
+            if (!saxpy_i_apart(x, ww_x_bytes, y, ww_y_bytes))
                 return 0;
-            }
             float *ww_gpu_x = 0;
             float *ww_gpu_y = 0;
             float *ww_new_y = (float *)malloc(ww_y_bytes);
-            bool ww_ok = ww_new_y != 0
-                && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess
-                && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess
-                && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess
-                && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess;
-            if (ww_ok) {
+            bool ok = true;
+            ok = ok && cudaMalloc((void **)&ww_gpu_x, ww_x_bytes) == cudaSuccess;
+            ok = ok && ww_new_y != 0;
+            ok = ok && cudaMalloc((void **)&ww_gpu_y, ww_y_bytes) == cudaSuccess;
+            ok = ok && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+            ok = ok && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+            if (ok)
                 saxpy_i_kernel<<<(unsigned int)((ww_trips_i + 255) / 256), 256>>>(ww_trips_i, a, ww_gpu_x,
                     ww_gpu_y);
-                ww_ok = cudaGetLastError() == cudaSuccess
-                    && cudaDeviceSynchronize() == cudaSuccess
-                    && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
-            }
-            if (ww_ok) {
+            ok = ok && cudaGetLastError() == cudaSuccess;
+            ok = ok && cudaDeviceSynchronize() == cudaSuccess;
+            ok = ok && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
+            if (ok)
                 memcpy(y, ww_new_y, ww_y_bytes);
-            } else {
-                (void)cudaGetLastError(); /* the loop takes over: leave no error behind */
-            }
+            /* where the loop takes over, no error is left behind */
+            if (!ok)
+                (void)cudaGetLastError();
             (void)cudaFree(ww_gpu_x);
             free(ww_new_y);
             (void)cudaFree(ww_gpu_y);
-            return ww_ok;
+            return ok;
         }
         #endif
 

@@ -20,6 +20,7 @@ pub const CUDA: Row = Row {
     lacking: "write it in CUDA's words.",
     without_signed_wide: &[],
     host: Host {
+        page: "cuda-calls",
         header: "<cuda_runtime.h>",
         off_switch: "WW_NO_CUDA",
         success: "cudaSuccess",

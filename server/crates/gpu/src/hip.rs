@@ -25,6 +25,7 @@ pub const HIP: Row = Row {
     // `atomicMin(long long *, long long)` came with 5.3
     without_signed_wide: &[Min, Max],
     host: Host {
+        page: "hip-calls",
         header: "<hip/hip_runtime_api.h>",
         off_switch: "WW_NO_HIP",
         success: "hipSuccess",

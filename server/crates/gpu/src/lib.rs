@@ -57,6 +57,8 @@ pub struct Row {
 /// How a host written in C speaks to the device: names, with the meaning of CUDA's run time.
 #[derive(Debug)]
 pub struct Host {
+    /// The rule page that writes them.
+    pub page: &'static str,
     pub header: &'static str,
     /// The macro that leaves all of our code out.
     pub off_switch: &'static str,

@@ -1,9 +1,13 @@
 //! What every answer is made from: a document, what is remembered, how much work the answer is worth, and who may call
 //! it off. Lints, hovers, hints, lenses and actions get one of these and nothing else to find things out with.
 
+use std::sync::Arc;
+
 use base::{Budget, CancelToken, Effort};
+use rewrite::rules::RuleSet;
 
 use crate::check::Tier;
+use crate::host_pages::HostPages;
 use crate::{Doc, Memo};
 
 /// One question about a document. Cheap to clone.
@@ -15,6 +19,8 @@ pub struct Ask {
     pub(crate) cancel: CancelToken,
     /// What is left for the functions of the document.
     pub(crate) steps: Budget,
+    /// Who writes the host's side of kernels.
+    pub(crate) pages: Option<HostPages>,
 }
 
 impl Ask {
@@ -22,7 +28,18 @@ impl Ask {
     pub fn new(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken) -> Ask {
         let by_length = analysis::STEPS_A_BYTE * u64::from(doc.text().len());
         let steps = Budget::with_cancel(tier.effort().file.saturating_add(by_length), cancel.clone());
-        Ask { doc: doc.clone(), memo: memo.clone(), tier, cancel: cancel.clone(), steps }
+        Ask { doc: doc.clone(), memo: memo.clone(), tier, cancel: cancel.clone(), steps, pages: None }
+    }
+
+    /// The same question with the user's rule pages, by which what is offloaded is written.
+    pub fn with_pages(mut self, set: &Arc<RuleSet>) -> Ask {
+        self.pages = Some(HostPages::of(set));
+        self
+    }
+
+    /// The pages that write the host's side of kernels.
+    pub(crate) fn host_pages(&self) -> HostPages {
+        self.pages.clone().unwrap_or_default()
     }
 
     /// A thorough answer that nobody calls off, with a memory of its own: what a command line asks.
@@ -37,12 +54,12 @@ impl Ask {
 
     /// The same question about another text.
     pub(crate) fn of(&self, doc: &Doc) -> Ask {
-        Ask::new(doc, &self.memo, self.tier, &self.cancel)
+        Ask { pages: self.pages.clone(), ..Ask::new(doc, &self.memo, self.tier, &self.cancel) }
     }
 
     /// The same question at another price.
     pub fn at(&self, tier: Tier) -> Ask {
-        Ask::new(&self.doc, &self.memo, tier, &self.cancel)
+        Ask { pages: self.pages.clone(), ..Ask::new(&self.doc, &self.memo, tier, &self.cancel) }
     }
 
     /// The same question for lists, which plan and run nothing: what they offer is checked when it is chosen.

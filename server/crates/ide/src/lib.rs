@@ -19,6 +19,7 @@ mod enabling;
 mod function_messages;
 mod function_view;
 mod hints;
+mod host_pages;
 mod hover;
 mod kernels;
 mod limits;

@@ -10,6 +10,7 @@ use text::{Edit, EditSet};
 use crate::actions::mark_removal;
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
+use crate::host_pages::HostPages;
 use crate::plans::{with_plan_at, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::words;
 use crate::{Ask, Doc, FileEdit, Language, NewFile, WorkspaceEdit};
@@ -53,6 +54,8 @@ pub struct OffloadedLoop {
     pub kernels: Vec<KernelShape>,
     /// Lines of the kernel file and the lines of the original document they come from, both 1-based, in order.
     pub line_map: Vec<(u32, u32)>,
+    /// How rule pages made the host's side, a line for each step.
+    pub derivation: Vec<String>,
 }
 
 /// A kernel and how it is launched.
@@ -155,6 +158,7 @@ const TORN: &str =
 struct Work<'a> {
     ask: &'a Ask,
     doc: &'a Doc,
+    pages: HostPages,
     outputs: Vec<codegen::Output>,
     /// Marks that are followed; left in place they would stand before no loop.
     marks: Vec<Edit>,
@@ -169,6 +173,7 @@ impl<'a> Work<'a> {
         Work {
             ask,
             doc: &ask.doc,
+            pages: ask.host_pages(),
             outputs: Vec::new(),
             marks: Vec::new(),
             taken: Vec::new(),
@@ -187,9 +192,10 @@ impl<'a> Work<'a> {
             OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken, unnamed: false };
         let made = with_plan_at(&view, finding.id, &site, &self.ask.cancel, |plan| {
             let notes: Vec<String> = plan.notes.iter().map(|n| note(&view, n)).collect();
-            (codegen::print(plan), plan.name.clone(), notes)
+            (codegen::print(plan, &self.pages), plan.name.clone(), notes)
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
+        let output = output.map_err(Refused::Because)?;
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),
@@ -198,6 +204,7 @@ impl<'a> Work<'a> {
             kernel_file: output.kernel_file.name.clone(),
             kernels: output.kernels.iter().cloned().map(shape).collect(),
             line_map: output.line_map.iter().map(|o| (o.line, line(view.span(o.term).start))).collect(),
+            derivation: output.derivation.clone(),
         });
         self.marks.extend(mark_removal(self.doc, finding.span.start));
         self.notes.extend(notes);

@@ -68,6 +68,8 @@ pub(crate) mod rules_show {
 pub(crate) mod rules_write {
     /// Deepest nesting that is written.
     pub(crate) const MAX_DEPTH: u32 = 400;
+    /// Columns of a line of functions that rules make as a whole.
+    pub(crate) const COLUMNS: usize = 100;
 }
 
 /// Of `transform::expand_scalar`.

@@ -5,6 +5,7 @@ mod check;
 mod list;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base::CancelToken;
 use clap::{Args, Subcommand};
@@ -78,6 +79,11 @@ fn pages(paths: &[PathBuf]) -> anyhow::Result<Vec<Page>> {
         }
     }
     Ok(out)
+}
+
+/// The pages in use for a file, as in the editor.
+pub fn pages_near(file: &Path) -> anyhow::Result<Arc<ide::RuleSet>> {
+    set(file.parent().unwrap_or(Path::new("")), &[]).map(Arc::new)
 }
 
 /// The shipped pages, the user's own, those of the nearest `.warpwright/rules` above a place, as in the editor, and those given.

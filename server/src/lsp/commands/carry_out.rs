@@ -38,7 +38,7 @@ fn find_and_make(context: &Context, verb: &str, target: &Target) -> Result<Made>
     let header = analyzed.findings.loop_around(at.start).map(|l| l.header);
     let mut reason = None;
     for place in [Some(at), header].into_iter().flatten() {
-        for action in ide::actions(&analyzed.ask(&context.cancel), &analyzed.findings, place) {
+        for action in ide::actions(&context.ask(analyzed), &analyzed.findings, place) {
             let id = action.id.to_string();
             if !id.starts_with(&prefix) {
                 continue;

@@ -14,8 +14,8 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let find = move |context: &Context| {
         let (analyzed, finding) = target::loop_of(context, &call.target)?;
         let which = ide::Which::Key(finding.key.to_string());
-        let view = ide::show_dependences(&analyzed.ask(&context.cancel), &analyzed.findings, &which)
-            .map_err(|_| stale())?;
+        let view =
+            ide::show_dependences(&context.ask(analyzed), &analyzed.findings, &which).map_err(|_| stale())?;
         Ok(answer(&wire::LoopShown { report: loop_of(finding.report()), page: page(&view) }))
     };
     backend.ask(uri, Need::ThisText, find).await

@@ -1,5 +1,7 @@
 //! `warpwright.verify`: the kernel of a loop beside the loop, in the simulator.
 
+use std::sync::Arc;
+
 use base::CancelToken;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -13,13 +15,14 @@ use crate::contract::{check, sentence};
 use crate::lsp::backend::{failed_inside, Backend};
 use crate::lsp::document::Analyzed;
 use crate::lsp::host::{Context, Need};
+use crate::rule_pages::Pages;
 
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let (uri, token) = (call.uri()?, call.token);
     let target = call.target;
     let find = move |context: &Context| {
         let (analyzed, finding) = loop_of(context, &target)?;
-        Ok((analyzed.clone(), finding.key.to_string()))
+        Ok((analyzed.clone(), context.pages.clone(), finding.key.to_string()))
     };
     let chosen = backend.ask(uri, Need::ThisText, find).await?;
     verify(backend, chosen, token).await
@@ -28,7 +31,7 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
 /// Runs the kernel beside the loop; shows progress, can be cancelled, says what came of it.
 async fn verify(
     backend: &Backend,
-    (analyzed, key): (Analyzed, String),
+    (analyzed, pages, key): (Analyzed, Arc<Pages>, String),
     token: Option<lsp::ProgressToken>,
 ) -> Result<Option<Value>> {
     let caps = backend.caps.get().cloned().unwrap_or_default();
@@ -42,7 +45,8 @@ async fn verify(
     backend.pool.long(Box::new(move || {
         let which = ide::Which::Key(key);
         let options = ide::VerifyOptions::default();
-        let reports = ide::verify(&analyzed.ask(&stop), &analyzed.findings, &which, &options);
+        let reports =
+            ide::verify(&analyzed.ask(&stop).with_pages(&pages.set), &analyzed.findings, &which, &options);
         let _ = reply.send((reports, stop.is_cancelled()));
     }));
     let answered = answered.await;

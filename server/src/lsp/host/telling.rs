@@ -88,8 +88,9 @@ impl Host {
             return;
         }
         let (inbox, settings, caps) = (self.inbox.clone(), self.settings.clone(), self.caps());
+        let pages = self.pages.clone();
         self.tools.pool.long(Box::new(move || {
-            if let Some(diagnostics) = compile::check_marked(&view, &settings, &caps) {
+            if let Some(diagnostics) = compile::check_marked(&view, &settings, &caps, &pages) {
                 let (uri, generation) = (view.uri.clone(), view.generation);
                 inbox.send(Message::Compiled { uri, epoch, generation, diagnostics });
             }

@@ -36,10 +36,10 @@ fn list(
     let Some(analyzed) = &view.analyzed else { return Vec::new() };
     let span = view.text.span_of(range_from_lsp(range), context.caps.encoding);
     let mut listed = Vec::new();
-    let mut actions = ide::actions(&analyzed.ask(&context.cancel), &analyzed.findings, span);
+    let mut actions = ide::actions(&context.ask(analyzed), &analyzed.findings, span);
     // who asks for refactorings gets all of them; a light bulb is not to be flooded
     if only.is_some_and(|wishes| wishes.iter().any(|w| w.as_str().starts_with("refactor"))) {
-        actions.extend(ide::refactorings(&analyzed.ask(&context.cancel), &analyzed.findings, span));
+        actions.extend(ide::refactorings(&context.ask(analyzed), &analyzed.findings, span));
     }
     for action in actions {
         if wanted(only, action.kind.name()) {
@@ -58,7 +58,7 @@ fn list(
         let pages = &context.pages;
         let chosen = |page: &str| all || pages.own.contains(page);
         let findings = &analyzed.findings;
-        for offer in ide::rule_offers(&analyzed.ask(&context.cancel), findings, &pages.set, chosen, span) {
+        for offer in ide::rule_offers(&context.ask(analyzed), findings, &pages.set, chosen, span) {
             listed.extend(by_rules(context, offer));
         }
     }

@@ -16,21 +16,20 @@ pub async fn run(backend: &Backend, params: lsp::CodeLensParams) -> Result<Optio
         let Some(analyzed) = view.analyzed.as_ref().filter(|_| context.settings.code_lens.enable) else {
             return Ok(None);
         };
-        let lenses =
-            ide::lenses(&analyzed.ask(&context.cancel), &analyzed.findings).into_iter().map(|lens| {
-                let id = lens.action.to_string();
-                let command = command_of_id(&id).to_owned();
-                let data = ActionData { uri: view.uri.to_string(), version: view.version, id };
-                lsp::CodeLens {
-                    range: to_lsp::range(lens.span, &view.text, &context.caps),
-                    command: Some(lsp::Command {
-                        title: lens.title,
-                        command,
-                        arguments: Some(vec![json!(data)]),
-                    }),
-                    data: None,
-                }
-            });
+        let lenses = ide::lenses(&context.ask(analyzed), &analyzed.findings).into_iter().map(|lens| {
+            let id = lens.action.to_string();
+            let command = command_of_id(&id).to_owned();
+            let data = ActionData { uri: view.uri.to_string(), version: view.version, id };
+            lsp::CodeLens {
+                range: to_lsp::range(lens.span, &view.text, &context.caps),
+                command: Some(lsp::Command {
+                    title: lens.title,
+                    command,
+                    arguments: Some(vec![json!(data)]),
+                }),
+                data: None,
+            }
+        });
         Ok(Some(lenses.collect()))
     };
     backend.ask(params.text_document.uri, Need::Newest, list).await

@@ -42,7 +42,7 @@ fn whole(context: &Context, position: lsp::Position) -> Option<lsp::Hover> {
     let view = &context.view;
     let offset = view.text.offset_of(position_from_lsp(position), context.caps.encoding);
     let hover = match &view.analyzed {
-        Some(analyzed) => ide::hover(&analyzed.ask(&context.cancel), &analyzed.findings, offset),
+        Some(analyzed) => ide::hover(&context.ask(analyzed), &analyzed.findings, offset),
         None if edits::local_path(&view.uri).is_some_and(|p| is_page(&p)) => {
             ide::page_hover(&context.pages.set, &view.text.to_string(), offset)
         }

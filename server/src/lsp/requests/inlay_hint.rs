@@ -16,17 +16,18 @@ pub async fn run(backend: &Backend, params: lsp::InlayHintParams) -> Result<Opti
             return Ok(None);
         };
         let span = view.text.span_of(range_from_lsp(range), caps.encoding);
-        let hints = ide::inlay_hints(&analyzed.ask(&context.cancel), &analyzed.findings, span)
-            .into_iter()
-            .map(|hint| lsp::InlayHint {
-                position: to_lsp::position(view.text.position_of(hint.offset, caps.encoding)),
-                label: hint.label.into(),
-                kind: None,
-                text_edits: None,
-                tooltip: Some(hint.tooltip.into()),
-                padding_left: Some(true),
-                padding_right: None,
-                data: None,
+        let hints =
+            ide::inlay_hints(&context.ask(analyzed), &analyzed.findings, span).into_iter().map(|hint| {
+                lsp::InlayHint {
+                    position: to_lsp::position(view.text.position_of(hint.offset, caps.encoding)),
+                    label: hint.label.into(),
+                    kind: None,
+                    text_edits: None,
+                    tooltip: Some(hint.tooltip.into()),
+                    padding_left: Some(true),
+                    padding_right: None,
+                    data: None,
+                }
             });
         Ok(Some(hints.collect()))
     };

@@ -1,9 +1,10 @@
 //! The host's side of a loop: a function beside the kernel that stands for it, and the call of that function in the user's
 //! file, where the loop stays for when it says no.
 //!
-//! The function tests what the plan lists, copies in, launches, and copies out. Arrays that the loop also reads come back
-//! into memory of their own and are put in place only when everything has arrived; arrays that it only writes come back
-//! directly, since running the original loop over them again gives the same result.
+//! The function tests what the plan lists, copies in, launches, and copies out: that is decided here, as terms of F1.1, and rule
+//! pages write it (`host-call`, and the target's own words). Arrays that the loop also reads come back into memory of their own
+//! and are put in place only when everything has arrived; arrays that it only writes come back directly, since running the
+//! original loop over them again gives the same result.
 
 mod call;
 mod checks;
@@ -12,28 +13,30 @@ mod given;
 pub(crate) use call::{edits, heads};
 
 use analysis::Param;
-use term::strength::{ADD, AND, NONE};
 use term::{BinOp, TypeKind};
 
-use self::given::{has_type, Givens};
+use self::checks::test;
+use self::given::{has_type, Given, Givens};
 use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
-use super::host_term::Term;
-use super::{keyed, reduce, wrapped};
-use crate::lines::Lines;
+use super::host_term::{Term, LONG_LONG};
+use super::{keyed, reduce};
 use crate::plan::{Axis, BufferPlan, Dim, Kernel, Plan, ReductionPlan, Test, TestKind};
+use crate::HostPages;
 
-/// The host's side of a plan, in three texts.
+/// The host's side of a plan.
 pub(crate) struct HostText {
     /// For the kernel file: helper functions, and the function that stands for the loop.
     pub(crate) functions: String,
     /// The same for who builds without the device: it always says no. C.
     pub(crate) stand_in: String,
     /// Headers that the functions need.
-    pub(crate) includes: Vec<&'static str>,
+    pub(crate) includes: Vec<String>,
     /// For the user's file.
     pub(crate) call: call::Call,
+    /// How pages made the functions of the plan's terms, a line for each step.
+    pub(crate) derivation: Vec<String>,
 }
 
 /// What the function that stands for the loop is called.
@@ -41,9 +44,13 @@ pub(crate) fn function_name(plan: &Plan<'_>) -> String {
     format!("{}{}", plan.name, crate::ON_GPU)
 }
 
-/// Writes the host's side.
-pub(crate) fn text(plan: &Plan<'_>, file_name: &str) -> Option<HostText> {
-    let kernel = plan.kernels.first()?;
+/// Writes the host's side: what is done is decided here, and pages say how it is done and write it. `None`: there is no kernel.
+pub(crate) fn text(
+    plan: &Plan<'_>,
+    file_name: &str,
+    pages: &dyn HostPages,
+) -> Result<Option<HostText>, String> {
+    let Some(kernel) = plan.kernels.first() else { return Ok(None) };
     let mut host = Host {
         plan,
         kernel,
@@ -52,44 +59,46 @@ pub(crate) fn text(plan: &Plan<'_>, file_name: &str) -> Option<HostText> {
         given: Givens::new(plan, kernel),
         helpers: Helpers::default(),
     };
-    let mut body = Lines::new("    ");
-    body.indent();
-    host.body(&mut body);
     let name = function_name(plan);
-    let given = &host.given;
-    let heading = |start: &str, all: Vec<String>| match all.is_empty() {
-        true => format!("{start}void)"),
-        false => format!("{start}{})", wrapped(&all, start.len(), "    ")),
-    };
-    let in_cpp: Vec<String> =
-        given.all.iter().map(|g| format!("{}{}", type_before_name(&g.ty), g.name)).collect();
-    let in_c: Vec<String> = given.all.iter().map(|g| g.in_c.clone()).collect();
-    let mut functions = host.helper_functions();
-    functions.push_str(&format!(
-        "/* Runs the {} of {}, line {}, on the GPU. 0: it did not, nothing has changed that the loop reads, and\n   \
-         the loop itself is to run. */\n{}\n{{\n{}}}\n",
+    let call = host.kernel_call();
+    let start = Term::head("_InitCudaKernel", vec![Term::name(&kernel.name)]);
+    let body = vec![Term::head("_InitCuda", Vec::new()), start, call];
+    let given = &host.given.all;
+    let of_type =
+        |ty: fn(&Given) -> &str| given.iter().map(|g| Term::declared(&g.name, ty(g), None)).collect();
+    let comment = format!(
+        "Runs the {} of {}, line {}, on the GPU. 0: it did not, nothing has changed that the loop reads, and the loop itself \
+         is to run.",
         if kernel.threads.is_some() { "nest" } else { "loop" },
         plan.site.file_name,
         plan.site.line,
-        heading(&format!("extern \"C\" int {name}("), in_cpp),
-        body.text()
-    ));
-    let mut stand_in = "#ifdef __cplusplus\nextern \"C\"\n#endif\n".to_string();
-    stand_in.push_str(&format!("{}\n{{\n", heading(&format!("int {name}("), in_c.clone())));
-    let unused: Vec<String> = given.all.iter().map(|g| format!("(void){}", g.name)).collect();
-    if !unused.is_empty() {
-        stand_in.push_str(&format!("    {};\n", wrapped(&unused, 4, "    ")));
+    );
+    let mut functions = host.helper_functions();
+    functions.push(Term::comment(&comment));
+    functions.push(Term::function(&["ExternC"], "int", &name, of_type(|g| &g.ty), body));
+    let written = pages.written(Some(plan.target), &Term::List(functions).to_string())?;
+    // the same in C, which no page has to do with
+    let in_c = |modifiers: &[&'static str], body| {
+        Term::function(modifiers, "int", &name, of_type(|g| &g.in_c), body).to_string()
+    };
+    let unused = given.iter().map(|g| Term::cast("void", Term::name(&g.name)));
+    let unused = unused.reduce(|a, b| Term::head("Comma", vec![a, b]));
+    let body = unused.into_iter().chain([Term::head("Return", vec![Term::Int(0)])]).collect();
+    let stand_in = pages.written(None, &in_c(&[], body))?.text;
+    let prototype = pages.written(None, &in_c(&["extern"], Vec::new()))?.text;
+    let mut includes = written.includes;
+    if host.helpers.apart.get() {
+        includes.push("<stdint.h>".to_owned());
     }
-    stand_in.push_str("    return 0;\n}\n");
-    let staged = plan.device_buffers().any(|b| b.staged);
-    let wanted = [("<stdint.h>", host.helpers.apart.get()), ("<stdlib.h>", staged), ("<string.h>", staged)];
-    let prototype = format!("{};", heading(&format!("extern int {name}("), in_c));
-    Some(HostText {
-        functions,
-        stand_in,
-        includes: wanted.into_iter().filter(|w| w.1).map(|w| w.0).collect(),
+    includes.sort();
+    includes.dedup();
+    Ok(Some(HostText {
+        functions: written.text,
+        stand_in: format!("#ifdef __cplusplus\nextern \"C\"\n#endif\n{stand_in}"),
+        includes,
         call: host.call(&name, prototype, file_name),
-    })
+        derivation: written.derivation,
+    }))
 }
 
 /// What the function is written from.
@@ -136,32 +145,41 @@ impl<'p> Host<'p> {
         print(&Scope { helper: &self.plan.name, values: &values, helpers: Some(&self.helpers) })
     }
 
-    fn helper_functions(&self) -> String {
+    fn helper_functions(&self) -> Vec<Term> {
         // several kernel files may be one text
         let p = &self.plan.name;
         let h = &self.helpers;
-        let two = "long long a, long long b";
-        let all = [
-            (h.min.get(), "min", two, "long long", "a < b ? a : b"),
-            (h.max.get(), "max", two, "long long", "a > b ? a : b"),
-            (h.floor_div.get(), "floor_div", two, "long long", "a / b - (a % b < 0)"),
-            (
-                h.apart.get(),
-                "apart",
-                "const void *a, size_t a_bytes, const void *b, size_t b_bytes",
-                "bool",
-                "(uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a",
-            ),
-        ];
-        all.into_iter()
-            .filter(|f| f.0)
-            .map(|(_, name, parameters, result, value)| {
-                format!("static {result} {p}_{name}({parameters})\n{{\n    return {value};\n}}\n\n")
-            })
-            .collect()
+        let (a, b) = (|| Term::name("a"), || Term::name("b"));
+        let binary = Term::binary;
+        let chosen = |op| Term::head("Select", vec![binary(op, a(), b()), a(), b()]);
+        let wide = |names: &[&str]| names.iter().map(|n| Term::declared(n, LONG_LONG, None)).collect();
+        let mut out = Vec::new();
+        let mut add = |is_used: bool, name: &str, parameters: Vec<Term>, ty: &str, value: Term| {
+            if is_used {
+                let body = vec![Term::head("Return", vec![value])];
+                out.push(Term::function(&["static"], ty, &format!("{p}_{name}"), parameters, body));
+            }
+        };
+        add(h.min.get(), "min", wide(&["a", "b"]), LONG_LONG, chosen(BinOp::Lt));
+        add(h.max.get(), "max", wide(&["a", "b"]), LONG_LONG, chosen(BinOp::Gt));
+        // the remainder has the dividend's sign
+        let is_below = binary(BinOp::Lt, binary(BinOp::Rem, a(), b()), Term::Int(0));
+        let floor = binary(BinOp::Sub, binary(BinOp::Div, a(), b()), is_below);
+        add(h.floor_div.get(), "floor_div", wide(&["a", "b"]), LONG_LONG, floor);
+        let at = |name| Term::cast("uintptr_t", Term::name(name));
+        let ends = |name, bytes| binary(BinOp::Add, at(name), Term::name(bytes));
+        let before = |(x, bytes), y| binary(BinOp::Le, ends(x, bytes), at(y));
+        let apart = binary(BinOp::Or, before(("a", "a_bytes"), "b"), before(("b", "b_bytes"), "a"));
+        let stretches =
+            [("a", "const void*"), ("a_bytes", "size_t"), ("b", "const void*"), ("b_bytes", "size_t")];
+        let stretches = stretches.iter().map(|(n, ty)| Term::declared(n, ty, None)).collect();
+        add(h.apart.get(), "apart", stretches, "_Bool", apart);
+        out
     }
 
-    fn body(&mut self, out: &mut Lines) {
+    /// The call of the kernel with all that must hold before it and what becomes of what it leaves:
+    /// `_CallCudaKernel(name,sizes,params,arrays,tests,results)`.
+    fn kernel_call(&mut self) -> Term {
         let plan = self.plan;
         // in the order in which a reader would give them: sizes, scalars, arrays, results
         let params: Vec<Param> = plan.values.iter().map(|v| v.param).collect();
@@ -174,24 +192,26 @@ impl<'p> Host<'p> {
                 self.given.array(b);
             }
         }
-        if let Some(limits) = self.limits() {
-            unless(&[limits], out);
-        }
-        let mut counts: Vec<String> = Vec::new();
+        let mut tests: Vec<Term> = self.limits().into_iter().collect();
+        let mut runs = Vec::new();
         for d in &self.kernel.dims {
-            let trips = self.expr(&d.trips).c(NONE);
-            out.line(&format!("const long long {} = {trips};", d.trips_name));
-            counts.push(format!("{} <= 0", d.trips_name));
+            tests.push(let_(&d.trips_name, LONG_LONG, self.expr(&d.trips)));
+            runs.push(Term::binary(BinOp::Gt, Term::name(&d.trips_name), Term::Int(0)));
         }
-        out.open(&format!("if ({}) {{", counts.join(" || ")));
-        out.line("return 0;");
-        out.close("}");
+        tests.push(test(Term::all(BinOp::And, runs.into_iter()), ""));
         for b in &plan.buffers {
-            self.extent(b, out);
+            self.extent(b, &mut tests);
         }
-        unless(&self.tests(), out);
-        let grid = self.grid(out);
-        self.offload(&grid, out);
+        tests.extend(self.tests());
+        let grid = self.grid(&mut tests);
+        let block = self.kernel.block.iter().take(grid.len()).map(|&n| Term::Int(n.into())).collect();
+        let sizes = Term::head("_Sizes", vec![Term::List(grid), Term::List(block)]);
+        let params = self.arguments();
+        let arrays = self.arrays();
+        let results = Term::head("_Results", vec![Term::List(self.checks()), Term::List(self.results())]);
+        let name = Term::name(&self.kernel.name);
+        let lists = [params, arrays, tests].map(Term::List);
+        Term::head("_CallCudaKernel", [name, sizes].into_iter().chain(lists).chain([results]).collect())
     }
 
     /// Whether the array's size in bytes is needed: what only the host reads, and nothing is compared with, has none that
@@ -207,15 +227,15 @@ impl<'p> Host<'p> {
     }
 
     /// `sizeof(double)`
-    fn element_size(&self, b: &BufferPlan) -> String {
+    fn element_size(&self, b: &BufferPlan) -> Term {
         match has_type(self.plan, b) {
-            true => format!("sizeof({})", self.cpp.type_name(b.element)),
-            false => b.element_size.to_string(),
+            true => Term::head("SizeOfType", vec![Term::Name(self.cpp.type_name(b.element))]),
+            false => Term::Int(b.element_size.into()),
         }
     }
 
     /// First element, number of elements, size in bytes.
-    fn extent(&mut self, b: &BufferPlan, out: &mut Lines) {
+    fn extent(&mut self, b: &BufferPlan, out: &mut Vec<Term>) {
         let plan = self.plan;
         let k = plan.buffers.iter().position(|o| o.symbol == b.symbol);
         let is_tested = |t: &Test| matches!(t.kind, TestKind::Extent(j) if Some(j) == k);
@@ -226,38 +246,34 @@ impl<'p> Host<'p> {
             return;
         }
         let size = self.element_size(b);
-        let bytes = |count: &str| format!("const size_t {} = {count} * {size};", b.bytes_name);
+        let bytes = |count: Term| let_(&b.bytes_name, SIZE, Term::binary(BinOp::Mul, count, size));
         let Some((first, last)) = &b.extent else {
             let symbol = &plan.body.symbols[b.symbol];
             let whole = plan.body.types.size_align(symbol.ty).map(|s| s.0 / b.element_size.max(1));
-            return match whole {
-                Some(count) => out.line(&bytes(&count.to_string())),
+            out.push(match whole {
+                Some(count) => bytes(Term::Int(count.into())),
                 None => {
                     let name = self.given.bytes(&format!("{}_bytes", symbol.name), &symbol.name);
-                    out.line(&format!("const size_t {} = {name};", b.bytes_name));
+                    let_(&b.bytes_name, SIZE, Term::Name(name))
                 }
-            };
+            });
+            return;
         };
         if b.constant_first().is_none() {
-            let first = self.expr(first).c(NONE);
-            out.line(&format!("const long long {} = {first};", b.first_name));
+            let first = self.expr(first);
+            out.push(let_(&b.first_name, LONG_LONG, first));
         }
         let plus = |n: i128| analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(n)]);
-        let count = match b.constant_first() {
-            Some(c) => self.expr(&plus(1 - c)).c(NONE),
-            None => format!("{} - {}", self.expr(&plus(1)).c(ADD), b.first_name),
+        let mut count = match b.constant_first() {
+            Some(c) => self.expr(&plus(1 - c)),
+            None => Term::binary(BinOp::Sub, self.expr(&plus(1)), Term::name(&b.first_name)),
         };
         if is_counted {
-            out.line(&format!("const long long {} = {count};", b.count_name));
+            out.push(let_(&b.count_name, LONG_LONG, count));
+            count = Term::name(&b.count_name);
         }
         if is_sized {
-            let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
-            let count = match (is_counted, count.chars().all(is_name)) {
-                (true, _) => b.count_name.clone(),
-                (false, true) => count,
-                (false, false) => format!("({count})"),
-            };
-            out.line(&bytes(&format!("(size_t){count}")));
+            out.push(bytes(Term::cast(SIZE, count)));
         }
     }
 
@@ -277,223 +293,133 @@ impl<'p> Host<'p> {
     }
 
     /// How many blocks there are along every axis; tests that there may be so many.
-    fn grid(&self, out: &mut Lines) -> Vec<String> {
+    fn grid(&self, tests: &mut Vec<Term>) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
         let p = &plan.prefix;
         debug_assert!(kernel.dims.iter().all(|d| d.relation != BinOp::Ne));
-        let mut counts: Vec<String> = Vec::new();
+        let mut counts = Vec::new();
         for axis in [Axis::X, Axis::Y, Axis::Z] {
             let Some(d) = kernel.dims.iter().find(|d| d.axis == axis) else { continue };
             let (n, most, a) =
                 (kernel.block[axis.number()], kernel.most_blocks[axis.number()], axis.letter());
+            let trips = Term::name(&d.trips_name);
             let count = match n {
-                1 => d.trips_name.clone(),
-                n => format!("({} + {}) / {n}", d.trips_name, n - 1),
+                1 => trips,
+                n => {
+                    let more = Term::binary(BinOp::Add, trips, Term::Int(i128::from(n) - 1));
+                    Term::binary(BinOp::Div, more, Term::Int(n.into()))
+                }
             };
+            let (grid, most_blocks) = (format!("{p}grid_{a}"), Term::Int(most.into()));
             if d.strided {
-                out.line(&format!("const long long {p}all_{a} = {count};"));
-                let least = format!("{p}all_{a} < {most} ? {p}all_{a} : {most}");
-                out.line(&format!("const long long {p}grid_{a} = {least};"));
+                let name = format!("{p}all_{a}");
+                tests.push(let_(&name, LONG_LONG, count));
+                let all = Term::Name(name);
+                let is_fewer = Term::binary(BinOp::Lt, all.clone(), most_blocks.clone());
+                let least = Term::head("Select", vec![is_fewer, all, most_blocks]);
+                tests.push(let_(&grid, LONG_LONG, least));
             } else if plan.range(&d.trips).1 <= i128::from(n) * i128::from(most) && !kernel.has_partials() {
-                counts.push(format!("(unsigned int)({count})"));
+                counts.push(Term::cast(BLOCKS, count));
                 continue;
             } else {
-                out.line(&format!("const long long {p}grid_{a} = {count};"));
-                out.open(&format!("if ({p}grid_{a} > {most}) {{"));
-                out.line("return 0;");
-                out.close("}");
+                tests.push(let_(&grid, LONG_LONG, count));
+                let fits = Term::binary(BinOp::Le, Term::name(&grid), most_blocks);
+                tests.push(test(fits, "a grid has so many blocks"));
             }
-            counts.push(format!("(unsigned int){p}grid_{a}"));
+            counts.push(Term::cast(BLOCKS, Term::Name(grid)));
         }
         if kernel.has_partials() {
-            let along = |d: &Dim| format!("{p}grid_{}", d.axis.letter());
-            let product: Vec<String> = kernel.dims.iter().map(along).collect();
-            let product = match product.as_slice() {
-                [one] => one.clone(),
-                all => format!("({})", all.join(" * ")),
-            };
-            out.line(&format!("const int {p}blocks = (int){product};"));
+            let along = |d: &Dim| Term::Name(format!("{p}grid_{}", d.axis.letter()));
+            let product = kernel.dims.iter().map(along).reduce(|a, b| Term::binary(BinOp::Mul, a, b));
+            let product = product.unwrap_or(Term::Int(1));
+            tests.push(let_(&self.blocks_name(), "int", Term::cast("int", product)));
         }
         counts
     }
 
-    /// Allocate, copy in, launch, copy out, put results in place, free.
-    fn offload(&mut self, grid: &[String], out: &mut Lines) {
-        let (plan, kernel) = (self.plan, self.kernel);
-        let (p, api) = (&plan.prefix, &plan.target.host);
-        let left = left_by_blocks(plan, kernel);
-        let (mut steps, frees) = self.declarations(&left, out);
-        steps.extend(self.calls_before(&left));
-        all_succeed(&format!("bool {p}ok"), &steps, out);
-        out.open(&format!("if ({p}ok) {{"));
-        let launch = self.launch(grid);
-        out.line(&launch);
-        all_succeed(&format!("{p}ok"), &self.calls_behind(&left), out);
-        out.close("}");
-        let ordered: Vec<_> =
-            kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some()).collect();
-        if !ordered.is_empty() {
-            out.open(&format!("for (int {p}block = 0; {p}ok && {p}block < {p}blocks; {p}block++) {{"));
-            for r in &ordered {
-                let part = format!("{}[{p}block]", r.partial_name);
-                out.line(&format!(
-                    "if ({part} != {part}) {p}ok = false; /* a NaN: the loop's order decides */"
-                ));
-            }
-            out.close("}");
-        }
-        let results = self.results();
-        if results.is_empty() {
-            out.open(&format!("if (!{p}ok) {{"));
-        } else {
-            out.open(&format!("if ({p}ok) {{"));
-            results.iter().for_each(|r| r.statement(out));
-            out.dedent();
-            out.open("} else {");
-        }
-        out.line(&format!("(void){}(); /* the loop takes over: leave no error behind */", api.last_error));
-        out.close("}");
-        for f in frees {
-            out.line(&f);
-        }
-        out.line(&format!("return {p}ok;"));
+    /// How many blocks leave results.
+    fn blocks(&self) -> Term {
+        Term::Name(self.blocks_name())
+    }
+    fn blocks_name(&self) -> String {
+        format!("{}blocks", self.plan.prefix)
     }
 
-    /// Declares what is used on the way: what must hold of it first, and how it is given back.
-    fn declarations(&mut self, left: &[Left<'_>], out: &mut Lines) -> (Vec<String>, Vec<String>) {
+    /// What lies on the device: which memory of the host's it is, how large, and which way it goes.
+    fn arrays(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
-        let api = &plan.target.host;
-        let mut steps = Vec::new();
-        let mut frees = Vec::new();
+        let mut out = Vec::new();
         for b in plan.device_buffers() {
-            let ty = self.cpp.type_name(b.element);
-            out.line(&format!("{ty} *{} = 0;", b.device_name));
-            if b.staged {
-                out.line(&format!("{ty} *{} = ({ty} *)malloc({});", b.staging_name, b.bytes_name));
-                steps.push(format!("{} != 0", b.staging_name));
-                frees.push(format!("free({});", b.staging_name));
-            }
-            frees.push(format!("(void){}({});", api.free, b.device_name));
+            let way = match (b.copy_in, b.written) {
+                (true, true) => "inout",
+                (true, false) => "in",
+                (false, true) => "out",
+                (false, false) => "none",
+            };
+            let ty = Term::Name(format!("{}*", self.cpp.type_name(b.element)));
+            let (here, there, bytes) =
+                (self.pointer(b), Term::name(&b.device_name), Term::name(&b.bytes_name));
+            out.push(match b.staged {
+                true => {
+                    let aside = Term::name(&b.staging_name);
+                    Term::head("_Aside", vec![here, there, aside, ty, bytes, Term::name(way)])
+                }
+                false => Term::head("_Array", vec![here, there, ty, bytes, Term::name(way)]),
+            });
         }
-        let blocks = kernel
-            .most_blocks
-            .iter()
-            .zip(&kernel.block)
-            .take(kernel.dims.len())
-            .map(|(m, _)| *m as u64)
-            .product::<u64>();
-        for r in &kernel.reductions {
-            let ty = reduce::accumulator_type(plan, r, Dialect::Device);
-            out.line(&format!("{ty} {}[{blocks}];", r.partial_name));
-            out.line(&format!("{ty} *{} = 0;", r.device_name));
-            frees.push(format!("(void){}({});", api.free, r.device_name));
+        let most: i128 = kernel.most_blocks.iter().take(kernel.dims.len()).map(|&m| i128::from(m)).product();
+        for Left { ty, partial, device } in left_by_blocks(plan, kernel) {
+            let (ty, to) = (Term::name(ty), Term::Name(format!("{ty}*")));
+            let (partial, device) = (Term::name(partial), Term::name(device));
+            out.push(Term::head("_Parts", vec![partial, ty, Term::Int(most), device, to, self.blocks()]));
         }
-        for Left { ty, partial, device } in left {
-            out.line(&format!("{ty} {partial}[{blocks}];"));
-            out.line(&format!("{ty} *{device} = 0;"));
-            frees.push(format!("(void){}({device});", api.free));
-        }
-        (steps, frees)
+        out
     }
 
-    /// A call that must succeed.
-    fn ok(&self, call: &str) -> String {
-        format!("{call} == {}", self.plan.target.host.success)
-    }
-
-    /// The calls before the launch, in order: memory, and the arrays into it.
-    fn calls_before(&mut self, left: &[Left<'_>]) -> Vec<String> {
+    /// What the kernel is called with.
+    fn arguments(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
-        let api = &plan.target.host;
-        let mut steps = Vec::new();
-        for b in plan.device_buffers() {
-            steps.push(self.ok(&format!("{}((void **)&{}, {})", api.allocate, b.device_name, b.bytes_name)));
-        }
-        for r in &kernel.reductions {
-            steps.push(
-                self.ok(&format!(
-                    "{}((void **)&{}, sizeof({}))",
-                    api.allocate, r.device_name, r.partial_name
-                )),
-            );
-        }
-        for Left { partial, device, .. } in left {
-            steps.push(self.ok(&format!("{}((void **)&{device}, sizeof({partial}))", api.allocate)));
-        }
-        for b in plan.device_buffers().filter(|b| b.copy_in) {
-            let from = self.pointer(b).c(NONE);
-            let (to, bytes) = (&b.device_name, &b.bytes_name);
-            steps.push(self.ok(&format!("{}({to}, {from}, {bytes}, {})", api.copy, api.to_device)));
-        }
-        steps
-    }
-
-    /// The calls behind it: its error, its end, and what it left.
-    fn calls_behind(&mut self, left: &[Left<'_>]) -> Vec<String> {
-        let (plan, kernel) = (self.plan, self.kernel);
-        let (p, api) = (&plan.prefix, &plan.target.host);
-        let (copy, to_host) = (api.copy, api.to_host);
-        let mut steps =
-            vec![self.ok(&format!("{}()", api.last_error)), self.ok(&format!("{}()", api.synchronize))];
-        for r in &kernel.reductions {
-            let size = format!("(size_t){p}blocks * sizeof({}[0])", r.partial_name);
-            steps.push(self.ok(&format!("{copy}({}, {}, {size}, {to_host})", r.partial_name, r.device_name)));
-        }
-        for Left { partial, device, .. } in left {
-            let size = format!("(size_t){p}blocks * sizeof({partial}[0])");
-            steps.push(self.ok(&format!("{copy}({partial}, {device}, {size}, {to_host})")));
-        }
-        // What only the loop writes comes last and directly: nothing after it can fail but the like.
-        for b in plan.device_buffers().filter(|b| b.staged) {
-            steps.push(
-                self.ok(&format!(
-                    "{copy}({}, {}, {}, {to_host})",
-                    b.staging_name, b.device_name, b.bytes_name
-                )),
-            );
-        }
-        for b in plan.device_buffers().filter(|b| b.written && !b.staged) {
-            let to = self.pointer(b).c(NONE);
-            steps.push(self.ok(&format!("{copy}({to}, {}, {}, {to_host})", b.device_name, b.bytes_name)));
-        }
-        steps
-    }
-
-    /// The launch.
-    fn launch(&mut self, grid: &[String]) -> String {
-        let (plan, kernel) = (self.plan, self.kernel);
-        let mut values: Vec<String> = Vec::new();
+        let mut values = Vec::new();
         for a in args(plan, kernel) {
             values.push(match a.value {
-                Value::Here(text) => text,
-                Value::Expr(e) => self.expr(&e).c(NONE),
+                Value::Here(text) => Term::Name(text),
+                Value::Expr(e) => self.expr(&e),
                 Value::Variable(s) => {
                     let value = self.given.variable(s);
                     let by_address =
                         matches!(plan.body.types.kind(plan.body.symbols[s].ty), TypeKind::Record(_));
-                    if by_address { value.deref() } else { value }.c(NONE)
+                    if by_address {
+                        value.deref()
+                    } else {
+                        value
+                    }
                 }
-                Value::Number { wish, text } => self.given.number(&wish, &text),
+                Value::Number { wish, text } => Term::Name(self.given.number(&wish, &text)),
             });
         }
-        let block: Vec<String> = kernel.block.iter().take(grid.len()).map(u32::to_string).collect();
-        let shape = |sizes: &[String]| match sizes {
-            [one] => one.clone(),
-            all => format!("dim3({})", all.join(", ")),
-        };
-        let start = format!("{}<<<{}, {}>>>(", kernel.name, shape(grid), shape(&block));
-        format!("{start}{});", wrapped(&values, start.len() + 8, "    "))
+        values
+    }
+
+    /// What must hold of what blocks left; otherwise the loop itself decides.
+    fn checks(&self) -> Vec<Term> {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let ordered = kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some());
+        let block = Term::Name(format!("{}block", plan.prefix));
+        let mut out = Vec::new();
+        for r in ordered {
+            let part = Term::name(&r.partial_name).at(block.clone());
+            let is_number = Term::binary(BinOp::Eq, part.clone(), part);
+            let why = Term::Words("no NaN: the loop's order would decide".to_owned());
+            out.push(Term::head("_Each", vec![block.clone(), self.blocks(), is_number, why]));
+        }
+        out
     }
 
     /// Puts results where the loop would have.
     fn results(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
-        let blocks = Term::Name(format!("{}blocks", plan.prefix));
+        let blocks = self.blocks();
         let mut out = Vec::new();
-        for b in plan.device_buffers().filter(|b| b.staged) {
-            let to = self.pointer(b);
-            out.push(Term::call("memcpy", vec![to, Term::name(&b.staging_name), Term::name(&b.bytes_name)]));
-        }
         if !kernel.reductions.is_empty() {
             let block = Term::Name(format!("{}block", plan.prefix));
             let combined = kernel.reductions.iter().enumerate().map(|(k, r)| {
@@ -521,48 +447,13 @@ impl<'p> Host<'p> {
     }
 }
 
-/// `if (!(a /* why */ && b)) { return 0; }`
-fn unless(tests: &[Term], out: &mut Lines) {
-    for (k, test) in tests.iter().enumerate() {
-        let Term::Head(_, parts) = test else { continue };
-        let lead = if k == 0 { "if (!(" } else { "      && " };
-        let end = if k + 1 == tests.len() { ")) {" } else { "" };
-        let text = parts.first().map_or_else(String::new, |c| c.c(AND));
-        let why = match parts.get(1) {
-            Some(Term::Words(why)) => format!(" /* {why} */"),
-            _ => String::new(),
-        };
-        out.line(&format!("{lead}{text}{end}{why}"));
-    }
-    if !tests.is_empty() {
-        out.indent();
-        out.line("return 0;");
-        out.close("}");
-    }
-}
+/// The type of sizes in bytes, and of numbers of blocks.
+const SIZE: &str = "size_t";
+const BLOCKS: &str = "unsigned int";
 
-/// How long a line of calls may be, without its indentation.
-const LINE: usize = 92;
-
-/// That all calls succeed, one after the other, into a variable.
-fn all_succeed(variable: &str, calls: &[String], out: &mut Lines) {
-    for (k, call) in calls.iter().enumerate() {
-        let lead = if k == 0 { format!("{variable} = ") } else { "    && ".to_string() };
-        let line = format!("{lead}{call}{}", if k + 1 == calls.len() { ";" } else { "" });
-        let fold = line.get(..LINE).filter(|_| line.len() > LINE).and_then(|start| start.rfind(", "));
-        match fold {
-            Some(at) => out.line(&format!("{},\n           {}", &line[..at], &line[at + 2..])),
-            None => out.line(&line),
-        }
-    }
-}
-
-/// A type as it stands before a name: `double *`, `int `.
-fn type_before_name(ty: &str) -> String {
-    match ty.strip_suffix('*') {
-        Some(to) => format!("{to} *"),
-        None => format!("{ty} "),
-    }
+/// A value that tests and what is behind them use.
+fn let_(name: &str, ty: &str, value: Term) -> Term {
+    Term::head("_Let", vec![Term::name(name), Term::Name(format!("const {ty}")), value])
 }
 
 /// An array that blocks leave results in.
@@ -573,9 +464,13 @@ struct Left<'p> {
     device: &'p str,
 }
 
-/// What blocks leave of chosen values.
+/// What blocks leave of reductions and of chosen values.
 fn left_by_blocks<'p>(plan: &'p Plan<'_>, kernel: &'p Kernel) -> Vec<Left<'p>> {
     let mut left = Vec::new();
+    for r in &kernel.reductions {
+        let ty = reduce::accumulator_type(plan, r, Dialect::Device);
+        left.push(Left { ty, partial: &r.partial_name, device: &r.device_name });
+    }
     for k in &kernel.keyed {
         left.push(Left { ty: "long long", partial: &k.partial_name, device: &k.device_name });
         for v in &k.variables {

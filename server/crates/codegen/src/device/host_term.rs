@@ -1,13 +1,11 @@
-//! Terms of the host's side: printed as C in the kernel file and in the user's; their `Display` is the notation that rule pages
-//! read (F1.1), in which nobody takes them over yet.
+//! Terms of the host's side. Rule pages read them in the notation (F1.1), which is their `Display`, and make the kernel file's
+//! functions of them; what stands in the user's file is printed here.
 
 use std::fmt;
 
 use print::Source;
 use term::strength::{ATOM, NONE, UNARY};
 use term::{notation, BinOp, Op, UnOp};
-
-use crate::lines::Lines;
 
 /// The type that sizes and numbers of iterations are computed in.
 pub(crate) const LONG_LONG: &str = "long long";
@@ -81,6 +79,21 @@ impl Term {
             None => Term::Head("Declaration", vec![name, ty]),
         }
     }
+    /// A sentence for who reads the text; on lines of its own.
+    pub(crate) fn comment(words: &str) -> Term {
+        Term::Head("Comment", vec![Term::Words(words.to_owned())])
+    }
+    pub(crate) fn function(
+        modifiers: &[&str],
+        ty: &str,
+        name: &str,
+        parameters: Vec<Term>,
+        body: Vec<Term>,
+    ) -> Term {
+        let modifiers = Term::List(modifiers.iter().map(|m| Term::name(m)).collect());
+        let all = vec![modifiers, Term::name(ty), Term::name(name), Term::List(parameters), Term::List(body)];
+        Term::Head("Function", all)
+    }
     pub(crate) fn when(test: Term, then: Vec<Term>) -> Term {
         Term::Head("If", vec![test, Term::List(then)])
     }
@@ -88,50 +101,6 @@ impl Term {
     pub(crate) fn c(&self, min: u8) -> String {
         print::expression(&Terms(std::marker::PhantomData), self, min)
             .unwrap_or_else(|NoText| "unsupported".to_owned())
-    }
-    /// As a statement of C.
-    pub(crate) fn statement(&self, out: &mut Lines) {
-        let Term::Head(head, args) = self else {
-            if let Term::List(all) = self {
-                all.iter().for_each(|s| s.statement(out));
-            }
-            return;
-        };
-        match (*head, args.as_slice()) {
-            ("If", [test, Term::List(then)]) => {
-                let line = format!("if ({}) {{", test.c(NONE));
-                out.open(&if line.len() > 90 { line.replace(" || ", "\n        || ") } else { line });
-                then.iter().for_each(|s| s.statement(out));
-                out.close("}");
-            }
-            ("For", [first, test, next, Term::List(body)]) => {
-                out.open(&format!("for ({}; {}; {}) {{", first.simple(), test.c(NONE), next.simple()));
-                body.iter().for_each(|s| s.statement(out));
-                out.close("}");
-            }
-            _ => out.line(&format!("{};", self.simple())),
-        }
-    }
-    /// A statement that holds no other, without its semicolon.
-    fn simple(&self) -> String {
-        let Term::Head(head, args) = self else { return self.c(NONE) };
-        let sign = match (*head, args.as_slice()) {
-            ("Increment", [of]) => return format!("{}++", of.c(UNARY)),
-            ("DeclarationAssignment", [Term::Name(name), Term::Name(ty), value]) => {
-                return format!("{ty} {name} = {}", value.c(NONE));
-            }
-            ("Assignment", _) => "",
-            ("PlusAssignment", _) => "+",
-            ("MulAssignment", _) => "*",
-            ("BitAndAssignment", _) => "&",
-            ("BitOrAssignment", _) => "|",
-            ("BitXorAssignment", _) => "^",
-            _ => return self.c(NONE),
-        };
-        match args.as_slice() {
-            [to, value] => format!("{} {sign}= {}", to.c(UNARY), value.c(NONE)),
-            _ => String::new(),
-        }
     }
     /// What its head is to C.
     fn op(&self) -> Op {
@@ -228,7 +197,7 @@ impl fmt::Display for Term {
                 listed(f, args)?;
                 f.write_str(")")
             }
-            Term::Head("Return", args) if args.is_empty() => f.write_str("Return"),
+            Term::Head(head, args) if args.is_empty() => f.write_str(head),
             Term::Head(head, args) => {
                 write!(f, "{head}(")?;
                 listed(f, args)?;

@@ -65,7 +65,9 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         out.flush_left(&format!("#include {include}"));
     }
     if let Some(host) = host {
-        out.line("");
+        if !host.includes.is_empty() {
+            out.line("");
+        }
         out.line(host.functions.trim_end());
     }
     out.flush_left("#endif");

@@ -21,13 +21,14 @@ mod threads;
 use term::device::{Index, Word};
 
 use crate::plan::Plan;
-use crate::{GeneratedFile, HostEdit, HostHead, KernelInfo, Output};
+use crate::{GeneratedFile, HostEdit, HostHead, HostPages, KernelInfo, Output};
 
 /// Writes a plan down.
-pub(crate) fn print(plan: &Plan<'_>) -> Output {
+pub(crate) fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
     let file_name = format!("{}.{}", plan.name, plan.target.file.extension);
-    let host = host::text(plan, &file_name);
+    let mut host = host::text(plan, &file_name, pages)?;
     let (text, line_map) = kernel::file(plan, &file_name, host.as_ref());
+    let derivation = host.as_mut().map(|h| std::mem::take(&mut h.derivation)).unwrap_or_default();
     let (head, block) = match host {
         Some(h) => host::edits(plan, h.call),
         None => (HostHead::default(), Vec::new()),
@@ -61,14 +62,15 @@ pub(crate) fn print(plan: &Plan<'_>) -> Output {
                 .collect(),
         })
         .collect();
-    Output {
+    Ok(Output {
         kernel_file: GeneratedFile { name: file_name, text },
         head,
         block,
         line_map,
         kernels,
         build_flags: plan.target.file.flags.to_vec(),
-    }
+        derivation,
+    })
 }
 
 /// The edits of a host file for loops that were planned on one version of it.

@@ -1,14 +1,36 @@
 //! Offloads loops of C texts through the real front end and analysis.
 
+use std::sync::OnceLock;
+
 use base::Budget;
 use codegen::{apply_edits, print, Input, Output, Refusal};
 use front::{Language, Memo, Options, Parsed};
+use rewrite::rules::{host_functions, plain_functions, HostFunctions, RuleSet};
 
 /// What became of one loop.
 pub enum Outcome {
     Done { host: String, output: Box<Output> },
     Refused(Refusal),
     NotParallel(String),
+}
+
+/// The rule pages that ship.
+struct Shipped;
+
+impl codegen::HostPages for Shipped {
+    fn written(
+        &self,
+        target: Option<&'static gpu::Row>,
+        functions: &str,
+    ) -> Result<codegen::Written, String> {
+        static PAGES: OnceLock<RuleSet> = OnceLock::new();
+        let Some(row) = target else {
+            return Ok(codegen::Written { text: plain_functions(functions)?, ..Default::default() });
+        };
+        let HostFunctions { text, includes, derivation } =
+            host_functions(PAGES.get_or_init(RuleSet::shipped), row.host.page, functions)?;
+        Ok(codegen::Written { text, includes, derivation })
+    }
 }
 
 /// Offloads the `nth` outermost loop (in textual order) of a function.
@@ -58,7 +80,7 @@ pub fn offload_for(target: &'static gpu::Row, text: &str, function: &str, nth: u
     match codegen::plan(&input) {
         Err(r) => Outcome::Refused(r),
         Ok(plan) => {
-            let output = print(&plan);
+            let output = print(&plan, &Shipped).expect("the pages that ship write it");
             let host = apply_edits(text, &codegen::host_edits(text, &[&output])).expect("edits apply");
             Outcome::Done { host, output: Box::new(output) }
         }

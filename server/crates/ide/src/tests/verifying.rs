@@ -181,7 +181,7 @@ fn faults_of_the_host_are_caught() {
             "&& (cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice), true)",
             "of the run time fails",
         ),
-        ("return ww_ok;", "return 1;", "of the run time fails"),
+        ("return ok;", "return 1;", "of the run time fails"),
         (
             OUT,
             "&& cudaMemcpy(y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess",

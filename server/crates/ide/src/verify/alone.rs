@@ -120,8 +120,9 @@ pub(super) fn is_same_alone(view: &FunctionView, id: analysis::LoopId, cancel: &
     let Some(there) = facts.of_term(term) else { return false };
     let part = FunctionView::made(view.ask, &item, FunctionFacts::new(facts));
     let written = |view: &FunctionView, id| {
-        let printed = |plan: &codegen::Plan| codegen::print(plan);
-        let output = crate::plans::with_plan(view, id, cancel, printed).ok()?;
+        let pages = view.ask.host_pages();
+        let printed = |plan: &codegen::Plan| codegen::print(plan, &pages);
+        let output = crate::plans::with_plan(view, id, cancel, printed).ok()?.ok()?;
         let host = codegen::host_edits(view.doc.source(), &[&output]);
         let host: Vec<_> = host.into_iter().map(|e| (e.span, e.text)).collect();
         Some((output.kernel_file.text, host))

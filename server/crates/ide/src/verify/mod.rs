@@ -197,7 +197,10 @@ impl Smaller {
         let made = self.made.get_or_insert_with(|| {
             let (small, changed) = smaller::smaller(&ask.doc)?;
             // nothing of it is worth remembering
-            let small = Ask::new(&small, &Memo::new(), crate::Tier::Full, &ask.cancel);
+            let small = Ask {
+                pages: ask.pages.clone(),
+                ..Ask::new(&small, &Memo::new(), crate::Tier::Full, &ask.cancel)
+            };
             let settings = crate::Settings::default();
             let findings = crate::check(&small, &settings).ok()?;
             let changed: Vec<String> =

@@ -108,7 +108,12 @@ pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Resul
             if word.is_empty() || word.contains(|c: char| !(c.is_alphanumeric() || "_-./".contains(c))) {
                 return Err(format!("`{word}` is no header"));
             }
-            say_before(run, Before::Include(word.into()));
+            // words are a header of the user's own
+            let spelled = match &header.op {
+                Op::Str(_) => format!("\"{word}\""),
+                _ => format!("<{word}>"),
+            };
+            say_before(run, Before::Include(spelled.into()));
         }
         Action::Prototype { name, ty, params } => {
             let (name, ty, params) = (filled(run, name, b)?, filled(run, ty, b)?, filled(run, params, b)?);

@@ -70,7 +70,11 @@ pub const ACTIONS: [(&str, &str, &str); 14] = [
         "GetFunctions($body,$functions)",
         "binds `$functions` to the program's functions that `$body` calls, as `__device__` functions",
     ),
-    ("Include", "Include(`stdlib.h`)", "has the document include the header"),
+    (
+        "Include",
+        "Include(`stdlib.h`)",
+        "has the document include the header; one between quotation marks is your own: `Include(\"check.h\")`",
+    ),
     (
         "Prototype",
         "Prototype($name,int,$params)",

@@ -9,6 +9,7 @@ use term::{FloatKind, IntKind, Op, TypeKind};
 
 use super::tree::Tree;
 use super::write::{Unwritable, Writer};
+use crate::limits::rules_write::COLUMNS;
 use crate::transform::text::reindent;
 
 /// How the C++ function that a call calls is written, if that is one of those with a word of their own.
@@ -318,6 +319,10 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         }
         Op::Case => Ok(format!("case {}:", part(0)?)),
         Op::Default => Ok("default:".to_owned()),
+        Op::Apply(h) if &**h == "Comment" => match n.args.first().map(|a| &a.op) {
+            Some(Op::Str(words)) => Ok(comment(words, indent, w.eol)),
+            _ => no_text(w, n),
+        },
         Op::Apply(h) if matches!((&**h, n.args.len()), ("Label" | "Goto", 1)) => {
             let Some(word) = w.subject.word(&n.args[0]) else { return no_text(w, n) };
             // a label stands before a statement, which a declaration or a closing brace is not (C11 6.8.1)
@@ -332,6 +337,22 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         }
         _ => Ok(format!("{};", w.expression(n, NONE)?)),
     }
+}
+
+/// Words between the signs of a comment, on lines of at most [`COLUMNS`].
+pub(super) fn comment(words: &str, indent: &str, eol: &str) -> String {
+    let words = words.replace("*/", "* /").replace("/*", "/ *");
+    let mut out = String::from("/*");
+    let mut column = indent.len() + 2;
+    for word in words.split_whitespace() {
+        if column + 1 + word.len() > COLUMNS - 3 {
+            out += &format!("{eol}{indent}  ");
+            column = indent.len() + 2;
+        }
+        out += &format!(" {word}");
+        column += 1 + word.len();
+    }
+    out + " */"
 }
 
 /// The words before a function's type.

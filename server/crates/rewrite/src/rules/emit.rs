@@ -131,7 +131,7 @@ fn found_part(again: &Subject, k: usize) -> Tree {
 }
 
 /// A tree without the text it was read from: constants by their values, no macros.
-fn bare(subject: &Subject, n: &Tree) -> Tree {
+pub(super) fn bare(subject: &Subject, n: &Tree) -> Tree {
     let constant = n.as_symbol().and_then(|s| match subject.symbol(s)?.storage {
         Storage::Constant(v) => Some(v),
         _ => None,
@@ -148,7 +148,7 @@ pub(super) fn preamble(w: &Writer<'_>, before: &[Before], start: u32) -> Result<
     let mut lines = Vec::new();
     for b in before {
         if let Before::Include(header) = b {
-            let line = format!("#include <{header}>");
+            let line = format!("#include {header}");
             if !w.text.lines().any(|l| l.trim() == line) {
                 lines.push(line);
             }

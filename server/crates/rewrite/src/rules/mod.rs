@@ -19,6 +19,7 @@ pub mod exact;
 mod extents;
 mod finish;
 mod guard;
+mod host;
 mod index;
 mod leave;
 mod lint;
@@ -55,6 +56,7 @@ pub use derivation::{Applied, Derivation, NotApplied, Proof};
 pub use emit::{EmittedFile, Preamble};
 pub use exact::{Doubt, Judgement, Prover};
 pub use guard::{Guard, GUARDS};
+pub use host::{host_functions, plain_functions, HostFunctions};
 pub use load::load;
 pub use matching::Bindings;
 pub use page::{

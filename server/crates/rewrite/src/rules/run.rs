@@ -61,7 +61,7 @@ pub struct Emitted {
 /// What a rule wants to stand before the function.
 #[derive(Clone, Debug)]
 pub enum Before {
-    /// A header, without brackets.
+    /// A header: `<stdlib.h>`, `"own.h"`.
     Include(Arc<str>),
     /// A `Function` without a body.
     Prototype(Tree),

@@ -39,7 +39,7 @@ impl Host<'_> {
         let stand_ins = &self.given.stand_ins;
         let head = HostHead {
             function_at: plan.site.base_offset,
-            prototype: format!("/* {file_name}; 0: the loop itself is to run */\n{prototype}\n"),
+            prototype: format!("/* {file_name}; 0: the loop itself is to run */\n{prototype}"),
         };
         Call {
             condition,

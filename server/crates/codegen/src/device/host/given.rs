@@ -14,9 +14,9 @@ use crate::plan::{has_word, may_trap, name_part, BufferPlan, Kernel, Namer, Plan
 pub(crate) struct Given {
     /// In the function.
     pub(crate) name: String,
-    /// Declared in C.
+    /// The type in C, as the notation has it.
     pub(crate) in_c: String,
-    /// The type in C++, where structs have names, as the notation has it.
+    /// The type in C++, where structs have names.
     pub(crate) ty: String,
     /// The user's own expression.
     pub(crate) value: String,
@@ -95,24 +95,23 @@ impl<'p> Givens<'p> {
         self.plan.body
     }
 
-    /// Adds a parameter unless there is one, and gives its name. The declaration in C holds the name's place as `@`; the type
-    /// is that in C++.
+    /// Adds a parameter unless there is one, and gives its name. The types are those in C and in C++.
     fn add(&mut self, key: Key, wish: &str, [in_c, ty]: [&str; 2], value: String, late: bool) -> String {
         if let Some(&k) = self.known.get(&key) {
             return self.all[k].name.clone();
         }
         let name = self.names.fresh(wish);
         self.known.insert(key, self.all.len());
-        let in_c = in_c.replace('@', &name);
-        self.all.push(Given { name: name.clone(), in_c, ty: ty.to_owned(), value, late });
+        let (in_c, ty) = (in_c.to_owned(), ty.to_owned());
+        self.all.push(Given { name: name.clone(), in_c, ty, value, late });
         name
     }
 
     /// A value with its own integer type.
     fn int(&mut self, kind: IntKind, wish: &str, value: String, late: bool) -> String {
-        let declared = format!("{} @", int_name(kind, Dialect::Host));
-        let key = Key::Text(declared.clone(), value.clone());
-        self.add(key, wish, [&declared, int_name(kind, Dialect::Device)], value, late)
+        let in_c = int_name(kind, Dialect::Host);
+        let key = Key::Text(in_c.to_owned(), value.clone());
+        self.add(key, wish, [in_c, int_name(kind, Dialect::Device)], value, late)
     }
 
     /// A number of 64 bits that the user's file computes.
@@ -161,11 +160,10 @@ impl<'p> Givens<'p> {
         Term::Name(match body.types.kind(symbol.ty) {
             TypeKind::Record(_) => {
                 let ty = format!("const {}*", self.cpp.type_name(symbol.ty));
-                self.add(Key::Variable(s), &wish, ["const void *@", &ty], format!("&{name}"), late)
+                self.add(Key::Variable(s), &wish, ["const void*", &ty], format!("&{name}"), late)
             }
             _ => {
-                let (in_c, ty) =
-                    (format!("{} @", self.c.type_name(symbol.ty)), self.cpp.type_name(symbol.ty));
+                let (in_c, ty) = (self.c.type_name(symbol.ty), self.cpp.type_name(symbol.ty));
                 self.add(Key::Variable(s), &wish, [&in_c, &ty], name, late)
             }
         })
@@ -215,8 +213,8 @@ impl<'p> Givens<'p> {
             return self.all[k].name.clone();
         }
         let declared = match self.body().types.kind(ty) {
-            TypeKind::Record(_) => ["const void *@".to_string(), "const void*".to_string()],
-            _ => [format!("{} *@", self.c.type_name(ty)), format!("{}*", self.cpp.type_name(ty))],
+            TypeKind::Record(_) => ["const void*".to_string(), "const void*".to_string()],
+            _ => [format!("{}*", self.c.type_name(ty)), format!("{}*", self.cpp.type_name(ty))],
         };
         let value = match has_address {
             true => format!("&{place}"),
@@ -244,7 +242,7 @@ impl<'p> Givens<'p> {
         let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
         let symbol = &self.body().symbols[b.symbol];
         let fixed = if b.written { "" } else { "const " };
-        let in_c = format!("{fixed}{} *@", element_name(&self.c, b));
+        let in_c = format!("{fixed}{}*", element_name(&self.c, b));
         let ty = match has_type(self.plan, b) {
             true => format!("{fixed}{}*", self.cpp.type_name(b.element)),
             false => format!("{fixed}{}*", element_name(&self.c, b)),
