@@ -30,6 +30,9 @@ pub struct OffloadArgs {
     /// Then run the kernels beside the loops in the simulator, and say what came of it
     #[arg(long)]
     verify: bool,
+    /// Print each step of the rule pages that wrote what the host does
+    #[arg(long)]
+    explain: bool,
     /// How the answer is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -89,6 +92,9 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     told.wrote(&host, &host_text)?;
     for text in &done.notes {
         told.print(&format!("note: {text}\n"))?;
+    }
+    for line in done.loops.iter().filter(|_| args.explain).flat_map(|l| &l.derivation) {
+        told.note(line);
     }
     if !done.build_flags.is_empty() {
         told.print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;

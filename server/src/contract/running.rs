@@ -57,5 +57,6 @@ pub fn offloaded_loop(l: &ide::OffloadedLoop) -> wire::OffloadedLoop {
         function: l.function.clone(),
         kernel_file: l.kernel_file.clone(),
         kernels: l.kernels.iter().map(kernel).collect(),
+        derivation: l.derivation.clone(),
     }
 }

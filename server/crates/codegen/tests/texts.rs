@@ -106,12 +106,11 @@ fn the_file_of_saxpy() {
            Compile with nvcc -fmad=false -c saxpy_i.cu: fused multiply-adds would round differently. */
         #ifndef WW_NO_CUDA
 
-        extern "C" __global__ void saxpy_i_kernel(long long ww_trips_i, float a,
-            const float *__restrict__ x, float *__restrict__ y)
+        extern "C" __global__ void saxpy_i_kernel(int ww_trips_i, float a, const float *__restrict__ x,
+            float *__restrict__ y)
         {
-            const long long ww_at_i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-            if (ww_at_i < ww_trips_i) {
-                const int i = (int)ww_at_i;
+            const int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < ww_trips_i) {
                 y[i] = a * x[i] + y[i];
             }
         }
@@ -148,8 +147,8 @@ fn the_file_of_saxpy() {
             ok = ok && cudaMemcpy(ww_gpu_x, x, ww_x_bytes, cudaMemcpyHostToDevice) == cudaSuccess;
             ok = ok && cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess;
             if (ok)
-                saxpy_i_kernel<<<(unsigned int)((ww_trips_i + 255) / 256), 256>>>(ww_trips_i, a, ww_gpu_x,
-                    ww_gpu_y);
+                saxpy_i_kernel<<<(unsigned int)((ww_trips_i + 255) / 256), 256>>>((int)ww_trips_i, a,
+                    ww_gpu_x, ww_gpu_y);
             ok = ok && cudaGetLastError() == cudaSuccess;
             ok = ok && cudaDeviceSynchronize() == cudaSuccess;
             ok = ok && cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;
@@ -199,15 +198,15 @@ fn a_stencil_on_variable_length_arrays() {
                Compile with nvcc -fmad=false -c heat_i.cu: fused multiply-adds would round differently. */
             #ifndef WW_NO_CUDA
 
-            extern "C" __global__ void heat_i_kernel(long long ww_trips_i, long long ww_trips_j,
-                long long ww_b_first, int m, const double *__restrict__ a, double *__restrict__ b)
+            extern "C" __global__ void heat_i_kernel(long long ww_trips_i, int ww_trips_j, long long ww_b_first,
+                int m, const double *__restrict__ a, double *__restrict__ b)
             {
                 for (long long ww_at_i = (long long)blockIdx.y * blockDim.y + threadIdx.y; ww_at_i < ww_trips_i;
                      ww_at_i += (long long)gridDim.y * blockDim.y) {
                     const int i = (int)(1 + ww_at_i);
-                    const long long ww_at_j = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+                    const int ww_at_j = blockIdx.x * blockDim.x + threadIdx.x;
                     if (ww_at_j < ww_trips_j) {
-                        const int j = (int)(1 + ww_at_j);
+                        const int j = 1 + ww_at_j;
                         b[(long long)i * m + j - ww_b_first] = 0.25 * (a[(long long)(i - 1) * m + j - 1] + a[(long long)(i + 1) * m + j - 1] + a[(long long)i * m + (j - 1) - 1] + a[(long long)i * m + (j + 1) - 1]);
                     }
                 }
@@ -333,7 +332,7 @@ fn names_of_the_users_are_not_taken() {
     let text = "void f(int ww_n, double *ww_gpu) {\n  for (int i = 0; i < ww_n; i++) ww_gpu[i] = 0;\n}\n";
     let (host, output) = offloaded(text, "f", 0);
     assert!(host.contains("if (!f_i_on_gpu(ww_n, ww_gpu)) {"), "{host}");
-    assert!(output.kernel_file.text.contains("ww2_at_i"));
+    assert!(output.kernel_file.text.contains("ww2_trips_i"));
 }
 
 #[test]

@@ -112,6 +112,12 @@ fn run_by(threads: u32, argv: &[String], limit: Duration) -> Result<String, Stri
     Ok(out)
 }
 
+/// Of options those that say where headers are.
+fn folders(flags: &[String]) -> impl Iterator<Item = String> + '_ {
+    let is_folder = |w: &&[String]| matches!(&*w[0], "-iquote" | "-I" | "-isystem" | "-idirafter");
+    flags.windows(2).filter(is_folder).flatten().cloned()
+}
+
 impl NativeCompiler {
     /// Builds a program in a folder. The error is the compiler's first.
     pub fn build(&self, folder: &Path, p: &NativeProgram<'_>) -> Result<PathBuf, String> {
@@ -152,6 +158,7 @@ impl NativeCompiler {
             write(&format!("{name}.cpp"), t)?;
             let mut argv = vec![cpp.clone(), "-include".to_owned(), p.include.to_owned()];
             argv.extend(general.iter().cloned());
+            argv.extend(folders(p.flags));
             argv.push(place(&format!("{name}.cpp")));
             objects.push(step(argv, &name)?);
         }

@@ -48,6 +48,8 @@ pub struct OffloadedLoop {
     pub function: String,
     pub kernel_file: String,
     pub kernels: Vec<OffloadedKernel>,
+    /// How rule pages wrote what the host does: one line for each step.
+    pub derivation: Vec<String>,
 }
 
 /// A kernel and how it is launched.

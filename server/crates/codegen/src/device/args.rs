@@ -20,6 +20,8 @@ pub(crate) struct Arg {
 pub(crate) enum Value {
     /// It has that itself.
     Here(String),
+    /// It has that itself, as a wider number than the kernel takes: an `int`.
+    Narrowed(String),
     /// An expression of the plan.
     Expr(Expr),
     /// The value of a variable of the program.
@@ -53,7 +55,9 @@ pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
 fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>) {
     let body = plan.body;
     for d in &kernel.dims {
-        if d.rectangular {
+        if plan.counts_in_int(kernel, d) {
+            out.push(Arg::new("int ", &d.trips_name, Value::Narrowed(d.trips_name.clone())));
+        } else if d.rectangular {
             out.push(Arg::here("long long ", &d.trips_name));
         }
         if d.lower_on_host {

@@ -383,6 +383,7 @@ impl<'p> Host<'p> {
         for a in args(plan, kernel) {
             values.push(match a.value {
                 Value::Here(text) => Term::Name(text),
+                Value::Narrowed(text) => Term::cast("int", Term::Name(text)),
                 Value::Expr(e) => self.expr(&e),
                 Value::Variable(s) => {
                     let value = self.given.variable(s);

@@ -2,13 +2,13 @@
 
 use analysis::Step;
 use term::strength::UNARY;
-use term::Op;
+use term::{IntKind, Op};
 
 use super::args::args;
 use super::expr::{int_name, Dialect, Exprs};
 use super::host::HostText;
 use super::stmt::Stmts;
-use super::{field_name, keyed, reduce, rounds, threads, wrapped};
+use super::{field_name, keyed, number, reduce, rounds, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
 use crate::plan::{DeviceFunction, Dim, Kernel, Plan};
 
@@ -235,7 +235,15 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
     let a = d.axis.letter();
     let t = &d.counter_name;
     let (start, round) = rounds(exprs.plan, a);
-    let value = index_value(exprs, d);
+    let in_int = exprs.plan.counts_in_int(exprs.kernel, d);
+    if in_int && is_counter(exprs, d) {
+        let name = exprs.name(d.index);
+        out.from(d.term, &format!("const int {name} = {};", number(exprs.plan, a)));
+        out.from(d.term, &format!("if ({name} < {}) {{", d.trips_name));
+        out.indent();
+        return;
+    }
+    let (value, is_int) = index_value(exprs, d, in_int);
     let guard = if d.rectangular {
         format!("{t} < {}", d.trips_name)
     } else {
@@ -255,19 +263,19 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
         };
         out.from(d.term, &line);
     } else {
-        out.from(d.term, &format!("const long long {t} = {start};"));
+        match in_int {
+            true => out.from(d.term, &format!("const int {t} = {};", number(exprs.plan, a))),
+            false => out.from(d.term, &format!("const long long {t} = {start};")),
+        }
         out.from(d.term, &format!("if ({guard}) {{"));
     }
     out.indent();
-    // The compiler warns of an index that nothing names.
-    let names = |t| body.walk(t).any(|x| body.as_symbol(x) == Some(d.index));
-    let dims = &exprs.kernel.dims;
-    if !names(exprs.kernel.body) && !dims.iter().any(|o| names(o.lower) || o.bound.is_some_and(names)) {
+    if !is_named(exprs, d) {
         return;
     }
     let ty = int_name(d.index_type, Dialect::Device);
     let name = exprs.name(d.index);
-    let value = if d.index_type == term::IntKind::LongLong {
+    let value = if d.index_type == IntKind::LongLong || is_int {
         value
     } else if value == *t {
         format!("({ty}){value}")
@@ -279,10 +287,33 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
     out.from(d.term, &format!("{fixed}{ty} {name} = {value};"));
 }
 
-/// `lower + step * iteration`, in 64 bits.
-fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
+/// Whether the kernel names the index: compilers warn of one that nothing names.
+fn is_named(exprs: &Exprs<'_>, d: &Dim) -> bool {
     let body = exprs.plan.body;
-    let t = &d.counter_name;
+    let names = |t| body.walk(t).any(|x| body.as_symbol(x) == Some(d.index));
+    let dims = &exprs.kernel.dims;
+    names(exprs.kernel.body) || dims.iter().any(|o| names(o.lower) || o.bound.is_some_and(names))
+}
+
+/// Whether the index is the thread's number.
+fn is_counter(exprs: &Exprs<'_>, d: &Dim) -> bool {
+    let from_zero = !d.lower_on_host && d.shift == 0 && *exprs.plan.body.op(d.lower) == Op::Int(0);
+    let is_plain = from_zero && !d.moves_inside && matches!(d.step, Step::Const(1));
+    is_plain && d.index_type == IntKind::Int && exprs.kernel.inductions.is_empty() && is_named(exprs, d)
+}
+
+/// `lower + step * iteration`: in 64 bits, or in `int`, where `in_int` says that the iteration is one and every value of the
+/// index is the one sum. With it, whether it is an `int`.
+fn index_value(exprs: &Exprs<'_>, d: &Dim, in_int: bool) -> (String, bool) {
+    let body = exprs.plan.body;
+    let is_int = in_int
+        && d.index_type == IntKind::Int
+        && d.shift == 0
+        && !d.lower_on_host
+        && matches!(d.step, Step::Const(1 | -1));
+    let wide = if is_int { "" } else { "(long long)" };
+    let t =
+        &if in_int && !is_int { format!("(long long){}", d.counter_name) } else { d.counter_name.clone() };
     let lower = if d.lower_on_host {
         d.lower_name.clone()
     } else {
@@ -290,13 +321,11 @@ fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
             Op::Int(0) => String::new(),
             Op::Int(v) => d.index_type.wrap(*v).to_string(),
             _ if body.types.as_int(body.ty(d.lower)) == Some(d.index_type) => {
-                format!("(long long){}", exprs.at(d.lower, UNARY))
+                // the sum with what is not negative
+                let strength = if is_int { term::strength::ADD } else { UNARY };
+                format!("{wide}{}", exprs.at(d.lower, strength))
             }
-            _ => format!(
-                "(long long)({}){}",
-                int_name(d.index_type, Dialect::Device),
-                exprs.at(d.lower, UNARY)
-            ),
+            _ => format!("{wide}({}){}", int_name(d.index_type, Dialect::Device), exprs.at(d.lower, UNARY)),
         }
     };
     let (negative, part) = match &d.step {
@@ -318,10 +347,11 @@ fn index_value(exprs: &Exprs<'_>, d: &Dim) -> String {
         (s, false) if s < 0 => format!("{lower} - {}", s.unsigned_abs()),
         (s, false) => format!("{lower} + {s}"),
     };
-    match (lower.is_empty(), negative) {
+    let value = match (lower.is_empty(), negative) {
         (true, false) => part,
         (true, true) => format!("-{part}"),
         (false, false) => format!("{lower} + {part}"),
         (false, true) => format!("{lower} - {part}"),
-    }
+    };
+    (value, is_int)
 }

@@ -125,6 +125,12 @@ pub(crate) fn rounds(plan: &Plan<'_>, axis: char) -> (String, String) {
     )
 }
 
+/// The thread's number along an axis, where it is an `int`.
+pub(crate) fn number(plan: &Plan<'_>, axis: char) -> String {
+    let of = |i| index(plan, i, axis);
+    format!("{} * {} + {}", of(Index::Block), of(Index::BlockSize), of(Index::Thread))
+}
+
 /// Items separated by commas, broken into lines of at most about 100 characters.
 pub(crate) fn wrapped(items: &[String], lead: usize, indent: &str) -> String {
     wrapped_by(items, ",", lead, indent)

@@ -307,6 +307,13 @@ impl Plan<'_> {
         (!positive, (largest > most).then_some(most))
     }
 
+    /// Whether the numbers of all threads along a loop's axis, those behind its end too, are an `int`: a number of iterations that
+    /// is one, rounded up to whole blocks whose size divides 2^31.
+    pub(crate) fn counts_in_int(&self, k: &Kernel, d: &Dim) -> bool {
+        let covers = d.rectangular && !d.strided && k.threads.is_none() && !k.has_partials();
+        covers && k.block[d.axis.number()].is_power_of_two() && self.range(&d.trips).1 <= i128::from(i32::MAX)
+    }
+
     /// Between which numbers an expression's value lies, by the types and limits of the values in it.
     pub(crate) fn range(&self, e: &Expr) -> (i128, i128) {
         let of = |p: Param| {

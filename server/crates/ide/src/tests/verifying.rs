@@ -105,7 +105,7 @@ fn wrong_arithmetic_is_caught() {
 
 #[test]
 fn a_missing_guard_is_caught() {
-    check_caught(SAXPY, 2, "if (ww_at_i < ww_trips_i)", "if (true)", "in `saxpy_i_kernel`");
+    check_caught(SAXPY, 2, "if (i < ww_trips_i)", "if (true)", "in `saxpy_i_kernel`");
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn faults_of_the_host_are_caught() {
             "memcpy(y, ww_gpu_y, ww_y_bytes);",
             "the host uses memory of the device",
         ),
-        ("(ww_trips_i, a, ww_gpu_x,", "(ww_trips_i, a, x,", "memory of the host (`x`)"),
-        ("            ww_gpu_y);", "            ww_new_y);", "memory of the host (`malloc`)"),
+        ("            ww_gpu_x, ww_gpu_y);", "            x, ww_gpu_y);", "memory of the host (`x`)"),
+        ("            ww_gpu_x, ww_gpu_y);", "            ww_gpu_x, ww_new_y);", "memory of the host (`malloc`)"),
         (IN, "&& (memcpy(ww_gpu_x, x, ww_x_bytes), true)", "the host uses memory of the device"),
         (
             IN,
@@ -170,6 +170,16 @@ fn faults_of_the_host_are_caught() {
             "cudaMalloc((void **)&ww_gpu_x, ww_x_bytes - 4)",
             "access of",
         ),
+        // what was there before, and not what should be
+        (IN, "", "uninitialized"),
+        (OUT, "", "one of the two only"),
+        (
+            "    if (ok)\n        memcpy(",
+            "    if (ok)\n        saxpy_i_kernel<<<1, 256>>>(0, a, ww_gpu_x, ww_gpu_y);\n    ok = ok && \
+             cudaMemcpy(ww_gpu_y, y, ww_y_bytes, cudaMemcpyHostToDevice) == cudaSuccess;\n    ok = ok && \
+             cudaMemcpy(ww_new_y, ww_gpu_y, ww_y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;\n    if (ok)\n        memcpy(",
+            "instead of",
+        ),
         // what fails and is not asked, or asked too late
         (
             OUT,
@@ -195,6 +205,7 @@ fn faults_of_the_host_are_caught() {
         // a result that is not put in place
         ("memcpy(y, ww_new_y, ww_y_bytes);", ";", "instead of"),
     ];
+    assert!(planted.len() >= 20);
     let mut missed = Vec::new();
     for (from, to, expected) in planted {
         let (tried, cases) = with_replaced(SAXPY, 2, from, to);
