@@ -14,7 +14,8 @@ fn codes(diagnostics: &[Value]) -> Vec<String> {
 }
 
 fn action<'a>(actions: &'a [Value], kind: &str) -> &'a Value {
-    let found = actions.iter().find(|a| a["kind"] == format!("refactor.rewrite.warpwright.{kind}"));
+    let is_it = |a: &&Value| a["kind"].as_str().is_some_and(|k| k.ends_with(&format!(".warpwright.{kind}")));
+    let found = actions.iter().find(is_it);
     found.unwrap_or_else(|| panic!("no {kind} among {actions:#?}"))
 }
 
@@ -181,6 +182,14 @@ fn an_action_is_made_when_it_is_resolved_and_only_for_its_text() {
     };
     let marks = client.request("textDocument/codeAction", only("refactor.rewrite.warpwright.mark"));
     assert_eq!(marks.as_array().map(Vec::len), Some(1), "{marks:#}");
+    let fixes = client.request("textDocument/codeAction", only("quickfix"));
+    let titles: Vec<&str> =
+        fixes.as_array().into_iter().flatten().filter_map(|a| a["title"].as_str()).collect();
+    assert!(titles.first().is_some_and(|t| t.starts_with("Offload to GPU")), "{fixes:#}");
+    assert!(titles.last().is_some_and(|t| t.starts_with("Ignore")), "{fixes:#}");
+    assert_eq!(fixes[0]["isPreferred"], true);
+    let rewrites = client.request("textDocument/codeAction", only("refactor.rewrite"));
+    assert_eq!(action(rewrites.as_array().expect("a list"), "offload")["title"], titles[0]);
     let none = client.request("textDocument/codeAction", only("source.organizeImports"));
     assert_eq!(none, json!([]));
     assert_eq!(client.finish(), Some(0));

@@ -42,8 +42,8 @@ fn list(
         actions.extend(ide::refactorings(&context.ask(analyzed), &analyzed.findings, span));
     }
     for action in actions {
-        if wanted(only, action.kind.name()) {
-            listed.extend(one(context, analyzed, &action));
+        if let Some(kind) = kinds(action.kind).into_iter().find(|k| wanted(only, k)) {
+            listed.extend(one(context, analyzed, &action, kind));
         }
         // what can be offloaded can be compared with its kernel
         if action.kind == ide::ActionKind::Offload && action.disabled.is_none() && wanted(only, VERIFY_KIND) {
@@ -92,11 +92,26 @@ fn wanted(only: Option<&[lsp::CodeActionKind]>, kind: &str) -> bool {
     only.is_none_or(|wishes| wishes.is_empty() || wishes.iter().any(fits))
 }
 
+/// What an action is listed as. What answers a finding is a quick fix first: editors list these before all others, and some
+/// list nothing else.
+fn kinds(kind: ide::ActionKind) -> [&'static str; 2] {
+    match kind {
+        ide::ActionKind::Offload => ["quickfix.warpwright.offload", kind.name()],
+        ide::ActionKind::Explain => ["quickfix.warpwright.explain", kind.name()],
+        kind => [kind.name(); 2],
+    }
+}
+
 fn data(view: &View, action: &ide::Action) -> ActionData {
     ActionData { uri: view.uri.to_string(), version: view.version, id: action.id.to_string() }
 }
 
-fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<lsp::CodeActionOrCommand> {
+fn one(
+    context: &Context,
+    analyzed: &Analyzed,
+    action: &ide::Action,
+    kind: &'static str,
+) -> Option<lsp::CodeActionOrCommand> {
     let (caps, view) = (&context.caps, &context.view);
     if action.disabled.is_some() && !(caps.action_disabled && caps.action_literals) {
         return None;
@@ -104,7 +119,7 @@ fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<l
     let data = data(view, action);
     let mut listed = lsp::CodeAction {
         title: action.title.clone(),
-        kind: Some(action.kind.name().into()),
+        kind: Some(kind.into()),
         diagnostics: (!action.diagnostics.is_empty()).then(|| {
             action.diagnostics.iter().filter_map(|k| view.diagnostics(caps).get(*k).cloned()).collect()
         }),
@@ -119,7 +134,7 @@ fn one(context: &Context, analyzed: &Analyzed, action: &ide::Action) -> Option<l
     let makes_files = action.kind == ide::ActionKind::Offload;
     let costly = makes_files || matches!(action.kind, ide::ActionKind::Transform(_));
     if action.kind == ide::ActionKind::Explain || !caps.action_literals {
-        return Some(as_command(context, listed.title, action.kind.name(), command, &data));
+        return Some(as_command(context, listed.title, kind, command, &data));
     }
     if makes_files && !edits::client_creates(caps) {
         if !caps.applies_edits {

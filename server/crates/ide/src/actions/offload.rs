@@ -30,13 +30,14 @@ fn offer(at: &At) -> Option<Action> {
         false => format!(" ({})", notes.join(", ")),
     };
     let name = at.view.loop_name(at.finding.id).replace('`', "");
+    let disabled = refusal(at);
     Some(Action {
         id: at.id(&ACTION),
         title: format!("Offload to {}: {name}{notes}", gpu(at.doc)),
         kind: ActionKind::Offload,
         diagnostics: at.diagnostics(),
-        disabled: refusal(at),
-        preferred: false,
+        preferred: disabled.is_none(),
+        disabled,
     })
 }
 
