@@ -171,7 +171,7 @@ async function offloadStory({ page, folder }) {
 }
 
 /** A page of rewrite rules: begun by a command, broken, mended, used without a restart. */
-async function rulesStory({ page, folder }) {
+async function rulesStory({ page, folder, data }) {
   writeFileSync(join(folder, "norm.c"), "#include <math.h>\n\ndouble norm(double x, double y) {\n    return sqrt(pow(x, 2) + pow(y, 2));\n}\n");
   await open(page, "loops.c");
   await page.locator(".squiggly-info").first().waitFor();
@@ -198,17 +198,19 @@ async function rulesStory({ page, folder }) {
   await action.click();
   await page.locator(".view-line", { hasText: /sqrt\(x.\*.x.\+.y.\*.y\)/ }).first().waitFor();
   step("the page's action rewrote the line");
-  await ownCalls(page, folder);
+  await ownCalls(page, folder, data);
 }
 
 /** A page of the user's in place of one that ships: what is offloaded from then on is written his way. */
-async function ownCalls(page, folder) {
+async function ownCalls(page, folder, data) {
   const shipped = readFileSync(join(import.meta.dirname, "..", "..", "rules", "cuda-calls.md"), "utf8");
   const theirs = shipped
     .replace("_Must($ok,$call) -> Assignment($ok,$ok && Equals($call,cudaSuccess))", '_Must($ok,$call) -> MethodCall(CHECK,$call) [Include("check.h")]')
     .replace(/Assignment\(ok,And\(ok,Equals\((.*?),cudaSuccess\)\)\)/g, "MethodCall(CHECK,$1)");
   writeFileSync(join(folder, "check.h"), "#include <stdio.h>\n#include <stdlib.h>\n#define CHECK(call) do { if (call) { fprintf(stderr, \"%s\\n\", #call); exit(1); } } while (0)\n");
   writeFileSync(join(folder, ".warpwright", "rules", "cuda-calls.md"), theirs);
+  // the editor tells of files that others write when it comes to that
+  await until("the page is in use", () => /in use beside the shipped ones: .*cuda-calls/.test(outputOf(data)));
   await open(page, "loops.c");
   await goTo(page, lineOf(folder, "loops.c", "for (int i = 0; i < n; i++)"), 5);
   const kernel = page.locator(".explorer-folders-view .monaco-list-row", { hasText: /\.cu$/ }).first();

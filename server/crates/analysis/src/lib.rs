@@ -99,6 +99,19 @@ pub fn offload(
     offload::band::offload(body, program, facts, target, collapse, budget)
 }
 
+/// What consecutive statements of a block need to run with their arrays on the device, or why they cannot. `nests`: the loops
+/// in them that become kernels, in textual order, with what each needs ([`offload`]).
+pub fn region(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    statements: &[TermId],
+    nests: &[(LoopId, Offload)],
+    budget: &Budget,
+) -> Result<Region, RegionTrouble> {
+    offload::region::region(body, program, facts, statements, nests, budget)
+}
+
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a
 /// transformation of it must respect. `facts` are those of the same body.
 pub fn nest_dependences(

@@ -20,9 +20,10 @@ mod plan;
 
 pub use lines::LineOrigin;
 pub use plan::{
-    plan, Axis, BufferPlan, DeviceFunction, Dim, FinalValue, FunctionTrouble, HostValue, InductionPlan,
-    Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar,
-    Site, Stride, Test, TestKind, ThreadPlan, View, BLOCK_THREADS,
+    plan, plan_name, plan_region, region_needs, Axis, BufferPlan, DeviceFunction, Dim, FinalValue,
+    FunctionTrouble, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason,
+    ReductionPlan, Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind, ThreadPlan, View,
+    BLOCK_THREADS,
 };
 
 /// How the names of functions end that stand for a loop.
@@ -105,6 +106,11 @@ pub struct Written {
 /// Writes a plan down, in the words of its target. `Err`: which page does not write the host's side, a sentence.
 pub fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
     device::print(plan, pages)
+}
+
+/// Likewise of a region: one kernel file, with a kernel for each nest.
+pub fn print_region(plan: &RegionPlan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
+    device::print_region(plan, pages)
 }
 
 /// All edits of a host file, whose text the plans were made on, in order of place; they do not overlap. What several

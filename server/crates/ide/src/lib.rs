@@ -27,6 +27,7 @@ mod lints;
 mod memo;
 mod offload;
 mod plans;
+mod region_plan;
 mod regions;
 mod repairs;
 mod report;

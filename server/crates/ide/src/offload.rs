@@ -12,6 +12,7 @@ use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
 use crate::plans::{with_plan_at, OffloadSite, IN_A_MACRO, NOT_FROM_C};
+use crate::region_plan::with_region;
 use crate::words;
 use crate::{Ask, Doc, FileEdit, Language, NewFile, WorkspaceEdit};
 
@@ -190,9 +191,19 @@ impl<'a> Work<'a> {
         }
         let site =
             OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken, unnamed: false };
-        let made = with_plan_at(&view, finding.id, &site, &self.ask.cancel, |plan| {
-            let notes: Vec<String> = plan.notes.iter().map(|n| note(&view, n)).collect();
-            (codegen::print(plan, &self.pages), plan.name.clone(), notes)
+        let cancel = &self.ask.cancel;
+        let said =
+            |plan: &codegen::Plan| -> Vec<String> { plan.notes.iter().map(|n| note(&view, n)).collect() };
+        let made = with_plan_at(&view, finding.id, &site, cancel, |plan| {
+            (codegen::print(plan, &self.pages), plan.name.clone(), said(plan))
+        });
+        let made = made.or_else(|why| {
+            let statements = [view.of(finding.id).term];
+            let together = with_region(&view, finding.id, &statements, &site, cancel, |plan| {
+                let outer = &plan.outer;
+                (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer))
+            });
+            together.map_err(|other| other.unwrap_or(why))
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
         let output = output.map_err(Refused::Because)?;

@@ -57,6 +57,8 @@ pub(crate) enum NoKernel {
     Region,
     /// The program has its own function of this name, which host text needs from the library.
     OwnLibrary(&'static str),
+    /// It is no kernel, and the nests in it cannot share their data on the device.
+    Together(analysis::RegionTrouble),
     /// Analysis cannot describe what a kernel needs to know; the first obstacle.
     Obstacle(Option<Obstacle>),
     /// Code generation has no way to write it.
@@ -282,6 +284,7 @@ impl NoKernel {
             NoKernel::OwnLibrary(own) => format!(
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
             ),
+            NoKernel::Together(trouble) => crate::region_plan::words(view, trouble),
             NoKernel::Obstacle(first) => obstacle(view, first.as_ref()),
             NoKernel::Refused(refusal) => {
                 let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(view, r));
@@ -346,18 +349,7 @@ fn plan_counted<R>(
     if threads && view.thread_map(id).is_none() {
         return Err(NoKernel::NotParallel);
     }
-    if view.is_generated(id) {
-        return Err(NoKernel::Generated);
-    }
-    if !view.can_offload() {
-        return Err(NoKernel::Language);
-    }
-    if crate::regions::refusal(view, id).is_some() {
-        return Err(NoKernel::Region);
-    }
-    if let Some(own) = view.doc.own_library() {
-        return Err(NoKernel::OwnLibrary(own));
-    }
+    surroundings_allow(view, id)?;
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let budget = base::Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
     let (body, program) = (view.body(), view.doc.program());
@@ -379,21 +371,48 @@ fn plan_counted<R>(
         }
         None => String::new(),
     };
-    let input = codegen::Input {
+    let input = input(view, &offload, &name, site);
+    codegen::plan(&input).map(|plan| then(&plan)).map_err(NoKernel::Refused)
+}
+
+/// That nothing around a loop stands against a kernel in its place.
+pub(crate) fn surroundings_allow(view: &FunctionView, id: LoopId) -> Result<(), NoKernel> {
+    if view.is_generated(id) {
+        return Err(NoKernel::Generated);
+    }
+    if !view.can_offload() {
+        return Err(NoKernel::Language);
+    }
+    if crate::regions::refusal(view, id).is_some() {
+        return Err(NoKernel::Region);
+    }
+    match view.doc.own_library() {
+        Some(own) => Err(NoKernel::OwnLibrary(own)),
+        None => Ok(()),
+    }
+}
+
+/// What a plan is made from.
+pub(crate) fn input<'a>(
+    view: &'a FunctionView,
+    offload: &'a analysis::Offload,
+    name: &'a str,
+    site: &OffloadSite<'a>,
+) -> codegen::Input<'a> {
+    codegen::Input {
         body: view.body(),
         program: view.doc.program(),
         facts: &view.facts,
-        offload: &offload,
+        offload,
         target: view.doc.options().target.row(),
         text: view.doc.slice(view.item.span),
         base_offset: view.item.span.start,
         file_text: if site.unnamed { "" } else { view.doc.source() },
         file_name: view.doc.name(),
-        name: &name,
+        name,
         taken: site.taken,
         opening: Some(site.opening),
-    };
-    codegen::plan(&input).map(|plan| then(&plan)).map_err(NoKernel::Refused)
+    }
 }
 
 /// The first reason `analysis` gives for a loop it proved parallel but cannot describe for a kernel.

@@ -10,12 +10,14 @@ mod lanes;
 pub(crate) mod marks;
 pub(crate) mod memo;
 mod offload;
+mod region;
 mod summaries;
 mod threads;
 
 pub use lanes::*;
 pub use marks::MarkFacts;
 pub use offload::{Buffer, Final, Length, Offload};
+pub use region::{Exchanged, Region, RegionArray, RegionScalar, RegionTrouble, RegionTroubleKind, Surely};
 pub use summaries::*;
 pub use threads::*;
 

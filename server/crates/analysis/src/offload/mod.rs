@@ -3,3 +3,4 @@
 pub(crate) mod band;
 pub(crate) mod extent;
 pub(crate) mod lane_mapping;
+pub(crate) mod region;

@@ -26,8 +26,12 @@ pub(crate) enum Value {
     Expr(Expr),
     /// The value of a variable of the program.
     Variable(SymbolId),
-    /// A number of 64 bits that the user's file computes, and what it may be called.
+    /// An array on the device, by its position among the plan's.
+    Array(usize),
+    /// A number of 64 bits that is computed where the function is called, and what it may be called.
     Number { wish: String, text: String },
+    /// Likewise one that only the user's file can compute, and that never changes.
+    Fixed { wish: String, text: String },
 }
 
 impl Arg {
@@ -40,13 +44,12 @@ impl Arg {
     }
 }
 
-/// All arguments, in order.
-pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel) -> Vec<Arg> {
+/// All arguments, in order. `caller`: how the program's expressions are written where the host's function is called.
+pub(crate) fn args(plan: &Plan<'_>, kernel: &Kernel, caller: &Exprs<'_>) -> Vec<Arg> {
     let device = Exprs { plan, kernel, dialect: Dialect::Device };
-    let host = Exprs { plan, kernel, dialect: Dialect::Host };
     let mut out = Vec::new();
-    counts(plan, kernel, &host, &mut out);
-    values(plan, kernel, [&device, &host], &mut out);
+    counts(plan, kernel, caller, &mut out);
+    values(plan, kernel, [&device, caller], &mut out);
     memory(plan, kernel, &device, &mut out);
     out
 }
@@ -88,7 +91,7 @@ fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>
         let row = format!("{}{}", body.symbols[b.symbol].name, "[0]".repeat(s.dimension));
         let text = format!("(long long)(sizeof({row}) / sizeof({row}[0]))");
         let wish = s.name.strip_prefix(&plan.prefix).unwrap_or(&s.name).to_string();
-        out.push(Arg::new("long long ", &s.name, Value::Number { wish, text }));
+        out.push(Arg::new("long long ", &s.name, Value::Fixed { wish, text }));
     }
 }
 
@@ -115,18 +118,18 @@ fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out
             _ => body.symbols[into].name.to_string(),
         };
         let (wish, text) = (format!("{theirs}_at"), format!("(long long)({theirs} - {base})"));
-        out.push(Arg::new("long long ", &name, Value::Number { wish, text }));
+        out.push(Arg::new("long long ", &name, Value::Fixed { wish, text }));
     }
 }
 
 /// Of arrays, and of what blocks leave their results in.
 fn memory(plan: &Plan<'_>, kernel: &Kernel, device: &Exprs<'_>, out: &mut Vec<Arg>) {
-    for b in plan.device_buffers() {
+    for (k, b) in plan.buffers.iter().enumerate().filter(|(_, b)| b.on_device) {
         let quals = if b.written { "" } else { "const " };
         let ty = device.type_name(b.element);
         // Each buffer is an allocation of its own, so nothing else shows its cells.
         let declaration = format!("{quals}{ty} *__restrict__ ");
-        out.push(Arg::new(&declaration, &b.kernel_name, Value::Here(b.device_name.clone())));
+        out.push(Arg::new(&declaration, &b.kernel_name, Value::Array(k)));
     }
     for r in &kernel.reductions {
         let ty = reduce::accumulator_type(plan, r, Dialect::Device);

@@ -9,20 +9,26 @@
 mod call;
 mod checks;
 mod given;
+mod growing;
+mod region;
 
 pub(crate) use call::{edits, heads};
+pub(crate) use region::text as region_text;
+
+use std::rc::Rc;
 
 use analysis::Param;
 use term::{BinOp, TypeKind};
 
 use self::checks::test;
 use self::given::{has_type, Given, Givens};
+pub(crate) use self::given::{First, Steps};
 use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, reduce};
-use crate::plan::{Axis, BufferPlan, Dim, Kernel, Plan, ReductionPlan, Test, TestKind};
+use crate::plan::{name_part, Axis, BufferPlan, Dim, Kernel, Plan, ReductionPlan, Test, TestKind};
 use crate::HostPages;
 
 /// The host's side of a plan.
@@ -51,21 +57,12 @@ pub(crate) fn text(
     pages: &dyn HostPages,
 ) -> Result<Option<HostText>, String> {
     let Some(kernel) = plan.kernels.first() else { return Ok(None) };
-    let mut host = Host {
-        plan,
-        kernel,
-        c: Exprs { plan, kernel, dialect: Dialect::Host },
-        cpp: Exprs { plan, kernel, dialect: Dialect::Device },
-        given: Givens::new(plan, kernel),
-        helpers: Helpers::default(),
-    };
+    let mut host = Host::new(plan, kernel, None, &plan.name);
     let name = function_name(plan);
     let call = host.kernel_call();
     let start = Term::head("_InitCudaKernel", vec![Term::name(&kernel.name)]);
     let body = vec![Term::head("_InitCuda", Vec::new()), start, call];
     let given = &host.given.all;
-    let of_type =
-        |ty: fn(&Given) -> &str| given.iter().map(|g| Term::declared(&g.name, ty(g), None)).collect();
     let comment = format!(
         "Runs the {} of {}, line {}, on the GPU. 0: it did not, nothing has changed that the loop reads, and the loop itself \
          is to run.",
@@ -75,30 +72,41 @@ pub(crate) fn text(
     );
     let mut functions = host.helper_functions();
     functions.push(Term::comment(&comment));
-    functions.push(Term::function(&["ExternC"], "int", &name, of_type(|g| &g.ty), body));
+    functions.push(Term::function(&["ExternC"], "int", &name, of_type(given, |g| &g.ty), body));
     let written = pages.written(Some(plan.target), &Term::List(functions).to_string())?;
-    // the same in C, which no page has to do with
-    let in_c = |modifiers: &[&'static str], body| {
-        Term::function(modifiers, "int", &name, of_type(|g| &g.in_c), body).to_string()
-    };
-    let unused = given.iter().map(|g| Term::cast("void", Term::name(&g.name)));
-    let unused = unused.reduce(|a, b| Term::head("Comma", vec![a, b]));
-    let body = unused.into_iter().chain([Term::head("Return", vec![Term::Int(0)])]).collect();
-    let stand_in = pages.written(None, &in_c(&[], body))?.text;
-    let prototype = pages.written(None, &in_c(&["extern"], Vec::new()))?.text;
+    let (stand_in, prototype) = in_c(&name, given, pages)?;
     let mut includes = written.includes;
     if host.helpers.apart.get() {
         includes.push("<stdint.h>".to_owned());
     }
     includes.sort();
     includes.dedup();
+    let runs = host.runs();
     Ok(Some(HostText {
         functions: written.text,
-        stand_in: format!("#ifdef __cplusplus\nextern \"C\"\n#endif\n{stand_in}"),
+        stand_in,
         includes,
-        call: host.call(&name, prototype, file_name),
+        call: host.call(&name, prototype, file_name, runs),
         derivation: written.derivation,
     }))
+}
+
+/// What is given, as parameters of one of its types.
+fn of_type(given: &[Given], ty: fn(&Given) -> &str) -> Vec<Term> {
+    given.iter().map(|g| Term::declared(&g.name, ty(g), None)).collect()
+}
+
+/// The function in C, which no page has to do with: one that always says no, and its declaration.
+fn in_c(name: &str, given: &[Given], pages: &dyn HostPages) -> Result<(String, String), String> {
+    let function = |modifiers: &[&'static str], body| {
+        Term::function(modifiers, "int", name, of_type(given, |g| &g.in_c), body).to_string()
+    };
+    let unused = given.iter().map(|g| Term::cast("void", Term::name(&g.name)));
+    let unused = unused.reduce(|a, b| Term::head("Comma", vec![a, b]));
+    let body = unused.into_iter().chain([Term::head("Return", vec![Term::Int(0)])]).collect();
+    let stand_in = pages.written(None, &function(&[], body))?.text;
+    let prototype = pages.written(None, &function(&["extern"], Vec::new()))?.text;
+    Ok((format!("#ifdef __cplusplus\nextern \"C\"\n#endif\n{stand_in}"), prototype))
 }
 
 /// What the function is written from.
@@ -108,10 +116,32 @@ struct Host<'p> {
     c: Exprs<'p>,
     cpp: Exprs<'p>,
     given: Givens<'p>,
-    helpers: Helpers,
+    /// What the names of helper functions begin with.
+    helper: &'p str,
+    helpers: Rc<Helpers>,
+    /// Who calls it, if it is a nest's of a region: arrays then lie on the device, and stay there.
+    steps: Option<&'p Steps<'p>>,
 }
 
 impl<'p> Host<'p> {
+    fn new(
+        plan: &'p Plan<'p>,
+        kernel: &'p Kernel,
+        steps: Option<&'p Steps<'p>>,
+        helper: &'p str,
+    ) -> Host<'p> {
+        Host {
+            plan,
+            kernel,
+            c: Exprs { plan, kernel, dialect: Dialect::Host },
+            cpp: Exprs { plan, kernel, dialect: Dialect::Device },
+            given: Givens::new(plan, kernel, steps),
+            helper,
+            helpers: Rc::default(),
+            steps,
+        }
+    }
+
     /// Makes sure that the values of some expressions are given; then they can be written.
     fn need(&mut self, params: &[Param]) {
         for p in params {
@@ -142,12 +172,12 @@ impl<'p> Host<'p> {
         // what is asked for is given by now
         let given = std::cell::RefCell::new(&mut self.given);
         let values = |p: &Param| -> Option<Named> { given.borrow_mut().value(p) };
-        print(&Scope { helper: &self.plan.name, values: &values, helpers: Some(&self.helpers) })
+        print(&Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers) })
     }
 
     fn helper_functions(&self) -> Vec<Term> {
         // several kernel files may be one text
-        let p = &self.plan.name;
+        let p = self.helper;
         let h = &self.helpers;
         let (a, b) = (|| Term::name("a"), || Term::name("b"));
         let binary = Term::binary;
@@ -198,7 +228,11 @@ impl<'p> Host<'p> {
             tests.push(let_(&d.trips_name, LONG_LONG, self.expr(&d.trips)));
             runs.push(Term::binary(BinOp::Gt, Term::name(&d.trips_name), Term::Int(0)));
         }
-        tests.push(test(Term::all(BinOp::And, runs.into_iter()), ""));
+        let runs = Term::all(BinOp::And, runs.into_iter());
+        tests.push(match self.steps {
+            None => test(runs, ""),
+            Some(_) => Term::head("_Idle", vec![runs, Term::List(self.idle())]),
+        });
         for b in &plan.buffers {
             self.extent(b, &mut tests);
         }
@@ -211,7 +245,16 @@ impl<'p> Host<'p> {
         let results = Term::head("_Results", vec![Term::List(self.checks()), Term::List(self.results())]);
         let name = Term::name(&self.kernel.name);
         let lists = [params, arrays, tests].map(Term::List);
-        Term::head("_CallCudaKernel", [name, sizes].into_iter().chain(lists).chain([results]).collect())
+        let head = if self.steps.is_some() { "_LaunchCudaKernel" } else { "_CallCudaKernel" };
+        Term::head(head, [name, sizes].into_iter().chain(lists).chain([results]).collect())
+    }
+
+    /// What is set where a nest of a region does not run: its index has its first value.
+    fn idle(&mut self) -> Vec<Term> {
+        let Some(d) = self.kernel.dims.first() else { return Vec::new() };
+        let Some(f) = self.plan.finals.iter().find(|f| f.symbol == d.index) else { return Vec::new() };
+        let first = Term::Name(self.given.term(d.lower, "first"));
+        vec![Term::Name(self.given.at(f.symbol)).deref().assign(Term::cast(f.kind.c_name(), first))]
     }
 
     /// Whether the array's size in bytes is needed: what only the host reads, and nothing is compared with, has none that
@@ -241,8 +284,11 @@ impl<'p> Host<'p> {
         let is_tested = |t: &Test| matches!(t.kind, TestKind::Extent(j) if Some(j) == k);
         let is_counted =
             plan.tests.iter().any(is_tested) && k.is_some_and(|k| plan.count_tests(k) != (false, None));
-        let is_sized = self.is_sized(b);
-        if !is_sized && !is_counted {
+        // what is there already is neither counted nor copied
+        let is_sized = self.is_sized(b) && self.steps.is_none();
+        let is_counted = is_counted && self.steps.is_none();
+        let has_first = self.steps.is_some() && b.on_device && b.constant_first().is_none();
+        if !is_sized && !is_counted && !has_first && b.part.is_none() {
             return;
         }
         let size = self.element_size(b);
@@ -263,6 +309,10 @@ impl<'p> Host<'p> {
             let first = self.expr(first);
             out.push(let_(&b.first_name, LONG_LONG, first));
         }
+        if self.steps.is_some() {
+            out.extend(self.reached(b));
+            return;
+        }
         let plus = |n: i128| analysis::Expr::Add(vec![last.clone(), analysis::Expr::Int(n)]);
         let mut count = match b.constant_first() {
             Some(c) => self.expr(&plus(1 - c)),
@@ -281,6 +331,18 @@ impl<'p> Host<'p> {
     fn pointer(&mut self, b: &BufferPlan) -> Term {
         let base = Term::Name(self.given.array(b));
         let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
+        let first = match (self.steps.and_then(|s| s.first(b.symbol)), first) {
+            (None, first) => first,
+            // the region's copy begins elsewhere
+            (Some(First::Number(c)), Term::Int(first)) => Term::Int(first - c),
+            (Some(First::Number(0)), first) => first,
+            (Some(First::Number(c)), first) => Term::binary(BinOp::Sub, first, Term::Int(c)),
+            (Some(First::Named(name)), first) => {
+                let wish = format!("{}_begin", name_part(&self.plan.body.symbols[b.symbol].name));
+                let begin = Term::Name(self.given.number(&wish, &name));
+                Term::binary(BinOp::Sub, first, begin)
+            }
+        };
         if !has_type(self.plan, b) {
             let bytes = Term::binary(BinOp::Mul, first, Term::Int(i128::from(b.element_size)));
             return Term::binary(BinOp::Add, Term::cast("const char*", base), bytes);
@@ -349,7 +411,12 @@ impl<'p> Host<'p> {
     fn arrays(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
         let mut out = Vec::new();
-        for b in plan.device_buffers() {
+        let resident = self.steps.is_some();
+        for b in plan.device_buffers().filter(|_| !resident) {
+            if b.part.is_some() {
+                out.push(self.grown(b));
+                continue;
+            }
             let way = match (b.copy_in, b.written) {
                 (true, true) => "inout",
                 (true, false) => "in",
@@ -380,7 +447,8 @@ impl<'p> Host<'p> {
     fn arguments(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
         let mut values = Vec::new();
-        for a in args(plan, kernel) {
+        let caller = self.given.caller();
+        for a in args(plan, kernel, &caller) {
             values.push(match a.value {
                 Value::Here(text) => Term::Name(text),
                 Value::Narrowed(text) => Term::cast("int", Term::Name(text)),
@@ -395,7 +463,14 @@ impl<'p> Host<'p> {
                         value
                     }
                 }
+                Value::Array(k) => match (self.steps, plan.buffers.get(k)) {
+                    (Some(_), Some(b)) => self.pointer(b),
+                    (_, b) => Term::Name(b.map_or_else(String::new, |b| b.device_name.clone())),
+                },
                 Value::Number { wish, text } => Term::Name(self.given.number(&wish, &text)),
+                Value::Fixed { wish, text } => {
+                    Term::Name(self.given.fixed(term::IntKind::LongLong, &wish, &text, true))
+                }
             });
         }
         values

@@ -9,7 +9,7 @@ use analysis::{Expr, Param, Pred};
 use term::strength::UNARY;
 use term::{BinOp, IntKind, Op, SymbolId, TermId, TypeKind};
 
-use super::expr::Exprs;
+use super::expr::{Dialect, Exprs};
 use super::host_term::{Term, LONG_LONG};
 use crate::plan::{constant, is_written_out, BufferPlan, HostValue, Plan};
 
@@ -253,6 +253,9 @@ fn less(e: &Expr, by: i128) -> Expr {
 /// A term of the user's as an operand: his own text where it stands there, else printed.
 pub(crate) fn term_text(host: &Exprs<'_>, t: TermId) -> String {
     let plan = host.plan;
+    if host.dialect == Dialect::Device {
+        return host.at(t, UNARY);
+    }
     let slice = plan.site.text.get(plan.body.span(t).range()).map(str::trim).unwrap_or("");
     let simple = !slice.is_empty()
         && !slice.contains(['\n', '\r', '#', '"'])
@@ -270,7 +273,7 @@ pub(crate) fn symbol_text(host: &Exprs<'_>, s: SymbolId) -> String {
     let body = host.plan.body;
     match host.plan.first_values.get(&s) {
         Some(&t) => format!("({}){}", host.type_name(body.symbols[s].ty), term_text(host, t)),
-        None => body.symbols[s].name.to_string(),
+        None => host.name(s),
     }
 }
 

@@ -5,19 +5,21 @@ use std::fmt;
 
 use print::Source;
 use term::strength::{ATOM, NONE, UNARY};
-use term::{notation, BinOp, Op, UnOp};
+use term::{notation, BinOp, Body, Op, SymbolId, TermId, UnOp};
 
 /// The type that sizes and numbers of iterations are computed in.
 pub(crate) const LONG_LONG: &str = "long long";
 
 /// A term. Its text (`Display`) is the notation's, with a head for every operator.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Term {
     /// A name or a type; in the user's file any text of his that binds as a name does.
     Name(String),
     Int(i128),
     /// A number that is 64 bits wide.
     Wide(i128),
+    /// A double.
+    Float(f64),
     /// Words between quotation marks.
     Words(String),
     List(Vec<Term>),
@@ -40,6 +42,43 @@ impl Term {
     }
     pub(crate) fn not(self) -> Term {
         Term::Head("Not", vec![self])
+    }
+    /// An expression of the program over numbers, with the names that its variables have here; `None`: it is of another kind.
+    pub(crate) fn of(
+        body: &Body,
+        t: TermId,
+        named: &mut dyn FnMut(SymbolId) -> Option<Term>,
+    ) -> Option<Term> {
+        let args = body.args(t);
+        Some(match (body.op(t), args) {
+            (Op::Int(v), _) => match body.types.as_int(body.ty(t))? {
+                term::IntKind::Int => Term::Int(*v),
+                kind => Term::cast(kind.c_name(), Term::Int(*v)),
+            },
+            (Op::Float(v), _) if body.types.as_float(body.ty(t)) == Some(term::FloatKind::F64) => {
+                Some(v.get()).filter(|v| v.is_finite() && *v >= 0.0).map(Term::Float)?
+            }
+            (Op::Sym(s), _) => match body.symbols[*s].storage {
+                term::Storage::Constant(v) => Term::Int(v),
+                _ => named(*s)?,
+            },
+            (Op::Unary(UnOp::Not), &[a]) => Term::of(body, a, named)?.not(),
+            (Op::Unary(UnOp::Neg), &[a]) => Term::of(body, a, named)?.negative(),
+            (Op::Binary(op), &[a, b]) => {
+                Term::binary(*op, Term::of(body, a, named)?, Term::of(body, b, named)?)
+            }
+            (Op::Cast, &[a]) => {
+                let ty = body.ty(t);
+                let name = match (body.types.as_int(ty), body.types.as_float(ty)) {
+                    (Some(k), _) => k.c_name(),
+                    (_, Some(term::FloatKind::F64)) => "double",
+                    (_, Some(term::FloatKind::F32)) => "float",
+                    _ => return None,
+                };
+                Term::cast(name, Term::of(body, a, named)?)
+            }
+            _ => return None,
+        })
     }
     pub(crate) fn negative(self) -> Term {
         match self {
@@ -151,6 +190,7 @@ impl<'t> Source for Terms<'t> {
             Term::Int(v) if v.unsigned_abs() > i32::MAX as u128 => number(*v, "LL"),
             Term::Int(v) => number(*v, ""),
             Term::Wide(v) => number(*v, "LL"),
+            Term::Float(v) => (print::float(*v, term::FloatKind::F64).0, UNARY),
             Term::Head("Cast", args) => match args.as_slice() {
                 [Term::Name(ty), of] => (format!("({}){}", ty.replace('*', " *"), of.c(UNARY)), UNARY),
                 _ => return Err(NoText),
@@ -183,6 +223,7 @@ impl fmt::Display for Term {
             Term::Name(name) => write!(f, "`{}`", name.replace('\\', "\\\\").replace('`', "\\`")),
             Term::Int(v) => write!(f, "{v}"),
             Term::Wide(v) => write!(f, "{}", Term::cast(LONG_LONG, Term::Int(*v))),
+            Term::Float(v) => write!(f, "{v:?}"),
             Term::Words(text) => {
                 let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
                 write!(f, "\"{text}\"")

@@ -10,7 +10,7 @@ use super::host::HostText;
 use super::stmt::Stmts;
 use super::{field_name, keyed, number, reduce, rounds, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
-use crate::plan::{DeviceFunction, Dim, Kernel, Plan};
+use crate::plan::{DeviceFunction, Dim, Kernel, Plan, RegionPlan};
 
 /// The file's text, and where its lines come from.
 pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) -> (String, Vec<LineOrigin>) {
@@ -33,20 +33,7 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         plan.body.name,
         plan.target.title
     ));
-    let (guard, compiler, _) = plan.target.file.run_time;
-    out.line(&format!(
-        "   Compile with {} {file_name}: fused multiply-adds would round differently. */",
-        plan.target.file.compile
-    ));
-    let off = plan.target.host.off_switch;
-    if host.is_some() {
-        out.flush_left(&format!("#ifndef {off}"));
-    }
-    if let Some(header) = plan.target.file.header {
-        out.flush_left(&format!("#ifndef {guard} /* {compiler} knows it */"));
-        out.flush_left(&format!("#include {header}"));
-        out.flush_left("#endif");
-    }
+    compiled(plan, file_name, host, &mut out);
     for &r in &plan.records {
         out.line("");
         record(plan, r, &mut out);
@@ -59,6 +46,76 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         out.line("");
         kernel(plan, k, &mut out);
     }
+    for_host(plan, file_name, host, &mut out);
+    let origins = std::mem::take(&mut out.origins);
+    (out.into_text(), origins)
+}
+
+/// The file of a region: the kernels of all its nests, what each of them needs once.
+pub(crate) fn region_file(
+    region: &RegionPlan<'_>,
+    file_name: &str,
+    host: Option<&HostText>,
+) -> (String, Vec<LineOrigin>) {
+    let outer = &region.outer;
+    let mut out = Lines::new("    ");
+    let count = region.nests.len();
+    out.line(&format!(
+        "/* {}, from line {}: {count} {} of {} as {} kernels, between which arrays stay on the GPU. Written by Warpwright.",
+        outer.site.file_name,
+        outer.site.line,
+        if count == 1 { "nest" } else { "nests" },
+        outer.body.name,
+        outer.target.title
+    ));
+    compiled(outer, file_name, host, &mut out);
+    for &r in &outer.records {
+        out.line("");
+        record(outer, r, &mut out);
+    }
+    let mut known: Vec<(&str, &str)> = Vec::new();
+    for nest in &region.nests {
+        for f in &nest.functions {
+            let name = (nest.prefix.as_str(), &*f.name);
+            if !known.contains(&name) {
+                known.push(name);
+                out.line("");
+                function(nest, f, &mut out);
+            }
+        }
+    }
+    for nest in &region.nests {
+        for k in &nest.kernels {
+            out.line("");
+            kernel(nest, k, &mut out);
+        }
+    }
+    for_host(outer, file_name, host, &mut out);
+    let origins = std::mem::take(&mut out.origins);
+    (out.into_text(), origins)
+}
+
+/// The rest of the head: how it is compiled, what is included.
+fn compiled(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>, out: &mut Lines) {
+    let (guard, compiler, _) = plan.target.file.run_time;
+    out.line(&format!(
+        "   Compile with {} {file_name}: fused multiply-adds would round differently. */",
+        plan.target.file.compile
+    ));
+    if host.is_some() {
+        out.flush_left(&format!("#ifndef {}", plan.target.host.off_switch));
+    }
+    if let Some(header) = plan.target.file.header {
+        out.flush_left(&format!("#ifndef {guard} /* {compiler} knows it */"));
+        out.flush_left(&format!("#include {header}"));
+        out.flush_left("#endif");
+    }
+}
+
+/// Behind the kernels the host's side, and what stands for it without the device.
+fn for_host(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>, out: &mut Lines) {
+    let (guard, compiler, _) = plan.target.file.run_time;
+    let off = plan.target.host.off_switch;
     out.line("");
     out.flush_left(&format!("#ifndef {guard} /* {compiler} compiles kernels only */"));
     for include in host.iter().flat_map(|h| &h.includes) {
@@ -82,8 +139,6 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         }
         out.flush_left("#endif");
     }
-    let origins = std::mem::take(&mut out.origins);
-    (out.into_text(), origins)
 }
 
 fn record(plan: &Plan<'_>, r: term::RecordId, out: &mut Lines) {
@@ -158,7 +213,7 @@ fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
     let start = format!("static __device__ {}(", exprs.variable(*ret, &exprs.function_name(&f.name)));
     lines.line(&heading(&start, &declared));
     lines.open("{");
-    Stmts { exprs, out: &mut lines }.block(list);
+    Stmts { exprs, out: &mut lines, instead: &[] }.block(list);
     lines.close("}");
     for line in lines.into_text().lines() {
         out.from(f.called_at, line);
@@ -171,7 +226,7 @@ fn heading(start: &str, items: &[String]) -> String {
 
 fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     let exprs = Exprs { plan, kernel: k, dialect: Dialect::Device };
-    let arguments = args(plan, k);
+    let arguments = args(plan, k, &Exprs { plan, kernel: k, dialect: Dialect::Host });
     let declared: Vec<String> = arguments.into_iter().map(|a| a.declared).collect();
     out.line(&heading(&format!("extern \"C\" __global__ void {}(", k.name), &declared));
     out.open("{");
@@ -215,7 +270,7 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     }
     match &k.threads {
         Some(plan) => threads::code(&exprs, plan, out),
-        None => Stmts { exprs, out }.block(k.body),
+        None => Stmts { exprs, out, instead: &[] }.block(k.body),
     }
     if wrap {
         out.close("} while (0);");

@@ -20,7 +20,7 @@ mod threads;
 
 use term::device::{Index, Word};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, RegionPlan};
 use crate::{GeneratedFile, HostEdit, HostHead, HostPages, KernelInfo, Output};
 
 /// Writes a plan down.
@@ -33,43 +33,66 @@ pub(crate) fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, St
         Some(h) => host::edits(plan, h.call),
         None => (HostHead::default(), Vec::new()),
     };
-    let kernels = plan
-        .kernels
-        .iter()
-        .map(|k| KernelInfo {
-            name: k.name.clone(),
-            launcher: host::function_name(plan),
-            block: k.block,
-            axes: k
-                .dims
-                .iter()
-                .map(|d| match &k.threads {
-                    Some(_) => (d.axis, d.counter_name.clone()),
-                    None => (d.axis, plan.body.symbols[d.index].name.to_string()),
-                })
-                .collect(),
-            grid: k
-                .dims
-                .iter()
-                .map(|d| {
-                    format!(
-                        "({} + {}) / {}",
-                        d.trips_name,
-                        k.block[d.axis.number()] - 1,
-                        k.block[d.axis.number()]
-                    )
-                })
-                .collect(),
-        })
-        .collect();
     Ok(Output {
         kernel_file: GeneratedFile { name: file_name, text },
         head,
         block,
         line_map,
-        kernels,
+        kernels: infos(plan, &host::function_name(plan)).collect(),
         build_flags: plan.target.file.flags.to_vec(),
         derivation,
+    })
+}
+
+/// Writes a region's plan down.
+pub(crate) fn print_region(plan: &RegionPlan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
+    let outer = &plan.outer;
+    let file_name = format!("{}.{}", outer.name, outer.target.file.extension);
+    let mut host = host::region_text(plan, &file_name, pages)?;
+    let (text, line_map) = kernel::region_file(plan, &file_name, host.as_ref());
+    let derivation = host.as_mut().map(|h| std::mem::take(&mut h.derivation)).unwrap_or_default();
+    let (head, block) = match host {
+        Some(h) => host::edits(outer, h.call),
+        None => (HostHead::default(), Vec::new()),
+    };
+    let launcher = host::function_name(outer);
+    Ok(Output {
+        kernel_file: GeneratedFile { name: file_name, text },
+        head,
+        block,
+        line_map,
+        kernels: plan.nests.iter().flat_map(|n| infos(n, &launcher)).collect(),
+        build_flags: outer.target.file.flags.to_vec(),
+        derivation,
+    })
+}
+
+/// What is shown of the kernels.
+fn infos<'p>(plan: &'p Plan<'_>, launcher: &'p str) -> impl Iterator<Item = KernelInfo> + 'p {
+    plan.kernels.iter().map(move |k| KernelInfo {
+        name: k.name.clone(),
+        launcher: launcher.to_owned(),
+        block: k.block,
+        axes: k
+            .dims
+            .iter()
+            .map(|d| match &k.threads {
+                Some(_) => (d.axis, d.counter_name.clone()),
+                None => (d.axis, plan.body.symbols[d.index].name.to_string()),
+            })
+            .collect(),
+        grid: k
+            .dims
+            .iter()
+            .map(|d| {
+                format!(
+                    "({} + {}) / {}",
+                    d.trips_name,
+                    k.block[d.axis.number()] - 1,
+                    k.block[d.axis.number()]
+                )
+            })
+            .collect(),
     })
 }
 

@@ -12,6 +12,8 @@ use crate::lines::Lines;
 pub(crate) struct Stmts<'p, 'l> {
     pub(crate) exprs: Exprs<'p>,
     pub(crate) out: &'l mut Lines,
+    /// Statements in whose place another line stands.
+    pub(crate) instead: &'l [(TermId, String)],
 }
 
 impl Stmts<'_, '_> {
@@ -30,9 +32,17 @@ impl Stmts<'_, '_> {
         }
     }
 
+    /// One statement.
+    pub(crate) fn one(&mut self, t: TermId) {
+        self.statement(t, false);
+    }
+
     fn statement(&mut self, t: TermId, in_switch: bool) {
         let body = self.exprs.plan.body;
         let args = body.args(t);
+        if let Some((_, line)) = self.instead.iter().find(|i| i.0 == t) {
+            return self.out.from(t, line);
+        }
         if let Some(a) = self.exprs.kernel.atomics.iter().find(|a| a.statement == t) {
             let line = atomics::line(&self.exprs, a);
             return self.out.from(t, &line);

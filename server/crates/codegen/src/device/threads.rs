@@ -135,7 +135,7 @@ impl Threads<'_> {
             (Op::Declare(s), Some(&init)) => {
                 out.from(t, &format!("{} = {};", self.exprs.name(*s), self.exprs.at(init, 2)));
             }
-            _ => Stmts { exprs: self.exprs, out }.block(t),
+            _ => Stmts { exprs: self.exprs, out, instead: &[] }.block(t),
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) struct Builder<'i, 'a> {
 }
 
 impl<'i, 'a> Builder<'i, 'a> {
-    fn new(input: &'i Input<'a>, target: TermId, band: Vec<(&'a LoopFacts, &'a Control)>) -> Self {
+    pub(super) fn new(input: &'i Input<'a>, target: TermId, band: Vec<(&'a LoopFacts, &'a Control)>) -> Self {
         Builder {
             input,
             body: input.body,
@@ -264,7 +264,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             &inductions,
             &views,
             &dims,
-            inner,
+            &[inner],
         );
         for b in &mut buffers {
             b.kernel_name = names.get(&b.symbol).cloned().unwrap_or_default();
@@ -448,7 +448,7 @@ impl<'i, 'a> Builder<'i, 'a> {
     }
 
     /// Where the loop stands in its file.
-    fn site(&self) -> Site<'a> {
+    pub(super) fn site(&self) -> Site<'a> {
         let (span, file) = (self.body.span(self.target), self.input.file_text);
         let at = (self.input.base_offset as usize + span.start as usize).min(file.len());
         Site {

@@ -100,6 +100,7 @@ impl<'a> Builder<'_, 'a> {
                     .extent
                     .as_ref()
                     .map(|(f, l)| (simplify::under(f, positive), simplify::under(l, positive))),
+                part: None,
                 first_name: self.host_name(&format!("{n}_first")),
                 count_name: self.host_name(&format!("{n}_count")),
                 bytes_name: self.host_name(&format!("{n}_bytes")),

@@ -14,6 +14,7 @@ mod memory;
 mod names;
 mod naming;
 mod refuse;
+mod region;
 mod scalars;
 mod simplify;
 mod support;
@@ -33,6 +34,7 @@ pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};
 pub(crate) use names::{has_word, part as name_part, Namer};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
+pub use region::{plan_name, plan_region, region_needs, RegionPlan};
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
 pub use threads::ThreadPlan;
@@ -271,6 +273,9 @@ pub struct BufferPlan {
     pub staged: bool,
     /// First and last element; `None`: the whole declared array.
     pub extent: Option<(Expr, Expr)>,
+    /// Of a region's array that may grow: the elements that are surely there at first. Of a nest in a region: the elements that
+    /// it uses, where these may have to be fetched before it runs.
+    pub(crate) part: Option<(Expr, Expr)>,
     /// Names in the host block.
     pub first_name: String,
     pub count_name: String,
@@ -312,6 +317,23 @@ impl Plan<'_> {
     pub(crate) fn counts_in_int(&self, k: &Kernel, d: &Dim) -> bool {
         let covers = d.rectangular && !d.strided && k.threads.is_none() && !k.has_partials();
         covers && k.block[d.axis.number()].is_power_of_two() && self.range(&d.trips).1 <= i128::from(i32::MAX)
+    }
+
+    /// Where extents are not computed: takes away the limits of values that nothing else needs.
+    fn forget_limits(&mut self) {
+        let natural = |p: Param| {
+            let v = self.values.iter().find(|v| v.param == p);
+            v.map_or(bounds::SAFE * 2, |v| IntKind::max(v.kind).max(-IntKind::min(v.kind)))
+        };
+        let trips = self.kernels.iter().flat_map(|k| &k.dims).map(|d| &d.trips);
+        let mut exprs = trips.chain(self.finals.iter().map(|f| &f.value));
+        let tested = self.tests.iter().any(|t| matches!(t.kind, TestKind::Holds(_)));
+        let threads = self.kernels.iter().any(|k| k.threads.is_some());
+        let named = self.buffers.iter().any(|b| b.constant_first().is_none() || b.part.is_some());
+        if !tested && !threads && !named && exprs.all(|e| bounds::peak(e, &natural) < bounds::SAFE) {
+            self.values.iter_mut().for_each(|v| v.limit = None);
+            self.values.retain(|v| v.used);
+        }
     }
 
     /// Between which numbers an expression's value lies, by the types and limits of the values in it.

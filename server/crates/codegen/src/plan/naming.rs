@@ -53,7 +53,7 @@ impl<'a> Builder<'_, 'a> {
         inductions: &[InductionPlan],
         views: &[View],
         dims: &[Dim],
-        inner: TermId,
+        inner: &[TermId],
     ) -> BTreeMap<SymbolId, String> {
         let body = self.body;
         let mut namer = Namer::beside(body);
@@ -83,7 +83,7 @@ impl<'a> Builder<'_, 'a> {
         // Locals keep their names unless something around them is called the same: C lets a loop's body redeclare the
         // loop's own variable, C++ does not.
         let mut locals: Vec<(TermId, String)> = Vec::new();
-        for t in body.walk(inner) {
+        for t in inner.iter().flat_map(|&t| body.walk(t)) {
             let Op::Declare(s) = body.op(t) else { continue };
             let scope = self.scope(t);
             let wish = body.symbols[*s].name.to_string();

@@ -70,19 +70,16 @@ pub(crate) fn under(e: &Expr, positive: &[Expr]) -> Expr {
             }
         }
         Expr::FloorDiv(a, d) => Expr::FloorDiv(Box::new(under(a, positive)), *d),
-        Expr::Min(items) => Expr::Min(all(items)),
+        Expr::Min(items) => extreme(all(items), -1, Expr::Min),
         Expr::Max(items) => {
-            let items = all(items);
+            let items = undominated(all(items), 1);
             let zero = |i: &Expr| super::constant(i).is_some_and(|c| c <= 0);
             let known = |i: &Expr| positive.iter().any(|t| difference(i, t).is_some_and(|d| d >= 0));
             if items.iter().any(known) {
                 let kept: Vec<Expr> = items.into_iter().filter(|i| !zero(i)).collect();
-                match <[Expr; 1]>::try_from(kept) {
-                    Ok([only]) => only,
-                    Err(kept) => Expr::Max(kept),
-                }
+                extreme(kept, 1, Expr::Max)
             } else {
-                Expr::Max(items)
+                extreme(items, 1, Expr::Max)
             }
         }
         Expr::Select(p, a, b) => {
@@ -92,6 +89,23 @@ pub(crate) fn under(e: &Expr, positive: &[Expr]) -> Expr {
                 Expr::Select(p.clone(), Box::new(under(a, positive)), Box::new(under(b, positive)))
             }
         }
+    }
+}
+
+/// Those that are not always smaller (`sign` 1) or larger (-1) than another; of equal ones the first.
+fn undominated(items: Vec<Expr>, sign: i128) -> Vec<Expr> {
+    let is_less = |k: usize, o: usize| {
+        difference(&items[o], &items[k]).is_some_and(|d| d * sign > 0 || d == 0 && o < k)
+    };
+    let kept = |k: &usize| !(0..items.len()).any(|o| o != *k && is_less(*k, o));
+    (0..items.len()).filter(kept).map(|k| items[k].clone()).collect()
+}
+
+/// The least or the largest of several.
+fn extreme(items: Vec<Expr>, sign: i128, several: fn(Vec<Expr>) -> Expr) -> Expr {
+    match <[Expr; 1]>::try_from(undominated(items, sign)) {
+        Ok([only]) => only,
+        Err(kept) => several(kept),
     }
 }
 

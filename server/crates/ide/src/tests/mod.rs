@@ -25,6 +25,7 @@ mod rules;
 mod third_language;
 mod threads;
 mod tiling;
+mod together;
 mod transforming;
 mod traps;
 mod verifying;

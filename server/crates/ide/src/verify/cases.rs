@@ -15,6 +15,7 @@ use super::{
 use crate::check::LoopFinding;
 use crate::function_view::FunctionView;
 use crate::limits::verify_cases::{ALL_RUNS, ENOUGH, GENTLE};
+use crate::lints::is_parallel;
 use crate::{Doc, Language};
 
 /// Runs the original beside the texts given: a trial for a machine, and sentences on what stood in for what. `Err` says why
@@ -38,7 +39,15 @@ pub(crate) fn run_cases(
     let rewritten = read(doc.language(), &runtime::host(target), host);
     let device: Vec<front::Unit> =
         kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect();
-    let sums = Sums::of(view.body(), view.of(finding.id));
+    // of a loop that stays on the host the nests in it are kernels
+    let root = view.of(finding.id).term;
+    let summed = view.facts.loops.iter().filter(|l| {
+        l.term == root
+            || !is_parallel(view.of(finding.id))
+                && is_parallel(l)
+                && view.body().walk(root).any(|t| t == l.term)
+    });
+    let sums = Sums::of(view.body(), summed);
     let both = Both { doc, view, rewritten, device, sums, options, share, cancel };
     let failed = match share.known_failure(&view.body().name) {
         Some(known) => known,

@@ -22,9 +22,9 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Those of a loop; `None`: its results are the same to the bit.
-    pub fn of(body: &Body, facts: &analysis::LoopFacts) -> Option<Sums> {
-        let regrouped = facts.reductions.iter().filter(|r| {
+    /// Those of loops that become kernels; `None`: their results are the same to the bit.
+    pub fn of<'f>(body: &Body, loops: impl Iterator<Item = &'f analysis::LoopFacts>) -> Option<Sums> {
+        let regrouped = loops.flat_map(|l| &l.reductions).filter(|r| {
             body.types.as_float(r.ty).is_some()
                 && matches!(r.op, analysis::ReductionOp::Add | analysis::ReductionOp::Mul)
         });

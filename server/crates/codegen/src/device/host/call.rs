@@ -27,12 +27,13 @@ pub(crate) struct Call {
 }
 
 impl Host<'_> {
-    pub(super) fn call(&self, name: &str, prototype: String, file_name: &str) -> Call {
+    /// `runs`: that the loop runs at all, where something may only be evaluated then.
+    pub(super) fn call(&self, name: &str, prototype: String, file_name: &str, runs: Option<String>) -> Call {
         let plan = self.plan;
         let values: Vec<String> = self.given.all.iter().map(|g| g.value.clone()).collect();
         let indent = indentation(&plan.site).0.len();
         let call = format!("{name}({})", wrapped(&values, indent + 6 + name.len(), "        "));
-        let condition = match self.runs() {
+        let condition = match runs {
             Some(runs) => format!("!({runs} && {call})"),
             None => format!("!{call}"),
         };
@@ -50,7 +51,7 @@ impl Host<'_> {
     }
 
     /// That the loop runs at all, in the user's own words, where something is evaluated for the call that is there only then.
-    fn runs(&self) -> Option<String> {
+    pub(super) fn runs(&self) -> Option<String> {
         if !self.given.any_late() {
             return None;
         }

@@ -26,7 +26,31 @@ impl Host<'_> {
 
     pub(super) fn tests(&mut self) -> Vec<Term> {
         let plan = self.plan;
-        plan.tests.iter().flat_map(|t| self.test(t)).collect()
+        // where arrays lie on the device already, the region has seen to them
+        let of_arrays = |t: &&Test| {
+            matches!(t.kind, TestKind::Extent(_) | TestKind::Apart(..) | TestKind::Outside { .. })
+        };
+        let resident = self.steps.is_some();
+        plan.tests.iter().filter(|t| !(resident && of_arrays(t))).flat_map(|t| self.test(t)).collect()
+    }
+
+    /// Of these the tests by value alone, and the rest.
+    pub(super) fn holds(&mut self) -> Vec<Term> {
+        let plan = self.plan;
+        plan.tests
+            .iter()
+            .filter(|t| matches!(t.kind, TestKind::Holds(_)))
+            .flat_map(|t| self.test(t))
+            .collect()
+    }
+
+    pub(super) fn of_arrays(&mut self) -> Vec<Term> {
+        let plan = self.plan;
+        plan.tests
+            .iter()
+            .filter(|t| !matches!(t.kind, TestKind::Holds(_)))
+            .flat_map(|t| self.test(t))
+            .collect()
     }
 
     fn test(&mut self, t: &Test) -> Vec<Term> {
@@ -98,7 +122,7 @@ impl Host<'_> {
 
     fn apart(&self, [a, a_bytes]: [Term; 2], [b, b_bytes]: [Term; 2]) -> Term {
         self.helpers.apart.set(true);
-        Term::call(&format!("{}_apart", self.plan.name), vec![a, a_bytes, b, b_bytes])
+        Term::call(&format!("{}_apart", self.helper), vec![a, a_bytes, b, b_bytes])
     }
 
     /// A variable's address and its size.

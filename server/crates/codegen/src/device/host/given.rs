@@ -43,10 +43,68 @@ impl StandIn {
     }
 }
 
+/// A number that only the user's file can compute, handed on to where it is used.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct FixedNumber {
+    pub(crate) kind: IntKind,
+    pub(crate) wish: String,
+    /// As the user's file computes it.
+    pub(crate) text: String,
+    /// As it is called in between.
+    pub(crate) name: String,
+}
+
+/// The function that calls for a nest of a region: it runs the host's statements between kernels.
+pub(crate) struct Steps<'p> {
+    /// The plan whose kernel holds the names of variables there.
+    pub(crate) outer: &'p Plan<'p>,
+    pub(crate) fixed: std::cell::RefCell<Vec<FixedNumber>>,
+    /// Arrays that may grow, in the order of their table.
+    pub(crate) growing: Vec<SymbolId>,
+}
+
+/// The first element of an array that a region has on the device.
+#[derive(Clone)]
+pub(crate) enum First {
+    Number(i128),
+    /// As it is called in the steps.
+    Named(String),
+}
+
+impl Steps<'_> {
+    /// Of an array that the region has.
+    pub(crate) fn first(&self, s: SymbolId) -> Option<First> {
+        let b = self.outer.buffers.iter().find(|b| b.symbol == s)?;
+        Some(b.constant_first().map_or_else(|| First::Named(b.first_name.clone()), First::Number))
+    }
+
+    fn fixed(&self, kind: IntKind, wish: &str, text: &str) -> String {
+        let mut all = self.fixed.borrow_mut();
+        if let Some(known) = all.iter().find(|f| f.kind == kind && f.text == text) {
+            return known.name.clone();
+        }
+        let is_taken = |n: &str| {
+            let names = self.outer.kernels.iter().flat_map(|k| k.names.values());
+            names.map(String::as_str).chain(all.iter().map(|f| f.name.as_str())).any(|o| o == n)
+        };
+        let mut name = format!("{}{wish}", self.outer.prefix);
+        while is_taken(&name) {
+            name.push('_');
+        }
+        all.push(FixedNumber { kind, wish: wish.to_owned(), text: text.to_owned(), name: name.clone() });
+        name
+    }
+}
+
 /// All that is given, in the order in which it was asked for.
 pub(crate) struct Givens<'p> {
     plan: &'p Plan<'p>,
+    /// As the user's file writes it.
     c: Exprs<'p>,
+    /// As the caller writes it.
+    caller: Exprs<'p>,
+    /// The caller, if it is not the user's file.
+    steps: Option<&'p Steps<'p>>,
     cpp: Exprs<'p>,
     pub(crate) all: Vec<Given>,
     pub(crate) stand_ins: Vec<StandIn>,
@@ -70,7 +128,7 @@ enum Key {
 }
 
 impl<'p> Givens<'p> {
-    pub(crate) fn new(plan: &'p Plan<'p>, kernel: &'p Kernel) -> Givens<'p> {
+    pub(crate) fn new(plan: &'p Plan<'p>, kernel: &'p Kernel, steps: Option<&'p Steps<'p>>) -> Givens<'p> {
         let mut results: Vec<SymbolId> = Vec::new();
         results.extend(kernel.reductions.iter().filter(|r| !r.cell).map(|r| r.symbol));
         results.extend(kernel.keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol));
@@ -79,9 +137,16 @@ impl<'p> Givens<'p> {
         for taken in ["malloc", "free", "memcpy", &kernel.name].into_iter().chain(plan.target.host.names()) {
             names.fresh(taken);
         }
+        let c = Exprs { plan, kernel, dialect: Dialect::Host };
+        let caller = match steps.and_then(|s| s.outer.kernels.first()) {
+            Some(of_names) => Exprs { plan, kernel: of_names, dialect: Dialect::Device },
+            None => c,
+        };
         Givens {
             plan,
-            c: Exprs { plan, kernel, dialect: Dialect::Host },
+            c,
+            caller,
+            steps,
             cpp: Exprs { plan, kernel, dialect: Dialect::Device },
             all: Vec::new(),
             stand_ins: Vec::new(),
@@ -114,14 +179,30 @@ impl<'p> Givens<'p> {
         self.add(key, wish, [in_c, int_name(kind, Dialect::Device)], value, late)
     }
 
-    /// A number of 64 bits that the user's file computes.
+    /// How the caller writes what it gives.
+    pub(crate) fn caller(&self) -> Exprs<'p> {
+        self.caller
+    }
+
+    /// Also the value of a variable counts that is set, so it is given by its address.
+    pub(crate) fn result(&mut self, s: SymbolId) {
+        self.results.push(s);
+    }
+
+    /// A number of 64 bits that the caller computes.
     pub(crate) fn number(&mut self, wish: &str, value: &str) -> String {
         self.int(IntKind::LongLong, wish, value.to_string(), true)
     }
 
+    /// A number that only the user's file can compute.
+    pub(crate) fn fixed(&mut self, kind: IntKind, wish: &str, text: &str, late: bool) -> String {
+        let value = self.steps.map_or_else(|| text.to_owned(), |s| s.fixed(kind, wish, text));
+        self.int(kind, wish, value, late)
+    }
+
     /// A size in bytes of something that only the user's file can name.
     pub(crate) fn bytes(&mut self, wish: &str, of: &str) -> String {
-        self.int(IntKind::ULongLong, wish, format!("sizeof({of})"), false)
+        self.fixed(IntKind::ULongLong, wish, &format!("sizeof({of})"), false)
     }
 
     /// A value that the plan's expressions are made of.
@@ -131,10 +212,10 @@ impl<'p> Givens<'p> {
             Param::Symbol(s) if !self.plan.first_values.contains_key(&s) => self.variable(s),
             Param::Symbol(s) => {
                 let wish = format!("first_{}", self.body().symbols[s].name);
-                Term::Name(self.int(v.kind, &wish, symbol_text(&self.c, s), !v.early))
+                Term::Name(self.int(v.kind, &wish, symbol_text(&self.caller, s), !v.early))
             }
             Param::Term(t) => {
-                let text = term_text(&self.c, t);
+                let text = term_text(&self.caller, t);
                 let wish = wish_of(&text, "value");
                 Term::Name(self.int(v.kind, &wish, text, !v.early))
             }
@@ -146,7 +227,7 @@ impl<'p> Givens<'p> {
     /// A term's value, in its own type.
     pub(crate) fn term(&mut self, t: TermId, wish: &str) -> String {
         let kind = self.body().types.as_int(self.body().ty(t)).unwrap_or(IntKind::LongLong);
-        self.int(kind, wish, term_text(&self.c, t), may_trap(self.body(), t))
+        self.int(kind, wish, term_text(&self.caller, t), may_trap(self.body(), t))
     }
 
     /// A variable's value; of a struct its address.
@@ -155,7 +236,7 @@ impl<'p> Givens<'p> {
             return Term::Name(self.at(s)).deref();
         }
         let (body, symbol) = (self.body(), &self.body().symbols[s]);
-        let (name, late) = (symbol.name.to_string(), self.is_late(s));
+        let (name, late) = (self.caller.name(s), self.is_late(s));
         let wish = wish_of(&name, "value");
         Term::Name(match body.types.kind(symbol.ty) {
             TypeKind::Record(_) => {
@@ -176,7 +257,7 @@ impl<'p> Givens<'p> {
         if let Some(&k) = self.known.get(&key) {
             return self.all[k].name.clone();
         }
-        let place = symbol.name.to_string();
+        let place = self.caller.name(s);
         let is_result = self.results.contains(&s);
         // an index is only set
         let is_read = !plan.finals.iter().any(|f| f.symbol == s);
@@ -188,6 +269,19 @@ impl<'p> Givens<'p> {
         };
         let late = path.is_some_and(|t| leads_through_memory(plan.body, t));
         self.pointer(key, &wish, symbol.ty, (place, has_address || !is_result), [is_read, late])
+    }
+
+    /// The table of arrays that may grow, which the caller has.
+    pub(crate) fn table(&mut self, ty: &str, value: &str) -> String {
+        let key = Key::Text(ty.to_owned(), value.to_owned());
+        self.add(key, "arrays", [ty, ty], value.to_owned(), false)
+    }
+
+    /// The address of a pointer that is set.
+    pub(crate) fn pointer_at(&mut self, s: SymbolId, element: [&str; 2]) -> String {
+        let name = self.caller.name(s);
+        let ty = element.map(|e| format!("{e}**"));
+        self.add(Key::At(s), &wish_of(&name, "result"), [&ty[0], &ty[1]], format!("&{name}"), false)
     }
 
     /// The address of the cell that a reduction ends in.
@@ -248,6 +342,7 @@ impl<'p> Givens<'p> {
             false => format!("{fixed}{}*", element_name(&self.c, b)),
         };
         let value = match b.rank {
+            _ if self.steps.is_some() => self.caller.name(b.symbol),
             1 => symbol.name.to_string(),
             rank => format!("&{}{}", symbol.name, "[0]".repeat(rank)),
         };

@@ -1,0 +1,213 @@
+//! What becomes of a region's variables, pointers and arrays: what counts from before, and what may be read afterwards.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use super::{memory, trouble, Found, Walk};
+use crate::flow::counted_loop::has_jump;
+use crate::flow::liveness;
+use crate::{Buffer, Exchanged, Expr, RegionArray, RegionScalar, RegionTroubleKind, Surely};
+
+impl<'a> Walk<'a> {
+    /// The variables that the statements use, and what becomes of them.
+    pub(super) fn scalars(&self, statements: &[TermId]) -> Found<Vec<RegionScalar>> {
+        let body = self.body;
+        let exposed = liveness::exposed_reads(body, statements, self.budget);
+        let live = liveness::Liveness::new(body, self.budget);
+        let surely = self.surely_set(statements);
+        let mut out: Vec<RegionScalar> = Vec::new();
+        for t in statements.iter().flat_map(|&t| body.walk(t)) {
+            let Some(s) = body.as_symbol(t) else { continue };
+            let symbol = &body.symbols[s];
+            let is_number =
+                body.types.is_arithmetic(symbol.ty) && !matches!(symbol.storage, Storage::Constant(_));
+            if !is_number || self.declared.contains(&s) || out.iter().any(|o| o.symbol == s) {
+                continue;
+            }
+            let set = self.written.contains(&s);
+            if set && !symbol.is_own_scalar() {
+                return trouble(RegionTroubleKind::Reachable(s), t);
+            }
+            let kept = set && self.is_live_after(&live, statements, s);
+            let exposed = exposed.as_ref().is_none_or(|e| e.contains(&s));
+            let begins = !set || exposed || kept && !surely.contains(&s);
+            if begins && symbol.is_own_scalar() && live.may_be_unset(body, s) {
+                return trouble(RegionTroubleKind::Unset(s), t);
+            }
+            out.push(RegionScalar { symbol: s, begins, set, kept });
+        }
+        Ok(out)
+    }
+
+    pub(super) fn is_live_after(
+        &self,
+        live: &liveness::Liveness,
+        statements: &[TermId],
+        s: SymbolId,
+    ) -> bool {
+        match statements.last() {
+            Some(&last) if self.body.op(last).is_loop() => live.is_live_after(last, s),
+            _ => true,
+        }
+    }
+
+    /// Variables that the statements surely set, where the loops whose first test is made run.
+    pub(super) fn surely_set(&self, statements: &[TermId]) -> FxHashSet<SymbolId> {
+        let body = self.body;
+        let mut out = FxHashSet::default();
+        for &t in statements {
+            out.extend(liveness::surely_written(body, t, self.budget).unwrap_or_default());
+            let tested = |s: &Surely| match s {
+                Surely::Holds(c) => body.walk(t).any(|x| x == *c),
+                Surely::Compared { lower, .. } => body.walk(t).any(|x| x == *lower),
+                Surely::Positive(_) => false,
+            };
+            let runs = body.op(t).is_loop() && self.sure.iter().any(tested) && self.nest(t).is_none();
+            if let Some(parts) = body.loop_parts(t).filter(|p| runs && !has_jump(body, p.body)) {
+                out.extend(liveness::surely_written(body, parts.body, self.budget).unwrap_or_default());
+            }
+        }
+        out
+    }
+
+    /// The pointers that are assigned, and what becomes of them.
+    pub(super) fn exchanged(&self, statements: &[TermId]) -> Found<Vec<Exchanged>> {
+        let body = self.body;
+        let live = liveness::Liveness::new(body, self.budget);
+        let mut out = Vec::new();
+        for &symbol in &self.exchanged {
+            let declared = self.declared.contains(&symbol);
+            let is_array = self.uses.contains_key(&symbol);
+            let kept =
+                !declared && self.written.contains(&symbol) && self.is_live_after(&live, statements, symbol);
+            if kept && !is_array {
+                return trouble(RegionTroubleKind::Pointer(symbol), statements[0]);
+            }
+            out.push(Exchanged { symbol, declared, kept });
+        }
+        Ok(out)
+    }
+
+    /// The arrays, each with the part that all uses which surely happen make up together.
+    pub(super) fn arrays(
+        &mut self,
+        statements: &[TermId],
+        wanted: &BTreeSet<SymbolId>,
+    ) -> Found<Vec<RegionArray>> {
+        let body = self.body;
+        let (mut out, mut new) = (Vec::new(), Vec::new());
+        for &s in wanted {
+            let uses = self.uses.get(&s).map_or(&[][..], Vec::as_slice);
+            let Some(first) = uses.first() else { continue };
+            let whole = is_whole(body, s);
+            let mut parts: Vec<&(Expr, Expr)> = Vec::new();
+            for u in uses.iter().filter(|u| u.is_sure) {
+                parts.extend(u.buffer.extent.iter().filter(|e| !parts.contains(e)).collect::<Vec<_>>());
+            }
+            let unknown = parts.is_empty() || uses.iter().any(|u| u.buffer.extent.is_none());
+            let extent = match (unknown, parts.as_slice()) {
+                (true, _) if whole => None,
+                (true, _) => return trouble(RegionTroubleKind::Part(s), statements[0]),
+                (false, [one]) => Some((*one).clone()),
+                (false, several) => {
+                    // what none of them uses may lie between an empty one and another
+                    let nonempty: Vec<Surely> = several
+                        .iter()
+                        .map(|(first, last)| {
+                            let minus = Expr::Mul(-1, Box::new(first.clone()));
+                            Surely::Positive(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]))
+                        })
+                        .collect();
+                    new.extend(nonempty);
+                    Some((
+                        Expr::Min(several.iter().map(|e| e.0.clone()).collect()),
+                        Expr::Max(several.iter().map(|e| e.1.clone()).collect()),
+                    ))
+                }
+            };
+            let writes = |b: &Buffer| b.wholly_written && is_same_part(&b.extent, &extent);
+            let covers =
+                first.is_sure && writes(&first.buffer) || self.first_nest(statements, s).is_some_and(writes);
+            let reads = self.nests.iter().flat_map(|n| &n.1.buffers).filter(|b| b.symbol == s);
+            let (read, written) = reads.fold((false, false), |a, b| (a.0 || b.read, a.1 || b.written));
+            let buffer = Buffer {
+                read,
+                written,
+                wholly_written: covers && self.exchanged.is_empty(),
+                extent,
+                ..first.buffer.clone()
+            };
+            let kept = !self.is_gone(statements, s, buffer.wholly_written);
+            out.push(RegionArray { buffer, kept });
+        }
+        self.add_sure(new);
+        Ok(out)
+    }
+
+    /// What the nest does with an array that comes first of all that use it, whatever the data: it stands in nothing but blocks
+    /// of the statements and of a loop among them, whose first round is surely run where anything is.
+    pub(super) fn first_nest(&self, statements: &[TermId], s: SymbolId) -> Option<&'a Buffer> {
+        let body = self.body;
+        let names = |t: TermId| body.walk(t).any(|x| body.as_symbol(x) == Some(s));
+        let mut at = *statements.iter().find(|&&t| names(t))?;
+        let mut loops = 0;
+        loop {
+            if let Some((_, offload)) = self.nest(at) {
+                return memory(body, offload).find(|b| b.symbol == s);
+            }
+            at = match body.op(at) {
+                Op::List => {
+                    let &next = body.args(at).iter().find(|&&t| names(t))?;
+                    let before = body.args(at).iter().take_while(|&&t| t != next);
+                    if before.into_iter().any(|&t| has_jump(body, t)) {
+                        return None;
+                    }
+                    next
+                }
+                op if op.is_loop() && loops == 0 => {
+                    loops += 1;
+                    body.loop_parts(at)?.body
+                }
+                _ => return None,
+            };
+        }
+    }
+
+    /// Whether nobody sees the array afterwards: it is the function's own, only these statements name it, and none of their runs
+    /// reads what another left.
+    pub(super) fn is_gone(&self, statements: &[TermId], s: SymbolId, begins_empty: bool) -> bool {
+        let (body, symbol) = (self.body, &self.body.symbols[s]);
+        let own = symbol.storage == Storage::Local
+            && !symbol.address_taken
+            && matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
+        if !own || !begins_empty {
+            return false;
+        }
+        let names = |t: TermId| body.walk(t).filter(|&x| body.as_symbol(x) == Some(s)).count();
+        names(body.root) == statements.iter().map(|&t| names(t)).sum::<usize>()
+    }
+}
+
+/// Whether two parts are one where neither is empty.
+fn is_same_part(a: &Option<(Expr, Expr)>, b: &Option<(Expr, Expr)>) -> bool {
+    pub(super) fn end<'e>(first: &Expr, last: &'e Expr) -> &'e Expr {
+        match last {
+            // the last of none
+            Expr::Select(_, some, none) if **none == Expr::Add(vec![first.clone(), Expr::Int(-1)]) => some,
+            e => e,
+        }
+    }
+    match (a, b) {
+        (Some(a), Some(b)) => a.0 == b.0 && end(&a.0, &a.1) == end(&b.0, &b.1),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Whether all of it is declared, so that it can be copied whole.
+fn is_whole(body: &Body, s: SymbolId) -> bool {
+    matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. })
+        && body.types.size_align(body.symbols[s].ty).is_some()
+}

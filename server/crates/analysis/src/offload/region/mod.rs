@@ -1,0 +1,183 @@
+//! Which stretch of a function can run with its arrays on the device, and which parts of them it surely uses.
+//!
+//! The statements are walked once in the order in which they run. What is not a kernel must be the host's own: variables of the
+//! function, numbers, control that stays inside. Of each array the part is sought that the statements surely use whatever the
+//! data, because that is copied: of a counted loop what all its iterations touch together, else what the nests of its first
+//! iteration touch, on the condition that there is one.
+
+mod host;
+mod kept;
+mod used;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::Budget;
+use rustc_hash::FxHashSet;
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+
+use crate::flow::effects::Effects;
+use crate::{
+    Buffer, Condition, Expr, Facts, LoopId, Offload, Param, Program, Region, RegionTrouble,
+    RegionTroubleKind, Surely,
+};
+
+type Found<T> = Result<T, RegionTrouble>;
+
+fn trouble<T>(kind: RegionTroubleKind, term: TermId) -> Found<T> {
+    Err(RegionTrouble { kind, term })
+}
+
+/// The statements stand one behind the other in one block. `nests`: the loops in them that are kernels, in textual order, with
+/// what each kernel needs.
+pub(crate) fn region(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    statements: &[TermId],
+    nests: &[(LoopId, Offload)],
+    budget: &Budget,
+) -> Found<Region> {
+    let Some(&first) = statements.first() else { return trouble(RegionTroubleKind::NoNest, body.root) };
+    if nests.is_empty() {
+        return trouble(RegionTroubleKind::NoNest, first);
+    }
+    let effects = Effects::new(body, program);
+    let mut written = FxHashSet::default();
+    let mut declared = FxHashSet::default();
+    for &t in statements {
+        written.extend(effects.writes_in(t).iter().copied());
+        declared.extend(body.walk(t).filter_map(|t| match body.op(t) {
+            Op::Declare(s) => Some(*s),
+            _ => None,
+        }));
+    }
+    let mut walk = Walk { written, declared, ..Walk::new(body, program, facts, nests, budget) };
+    for &t in statements {
+        walk.host(t, 0)?;
+    }
+    walk.pointers(statements)?;
+    let wanted: BTreeSet<SymbolId> =
+        nests.iter().flat_map(|n| memory(body, &n.1)).map(|b| b.symbol).collect();
+    if let Some(&s) = wanted.iter().find(|s| walk.declared.contains(s)) {
+        return trouble(RegionTroubleKind::DeclaredInside(s), first);
+    }
+    let mut sure = true;
+    for (k, &t) in statements.iter().enumerate() {
+        sure = walk.used(t, sure, k == 0, &wanted);
+    }
+    let declares = statements.iter().find_map(|&t| match body.op(t) {
+        Op::Declare(s) if statements.len() > 1 => Some((*s, t)),
+        _ => None,
+    });
+    if let Some((s, t)) = declares {
+        return trouble(RegionTroubleKind::DeclaresFor(s), t);
+    }
+    let arrays = walk.arrays(statements, &wanted)?;
+    let scalars = walk.scalars(statements)?;
+    let exchanged = walk.exchanged(statements)?;
+    Ok(Region {
+        statements: statements.to_vec(),
+        nests: nests.iter().map(|n| n.0).collect(),
+        scalars,
+        arrays,
+        exchanged,
+        conditions: walk.conditions,
+        sure: walk.sure,
+        tested: walk.tested,
+    })
+}
+
+/// The buffers that are memory reached by subscripts; a structure is passed by value.
+fn memory<'o>(body: &'o Body, offload: &'o Offload) -> impl Iterator<Item = &'o Buffer> {
+    let is_memory = |s: SymbolId| {
+        matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. } | TypeKind::Array { .. })
+    };
+    offload.buffers.iter().filter(move |b| is_memory(b.symbol))
+}
+
+/// Something that uses a part of an array.
+struct Use {
+    buffer: Buffer,
+    /// Whether it surely happens, with what [`Walk::sure`] says.
+    is_sure: bool,
+}
+
+struct Walk<'a> {
+    body: &'a Body,
+    program: &'a Program,
+    facts: &'a Facts,
+    nests: &'a [(LoopId, Offload)],
+    budget: &'a Budget,
+    /// Variables that the statements write, and those they declare.
+    written: FxHashSet<SymbolId>,
+    declared: FxHashSet<SymbolId>,
+    exchanged: BTreeSet<SymbolId>,
+    /// By array, in the order in which they run.
+    uses: BTreeMap<SymbolId, Vec<Use>>,
+    conditions: Vec<Condition>,
+    sure: Vec<Surely>,
+    tested: Vec<(LoopId, SymbolId)>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(
+        body: &'a Body,
+        program: &'a Program,
+        facts: &'a Facts,
+        nests: &'a [(LoopId, Offload)],
+        budget: &'a Budget,
+    ) -> Walk<'a> {
+        Walk {
+            body,
+            program,
+            facts,
+            nests,
+            budget,
+            written: FxHashSet::default(),
+            declared: FxHashSet::default(),
+            exchanged: BTreeSet::new(),
+            uses: BTreeMap::new(),
+            conditions: Vec::new(),
+            sure: Vec::new(),
+            tested: Vec::new(),
+        }
+    }
+
+    fn nest(&self, t: TermId) -> Option<&'a (LoopId, Offload)> {
+        self.nests.iter().find(|n| self.facts.loops[n.0].term == t)
+    }
+
+    /// Whether a term has the same value wherever in the statements, and where they begin: it is made of numbers that they do
+    /// not set.
+    fn is_fixed(&self, t: TermId) -> bool {
+        self.number(t).is_ok()
+            && self.body.walk(t).all(|x| match self.body.op(x) {
+                Op::Sym(s) => !self.written.contains(s) && !self.declared.contains(s),
+                op => !op.is_write(),
+            })
+    }
+
+    fn is_fixed_expr(&self, e: &Expr) -> bool {
+        let mut fixed = true;
+        e.params(&mut |p| fixed = fixed && self.is_fixed_param(p));
+        fixed
+    }
+
+    fn is_fixed_param(&self, p: Param) -> bool {
+        match p {
+            Param::Symbol(s) => {
+                let own = matches!(
+                    self.body.symbols[s].storage,
+                    Storage::Param(_) | Storage::Local | Storage::Global { .. }
+                );
+                own && !self.written.contains(&s) && !self.declared.contains(&s)
+            }
+            Param::Term(t) => self.is_fixed(t),
+            Param::Distance { .. } => false,
+        }
+    }
+
+    fn is_fixed_buffer(&self, b: &Buffer) -> bool {
+        b.extent.as_ref().is_none_or(|(f, l)| self.is_fixed_expr(f) && self.is_fixed_expr(l))
+    }
+}

@@ -1,0 +1,150 @@
+//! Which parts of arrays a region's nests use, which of these surely, and what makes sure of it.
+
+use std::collections::BTreeSet;
+
+use term::{Op, SymbolId, TermId};
+
+use super::{memory, Use, Walk};
+use crate::flow::counted_loop::has_jump;
+use crate::offload::band::touched;
+use crate::{Condition, Pred, Surely};
+
+impl Walk<'_> {
+    /// What parts of arrays a statement uses. `is_sure`: whether it is surely come to; the answer is whether what is behind it
+    /// is. `is_first`: whether nothing has been set before.
+    pub(super) fn used(
+        &mut self,
+        t: TermId,
+        is_sure: bool,
+        is_first: bool,
+        wanted: &BTreeSet<SymbolId>,
+    ) -> bool {
+        let body = self.body;
+        if let Some((id, offload)) = self.nest(t) {
+            if is_sure {
+                let runs = offload.max_trips.iter().filter(|e| self.is_fixed_expr(e));
+                let runs: Vec<Surely> = runs.map(|e| Surely::Positive(e.clone())).collect();
+                self.add_sure(runs);
+            }
+            for b in memory(body, offload).filter(|b| wanted.contains(&b.symbol)) {
+                let known = is_sure && (b.extent.is_none() || self.is_fixed_buffer(b));
+                if b.extent.is_some() && (!known || self.exchanged.contains(&b.symbol)) {
+                    self.tested.push((*id, b.symbol));
+                }
+                self.uses.entry(b.symbol).or_default().push(Use { buffer: b.clone(), is_sure: known });
+            }
+            return is_sure;
+        }
+        match body.op(t) {
+            Op::List => {
+                let mut sure = is_sure;
+                for (k, &a) in body.args(t).iter().enumerate() {
+                    sure = self.used(a, sure, is_first && k == 0, wanted);
+                }
+                sure
+            }
+            Op::If => {
+                body.args(t).iter().skip(1).for_each(|&a| {
+                    self.used(a, false, false, wanted);
+                });
+                is_sure && !has_jump(body, t)
+            }
+            op if op.is_loop() => {
+                self.used_by_loop(t, is_sure, is_first, wanted);
+                is_sure
+            }
+            // from here on a name stands for other memory
+            Op::Assign if body.args(t).first().is_some_and(|&p| self.is_pointer(p)) => false,
+            _ => is_sure && !has_jump(body, t),
+        }
+    }
+
+    pub(super) fn used_by_loop(
+        &mut self,
+        t: TermId,
+        is_sure: bool,
+        is_first: bool,
+        wanted: &BTreeSet<SymbolId>,
+    ) {
+        let body = self.body;
+        let Some(inner) = body.loop_parts(t).map(|p| p.body) else { return };
+        let mut rest = wanted.clone();
+        if let Some(id) = self.facts.of_term(t).filter(|_| is_sure && self.exchanged.is_empty()) {
+            let found = touched(body, self.program, self.facts, id, wanted, self.budget);
+            let (buffers, conditions) = found.unwrap_or_default();
+            let fixed = conditions.iter().all(|c| c.check.as_ref().is_some_and(|p| self.is_fixed_pred(p)));
+            for b in buffers {
+                if fixed && self.is_fixed_buffer(&b) {
+                    rest.remove(&b.symbol);
+                    self.uses.entry(b.symbol).or_default().push(Use { buffer: b, is_sure: true });
+                }
+            }
+            let needed = rest.len() < wanted.len();
+            if needed {
+                // said once more, in the loop's own words
+                let runs = self.first_test(t, is_first).flatten();
+                self.add_sure(runs);
+            }
+            let new = conditions.into_iter().filter(|c| needed && !self.conditions.contains(c));
+            let new: Vec<Condition> = new.collect();
+            self.conditions.extend(new);
+        }
+        let inside = |s: &SymbolId| {
+            let within = self.nests.iter().filter(|n| body.walk(t).any(|x| x == self.facts.loops[n.0].term));
+            within.flat_map(|n| memory(body, &n.1)).any(|b| b.symbol == *s)
+        };
+        rest.retain(inside);
+        if rest.is_empty() {
+            return;
+        }
+        let runs = match is_sure {
+            true => self.first_test(t, is_first),
+            false => None,
+        };
+        let sure = runs.is_some();
+        self.add_sure(runs.flatten());
+        self.used(inner, sure, false, &rest);
+    }
+
+    pub(super) fn add_sure(&mut self, more: impl IntoIterator<Item = Surely>) {
+        for s in more {
+            if !self.sure.contains(&s) {
+                self.sure.push(s);
+            }
+        }
+    }
+
+    pub(super) fn is_fixed_pred(&self, p: &Pred) -> bool {
+        let mut fixed = true;
+        p.params(&mut |p| fixed = fixed && self.is_fixed_param(p));
+        fixed
+    }
+
+    /// What makes sure that a loop's body runs, if there is such a thing that can be told where the statements begin.
+    pub(super) fn first_test(&self, t: TermId, is_first: bool) -> Option<Option<Surely>> {
+        let body = self.body;
+        let parts = body.loop_parts(t)?;
+        if !parts.tests_first {
+            return Some(None);
+        }
+        let condition = parts.condition.filter(|&c| *body.op(c) != Op::Empty);
+        let Some(condition) = condition else { return Some(None) };
+        let pure = |t: TermId| self.number(t).is_ok() && !body.walk(t).any(|x| body.op(x).is_write());
+        let here = |t: TermId| self.is_fixed(t) || is_first && pure(t) && !self.names_declared(t);
+        let control = self.facts.of_term(t).and_then(|id| self.facts.loops[id].control.as_ref().ok());
+        if let Some(c) = control.filter(|c| !c.pointer && *body.op(t) == Op::For) {
+            let own = body.as_symbol(c.lower) == Some(c.index);
+            if here(c.lower) && !own && c.bound.is_none_or(here) {
+                let (relation, lower, offset, bound) = (c.relation, c.lower, c.offset, c.bound);
+                let kind = c.index_type;
+                return Some(Some(Surely::Compared { relation, lower, kind, offset, bound }));
+            }
+        }
+        let no_init = *body.op(t) == Op::While;
+        (no_init && here(condition)).then_some(Some(Surely::Holds(condition)))
+    }
+
+    pub(super) fn names_declared(&self, t: TermId) -> bool {
+        self.body.walk(t).any(|x| self.body.as_symbol(x).is_some_and(|s| self.declared.contains(&s)))
+    }
+}

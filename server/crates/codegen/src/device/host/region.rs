@@ -1,0 +1,380 @@
+//! The host's side of a region: a function for each nest that launches its kernel, one that runs the host's statements with
+//! these calls in the nests' places, and the one that stands for the region, which tests, copies and gives back.
+//!
+//! The steps have variables of their own and arrays on the device, under the names that the program gives them; so whatever
+//! fails in them, the program's own memory is what it was. Rule pages write the functions that call the vendor's run time;
+//! the steps are the program's statements, printed as those of kernels are.
+
+use std::rc::Rc;
+
+use analysis::{Region, RegionScalar, Surely};
+use term::{intrinsic, strength, BinOp, Op, SymbolId, TermId};
+
+use super::checks::test;
+use super::{in_c, of_type, Host, HostText, Steps};
+use crate::device::expr::{Dialect, Exprs};
+use crate::device::host_expr::{element_name, term_text};
+use crate::device::host_term::Term;
+use crate::device::stmt::Stmts;
+use crate::device::wrapped;
+use crate::lines::Lines;
+use crate::plan::{has_word, BufferPlan, Kernel, RegionPlan};
+use crate::HostPages;
+
+/// Writes the host's side of a region. `None`: there is no kernel in it.
+pub(crate) fn text(
+    plan: &RegionPlan<'_>,
+    file_name: &str,
+    pages: &dyn HostPages,
+) -> Result<Option<HostText>, String> {
+    let outer = &plan.outer;
+    let Some(names) = outer.kernels.first() else { return Ok(None) };
+    let growing = outer.buffers.iter().filter(|b| b.part.is_some()).map(|b| b.symbol).collect();
+    let given_on = Steps { outer, fixed: Default::default(), growing };
+    let mut whole = Host::new(outer, names, None, &outer.name);
+    let (mut launches, mut lines) = (Vec::new(), Vec::new());
+    for nest in &plan.nests {
+        let Some(kernel) = nest.kernels.first() else { continue };
+        let mut host = Host::new(nest, kernel, Some(&given_on), &outer.name);
+        host.helpers = Rc::clone(&whole.helpers);
+        let line = host.launch(&mut launches);
+        lines.push((kernel.dims.first().map_or(nest.body.root, |d| d.term), line));
+    }
+    let steps = StepsText::of(plan, names, &given_on, &lines);
+    let mut own = Vec::new();
+    let name = super::function_name(outer);
+    let call = whole.region_call(plan.region, &steps, &given_on);
+    own.push(Term::comment(&about(plan)));
+    let body = vec![Term::head("_InitCuda", Vec::new()), call];
+    own.push(Term::function(&["ExternC"], "int", &name, of_type(&whole.given.all, |g| &g.ty), body));
+    let mut first = whole.helper_functions();
+    first.extend(whole.reach_function());
+    first.extend(launches);
+    let launches = pages.written(Some(outer.target), &Term::List(first).to_string())?;
+    let own = pages.written(Some(outer.target), &Term::List(own).to_string())?;
+    let (stand_in, prototype) = in_c(&name, &whole.given.all, pages)?;
+    let mut includes = launches.includes;
+    includes.extend(own.includes);
+    includes.extend(whole.helpers.apart.get().then(|| "<stdint.h>".to_owned()));
+    includes.extend(steps.computes.then(|| "<math.h>".to_owned()));
+    includes.sort();
+    includes.dedup();
+    let runs = whole.region_runs(plan.region)?;
+    let derivation = launches.derivation.into_iter().chain(own.derivation).collect();
+    Ok(Some(HostText {
+        functions: format!(
+            "{}{}\n\n{}\n{}",
+            whole.table_text(),
+            launches.text.trim_end(),
+            steps.text,
+            own.text
+        ),
+        stand_in,
+        includes,
+        call: whole.call(&name, prototype, file_name, runs),
+        derivation,
+    }))
+}
+
+/// What is said above the function.
+fn about(plan: &RegionPlan<'_>) -> String {
+    let outer = &plan.outer;
+    format!(
+        "Runs what begins on line {} of {} on the GPU: {} kernels, between which arrays stay there. 0: it did not, nothing has \
+         changed, and the program's own text is to run.",
+        outer.site.line,
+        outer.site.file_name,
+        plan.nests.len(),
+    )
+}
+
+impl Host<'_> {
+    /// The function that launches a nest's kernel, and the line that calls it.
+    fn launch(&mut self, out: &mut Vec<Term>) -> String {
+        let name = format!("{}_launch", self.plan.name);
+        let call = self.kernel_call();
+        let start = Term::head("_InitCudaKernel", vec![Term::name(&self.kernel.name)]);
+        let line = self.plan.site.line;
+        out.push(Term::comment(&format!("The loop on line {line}. 0: it cannot run so.")));
+        out.push(Term::function(
+            &["static"],
+            "int",
+            &name,
+            of_type(&self.given.all, |g| &g.ty),
+            vec![start, call],
+        ));
+        let values: Vec<String> = self.given.all.iter().map(|g| g.value.clone()).collect();
+        format!("if (!{name}({}))\n    return 0;", wrapped(&values, 24 + name.len(), "        "))
+    }
+
+    /// The call of the steps with all that must hold before it and what becomes of what they leave:
+    /// `_CallCudaSteps(call,arrays,tests,results)`.
+    fn region_call(&mut self, region: &Region, steps: &StepsText, given_on: &Steps<'_>) -> Term {
+        let plan = self.plan;
+        for s in region.scalars.iter().filter(|s| s.kept) {
+            self.given.result(s.symbol);
+        }
+        // in the order in which a reader would give them
+        for s in &steps.scalars {
+            if s.begins || s.kept {
+                self.given.variable(s.symbol);
+            }
+        }
+        for b in &plan.buffers {
+            self.given.array(b);
+        }
+        let mut tests: Vec<Term> = self.limits().into_iter().collect();
+        for s in &region.sure {
+            tests.extend(self.sure(s).map(|holds| test(holds, "it runs")));
+        }
+        tests.extend(self.holds());
+        tests.dedup();
+        for b in &plan.buffers {
+            self.extent(b, &mut tests);
+        }
+        tests.extend(self.of_arrays());
+        let (mut given, mut results) = (Vec::new(), Vec::new());
+        for s in &steps.scalars {
+            match (s.kept, s.begins) {
+                (true, begins) => {
+                    let (local, ty) = (format!("{}{}", plan.prefix, s.name), Term::Name(s.ty.clone()));
+                    let at = Term::Name(self.given.at(s.symbol)).deref();
+                    let value = begins.then(|| at.clone());
+                    let parts = [Term::name(&local), ty].into_iter().chain(value);
+                    tests.push(Term::head("_Let", parts.collect()));
+                    given.push(Term::head("AddressOf", vec![Term::name(&local)]));
+                    results.push(at.assign(Term::Name(local)));
+                }
+                (false, _) => given.push(self.given.variable(s.symbol)),
+            }
+        }
+        let (pointers, shown) = self.pointers(region, steps, &mut tests, &mut results);
+        for (b, pointer) in plan.buffers.iter().zip(pointers) {
+            given.push(pointer);
+            if b.constant_first().is_none() {
+                given.push(Term::name(&b.first_name));
+            }
+        }
+        given.extend(shown);
+        for f in given_on.fixed.borrow().iter() {
+            given.push(Term::Name(self.given.fixed(f.kind, &f.wish, &f.text, true)));
+        }
+        if !given_on.growing.is_empty() {
+            given.push(Term::Name(self.table_name()));
+            self.table(&mut tests);
+        }
+        let call = Term::call(&steps.name, given);
+        let arrays = Term::List(self.arrays());
+        let results = Term::head("_Results", vec![Term::List(Vec::new()), Term::List(results)]);
+        Term::head("_CallCudaSteps", vec![call, arrays, Term::List(tests), results])
+    }
+
+    /// Where each array lies on the device, as the steps take it. A pointer that they set and somebody reads is given by its
+    /// address, and shows afterwards what the program's own would.
+    fn pointers(
+        &mut self,
+        region: &Region,
+        steps: &StepsText,
+        tests: &mut Vec<Term>,
+        results: &mut Vec<Term>,
+    ) -> (Vec<Term>, Vec<Term>) {
+        let plan = self.plan;
+        let (mut out, mut shown) = (Vec::new(), Vec::new());
+        for b in &plan.buffers {
+            out.push(Term::name(&b.device_name));
+            if !region.exchanged.iter().any(|e| e.symbol == b.symbol && e.kept) {
+                continue;
+            }
+            let local = format!("{}at_{}", plan.prefix, steps.name_of(b));
+            let ty = Term::Name(format!("{}*", self.cpp.type_name(b.element)));
+            tests.push(Term::head("_Let", vec![Term::name(&local), ty]));
+            let element = [element_name(&self.c, b), self.cpp.type_name(b.element)];
+            let at = Term::Name(self.given.pointer_at(b.symbol, [&element[0], &element[1]])).deref();
+            let mut shows = Term::Name(self.given.array(b));
+            for o in plan.buffers.iter().filter(|o| o.symbol != b.symbol) {
+                if region.exchanged.iter().any(|e| e.symbol == o.symbol) {
+                    let is_it = Term::binary(BinOp::Eq, Term::name(&local), Term::name(&o.device_name));
+                    shows = Term::head("Select", vec![is_it, Term::Name(self.given.array(o)), shows]);
+                }
+            }
+            results.push(at.assign(shows));
+            shown.push(Term::head("AddressOf", vec![Term::Name(local)]));
+        }
+        (out, shown)
+    }
+
+    /// What makes sure that a part of the region runs.
+    fn sure(&mut self, s: &Surely) -> Option<Term> {
+        let body = self.plan.body;
+        let given = &mut self.given;
+        let mut named = |s: SymbolId| Some(given.variable(s));
+        match s {
+            Surely::Positive(_) => None,
+            Surely::Holds(t) => Term::of(body, *t, &mut named),
+            Surely::Compared { relation, lower, kind, offset, bound } => {
+                let lower = Term::of(body, *lower, &mut named)?;
+                let lower = match (&lower, *offset) {
+                    (Term::Int(v), o) => Term::Int(v + o),
+                    (_, 0) => Term::cast(kind.c_name(), lower),
+                    (_, o) => Term::binary(BinOp::Add, Term::cast(kind.c_name(), lower), Term::Int(o)),
+                };
+                let bound = match bound {
+                    Some(b) => Term::of(body, *b, &mut named)?,
+                    None => Term::Int(0),
+                };
+                Some(match (&lower, &bound) {
+                    (Term::Int(_), Term::Int(_)) => Term::binary(*relation, lower, bound),
+                    // a constant stands on the right
+                    (Term::Int(_), _) => Term::binary(relation.mirrored(), bound, lower),
+                    _ => Term::binary(*relation, lower, bound),
+                })
+            }
+        }
+    }
+
+    /// That the region's first loop runs, in the user's own words, where something is evaluated for the call that is there only
+    /// then.
+    fn region_runs(&self, region: &Region) -> Result<Option<String>, String> {
+        if !self.given.any_late() {
+            return Ok(None);
+        }
+        let runs = region.sure.iter().find_map(|s| match s {
+            Surely::Holds(t) => Some(self.c.at(*t, strength::AND)),
+            Surely::Compared { relation, lower, bound, offset: 0, .. } => {
+                let bound = bound.map_or("0".to_owned(), |b| term_text(&self.c, b));
+                Some(format!("{} {} {bound}", term_text(&self.c, *lower), relation.symbol()))
+            }
+            _ => None,
+        });
+        match runs {
+            Some(runs) => Ok(Some(runs)),
+            None => {
+                Err("Whether what the region is given may be read before it runs is not known.".to_owned())
+            }
+        }
+    }
+}
+
+/// A variable of the region that the steps name.
+struct StepsScalar {
+    symbol: SymbolId,
+    begins: bool,
+    kept: bool,
+    ty: String,
+    name: String,
+}
+
+/// The function that runs the host's statements.
+struct StepsText {
+    name: String,
+    text: String,
+    scalars: Vec<StepsScalar>,
+    /// What arrays are called.
+    arrays: Vec<(SymbolId, String)>,
+    /// Whether it calls functions of the library.
+    computes: bool,
+}
+
+impl StepsText {
+    fn of(
+        plan: &RegionPlan<'_>,
+        names: &Kernel,
+        given_on: &Steps<'_>,
+        lines: &[(TermId, String)],
+    ) -> StepsText {
+        let (outer, region) = (&plan.outer, plan.region);
+        let body = outer.body;
+        let exprs = Exprs { plan: outer, kernel: names, dialect: Dialect::Device };
+        let mut inner = Lines::new("    ");
+        inner.indent();
+        let mut stmts = Stmts { exprs, out: &mut inner, instead: lines };
+        region.statements.iter().for_each(|&t| stmts.one(t));
+        let statements = inner.into_text();
+        let result = |name: &str| format!("{}result_{name}", outer.prefix);
+        let (mut parameters, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
+        let mut scalars = Vec::new();
+        for &RegionScalar { symbol, begins, kept, .. } in &region.scalars {
+            let (name, ty) = (exprs.name(symbol), exprs.type_name(body.symbols[symbol].ty));
+            if !has_word(&statements, &name) {
+                continue;
+            }
+            match (kept, begins) {
+                (true, _) => {
+                    let at = result(&name);
+                    parameters.push(format!("{ty} *{at}"));
+                    before.push(match begins {
+                        true => format!("{ty} {name} = *{at};"),
+                        false => format!("{ty} {name};"),
+                    });
+                    after.push(format!("*{at} = {name};"));
+                }
+                (false, true) => parameters.push(format!("{ty} {name}")),
+                (false, false) => before.push(format!("{ty} {name};")),
+            }
+            if kept || begins {
+                scalars.push(StepsScalar { symbol, begins, kept, ty, name });
+            }
+        }
+        let (mut arrays, mut shown) = (Vec::new(), Vec::new());
+        for b in &outer.buffers {
+            let (name, ty) = (exprs.name(b.symbol), exprs.type_name(b.element));
+            parameters.push(format!("{ty} *{name}"));
+            if region.exchanged.iter().any(|e| e.symbol == b.symbol && e.kept) {
+                let at = result(&name);
+                shown.push(format!("{ty} **{at}"));
+                after.push(format!("*{at} = {name};"));
+            }
+            if b.constant_first().is_none() {
+                parameters.push(format!("long long {}", b.first_name));
+            }
+            arrays.push((b.symbol, name));
+        }
+        parameters.append(&mut shown);
+        for e in region.exchanged.iter().filter(|e| !e.declared) {
+            let is_array = outer.buffers.iter().any(|b| b.symbol == e.symbol);
+            let element = body.types.element(body.symbols[e.symbol].ty);
+            if let Some(of) = element.filter(|_| !is_array) {
+                before.push(format!("{} *{};", exprs.type_name(of), exprs.name(e.symbol)));
+            }
+        }
+        for f in given_on.fixed.borrow().iter() {
+            parameters.push(format!("{} {}", f.kind.c_name(), f.name));
+        }
+        if !given_on.growing.is_empty() {
+            parameters.push(format!("struct {0}_array *{1}arrays", outer.name, outer.prefix));
+        }
+        let mut out = Lines::new("    ");
+        let name = names.name.clone();
+        out.line("/* The program's own statements, with arrays on the device. 0: they did not come to their end. */");
+        let start = format!("static int {name}(");
+        out.line(&format!("{start}{})", wrapped(&parameters, start.len(), "    ")));
+        out.open("{");
+        before.iter().for_each(|l| out.line(l));
+        out.flush_left(statements.trim_end());
+        after.iter().for_each(|l| out.line(l));
+        out.line("return 1;");
+        out.close("}");
+        let of_library =
+            |t: TermId| body.callee(t).is_some_and(|f| intrinsic(&body.symbols[f].name).is_some());
+        let outside = |t: TermId| !lines.iter().any(|l| l.0 == t);
+        let computes =
+            region.statements.iter().any(|&t| calls_outside(plan.outer.body, t, &outside, &of_library));
+        StepsText { name, text: out.into_text(), scalars, arrays, computes }
+    }
+
+    fn name_of(&self, b: &BufferPlan) -> &str {
+        self.arrays.iter().find(|a| a.0 == b.symbol).map_or("", |a| &a.1)
+    }
+}
+
+/// Whether something is called in a statement but for the nests in it.
+fn calls_outside(
+    body: &term::Body,
+    t: TermId,
+    outside: &dyn Fn(TermId) -> bool,
+    is_it: &dyn Fn(TermId) -> bool,
+) -> bool {
+    outside(t)
+        && (*body.op(t) == Op::Call && is_it(t)
+            || body.args(t).iter().any(|&a| calls_outside(body, a, outside, is_it)))
+}

@@ -1,0 +1,140 @@
+//! Offloads of several nests together: which loops of a stretch of a function become kernels, the plan of it, and why there is
+//! none, in words.
+
+use analysis::{LoopId, Offload, RegionTrouble, RegionTroubleKind};
+use base::{Budget, CancelToken};
+use term::{Op, SymbolId, TermId};
+
+use crate::function_view::FunctionView;
+use crate::lints::is_parallel;
+use crate::plans::{input, surroundings_allow, NoKernel, OffloadSite};
+use crate::words;
+
+/// Shows `then` the plan of an offload of statements that stand one behind the other, with kernels for the parallel nests in
+/// them. `first`: a loop among them. `Err(None)`: no nest in them becomes a kernel.
+pub(crate) fn with_region<R>(
+    view: &FunctionView,
+    first: LoopId,
+    statements: &[TermId],
+    site: &OffloadSite<'_>,
+    cancel: &CancelToken,
+    then: impl FnOnce(&codegen::RegionPlan) -> R,
+) -> Result<R, Option<NoKernel>> {
+    surroundings_allow(view, first).map_err(Some)?;
+    let nests = nests(view, statements, cancel);
+    if cancel.is_cancelled() {
+        return Err(Some(NoKernel::Cancelled));
+    }
+    if nests.is_empty() || is_nest(&nests, first) {
+        return Err(None);
+    }
+    let (body, program) = (view.body(), view.doc.program());
+    let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
+    let region = analysis::region(body, program, &view.facts, statements, &nests, &budget)
+        .map_err(|trouble| Some(NoKernel::Together(trouble)))?;
+    let base = name(view, first);
+    // the file's name, and beside it those of its nests
+    let needs = codegen::region_needs(&region);
+    let mut taken: Vec<String> = site.taken.to_vec();
+    let whole = codegen::plan_name(&input(view, &needs, &base, site));
+    taken.push(whole.clone());
+    let mut named: Vec<(String, Vec<String>)> = Vec::new();
+    for (id, _) in &nests {
+        let mut wish = format!("{whole}_{}", view.index_name(*id).unwrap_or("loop"));
+        let mut n = 2;
+        while taken.contains(&wish) {
+            wish = format!("{whole}_{}_{n}", view.index_name(*id).unwrap_or("loop"));
+            n += 1;
+        }
+        named.push((wish.clone(), taken.clone()));
+        taken.push(wish);
+    }
+    let mut plans = Vec::new();
+    for ((_, offload), (name, taken)) in nests.iter().zip(&named) {
+        let at = OffloadSite { taken, ..*site };
+        let plan = codegen::plan(&input(view, offload, name, &at));
+        plans.push(plan.map_err(|refusal| Some(NoKernel::Refused(refusal)))?);
+    }
+    let whole = input(view, &needs, &base, site);
+    let plan = codegen::plan_region(&whole, &region, plans).map_err(|r| Some(NoKernel::Refused(r)))?;
+    Ok(then(&plan))
+}
+
+fn is_nest(nests: &[(LoopId, Offload)], id: LoopId) -> bool {
+    nests.iter().any(|n| n.0 == id)
+}
+
+/// What a region is called after: its first loop's mark, else the function and that loop's index.
+fn name(view: &FunctionView, first: LoopId) -> String {
+    if let Some(name) = view.of(first).mark.as_ref().and_then(|m| m.name.clone()) {
+        return name.to_string();
+    }
+    let index = view.index_name(first).unwrap_or("loop");
+    match view.item.is_static {
+        true => format!("{}_{}_{index}", view.doc.name().split('.').next().unwrap_or(""), view.item.name),
+        false => format!("{}_{index}", view.item.name),
+    }
+}
+
+/// The outermost parallel loops in the statements of which kernels can be made, in textual order.
+fn nests(view: &FunctionView, statements: &[TermId], cancel: &CancelToken) -> Vec<(LoopId, Offload)> {
+    let (body, program) = (view.body(), view.doc.program());
+    let mut out = Vec::new();
+    let mut stack: Vec<TermId> = statements.iter().rev().copied().collect();
+    while let Some(t) = stack.pop() {
+        if cancel.is_cancelled() {
+            break;
+        }
+        let id = view.facts.of_term(t).filter(|&id| is_parallel(view.of(id)) && view.is_source(id));
+        if let Some(id) = id.filter(|&id| surroundings_allow(view, id).is_ok()) {
+            let collapse = view.of(id).mark.as_ref().and_then(|m| m.collapse);
+            let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
+            let site = OffloadSite { unnamed: true, ..Default::default() };
+            if let Ok(offload) = analysis::offload(body, program, &view.facts, id, collapse, &budget) {
+                if codegen::plan(&input(view, &offload, "", &site)).is_ok() {
+                    out.push((id, offload));
+                    continue;
+                }
+            }
+        }
+        if !matches!(body.op(t), Op::Reject(_)) {
+            stack.extend(body.args(t).iter().rev());
+        }
+    }
+    out
+}
+
+/// Why the nests of a stretch cannot share their data on the device: a sentence for the user.
+pub(crate) fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
+    let name = |s: &SymbolId| view.symbol(*s).to_owned();
+    let of = |s: &Option<SymbolId>| s.as_ref().map_or("memory".to_owned(), |s| format!("`{}`", name(s)));
+    let why = match &trouble.kind {
+        RegionTroubleKind::NoNest => "no loop in it becomes a kernel".to_owned(),
+        RegionTroubleKind::NotUnderstood => "a part of it was not understood".to_owned(),
+        RegionTroubleKind::HostReads(s) => format!("{} is read between the kernels", of(s)),
+        RegionTroubleKind::HostWrites(s) => format!("{} is written between the kernels", of(s)),
+        RegionTroubleKind::Call(Some(f)) => {
+            format!("what `{}` does cannot be taken back or done over", name(f))
+        }
+        RegionTroubleKind::Call(None) => "a call through a pointer may do anything".to_owned(),
+        RegionTroubleKind::Leaves => "it may be left before its end".to_owned(),
+        RegionTroubleKind::Statement => "a statement of this kind is not written between kernels".to_owned(),
+        RegionTroubleKind::Reachable(s) => format!("others can see `{}`, which it sets", name(s)),
+        RegionTroubleKind::Unset(s) => format!("`{}` may hold no value before it", name(s)),
+        RegionTroubleKind::Pointer(s) => {
+            format!("`{}` is set to more than another pointer of these arrays", name(s))
+        }
+        RegionTroubleKind::DeclaresFor(s) => {
+            format!("what is behind it may use `{}`, which it declares", name(s))
+        }
+        RegionTroubleKind::DeclaredInside(s) => format!("the array `{}` is declared in it", name(s)),
+        RegionTroubleKind::Part(s) => {
+            format!("it is not known which part of `{}` it uses whatever the data", name(s))
+        }
+        RegionTroubleKind::Obstacle(o) => words::obstacle(view, o).reason,
+    };
+    format!(
+        "The loops in it cannot share their data on the GPU: {why} (line {}). Offload the parallel loops in it one by one.",
+        view.line(trouble.term)
+    )
+}
