@@ -80,7 +80,10 @@ fn plan_shown(view: &FunctionView) {
     if !view.can_offload() || view.item.is_kernel || view.item.is_device {
         return;
     }
-    let shown = lints::shown(&view.facts).into_iter().filter(|id| lints::is_parallel(view.of(*id)));
+    let may_be = |id: &LoopId| {
+        lints::is_parallel(view.of(*id)) || !lints::parallel_inside(&view.facts, *id).is_empty()
+    };
+    let shown = lints::shown(&view.facts).into_iter().filter(may_be);
     shown.for_each(|id| drop(view.planned(id)));
 }
 

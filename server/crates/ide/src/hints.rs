@@ -65,7 +65,8 @@ pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
             continue;
         }
         let parallel = crate::lints::is_parallel(view.of(l.id));
-        let offered = parallel && view.is_source(l.id) && view.is_offered(l.id);
+        let together = view.together(l.id).is_some();
+        let offered = (parallel || together) && view.is_source(l.id) && view.is_offered(l.id);
         let (title, action) = match offered {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
             false if l.marked => {

@@ -115,6 +115,11 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
                 lines.extend(words::prediction(view, &m).lines);
             }
         }
+        Some(Planned::Together(kernels)) => {
+            lines.push(format!(
+                "- on the GPU: {kernels} kernels for the loops in it, between which arrays stay there"
+            ));
+        }
         Some(Planned::No(why)) => {
             lines.push(format!("- could run with one thread per iteration{across}{threads}"));
             lines.push(format!("- not offloaded: {}", escape(&why.words(view, id))));
@@ -256,6 +261,10 @@ fn inside(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
             view.line(view.of(inner).term),
             if view.is_offered(inner) { "can run on the GPU" } else { "is parallel" }
         ));
+    }
+    if let Some(kernels) = view.together(id) {
+        lines.push(String::new());
+        lines.push(words::together(kernels));
     }
 }
 

@@ -199,7 +199,8 @@ impl<'a> Work<'a> {
         });
         let made = made.or_else(|why| {
             let statements = [view.of(finding.id).term];
-            let together = with_region(&view, finding.id, &statements, &site, cancel, |plan| {
+            let steps = std::cell::Cell::new(0);
+            let together = with_region(&view, finding.id, &statements, &site, cancel, &steps, |plan| {
                 let outer = &plan.outer;
                 (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer))
             });

@@ -21,6 +21,7 @@ use crate::limits::plans::{
 };
 use crate::lints::is_parallel;
 use crate::offload::Refused;
+use crate::region_plan::with_region;
 use crate::{hints, words, Doc};
 
 /// Why loops in generated text are left alone.
@@ -40,6 +41,8 @@ pub(crate) const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
 #[derive(Clone, Debug)]
 pub(crate) enum Planned {
     Kernel(Arc<Outline>),
+    /// It stays on the host, and so many nests in it become kernels between which arrays stay on the device.
+    Together(usize),
     No(NoKernel),
 }
 
@@ -135,7 +138,7 @@ impl FunctionView<'_> {
     /// Why a loop gets no kernel, if that is so; asks like [`FunctionView::planned`].
     pub fn no_kernel(&self, id: LoopId) -> Option<NoKernel> {
         match self.planned(id) {
-            Planned::Kernel(_) => None,
+            Planned::Kernel(_) | Planned::Together(_) => None,
             Planned::No(why) => Some(why),
         }
     }
@@ -156,8 +159,16 @@ impl FunctionView<'_> {
     /// The sentence that says why not, where that is known or worth planning.
     pub fn known_refusal(&self, id: LoopId) -> Option<String> {
         match self.known_plan(id)? {
-            Planned::Kernel(_) => None,
+            Planned::Kernel(_) | Planned::Together(_) => None,
             Planned::No(why) => Some(why.words(self, id)),
+        }
+    }
+
+    /// How many nests of a loop become kernels that share their data, if that is remembered.
+    pub fn together(&self, id: LoopId) -> Option<usize> {
+        match self.remembered_plan(id) {
+            Some(Planned::Together(kernels)) => Some(kernels),
+            _ => None,
         }
     }
 
@@ -216,11 +227,20 @@ impl FunctionView<'_> {
         let counted = Cell::new(self.body().len() as u64 * STEPS_A_TERM);
         let site = OffloadSite { unnamed: true, ..Default::default() };
         let made = plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan| Outline::of(self, plan));
-        self.plans.spend(counted.get());
-        match made {
+        let planned = match made {
             Ok(outline) => Planned::Kernel(Arc::new(outline)),
-            Err(why) => Planned::No(why),
-        }
+            Err(why) => {
+                let statements = [self.of(id).term];
+                let count = |plan: &codegen::RegionPlan| plan.nests.len();
+                match with_region(self, id, &statements, &site, &self.ask.cancel, &counted, count) {
+                    Ok(kernels) => Planned::Together(kernels),
+                    // what stands against the loop itself says more
+                    Err(_) => Planned::No(why),
+                }
+            }
+        };
+        self.plans.spend(counted.get());
+        planned
     }
 }
 
@@ -240,7 +260,9 @@ impl Planned {
     /// What stands against a kernel. That nobody tried does not.
     pub fn obstacle(&self) -> Option<&NoKernel> {
         match self {
-            Planned::Kernel(_) | Planned::No(NoKernel::NotTried(_) | NoKernel::Cancelled) => None,
+            Planned::Kernel(_)
+            | Planned::Together(_)
+            | Planned::No(NoKernel::NotTried(_) | NoKernel::Cancelled) => None,
             Planned::No(why) => Some(why),
         }
     }

@@ -1,6 +1,8 @@
 //! Offloads of several nests together: which loops of a stretch of a function become kernels, the plan of it, and why there is
 //! none, in words.
 
+use std::cell::Cell;
+
 use analysis::{LoopId, Offload, RegionTrouble, RegionTroubleKind};
 use base::{Budget, CancelToken};
 use term::{Op, SymbolId, TermId};
@@ -11,17 +13,18 @@ use crate::plans::{input, surroundings_allow, NoKernel, OffloadSite};
 use crate::words;
 
 /// Shows `then` the plan of an offload of statements that stand one behind the other, with kernels for the parallel nests in
-/// them. `first`: a loop among them. `Err(None)`: no nest in them becomes a kernel.
+/// them. `first`: a loop among them. `Err(None)`: no nest in them becomes a kernel. Adds the steps it took to `counted`.
 pub(crate) fn with_region<R>(
     view: &FunctionView,
     first: LoopId,
     statements: &[TermId],
     site: &OffloadSite<'_>,
     cancel: &CancelToken,
+    counted: &Cell<u64>,
     then: impl FnOnce(&codegen::RegionPlan) -> R,
 ) -> Result<R, Option<NoKernel>> {
     surroundings_allow(view, first).map_err(Some)?;
-    let nests = nests(view, statements, cancel);
+    let nests = nests(view, statements, cancel, counted);
     if cancel.is_cancelled() {
         return Err(Some(NoKernel::Cancelled));
     }
@@ -30,8 +33,9 @@ pub(crate) fn with_region<R>(
     }
     let (body, program) = (view.body(), view.doc.program());
     let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
-    let region = analysis::region(body, program, &view.facts, statements, &nests, &budget)
-        .map_err(|trouble| Some(NoKernel::Together(trouble)))?;
+    let region = analysis::region(body, program, &view.facts, statements, &nests, &budget);
+    counted.set(counted.get() + budget.taken());
+    let region = region.map_err(|trouble| Some(NoKernel::Together(trouble)))?;
     let base = name(view, first);
     // the file's name, and beside it those of its nests
     let needs = codegen::region_needs(&region);
@@ -77,7 +81,12 @@ fn name(view: &FunctionView, first: LoopId) -> String {
 }
 
 /// The outermost parallel loops in the statements of which kernels can be made, in textual order.
-fn nests(view: &FunctionView, statements: &[TermId], cancel: &CancelToken) -> Vec<(LoopId, Offload)> {
+fn nests(
+    view: &FunctionView,
+    statements: &[TermId],
+    cancel: &CancelToken,
+    counted: &Cell<u64>,
+) -> Vec<(LoopId, Offload)> {
     let (body, program) = (view.body(), view.doc.program());
     let mut out = Vec::new();
     let mut stack: Vec<TermId> = statements.iter().rev().copied().collect();
@@ -90,7 +99,9 @@ fn nests(view: &FunctionView, statements: &[TermId], cancel: &CancelToken) -> Ve
             let collapse = view.of(id).mark.as_ref().and_then(|m| m.collapse);
             let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
             let site = OffloadSite { unnamed: true, ..Default::default() };
-            if let Ok(offload) = analysis::offload(body, program, &view.facts, id, collapse, &budget) {
+            let offload = analysis::offload(body, program, &view.facts, id, collapse, &budget);
+            counted.set(counted.get() + budget.taken() + body.walk(t).count() as u64);
+            if let Ok(offload) = offload {
                 if codegen::plan(&input(view, &offload, "", &site)).is_ok() {
                     out.push((id, offload));
                     continue;

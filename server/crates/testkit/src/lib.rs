@@ -9,6 +9,7 @@ pub mod evaluators;
 pub mod fixture;
 pub mod gcc;
 pub mod headers;
+pub mod host_functions;
 pub mod judge;
 pub mod kernels;
 pub mod layouts;

@@ -46,6 +46,13 @@ pub fn region_needs(region: &Region) -> Offload {
     }
 }
 
+/// Whether it is the part that has no elements.
+fn is_empty(first: &Expr, last: &Expr) -> bool {
+    let none =
+        [simplify::under(last, &[]), simplify::under(&Expr::Add(vec![first.clone(), Expr::Int(-1)]), &[])];
+    none[0] == none[1]
+}
+
 /// The least of several; of numbers the least number.
 fn least(of: Vec<Expr>) -> Expr {
     let numbers: Option<Vec<i128>> = of.iter().map(super::constant).collect();
@@ -213,6 +220,9 @@ impl<'a> Builder<'_, 'a> {
         // that a part which is there at first has elements
         let parts = buffers.iter().filter_map(|b| b.part.as_ref().filter(|p| b.extent.as_ref() != Some(*p)));
         for (first, last) in parts {
+            if is_empty(first, last) {
+                continue;
+            }
             let count = vec![last.clone(), Expr::Mul(-1, Box::new(first.clone()))];
             tests.push(Test { kind: TestKind::Holds(Pred::NonNegative(Expr::Add(count))), meets: None });
         }
@@ -268,6 +278,9 @@ impl<'a> Builder<'_, 'a> {
         for (first, last) in
             buffers.iter().filter(|b| is_exchanged(b.symbol)).filter_map(|b| b.extent.as_ref())
         {
+            if is_empty(first, last) {
+                continue;
+            }
             if !ends.0.contains(first) {
                 ends.0.push(first.clone());
             }
@@ -282,7 +295,7 @@ impl<'a> Builder<'_, 'a> {
         let room = (one(ends.0, least), one(ends.1, Expr::Max));
         let room = (simplify::under(&room.0, positive), simplify::under(&room.1, positive));
         for b in buffers {
-            if !region.tested.iter().any(|t| t.1 == b.symbol) {
+            if !region.tested.iter().any(|t| t.1 == b.symbol) && !is_exchanged(b.symbol) {
                 continue;
             }
             match is_exchanged(b.symbol) {

@@ -11,12 +11,18 @@ pub(super) static ACTION: LoopAction =
 
 fn offer(at: &At) -> Option<Action> {
     let l = at.view.of(at.finding.id);
-    if !at.view.can_offload() || (!is_parallel(l) && l.mark.is_none()) {
+    let together = at.view.together(at.finding.id);
+    if !at.view.can_offload() || (!is_parallel(l) && l.mark.is_none() && together.is_none()) {
         return None;
     }
     let band = at.view.band(at.finding.id);
     let mut notes: Vec<String> = Vec::new();
-    if band.len() > 1 {
+    match together {
+        Some(1) => notes.push("its nest, arrays stay".to_owned()),
+        Some(n) => notes.push(format!("its {n} nests, arrays stay")),
+        None => {}
+    }
+    if together.is_none() && band.len() > 1 {
         notes.push(format!("{} nested loops", band.len()));
     }
     if l.verdict == Verdict::Reduction {
@@ -48,6 +54,9 @@ pub(super) fn refusal(at: &At) -> Option<String> {
     }
     if !at.view.is_source(at.finding.id) {
         return Some(IN_A_MACRO.to_owned());
+    }
+    if at.view.together(at.finding.id).is_some() {
+        return None;
     }
     match l.verdict {
         Verdict::Independent | Verdict::Reduction => {

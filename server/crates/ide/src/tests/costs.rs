@@ -50,7 +50,7 @@ fn nothing_is_planned_while_typing_or_for_a_list() {
 #[test]
 fn a_short_function_among_many_has_steps_for_its_plans() {
     let turn = "struct image { int w, h, c; float *data; };\nvoid turn(struct image im, int times)\n{\n    int i, x, y, c, n = im.w;\n    for (i = 0; i < times; ++i)\n        for (c = 0; c < im.c; ++c)\n            for (x = 0; x < n / 2; ++x)\n                for (y = 0; y < (n - 1) / 2 + 1; ++y) {\n                    float t = im.data[y + im.w * (x + im.h * c)];\n                    im.data[y + im.w * (x + im.h * c)] = im.data[n - 1 - x + im.w * (y + im.h * c)];\n                    im.data[n - 1 - x + im.w * (y + im.h * c)] = im.data[n - 1 - y + im.w * (n - 1 - x + im.h * c)];\n                    im.data[n - 1 - y + im.w * (n - 1 - x + im.h * c)] = im.data[x + im.w * (n - 1 - y + im.h * c)];\n                    im.data[x + im.w * (n - 1 - y + im.h * c)] = t;\n                }\n}\n";
-    let others = (0..50).map(|k| {
+    let others = (0..140).map(|k| {
         format!("void f{k}(int n, float *a)\n{{\n    for (int i = 0; i < n; i++)\n        a[i] = {k};\n}}\n")
     });
     let doc = open(&format!("{turn}{}", others.collect::<String>()));
@@ -65,7 +65,7 @@ fn a_short_function_among_many_has_steps_for_its_plans() {
     assert_eq!(findings.loops.iter().filter(untried).count(), 0);
     // and its plans cost what such short text has not: else this says nothing
     let spent = findings.functions.iter().flatten().map(|f| f.plans.spent()).max().unwrap_or(0);
-    assert!(spent > 200_000, "{spent}");
+    assert!(spent > 150_000, "{spent}");
 }
 
 fn sums(n: usize) -> String {

@@ -31,7 +31,7 @@ fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) 
     let place = findings.view(&ask, l.item).expect("a place");
     let m = match place.planned(l.id) {
         crate::plans::Planned::Kernel(outline) => crate::words::mappings(&place, &outline),
-        crate::plans::Planned::No(_) => None,
+        crate::plans::Planned::Together(_) | crate::plans::Planned::No(_) => None,
     };
     let m = m?;
     let mapping = &m.all[m.lanes];

@@ -81,7 +81,7 @@ fn output_between_kernels_keeps_them_apart() {
     let report = report(
         REGIONS,
         1 + REGIONS[..REGIONS
-            .find("t < rounds; t++) {          //~ unknown\n        for (int i = 0; i < n")
+            .find("t < rounds; t++) {          //~ unknown; no-offload\n        for (int i = 0; i < n")
             .unwrap()]
             .lines()
             .count() as u32

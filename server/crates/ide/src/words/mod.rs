@@ -178,10 +178,24 @@ fn inner_hint(view: &FunctionView, id: LoopId) -> String {
         true => ("can run on the GPU", "can run on the GPU"),
         false => ("is parallel", "are parallel"),
     };
+    let together = view.together(id).map_or_else(String::new, |kernels| format!(" {}", together(kernels)));
     match inner.len() {
-        1 => format!(" Inside it, {} {one}.", place_of(first)),
-        n => format!(" Inside it, {} {many}, the first being {}.", plural(n, "loop"), place_of(first)),
+        1 => format!(" Inside it, {} {one}.{together}", place_of(first)),
+        n => format!(
+            " Inside it, {} {many}, the first being {}.{together}",
+            plural(n, "loop"),
+            place_of(first)
+        ),
     }
+}
+
+/// That nests of a loop become kernels which share their data.
+pub(crate) fn together(kernels: usize) -> String {
+    let which = match kernels {
+        1 => "its kernel's arrays stay there from round to round".to_owned(),
+        n => format!("its {n} kernels share their arrays there from round to round"),
+    };
+    format!("Apply \"Offload to GPU\" to this loop: {which}.")
 }
 
 /// The places of the first dependence.

@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
             let is_array = self.uses.contains_key(&symbol);
             let kept =
                 !declared && self.written.contains(&symbol) && self.is_live_after(&live, statements, symbol);
-            if kept && !is_array {
+            if kept && !is_array && !self.holds_array(statements, symbol) {
                 return trouble(RegionTroubleKind::Pointer(symbol), statements[0]);
             }
             out.push(Exchanged { symbol, declared, kept });
@@ -101,6 +101,7 @@ impl<'a> Walk<'a> {
         for &s in wanted {
             let uses = self.uses.get(&s).map_or(&[][..], Vec::as_slice);
             let Some(first) = uses.first() else { continue };
+            let is_exchanged = self.exchanged.contains(&s);
             let whole = is_whole(body, s);
             let mut parts: Vec<&(Expr, Expr)> = Vec::new();
             for u in uses.iter().filter(|u| u.is_sure) {
@@ -109,6 +110,8 @@ impl<'a> Walk<'a> {
             let unknown = parts.is_empty() || uses.iter().any(|u| u.buffer.extent.is_none());
             let extent = match (unknown, parts.as_slice()) {
                 (true, _) if whole => None,
+                // nothing is surely used under this name, and what is used is fetched
+                (true, _) if is_exchanged => self.no_part(),
                 (true, _) => return trouble(RegionTroubleKind::Part(s), statements[0]),
                 (false, [one]) => Some((*one).clone()),
                 (false, several) => {
@@ -143,7 +146,49 @@ impl<'a> Walk<'a> {
             out.push(RegionArray { buffer, kept });
         }
         self.add_sure(new);
+        out.extend(self.held(statements)?);
         Ok(out)
+    }
+
+    /// A part of an exchanged array without elements, where that of another begins.
+    fn no_part(&self) -> Option<(Expr, Expr)> {
+        let sure = |s: &SymbolId| {
+            self.uses.get(s).into_iter().flatten().find(|u| u.is_sure && u.buffer.extent.is_some())
+        };
+        let (first, _) = self.exchanged.iter().find_map(sure)?.buffer.extent.clone()?;
+        let none = Expr::Add(vec![first.clone(), Expr::Int(-1)]);
+        Some((first, none))
+    }
+
+    /// Whether a pointer that no nest names holds an array when the statements begin, which may come to stand under the names of
+    /// others.
+    fn holds_array(&self, statements: &[TermId], s: SymbolId) -> bool {
+        let exposed = liveness::exposed_reads(self.body, statements, self.budget);
+        !self.declared.contains(&s) && exposed.is_none_or(|e| e.contains(&s))
+    }
+
+    /// Arrays that no nest names and that are exchanged with those.
+    fn held(&self, statements: &[TermId]) -> Found<Vec<RegionArray>> {
+        let named = |s: &SymbolId| self.uses.contains_key(s);
+        let Some(one) = self.exchanged.iter().find(|s| named(s)).and_then(|s| self.uses.get(s)) else {
+            return match self.exchanged.iter().find(|s| self.holds_array(statements, **s)) {
+                Some(&s) => trouble(RegionTroubleKind::Pointer(s), statements[0]),
+                None => Ok(Vec::new()),
+            };
+        };
+        let held = self.exchanged.iter().filter(|s| !named(s) && self.holds_array(statements, **s));
+        let array = |&symbol: &SymbolId| {
+            let none = Buffer {
+                symbol,
+                read: false,
+                written: false,
+                wholly_written: false,
+                extent: self.no_part(),
+                ..one.first()?.buffer.clone()
+            };
+            Some(RegionArray { buffer: none, kept: true })
+        };
+        Ok(held.filter_map(array).collect())
     }
 
     /// What the nest does with an array that comes first of all that use it, whatever the data: it stands in nothing but blocks

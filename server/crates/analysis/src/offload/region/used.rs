@@ -47,16 +47,23 @@ impl Walk<'_> {
                 body.args(t).iter().skip(1).for_each(|&a| {
                     self.used(a, false, false, wanted);
                 });
-                is_sure && !has_jump(body, t)
+                is_sure && !has_jump(body, t) && !self.exchanges(t)
             }
             op if op.is_loop() => {
                 self.used_by_loop(t, is_sure, is_first, wanted);
-                is_sure
+                is_sure && !self.exchanges(t)
             }
-            // from here on a name stands for other memory
-            Op::Assign if body.args(t).first().is_some_and(|&p| self.is_pointer(p)) => false,
-            _ => is_sure && !has_jump(body, t),
+            _ => is_sure && !has_jump(body, t) && !self.exchanges(t),
         }
+    }
+
+    /// Whether a name stands for other memory after a statement.
+    fn exchanges(&self, t: TermId) -> bool {
+        let body = self.body;
+        let sets = |x: TermId| {
+            *body.op(x) == Op::Assign && body.args(x).first().is_some_and(|&p| self.is_pointer(p))
+        };
+        body.walk(t).any(sets)
     }
 
     pub(super) fn used_by_loop(
