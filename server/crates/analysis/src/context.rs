@@ -114,6 +114,15 @@ impl<'a> Context<'a> {
 
     /// The model of a loop whose obligations are still to be met.
     pub(crate) fn reading(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
+        self.read(at, c, false, budget)
+    }
+
+    /// The same, where values are told by the iteration's number wherever that can be.
+    pub(crate) fn numbered(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
+        self.read(at, c, true, budget)
+    }
+
+    fn read(&'a self, at: usize, c: &Control, numbered: bool, budget: &Budget) -> Reading<'a> {
         let root = self.loops[at].0;
         let mut around = vec![root];
         let mut next = self.parents.get(root.0 as usize).copied().flatten();
@@ -122,7 +131,8 @@ impl<'a> Context<'a> {
             next = self.parents.get(t.0 as usize).copied().flatten();
         }
         around.reverse();
-        nest::read(self.body, self.program, &self.effects, root, c, &self.enclosing(at), &around, budget)
+        let enclosing = self.enclosing(at);
+        nest::read(self.body, self.program, &self.effects, root, c, &enclosing, &around, numbered, budget)
     }
 
     /// Where witnesses of a loop are replayed.

@@ -15,6 +15,7 @@ fn show(body: &Body, e: &Expr) -> String {
         Expr::Mul(k, e) => format!("{k}*{}", show(body, e)),
         Expr::Product(a, b) => format!("{}*{}", show(body, a), show(body, b)),
         Expr::FloorDiv(e, k) => format!("floor({}/{k})", show(body, e)),
+        Expr::Quotient(a, b) => format!("floor({}/{})", show(body, a), show(body, b)),
         Expr::Min(es) => format!("min({})", es.iter().map(|e| show(body, e)).collect::<Vec<_>>().join(", ")),
         Expr::Max(es) => format!("max({})", es.iter().map(|e| show(body, e)).collect::<Vec<_>>().join(", ")),
         Expr::Select(p, a, b) => format!("({} ? {} : {})", show_pred(body, p), show(body, a), show(body, b)),

@@ -103,6 +103,55 @@ pub(crate) fn address(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscr
     }
 }
 
+/// The variable whose value the term is after or before it has been moved: `p++`, `p += k`, `p = q`.
+pub(crate) fn moved(body: &Body, term: TermId) -> Option<SymbolId> {
+    let moves = matches!(body.op(term), Op::Step { .. } | Op::Compound(BinOp::Add | BinOp::Sub) | Op::Assign);
+    body.args(term).first().filter(|_| moves).and_then(|&p| body.as_symbol(p))
+}
+
+/// An address to which elements are added, or from which they are taken, after all.
+pub(crate) struct Address {
+    pub(crate) base: SymbolId,
+    pub(crate) subs: Vec<Subscript>,
+    /// What is added, in order, and whether it is subtracted.
+    pub(crate) more: Vec<(TermId, bool)>,
+}
+
+/// The cell that an address expression points at, where it may be several sums: `a + i * m + j`, `p - 1`.
+pub(crate) fn address_sum(body: &Body, term: TermId) -> Option<Address> {
+    let (mut t, mut more) = (term, Vec::new());
+    let element = |t: TermId| body.types.element(body.ty(t)).map(|e| body.types.kind(e));
+    loop {
+        // What is added counts elements of the type that the sum has.
+        if *body.op(t) == Op::Cast && !more.is_empty() {
+            let &of = body.args(t).first()?;
+            if element(of).is_none() || element(of) != element(t) {
+                return None;
+            }
+        }
+        if let Some((base, subs)) = address(body, t) {
+            more.reverse();
+            return Some(Address { base, subs, more });
+        }
+        match (body.op(t), body.args(t)) {
+            (Op::Cast, &[of]) if element(of).is_some() && element(of) == element(t) => t = of,
+            (Op::Binary(BinOp::Add), &[a, b]) if is_address(body, a) => {
+                more.push((b, false));
+                t = a;
+            }
+            (Op::Binary(BinOp::Add), &[a, b]) if is_address(body, b) => {
+                more.push((a, false));
+                t = b;
+            }
+            (Op::Binary(BinOp::Sub), &[a, b]) if is_address(body, a) && !is_address(body, b) => {
+                more.push((b, true));
+                t = a;
+            }
+            _ => return None,
+        }
+    }
+}
+
 /// For every local pointer that keeps one address inside one of `roots`: the variable it points into, itself perhaps
 /// such a pointer. `known`: pointers of which the facts say it.
 pub(crate) fn views(
@@ -144,7 +193,7 @@ pub(crate) fn views(
         .collect();
     // In textual order: a pointer into another comes after it.
     for (s, init) in defined {
-        let Some((base, _)) = address(body, init) else { continue };
+        let Some(Address { base, .. }) = address_sum(body, init) else { continue };
         let known = roots.contains(&base) || out.contains_key(&base);
         if known && !assigned.contains(&s) && fits(s, base) {
             out.insert(s, base);

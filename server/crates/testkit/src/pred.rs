@@ -23,6 +23,10 @@ pub fn value(body: &Body, e: &Expr, values: &Values) -> Option<i128> {
         Expr::Mul(c, e) => c.checked_mul(value(body, e, values)?)?,
         Expr::Product(a, b) => value(body, a, values)?.checked_mul(value(body, b, values)?)?,
         Expr::FloorDiv(e, d) => value(body, e, values)?.checked_div_euclid(*d)?,
+        Expr::Quotient(a, b) => match value(body, b, values)? {
+            d if d > 0 => value(body, a, values)?.checked_div_euclid(d)?,
+            _ => 0,
+        },
         Expr::Min(es) => fold(body, es, values, i128::min)?,
         Expr::Max(es) => fold(body, es, values, i128::max)?,
         Expr::Select(c, a, b) => {

@@ -37,8 +37,13 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
                 _ => return None,
             };
             fits(body, op, t, body.ty(place), body.ty(value))?;
-            (is_place(body, place) && is_quiet(body, value) && !mentions(body, value, place))
-                .then_some(Update { op, place, occurrences: vec![place], statement: t })
+            let is_value = is_quiet(body, value) || only_steps(body, place, value);
+            (is_place(body, place) && is_value && !mentions(body, value, place)).then_some(Update {
+                op,
+                place,
+                occurrences: vec![place],
+                statement: t,
+            })
         }
         Op::Step { .. } => {
             let place = args[0];
@@ -239,6 +244,18 @@ fn fits(body: &Body, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) 
         }
         _ => None,
     }
+}
+
+/// `s += *p++`: a variable accumulates, and what it takes moves other variables as a statement of its own would.
+fn only_steps(body: &Body, place: TermId, value: TermId) -> bool {
+    let variable = |t: TermId| body.as_symbol(t);
+    variable(place).is_some()
+        && body.walk(value).all(|x| match body.op(x) {
+            Op::Step { .. } => body.args(x).first().is_some_and(|&p| variable(p).is_some()),
+            Op::Call => body.callee(x).is_some_and(|f| is_pure_callee(body, f)),
+            Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
+            op => !op.is_write(),
+        })
 }
 
 /// No side effects and no calls that are not pure.

@@ -33,7 +33,7 @@ impl Expr {
             Expr::Param(p) => f(*p),
             Expr::Add(es) | Expr::Min(es) | Expr::Max(es) => es.iter().for_each(|e| e.params(f)),
             Expr::Mul(_, e) | Expr::FloorDiv(e, _) => e.params(f),
-            Expr::Product(a, b) => {
+            Expr::Product(a, b) | Expr::Quotient(a, b) => {
                 a.params(f);
                 b.params(f);
             }

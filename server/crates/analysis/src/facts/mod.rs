@@ -16,7 +16,7 @@ mod threads;
 
 pub use lanes::*;
 pub use marks::MarkFacts;
-pub use offload::{Buffer, Final, Length, Offload};
+pub use offload::{Buffer, Final, Length, Offload, Search, SearchStep, Walk};
 pub use region::{Exchanged, Region, RegionArray, RegionScalar, RegionTrouble, RegionTroubleKind, Surely};
 pub use summaries::*;
 pub use threads::*;
@@ -597,6 +597,8 @@ pub enum Expr {
     Product(Box<Expr>, Box<Expr>),
     /// Rounded towards minus infinity; the divisor is positive.
     FloorDiv(Box<Expr>, i128),
+    /// The same by an expression; 0 where that is not positive.
+    Quotient(Box<Expr>, Box<Expr>),
     Min(Vec<Expr>),
     Max(Vec<Expr>),
     Select(Box<Pred>, Box<Expr>, Box<Expr>),

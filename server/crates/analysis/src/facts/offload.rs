@@ -20,6 +20,8 @@ pub struct Offload {
     pub buffers: Vec<Buffer>,
     /// Pointer variables that hold one address throughout, with the buffer's variable they point into.
     pub views: Vec<(SymbolId, SymbolId)>,
+    /// Pointers that every iteration moves by the same number of elements.
+    pub walks: Vec<Walk>,
     /// Scalars that are only read: passed by value.
     pub inputs: Vec<SymbolId>,
     pub privates: Vec<Private>,
@@ -41,7 +43,19 @@ pub struct Offload {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Final {
     pub symbol: SymbolId,
+    /// Of a pointer, by how many elements it has moved from where it points when the first iteration begins.
     pub value: Expr,
+}
+
+/// A pointer that every iteration moves: in iteration t it is `step * t` elements from where it points when the first one
+/// begins.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Walk {
+    pub symbol: SymbolId,
+    /// The variable of the buffer that it moves in: the pointer itself, where only it leads there. The buffer's elements then
+    /// count from where it points at first.
+    pub into: SymbolId,
+    pub step: Expr,
 }
 
 /// One object the kernel uses.
@@ -59,6 +73,39 @@ pub struct Buffer {
     pub wholly_written: bool,
     /// First and last element touched, counted in elements from the base; `None`: the whole declared array.
     pub extent: Option<(Expr, Expr)>,
+    /// How the host finds the first and last element where no expression says them; there is no `extent` then.
+    pub search: Option<Search>,
+}
+
+/// What is left of an iteration where only the subscripts of one array matter: the host runs through it before the loop, and
+/// reads no memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Search {
+    pub steps: Vec<SearchStep>,
+    /// Variables that the steps use and the loop does not change.
+    pub inputs: Vec<SymbolId>,
+    /// Variables that an iteration sets before it uses them. Those with one name have one type.
+    pub set: Vec<SymbolId>,
+}
+
+/// One step of a [`Search`].
+#[derive(Clone, PartialEq, Debug)]
+pub enum SearchStep {
+    /// A variable gets a value.
+    Set {
+        symbol: SymbolId,
+        value: TermId,
+    },
+    If {
+        condition: TermId,
+        holds: bool,
+        then: Vec<SearchStep>,
+    },
+    /// The element is touched, surely or perhaps.
+    Touch {
+        subscript: TermId,
+        sure: bool,
+    },
 }
 
 /// Length of an inner array dimension.

@@ -48,6 +48,9 @@ pub(super) struct Builder<'a> {
     pub(super) program: &'a Program,
     pub(super) effects: &'a Effects<'a>,
     pub(super) root: TermId,
+    /// Whether values are told by the iteration's number wherever that can be: what extents are found from. Tests of whether
+    /// cells meet do better with values that only grow.
+    pub(super) numbered: bool,
     /// What is found so far; see [`Model`].
     pub(super) loops: Vec<ModelLoop>,
     pub(super) accesses: Vec<AffineAccess>,
@@ -120,9 +123,11 @@ pub(crate) fn read<'a>(
     root_control: &Control,
     enclosing: &[(TermId, Option<Control>)],
     around: &[TermId],
+    numbered: bool,
     budget: &Budget,
 ) -> Reading<'a> {
     let mut m = Builder::new(body, program, effects, root, budget);
+    m.numbered = numbered;
     m.read_root();
     m.read_context(enclosing);
     m.read_surroundings(around, root_control);
@@ -148,6 +153,7 @@ impl<'a> Builder<'a> {
             program,
             effects,
             root,
+            numbered: false,
             loops: Vec::new(),
             accesses: Vec::new(),
             executed: Vec::new(),

@@ -17,8 +17,11 @@ impl Builder<'_> {
     /// Gives flattened subscripts `i*n + j` their dimensions back, per object and for all its accesses alike;
     /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
     pub(super) fn delinearize(&mut self) {
-        self.split_subscripts();
-        self.forget_what_is_not_linear();
+        // The extent of a value that a product makes is found at its ends; rows would have to be wide enough.
+        if !self.numbered {
+            self.split_subscripts();
+            self.forget_what_is_not_linear();
+        }
         for a in &mut self.accesses {
             if a.inner.is_none() {
                 a.inner = a

@@ -54,14 +54,21 @@ impl Builder<'_> {
                 constant.or_else(|| amount.as_ref().and_then(Poly::as_constant)).filter(|&k| k != 0);
             let exact = match (constant, &amount, &iteration) {
                 (Some(k), _, Some(t)) => t.scale(k),
-                (None, Some(a), Some(t)) if nested || pointer => a.mul(t),
+                (None, Some(a), Some(t)) if nested || pointer || self.numbered => a.mul(t),
                 _ => None,
             };
             if let Some(by) = exact {
                 if pointer {
                     self.pointer_moved(s, by, total.term);
+                    let step = constant.map(Poly::constant).or(amount);
+                    if let (Some(Some(loc)), Some(step)) = (self.pointers.get(&s).cloned(), step) {
+                        self.walks(s, &loc, step);
+                    }
                 } else if let Some(v) = self.value_at_entry(s).add(&by) {
                     self.env.insert(s, Some(vec![(Domain::always(), v)]));
+                    if let (None, Some(step)) = (constant, amount) {
+                        self.objects.walks.push((s, s, step));
+                    }
                 } else {
                     continue;
                 }
@@ -69,6 +76,13 @@ impl Builder<'_> {
             } else if !pointer {
                 self.growing(s, c, &total, constant, amount, &mut inner);
             }
+        }
+    }
+
+    /// Notes that each iteration moves the pointer by that many elements.
+    pub(super) fn walks(&mut self, s: SymbolId, loc: &Loc, step: Poly) {
+        if loc.fields.is_empty() && loc.loads.is_empty() && loc.inside == Inside::All {
+            self.objects.walks.push((s, loc.base, step));
         }
     }
 

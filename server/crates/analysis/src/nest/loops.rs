@@ -1,11 +1,10 @@
 //! Entering loops: counters, domains, what is known of variables at the start of an iteration.
 
-use term::{BinOp, Body, LoopParts, Op, SymbolId, TermId, TypeId};
+use term::{BinOp, Body, LoopParts, Op, SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
 use crate::flow::counted_loop;
 use crate::flow::counted_loop::{induction_updates, trips};
-use crate::flow::parts::Inside;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::{compare_pieces, exact_if_known, known_pieces, map_pieces, Pieces};
 use crate::nest::{ModelLoop, Need};
@@ -135,7 +134,11 @@ impl Builder<'_> {
         let single = if lower.len() == 1 { Some(lower[0].1.clone()) } else { None };
         let known =
             single.as_ref().filter(|p| p.vars().all(|v| *self.vars.kind(v) != VarKind::Fresh)).cloned();
+        let numbered = known.as_ref().filter(|_| at == 0 && self.numbered).and_then(|l| self.by_number(c, l));
         let (index, iteration) = match (&c.step, &known) {
+            _ if numbered.is_some() => {
+                (numbered.as_ref().map_or(x.clone(), |n| n.0.clone()), Some(x.clone()))
+            }
             (Step::Const(1), Some(l)) => (x.clone(), x.sub(l)),
             (Step::Const(s), Some(l)) => match x.scale(*s).and_then(|p| p.add(l)) {
                 Some(p) => (p, Some(x.clone())),
@@ -159,8 +162,10 @@ impl Builder<'_> {
             } else {
                 self.obstacle(ObstacleKind::NonAffineSubscript, term);
             }
-            self.dom.exact = false;
-            self.why.get_or_insert(Obstacle { kind: ObstacleKind::NonAffineSubscript, term });
+            if numbered.is_none() {
+                self.dom.exact = false;
+                self.why.get_or_insert(Obstacle { kind: ObstacleKind::NonAffineSubscript, term });
+            }
         }
         let (mut positive, limit, bound_at) = self.goes_on(c, &index, cond, end);
         if c.at_least_once {
@@ -169,6 +174,9 @@ impl Builder<'_> {
                 Some(t) => positive.or(&Domain::of(Constraint::zero(t.clone()))),
                 None => Domain::unknown(),
             };
+        }
+        if let Some(more) = numbered.as_ref().and_then(|(_, n)| n.sub(&x)?.add_constant(-1)) {
+            positive = Domain::of(Constraint::non_negative(more));
         }
         // A bound that changes from iteration to iteration says nothing exactly.
         let positive = exact_if_known(self.vars.kinds(), positive);
@@ -182,6 +190,9 @@ impl Builder<'_> {
             let n = trips(c, l, b);
             self.loops[at].trips =
                 if c.at_least_once { n.filter(|n| n.as_constant().is_some_and(|n| n > 0)) } else { n };
+        }
+        if let Some((_, n)) = numbered {
+            self.loops[at].trips = Some(n);
         }
         self.loops[at].lower = known;
         self.loops[at].limit = limit.clone();
@@ -481,83 +492,6 @@ impl Builder<'_> {
             self.move_pointer(&mut loc, by, *update, false);
             self.pointers.insert(*s, Some(loc));
         }
-    }
-
-    /// Where the root's pointer points at first: what it is set to, or, where that is not known, a place of its own.
-    fn first_of_root(&mut self, c: &Control) -> Loc {
-        let own = |at: TermId| Loc {
-            base: c.index,
-            fields: Vec::new(),
-            subs: vec![(Some(vec![(Domain::always(), Poly::default())]), at)],
-            lengths: vec![None],
-            loads: Vec::new(),
-            inside: Inside::All,
-        };
-        if self.body.as_symbol(c.lower) == Some(c.index) {
-            return self.entry.pointers.get(&c.index).cloned().unwrap_or_else(|| own(c.lower));
-        }
-        let same_element = {
-            let element = |ty: TypeId| self.body.types.element(ty).map(|e| self.body.types.kind(e));
-            element(self.body.symbols[c.index].ty) == element(self.body.ty(c.lower))
-        };
-        // It is evaluated before the loop: what it reads is no access of an iteration.
-        let before = (self.obstacles.len(), self.accesses.len());
-        let first = self.pointer(c.lower);
-        let clean = self.obstacles.len() == before.0;
-        self.obstacles.truncate(before.0);
-        self.accesses.truncate(before.1);
-        match first {
-            Ok(loc) if same_element && clean => loc,
-            _ => own(c.lower),
-        }
-    }
-
-    /// How many elements the bound of a pointer lies from its first place: the difference of two places in one array, or
-    /// a value of its own. Only for the root, where both are fixed, may it be the latter.
-    fn pointer_end(&mut self, c: &Control, first: &Loc) -> Option<Pieces> {
-        let bound = c.bound?;
-        // What it reads is recorded where it is tested.
-        let before = (self.obstacles.len(), self.accesses.len());
-        let end = self.pointer(bound).ok().filter(|_| self.obstacles.len() == before.0);
-        self.obstacles.truncate(before.0);
-        self.accesses.truncate(before.1);
-        if let Some(end) = end {
-            let rank = first.subs.len();
-            let same = first.inside == Inside::All
-                && end.base == first.base
-                && end.fields == first.fields
-                && end.subs.len() == rank
-                && rank > 0;
-            let known = |l: &Loc| -> Option<Vec<Poly>> {
-                l.subs
-                    .iter()
-                    .map(|s| match s.0.as_deref() {
-                        Some([(_, p)]) => Some(p.clone()),
-                        _ => None,
-                    })
-                    .collect()
-            };
-            if let (true, Some(a), Some(b)) = (same, known(first), known(&end)) {
-                if a[..rank - 1] == b[..rank - 1] {
-                    return Some(vec![(Domain::always(), b[rank - 1].sub(&a[rank - 1])?)]);
-                }
-            }
-        }
-        if !self.path.is_empty() {
-            return None;
-        }
-        let v = self.param(Param::Distance { from: c.lower, to: bound });
-        Some(vec![(Domain::always(), Poly::var(v))])
-    }
-
-    /// The pointer that counts, in iteration t: t steps from its first place.
-    fn walk_pointer(&mut self, at: usize, c: &Control, mut first: Loc) {
-        let by = match (&c.step, &self.loops[at].iteration) {
-            (Step::Const(k), Some(t)) => t.scale(*k).map(|p| vec![(Domain::always(), p)]),
-            _ => None,
-        };
-        self.move_pointer(&mut first, by, c.lower, false);
-        self.pointers.insert(c.index, Some(first));
     }
 
     /// The index after a loop of `n` iterations: the value whose test failed, with what that test moved.

@@ -26,6 +26,7 @@ mod statements;
 mod together;
 mod values;
 mod vars;
+mod walks;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -13,6 +13,10 @@ pub(crate) struct Objects {
     pub boxes: FxHashSet<SymbolId>,
     /// Pointer variables whose value at the root's entry was followed, with what they point into.
     pub views: Vec<(SymbolId, SymbolId)>,
+    /// Pointers that every iteration of the root moves by a fixed number of elements: with what they point into.
+    pub walks: Vec<(SymbolId, SymbolId, Poly)>,
+    /// By how much the root's index moves, where its iterations are numbered though that is no constant.
+    pub step: Option<Poly>,
     /// Variables declared in the root's body: each iteration has its own.
     pub(super) inside: FxHashSet<SymbolId>,
     /// Paths whose subscripts are fixed: family, subscripts of the load, own symbol.

@@ -16,7 +16,7 @@ use crate::nest::{AffineAccess, Model};
 use crate::offload::extent::Maker;
 use crate::{
     Buffer, Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind,
-    Offload, Param, Pred, Private, Program, Reduction, Step, Verdict,
+    Offload, Param, Pred, Private, Program, Reduction, Step, Verdict, Walk,
 };
 
 pub(crate) fn offload(
@@ -46,14 +46,14 @@ fn described(
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
-    let control = spread(body, claim)?;
+    let control = spread(claim)?;
     let expanded = crate::calls::inline::expand(body, program);
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
     if read(whole.len(), budget).is_err() {
         return Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Effects), term: claim.term }]);
     }
     let cx = Context::new(whole, program, body.len(), budget);
-    let model = model_of(&cx, target, claim, control, budget)?;
+    let (model, more) = model_of(&cx, target, claim, control, budget)?;
     let scalars = Scalars::new(&cx, &model, control);
     let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
 
@@ -72,9 +72,10 @@ fn described(
     let mut privates: Vec<Private> =
         claim.privates.iter().filter(|p| !indices.contains(&p.symbol)).copied().collect();
     privates.sort_by_key(|p| p.symbol);
-    let finals = nest.finals(&mut maker)?;
+    let walks = nest.walks()?;
+    let finals = nest.finals(&mut maker, &walks)?;
     let mut conditions: Vec<Condition> = Vec::new();
-    for c in band_loops.iter().flat_map(|l| &l.conditions) {
+    for c in band_loops.iter().flat_map(|l| &l.conditions).chain(&more) {
         if c.met_by != MetBy::Proof && !conditions.contains(c) {
             conditions.push(c.clone());
         }
@@ -86,12 +87,13 @@ fn described(
         _ => crate::mappings(body, program, facts, &band, &|_| None, gpu::Limits::default().lanes, budget)
             .map_or(band.len() - 1, |m| crate::offload::lane_mapping::best(&m)),
     };
-    Ok(Offload {
+    let mut found = Offload {
         band,
         lanes,
         max_trips,
         buffers,
         views: model.objects.views.clone(),
+        walks,
         inputs,
         privates,
         reductions: claim.reductions.clone(),
@@ -100,7 +102,11 @@ fn described(
         conditions,
         calls,
         threads: None,
-    })
+    };
+    if let Some(trips) = found.max_trips.first().filter(|_| model.objects.step.is_some()).cloned() {
+        crate::offload::numbered::tell_trips(&mut found, claim.term, &trips);
+    }
+    Ok(found)
 }
 
 fn fail<T>(kind: ObstacleKind, term: TermId) -> Result<T, Vec<Obstacle>> {
@@ -108,7 +114,7 @@ fn fail<T>(kind: ObstacleKind, term: TermId) -> Result<T, Vec<Obstacle>> {
 }
 
 /// How the loop counts, if its iterations can be those of threads as far as its facts say.
-fn spread<'f>(body: &Body, claim: &'f LoopFacts) -> Result<&'f Control, Vec<Obstacle>> {
+fn spread(claim: &LoopFacts) -> Result<&Control, Vec<Obstacle>> {
     if !matches!(claim.verdict, Verdict::Independent | Verdict::Reduction) {
         let mut why = claim.obstacles.clone();
         why.extend(
@@ -119,38 +125,47 @@ fn spread<'f>(body: &Body, claim: &'f LoopFacts) -> Result<&'f Control, Vec<Obst
     let Ok(control) = &claim.control else {
         return Err(claim.obstacles.clone());
     };
-    if let Step::Term { term, .. } = control.step {
-        return fail(ObstacleKind::NotCounted(crate::NotCounted::Step), term);
-    }
-    if control.pointer {
-        return fail(ObstacleKind::UnknownPointer(control.index), claim.term);
-    }
-    if let Some(walk) = claim.inductions.iter().find(|i| is_pointer(body, body.symbols[i.symbol].ty)) {
-        return fail(ObstacleKind::UnknownPointer(walk.symbol), walk.update);
-    }
-    if let Some(other) = claim.inductions.iter().find(|i| i.step.is_none()) {
-        return fail(ObstacleKind::CarriedScalar(other.symbol), other.update);
-    }
     Ok(control)
 }
 
 /// The model that sets are made of: of whose rows may overlap it knows what meeting its obligations shows, and takes nothing
 /// for granted otherwise.
+///
+/// With it, what it rests on beside what the verdict does.
 fn model_of<'a>(
     cx: &'a Context<'a>,
     target: LoopId,
     claim: &LoopFacts,
     control: &Control,
     budget: &Budget,
-) -> Result<Model<'a>, Vec<Obstacle>> {
-    let mut reading = cx.reading(target.0 as usize, control, budget);
+) -> Result<(Model<'a>, Vec<Condition>), Vec<Obstacle>> {
+    let is_int = |i: &crate::Induction| !is_pointer(cx.body, cx.body.symbols[i.symbol].ty);
+    let grows = claim.inductions.iter().any(|i| i.step.is_none() && is_int(i));
+    let numbered = grows || matches!(control.step, Step::Term { .. });
+    let mut reading = match numbered {
+        true => cx.numbered(target.0 as usize, control, budget),
+        false => cx.reading(target.0 as usize, control, budget),
+    };
     let mut met = reading.clone();
-    crate::loops::meet_obligations(&mut met, &mut claim.clone());
+    let before = claim.obstacles.len();
+    let mut new = LoopFacts { conditions: Vec::new(), ..claim.clone() };
+    crate::loops::meet_obligations(&mut met, &mut new);
     if budget.left() == 0 {
         return fail(ObstacleKind::Budget(crate::Work::Extents), claim.term);
     }
-    reading.model.objects.boxes = met.model.objects.boxes;
-    Ok(reading.model)
+    reading.model.objects.boxes = std::mem::take(&mut met.model.objects.boxes);
+    if !numbered {
+        return Ok((reading.model, Vec::new()));
+    }
+    // Read in this way it may rest on more than what the verdict needs.
+    match new.obstacles.get(before) {
+        Some(o) => Err(vec![o.clone()]),
+        None => {
+            // Nothing is copied before all of it is tested.
+            reading.model.premises.context = met.model.premises.context;
+            Ok((reading.model, new.conditions))
+        }
+    }
 }
 
 /// What the analysis took for the condition may stand in the body as a jump that a kernel cannot make.
@@ -235,7 +250,10 @@ impl Nest<'_, '_> {
             let storage = &body.symbols[p.symbol].storage;
             let of_function = matches!(storage, Storage::Local | Storage::Param(_));
             if p.kept || !is_memory(p.symbol) || !of_function {
-                let is_scalar = matches!(kind(p.symbol), TypeKind::Int(_) | TypeKind::Float(_));
+                let is_scalar = matches!(
+                    kind(p.symbol),
+                    TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
+                );
                 if !is_scalar || *storage != Storage::Local {
                     let both_ways = p.kept && p.copied_in;
                     let why = if both_ways { ObstacleKind::CopiedBothWays } else { ObstacleKind::LiveOut };
@@ -312,7 +330,20 @@ impl Nest<'_, '_> {
         if model.objects.tables.contains(&base) {
             return fail(ObstacleKind::UnknownPointer(known), at);
         }
-        let mut buffer = maker.buffer(whole, base, &accesses).map_err(|why| self.at_home(why))?;
+        let mut buffer = match maker.buffer(whole, base, &accesses) {
+            Ok(buffer) => buffer,
+            Err(why) => {
+                let at: Vec<TermId> = accesses.iter().map(|a| self.home(a.term)).collect();
+                crate::offload::search::buffer(
+                    self.cx,
+                    self.body,
+                    (self.claim, self.control),
+                    known,
+                    (&accesses, &at),
+                )
+                .ok_or_else(|| self.at_home(why))?
+            }
+        };
         if buffer.extent.as_ref().is_some_and(|(a, b)| !self.is_own_expr(a) || !self.is_own_expr(b)) {
             return fail(ObstacleKind::Unproved, at);
         }
@@ -320,22 +351,47 @@ impl Nest<'_, '_> {
         Ok(Some(buffer))
     }
 
+    /// The pointers that move from iteration to iteration, each with what it moves in.
+    fn walks(&self) -> Result<Vec<Walk>, Vec<Obstacle>> {
+        let (body, known) = (self.body, &self.model.objects.walks);
+        let is_walk = |i: &crate::Induction| i.step.is_none() || is_pointer(body, body.symbols[i.symbol].ty);
+        let moved = self.claim.inductions.iter().filter(|i| is_walk(i));
+        let counts = self.control.pointer.then_some((self.control.index, self.claim.term));
+        let mut out: Vec<Walk> = Vec::new();
+        for (symbol, at) in counts.into_iter().chain(moved.map(|i| (i.symbol, i.update))) {
+            let of = known.iter().find(|w| self.own_symbol(w.0) == Some(symbol));
+            let walk = of.and_then(|(_, into, step)| {
+                let step = expr_of(self.model, step).filter(|e| self.is_own_expr(e))?;
+                Some(Walk { symbol, into: self.own_symbol(*into)?, step })
+            });
+            match walk {
+                Some(_) if out.iter().any(|w| w.symbol == symbol) => {}
+                Some(walk) => out.push(walk),
+                None if is_pointer(body, body.symbols[symbol].ty) => {
+                    return fail(ObstacleKind::UnknownPointer(symbol), at)
+                }
+                None => return fail(ObstacleKind::CarriedScalar(symbol), at),
+            }
+        }
+        Ok(out)
+    }
+
     /// The values that the loop leaves in what it counts with, where they are read afterwards.
-    fn finals(&self, maker: &mut Maker<'_, '_>) -> Result<Vec<Final>, Vec<Obstacle>> {
+    fn finals(&self, maker: &mut Maker<'_, '_>, walks: &[Walk]) -> Result<Vec<Final>, Vec<Obstacle>> {
         let (control, root) = (self.control, self.claim.term);
         let is_live = |s: SymbolId| self.cx.liveness().is_live_after(root, s);
         let mut finals = Vec::new();
         if !control.declared_here && is_live(control.index) {
-            let (Some(lower), Some(trips), Step::Const(step)) =
-                (self.model.loops[0].lower.as_ref(), maker.max_trips(0), &control.step)
-            else {
-                return fail(ObstacleKind::LiveOut(control.index), root);
+            let step = match (&control.step, &self.model.objects.step) {
+                (Step::Const(k), _) => Some(Expr::Int(*k)),
+                (_, step) => step.as_ref().and_then(|s| expr_of(self.model, s)),
             };
-            let Some(lower) = expr_of(self.model, lower) else {
+            let lower = self.model.loops[0].lower.as_ref().and_then(|l| expr_of(self.model, l));
+            let (Some(lower), Some(trips), Some(step)) = (lower, maker.max_trips(0), step) else {
                 return fail(ObstacleKind::LiveOut(control.index), root);
             };
             // The last test moves the index once more where the condition does.
-            let mut sum = vec![lower, Expr::Mul(*step, Box::new(trips))];
+            let mut sum = vec![lower, times(&step, trips)];
             if control.shift != 0 {
                 sum.push(Expr::Int(control.shift));
             }
@@ -345,12 +401,26 @@ impl Nest<'_, '_> {
             let Some(trips) = maker.max_trips(0) else {
                 return fail(ObstacleKind::LiveOut(i.symbol), root);
             };
-            let start = Expr::Param(Param::Symbol(i.symbol));
-            let Some(step) = i.step else { return fail(ObstacleKind::LiveOut(i.symbol), root) };
-            let moved = Expr::Mul(step, Box::new(trips));
-            finals.push(Final { symbol: i.symbol, value: Expr::Add(vec![start, moved]) });
+            let walk = walks.iter().find(|w| w.symbol == i.symbol).map(|w| w.step.clone());
+            let Some(step) = walk.or(i.step.map(Expr::Int)) else {
+                return fail(ObstacleKind::LiveOut(i.symbol), root);
+            };
+            let moved = times(&step, trips);
+            let value = match is_pointer(self.body, self.body.symbols[i.symbol].ty) {
+                true => moved,
+                false => Expr::Add(vec![Expr::Param(Param::Symbol(i.symbol)), moved]),
+            };
+            finals.push(Final { symbol: i.symbol, value });
         }
         Ok(finals)
+    }
+}
+
+/// As many of something as there are.
+fn times(one: &Expr, many: Expr) -> Expr {
+    match one {
+        Expr::Int(n) => Expr::Mul(*n, Box::new(many)),
+        one => Expr::Product(Box::new(one.clone()), Box::new(many)),
     }
 }
 
@@ -502,7 +572,9 @@ fn expr_is_fixed(e: &Expr, body: &Body, written: &rustc_hash::FxHashSet<SymbolId
         }
         Expr::Add(es) | Expr::Min(es) | Expr::Max(es) => es.iter().all(|e| expr_is_fixed(e, body, written)),
         Expr::Mul(_, e) | Expr::FloorDiv(e, _) => expr_is_fixed(e, body, written),
-        Expr::Product(a, b) => expr_is_fixed(a, body, written) && expr_is_fixed(b, body, written),
+        Expr::Product(a, b) | Expr::Quotient(a, b) => {
+            expr_is_fixed(a, body, written) && expr_is_fixed(b, body, written)
+        }
         Expr::Select(p, a, b) => {
             pred_is_fixed(p, body, written)
                 && expr_is_fixed(a, body, written)

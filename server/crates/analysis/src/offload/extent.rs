@@ -53,9 +53,22 @@ impl Maker<'_, '_> {
     fn trips_of_root(&self) -> Option<Expr> {
         let l = &self.model.loops[0];
         let (lower, limit, c) = (l.lower.as_ref()?, l.limit.as_ref()?, l.control.as_ref()?);
-        let Step::Const(step) = c.step else { return None };
         let first = lower.add_constant(c.offset)?;
         use term::BinOp::{Ge, Gt, Le, Lt};
+        let Step::Const(step) = c.step else {
+            let (span, up) = match c.relation {
+                Lt => (limit.sub(&first)?, true),
+                Le => (limit.sub(&first)?.add_constant(1)?, true),
+                Gt => (first.sub(limit)?, false),
+                Ge => (first.sub(limit)?.add_constant(1)?, false),
+                _ => return None,
+            };
+            let step = self.model.objects.step.as_ref()?.scale(if up { 1 } else { -1 })?;
+            let least = expr_of(self.model, &span.add_constant(-1)?)?;
+            let step = expr_of(self.model, &step)?;
+            let e = Expr::Quotient(Box::new(Expr::Add(vec![least, step.clone()])), Box::new(step));
+            return Some(Expr::Max(vec![Expr::Int(i128::from(c.at_least_once)), e]));
+        };
         let span = match c.relation {
             Lt => limit.sub(&first)?,
             Le => limit.sub(&first)?.add_constant(1)?,
@@ -211,8 +224,11 @@ impl Maker<'_, '_> {
             written,
             wholly_written: false,
             extent: None,
+            search: None,
         };
-        match self.extent(mine, written) {
+        let both = crate::offload::branches::both_ways(self.model, mine);
+        let all: Vec<&AffineAccess> = mine.iter().copied().chain(&both).collect();
+        match self.extent(&all, written).or_else(|| Some((self.vertices(mine)?, false))) {
             Some((extent, whole)) => {
                 buffer.extent = Some(extent);
                 buffer.wholly_written = whole && !read;

@@ -1,6 +1,10 @@
 //! What a kernel for a loop needs: the loops that are spread, the extents of arrays, who moves along the lanes.
 
 pub(crate) mod band;
+mod branches;
 pub(crate) mod extent;
 pub(crate) mod lane_mapping;
+pub(crate) mod numbered;
 pub(crate) mod region;
+mod search;
+mod vertices;

@@ -70,6 +70,7 @@ pub(crate) fn offload(
         max_trips: map.extents,
         buffers,
         views: model.objects.views.clone(),
+        walks: Vec::new(),
         inputs,
         privates,
         reductions: Vec::new(),

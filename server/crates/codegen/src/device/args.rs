@@ -4,7 +4,7 @@ use analysis::Expr;
 use term::SymbolId;
 
 use super::expr::{Dialect, Exprs};
-use super::host_expr::{symbol_text, term_text};
+use super::host_expr::{pointer_text, symbol_text, term_text};
 use super::{keyed, reduce};
 use crate::plan::{Kernel, Plan};
 
@@ -106,19 +106,34 @@ fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out
         let wish = format!("first_{}", body.symbols[i.symbol].name);
         let text = format!("(long long){}", symbol_text(host, i.symbol));
         out.push(Arg::new("long long ", &i.start_name, Value::Number { wish, text }));
+        if let Some((name, step)) = &i.by {
+            out.push(Arg::new("long long ", name, Value::Expr(step.clone())));
+        }
     }
-    for v in kernel.views.iter().filter(|v| !v.declared_inside) {
-        let (name, theirs) = (device.name(v.symbol), &body.symbols[v.symbol].name);
-        let mut into = v.into;
-        while let Some(o) = kernel.views.iter().find(|o| o.symbol == into) {
+    let base = |mut into: SymbolId| {
+        while let Some(o) = kernel.views.iter().find(|o| o.symbol == into && o.into != into) {
             into = o.into;
         }
-        let base = match plan.buffers.iter().find(|b| b.symbol == into) {
+        match plan.buffers.iter().find(|b| b.symbol == into) {
             Some(b) if b.rank > 1 => format!("&{}{}", body.symbols[into].name, "[0]".repeat(b.rank)),
-            _ => body.symbols[into].name.to_string(),
-        };
-        let (wish, text) = (format!("{theirs}_at"), format!("(long long)({theirs} - {base})"));
+            _ => pointer_text(host, into),
+        }
+    };
+    for v in kernel.views.iter().filter(|v| !v.declared_inside && !v.moves) {
+        let (name, theirs) = (device.name(v.symbol), &body.symbols[v.symbol].name);
+        let (wish, text) = (format!("{theirs}_at"), format!("(long long)({theirs} - {})", base(v.into)));
         out.push(Arg::new("long long ", &name, Value::Fixed { wish, text }));
+    }
+    for w in &kernel.walks {
+        let theirs = &body.symbols[w.symbol].name;
+        if let Some(name) = &w.start_name {
+            let first = pointer_text(host, w.symbol);
+            let (wish, text) = (format!("{theirs}_at"), format!("(long long)({first} - {})", base(w.into)));
+            out.push(Arg::new("long long ", name, Value::Number { wish, text }));
+        }
+        if !w.step_name.is_empty() {
+            out.push(Arg::new("long long ", &w.step_name, Value::Expr(w.step.clone())));
+        }
     }
 }
 

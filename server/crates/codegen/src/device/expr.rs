@@ -13,7 +13,7 @@ pub(crate) use print::float;
 use print::Source;
 use term::strength::{ASSIGN, ATOM, POSTFIX, UNARY};
 
-use crate::access::{address, arrow_chain, chain, Subscript};
+use crate::access::{address, address_sum, arrow_chain, chain, moved, Address, Subscript};
 use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, StrideSource};
 
 /// Which language is printed.
@@ -161,7 +161,7 @@ impl<'p> Exprs<'p> {
     /// The buffer that a variable is, or a local pointer points into.
     fn base(&self, s: SymbolId) -> Option<&'p BufferPlan> {
         let mut at = s;
-        while let Some(v) = self.kernel.views.iter().find(|v| v.symbol == at) {
+        while let Some(v) = self.kernel.views.iter().find(|v| v.symbol == at && v.into != at) {
             at = v.into;
         }
         self.plan.buffers.iter().find(|b| b.symbol == at)
@@ -177,14 +177,20 @@ impl<'p> Exprs<'p> {
     /// A cell of a buffer, counted from the first element copied.
     fn cell(&self, s: SymbolId, subs: &[Subscript]) -> String {
         let Some(b) = self.base(s) else { return format!("{}unsupported", self.plan.prefix) };
+        let is_position = self.kernel.views.iter().any(|v| v.symbol == s);
+        let flat = match (b.constant_first(), subs) {
+            (Some(0), [Some(only)]) if s == b.symbol && !is_position => self.at(*only, 0),
+            _ => self.flat(s, subs),
+        };
+        self.element(b, flat)
+    }
+
+    /// The element of a buffer at a position, which is a sum.
+    fn element(&self, b: &BufferPlan, flat: String) -> String {
         let first = match b.constant_first() {
             Some(0) => None,
             Some(c) => Some(c.to_string()),
             None => Some(b.first_name.clone()),
-        };
-        let flat = match (&first, subs) {
-            (None, [Some(only)]) if s == b.symbol => self.at(*only, 0),
-            _ => self.flat(s, subs),
         };
         let flat = match first.as_deref().map(|f| (f, f.strip_prefix('-'))) {
             None => flat,
@@ -192,6 +198,62 @@ impl<'p> Exprs<'p> {
             Some((first, None)) => format!("{flat} - {first}"),
         };
         format!("{}[{flat}]", b.kernel_name)
+    }
+
+    /// A 64-bit position in a buffer.
+    pub(crate) fn place(&self, a: &Address) -> String {
+        let mut text = self.flat(a.base, &a.subs);
+        for &(t, is_taken) in &a.more {
+            let signed = self.body().types.as_int(self.body().ty(t)).is_some_and(|k| k.promoted().signed());
+            let part = match signed {
+                true => self.at(t, BinOp::Add.precedence() + 1),
+                false => format!("(long long){}", self.at(t, UNARY)),
+            };
+            text = format!("{text} {} {part}", if is_taken { '-' } else { '+' });
+        }
+        text
+    }
+
+    /// What stands for something done with pointers that move.
+    fn on_pointers(&self, t: TermId) -> Option<(String, u8)> {
+        let body = self.body();
+        let position = |s: &SymbolId| self.kernel.views.iter().any(|v| v.symbol == *s && v.moves);
+        match (body.op(t), body.args(t)) {
+            (Op::Assign, &[place, value]) => {
+                let s = body.as_symbol(place).filter(position)?;
+                let at = address_sum(body, value)?;
+                Some((format!("{} = {}", self.name(s), self.place(&at)), ASSIGN))
+            }
+            (Op::Index | Op::Deref | Op::Member { arrow: true, .. }, &[base, ..]) => {
+                let s = moved(body, base).filter(position)?;
+                let at = match body.op(base) {
+                    Op::Step { .. } => self.at(base, UNARY),
+                    _ => format!("({})", self.top(base)),
+                };
+                let at = match (body.op(t), body.args(t).get(1)) {
+                    (Op::Index, Some(&sub)) => {
+                        format!("{at} + {}", self.at(sub, BinOp::Add.precedence() + 1))
+                    }
+                    _ => at,
+                };
+                let cell = self.element(self.base(s)?, at);
+                Some(match body.op(t) {
+                    Op::Member { field, .. } => (format!("{cell}.{}", self.field(field)), POSTFIX),
+                    _ => (cell, POSTFIX),
+                })
+            }
+            (Op::Binary(op), &[a, b]) if op.is_comparison() || *op == BinOp::Sub => {
+                let place = |t: TermId| {
+                    body.types.element(body.ty(t))?;
+                    let at = address_sum(body, t)?;
+                    self.base(at.base).map(|_| self.place(&at))
+                };
+                let (a, b) = (place(a)?, place(b)?);
+                let b = if *op == BinOp::Sub && b.contains(' ') { format!("({b})") } else { b };
+                Some((format!("{a} {} {b}", op.symbol()), op.precedence()))
+            }
+            _ => None,
+        }
     }
 
     /// A 64-bit position in a buffer, in elements from where the variable points on the host: a sum.
@@ -313,6 +375,9 @@ impl Source for Exprs<'_> {
             if let Some(r) = self.kernel.reductions.iter().find(cell) {
                 return Ok(Some((r.name.clone(), ATOM)));
             }
+        }
+        if let Some(found) = self.on_pointers(t).filter(|_| device) {
+            return Ok(Some(found));
         }
         let int = || body.types.as_int(body.ty(t)).unwrap_or(IntKind::Int);
         let ours = |found: Option<(SymbolId, Vec<Subscript>)>| {

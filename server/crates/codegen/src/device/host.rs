@@ -11,6 +11,7 @@ mod checks;
 mod given;
 mod growing;
 mod region;
+mod search;
 
 pub(crate) use call::{edits, heads};
 pub(crate) use region::text as region_text;
@@ -71,6 +72,7 @@ pub(crate) fn text(
         plan.site.line,
     );
     let mut functions = host.helper_functions();
+    functions.extend(plan.buffers.iter().flat_map(|b| search::function(plan, kernel, b)));
     functions.push(Term::comment(&comment));
     functions.push(Term::function(&["ExternC"], "int", &name, of_type(given, |g| &g.ty), body));
     let written = pages.written(Some(plan.target), &Term::List(functions).to_string())?;
@@ -193,9 +195,13 @@ impl<'p> Host<'p> {
         add(h.min.get(), "min", wide(&["a", "b"]), LONG_LONG, chosen(BinOp::Lt));
         add(h.max.get(), "max", wide(&["a", "b"]), LONG_LONG, chosen(BinOp::Gt));
         // the remainder has the dividend's sign
-        let is_below = binary(BinOp::Lt, binary(BinOp::Rem, a(), b()), Term::Int(0));
-        let floor = binary(BinOp::Sub, binary(BinOp::Div, a(), b()), is_below);
+        let is_below_zero = || binary(BinOp::Lt, binary(BinOp::Rem, a(), b()), Term::Int(0));
+        let floor = binary(BinOp::Sub, binary(BinOp::Div, a(), b()), is_below_zero());
         add(h.floor_div.get(), "floor_div", wide(&["a", "b"]), LONG_LONG, floor);
+        let down = binary(BinOp::Sub, binary(BinOp::Div, a(), b()), is_below_zero());
+        let is_positive = binary(BinOp::Gt, b(), Term::Int(0));
+        let quotient = Term::head("Select", vec![is_positive, down, Term::Int(0)]);
+        add(h.quotient.get(), "quotient", wide(&["a", "b"]), LONG_LONG, quotient);
         let at = |name| Term::cast("uintptr_t", Term::name(name));
         let ends = |name, bytes| binary(BinOp::Add, at(name), Term::name(bytes));
         let before = |(x, bytes), y| binary(BinOp::Le, ends(x, bytes), at(y));
@@ -293,6 +299,20 @@ impl<'p> Host<'p> {
         }
         let size = self.element_size(b);
         let bytes = |count: Term| let_(&b.bytes_name, SIZE, Term::binary(BinOp::Mul, count, size));
+        if let Some(search) = &b.search {
+            let (first, last) = self.search_calls(b, search);
+            out.push(let_(&b.first_name, LONG_LONG, first));
+            let last = Term::binary(BinOp::Add, last, Term::Int(1));
+            let mut count = Term::binary(BinOp::Sub, last, Term::name(&b.first_name));
+            if is_counted {
+                out.push(let_(&b.count_name, LONG_LONG, count));
+                count = Term::name(&b.count_name);
+            }
+            if is_sized {
+                out.push(bytes(Term::cast(SIZE, count)));
+            }
+            return;
+        }
         let Some((first, last)) = &b.extent else {
             let symbol = &plan.body.symbols[b.symbol];
             let whole = plan.body.types.size_align(symbol.ty).map(|s| s.0 / b.element_size.max(1));

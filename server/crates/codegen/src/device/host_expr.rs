@@ -19,6 +19,7 @@ pub(crate) struct Helpers {
     pub(crate) min: Cell<bool>,
     pub(crate) max: Cell<bool>,
     pub(crate) floor_div: Cell<bool>,
+    pub(crate) quotient: Cell<bool>,
     pub(crate) apart: Cell<bool>,
 }
 
@@ -76,6 +77,20 @@ impl Scope<'_> {
                     let rest = Term::binary(BinOp::Add, a.clone().negative(), Term::Int(*d - 1));
                     let test = Term::binary(BinOp::Ge, a.clone(), Term::Int(0));
                     Term::head("Select", vec![test, over(a), over(rest).negative()])
+                }
+            },
+            Expr::Quotient(a, d) => match self.helpers {
+                Some(h) => {
+                    h.quotient.set(true);
+                    Term::call(&format!("{}_quotient", self.helper), vec![self.expr(a), self.expr(d)])
+                }
+                None => {
+                    let (a, d) = (self.at(a, Width::Wide), self.at(d, Width::Wide));
+                    let below =
+                        Term::binary(BinOp::Lt, Term::binary(BinOp::Rem, a.clone(), d.clone()), Term::Int(0));
+                    let down = Term::binary(BinOp::Sub, Term::binary(BinOp::Div, a, d.clone()), below);
+                    let is_positive = Term::binary(BinOp::Gt, d, Term::Int(0));
+                    Term::head("Select", vec![is_positive, down, Term::Int(0)])
                 }
             },
             Expr::Min(items) | Expr::Max(items) => self.nested(items, matches!(e, Expr::Min(_)), width),
@@ -225,6 +240,18 @@ impl Scope<'_> {
             }
             // the quotient is at least 1 where as much is divided as divides
             Expr::FloorDiv(a, d) if *d > 0 => self.pred(&Pred::NonNegative(less(a, *d))),
+            // the test that the divisor is positive is another
+            Expr::Quotient(a, d) => {
+                let mut items = match &**a {
+                    Expr::Add(items) => items.clone(),
+                    a => vec![a.clone()],
+                };
+                match items.iter().position(|i| *i == **d) {
+                    Some(k) => drop(items.remove(k)),
+                    None => items.push(Expr::Mul(-1, d.clone())),
+                }
+                self.pred(&Pred::NonNegative(less(&Expr::Add(items), 0)))
+            }
             _ => self.pred(&Pred::NonNegative(less(e, 1))),
         }
     }
@@ -274,6 +301,27 @@ pub(crate) fn symbol_text(host: &Exprs<'_>, s: SymbolId) -> String {
     match host.plan.first_values.get(&s) {
         Some(&t) => format!("({}){}", host.type_name(body.symbols[s].ty), term_text(host, t)),
         None => host.name(s),
+    }
+}
+
+/// A pointer when the first iteration begins, as an operand.
+pub(crate) fn pointer_text(host: &Exprs<'_>, s: SymbolId) -> String {
+    match host.plan.first_values.get(&s) {
+        Some(&t) => term_text(host, t),
+        None => host.plan.body.symbols[s].name.to_string(),
+    }
+}
+
+/// `(long long)(end - p)`
+pub(crate) fn distance_text(host: &Exprs<'_>, from: TermId, to: TermId) -> String {
+    format!("(long long)({} - {})", place_text(host, to), place_text(host, from))
+}
+
+/// An address when the first iteration begins, as an operand.
+pub(crate) fn place_text(host: &Exprs<'_>, t: TermId) -> String {
+    match host.plan.body.as_symbol(t) {
+        Some(s) => pointer_text(host, s),
+        None => term_text(host, t),
     }
 }
 

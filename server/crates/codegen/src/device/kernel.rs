@@ -178,6 +178,7 @@ fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
         privates: Vec::new(),
         reductions: Vec::new(),
         inductions: Vec::new(),
+        walks: Vec::new(),
         views: Vec::new(),
         names: f.names.clone(),
         body: list,
@@ -255,10 +256,15 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         let counter = k.dims.first().map_or("0", |d| d.counter_name.as_str());
         // Unsigned, so that nothing on the way overflows.
         let sign = if i.step < 0 { '-' } else { '+' };
-        let by = format!("{}ull * (unsigned long long){counter}", i.step.unsigned_abs());
+        let step = match &i.by {
+            Some((name, _)) => format!("(unsigned long long){name}"),
+            None => format!("{}ull", i.step.unsigned_abs()),
+        };
+        let by = format!("{step} * (unsigned long long){counter}");
         let moved = format!("(unsigned long long){} {sign} {by}", i.start_name);
         out.line(&format!("{ty} {name} = ({ty})({moved});"));
     }
+    positions(&exprs, out);
     for &s in &k.privates {
         let name = exprs.name(s);
         out.line(&format!("{};", exprs.declarator(plan.body.symbols[s].ty, &name)));
@@ -284,6 +290,38 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     out.close("}");
 }
 
+/// Where pointers that move stand when the iteration begins.
+fn positions(exprs: &Exprs<'_>, out: &mut Lines) {
+    let k = exprs.kernel;
+    let counter = k.dims.first().map_or("0", |d| d.counter_name.as_str());
+    for v in k.views.iter().filter(|v| v.moves && !v.declared_inside) {
+        let name = exprs.name(v.symbol);
+        let Some(w) = k.walks.iter().find(|w| w.symbol == v.symbol) else {
+            out.line(&format!("long long {name};"));
+            continue;
+        };
+        let (negative, moved) = match crate::plan::constant(&w.step) {
+            Some(1) => (false, counter.to_string()),
+            Some(-1) => (true, counter.to_string()),
+            Some(s) => (s < 0, format!("{} * (long long){counter}", s.unsigned_abs())),
+            None => (false, format!("{} * {counter}", w.step_name)),
+        };
+        let mut text = match (&w.start_name, negative) {
+            (Some(start), false) => format!("{start} + {moved}"),
+            (Some(start), true) => format!("{start} - {moved}"),
+            (None, false) => moved,
+            (None, true) => format!("-(long long){moved}"),
+        };
+        match w.shift {
+            0 => {}
+            s if s < 0 => text = format!("{text} - {}", s.unsigned_abs()),
+            s => text = format!("{text} + {s}"),
+        }
+        let fixed = if w.moves_inside { "" } else { "const " };
+        out.line(&format!("{fixed}long long {name} = {text};"));
+    }
+}
+
 /// One parallel loop: this thread's iteration, the guard, the index.
 fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
     let body = exprs.plan.body;
@@ -298,7 +336,7 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
         out.indent();
         return;
     }
-    let (value, is_int) = index_value(exprs, d, in_int);
+    let (value, is_int) = if d.pointer { (String::new(), false) } else { index_value(exprs, d, in_int) };
     let guard = if d.rectangular {
         format!("{t} < {}", d.trips_name)
     } else {
@@ -325,7 +363,7 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
         out.from(d.term, &format!("if ({guard}) {{"));
     }
     out.indent();
-    if !is_named(exprs, d) {
+    if d.pointer || !is_named(exprs, d) {
         return;
     }
     let ty = int_name(d.index_type, Dialect::Device);
@@ -354,7 +392,8 @@ fn is_named(exprs: &Exprs<'_>, d: &Dim) -> bool {
 fn is_counter(exprs: &Exprs<'_>, d: &Dim) -> bool {
     let from_zero = !d.lower_on_host && d.shift == 0 && *exprs.plan.body.op(d.lower) == Op::Int(0);
     let is_plain = from_zero && !d.moves_inside && matches!(d.step, Step::Const(1));
-    is_plain && d.index_type == IntKind::Int && exprs.kernel.inductions.is_empty() && is_named(exprs, d)
+    let moves = !exprs.kernel.inductions.is_empty() || !exprs.kernel.walks.is_empty();
+    is_plain && d.index_type == IntKind::Int && !moves && is_named(exprs, d)
 }
 
 /// `lower + step * iteration`: in 64 bits, or in `int`, where `in_int` says that the iteration is one and every value of the

@@ -5,7 +5,7 @@ use term::{Body, Op, TermId, TypeKind};
 
 use super::expr::Exprs;
 use super::{atomics, reduce};
-use crate::access::address;
+use crate::access::address_sum;
 use crate::lines::Lines;
 
 /// Prints statements into `out`.
@@ -198,11 +198,16 @@ impl Stmts<'_, '_> {
         let Op::Declare(s) = body.op(t) else { return Vec::new() };
         let ty = body.symbols[*s].ty;
         let name = self.exprs.name(*s);
-        if self.exprs.kernel.views.iter().any(|v| v.symbol == *s) {
+        if let Some(v) = self.exprs.kernel.views.iter().find(|v| v.symbol == *s) {
             // A pointer into a buffer is a position in it.
-            let at = body.args(t).first().and_then(|&init| address(body, init));
-            let at = at.map_or_else(String::new, |(base, subs)| self.exprs.flat(base, &subs));
-            return vec![format!("const long long {name} = {at};")];
+            let at = body.args(t).first().and_then(|&init| address_sum(body, init));
+            let at = at.map(|a| self.exprs.place(&a));
+            return match (at, v.moves, in_switch) {
+                (Some(at), true, true) => vec![format!("long long {name};"), format!("{name} = {at};")],
+                (Some(at), true, false) => vec![format!("long long {name} = {at};")],
+                (Some(at), false, _) => vec![format!("const long long {name} = {at};")],
+                (None, ..) => vec![format!("long long {name};")],
+            };
         }
         let place = self.exprs.variable(ty, &name);
         match body.args(t).first() {

@@ -26,6 +26,10 @@ pub(crate) fn constant(e: &Expr) -> Option<i128> {
         Expr::Product(a, b) => constant(a)?.checked_mul(constant(b)?)?,
         Expr::FloorDiv(a, d) if *d > 0 => constant(a)?.div_euclid(*d),
         Expr::FloorDiv(..) => return None,
+        Expr::Quotient(a, d) => match constant(d)? {
+            d if d > 0 => constant(a)?.div_euclid(d),
+            _ => 0,
+        },
         Expr::Min(items) => fold(items, |a, b| a.min(b))?,
         Expr::Max(items) => fold(items, |a, b| a.max(b))?,
     })
@@ -87,7 +91,7 @@ pub(crate) fn params(e: &Expr, out: &mut Vec<Param>) {
         }
         Expr::Add(items) | Expr::Min(items) | Expr::Max(items) => items.iter().for_each(|i| params(i, out)),
         Expr::Mul(_, a) | Expr::FloorDiv(a, _) => params(a, out),
-        Expr::Product(a, b) => {
+        Expr::Product(a, b) | Expr::Quotient(a, b) => {
             params(a, out);
             params(b, out);
         }
@@ -160,6 +164,10 @@ fn walk(e: &Expr, of: &dyn Fn(Param) -> i128) -> (i128, i128) {
             let (m, t) = walk(a, of);
             (m / (*d).max(1) + 1, t.max(*d))
         }
+        Expr::Quotient(a, d) => {
+            let ((m, t), (_, td)) = (walk(a, of), walk(d, of));
+            (m + 1, t.max(td).max(m + 1))
+        }
         Expr::Min(items) | Expr::Max(items) => items.iter().fold((0, 0), |(m, t), i| {
             let (mi, ti) = walk(i, of);
             (m.max(mi), t.max(ti))
@@ -196,6 +204,10 @@ pub(crate) fn range(e: &Expr, of: &dyn Fn(Param) -> (i128, i128)) -> (i128, i128
         Expr::FloorDiv(a, d) => {
             let (lo, hi) = range(a, of);
             (lo.div_euclid((*d).max(1)), hi.div_euclid((*d).max(1)))
+        }
+        Expr::Quotient(a, _) => {
+            let (lo, hi) = range(a, of);
+            (lo.min(0), hi.max(0))
         }
         Expr::Min(items) => ends(items, i128::min),
         Expr::Max(items) => ends(items, i128::max),

@@ -13,9 +13,8 @@ use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{deepest, Support, MAX_DEPTH};
 use super::{
     AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, InductionPlan, Input, Kernel,
-    KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, View, BLOCK_THREADS,
+    KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
 };
-use crate::access::views;
 use crate::limits::plan_build::MAX_PRIVATE_BYTES;
 
 /// Decides everything about the offload, or refuses with all reasons found.
@@ -191,9 +190,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         // What the kernel uses.
         let ranks: BTreeMap<SymbolId, usize> =
             memory(body, offload).map(|b| (b.symbol, b.inner_lengths.len() + 1)).collect();
-        let roots: Vec<SymbolId> = ranks.keys().copied().collect();
-        let known_views = views(body, &roots, &offload.views);
-        let mut support = Support::new(body, ranks, known_views.clone());
+        let pointers = self.pointers(ranks.clone());
+        let mut support = Support::new(body, ranks, pointers.clone());
         support.cells = self.cell_places();
         let Some(inner) = self.band.last().and_then(|b| body.loop_parts(b.0.term)).map(|p| p.body) else {
             return;
@@ -218,6 +216,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let atomics = self.atomics();
         let keyed = self.keyed();
         let inductions = self.inductions();
+        let walks = self.walks(&pointers);
         let partials = !reductions.is_empty() || !keyed.is_empty();
         if partials {
             dims.iter_mut().for_each(|d| d.strided = true);
@@ -233,7 +232,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             privates.sort_unstable();
             privates.dedup();
         }
-        let views = used_views(&known_views, &support);
+        let views = pointers.used(&support);
         // What only the host reads (a bound's memory, say) needs no copy, but may not be overwritten either.
         for b in &mut buffers {
             b.on_device = b.written || support.buffers.contains(&b.symbol);
@@ -249,13 +248,14 @@ impl<'i, 'a> Builder<'i, 'a> {
             self.thread_tests(code, &mut tests);
         }
         let finals = self.finals(&positive);
-        let values = self.values(&dims, &buffers, &mut tests, &finals, &support);
+        let steps: Vec<Expr> = offload.walks.iter().map(|w| w.step.clone()).collect();
+        let values = self.values(&dims, &buffers, &mut tests, (&finals, &steps), &support);
 
         // How it is written.
         let has_continue = threads.is_none() && body.has_own_continue(inner);
         let thread_plan = threads.map(|code| self.thread_plan(code, &dims));
         let name = self.name();
-        let names = self.kernel_names(
+        let mut names = self.kernel_names(
             &buffers,
             &scalars,
             &mut reductions,
@@ -268,6 +268,9 @@ impl<'i, 'a> Builder<'i, 'a> {
         );
         for b in &mut buffers {
             b.kernel_name = names.get(&b.symbol).cloned().unwrap_or_default();
+        }
+        for v in views.iter().filter(|v| v.into == v.symbol) {
+            names.insert(v.symbol, self.position_name(&names, v.symbol));
         }
         let (block, most_blocks) = self.launch_shape(dims.len(), partials);
         self.words(partials, &atomics);
@@ -288,6 +291,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 keyed,
                 atomics,
                 inductions,
+                walks,
                 views,
                 names,
                 body: inner,
@@ -479,11 +483,4 @@ impl Roles {
     fn has_result(&self, s: SymbolId) -> bool {
         self.reduced.contains(&s) || self.moved.contains(&s) || self.chosen.contains(&s)
     }
-}
-
-/// The views that the kernel's text names.
-fn used_views(known: &BTreeMap<SymbolId, SymbolId>, support: &Support<'_>) -> Vec<View> {
-    let declared_inside = |s: &SymbolId| support.declared.contains_key(s);
-    let used = known.iter().filter(|(s, _)| support.used_views.contains_key(s) || declared_inside(s));
-    used.map(|(&symbol, &into)| View { symbol, into, declared_inside: declared_inside(&symbol) }).collect()
 }

@@ -24,6 +24,7 @@ impl<'a> Builder<'_, 'a> {
         let moves = |s: SymbolId| {
             support.declared.contains_key(&s)
                 || support.written.contains_key(&s)
+                || support.moves(s)
                 || self.band.iter().any(|b| b.1.index == s)
         };
         let fixed = !body.walk(r.place).any(|t| body.as_symbol(t).is_some_and(moves));

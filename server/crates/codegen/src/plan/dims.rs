@@ -35,14 +35,17 @@ impl<'a> Builder<'_, 'a> {
             let own = body.as_symbol(lower) == Some(c.index);
             let shadowed = |t: TermId| privates.iter().any(|p| mentions(body, t, p.symbol));
             let outside = |t: TermId| !varies(t) && (reads_memory(body, t) || shadowed(t));
-            let lower_on_host = own || outside(lower);
+            let lower_on_host = !c.pointer && (own || outside(lower));
+            let step_term = step_term.filter(|_| !c.pointer);
             let step_on_host = step_term.is_some_and(outside);
-            let inside = [(!lower_on_host).then_some(lower), step_term.filter(|_| !step_on_host)];
+            // a pointer's first value becomes a position
+            let in_kernel = !lower_on_host && !c.pointer;
+            let inside = [in_kernel.then_some(lower), step_term.filter(|_| !step_on_host)];
             let bound = c.bound.filter(|_| !rectangular);
             if inside.into_iter().chain([bound]).flatten().any(shadowed) {
                 self.refuse(RefusalKind::NotParallel, facts.term);
             }
-            if !lower_on_host {
+            if in_kernel {
                 support.visit(lower);
             }
             if let (Some(t), false) = (step_term, step_on_host) {
@@ -56,7 +59,7 @@ impl<'a> Builder<'_, 'a> {
                 }
             }
             let integer = |t: TermId| body.types.as_int(body.ty(t)).is_some();
-            if !integer(lower) || !c.bound.is_none_or(integer) {
+            if !c.pointer && (!integer(lower) || !c.bound.is_none_or(integer)) {
                 self.refuse(RefusalKind::NotParallel, facts.term);
             }
             let downwards = match c.step {
@@ -82,13 +85,20 @@ impl<'a> Builder<'_, 'a> {
                 bound: c.bound,
                 shift: c.shift,
                 moves_inside: !c.header_only,
+                pointer: c.pointer,
                 relation,
                 step: c.step.clone(),
                 step_on_host,
                 trips_name: self.host_name(&format!("trips_{index_name}")),
                 counter_name: self.host_name(&format!("at_{index_name}")),
-                lower_name: self.host_name(&format!("from_{index_name}")),
-                step_name: self.host_name(&format!("by_{index_name}")),
+                lower_name: match c.pointer {
+                    true => String::new(),
+                    false => self.host_name(&format!("from_{index_name}")),
+                },
+                step_name: match c.pointer {
+                    true => String::new(),
+                    false => self.host_name(&format!("by_{index_name}")),
+                },
             });
         }
         dims

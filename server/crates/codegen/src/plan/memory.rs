@@ -53,7 +53,7 @@ impl<'a> Builder<'_, 'a> {
             {
                 self.refuse(RefusalKind::ReadsTooEarly, body.path_term(b.symbol).unwrap_or(t));
             }
-            if b.extent.is_none() {
+            if b.extent.is_none() && b.search.is_none() {
                 let whole = matches!(body.types.kind(symbol.ty), TypeKind::Array { len, .. } if *len != term::Len::Unknown);
                 if !whole {
                     self.refuse(RefusalKind::UnknownExtent(b.symbol), t);
@@ -101,6 +101,7 @@ impl<'a> Builder<'_, 'a> {
                     .as_ref()
                     .map(|(f, l)| (simplify::under(f, positive), simplify::under(l, positive))),
                 part: None,
+                search: b.search.clone(),
                 first_name: self.host_name(&format!("{n}_first")),
                 count_name: self.host_name(&format!("{n}_count")),
                 bytes_name: self.host_name(&format!("{n}_bytes")),

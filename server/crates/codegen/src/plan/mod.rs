@@ -13,6 +13,7 @@ mod keyed;
 mod memory;
 mod names;
 mod naming;
+mod pointers;
 mod refuse;
 mod region;
 mod scalars;
@@ -24,7 +25,7 @@ mod values;
 pub(crate) use scalars::wrapping_kind;
 use std::collections::BTreeMap;
 
-use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, Program, ReductionOp, Step};
+use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, Program, ReductionOp, Search, Step};
 use base::Span;
 use term::device::AtomicOp;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
@@ -170,7 +171,8 @@ pub struct Kernel {
     /// Accumulations into cells that several threads may meet in.
     pub atomics: Vec<AtomicPlan>,
     pub inductions: Vec<InductionPlan>,
-    /// Local pointers into buffers; in the kernel they are positions, counted in elements.
+    pub walks: Vec<WalkPlan>,
+    /// Pointers into buffers; in the kernel they are positions, counted in elements.
     pub views: Vec<View>,
     /// Names inside the kernel that differ from the source's or need to be known.
     pub names: BTreeMap<SymbolId, String>,
@@ -204,6 +206,8 @@ pub struct Dim {
     pub shift: i128,
     /// Whether the body moves the index on its own copy.
     pub moves_inside: bool,
+    /// Whether the index is a pointer: it is among [`Kernel::walks`].
+    pub pointer: bool,
     /// `Lt`, `Le`, `Gt` or `Ge`.
     pub relation: BinOp,
     pub step: Step,
@@ -223,14 +227,33 @@ pub struct Scalar {
     pub ty: TypeId,
 }
 
-/// A local pointer that keeps one address inside a buffer.
+/// A pointer into a buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
     pub symbol: SymbolId,
-    /// What it points into: a buffer's variable, or another view.
+    /// What it points into: a buffer's variable, or another view. Itself, where it is the buffer's variable and moves.
     pub into: SymbolId,
-    /// Whether it is declared in the kernel; otherwise its position is passed.
+    /// Whether it is declared in the kernel's text; otherwise its position is passed, or begins with the iteration.
     pub declared_inside: bool,
+    /// Whether it changes.
+    pub moves: bool,
+}
+
+/// A pointer that every iteration moves by the same number of elements.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WalkPlan {
+    pub symbol: SymbolId,
+    /// The buffer's variable.
+    pub into: SymbolId,
+    pub step: Expr,
+    /// What the loop's condition has added when the body begins.
+    pub shift: i128,
+    /// Whether the body moves it on its own copy.
+    pub moves_inside: bool,
+    /// Name of its first position; `None`: zero, where the buffer begins.
+    pub start_name: Option<String>,
+    /// Name of the step where it is no constant.
+    pub step_name: String,
 }
 
 /// The length of an inner dimension of a variable-length array, passed by value.
@@ -276,6 +299,8 @@ pub struct BufferPlan {
     /// Of a region's array that may grow: the elements that are surely there at first. Of a nest in a region: the elements that
     /// it uses, where these may have to be fetched before it runs.
     pub(crate) part: Option<(Expr, Expr)>,
+    /// How the host finds first and last element where no expression says them.
+    pub search: Option<Search>,
     /// Names in the host block.
     pub first_name: String,
     pub count_name: String,
@@ -298,6 +323,9 @@ impl Plan<'_> {
     /// where types and the loops' own numbers of iterations, which are positive, say so.
     pub(crate) fn count_tests(&self, buffer: usize) -> (bool, Option<i128>) {
         let Some(b) = self.buffers.get(buffer) else { return (false, None) };
+        if b.search.is_some() {
+            return (true, Some((1i128 << 62) / i128::from(b.element_size.max(1))));
+        }
         let Some((first, last)) = b.extent.as_ref().filter(|_| b.constant_count().is_none_or(|c| c <= 0))
         else {
             return (false, None);
@@ -360,6 +388,7 @@ impl BufferPlan {
     /// The first element, if it is a known constant.
     pub fn constant_first(&self) -> Option<i128> {
         match &self.extent {
+            None if self.search.is_some() => None,
             None => Some(0),
             Some((first, _)) => bounds::constant(first),
         }
@@ -429,6 +458,7 @@ pub enum TestKind {
 #[derive(Clone, PartialEq, Debug)]
 pub struct FinalValue {
     pub symbol: SymbolId,
+    /// Of a pointer, by how many elements it has moved from where it points when the first iteration begins.
     pub value: Expr,
     pub kind: IntKind,
 }
@@ -548,6 +578,8 @@ pub struct InductionPlan {
     pub symbol: SymbolId,
     pub kind: IntKind,
     pub step: i128,
+    /// The step where it is no constant, and what it is called.
+    pub by: Option<(String, Expr)>,
     /// Name of its first value, in host and kernel.
     pub start_name: String,
 }

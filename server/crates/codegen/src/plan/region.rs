@@ -10,6 +10,7 @@ use analysis::{Expr, Offload, Pred, Region, Surely};
 use term::{Op, SymbolId, TermId};
 
 use super::build::Builder;
+use super::pointers::Pointers;
 use super::simplify;
 use super::support::Support;
 use super::{
@@ -35,6 +36,7 @@ pub fn region_needs(region: &Region) -> Offload {
         max_trips: Vec::new(),
         buffers: region.arrays.iter().map(|a| a.buffer.clone()).collect(),
         views: Vec::new(),
+        walks: Vec::new(),
         inputs: Vec::new(),
         privates: Vec::new(),
         reductions: Vec::new(),
@@ -132,6 +134,12 @@ impl<'a> Builder<'_, 'a> {
             for s in read.chain(left).chain(chosen).chain(finals).filter(|&s| !known(s)) {
                 self.refuse(RefusalKind::Unclassified(s), at);
             }
+            // pointers that move lie in the host's memory, and so does what is searched
+            let moves = k.views.iter().find(|v| v.moves).map(|v| v.symbol);
+            let searched = nest.buffers.iter().find(|b| b.search.is_some()).map(|b| b.symbol);
+            for s in moves.into_iter().chain(k.walks.iter().map(|w| w.symbol)).chain(searched) {
+                self.refuse(RefusalKind::PointerValue(s), at);
+            }
             if let Some(r) = k.reductions.iter().find(|r| r.cell) {
                 self.refuse(RefusalKind::ReductionCell, r.place);
             }
@@ -184,7 +192,7 @@ impl<'a> Builder<'_, 'a> {
             self.host_name(fixed);
         }
         let ranks = region.arrays.iter().map(|a| (a.buffer.symbol, a.buffer.inner_lengths.len() + 1));
-        let mut support = Support::new(body, ranks.collect(), BTreeMap::new());
+        let mut support = Support::new(body, ranks.collect(), Pointers::default());
         let mut positive: Vec<Expr> = Vec::new();
         for s in &region.sure {
             if let Surely::Positive(e) = s {
@@ -226,7 +234,7 @@ impl<'a> Builder<'_, 'a> {
             let count = vec![last.clone(), Expr::Mul(-1, Box::new(first.clone()))];
             tests.push(Test { kind: TestKind::Holds(Pred::NonNegative(Expr::Add(count))), meets: None });
         }
-        let values = self.values(&[], &buffers, &mut tests, &[], &support);
+        let values = self.values(&[], &buffers, &mut tests, (&[], &[]), &support);
         let pointers: Vec<SymbolId> =
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();
         let all = &region.statements;
@@ -354,6 +362,7 @@ impl Kernel {
             atomics: Vec::new(),
             inductions: Vec::new(),
             views: Vec::new(),
+            walks: Vec::new(),
             names,
             body,
             has_continue: false,

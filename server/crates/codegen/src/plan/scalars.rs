@@ -99,12 +99,15 @@ impl<'a> Builder<'_, 'a> {
         let body = self.body;
         let mut out = Vec::new();
         for i in &self.input.offload.inductions {
-            if self.band.iter().any(|b| b.1.index == i.symbol) {
+            let walk = self.input.offload.walks.iter().find(|w| w.symbol == i.symbol);
+            let is_walk = walk.is_some() && body.types.as_int(body.symbols[i.symbol].ty).is_none();
+            if is_walk || self.band.iter().any(|b| b.1.index == i.symbol) {
                 continue;
             }
             let symbol = &body.symbols[i.symbol];
             let kind = body.types.as_int(symbol.ty).filter(|&k| k != IntKind::Bool);
-            let step = i.step.filter(|s| s.checked_abs().is_some_and(|s| s < bounds::SAFE));
+            let by = walk.map(|w| &w.step).filter(|_| i.step.is_none());
+            let step = i.step.or(by.map(|_| 0)).filter(|s| s.checked_abs().is_some_and(|s| s < bounds::SAFE));
             let (Some(kind), 1, Some(step), true) = (kind, self.band.len(), step, symbol.is_own_scalar())
             else {
                 self.refuse(RefusalKind::Induction(i.symbol), i.update);
@@ -115,6 +118,7 @@ impl<'a> Builder<'_, 'a> {
                 symbol: i.symbol,
                 kind,
                 step,
+                by: by.map(|e| (self.host_name(&format!("by_{name}")), e.clone())),
                 start_name: self.host_name(&format!("start_{name}")),
             });
         }
@@ -158,7 +162,9 @@ impl<'a> Builder<'_, 'a> {
         let body = self.body;
         let mut out: Vec<FinalValue> = Vec::new();
         for Final { symbol, value } in &self.input.offload.finals {
-            let Some(kind) = body.types.as_int(body.symbols[*symbol].ty) else {
+            let ty = body.symbols[*symbol].ty;
+            let is_walk = self.input.offload.walks.iter().any(|w| w.symbol == *symbol);
+            let Some(kind) = body.types.as_int(ty).or(is_walk.then_some(IntKind::LongLong)) else {
                 self.refuse(RefusalKind::Unclassified(*symbol), self.target);
                 continue;
             };

@@ -37,6 +37,10 @@ fn at_least_minus_one(e: &Expr, t: &Expr) -> bool {
     match t {
         // `floor(a / d) >= 1` says `a >= d`.
         Expr::FloorDiv(a, d) if difference(e, a).is_some_and(|c| c >= -*d) => true,
+        Expr::Quotient(a, d) => {
+            let least = Expr::Add(vec![(**a).clone(), Expr::Mul(-1, d.clone())]);
+            difference(e, t).is_some_and(|c| c >= -1) || difference(e, &least).is_some_and(|c| c >= 0)
+        }
         _ => difference(e, t).is_some_and(|c| c >= -1),
     }
 }
@@ -70,6 +74,7 @@ pub(crate) fn under(e: &Expr, positive: &[Expr]) -> Expr {
             }
         }
         Expr::FloorDiv(a, d) => Expr::FloorDiv(Box::new(under(a, positive)), *d),
+        Expr::Quotient(a, d) => Expr::Quotient(Box::new(under(a, positive)), Box::new(under(d, positive))),
         Expr::Min(items) => extreme(all(items), -1, Expr::Min),
         Expr::Max(items) => {
             let items = undominated(all(items), 1);

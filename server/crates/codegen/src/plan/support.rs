@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Offload, Param};
 use term::{
-    intrinsic, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId, TypeId,
-    TypeKind,
+    intrinsic, BinOp, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId,
+    TypeId, TypeKind,
 };
 
+use super::pointers::Pointers;
 use super::refuse::{Reason, RefusalKind};
-use crate::access::{address, arrow_chain, chain, loaded};
+use crate::access::{address, address_sum, arrow_chain, chain, loaded, moved, Address};
 pub(crate) use crate::limits::plan_support::MAX_DEPTH;
 
 /// What a kernel's text will need.
@@ -17,8 +18,8 @@ pub(crate) struct Support<'a> {
     body: &'a Body,
     /// Number of subscripts that reach an element, by buffer.
     ranks: BTreeMap<SymbolId, usize>,
-    /// Local pointers into buffers, with what they point into.
-    views: BTreeMap<SymbolId, SymbolId>,
+    /// Pointers into buffers.
+    pointers: Pointers,
     /// Cells that have an accumulator of their own: they are not reached in the kernel.
     pub(crate) cells: Vec<TermId>,
     pub(crate) reasons: Vec<Reason>,
@@ -39,15 +40,11 @@ pub(crate) struct Support<'a> {
 }
 
 impl<'a> Support<'a> {
-    pub(crate) fn new(
-        body: &'a Body,
-        ranks: BTreeMap<SymbolId, usize>,
-        views: BTreeMap<SymbolId, SymbolId>,
-    ) -> Support<'a> {
+    pub(crate) fn new(body: &'a Body, ranks: BTreeMap<SymbolId, usize>, pointers: Pointers) -> Support<'a> {
         Support {
             body,
             ranks,
-            views,
+            pointers,
             cells: Vec::new(),
             used_views: BTreeMap::new(),
             reasons: Vec::new(),
@@ -90,6 +87,9 @@ impl<'a> Support<'a> {
         }
         if self.is_cell(t) {
             return self.value_type(body.ty(t), t);
+        }
+        if self.on_pointers(t, next) {
+            return;
         }
         match body.op(t) {
             Op::Empty | Op::Int(_) | Op::Float(_) | Op::Break | Op::Continue | Op::Default | Op::Mark(_) => {}
@@ -166,11 +166,12 @@ impl<'a> Support<'a> {
                     self.refuse(RefusalKind::Operation, t);
                 }
             }
-            Op::Declare(s) if self.views.contains_key(s) => {
+            Op::Declare(s) if self.is_view(*s) => {
                 self.declared.insert(*s, t);
-                match args.first().and_then(|&init| address(body, init)) {
-                    Some((base, subs)) => self.cell(base, subs, t, next),
-                    None => self.refuse(RefusalKind::PointerValue(*s), t),
+                match args.first().map(|&init| address_sum(body, init)) {
+                    Some(Some(a)) => self.place(a, t, next),
+                    None if self.pointers.moves(*s) => {}
+                    _ => self.refuse(RefusalKind::PointerValue(*s), t),
                 }
             }
             Op::Declare(s) => {
@@ -227,12 +228,82 @@ impl<'a> Support<'a> {
 
     /// Whether it is a local pointer into a buffer.
     pub(crate) fn is_view(&self, s: SymbolId) -> bool {
-        self.views.contains_key(&s)
+        self.pointers.into.contains_key(&s)
+    }
+
+    /// Whether it is a pointer that the loop moves.
+    pub(crate) fn moves(&self, s: SymbolId) -> bool {
+        self.pointers.moves(s)
+    }
+
+    /// An address in a buffer.
+    fn place(&mut self, a: Address, t: TermId, next: &mut Vec<TermId>) {
+        self.cell(a.base, a.subs, t, next);
+        next.extend(a.more.into_iter().map(|m| m.0));
+    }
+
+    /// What is done with pointers that move: whether that is all of it.
+    fn on_pointers(&mut self, t: TermId, next: &mut Vec<TermId>) -> bool {
+        let body = self.body;
+        let args = body.args(t);
+        match (body.op(t), args) {
+            (Op::Assign | Op::Compound(BinOp::Add | BinOp::Sub) | Op::Step { .. }, &[place, ..]) => {
+                let Some(s) = body.as_symbol(place).filter(|&s| self.pointers.moves(s)) else { return false };
+                self.cell(s, vec![None], t, next);
+                match (body.op(t), args.get(1)) {
+                    (Op::Assign, Some(&value)) => match address_sum(body, value) {
+                        Some(a) if self.pointers.root(a.base) == self.pointers.root(s) => {
+                            self.place(a, t, next)
+                        }
+                        _ => self.refuse(RefusalKind::PointerValue(s), t),
+                    },
+                    (_, Some(&by)) => next.push(by),
+                    _ => {}
+                }
+                true
+            }
+            (Op::Index | Op::Deref | Op::Member { arrow: true, .. }, &[base, ..]) => {
+                let moved = moved(body, base).filter(|&s| self.pointers.moves(s));
+                if moved.is_some() {
+                    next.extend(args);
+                    self.value_type(body.ty(t), t);
+                }
+                moved.is_some()
+            }
+            (Op::Binary(op), &[a, b]) if op.is_comparison() || *op == BinOp::Sub => {
+                let is_pointer = |t: TermId| body.types.element(body.ty(t)).is_some();
+                if !is_pointer(a) || !is_pointer(b) {
+                    return false;
+                }
+                let counts = |t: TermId, of: &Address| {
+                    let kind = |e| body.types.kind(e);
+                    let mut all = body.types.element(body.symbols[of.base].ty);
+                    while let Some(TypeKind::Array { of, .. }) = all.map(kind) {
+                        all = Some(*of);
+                    }
+                    body.types.element(body.ty(t)).map(kind) == all.map(kind)
+                };
+                match (address_sum(body, a), address_sum(body, b)) {
+                    (Some(x), Some(y))
+                        if self.rank(x.base).is_some()
+                            && counts(a, &x)
+                            && counts(b, &y)
+                            && self.pointers.root(x.base) == self.pointers.root(y.base) =>
+                    {
+                        self.place(x, t, next);
+                        self.place(y, t, next);
+                    }
+                    _ => self.refuse(RefusalKind::Operation, t),
+                }
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Number of subscripts that reach an element of a buffer or view.
     fn rank(&self, s: SymbolId) -> Option<usize> {
-        if self.views.contains_key(&s) {
+        if self.is_view(s) {
             return Some(1);
         }
         self.ranks.get(&s).copied()
@@ -244,8 +315,11 @@ impl<'a> Support<'a> {
             self.refuse(RefusalKind::PartialSubscript(s), t);
         }
         let mut at = s;
-        while let Some(&base) = self.views.get(&at) {
+        while let Some(&base) = self.pointers.into.get(&at) {
             self.used_views.entry(at).or_insert(t);
+            if base == at {
+                break;
+            }
             at = base;
         }
         self.buffers.insert(at);
@@ -500,10 +574,13 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
     offload.finals.iter().for_each(|f| super::expr_params(&f.value, &mut params));
     offload.conditions.iter().flat_map(|c| &c.check).for_each(|p| super::pred_params(p, &mut params));
     let mut stack = vec![(target, 0usize)];
-    stack.extend(params.into_iter().filter_map(|p| match p {
-        Param::Term(t) => Some((t, 0)),
-        Param::Symbol(_) | Param::Distance { .. } => None,
-    }));
+    for p in params {
+        match p {
+            Param::Term(t) => stack.push((t, 0)),
+            Param::Distance { from, to } => stack.extend([(from, 0), (to, 0)]),
+            Param::Symbol(_) => {}
+        }
+    }
     let mut most = 0;
     while let Some((t, depth)) = stack.pop() {
         most = most.max(depth);

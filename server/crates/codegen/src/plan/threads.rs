@@ -46,6 +46,7 @@ impl<'a> Builder<'_, 'a> {
                 bound: c.bound,
                 shift: 0,
                 moves_inside: false,
+                pointer: false,
                 relation: BinOp::Lt,
                 step: Step::Const(1),
                 step_on_host: false,

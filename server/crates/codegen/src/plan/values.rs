@@ -15,11 +15,12 @@ impl<'a> Builder<'_, 'a> {
         dims: &[Dim],
         buffers: &[BufferPlan],
         tests: &mut Vec<Test>,
-        finals: &[FinalValue],
+        (finals, steps): (&[FinalValue], &[Expr]),
         support: &Support<'_>,
     ) -> Vec<HostValue> {
         let mut exprs: Vec<Expr> = dims.iter().map(|d| d.trips.clone()).collect();
         exprs.extend(finals.iter().map(|f| f.value.clone()));
+        exprs.extend(steps.iter().cloned());
         exprs.extend(self.input.offload.threads.iter().flat_map(|c| c.params.iter().cloned()));
         for b in buffers {
             if let Some((first, last)) = &b.extent {
@@ -79,7 +80,11 @@ impl<'a> Builder<'_, 'a> {
                     (body.types.as_int(body.symbols[s].ty), self.target)
                 }
                 Param::Term(t) => (body.types.as_int(body.ty(t)), t),
-                Param::Distance { from, .. } => (None, from),
+                Param::Distance { from, to } => {
+                    let element = |t: TermId| body.types.element(body.ty(t)).map(|e| body.types.kind(e));
+                    let same = element(from).is_some() && element(from) == element(to);
+                    (same.then_some(IntKind::LongLong), from)
+                }
             };
             let Some(kind) = kind else {
                 self.refuse(RefusalKind::Operation, term);
@@ -88,7 +93,9 @@ impl<'a> Builder<'_, 'a> {
             let early = match p {
                 Param::Symbol(_) => true,
                 Param::Term(t) => !may_trap(body, t) || self.in_first_header(t),
-                Param::Distance { .. } => false,
+                Param::Distance { from, to } => {
+                    [from, to].into_iter().all(|t| !may_trap(body, t) || self.in_first_header(t))
+                }
             };
             // Threads may be there for no iteration at all.
             if !early && (self.input.offload.threads.is_some() || !self.always_reached(term)) {

@@ -216,6 +216,7 @@ pub(crate) fn value(view: &FunctionView, e: &Expr) -> String {
         Expr::Mul(k, a) => format!("{k} * {}", operand(a)),
         Expr::Product(a, b) => format!("{} * {}", operand(a), operand(b)),
         Expr::FloorDiv(a, k) => format!("{} / {k}", operand(a)),
+        Expr::Quotient(a, b) => format!("{} / {}", operand(a), operand(b)),
         Expr::Min(all) => call("min", all),
         Expr::Max(all) => call("max", all),
         Expr::Select(p, a, b) => {

@@ -95,6 +95,10 @@ impl Source<'_> {
                 let (e, d) = (self.value(e, l)?, self.number(*d)?);
                 format!("({e} / {d} - ({e} % {d} < 0))")
             }
+            Expr::Quotient(a, b) => {
+                let (a, b) = (self.value(a, l)?, self.value(b, l)?);
+                format!("({b} > 0 ? {a} / {b} - ({a} % {b} < 0) : 0)")
+            }
             Expr::Min(es) => extreme(es, "<")?,
             Expr::Max(es) => extreme(es, ">")?,
             Expr::Select(c, a, b) => {

@@ -7,7 +7,9 @@ use term::{strength, BinOp, RecordId, TypeId, TypeKind};
 
 use super::given::StandIn;
 use super::Host;
-use crate::device::host_expr::{kind_of, symbol_text, term_text, within, Named, Scope};
+use crate::device::host_expr::{
+    distance_text, kind_of, place_text, symbol_text, term_text, within, Named, Scope,
+};
 use crate::device::host_term::Term;
 use crate::device::places::{Place, Places};
 use crate::device::site::{closing, indentation, line_end, opening, stands_by_itself};
@@ -45,9 +47,18 @@ impl Host<'_> {
         Call {
             condition,
             before: stand_ins.iter().map(StandIn::declaration).collect(),
-            after: stand_ins.iter().map(|s| format!("{} = {};", s.place, s.name)).collect(),
+            after: stand_ins.iter().map(|s| format!("{} = {};", s.place, s.value)).collect(),
             head,
         }
+    }
+
+    /// The loop's own comparison of the pointer that counts, before anything is subtracted from it.
+    fn pointers_apart(&self) -> Option<Term> {
+        let d = self.kernel.dims.first().filter(|d| d.pointer)?;
+        let is_distance = |p: &Param| matches!(p, Param::Distance { .. });
+        let bound = d.bound.filter(|_| self.plan.values.iter().any(|v| is_distance(&v.param)))?;
+        let place = |t| Term::Name(place_text(&self.c, t));
+        Some(Term::binary(d.relation, place(d.lower), place(bound)))
     }
 
     /// That the loop runs at all, in the user's own words, where something is evaluated for the call that is there only then.
@@ -60,7 +71,7 @@ impl Host<'_> {
             let text = match *p {
                 Param::Symbol(s) => symbol_text(&self.c, s),
                 Param::Term(t) => term_text(&self.c, t),
-                Param::Distance { .. } => return None,
+                Param::Distance { from, to } => distance_text(&self.c, from, to),
             };
             Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
         };
@@ -70,7 +81,7 @@ impl Host<'_> {
             crate::plan::expr_params(e, &mut used);
             plan.values.iter().filter(|v| used.contains(&v.param)).all(|v| v.early)
         };
-        let mut parts: Vec<Term> = Vec::new();
+        let mut parts: Vec<Term> = self.pointers_apart().into_iter().collect();
         // what is there only where the loops before run comes behind them
         for early in [true, false] {
             for v in plan.values.iter().filter(|v| v.early == early) {

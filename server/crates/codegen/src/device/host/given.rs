@@ -6,7 +6,7 @@ use analysis::Param;
 use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::device::expr::{int_name, Dialect, Exprs};
-use crate::device::host_expr::{element_name, symbol_text, term_text, Named};
+use crate::device::host_expr::{distance_text, element_name, pointer_text, symbol_text, term_text, Named};
 use crate::device::host_term::Term;
 use crate::plan::{has_word, may_trap, name_part, BufferPlan, Kernel, Namer, Plan};
 
@@ -30,6 +30,8 @@ pub(crate) struct StandIn {
     declared: String,
     pub(crate) name: String,
     pub(crate) place: String,
+    /// What is then put there.
+    pub(crate) value: String,
     /// Whether what it held before counts.
     is_read: bool,
 }
@@ -185,7 +187,7 @@ impl<'p> Givens<'p> {
     }
 
     /// Also the value of a variable counts that is set, so it is given by its address.
-    pub(crate) fn result(&mut self, s: SymbolId) {
+    pub(crate) fn keep(&mut self, s: SymbolId) {
         self.results.push(s);
     }
 
@@ -219,7 +221,11 @@ impl<'p> Givens<'p> {
                 let wish = wish_of(&text, "value");
                 Term::Name(self.int(v.kind, &wish, text, !v.early))
             }
-            Param::Distance { .. } => return None,
+            Param::Distance { from, to } => {
+                let text = distance_text(&self.c, from, to);
+                // of pointers into one array only, which the loop's own comparison is about
+                Term::Name(self.int(v.kind, "distance", text, true))
+            }
         };
         Some(Named { term, kind: v.kind })
     }
@@ -259,6 +265,9 @@ impl<'p> Givens<'p> {
         }
         let place = self.caller.name(s);
         let is_result = self.results.contains(&s);
+        if is_result && matches!(self.body().types.kind(symbol.ty), TypeKind::Pointer { .. }) {
+            return self.moved(s);
+        }
         // an index is only set
         let is_read = !plan.finals.iter().any(|f| f.symbol == s);
         let path = plan.body.path_term(s).filter(|_| symbol.storage == Storage::Path);
@@ -303,11 +312,39 @@ impl<'p> Givens<'p> {
         (place, has_address): (String, bool),
         [is_read, late]: [bool; 2],
     ) -> String {
+        self.result(key, wish, ty, (place, has_address), [is_read, late], "")
+    }
+
+    /// By how many elements a pointer has moved.
+    fn moved(&mut self, s: SymbolId) -> String {
+        let body = self.body();
+        let place = body.symbols[s].name.to_string();
+        let first = format!("{} + ", pointer_text(&self.c, s));
+        self.result(
+            Key::At(s),
+            &format!("moved_{place}"),
+            body.symbols[s].ty,
+            (place, false),
+            [false; 2],
+            &first,
+        )
+    }
+
+    fn result(
+        &mut self,
+        key: Key,
+        wish: &str,
+        ty: TypeId,
+        (place, has_address): (String, bool),
+        [is_read, late]: [bool; 2],
+        first: &str,
+    ) -> String {
         if let Some(&k) = self.known.get(&key) {
             return self.all[k].name.clone();
         }
         let declared = match self.body().types.kind(ty) {
             TypeKind::Record(_) => ["const void*".to_string(), "const void*".to_string()],
+            TypeKind::Pointer { .. } => ["long long*".to_string(), "long long*".to_string()],
             _ => [format!("{}*", self.c.type_name(ty)), format!("{}*", self.cpp.type_name(ty))],
         };
         let value = match has_address {
@@ -323,8 +360,9 @@ impl<'p> Givens<'p> {
                     wish.push('_');
                 }
                 let name = names.fresh(&format!("{wish}{}", crate::ON_GPU));
-                let declared = format!("{} {name}", self.c.type_name(ty));
-                self.stand_ins.push(StandIn { declared, name: name.clone(), place, is_read });
+                let declared = format!("{} {name}", declared[0].trim_end_matches('*'));
+                let value = format!("{first}{name}");
+                self.stand_ins.push(StandIn { declared, name: name.clone(), place, value, is_read });
                 format!("&{name}")
             }
         };
@@ -343,7 +381,7 @@ impl<'p> Givens<'p> {
         };
         let value = match b.rank {
             _ if self.steps.is_some() => self.caller.name(b.symbol),
-            1 => symbol.name.to_string(),
+            1 => pointer_text(&self.c, b.symbol),
             rank => format!("&{}{}", symbol.name, "[0]".repeat(rank)),
         };
         let late = self.is_late(b.symbol);

@@ -112,7 +112,7 @@ impl Host<'_> {
     fn region_call(&mut self, region: &Region, steps: &StepsText, given_on: &Steps<'_>) -> Term {
         let plan = self.plan;
         for s in region.scalars.iter().filter(|s| s.kept) {
-            self.given.result(s.symbol);
+            self.given.keep(s.symbol);
         }
         // in the order in which a reader would give them
         for s in &steps.scalars {
