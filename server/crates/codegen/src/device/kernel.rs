@@ -34,6 +34,9 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         plan.target.title
     ));
     let (guard, compiler, _) = plan.target.file.run_time;
+    for promise in super::promises::relied_on(plan) {
+        out.line(&format!("   {promise}"));
+    }
     out.line(&format!(
         "   Compile with {} {file_name}: fused multiply-adds would round differently. */",
         plan.target.file.compile

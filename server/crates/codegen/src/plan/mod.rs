@@ -13,6 +13,7 @@ mod keyed;
 mod memory;
 mod names;
 mod naming;
+mod promises;
 mod refuse;
 mod scalars;
 mod simplify;
@@ -144,6 +145,8 @@ pub enum Note {
     AnyOrder { symbol: SymbolId, op: ReductionOp, ty: TypeId },
     /// Math functions may differ from the host's library in the last bits.
     MathLibrary(SymbolId),
+    /// It rests on a promise of the user's that nobody tests.
+    Promise(ConditionKind),
 }
 
 /// One kernel.
@@ -401,6 +404,14 @@ pub enum TestKind {
     Holds(Pred),
     /// The first value of an index that is compared as unsigned is not negative.
     FirstNotNegative(TermId),
+    /// Each element of a buffer of integers is at least the one and less than the other, as the user promises.
+    InRange {
+        buffer: usize,
+        low: Expr,
+        high: Expr,
+    },
+    /// No two elements of a buffer of integers are equal, as the user promises.
+    Distinct(usize),
 }
 
 /// A variable's value after the loop.
