@@ -2,6 +2,7 @@
 
 pub(crate) mod aliases;
 mod obligations;
+mod promises;
 mod replays;
 
 pub(crate) use obligations::{expr_of, meet_obligations};
@@ -104,6 +105,7 @@ fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Control, Obstacle
         inductions: Vec::new(),
         recurrences: Vec::new(),
         mark: mark_of(body, t),
+        promises: Vec::new(),
     }
 }
 
@@ -193,7 +195,9 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     alias_conditions(cx, &model, &accesses, &mut facts);
     let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
     add_reductions(body, &model, &scalars, &found, &mut facts);
+    promises::note_used(cx, &model, &accesses, &mut facts);
     conclude(&mut facts);
+    facts.promises = promises::fates(cx, &model, &facts);
     facts
 }
 

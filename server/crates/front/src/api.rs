@@ -302,10 +302,32 @@ pub enum DirectiveKind {
     },
     /// `// warpwright: ignore[code, …]`: these codes, or all if none is named, on this line and the next.
     Ignore(Vec<Arc<str>>),
+    /// `// warpwright: assume(promise, …)`: of the loops that follow, or of all of the function that follows.
+    Assume(Arc<[PromiseText]>),
     /// `// warpwright: name(arguments)` of another kind, such as `launch`: name and raw arguments.
     Other(Arc<str>, Arc<str>),
     /// A pragma of another tool (`omp …`), by its text.
     Foreign(Arc<str>),
+}
+
+/// A promise as written: `injective(idx)`, `size(x) = n`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PromiseText {
+    pub text: Arc<str>,
+    /// Where it begins, in bytes from the start of the comment.
+    pub at: u32,
+}
+
+/// What a directive speaks of, as the byte offset of a token: the next one that belongs to no other directive.
+pub fn speaks_of(directives: &[Directive], number: usize) -> u32 {
+    let Some(d) = directives.get(number) else { return 0 };
+    let mut next = d.before;
+    for later in directives.iter().skip(number + 1) {
+        if later.span.start == next && later.before > next {
+            next = later.before;
+        }
+    }
+    next
 }
 
 /// The item whose span touches the offset.

@@ -17,8 +17,8 @@ mod limits;
 mod marks;
 
 pub use api::{
-    item_at, loop_header_span, lower, lower_until, term_at, Choice, Directive, DirectiveKind, Edit, Included,
-    Item, ItemKind, Options, Parsed, Part, Taken, Unit,
+    item_at, loop_header_span, lower, lower_until, speaks_of, term_at, Choice, Directive, DirectiveKind,
+    Edit, Included, Item, ItemKind, Options, Parsed, Part, PromiseText, Taken, Unit,
 };
 pub use c::headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use c::omp::{omp_directives, omp_threadprivate};

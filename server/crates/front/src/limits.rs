@@ -82,6 +82,12 @@ pub(crate) mod c_render {
     pub(crate) const MAX_CASES: i128 = 256;
 }
 
+/// Of `c::promises`.
+pub(crate) mod c_promises {
+    /// Most promises before one loop or function: each is an expression to be parsed.
+    pub(crate) const MAX_PROMISES: usize = 64;
+}
+
 /// Of `c::unit::directives`.
 pub(crate) mod c_unit_directives {
     /// Deepest nesting of conditionals between items.

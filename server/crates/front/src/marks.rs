@@ -3,14 +3,44 @@
 
 use std::sync::Arc;
 
-use crate::language::Comments;
-use crate::DirectiveKind;
+use rustc_hash::FxHashMap;
 
-/// A request to offload the loop that starts at `before`.
-#[derive(Clone, Debug)]
+use crate::language::Comments;
+use crate::{speaks_of, Directive, DirectiveKind, PromiseText};
+
+/// What is said of what begins at a token.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Mark {
+    /// A request to offload the loop.
+    pub offload: Option<Request>,
+    /// Promises, each with its place in the file.
+    pub promises: Vec<(Arc<str>, u32)>,
+}
+
+/// A request to offload a loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
     pub name: Option<Arc<str>>,
     pub collapse: Option<u32>,
+}
+
+/// What the directives of a text say, by the offset of the token they speak of.
+pub(crate) fn by_place(directives: &[Directive]) -> FxHashMap<u32, Mark> {
+    let mut marks: FxHashMap<u32, Mark> = FxHashMap::default();
+    for (k, d) in directives.iter().enumerate() {
+        match &d.kind {
+            DirectiveKind::Mark { name, collapse, attached: true } => {
+                let request = Request { name: name.clone(), collapse: *collapse };
+                marks.entry(d.before).or_default().offload = Some(request);
+            }
+            DirectiveKind::Assume(promises) => {
+                let at = |p: &PromiseText| (p.text.clone(), d.span.start + p.at);
+                marks.entry(speaks_of(directives, k)).or_default().promises.extend(promises.iter().map(at));
+            }
+            _ => {}
+        }
+    }
+    marks
 }
 
 /// What a comment says, if it is addressed to us.
@@ -28,12 +58,42 @@ pub fn of_comment(text: &str, comments: &Comments) -> Option<DirectiveKind> {
         ("ignore", codes) => Some(DirectiveKind::Ignore(
             codes.unwrap_or("").split(',').map(str::trim).filter(|s| !s.is_empty()).map(Arc::from).collect(),
         )),
+        ("assume", _) => Some(DirectiveKind::Assume(promises(text, rest.get("assume".len()..)?))),
         (name, _) => {
             let arguments = rest.get(name.len()..).unwrap_or("").trim();
             let inner = arguments.strip_prefix('(').and_then(|a| a.strip_suffix(')')).unwrap_or(arguments);
             Some(DirectiveKind::Other((*name).into(), inner.into()))
         }
     }
+}
+
+/// The promises of a list in parentheses that stands in a comment; all of it as one where it is no such list.
+fn promises(comment: &str, list: &str) -> Arc<[PromiseText]> {
+    // a part of the comment: where it begins in it
+    let at = |part: &str| (part.as_ptr() as usize).saturating_sub(comment.as_ptr() as usize) as u32;
+    let one = |part: &str| PromiseText { text: part.trim().into(), at: at(part.trim_start()) };
+    match list.trim().strip_prefix('(').and_then(|l| l.strip_suffix(')')) {
+        Some(inner) => parts(inner).into_iter().map(one).collect(),
+        None => [one(list)].into(),
+    }
+}
+
+/// What commas outside of brackets separate.
+pub(crate) fn parts(list: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut out) = (0usize, 0, Vec::new());
+    for (k, c) in list.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                out.extend(list.get(from..k));
+                from = k + 1;
+            }
+            _ => {}
+        }
+    }
+    out.extend(list.get(from..));
+    out
 }
 
 /// `name(arguments)` clauses, whatever separates them.

@@ -308,6 +308,7 @@ fn not_analyzed(body: &Body) -> Facts {
             inductions: Vec::new(),
             recurrences: Vec::new(),
             mark: None,
+            promises: Vec::new(),
         });
         open.push((id, span));
     }

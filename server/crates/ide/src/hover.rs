@@ -147,6 +147,7 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
             _ if matches!(c.kind, analysis::ConditionKind::Reassociate(..)) => "you accept it by offloading",
             analysis::MetBy::Proof => "proved",
             analysis::MetBy::RunTimeCheck => "checked before the launch, else the loop runs as it is",
+            analysis::MetBy::Assumed => "your promise, in a comment",
             analysis::MetBy::User => "your promise",
         };
         lines.push(format!("- condition {}: {} ({how})", code(&words.text), escape(&words.sentence)));

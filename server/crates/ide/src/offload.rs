@@ -330,6 +330,9 @@ fn note(view: &FunctionView, note: &codegen::Note) -> String {
             "`{}` on the GPU may differ from the host's library in the last bits.",
             view.symbol(*symbol)
         ),
+        codegen::Note::Promise(kind) => {
+            format!("It relies on your promise that {}; nobody tests that.", words::condition(view, kind).sentence)
+        }
     }
 }
 

@@ -73,6 +73,8 @@ pub enum FaultKind {
     Deadlock,
     /// Something this machine does not execute; never guessed.
     NotSupported { reason: Arc<str> },
+    /// An input that is not meant: whoever made it says why.
+    NotMeant { reason: Arc<str> },
     /// The caller asked for something impossible (no such function, wrong arguments).
     BadCall { reason: Arc<str> },
 }
@@ -145,6 +147,7 @@ impl fmt::Display for FaultKind {
             FaultKind::Cancelled => write!(f, "cancelled"),
             FaultKind::Deadlock => write!(f, "all threads wait"),
             FaultKind::NotSupported { reason } => write!(f, "not supported: {reason}"),
+            FaultKind::NotMeant { reason } => write!(f, "{reason}"),
             FaultKind::BadCall { reason } => write!(f, "bad call: {reason}"),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{IdVec, IndexId, Span};
 use rustc_hash::FxHashMap;
 
-use crate::{Len, Op, Overflow, Semantics, Symbol, SymbolId, TypeId, TypeKind, Types};
+use crate::{Len, Op, Overflow, Promise, Semantics, Symbol, SymbolId, TypeId, TypeKind, Types};
 
 base::id!(
     /// A term of one body.
@@ -72,6 +72,8 @@ pub struct Said {
     pub weak: Vec<Arc<str>>,
     /// Whether the floating-point environment is looked at or changed: `#pragma STDC FENV_ACCESS ON` (C11 7.6.1).
     pub floating_environment: bool,
+    /// What the user promises of loops.
+    pub promises: Vec<Promise>,
 }
 
 /// What a place that was not understood may touch where it runs; besides, all that others can reach: file-scope
@@ -417,7 +419,8 @@ impl BodyBuilder {
             }
             _ => None,
         });
-        let mut stack: Vec<TermId> = lengths.chain([root]).collect();
+        let promised = self.said.promises.iter().flat_map(|p| p.says.terms());
+        let mut stack: Vec<TermId> = lengths.chain(promised).chain([root]).collect();
         while let Some(t) = stack.pop() {
             if std::mem::replace(&mut is_kept[t.index()], true) {
                 continue;
@@ -433,6 +436,7 @@ impl BodyBuilder {
             self.terms[t].args = Box::default();
         }
         self.rejects = kept;
+        self.said.promises.retain(|p| p.of.is_none_or(|l| is_kept[l.index()]));
         self.finish(root)
     }
     /// Ends building. Terms not under `root` are kept but mean nothing, save those array types refer to.

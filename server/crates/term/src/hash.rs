@@ -12,7 +12,8 @@ pub(crate) fn hash_body(body: &Body) -> u64 {
     let mut h = FxHasher::default();
     body.name.hash(&mut h);
     body.semantics.hash(&mut h);
-    for id in body.walk(body.root) {
+    let promised = body.said.promises.iter().flat_map(|p| p.says.terms());
+    for id in body.walk(body.root).chain(promised.flat_map(|t| body.walk(t))) {
         let term = body.term(id);
         term.op.hash(&mut h);
         term.ty.hash(&mut h);

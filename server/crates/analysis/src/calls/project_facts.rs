@@ -194,7 +194,11 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
             b.symbol = e.own_symbol(b.symbol).unwrap_or(b.symbol);
         }
         ConditionKind::DistinctRows(o) => o.symbol = e.own_symbol(o.symbol).unwrap_or(o.symbol),
-        ConditionKind::Pure(_) | ConditionKind::Reassociate(..) => {}
+        // expressions of promises are the body's own
+        ConditionKind::InRange { .. }
+        | ConditionKind::Size { .. }
+        | ConditionKind::Pure(_)
+        | ConditionKind::Reassociate(..) => {}
     }
 }
 

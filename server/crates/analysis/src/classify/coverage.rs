@@ -65,7 +65,7 @@ impl AccessRelations<'_, '_> {
                     }
                 }
                 // The set written may not be made smaller by what only bounds an unknown subscript.
-                if any.subs.iter().any(|s| s.value.is_none()) {
+                if any.subs.iter().any(|s| self.model.is_any(s)) {
                     return Some(false);
                 }
                 for (exists, rows) in self.cells_of(any, cells, array)? {

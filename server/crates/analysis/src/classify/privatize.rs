@@ -518,7 +518,7 @@ impl<'m, 'a> AccessRelations<'m, 'a> {
         let (iteration, trips) = (root.iteration.as_ref()?, root.trips.as_ref()?);
         let is_last = Constraint::zero(iteration.sub(trips)?.add_constant(1)?);
         // The set written may not be made smaller by what only bounds an unknown subscript.
-        if mine.iter().any(|(_, a)| a.write && a.subs.iter().any(|s| s.value.is_none())) {
+        if mine.iter().any(|(_, a)| a.write && a.subs.iter().any(|s| self.model.is_any(s))) {
             return None;
         }
         for array in 0..cells.count() {

@@ -141,6 +141,38 @@ fn involutions(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
     out
 }
 
+/// What follows from the equalities where no two elements of an array are equal, as the user promises: loads that give the same
+/// load the same element. Also the numbers of the promises. Equal amounts added on both sides cancel first.
+fn injections(model: &Model<'_>, equal: &[(Poly, Poly)]) -> (Vec<(Poly, Poly)>, Vec<usize>) {
+    let mut out: Vec<(Poly, Poly)> = Vec::new();
+    let mut promises = Vec::new();
+    if model.vars.loads.is_empty() {
+        return (out, promises);
+    }
+    // `load + rest` with a fixed rest
+    let split = |p: &Poly| {
+        let mut loads = p.vars().filter(|v| model.vars.loads.contains_key(v));
+        let v = loads.next().filter(|&v| loads.next().is_none() && p.coefficient(v) == 1)?;
+        let rest = p.sub(&Poly::var(v))?;
+        let fixed = rest.vars().all(|x| model.is_param(x));
+        fixed.then_some((v, rest))
+    };
+    let mut todo: Vec<(Poly, Poly)> = equal.to_vec();
+    while let Some((p, q)) = todo.pop() {
+        let (Some((v, r)), Some((w, s))) = (split(&p), split(&q)) else { continue };
+        let (a, b) = (&model.vars.loads[&v], &model.vars.loads[&w]);
+        let promise = model.promises.of(a.array).and_then(|p| p.injective);
+        let (Some(promise), true) = (promise, r == s && a.array == b.array) else { continue };
+        if a.subscripts.len() == b.subscripts.len() {
+            let pairs = a.subscripts.iter().cloned().zip(b.subscripts.iter().cloned());
+            todo.extend(pairs.clone());
+            out.extend(pairs);
+            promises.push(promise);
+        }
+    }
+    (out, promises)
+}
+
 /// Variables of a pair, numbered for the integer sets: parameters, then the counters of source and of sink; the rest
 /// are existential.
 struct PairSpace<'m, 'a> {
@@ -477,6 +509,17 @@ pub(crate) fn test(
         Ok(point) => point,
         Err(e) => return maybe(dependence, stopped(&e)),
     };
+    let (more, promises) = injections(model, &equal);
+    if !more.is_empty() {
+        let all: Vec<(Poly, Poly)> = equal.iter().cloned().chain(more).collect();
+        let apart = quick_no(root, model, &all, solver)
+            || pairs(model, source, sink, &all, &FxHashMap::default(), &[], true)
+                .is_some_and(|found| matches!(solver.any(&found.question, budget), Ok(None)));
+        if apart {
+            promises.into_iter().for_each(|p| model.promises.rest_on(p));
+            return Outcome::No;
+        }
+    }
     if !exact {
         return maybe(dependence, None);
     }

@@ -158,6 +158,31 @@ pub struct LoopFacts {
     pub recurrences: Vec<Recurrence>,
     /// The user's request to offload this loop, if it has one.
     pub mark: Option<MarkFacts>,
+    /// What became of the promises that count for the loop.
+    pub promises: Vec<PromiseFacts>,
+}
+
+/// What became of a promise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PromiseFacts {
+    /// Its number in [`term::Said::promises`].
+    pub number: usize,
+    pub fate: PromiseFate,
+}
+
+/// See [`PromiseFacts`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PromiseFate {
+    /// What is said of the loop, or would be copied for it, rests on it.
+    Used,
+    /// Nothing does.
+    Unused,
+    /// It does not hold: the two places meet in a cell, in the iterations that a dependence of the loop shows.
+    Meet { source: TermId, sink: TermId },
+    /// It does not hold: the array is declared with so many elements.
+    Declared(u64),
+    /// It does not hold: what the function does is known.
+    NotPure,
 }
 
 /// A counted loop: before each test the index is `lower + step * iteration`, and the loop goes on while
@@ -213,7 +238,9 @@ pub enum MetBy {
     Proof,
     /// The emitted code tests it and runs the original loop where it does not hold.
     RunTimeCheck,
-    /// Only the user can promise it.
+    /// The user promises it, in a comment.
+    Assumed,
+    /// The user accepts it by asking for the offload.
     User,
 }
 
@@ -248,8 +275,12 @@ pub enum ConditionKind {
         /// The stride.
         stride: TermId,
     },
-    /// No two iterations see the same value of this subscript.
+    /// No two elements of the array that the loop reads are equal.
     Injective(TermId),
+    /// Each element of the array that the loop reads is at least `low` and less than `high`.
+    InRange { array: TermId, low: TermId, high: TermId },
+    /// The array has so many elements.
+    Size { array: TermId, length: TermId },
     /// The pointers of a table that the loop follows show memory that does not overlap.
     DistinctRows(Object),
     /// The function reads and writes no memory.

@@ -6,7 +6,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Promised, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::library::{library_effect, LibraryEffect, LibraryResult};
 use crate::flow::parts::{owner, written_part};
@@ -421,7 +421,13 @@ pub(crate) fn call<'p>(body: &Body, program: &'p dyn Callees, t: TermId) -> Resu
         };
     }
     let Some(summary) = program.called(body, t) else {
-        return Err(ObstacleKind::UnknownCall(f));
+        let promised = body.said.promises.iter().any(|p| p.says == Promised::Pure(f));
+        // what a pointer that it returns points to is not known all the same
+        let gives_number = body.types.element(body.ty(t)).is_none();
+        return match promised && gives_number {
+            true => Ok(Called::Library(LibraryEffect::default())),
+            false => Err(ObstacleKind::UnknownCall(f)),
+        };
     };
     match summary.troubles.iter().next() {
         Some((why, name)) => trouble(*why, name),

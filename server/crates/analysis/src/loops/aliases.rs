@@ -25,6 +25,9 @@ pub(crate) fn alias_conditions(
         let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
         if crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, table) {
             facts.note(kind, MetBy::Proof, None);
+        } else if let Some(number) = model.promises.rows(cx.body, table) {
+            model.promises.rest_on(number);
+            facts.note(kind, MetBy::Assumed, None);
         } else {
             facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term: write.term });
         }
@@ -52,14 +55,18 @@ pub(crate) fn alias_conditions(
             let object = |s| Object { symbol: s, fields: Vec::new() };
             let known =
                 |s: SymbolId, k: &OnceCell<bool>| *k.get_or_init(|| has_extent(cx.body, model, accesses, s));
+            let promised = model.promises.apart(a, b);
             let at = [a_first, b_first].into_iter().flatten().min().map_or(model.root, |k| accesses[*k].term);
-            if model.start_together(a, b) {
+            let kind = || ConditionKind::NoAlias(object(a), object(b));
+            if model.start_together(a, b) && promised.is_none() {
                 let kind = ObstacleKind::SameArray(object(a), object(b));
                 facts.obstacles.push(Obstacle { kind, term: at });
             } else if known(a, a_known) && known(b, b_known) {
                 // Each pair is met once, and nothing else asks for this of two objects.
-                let kind = ConditionKind::NoAlias(object(a), object(b));
-                facts.conditions.push(Condition { kind, met_by: MetBy::RunTimeCheck, check: None });
+                facts.conditions.push(Condition { kind: kind(), met_by: MetBy::RunTimeCheck, check: None });
+            } else if let Some(number) = promised {
+                model.promises.rest_on(number);
+                facts.conditions.push(Condition { kind: kind(), met_by: MetBy::Assumed, check: None });
             } else {
                 facts
                     .obstacles
@@ -77,6 +84,10 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
     // Rows lie wherever they lie; no one stretch holds them.
     if model.objects.tables.contains(&s) {
         return false;
+    }
+    if let Some(size) = model.promises.size(s) {
+        model.promises.rest_on(size.number);
+        return true;
     }
     accesses.iter().filter(|a| a.base == s).all(|a| {
         a.subs.iter().all(|sub| {
@@ -103,6 +114,7 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
                 }),
                 VarKind::Quotient => true,
                 // A sum that grows has a stretch if it is bounded on both sides.
+                VarKind::Image if model.vars.loads.contains_key(&v) => model.promises.bounds(&model.vars, v),
                 VarKind::Image => {
                     model.vars.rising.contains_key(&v)
                         && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)

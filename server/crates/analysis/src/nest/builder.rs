@@ -16,6 +16,7 @@ pub(super) use crate::limits::nest_builder::{MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_
 use crate::nest::objects::Objects;
 use crate::nest::pieces::Pieces;
 use crate::nest::premises::Premises;
+use crate::nest::promises::Promises;
 use crate::nest::statements::Executed;
 use crate::nest::vars::Vars;
 use crate::nest::{loaded, AffineAccess, Length, Model, ModelLoop, Obligation, Reading};
@@ -58,6 +59,7 @@ pub(super) struct Builder<'a> {
     pub(super) vars: Vars,
     pub(super) premises: Premises,
     pub(super) objects: Objects,
+    pub(super) promises: Promises,
     pub(super) inductions: Vec<(SymbolId, Option<i128>, TermId)>,
     pub(super) budget: Budget,
     /// See [`Reading`].
@@ -132,6 +134,7 @@ pub(crate) fn read<'a>(
     m.read_context(enclosing);
     m.read_surroundings(around, root_control);
     m.read_paths(around);
+    m.read_promises();
     m.root_loop(root_control);
     m.type_ranges();
     m.settle_loads();
@@ -160,6 +163,7 @@ impl<'a> Builder<'a> {
             vars: Vars::default(),
             premises: Premises::default(),
             objects: Objects::default(),
+            promises: Promises::default(),
             inductions: Vec::new(),
             budget: budget.clone(),
             obligations: Vec::new(),
@@ -192,6 +196,7 @@ impl<'a> Builder<'a> {
             vars: self.vars,
             premises: self.premises,
             objects: self.objects,
+            promises: self.promises,
             inductions: self.inductions,
             budget: self.budget,
         };

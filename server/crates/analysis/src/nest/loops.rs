@@ -246,7 +246,11 @@ impl Builder<'_> {
                 self.visit(b);
                 (end, Some(it), b)
             }
-            Some(b) => (self.visit(b), self.body.types.as_int(self.body.ty(b)), b),
+            // that a bound was loaded from memory of which something is promised says nothing of how it changes
+            Some(b) => {
+                let v = self.visit(b);
+                (self.unless_loaded(v), self.body.types.as_int(self.body.ty(b)), b)
+            }
             None => (Some(vec![(Domain::always(), Poly::constant(0))]), Some(it), cond),
         };
         let mut limit = None;
@@ -463,7 +467,8 @@ impl Builder<'_> {
             entry.lower = Some(vec![(Domain::always(), Poly::default())]);
             entry.end = entry.first.clone().and_then(|first| self.pointer_end(c, &first));
         } else {
-            entry.lower = self.value_of_symbol(c.index, c.lower);
+            let v = self.value_of_symbol(c.index, c.lower);
+            entry.lower = self.unless_loaded(v);
         }
         for (s, k, update) in induction_updates(self.body, t, Some(c.index)) {
             if !self.body.symbols[s].is_own_scalar() {

@@ -22,6 +22,7 @@ mod paths;
 mod pieces;
 mod places;
 mod premises;
+mod promises;
 mod statements;
 mod together;
 mod values;
@@ -38,6 +39,7 @@ use term::{Body, SymbolId, TermId, TypeKind};
 pub(crate) use self::builder::read;
 use self::objects::Objects;
 use self::premises::Premises;
+pub(crate) use self::promises::{condition_of, Promises};
 pub(crate) use self::statements::Executed;
 use self::vars::Vars;
 use crate::algebra::bounds::Known;
@@ -158,6 +160,8 @@ pub(crate) struct Model<'a> {
     pub premises: Premises,
     /// What is known of memory besides the accesses.
     pub objects: Objects,
+    /// What the user promises.
+    pub promises: Promises,
     /// Variables whose value each iteration of the root can tell by itself; with the step, where that is a constant, and the
     /// update.
     pub inductions: Vec<(SymbolId, Option<i128>, TermId)>,
@@ -173,6 +177,11 @@ impl Model<'_> {
 
     pub(crate) fn is_param(&self, v: Var) -> bool {
         self.vars.is_param(v)
+    }
+
+    /// Whether a subscript may have any value, as far as the text tells.
+    pub(crate) fn is_any(&self, s: &Subscript) -> bool {
+        s.value.as_ref().is_none_or(|p| self.vars.is_loaded(p))
     }
 
     /// Whether each iteration of the root has its own.

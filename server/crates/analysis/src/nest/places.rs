@@ -113,11 +113,12 @@ impl Builder<'_> {
                 if invariant {
                     self.assume_fixed(&loc, t);
                 }
+                let promised = if invariant { None } else { self.promised_load(&loc, t) };
                 self.record(loc, t, false, ty);
                 if invariant {
                     return self.opaque_param(t);
                 }
-                None
+                promised.map(|v| vec![(Domain::always(), Poly::var(v))])
             }
             None => None,
         }
@@ -517,6 +518,8 @@ impl Builder<'_> {
             let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image))
                 || !domain.exact
                 || loc.inside == Inside::Some;
+            let loaded = |s: &&Subscript| s.value.as_ref().is_some_and(|p| self.vars.is_loaded(p));
+            let subs_any = subs.iter().find(loaded).map(|s| s.term);
             let access = AffineAccess {
                 base: loc.base,
                 fields: loc.fields.clone(),
@@ -527,7 +530,13 @@ impl Builder<'_> {
                 loops: self.path.clone(),
                 domain,
                 why: if inexact {
-                    why.clone().or(Some(Obstacle { kind: ObstacleKind::DataDependentCondition, term: t }))
+                    let any = || {
+                        let s = subs_any?;
+                        Some(Obstacle { kind: self.inexact_kind(s), term: s })
+                    };
+                    why.clone()
+                        .or_else(any)
+                        .or(Some(Obstacle { kind: ObstacleKind::DataDependentCondition, term: t }))
                 } else {
                     None
                 },

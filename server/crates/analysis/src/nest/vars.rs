@@ -2,7 +2,7 @@
 //! their polynomials.
 
 use rustc_hash::FxHashMap;
-use term::TermId;
+use term::{SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
 use crate::Param;
@@ -21,11 +21,25 @@ pub(crate) struct Vars {
     numerators: FxHashMap<Var, (Poly, i128)>,
     /// What each image is the image of: `x ^ k`.
     pub images: FxHashMap<Var, (Poly, Poly)>,
+    /// Elements of arrays of which something is promised, by what was loaded.
+    pub loads: FxHashMap<Var, Loaded>,
     /// Values that grow by at least so much from one iteration of the root to the next.
     pub rising: FxHashMap<Var, i128>,
 }
 
+/// An element that was loaded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Loaded {
+    pub array: SymbolId,
+    pub subscripts: Vec<Poly>,
+}
+
 impl Vars {
+    /// Whether the value is made of elements that were loaded.
+    pub(crate) fn is_loaded(&self, p: &Poly) -> bool {
+        !self.loads.is_empty() && p.vars().any(|v| self.loads.contains_key(&v))
+    }
+
     pub(crate) fn kind(&self, v: Var) -> &VarKind {
         &self.kinds[v as usize]
     }

@@ -12,7 +12,7 @@ use crate::classify::scalars::Scalars;
 use crate::context::Context;
 use crate::flow::effects::is_pure_callee;
 use crate::loops::expr_of;
-use crate::nest::{AffineAccess, Model};
+use crate::nest::{condition_of, AffineAccess, Model};
 use crate::offload::extent::Maker;
 use crate::{
     Buffer, Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind,
@@ -80,6 +80,7 @@ fn described(
             conditions.push(c.clone());
         }
     }
+    conditions.extend(promised(&model, &conditions));
     let (inputs, calls) = inputs_and_calls(&cx, claim.term, &|s| nest.own_symbol(s).is_some())
         .map_err(|why| nest.at_home(why))?;
     let lanes = match band.len() {
@@ -107,6 +108,13 @@ fn described(
         crate::offload::numbered::tell_trips(&mut found, claim.term, &trips);
     }
     Ok(found)
+}
+
+/// The promises that a description rests on beyond its loops' conditions.
+pub(crate) fn promised(model: &Model<'_>, known: &[Condition]) -> Vec<Condition> {
+    let kinds = model.promises.used().into_iter().filter_map(|number| condition_of(model.body, number));
+    let new = kinds.filter(|k| known.iter().all(|c| c.kind != *k));
+    new.map(|kind| Condition { kind, met_by: MetBy::Assumed, check: None }).collect()
 }
 
 fn fail<T>(kind: ObstacleKind, term: TermId) -> Result<T, Vec<Obstacle>> {

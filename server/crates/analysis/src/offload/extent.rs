@@ -236,10 +236,27 @@ impl Maker<'_, '_> {
             }
             None if declared => Ok(buffer),
             None => {
+                if let Some(extent) = self.promised_extent(base, &buffer.inner_lengths) {
+                    buffer.extent = Some(extent);
+                    return Ok(buffer);
+                }
                 let why = mine.iter().find_map(|a| a.why.clone());
                 Err(vec![why.unwrap_or(Obstacle { kind: ObstacleKind::NonAffineSubscript, term: at })])
             }
         }
+    }
+
+    /// First and last element of an array whose size the user promises: the program may touch fewer of them.
+    fn promised_extent(&self, base: SymbolId, inner: &[Length]) -> Option<(Expr, Expr)> {
+        let size = self.model.promises.size(base)?;
+        let of_one = inner.iter().try_fold(1i128, |n, l| match l {
+            Length::Const(k) => n.checked_mul(i128::from(*k)),
+            Length::Term(_) => None,
+        })?;
+        let first = size.first.scale(of_one)?;
+        let last = size.first.add(&size.count)?.scale(of_one)?.add_constant(-1)?;
+        self.model.promises.rest_on(size.number);
+        Some((expr_of(self.model, &first)?, expr_of(self.model, &last)?))
     }
 
     /// First and last element, and whether every element between is surely written.

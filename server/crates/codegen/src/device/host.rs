@@ -28,7 +28,7 @@ use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
-use super::{keyed, reduce};
+use super::{keyed, promises, reduce};
 use crate::plan::{name_part, Axis, BufferPlan, Dim, Kernel, Plan, ReductionPlan, Test, TestKind};
 use crate::HostPages;
 
@@ -80,6 +80,9 @@ pub(crate) fn text(
     let mut includes = written.includes;
     if host.helpers.apart.get() {
         includes.push("<stdint.h>".to_owned());
+    }
+    if promises::need_memory(plan) {
+        includes.push("<stdlib.h>".to_owned());
     }
     includes.sort();
     includes.dedup();
@@ -210,6 +213,7 @@ impl<'p> Host<'p> {
             [("a", "const void*"), ("a_bytes", "size_t"), ("b", "const void*"), ("b_bytes", "size_t")];
         let stretches = stretches.iter().map(|(n, ty)| Term::declared(n, ty, None)).collect();
         add(h.apart.get(), "apart", stretches, "_Bool", apart);
+        out.extend(promises::functions(self.plan, &self.cpp));
         out
     }
 
@@ -271,12 +275,13 @@ impl<'p> Host<'p> {
             || self.plan.tests.iter().any(|t| match t.kind {
                 TestKind::Apart(i, j) => is(i) || is(j),
                 TestKind::Outside { buffer, .. } | TestKind::CellInBuffer { buffer, .. } => is(buffer),
+                TestKind::InRange { buffer, .. } | TestKind::Distinct(buffer) => is(buffer),
                 _ => false,
             })
     }
 
     /// `sizeof(double)`
-    fn element_size(&self, b: &BufferPlan) -> Term {
+    pub(crate) fn element_size(&self, b: &BufferPlan) -> Term {
         match has_type(self.plan, b) {
             true => Term::head("SizeOfType", vec![Term::Name(self.cpp.type_name(b.element))]),
             false => Term::Int(b.element_size.into()),

@@ -33,7 +33,7 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         plan.body.name,
         plan.target.title
     ));
-    compiled(plan, file_name, host, &mut out);
+    compiled(plan, std::slice::from_ref(plan), file_name, host, &mut out);
     for &r in &plan.records {
         out.line("");
         record(plan, r, &mut out);
@@ -68,7 +68,7 @@ pub(crate) fn region_file(
         outer.body.name,
         outer.target.title
     ));
-    compiled(outer, file_name, host, &mut out);
+    compiled(outer, &region.nests, file_name, host, &mut out);
     for &r in &outer.records {
         out.line("");
         record(outer, r, &mut out);
@@ -96,8 +96,19 @@ pub(crate) fn region_file(
 }
 
 /// The rest of the head: how it is compiled, what is included.
-fn compiled(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>, out: &mut Lines) {
+fn compiled(
+    plan: &Plan<'_>,
+    kernels: &[Plan<'_>],
+    file_name: &str,
+    host: Option<&HostText>,
+    out: &mut Lines,
+) {
     let (guard, compiler, _) = plan.target.file.run_time;
+    let mut promises: Vec<String> = kernels.iter().flat_map(super::promises::relied_on).collect();
+    promises.dedup();
+    for promise in promises {
+        out.line(&format!("   {promise}"));
+    }
     out.line(&format!(
         "   Compile with {} {file_name}: fused multiply-adds would round differently. */",
         plan.target.file.compile

@@ -13,6 +13,7 @@ mod host_term;
 mod kernel;
 mod keyed;
 mod places;
+mod promises;
 mod reduce;
 mod site;
 mod stmt;

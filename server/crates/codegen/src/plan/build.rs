@@ -242,7 +242,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         self.reasons.append(&mut support.reasons);
 
         // What the host tests, computes and says.
-        let notes = self.notes(&reductions, &support);
+        let mut notes = self.notes(&reductions, &support);
+        notes.extend(self.relied_on(&buffers));
         let mut tests = self.tests(&buffers, &scalars, &reductions, &dims);
         if let Some(code) = threads {
             self.thread_tests(code, &mut tests);

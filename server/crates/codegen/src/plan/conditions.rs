@@ -21,6 +21,11 @@ impl<'a> Builder<'_, 'a> {
         self.condition_tests(&mut tests);
         self.size_tests(buffers, scalars, &mut tests);
         self.overlap_tests(buffers, scalars, reductions, &mut tests);
+        for (condition, kind) in self.promised(buffers) {
+            if let Some(kind) = kind {
+                tests.add(kind, Some(condition));
+            }
+        }
         tests.0
     }
 
@@ -57,6 +62,8 @@ impl<'a> Builder<'_, 'a> {
             match (&c.kind, &c.check, c.met_by) {
                 (ConditionKind::NoAlias(..) | ConditionKind::Reassociate(..), _, _) => {}
                 (_, Some(Pred::True), _) => {}
+                // what can be tested of it is, see `promises`
+                (_, _, MetBy::Assumed) => {}
                 (kind, Some(p), MetBy::RunTimeCheck) => {
                     tests.add(TestKind::Holds(p.clone()), Some(kind.clone()))
                 }
@@ -115,6 +122,7 @@ impl<'a> Builder<'_, 'a> {
                 }
                 // Neither is used by the kernel: nothing to keep apart.
                 (None, None) => continue,
+                _ if c.met_by == MetBy::Assumed => continue,
                 _ => {
                     self.reasons
                         .push(Reason { kind: RefusalKind::UntestableOverlap(a.symbol), term: self.target });

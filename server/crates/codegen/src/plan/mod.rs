@@ -14,6 +14,7 @@ mod memory;
 mod names;
 mod naming;
 mod pointers;
+mod promises;
 mod refuse;
 mod region;
 mod scalars;
@@ -147,6 +148,8 @@ pub enum Note {
     AnyOrder { symbol: SymbolId, op: ReductionOp, ty: TypeId },
     /// Math functions may differ from the host's library in the last bits.
     MathLibrary(SymbolId),
+    /// It rests on a promise of the user's that nobody tests.
+    Promise(ConditionKind),
 }
 
 /// One kernel.
@@ -452,6 +455,14 @@ pub enum TestKind {
     Holds(Pred),
     /// The first value of an index that is compared as unsigned is not negative.
     FirstNotNegative(TermId),
+    /// Each element of a buffer of integers is at least the one and less than the other, as the user promises.
+    InRange {
+        buffer: usize,
+        low: Expr,
+        high: Expr,
+    },
+    /// No two elements of a buffer of integers are equal, as the user promises.
+    Distinct(usize),
 }
 
 /// A variable's value after the loop.

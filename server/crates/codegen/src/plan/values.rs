@@ -28,6 +28,11 @@ impl<'a> Builder<'_, 'a> {
                 exprs.push(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]));
             }
         }
+        for t in tests.iter() {
+            if let TestKind::InRange { low, high, .. } = &t.kind {
+                exprs.extend([low.clone(), high.clone()]);
+            }
+        }
         let preds: Vec<Pred> = tests
             .iter()
             .filter_map(|t| match &t.kind {

@@ -31,6 +31,7 @@ mod placing;
 pub(crate) mod pp;
 mod pragmas;
 pub(crate) mod productions;
+mod promises;
 mod records;
 mod render;
 pub(crate) mod row;
@@ -139,6 +140,7 @@ struct Lower<'a> {
     base: u32,
     salt: u64,
     marks: &'a FxHashMap<u32, Mark>,
+    promises: &'a promises::ByPlace,
     system: bool,
     scopes: Vec<Scope>,
     /// Symbols of what is declared outside this item, by name.
@@ -204,6 +206,11 @@ pub(crate) fn lower_item(
     let closing = render::Closing { text, count };
     let rendered = render::render(&tokens, source.text, dialect, &is_type, &mut expander, closing);
     drop(tokens);
+    // only a function has loops
+    let promises = match source.header || source.broken.is_some() {
+        true => promises::ByPlace::default(),
+        false => promises::read(source, marks, dialect, &is_type, &mut expander, parser),
+    };
     let gaps = std::mem::take(&mut expander.rejects);
     let tree = if source.broken.is_some() { None } else { parser.parse(&rendered.text, None) };
     let mut lower = Lower {
@@ -217,6 +224,7 @@ pub(crate) fn lower_item(
         base: source.span.start,
         salt: source.salt,
         marks,
+        promises: &promises,
         system,
         scopes: vec![Scope::default()],
         outside: FxHashMap::default(),
@@ -487,6 +495,8 @@ impl<'a> Lower<'a> {
         let mut attributes = self.specifier_attributes(node, Some(body));
         attributes.weak |= self.declared_weak(&name);
         self.export_function(&name, ty, spec.is_static, attributes.weak);
+        let promises = self.promises_before(self.base);
+        self.promise(None, promises);
         // The body's block shares the parameters' scope (C11 6.2.1p4).
         let mut items = Vec::new();
         // Sizes in the parameters are evaluated on entry (C11 6.9.1p10).

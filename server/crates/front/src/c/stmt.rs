@@ -110,6 +110,19 @@ impl Lower<'_> {
     }
 
     fn stmt_inner(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        if !matches!(node.kind(), "for_statement" | "while_statement" | "do_statement") {
+            return self.stmt_of_kind(node, out);
+        }
+        // names in promises are those before the loop's header
+        let (before, promises) = (out.len(), self.promises_of_loop(node));
+        self.stmt_of_kind(node, out);
+        let made = out.iter().skip(before).copied().find(|&t| self.b.get(t).op.is_loop());
+        if let Some(of) = made {
+            self.promise(Some(of), promises);
+        }
+    }
+
+    fn stmt_of_kind(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
         let kind = node.kind();
         let compound = matches!(
             kind,
@@ -353,7 +366,7 @@ impl Lower<'_> {
         if info.expansion != 0 {
             return None;
         }
-        let mark = self.marks.get(&info.span.start)?.clone();
+        let mark = self.marks.get(&info.span.start)?.offload.clone()?;
         let span = self.span(node);
         let at = Span { start: span.start, end: span.start };
         let void = self.b.types.void();

@@ -31,8 +31,8 @@ pub(crate) use crate::c::unit::edited::has_operators;
 use crate::c::unit::edited::{Last, Plain};
 use crate::c::{self, Lowered, Source};
 use crate::cuda::templates::Templates;
-use crate::marks::Mark;
-use crate::{DirectiveKind, Item, ItemKind, Options, Unit};
+use crate::marks::{by_place, Mark};
+use crate::{Item, ItemKind, Options, Unit};
 
 /// What lowering remembers between versions of one document.
 #[derive(Debug, Default)]
@@ -104,16 +104,7 @@ pub(crate) fn lower(
         return Err("the parser and its grammar do not fit together");
     }
     unit.directives = pragmas::directives(text, lexed);
-    let marks = unit
-        .directives
-        .iter()
-        .filter_map(|d| match &d.kind {
-            DirectiveKind::Mark { name, collapse, attached: true } => {
-                Some((d.before, Mark { name: name.clone(), collapse: *collapse }))
-            }
-            _ => None,
-        })
-        .collect();
+    let marks = by_place(&unit.directives);
     let macros = Macros::new(dialect, options);
     let templates = match dialect.cpp {
         true => Templates::find(text, &lexed.tokens, &options.defines),
@@ -328,7 +319,11 @@ impl Walk<'_, '_> {
         let text_hash = FxBuildHasher.hash_one(text);
         // The chain runs on through the item's own directives while it is found; `found_in` stands for all of that.
         let is_conditional = self.s.conditional.is_some();
-        let found_in = hash((self.s.chain, is_conditional, f.missing, &f.broken, &f.poisons, &f.instance));
+        // what stands before it is not in its text
+        let promised =
+            self.marks.get(&span.start).map(|m| m.promises.iter().map(|p| &p.0).collect::<Vec<_>>());
+        let found_in =
+            hash((self.s.chain, is_conditional, f.missing, &f.broken, &f.poisons, &f.instance, promised));
         let key = (found_in, text_hash);
         let number = self.s.number;
         // What those after it can see of it.

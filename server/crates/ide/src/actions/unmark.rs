@@ -55,7 +55,7 @@ fn removable(doc: &Doc, span: Span) -> Option<Span> {
     let whole = match &directive.kind {
         // one of several codes may be needed
         DirectiveKind::Ignore(codes) => codes.len() <= 1,
-        DirectiveKind::Mark { .. } | DirectiveKind::Other(..) => true,
+        DirectiveKind::Mark { .. } | DirectiveKind::Assume(_) | DirectiveKind::Other(..) => true,
         DirectiveKind::Foreign(_) => false,
     };
     whole.then_some(span)

@@ -6,6 +6,7 @@
 
 mod layout;
 mod making;
+mod promised;
 mod signature;
 mod stand_ins;
 #[cfg(test)]
@@ -211,7 +212,8 @@ impl Of<'_, '_> {
 
     /// The same with the room that was chosen.
     fn make_in(self, choice: Choice, budget: &Budget, made: &mut u64) -> Result<Input, Fault> {
-        let wide = wide(self.signature, choice, self.given, made)?;
+        let mut wide = wide(self.signature, choice, self.given, made)?;
+        let least = wide.keep_promises(self.signature)?;
         if choice.launches {
             // what kernels touch is not watched from here: the buffers keep their margins
             return Ok(wide.input);
@@ -220,6 +222,7 @@ impl Of<'_, '_> {
         let code = simulate::compile(self.program, self.function, &simulate::Options::default())?;
         let mut reach = Reach::default();
         simulate::run_code(&code, &args, &mut heap, budget, &mut reach)?;
-        Ok(wide.cut(&buffers, &reach))
+        promised::is_within(&least, &buffers, &reach)?;
+        Ok(wide.cut(&buffers, &reach, &least))
     }
 }

@@ -53,8 +53,20 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         }
         ConditionKind::Injective(term) => {
             let text = view.text(*term);
-            let sentence = format!("no two iterations have the same `{text}`");
+            let sentence = format!("no two elements of `{text}` that the loop reads are equal");
             ("injective", text, sentence)
+        }
+        ConditionKind::InRange { array, low, high } => {
+            let [array, low, high] = [array, low, high].map(|t| view.text(*t));
+            let sentence = format!(
+                "the elements of `{array}` that the loop reads are at least `{low}` and less than `{high}`"
+            );
+            ("in-range", format!("{array},{low},{high}"), sentence)
+        }
+        ConditionKind::Size { array, length } => {
+            let [array, length] = [array, length].map(|t| view.text(*t));
+            let sentence = format!("`{array}` has `{length}` elements");
+            ("size", format!("{array},{length}"), sentence)
         }
         ConditionKind::DistinctRows(rows) => {
             let name = view.object(rows);

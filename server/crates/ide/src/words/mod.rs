@@ -73,6 +73,10 @@ pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
             false => format!(" This holds where {}.", list(&checked)),
         });
     }
+    let promised = conditions_met(view, id, MetBy::Assumed);
+    if !promised.is_empty() {
+        text.push_str(&format!(" It rests on your promise that {}.", list(&promised)));
+    }
     let accepted = conditions_met(view, id, MetBy::User);
     if !accepted.is_empty() {
         text.push_str(&format!(" It rests on your word that {}.", list(&accepted)));
@@ -268,6 +272,7 @@ pub(crate) fn met_by(met_by: MetBy) -> &'static str {
     match met_by {
         MetBy::Proof => "proof",
         MetBy::RunTimeCheck => "run-time check",
+        MetBy::Assumed => "assumed",
         MetBy::User => "user",
     }
 }

@@ -8,6 +8,7 @@ use super::call::is_nameless;
 use super::Host;
 use crate::device::host_expr::{quoted, within};
 use crate::device::host_term::Term;
+use crate::device::promises;
 use crate::plan::{BufferPlan, Test, TestKind};
 
 const LAID_OUT: &str = "laid out as the kernel takes it";
@@ -88,11 +89,29 @@ impl Host<'_> {
                 let holds = self.pred(p);
                 vec![test(holds, &t.meets.as_ref().map_or_else(String::new, |c| self.why(c)))]
             }
+            TestKind::InRange { buffer, low, high } => {
+                let ends = [self.expr(low), self.expr(high)];
+                self.of_elements(t, *buffer, promises::IN_RANGE, ends.to_vec()).into_iter().collect()
+            }
+            TestKind::Distinct(buffer) => {
+                self.of_elements(t, *buffer, promises::DISTINCT, Vec::new()).into_iter().collect()
+            }
             TestKind::FirstNotNegative(lower) => {
                 let first = Term::Name(self.given.term(*lower, "first"));
                 vec![test(Term::binary(BinOp::Ge, first, Term::Int(0)), "compared as unsigned")]
             }
         }
+    }
+
+    /// That all elements of a buffer are as the user promises: a function goes through them.
+    fn of_elements(&mut self, t: &Test, k: usize, helper: &str, more: Vec<Term>) -> Option<Term> {
+        let plan = self.plan;
+        let b = plan.buffers.get(k)?;
+        let count = Term::binary(BinOp::Div, Term::name(&b.bytes_name), self.element_size(b));
+        let mut args = vec![self.pointer(b), count];
+        args.extend(more);
+        let why = t.meets.as_ref().map_or_else(String::new, |c| self.why(c));
+        Some(test(Term::call(&promises::function_name(plan, b, helper), args), &why))
     }
 
     /// That a stretch has elements, that its size fits, and that the file lays them out as the kernel does.
@@ -181,7 +200,9 @@ impl Host<'_> {
             ConditionKind::InRow { access, stride } => {
                 format!("{} stays in its row of {}", q(*access), q(*stride))
             }
-            ConditionKind::Injective(t) => format!("no two iterations see the same {}", q(*t)),
+            ConditionKind::Injective(_) | ConditionKind::InRange { .. } | ConditionKind::Size { .. } => {
+                format!("your promise {}", promises::said(self.plan, &self.c, c))
+            }
             ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
             ConditionKind::Terminates(_) => "the loop ends".to_string(),
             ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),

@@ -112,6 +112,8 @@ pub(crate) struct Gap {
 pub(crate) const GAP: &str = "__ww_reject_";
 /// The expansions of included tokens have this bit.
 const SPLICED: u32 = 1 << 31;
+/// The expansion of tokens that stand in a comment; no included token has so large a number.
+const IN_COMMENT: u32 = u32::MAX;
 
 /// Substitutes macros.
 pub(crate) struct Expander<'a> {
@@ -238,6 +240,31 @@ impl<'a> Expander<'a> {
             k = end + 1;
         }
         out
+    }
+
+    /// Tokens that stand in a comment, as the initializer of a variable: what comes of them is nobody's text.
+    pub(crate) fn initializer(&mut self, tokens: &[Token], of: &str) -> Vec<PToken> {
+        let at = tokens.first().map_or(Span::default(), |t| t.span());
+        let word = |text: &str, kind| PToken {
+            kind,
+            text: Text::Own(text.into()),
+            spaced: true,
+            span: at,
+            expansion: IN_COMMENT,
+            hide: None,
+        };
+        let head = [word("int", Kind::Ident), word(of, Kind::Ident), word("=", Kind::Punct)];
+        let written = tokens.iter().map(|t| PToken {
+            kind: t.kind,
+            text: Text::Source,
+            spaced: t.spaced,
+            span: t.span(),
+            expansion: 0,
+            hide: None,
+        });
+        let mut all = self.list(written.collect());
+        all.iter_mut().for_each(|t| t.expansion = IN_COMMENT);
+        head.into_iter().chain(all).collect()
     }
 
     pub(super) fn list(&mut self, tokens: Vec<PToken>) -> Vec<PToken> {

@@ -25,7 +25,7 @@ use crate::c::pp::{Macros, Piece};
 use crate::c::row::COMMENTS;
 use crate::c::{self, Lowered};
 use crate::marks::of_comment;
-use crate::{Item, Options, Unit};
+use crate::{Directive, DirectiveKind, Item, Options, Unit};
 
 /// The document as it was lowered last, with what is needed to lower one of its functions again.
 #[derive(Debug)]
@@ -119,7 +119,11 @@ impl Last {
         at: Place,
     ) -> Option<Range<usize>> {
         let meets = |s: Span| s.start < old.span.end && old.span.start < s.end;
-        if has_operators(text.get(at.span.range())?) || self.unit.directives.iter().any(|d| meets(d.span)) {
+        let speaks = |d: &Directive| {
+            let promises = matches!(d.kind, DirectiveKind::Assume(_)) && d.before == old.span.start;
+            meets(d.span) || promises
+        };
+        if has_operators(text.get(at.span.range())?) || self.unit.directives.iter().any(speaks) {
             return None;
         }
         let from = lexed.tokens.partition_point(|t| t.start < at.span.start);

@@ -89,12 +89,7 @@ fn ignores(doc: &Doc) -> Vec<Ignore<'_>> {
     for (k, d) in directives.iter().enumerate() {
         let DirectiveKind::Ignore(codes) = &d.kind else { continue };
         // past the pragmas that stand there: a suppression above a marked loop speaks of the loop
-        let mut next = d.before;
-        for later in directives.iter().skip(k + 1) {
-            if later.span.start == next && later.before > next {
-                next = later.before;
-            }
-        }
+        let next = front::speaks_of(directives, k);
         ignores.push(Ignore {
             span: d.span,
             lines: [d.line, doc.text().line_of(next)],

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use simulate::{ElementKind, Fault, FaultKind, ObjectId, Rng, Snapshot, Value};
 
+use super::promised::PromisedEnd;
 use super::{Choice, Contents, Given, Held, Input, Layout, Link, Parameter, Reach, Signature, MOST_BYTES};
 use crate::limits::verify_inputs_making::{
     INNER_MARGIN, LARGEST_BUFFER, LEAST_ROOM, SHARED_PARTS, SHARED_ROOM,
@@ -154,18 +155,19 @@ fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mu
 pub(super) struct Wide {
     pub input: Input,
     /// By buffer: the byte its pointers point to.
-    bases: Vec<u64>,
+    pub(super) bases: Vec<u64>,
     /// Buffers that stay as large as they are.
     whole: Vec<usize>,
     /// Bytes made so far.
     made: u64,
-    rng: Rng,
-    choice: Choice,
+    pub(super) rng: Rng,
+    pub(super) choice: Choice,
 }
 
 impl Wide {
     /// Cuts each buffer to what was touched. All of it holds known values: what the loop leaves alone must survive.
-    pub(super) fn cut(self, buffers: &[ObjectId], reach: &Reach) -> Input {
+    /// What has a promised size keeps that, too.
+    pub(super) fn cut(self, buffers: &[ObjectId], reach: &Reach, least: &[PromisedEnd]) -> Input {
         let Wide { input: wide, bases, whole, .. } = self;
         let mut cut = wide.clone();
         let mut firsts = vec![0; buffers.len()];
@@ -177,7 +179,8 @@ impl Wide {
             let base = bases[b];
             let (first, end) = reach.touched.get(&o).copied().unwrap_or((base, base));
             let first = first.min(base) / layout.bytes * layout.bytes;
-            let end = end.max(base).next_multiple_of(layout.bytes);
+            let promised = least.iter().find(|p| p.buffer == b).map_or(base, |p| p.end);
+            let end = end.max(promised).next_multiple_of(layout.bytes);
             let range = first as usize..end as usize;
             let s = &wide.buffers[b].snapshot;
             let init = s.init[range.clone()].to_vec();

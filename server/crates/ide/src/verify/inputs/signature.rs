@@ -5,6 +5,7 @@ use std::sync::Arc;
 use term::{Body, Len, Op, Storage, SymbolId, TypeId, TypeKind};
 
 use super::layout::{pointee, Layout};
+use super::promised::{kept, Kept};
 
 /// What the function takes.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub(in crate::verify) struct Global {
 pub(in crate::verify) struct Signature {
     pub parameters: Vec<Parameter>,
     pub globals: Vec<Global>,
+    /// What inputs must keep to.
+    pub promises: Vec<Kept>,
 }
 
 impl Signature {
@@ -137,7 +140,7 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
         let is_size = matches!(body.types.kind(symbol.ty), TypeKind::Int(_));
         globals.push(Global { name: symbol.name.clone(), layout, count, is_size, constant, dead: false });
     }
-    Ok(Signature { parameters, globals })
+    Ok(Signature { parameters, globals, promises: kept(body) })
 }
 
 fn returned(body: &Body) -> Option<TypeId> {
