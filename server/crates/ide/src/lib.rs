@@ -34,6 +34,7 @@ mod report;
 mod rules;
 mod settings;
 mod transform;
+mod units;
 mod verify;
 mod views;
 mod words;

@@ -11,8 +11,9 @@ use crate::actions::mark_removal;
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
-use crate::plans::{with_plan_at, OffloadSite, IN_A_MACRO, NOT_FROM_C};
+use crate::plans::{with_plan_at, NoKernel, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::region_plan::with_region;
+use crate::units::{units, Unit};
 use crate::words;
 use crate::{Ask, Doc, FileEdit, Language, NewFile, WorkspaceEdit};
 
@@ -112,11 +113,12 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
     let mut work = Work::new(ask);
     let mut left_out: Vec<String> = Vec::new();
     // all are planned on the text as it stands: no loop sees what another became
-    for finding in &chosen {
-        match work.one(findings, finding) {
+    let units = units(ask, findings, which);
+    for unit in &units {
+        match work.one(findings, unit) {
             Ok(()) => {}
-            Err(Refused::Because(why)) if chosen.len() > 1 => {
-                left_out.push(format!("The loop on line {} is left as it is. {why}", finding.line()));
+            Err(Refused::Because(why)) if units.len() > 1 => {
+                left_out.push(format!("The loop on line {} is left as it is. {why}", unit.first.line()));
             }
             Err(refused) => return Err(refused),
         }
@@ -126,6 +128,15 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
     }
     let offloaded = work.finish(left_out)?;
     recheck(doc, &offloaded)?;
+    Ok(offloaded)
+}
+
+/// Rewrites one unit alone.
+pub(crate) fn offload_unit(ask: &Ask, findings: &Findings, unit: &Unit) -> Result<Offloaded, Refused> {
+    let mut work = Work::new(ask);
+    work.one(findings, unit)?;
+    let offloaded = work.finish(Vec::new())?;
+    recheck(&ask.doc, &offloaded)?;
     Ok(offloaded)
 }
 
@@ -183,24 +194,30 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Makes the kernel of one loop; on refusal nothing has changed.
-    fn one(&mut self, findings: &Findings, finding: &LoopFinding) -> Result<(), Refused> {
+    /// Makes the kernels of one unit; on refusal nothing has changed.
+    fn one(&mut self, findings: &Findings, unit: &Unit) -> Result<(), Refused> {
+        let finding = unit.first;
         let view = findings.view(self.ask, finding.item).ok_or(Refused::Stale)?;
         if !view.is_source(finding.id) {
             return Err(Refused::Because(IN_A_MACRO.to_owned()));
         }
-        let site =
-            OffloadSite { opening: opening(self.doc, finding.span)?, taken: &self.taken, unnamed: false };
+        let ends = [unit.statements.first(), unit.statements.last()];
+        let [Some(&begin), Some(&end)] = ends else { return Err(Refused::Stale) };
+        let span = Span { start: view.span(begin).start, end: view.span(end).end };
+        let site = OffloadSite { opening: opening(self.doc, span)?, taken: &self.taken, unnamed: false };
         let cancel = &self.ask.cancel;
         let said =
             |plan: &codegen::Plan| -> Vec<String> { plan.notes.iter().map(|n| note(&view, n)).collect() };
-        let made = with_plan_at(&view, finding.id, &site, cancel, |plan| {
-            (codegen::print(plan, &self.pages), plan.name.clone(), said(plan))
-        });
+        let made = match unit.alone {
+            true => with_plan_at(&view, finding.id, &site, cancel, |plan| {
+                (codegen::print(plan, &self.pages), plan.name.clone(), said(plan))
+            }),
+            false => Err(NoKernel::NotParallel),
+        };
         let made = made.or_else(|why| {
-            let statements = [view.of(finding.id).term];
+            let statements = &unit.statements;
             let steps = std::cell::Cell::new(0);
-            let together = with_region(&view, finding.id, &statements, &site, cancel, &steps, |plan| {
+            let together = with_region(&view, finding.id, statements, &site, cancel, &steps, |plan| {
                 let outer = &plan.outer;
                 (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer))
             });
@@ -211,14 +228,20 @@ impl<'a> Work<'a> {
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),
-            line: line(finding.span.start),
+            line: line(span.start),
             function: finding.report().function.clone(),
             kernel_file: output.kernel_file.name.clone(),
             kernels: output.kernels.iter().cloned().map(shape).collect(),
             line_map: output.line_map.iter().map(|o| (o.line, line(view.span(o.term).start))).collect(),
             derivation: output.derivation.clone(),
         });
-        self.marks.extend(mark_removal(self.doc, finding.span.start));
+        let marked = |l: &&LoopFinding| l.marked && span.contains(l.span);
+        for l in findings.loops.iter().filter(marked) {
+            self.marks.extend(mark_removal(self.doc, l.span.start));
+        }
+        if unit.alone && !finding.marked {
+            self.marks.extend(mark_removal(self.doc, finding.span.start));
+        }
         self.notes.extend(notes);
         self.taken.push(name);
         self.outputs.push(output);

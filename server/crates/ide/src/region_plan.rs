@@ -28,7 +28,8 @@ pub(crate) fn with_region<R>(
     if cancel.is_cancelled() {
         return Err(Some(NoKernel::Cancelled));
     }
-    if nests.is_empty() || is_nest(&nests, first) {
+    let is_kernel = |&t: &TermId| nests.iter().any(|n| view.of(n.0).term == t);
+    if nests.is_empty() || statements.len() == 1 && statements.iter().all(is_kernel) {
         return Err(None);
     }
     let (body, program) = (view.body(), view.doc.program());
@@ -36,7 +37,8 @@ pub(crate) fn with_region<R>(
     let region = analysis::region(body, program, &view.facts, statements, &nests, &budget);
     counted.set(counted.get() + budget.taken());
     let region = region.map_err(|trouble| Some(NoKernel::Together(trouble)))?;
-    let base = name(view, first);
+    let root = statements.first().and_then(|&t| view.facts.of_term(t)).unwrap_or(first);
+    let base = name(view, root, statements.len() == 1);
     // the file's name, and beside it those of its nests
     let needs = codegen::region_needs(&region);
     let mut taken: Vec<String> = site.taken.to_vec();
@@ -44,10 +46,11 @@ pub(crate) fn with_region<R>(
     taken.push(whole.clone());
     let mut named: Vec<(String, Vec<String>)> = Vec::new();
     for (id, _) in &nests {
-        let mut wish = format!("{whole}_{}", view.index_name(*id).unwrap_or("loop"));
-        let mut n = 2;
+        let marked = view.of(*id).mark.as_ref().and_then(|m| m.name.as_ref()).map(|n| n.to_string());
+        let own = marked.unwrap_or_else(|| format!("{whole}_{}", view.index_name(*id).unwrap_or("loop")));
+        let (mut wish, mut n) = (own.clone(), 2);
         while taken.contains(&wish) {
-            wish = format!("{whole}_{}_{n}", view.index_name(*id).unwrap_or("loop"));
+            wish = format!("{own}_{n}");
             n += 1;
         }
         named.push((wish.clone(), taken.clone()));
@@ -64,13 +67,10 @@ pub(crate) fn with_region<R>(
     Ok(then(&plan))
 }
 
-fn is_nest(nests: &[(LoopId, Offload)], id: LoopId) -> bool {
-    nests.iter().any(|n| n.0 == id)
-}
-
-/// What a region is called after: its first loop's mark, else the function and that loop's index.
-fn name(view: &FunctionView, first: LoopId) -> String {
-    if let Some(name) = view.of(first).mark.as_ref().and_then(|m| m.name.clone()) {
+/// What a region is called after: the mark of the loop that it is, else the function and its first loop's index.
+fn name(view: &FunctionView, first: LoopId, is_one: bool) -> String {
+    let mark = view.of(first).mark.as_ref().filter(|_| is_one);
+    if let Some(name) = mark.and_then(|m| m.name.clone()) {
         return name.to_string();
     }
     let index = view.index_name(first).unwrap_or("loop");

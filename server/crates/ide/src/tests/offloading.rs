@@ -79,10 +79,9 @@ fn several_without_names_get_names() {
         "void f(int n, int *a, const int *b) {\n    // warpwright: offload\n    for (int i = 0; i < n; i++)\n        a[i] = b[i];\n    // warpwright: offload\n    for (int i = 0; i < n; i++)\n        a[i] += b[i];\n}\n",
         Which::Marked,
         expect![[r#"
-            f_i.cu: f_i_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
-            f_i_2.cu: f_i_2_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
-            ==== f#0 line 3 in f_i.cu, [(8, 3), (9, 3), (10, 4)]
-            ==== f#1 line 6 in f_i_2.cu, [(8, 6), (9, 6), (10, 7)]
+            f_i.cu: f_i_i_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
+            f_i.cu: f_i_i_2_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
+            ==== f#0 line 3 in f_i.cu, [(8, 3), (9, 3), (10, 4), (17, 6), (18, 6), (19, 7)]
             [] ["-fmad=false"]
         "#]],
     );

@@ -1,7 +1,8 @@
 //! Nests that become kernels together: one copy each way for an array, whatever the number of rounds.
 
 use super::verifying::report;
-use crate::{Copies, Outcome, VerifyReport};
+use super::{full, open};
+use crate::{Copies, Outcome, VerifyOptions, VerifyReport, Which};
 
 const REGIONS: &str = include_str!("../../../../../fixtures/c/regions.c");
 const LU: &str = include_str!("../../../../../fixtures/c/lu.c");
@@ -89,4 +90,40 @@ fn output_between_kernels_keeps_them_apart() {
     );
     let Outcome::NotTried(why) = &report.outcome else { panic!("{report:#?}") };
     assert!(why.contains("what `printf` does cannot be taken back or done over (line"), "{why}");
+}
+
+/// Marked loops of two functions: neighbors with a number between them, and two in a loop over time.
+const MARKED: &str = "void chain(double A[8][8], double E[8][8], double C[8][8], double x)\n{\n    // warpwright: offload\n    \
+    for (int i = 0; i < 8; i++)\n        for (int j = 0; j < 8; j++)\n            E[i][j] = A[i][j] * x;\n    x = x * 2;\n    \
+    // warpwright: offload\n    for (int i = 0; i < 8; i++)\n        for (int j = 0; j < 8; j++)\n            \
+    C[i][j] = E[j][i] + x;\n}\n\nvoid steps(int n, int rounds, float *u, float *v)\n{\n    for (int t = 0; t < rounds; t++) {\n        \
+    // warpwright: offload(up)\n        for (int i = 1; i < n - 1; i++)\n            v[i] = u[i - 1] + u[i + 1];\n        \
+    // warpwright: offload(down)\n        for (int i = 1; i < n - 1; i++)\n            u[i] = v[i] * 0.5f;\n    }\n}\n";
+
+#[test]
+fn marked_loops_of_a_function_share_their_data() {
+    let doc = open(MARKED);
+    let findings = full(&doc);
+    let ask = crate::Ask::thorough(&doc);
+    let done = crate::offload(&ask, &findings, &Which::Marked).expect("offloaded");
+    let names: Vec<&str> = done.edit.create.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["chain_i.cu", "steps_t.cu"]);
+    let kernels = |k: usize| done.edit.create[k].text.matches("__global__").count();
+    assert_eq!((kernels(0), kernels(1)), (2, 2));
+    assert!(done.edit.create[1].text.contains("void up_kernel("), "{}", done.edit.create[1].text);
+    assert!(
+        done.host.contains("    if (!steps_t_on_gpu(rounds, n, u, v)) {\n    for (int t"),
+        "{}",
+        done.host
+    );
+    assert!(!done.host.contains("warpwright:"), "{}", done.host);
+    let options = VerifyOptions { cases: 8, steps: 3_000_000, ..VerifyOptions::default() };
+    let reports = crate::verify(&ask, &findings, &Which::Marked, &options);
+    assert_eq!(reports.len(), 2);
+    for r in &reports {
+        assert_eq!(r.outcome, Outcome::Same, "{r:#?}");
+    }
+    // between the neighbors nothing is copied
+    each_is(&copies(&reports[0], |c| c.to_device), 1);
+    each_is(&copies(&reports[0], |c| c.from_device), 2);
 }

@@ -82,10 +82,10 @@ pub(super) fn with_replaced(
     let place = findings.view(&ask, finding.item).expect("a function");
     let options = VerifyOptions { steps: 3_000_000, ..VerifyOptions::default() };
     let mut cases = Vec::new();
+    let unit = crate::units::units(&ask, &findings, &Which::Line(line)).remove(0);
     let plenty = crate::verify::Share::plenty();
     let texts = (host.as_str(), &[kernel.as_str()][..]);
-    let tried =
-        crate::verify::run_cases(&doc, &place, finding, texts, &options, &plenty, &cancel, &mut cases);
+    let tried = crate::verify::run_cases(&doc, &place, &unit, texts, &options, &plenty, &cancel, &mut cases);
     (tried.map(|(_, said)| said), cases)
 }
 

@@ -12,11 +12,12 @@ use super::sides::Sides;
 use super::{
     alone, bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
 };
-use crate::check::LoopFinding;
 use crate::function_view::FunctionView;
 use crate::limits::verify_cases::{ALL_RUNS, ENOUGH, GENTLE};
 use crate::lints::is_parallel;
+use crate::units::Unit;
 use crate::{Doc, Language};
+use term::TermId;
 
 /// Runs the original beside the texts given: a trial for a machine, and sentences on what stood in for what. `Err` says why
 /// nothing was compared.
@@ -24,7 +25,7 @@ use crate::{Doc, Language};
 pub(crate) fn run_cases(
     doc: &Doc,
     view: &FunctionView,
-    finding: &LoopFinding,
+    unit: &Unit,
     (host, kernels): (&str, &[&str]),
     options: &VerifyOptions,
     share: &Share,
@@ -40,12 +41,11 @@ pub(crate) fn run_cases(
     let device: Vec<front::Unit> =
         kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect();
     // of a loop that stays on the host the nests in it are kernels
-    let root = view.of(finding.id).term;
+    let finding = unit.first;
+    let inside = |of: TermId| unit.statements.iter().any(|&s| view.body().walk(s).any(|t| t == of));
     let summed = view.facts.loops.iter().filter(|l| {
-        l.term == root
-            || !is_parallel(view.of(finding.id))
-                && is_parallel(l)
-                && view.body().walk(root).any(|t| t == l.term)
+        unit.statements == [l.term]
+            || !(unit.alone && is_parallel(view.of(finding.id))) && is_parallel(l) && inside(l.term)
     });
     let sums = Sums::of(view.body(), summed);
     let both = Both { doc, view, rewritten, device, sums, options, share, cancel };
@@ -59,7 +59,7 @@ pub(crate) fn run_cases(
     if failed.is_of_function {
         share.remember_failure(&view.body().name, &failed);
     }
-    let Some(because) = &failed.because else { return Err(failed.why) };
+    let Some(because) = failed.because.as_ref().filter(|_| unit.alone) else { return Err(failed.why) };
     cases.clear();
     match both.alone(finding.id, cases) {
         Ok(()) => Ok((

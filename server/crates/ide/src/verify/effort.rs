@@ -52,9 +52,10 @@ impl<'a> Verifier<'a> {
     /// One report a loop chosen, each with what a machine needs to try the same inputs natively, where that can be written.
     pub fn run(&self, which: &Which) -> Vec<(VerifyReport, Option<Trial>)> {
         let Verifier { ask, findings, .. } = *self;
-        let chosen = crate::offload::choose(findings, which);
+        let chosen = crate::units::units(ask, findings, which);
         let several = self.several || chosen.len() > 1;
-        let all = chosen.into_iter().map(|l| {
+        let all = chosen.iter().map(|unit| {
+            let l = unit.first;
             let mut options = self.options.clone();
             if several && !options.given.is_empty() {
                 // each takes those that it knows
@@ -62,9 +63,9 @@ impl<'a> Verifier<'a> {
                 options.given.retain(|g| names.contains(&g.0));
             }
             let share = Share::of(&self.steps, self.failed.clone(), &ask.cancel);
-            let first = one(ask, findings, l, &options, &share);
+            let first = one(ask, findings, unit, &options, &share);
             let tried = match &first.0.outcome {
-                Outcome::NotTried(why) if why.contains(&too_large()) => {
+                Outcome::NotTried(why) if unit.alone && why.contains(&too_large()) => {
                     self.smaller.borrow_mut().one(ask, l, &options, &share).unwrap_or(first)
                 }
                 _ => first,

@@ -26,7 +26,8 @@ use simulate::Program;
 use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
-use crate::offload::{offload, Refused};
+use crate::offload::{offload_unit, Refused};
+use crate::units::Unit;
 use crate::words::plural;
 use crate::{Ask, Doc, Language, Memo, Which};
 
@@ -208,8 +209,8 @@ impl Smaller {
             Some((small, findings, changed.join(", ")))
         });
         let (small, findings, changed) = made.as_ref()?;
-        let same = findings.on_line(l.line())?;
-        let (mut report, trial) = one(small, findings, same, options, share);
+        let same = crate::units::units(small, findings, &Which::Line(l.line()));
+        let (mut report, trial) = one(small, findings, same.first()?, options, share);
         if let Outcome::NotTried(_) = report.outcome {
             return None;
         }
@@ -223,10 +224,11 @@ impl Smaller {
 fn one(
     ask: &Ask,
     findings: &Findings,
-    l: &LoopFinding,
+    unit: &Unit,
     options: &VerifyOptions,
     share: &effort::Share,
 ) -> (VerifyReport, Option<Trial>) {
+    let l = unit.first;
     let (doc, cancel) = (&ask.doc, &ask.cancel);
     let mut cases = Vec::new();
     let (mut trial, mut stood_in) = (None, String::new());
@@ -234,14 +236,14 @@ fn one(
     share.read(2 * doc.source().len());
     let offloaded = match share.is_spent() {
         true => Err(Refused::Because(effort::spent(l.line()))),
-        false => offload(ask, findings, &Which::Key(l.key.to_string())),
+        false => offload_unit(ask, findings, unit),
     };
     let has_kernel = offloaded.is_ok();
     let tried = match offloaded {
         Ok(done) => match findings.view(ask, l.item) {
             Some(view) => {
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
-                run_cases(doc, &view, l, (&done.host, &kernels), options, share, cancel, &mut cases)
+                run_cases(doc, &view, unit, (&done.host, &kernels), options, share, cancel, &mut cases)
                     .map(|(t, s)| (trial, stood_in) = (t, s))
             }
             None => Err("The loop is not there any more.".to_owned()),

@@ -39,10 +39,11 @@ impl Host<'_> {
             Some(runs) => format!("!({runs} && {call})"),
             None => format!("!{call}"),
         };
+        let what = if self.kernel.dims.is_empty() { "the text" } else { "the loop" };
         let stand_ins = &self.given.stand_ins;
         let head = HostHead {
             function_at: plan.site.base_offset,
-            prototype: format!("/* {file_name}; 0: the loop itself is to run */\n{prototype}"),
+            prototype: format!("/* {file_name}; 0: {what} itself is to run */\n{prototype}"),
         };
         Call {
             condition,
