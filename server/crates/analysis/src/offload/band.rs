@@ -192,26 +192,26 @@ fn ends_as_counted(body: &Body, l: &LoopFacts) -> Result<(), Vec<Obstacle>> {
 }
 
 /// The loop as it is read for a kernel.
-struct Nest<'r, 'a> {
+pub(super) struct Nest<'r, 'a> {
     /// What is printed.
-    body: &'r Body,
-    claim: &'r LoopFacts,
-    control: &'r Control,
+    pub(super) body: &'r Body,
+    pub(super) claim: &'r LoopFacts,
+    pub(super) control: &'r Control,
     /// Bounds and accesses are those of the body with small calls written out.
-    expanded: Option<&'r Expanded>,
-    cx: &'r Context<'a>,
-    model: &'r Model<'a>,
-    scalars: Scalars,
+    pub(super) expanded: Option<&'r Expanded>,
+    pub(super) cx: &'r Context<'a>,
+    pub(super) model: &'r Model<'a>,
+    pub(super) scalars: Scalars,
 }
 
 impl Nest<'_, '_> {
     /// Whether the host can write it with variables of the function.
-    fn is_own_expr(&self, x: &Expr) -> bool {
+    pub(super) fn is_own_expr(&self, x: &Expr) -> bool {
         self.expanded.is_none_or(|e| e.is_own_expr(x))
     }
 
     /// The function's own variable, not one that came with a call that was written out.
-    fn own_symbol(&self, s: SymbolId) -> Option<SymbolId> {
+    pub(super) fn own_symbol(&self, s: SymbolId) -> Option<SymbolId> {
         self.expanded.map_or(Some(s), |e| e.own_symbol(s))
     }
 
@@ -294,11 +294,27 @@ impl Nest<'_, '_> {
         bases.sort_unstable();
         bases.dedup();
         let mut buffers = Vec::new();
+        let mut lacking: Vec<Obstacle> = Vec::new();
         for base in bases {
             let mine: Vec<&AffineAccess> = accesses.iter().filter(|a| a.base == base).copied().collect();
-            buffers.extend(self.buffer(maker, base, mine)?);
+            match self.buffer(maker, base, mine) {
+                Ok(b) => buffers.extend(b),
+                // all whose size would settle it are told at once
+                Err(why)
+                    if matches!(why.as_slice(), [_, Obstacle { kind: ObstacleKind::Unsized(_), .. }]) =>
+                {
+                    let known = if lacking.is_empty() { 0 } else { 1 };
+                    lacking.extend(why.into_iter().skip(known));
+                }
+                Err(why) if lacking.is_empty() => return Err(why),
+                Err(_) => {}
+            }
         }
-        Ok(buffers)
+        if lacking.is_empty() {
+            Ok(buffers)
+        } else {
+            Err(lacking)
+        }
     }
 
     /// What must be copied of one object; nothing of what goes along otherwise.
@@ -477,7 +493,7 @@ pub(crate) fn inputs_and_calls(
     Ok((inputs, calls))
 }
 
-fn is_pointer(body: &Body, ty: TypeId) -> bool {
+pub(super) fn is_pointer(body: &Body, ty: TypeId) -> bool {
     matches!(body.types.kind(ty), TypeKind::Pointer { .. })
 }
 
@@ -589,61 +605,4 @@ fn expr_is_fixed(e: &Expr, body: &Body, written: &rustc_hash::FxHashSet<SymbolId
                 && expr_is_fixed(b, body, written)
         }
     }
-}
-
-/// Of each of some arrays the part that a counted loop touches, whatever its verdict: what all its iterations together surely
-/// use. Arrays of which that is not known are left out. With them the conditions that it rests on.
-pub(crate) fn touched(
-    body: &Body,
-    program: &Program,
-    facts: &Facts,
-    target: LoopId,
-    wanted: &std::collections::BTreeSet<SymbolId>,
-    budget: &Budget,
-) -> Option<(Vec<Buffer>, Vec<Condition>)> {
-    let claim = &facts.loops[target];
-    let control = claim.control.as_ref().ok()?;
-    let is_plain = matches!(control.step, Step::Const(_)) && !control.pointer;
-    let leaves = |l: TermId| crate::flow::liveness::early_exit(body, l).is_some();
-    if !is_plain || body.loops(claim.term).any(leaves) {
-        return None;
-    }
-    let expanded = crate::calls::inline::expand(body, program);
-    let whole = expanded.as_ref().map_or(body, |e| &e.body);
-    read(whole.len(), budget).ok()?;
-    let cx = Context::new(whole, program, body.len(), budget);
-    let mut reading = cx.reading(target.0 as usize, control, budget);
-    let mut met = reading.clone();
-    let mut wants = LoopFacts { conditions: Vec::new(), obstacles: Vec::new(), ..claim.clone() };
-    crate::loops::meet_obligations(&mut met, &mut wants);
-    let testable = |c: &Condition| c.met_by == MetBy::Proof || c.check.is_some();
-    if budget.left() == 0 || !wants.obstacles.is_empty() || !wants.conditions.iter().all(testable) {
-        return None;
-    }
-    reading.model.objects.boxes = met.model.objects.boxes;
-    let model = reading.model;
-    let scalars = Scalars::new(&cx, &model, control);
-    let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
-    let mut maker = Maker { model: &model, budget, params: Vec::new() };
-    let mut found = Vec::new();
-    let mut bases: Vec<SymbolId> = model.accesses.iter().map(|a| a.base).collect();
-    bases.sort_unstable();
-    bases.dedup();
-    for base in bases {
-        let Some(own) = nest.own_symbol(base).filter(|s| wanted.contains(s)) else { continue };
-        let pointer = is_pointer(whole, whole.symbols[base].ty);
-        let mine = model.accesses.iter().filter(|a| a.base == base && !(pointer && a.subs.is_empty()));
-        let mine: Vec<&AffineAccess> = mine.collect();
-        if mine.is_empty() || model.objects.tables.contains(&base) {
-            continue;
-        }
-        let Ok(mut buffer) = maker.buffer(whole, base, &mine) else { continue };
-        let Some((first, last)) = &buffer.extent else { continue };
-        if nest.is_own_expr(first) && nest.is_own_expr(last) {
-            buffer.symbol = own;
-            found.push(buffer);
-        }
-    }
-    let tests = wants.conditions.into_iter().filter(|c| c.met_by != MetBy::Proof);
-    Some((found, tests.collect()))
 }

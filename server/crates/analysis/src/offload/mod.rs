@@ -7,4 +7,5 @@ pub(crate) mod lane_mapping;
 pub(crate) mod numbered;
 pub(crate) mod region;
 mod search;
+pub(crate) mod touched;
 mod vertices;

@@ -6,7 +6,7 @@ use term::{Op, SymbolId, TermId};
 
 use super::{memory, Use, Walk};
 use crate::flow::counted_loop::has_jump;
-use crate::offload::band::touched;
+use crate::offload::touched::touched;
 use crate::{Condition, Pred, Surely};
 
 impl Walk<'_> {

@@ -1,0 +1,71 @@
+//! What a loop touches whatever its verdict: of a loop that stays on the host, around kernels.
+
+use std::collections::BTreeSet;
+
+use base::Budget;
+use term::{Body, SymbolId, TermId};
+
+use super::band::{is_pointer, Nest};
+use super::extent::Maker;
+use crate::calls::inline::read;
+use crate::classify::scalars::Scalars;
+use crate::context::Context;
+use crate::nest::AffineAccess;
+use crate::{Buffer, Condition, Facts, LoopFacts, LoopId, MetBy, Program, Step};
+
+/// Of each of some arrays the part that a counted loop touches, whatever its verdict: what all its iterations together surely
+/// use. Arrays of which that is not known are left out. With them the conditions that it rests on.
+pub(crate) fn touched(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    target: LoopId,
+    wanted: &BTreeSet<SymbolId>,
+    budget: &Budget,
+) -> Option<(Vec<Buffer>, Vec<Condition>)> {
+    let claim = &facts.loops[target];
+    let control = claim.control.as_ref().ok()?;
+    let is_plain = matches!(control.step, Step::Const(_)) && !control.pointer;
+    let leaves = |l: TermId| crate::flow::liveness::early_exit(body, l).is_some();
+    if !is_plain || body.loops(claim.term).any(leaves) {
+        return None;
+    }
+    let expanded = crate::calls::inline::expand(body, program);
+    let whole = expanded.as_ref().map_or(body, |e| &e.body);
+    read(whole.len(), budget).ok()?;
+    let cx = Context::new(whole, program, body.len(), budget);
+    let mut reading = cx.reading(target.0 as usize, control, budget);
+    let mut met = reading.clone();
+    let mut wants = LoopFacts { conditions: Vec::new(), obstacles: Vec::new(), ..claim.clone() };
+    crate::loops::meet_obligations(&mut met, &mut wants);
+    let testable = |c: &Condition| c.met_by == MetBy::Proof || c.check.is_some();
+    if budget.left() == 0 || !wants.obstacles.is_empty() || !wants.conditions.iter().all(testable) {
+        return None;
+    }
+    reading.model.objects.boxes = met.model.objects.boxes;
+    let model = reading.model;
+    let scalars = Scalars::new(&cx, &model, control);
+    let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
+    let mut maker = Maker { model: &model, budget, params: Vec::new() };
+    let mut found = Vec::new();
+    let mut bases: Vec<SymbolId> = model.accesses.iter().map(|a| a.base).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    for base in bases {
+        let Some(own) = nest.own_symbol(base).filter(|s| wanted.contains(s)) else { continue };
+        let pointer = is_pointer(whole, whole.symbols[base].ty);
+        let mine = model.accesses.iter().filter(|a| a.base == base && !(pointer && a.subs.is_empty()));
+        let mine: Vec<&AffineAccess> = mine.collect();
+        if mine.is_empty() || model.objects.tables.contains(&base) {
+            continue;
+        }
+        let Ok(mut buffer) = maker.buffer(whole, base, &mine) else { continue };
+        let Some((first, last)) = &buffer.extent else { continue };
+        if nest.is_own_expr(first) && nest.is_own_expr(last) {
+            buffer.symbol = own;
+            found.push(buffer);
+        }
+    }
+    let tests = wants.conditions.into_iter().filter(|c| c.met_by != MetBy::Proof);
+    Some((found, tests.collect()))
+}
