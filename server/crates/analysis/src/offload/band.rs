@@ -16,7 +16,7 @@ use crate::nest::{condition_of, AffineAccess, Model};
 use crate::offload::extent::Maker;
 use crate::{
     Buffer, Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind,
-    Offload, Param, Pred, Private, Program, Reduction, Step, Verdict, Walk,
+    Offload, Param, Private, Program, Reduction, Step, Verdict, Walk,
 };
 
 pub(crate) fn offload(
@@ -57,7 +57,8 @@ fn described(
     let scalars = Scalars::new(&cx, &model, control);
     let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
 
-    let band = band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
+    let band =
+        crate::offload::collapse::band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
     let band_loops: Vec<&LoopFacts> = band.iter().map(|&b| &facts.loops[b]).collect();
     for l in &band_loops {
         ends_as_counted(body, l)?;
@@ -358,9 +359,11 @@ impl Nest<'_, '_> {
             Ok(buffer) => buffer,
             Err(why) => {
                 let at: Vec<TermId> = accesses.iter().map(|a| self.home(a.term)).collect();
+                let set = self.cx.effects.writes_in(self.claim.term);
+                let set = set.iter().filter_map(|&s| self.own_symbol(s)).collect();
                 crate::offload::search::buffer(
-                    self.cx,
                     self.body,
+                    &set,
                     (self.claim, self.control),
                     known,
                     (&accesses, &at),
@@ -495,114 +498,4 @@ pub(crate) fn inputs_and_calls(
 
 pub(super) fn is_pointer(body: &Body, ty: TypeId) -> bool {
     matches!(body.types.kind(ty), TypeKind::Pointer { .. })
-}
-
-/// The target and the loops alone inside it whose iterations also run at once.
-fn band(
-    body: &Body,
-    written: &rustc_hash::FxHashSet<SymbolId>,
-    facts: &Facts,
-    target: LoopId,
-    collapse: Option<u32>,
-) -> Vec<LoopId> {
-    let most = collapse.unwrap_or(3).clamp(1, 3) as usize;
-    let mut band = vec![target];
-    let outer = &facts.loops[target];
-    // Iterations of a reduction are spread over one loop; its partial results are per thread of that loop.
-    let plain = outer.control.as_ref().is_ok_and(Control::is_plain);
-    let kept = |l: &LoopFacts| l.privates.iter().any(|p| p.kept);
-    if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() || !plain || kept(outer) {
-        return band;
-    }
-    while band.len() < most {
-        let Some(&last) = band.last() else { break };
-        let Some(inner) = body.loop_parts(facts.loops[last].term).map(|p| p.body) else { break };
-        let statements: Vec<TermId> = body
-            .args(inner)
-            .iter()
-            .copied()
-            .filter(|&t| {
-                // A declaration without initialiser may go inside.
-                let idle = matches!(body.op(t), Op::Empty)
-                    || (matches!(body.op(t), Op::Declare(_)) && body.args(t).is_empty());
-                !idle
-            })
-            .collect();
-        let declared: Vec<SymbolId> = body
-            .args(inner)
-            .iter()
-            .filter_map(|&t| match body.op(t) {
-                Op::Declare(s) => Some(*s),
-                _ => None,
-            })
-            .collect();
-        let [only] = statements[..] else { break };
-        let Some(next) = facts.of_term(only) else { break };
-        let l = &facts.loops[next];
-        if l.verdict != Verdict::Independent || !l.inductions.is_empty() || kept(l) {
-            break;
-        }
-        let Ok(c) = &l.control else { break };
-        if matches!(c.step, Step::Term { .. }) {
-            break;
-        }
-        // What is declared between the two loops must be private to the inner one as well.
-        let private = |s: &SymbolId| *s == c.index || l.privates.iter().any(|p| p.symbol == *s);
-        let used_inside = |s: &SymbolId| body.walk(l.term).any(|t| body.as_symbol(t) == Some(*s));
-        if !declared.iter().all(|s| private(s) || !used_inside(s)) {
-            break;
-        }
-        // Bounds must be computable from outer indices and fixed values alone, without memory that may be written.
-        let plain = |e: TermId| {
-            body.walk(e).all(|t| match body.op(t) {
-                Op::Sym(s) => {
-                    !written.contains(s)
-                        || band.iter().any(|&b| facts.loops[b].control.as_ref().is_ok_and(|k| k.index == *s))
-                }
-                Op::Call | Op::Index | Op::Member { .. } | Op::Deref | Op::AddrOf => false,
-                op => !op.is_write(),
-            })
-        };
-        if !c.is_plain() || !plain(c.lower) || !c.bound.is_some_and(plain) {
-            break;
-        }
-        // The host tests the inner loop's conditions before any outer iteration.
-        let testable =
-            l.conditions.iter().all(|k| k.check.as_ref().is_none_or(|p| pred_is_fixed(p, body, written)));
-        if !testable {
-            break;
-        }
-        band.push(next);
-    }
-    band
-}
-
-fn pred_is_fixed(p: &Pred, body: &Body, written: &rustc_hash::FxHashSet<SymbolId>) -> bool {
-    match p {
-        Pred::True | Pred::False => true,
-        Pred::NonNegative(e) | Pred::Zero(e) => expr_is_fixed(e, body, written),
-        Pred::And(ps) | Pred::Or(ps) => ps.iter().all(|p| pred_is_fixed(p, body, written)),
-        Pred::Not(p) => pred_is_fixed(p, body, written),
-    }
-}
-
-fn expr_is_fixed(e: &Expr, body: &Body, written: &rustc_hash::FxHashSet<SymbolId>) -> bool {
-    match e {
-        Expr::Int(_) => true,
-        Expr::Param(Param::Symbol(s)) => !written.contains(s),
-        Expr::Param(Param::Distance { .. }) => false,
-        Expr::Param(Param::Term(t)) => {
-            body.walk(*t).all(|x| body.as_symbol(x).is_none_or(|s| !written.contains(&s)))
-        }
-        Expr::Add(es) | Expr::Min(es) | Expr::Max(es) => es.iter().all(|e| expr_is_fixed(e, body, written)),
-        Expr::Mul(_, e) | Expr::FloorDiv(e, _) => expr_is_fixed(e, body, written),
-        Expr::Product(a, b) | Expr::Quotient(a, b) => {
-            expr_is_fixed(a, body, written) && expr_is_fixed(b, body, written)
-        }
-        Expr::Select(p, a, b) => {
-            pred_is_fixed(p, body, written)
-                && expr_is_fixed(a, body, written)
-                && expr_is_fixed(b, body, written)
-        }
-    }
 }

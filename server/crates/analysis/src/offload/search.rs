@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::context::Context;
 use crate::nest::AffineAccess;
 use crate::{Buffer, Control, LoopFacts, Search, SearchStep};
 
-/// An array whose extent the host finds by going through the subscripts. `at`: where its accesses stand in the body.
+/// An array whose extent the host finds by going through the subscripts. `written`: the body's own variables
+/// that the loop sets; `at`: where its accesses stand in the body.
 pub(super) fn buffer(
-    cx: &Context<'_>,
     body: &Body,
+    written: &FxHashSet<SymbolId>,
     (claim, control): (&LoopFacts, &Control),
     base: SymbolId,
     (accesses, at): (&[&AffineAccess], &[TermId]),
@@ -31,7 +31,6 @@ pub(super) fn buffer(
     if !has_elements || !of_root || !is_pointer || control.pointer || !control.header_only {
         return None;
     }
-    let written = cx.effects.writes_in(claim.term);
     Some(Buffer {
         symbol: base,
         element,
@@ -40,7 +39,7 @@ pub(super) fn buffer(
         written: accesses.iter().any(|a| a.write),
         wholly_written: false,
         extent: None,
-        search: Some(search(body, claim, control, &written, base, at)?),
+        search: Some(search(body, claim, control, written, base, at)?),
     })
 }
 
