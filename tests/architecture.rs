@@ -184,6 +184,7 @@ const ASK_FOR_A_SIGN: &[(&str, &str)] = &[
     ("analysis/src/replay_witness/layout.rs", "bytes as numbers"),
     ("codegen/src/device/expr.rs", "shifts to the right in another type"),
     ("codegen/src/device/host_expr.rs", "literals, and operands that would take the sign of others away"),
+    ("codegen/src/device/promises.rs", "what is too large for 64 bits with a sign"),
     ("codegen/src/plan/cells.rs", "which atomic function"),
     ("codegen/src/plan/conditions.rs", "comparisons that convert"),
     ("front/src/c/placing.rs", "the type of an enumeration"),

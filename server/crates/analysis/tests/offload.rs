@@ -102,7 +102,7 @@ fn lines() {
         x in and out: 0 .. ((n + -2) >= 0 ? (n + -1) : (0 + -1))
     "#]]);
     check("void f(int n, float *restrict x, const int *restrict c) { for (int i = 0; i < n; i++) if (c[i]) x[i+1] = 0; }", expect![[r#"
-        refused: [DataDependentCondition]
+        refused: [DataDependentCondition, Unsized(SymbolId(2))]
     "#]]);
 }
 

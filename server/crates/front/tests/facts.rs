@@ -200,6 +200,66 @@ fn marks_and_other_words_addressed_to_us() {
     assert!(matches!(u.directives[0].kind, DirectiveKind::Mark { attached: true, .. }));
 }
 
+/// What is promised of each loop, and of the function.
+fn promised(text: &str) -> String {
+    let u = unit(text);
+    let b = body(&u, "f");
+    let loops: Vec<term::TermId> = b.loops(b.root).collect();
+    let mut out = String::new();
+    for p in &b.said.promises {
+        let of =
+            p.of.map_or("f".to_owned(), |l| format!("loop {}", loops.iter().position(|&t| t == l).unwrap()));
+        let terms: Vec<String> = p.says.terms().map(|t| term::notation::print(b, t)).collect();
+        let words = match &p.says {
+            term::Promised::Pure(f) => format!("Pure {}", b.symbols[*f].name),
+            term::Promised::Not(why) => format!("Not: {why}"),
+            says => format!("{} {}", format!("{says:?}").split([' ', '(']).next().unwrap(), terms.join(" ")),
+        };
+        out += &format!("{of} {}: {words}\n", p.number);
+    }
+    out
+}
+
+#[test]
+fn promises_are_read_in_the_scope_of_their_loop() {
+    let text = "#define N 8\nstruct s { int *col; int n; };\ndouble g(double);\n\
+        // warpwright: assume(size(x) = n * N, pure(g))\n\
+        void f(int n, const struct s *s, double *x) {\n\
+        int m = n; // warpwright: assume(in-range(s->col, 0, m + s->n))\n\
+        /* warpwright: assume(injective(s->col),\n   no-alias(x, s->col)) */\n#pragma omp parallel for\n// warpwright: offload\n\
+        for (int i = 0; i < n; i++) x[s->col[i]] = g(i);\n\
+        // warpwright: assume(size(x) = i)\nwhile (m--) x[m] = 0;\n}\n";
+    expect![[r#"
+        f 0: Size x n*8
+        f 1: Pure g
+        loop 0 0: InRange Arrow(s,col) 0 m+Arrow(s,n)
+        loop 0 1: Injective Arrow(s,col)
+        loop 0 2: NoAlias x Arrow(s,col)
+        loop 1 0: Not: `i` is not declared where the comment stands
+    "#]]
+    .assert_eq(&promised(text));
+    // the comment before the function is not in its text
+    let mut memo = front::Memo::new();
+    let lowered = |memo: &mut front::Memo, text: &str| {
+        let parsed = front::Parsed::parse(front::Language::C, text);
+        let u = front::lower(&parsed, &Default::default(), memo);
+        format!("{:?}", body(&u, "f").said.promises.len())
+    };
+    assert_eq!(lowered(&mut memo, text), "6");
+    assert_eq!(lowered(&mut memo, &text.replace(", pure(g))", ")")), "5");
+    let plain = "void f(int n, double *x) {\nfor (int i = 0; i < n; i++) x[i] = 0;\n}\n";
+    assert_eq!(lowered(&mut memo, plain), "0");
+    assert_eq!(lowered(&mut memo, &format!("// warpwright: assume(size(x) = n)\n{plain}")), "1");
+    assert_eq!(
+        lowered(
+            &mut memo,
+            &format!("// warpwright: assume(size(x) = n)\n{}", plain.replace("= 0;\n", "= 1;\n"))
+        ),
+        "1"
+    );
+    assert_eq!(lowered(&mut memo, &plain.replace("for", "// warpwright: assume(size(x) = n)\nfor")), "1");
+}
+
 #[test]
 fn places() {
     let text = "int z;\nvoid f(int n, double *a) { for (int i = 0; i < n; i++) { a[i] = a[i] + 1; } while (n) { } do n--; while (n); }";

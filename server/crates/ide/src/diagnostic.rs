@@ -93,4 +93,6 @@ pub(crate) enum Fact {
     Mark,
     /// A suppression of nothing.
     Suppression,
+    /// A promise that says nothing, or that nothing rests on.
+    Promise,
 }

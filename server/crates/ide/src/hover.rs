@@ -216,7 +216,8 @@ fn unknown(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
     thread_map(view, id, lines);
     if let Some(first) = all.first() {
         lines.push(String::new());
-        lines.push(escape(&words::obstacle(view, first).remedy));
+        let (remedy, promise) = (words::obstacle(view, first).remedy, words::promise_hint(view, id));
+        lines.push(escape(&format!("{remedy}{promise}")));
     }
     named(view, id, lines);
     inside(view, id, lines);

@@ -27,6 +27,7 @@ mod lints;
 mod memo;
 mod offload;
 mod plans;
+mod promises;
 mod region_plan;
 mod regions;
 mod repairs;

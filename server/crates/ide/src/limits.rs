@@ -60,6 +60,12 @@ pub(crate) mod memo {
     pub(crate) const KERNELS: usize = 2048;
 }
 
+/// Of `promises`.
+pub(crate) mod promises {
+    /// Most promises in one comment that is proposed.
+    pub(crate) const MOST_PROMISES: usize = 6;
+}
+
 /// Of `plans`.
 pub(crate) mod plans {
     /// Steps for the plans of one function and the maps of its threads, beyond the first, however long it is: some five seconds

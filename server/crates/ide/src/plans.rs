@@ -22,7 +22,7 @@ use crate::limits::plans::{
 use crate::lints::is_parallel;
 use crate::offload::Refused;
 use crate::region_plan::with_region;
-use crate::{hints, words, Doc};
+use crate::{hints, promises, words, Doc};
 
 /// Why loops in generated text are left alone.
 pub(crate) const GENERATED: &str =
@@ -62,8 +62,8 @@ pub(crate) enum NoKernel {
     OwnLibrary(&'static str),
     /// It is no kernel, and the nests in it cannot share their data on the device.
     Together(analysis::RegionTrouble),
-    /// Analysis cannot describe what a kernel needs to know; the first obstacle.
-    Obstacle(Option<Obstacle>),
+    /// Analysis cannot describe what a kernel needs to know; the first obstacle, and arrays whose sizes would settle it.
+    Obstacle(Option<Obstacle>, Vec<SymbolId>),
     /// Code generation has no way to write it.
     Refused(codegen::Refusal),
     /// The steps for plans were spent on other loops.
@@ -307,7 +307,10 @@ impl NoKernel {
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
             ),
             NoKernel::Together(trouble) => crate::region_plan::words(view, trouble),
-            NoKernel::Obstacle(first) => obstacle(view, first.as_ref()),
+            NoKernel::Obstacle(first, arrays) => {
+                let sizes = promises::sizes(view, view.of(id).term, arrays);
+                format!("{}{sizes}", obstacle(view, first.as_ref()))
+            }
             NoKernel::Refused(refusal) => {
                 let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(view, r));
                 let reasons: Vec<String> = reasons.collect();
@@ -383,7 +386,13 @@ fn plan_counted<R>(
     if cancel.is_cancelled() {
         return Err(NoKernel::Cancelled);
     }
-    let offload = offload.map_err(|obstacles| NoKernel::Obstacle(obstacles.first().cloned()))?;
+    let offload = offload.map_err(|obstacles| {
+        let arrays = obstacles.iter().filter_map(|o| match o.kind {
+            ObstacleKind::Unsized(s) => Some(s),
+            _ => None,
+        });
+        NoKernel::Obstacle(obstacles.first().cloned(), arrays.collect())
+    })?;
     let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
         Some(name) => name,
         // what is written is seen by the whole program, and another file may have a `static` function of that name

@@ -6,6 +6,7 @@
 mod asides;
 mod case;
 pub mod programs;
+mod promised;
 pub mod sizes;
 
 use std::collections::HashSet;

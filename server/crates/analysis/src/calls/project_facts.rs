@@ -236,6 +236,7 @@ pub(crate) fn obstacle(e: &Expanded, o: &mut Obstacle) {
             b.symbol = e.own_symbol(b.symbol).unwrap_or(b.symbol);
         }
         ObstacleKind::UnknownPointer(s)
+        | ObstacleKind::Unsized(s)
         | ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s) => *s = e.own_symbol(*s).unwrap_or(*s),

@@ -1,6 +1,71 @@
 //! Conditions under which facts hold, as they come together, and the parameters that expressions ask for.
 
-use super::{Condition, ConditionKind, Expr, LoopFacts, MetBy, Param, Pred};
+use term::{SymbolId, TermId, TypeId};
+
+use super::{Expr, LoopFacts, Object, Param, Pred, ReductionOp};
+
+/// How a condition is met.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MetBy {
+    Proof,
+    /// The emitted code tests it and runs the original loop where it does not hold.
+    RunTimeCheck,
+    /// The user promises it, in a comment.
+    Assumed,
+    /// The user accepts it by asking for the offload.
+    User,
+}
+
+/// Something a verdict needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    pub kind: ConditionKind,
+    pub met_by: MetBy,
+    /// For `RunTimeCheck` by value: what must be true of the loop's parameters. (Alias checks compare extents instead.)
+    pub check: Option<Pred>,
+}
+
+/// What a condition says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ConditionKind {
+    /// The cells the loop touches through the two do not overlap.
+    NoAlias(Object, Object),
+    /// The term's value is the mathematical one: unsigned or narrow arithmetic does not wrap.
+    NoWrap(TermId),
+    /// `0 <= subscript < size of that dimension`.
+    Bounds {
+        /// An `Index` term.
+        access: TermId,
+        /// The dimension's length as a term, or as a constant in `length`.
+        length_term: Option<TermId>,
+        length: Option<u64>,
+    },
+    /// The flattened subscript `outer*stride + inner` really is two-dimensional: `0 <= inner < stride`.
+    InRow {
+        /// The subscript.
+        access: TermId,
+        /// The stride.
+        stride: TermId,
+    },
+    /// No two elements of the array that the loop reads are equal.
+    Injective(TermId),
+    /// Each element of the array that the loop reads is at least `low` and less than `high`.
+    InRange { array: TermId, low: TermId, high: TermId },
+    /// The array has so many elements.
+    Size { array: TermId, length: TermId },
+    /// The pointers of a table that the loop follows show memory that does not overlap.
+    DistinctRows(Object),
+    /// The function reads and writes no memory.
+    Pure(SymbolId),
+    /// Regrouping the operations is accepted: results may differ in the last bits.
+    Reassociate(ReductionOp, TypeId),
+    /// The step has the sign the comparison needs.
+    StepSign(TermId),
+    /// The loop ends: the index meets its bound.
+    Terminates(TermId),
+    /// An inner loop runs as often as its bounds say: the bound is not below the first value.
+    Trips(TermId),
+}
 
 impl LoopFacts {
     pub(crate) fn note(&mut self, kind: ConditionKind, met_by: MetBy, check: Option<Pred>) {

@@ -10,13 +10,16 @@ mod lanes;
 pub(crate) mod marks;
 pub(crate) mod memo;
 mod offload;
+mod promises;
 mod region;
 mod summaries;
 mod threads;
 
+pub use conditions::{Condition, ConditionKind, MetBy};
 pub use lanes::*;
 pub use marks::MarkFacts;
 pub use offload::{Buffer, Final, Length, Offload, Search, SearchStep, Walk};
+pub use promises::{PromiseFacts, PromiseFate};
 pub use region::{Exchanged, Region, RegionArray, RegionScalar, RegionTrouble, RegionTroubleKind, Surely};
 pub use summaries::*;
 pub use threads::*;
@@ -162,29 +165,6 @@ pub struct LoopFacts {
     pub promises: Vec<PromiseFacts>,
 }
 
-/// What became of a promise.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PromiseFacts {
-    /// Its number in [`term::Said::promises`].
-    pub number: usize,
-    pub fate: PromiseFate,
-}
-
-/// See [`PromiseFacts`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PromiseFate {
-    /// What is said of the loop, or would be copied for it, rests on it.
-    Used,
-    /// Nothing does.
-    Unused,
-    /// It does not hold: the two places meet in a cell, in the iterations that a dependence of the loop shows.
-    Meet { source: TermId, sink: TermId },
-    /// It does not hold: the array is declared with so many elements.
-    Declared(u64),
-    /// It does not hold: what the function does is known.
-    NotPure,
-}
-
 /// A counted loop: before each test the index is `lower + step * iteration`, and the loop goes on while
 /// `index + offset REL bound`, all of these being fixed during the loop. `for (i = a; i < b; i += c)` is the plain form;
 /// `while (n-- > 0)`, `do … while (++i < n)` and bodies that move the index themselves count as well.
@@ -230,69 +210,6 @@ pub enum Step {
     Const(i128),
     /// An invariant term added (or subtracted: `negated`) each iteration; its sign must be that of the relation.
     Term { term: TermId, negated: bool },
-}
-
-/// How a condition is met.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum MetBy {
-    Proof,
-    /// The emitted code tests it and runs the original loop where it does not hold.
-    RunTimeCheck,
-    /// The user promises it, in a comment.
-    Assumed,
-    /// The user accepts it by asking for the offload.
-    User,
-}
-
-/// Something a verdict needs.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Condition {
-    pub kind: ConditionKind,
-    pub met_by: MetBy,
-    /// For `RunTimeCheck` by value: what must be true of the loop's parameters. (Alias checks compare extents instead.)
-    pub check: Option<Pred>,
-}
-
-/// What a condition says.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum ConditionKind {
-    /// The cells the loop touches through the two do not overlap.
-    NoAlias(Object, Object),
-    /// The term's value is the mathematical one: unsigned or narrow arithmetic does not wrap.
-    NoWrap(TermId),
-    /// `0 <= subscript < size of that dimension`.
-    Bounds {
-        /// An `Index` term.
-        access: TermId,
-        /// The dimension's length as a term, or as a constant in `length`.
-        length_term: Option<TermId>,
-        length: Option<u64>,
-    },
-    /// The flattened subscript `outer*stride + inner` really is two-dimensional: `0 <= inner < stride`.
-    InRow {
-        /// The subscript.
-        access: TermId,
-        /// The stride.
-        stride: TermId,
-    },
-    /// No two elements of the array that the loop reads are equal.
-    Injective(TermId),
-    /// Each element of the array that the loop reads is at least `low` and less than `high`.
-    InRange { array: TermId, low: TermId, high: TermId },
-    /// The array has so many elements.
-    Size { array: TermId, length: TermId },
-    /// The pointers of a table that the loop follows show memory that does not overlap.
-    DistinctRows(Object),
-    /// The function reads and writes no memory.
-    Pure(SymbolId),
-    /// Regrouping the operations is accepted: results may differ in the last bits.
-    Reassociate(ReductionOp, TypeId),
-    /// The step has the sign the comparison needs.
-    StepSign(TermId),
-    /// The loop ends: the index meets its bound.
-    Terminates(TermId),
-    /// An inner loop runs as often as its bounds say: the bound is not below the first value.
-    Trips(TermId),
 }
 
 /// A piece of memory that subscripts select cells of.
@@ -424,6 +341,8 @@ pub enum ObstacleKind {
     EarlyExit,
     /// A pointer whose target is not known (`*p` of a moving pointer, pointer to pointer).
     UnknownPointer(SymbolId),
+    /// What is touched of the array cannot be told, nor does anything say how many elements it has: its size would settle it.
+    Unsized(SymbolId),
     /// The two may overlap and the emitted code cannot test it.
     MayAlias(Object, Object),
     /// The two start in one array at places a constant apart, so that a test whether they overlap always says yes.

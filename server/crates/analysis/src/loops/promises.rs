@@ -73,7 +73,7 @@ pub(super) fn fates(cx: &Context<'_>, model: &Model<'_>, facts: &LoopFacts) -> V
     let body = cx.body;
     let used = model.promises.used();
     let fate = |number: usize, says: &Promised| {
-        refuted(cx, model, facts, says).unwrap_or(match used.contains(&number) {
+        refuted(cx, facts, says).unwrap_or(match used.contains(&number) {
             true => PromiseFate::Used,
             false => PromiseFate::Unused,
         })
@@ -83,7 +83,7 @@ pub(super) fn fates(cx: &Context<'_>, model: &Model<'_>, facts: &LoopFacts) -> V
         .collect()
 }
 
-fn refuted(cx: &Context<'_>, model: &Model<'_>, facts: &LoopFacts, says: &Promised) -> Option<PromiseFate> {
+fn refuted(cx: &Context<'_>, facts: &LoopFacts, says: &Promised) -> Option<PromiseFate> {
     let body = cx.body;
     match *says {
         Promised::NoAlias(a, b) => {
@@ -104,10 +104,9 @@ fn refuted(cx: &Context<'_>, model: &Model<'_>, facts: &LoopFacts, says: &Promis
             (promised > i128::from(n)).then_some(PromiseFate::Declared(n))
         }
         Promised::Pure(f) => {
-            let mut calls =
-                body.walk(model.root).filter(|&t| *body.op(t) == Op::Call && body.callee(t) == Some(f));
-            let known = calls.find_map(|t| cx.program.called(body, t))?;
-            (!known.is_pure()).then_some(PromiseFate::NotPure)
+            // small functions are written out where they are called, so that no call may be left
+            let known = cx.program.function(&body.symbols[f].name)?;
+            (!known.summary.is_pure()).then_some(PromiseFate::NotPure)
         }
         _ => None,
     }

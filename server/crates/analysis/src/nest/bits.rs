@@ -32,7 +32,7 @@ impl Builder<'_> {
         };
         if let Some(c) = mask {
             let value = self.linear(value)?;
-            if value.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) {
+            if value.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) || self.vars.is_loaded(&value) {
                 return None;
             }
             if let Some(p) = self.masked(op, &value, c, kind) {
@@ -122,6 +122,9 @@ impl Builder<'_> {
             return None;
         }
         let (a, m) = (self.linear(a)?, self.linear(m)?);
+        if self.vars.is_loaded(&a) {
+            return None;
+        }
         let (prover, dom) = (self.prover(), self.dom.and(when));
         let holds = |p: &Poly| prover.non_negative(p, &dom, &self.budget);
         if !holds(&a) {

@@ -228,7 +228,7 @@ impl Builder<'_> {
         };
         body.types.as_int(body.ty(factor))?;
         let n = self.plain_value(factor)?;
-        if n.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) {
+        if n.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) || self.vars.is_loaded(&n) {
             return None;
         }
         // As a size it would be huge.

@@ -202,7 +202,8 @@ impl Builder<'_> {
             return always(if op == BinOp::Rem { Poly::default() } else { a.clone() });
         }
         let a = self.linear(a)?;
-        if a.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) {
+        // a quotient of what is not known exactly would pass for a value that is
+        if a.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) || self.vars.is_loaded(&a) {
             return None;
         }
         if let Some(c) = a.as_constant() {

@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use term::{Body, Promised, SymbolId, TermId};
+use term::{Body, Len, Promised, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::flow::parts::Inside;
@@ -43,7 +43,6 @@ pub(crate) struct PromisedArray {
 #[derive(Clone, Debug)]
 pub(crate) struct PromisedSize {
     pub number: usize,
-    pub first: Poly,
     pub count: Poly,
 }
 
@@ -110,17 +109,19 @@ impl Builder<'_> {
             body.promises(self.root).map(|(k, p)| (k, p.says.clone())).collect();
         for (number, says) in promises {
             match says {
+                // an array that says how large it is needs no promise
+                Promised::Size { array, .. } if is_declared(body, array) => {}
                 Promised::Size { array, length } => {
-                    let Some((base, first)) = self.promised_base(array) else { continue };
+                    let Some(base) = self.promised_base(array) else { continue };
                     let Some(count) = self.promised_value(length) else { continue };
-                    self.promised_array(base).size.get_or_insert(PromisedSize { number, first, count });
+                    self.promised_array(base).size.get_or_insert(PromisedSize { number, count });
                 }
                 Promised::Injective(array) => {
-                    let Some((base, _)) = self.promised_base(array) else { continue };
+                    let Some(base) = self.promised_base(array) else { continue };
                     self.promised_array(base).injective.get_or_insert(number);
                 }
                 Promised::InRange { array, low, high } => {
-                    let Some((base, _)) = self.promised_base(array) else { continue };
+                    let Some(base) = self.promised_base(array) else { continue };
                     let (Some(low), Some(high)) = (self.promised_value(low), self.promised_value(high))
                     else {
                         continue;
@@ -128,7 +129,7 @@ impl Builder<'_> {
                     self.promised_array(base).range.get_or_insert((number, low, high));
                 }
                 Promised::NoAlias(a, b) => {
-                    if let (Some((a, _)), Some((b, _))) = (self.promised_base(a), self.promised_base(b)) {
+                    if let (Some(a), Some(b)) = (self.promised_base(a), self.promised_base(b)) {
                         self.promises.apart.push((number, a, b));
                     }
                 }
@@ -150,9 +151,9 @@ impl Builder<'_> {
         &mut arrays[at]
     }
 
-    /// The object that a promised expression points into when the root begins, and at which element; nothing for what the root
-    /// does not name, and for rows of tables.
-    fn promised_base(&mut self, array: TermId) -> Option<(SymbolId, Poly)> {
+    /// The object whose first element a promised expression points to when the root begins; nothing for what the root does not
+    /// name, for rows of tables, and for what points into the middle: of other elements of the object it says nothing.
+    fn promised_base(&mut self, array: TermId) -> Option<SymbolId> {
         let body = self.body;
         // expressions of promises stand nowhere in the tree, so paths are not named by them
         let named = body.walk(self.root).find(|&t| body.same(t, array))?;
@@ -166,9 +167,7 @@ impl Builder<'_> {
         let loc = loc.ok().filter(|l| clean && l.inside == Inside::All && l.fields.is_empty())?;
         match &loc.subs[..] {
             [(Some(value), _)] => match &value[..] {
-                [(when, first)] if *when == Domain::always() && first.vars().all(|v| self.is_param(v)) => {
-                    Some((loc.base, first.clone()))
-                }
+                [(when, first)] if *when == Domain::always() && *first == Poly::default() => Some(loc.base),
                 _ => None,
             },
             _ => None,
@@ -231,4 +230,9 @@ impl Builder<'_> {
         self.vars.loads.insert(v, loaded);
         Some(v)
     }
+}
+
+/// Whether an array's type says how many elements it has.
+fn is_declared(body: &Body, array: TermId) -> bool {
+    matches!(body.types.kind(body.ty(array)), TypeKind::Array { len: Len::Const(_), .. })
 }

@@ -294,11 +294,27 @@ impl Nest<'_, '_> {
         bases.sort_unstable();
         bases.dedup();
         let mut buffers = Vec::new();
+        let mut lacking: Vec<Obstacle> = Vec::new();
         for base in bases {
             let mine: Vec<&AffineAccess> = accesses.iter().filter(|a| a.base == base).copied().collect();
-            buffers.extend(self.buffer(maker, base, mine)?);
+            match self.buffer(maker, base, mine) {
+                Ok(b) => buffers.extend(b),
+                // all whose size would settle it are told at once
+                Err(why)
+                    if matches!(why.as_slice(), [_, Obstacle { kind: ObstacleKind::Unsized(_), .. }]) =>
+                {
+                    let known = if lacking.is_empty() { 0 } else { 1 };
+                    lacking.extend(why.into_iter().skip(known));
+                }
+                Err(why) if lacking.is_empty() => return Err(why),
+                Err(_) => {}
+            }
         }
-        Ok(buffers)
+        if lacking.is_empty() {
+            Ok(buffers)
+        } else {
+            Err(lacking)
+        }
     }
 
     /// What must be copied of one object; nothing of what goes along otherwise.

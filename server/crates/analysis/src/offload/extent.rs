@@ -241,7 +241,8 @@ impl Maker<'_, '_> {
                     return Ok(buffer);
                 }
                 let why = mine.iter().find_map(|a| a.why.clone());
-                Err(vec![why.unwrap_or(Obstacle { kind: ObstacleKind::NonAffineSubscript, term: at })])
+                let why = why.unwrap_or(Obstacle { kind: ObstacleKind::NonAffineSubscript, term: at });
+                Err(vec![why, Obstacle { kind: ObstacleKind::Unsized(base), term: at }])
             }
         }
     }
@@ -253,10 +254,9 @@ impl Maker<'_, '_> {
             Length::Const(k) => n.checked_mul(i128::from(*k)),
             Length::Term(_) => None,
         })?;
-        let first = size.first.scale(of_one)?;
-        let last = size.first.add(&size.count)?.scale(of_one)?.add_constant(-1)?;
+        let last = size.count.scale(of_one)?.add_constant(-1)?;
         self.model.promises.rest_on(size.number);
-        Some((expr_of(self.model, &first)?, expr_of(self.model, &last)?))
+        Some((Expr::Int(0), expr_of(self.model, &last)?))
     }
 
     /// First and last element, and whether every element between is surely written.

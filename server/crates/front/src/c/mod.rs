@@ -237,13 +237,7 @@ pub(crate) fn lower_item(
         exports: Vec::new(),
         pending: Vec::new(),
     };
-    lower.b.said.floating_environment = source.floating_environment;
-    for says in &rendered.says {
-        match says {
-            Says::FloatingEnvironment(on) => lower.b.said.floating_environment |= on,
-            Says::Weak(name) => lower.b.said.weak.push(name.clone()),
-        }
-    }
+    lower.hear(source.floating_environment, &rendered.says);
     let whole = Span::new(0, source.span.len());
     let cuda_device_only = rendered.is_kernel || (rendered.is_device && !rendered.is_host);
     let (kind, name, root, is_static) = match (&tree, &source.broken) {
@@ -285,6 +279,17 @@ pub(crate) fn lower_item(
 }
 
 impl<'a> Lower<'a> {
+    /// Notes what is said beyond the terms.
+    fn hear(&mut self, floating_environment: bool, all: &[Says]) {
+        self.b.said.floating_environment = floating_environment;
+        for says in all {
+            match says {
+                Says::FloatingEnvironment(on) => self.b.said.floating_environment |= on,
+                Says::Weak(name) => self.b.said.weak.push(name.clone()),
+            }
+        }
+    }
+
     /// A node's text as rendered; for what stands for something else, that.
     fn text(&self, node: Node<'_>) -> &'a str {
         let info = self.r.infos.get(self.r.index(node.start_byte()));

@@ -34,7 +34,12 @@ pub(crate) fn part(text: &str, lexed: &Lexed, at: u32, watched: &[&str]) -> Opti
     }
     let around = |f: &Plain| f.body.start < at && at < f.body.end;
     let wanted = outline.functions.iter().position(around)?;
-    outline.without(lexed, &outline.needed_by(wanted))
+    let mut needed = outline.needed_by(wanted);
+    // what a comment says of a function would be said of the next one
+    for (f, needed) in outline.functions.iter().zip(&mut needed) {
+        *needed |= outline.is_spoken_of(lexed, f.tokens.start);
+    }
+    outline.without(lexed, &needed)
 }
 
 /// A function that stands in one piece, with its braces in pairs.
@@ -65,6 +70,13 @@ impl<'t> Outline<'t> {
     fn token(&self, k: usize) -> Option<(Kind, &'t str)> {
         let t = self.tokens.get(k)?;
         Some((t.kind, self.text.get(t.span().range())?))
+    }
+
+    /// Whether a comment that speaks to us stands before a token, directives aside.
+    fn is_spoken_of(&self, lexed: &Lexed, token: usize) -> bool {
+        let is_directive = |k: &usize| self.tokens.get(*k).is_some_and(|t| t.kind == Kind::Directive);
+        let first = (0..token).rev().take_while(is_directive).last().unwrap_or(token);
+        lexed.comments.iter().any(|c| first <= c.next && c.next <= token)
     }
 
     fn is(&self, k: usize, what: &str) -> bool {
@@ -428,6 +440,9 @@ mod tests {
             ("a[0] = 1;", "\n#pragma STDC FENV_ACCESS ON\n a[0] = 1;"),
             ("return 0;", "unused(0); return 0;"),
             ("helper(2 *", "unused(helper)(2 *"),
+            // a comment that would speak of the next function
+            ("void unused(", "// warpwright: assume(size(a) = 1)\nvoid unused("),
+            ("void unused(", "// warpwright: assume(size(a) = 1)\n#pragma omp x\nvoid unused("),
             // a macro of that name defines something else
             ("#define TWICE(x)", "#define unused used\n#define TWICE(x)"),
         ] {

@@ -110,9 +110,8 @@ fn parsed(text: &Arc<str>, at: u32, expression: &mut dyn FnMut(&str, u32) -> Exp
         _ => (1..=1, false),
     };
     let arguments = parts(list);
-    let is_empty = |a: &&str| a.trim().is_empty();
     if !counted.contains(&arguments.len())
-        || arguments.iter().any(|a| is_empty(&a))
+        || arguments.iter().any(|a| a.trim().is_empty())
         || value.is_some() != has_value
     {
         return malformed();

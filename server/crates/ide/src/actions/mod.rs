@@ -10,6 +10,7 @@ mod ignore;
 mod mark;
 mod offload;
 mod offload_threads;
+mod promise;
 mod repair;
 mod simulate;
 mod transform;
@@ -130,6 +131,7 @@ pub struct LoopAction {
 static LOOP_ACTIONS: &[&LoopAction] = &[
     // in the order of the menu
     &offload::ACTION,
+    &promise::ACTION,
     &mark::ACTION,
     &unmark::ACTION,
     &enable::ACTION,

@@ -26,6 +26,7 @@ pub(super) fn offer_unattached(doc: &Doc, position: usize, d: &Diagnostic) -> Op
     let title = match d.evidence.as_ref()?.fact {
         Fact::Mark => "Remove this mark",
         Fact::Suppression => "Remove this suppression",
+        Fact::Promise => "Remove this promise",
         _ => return None,
     };
     removable(doc, d.span)?;

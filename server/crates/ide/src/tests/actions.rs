@@ -211,7 +211,7 @@ fn explain() {
 
             - `g`, called on line 4, may read or write anything
 
-            Write what `g` computes into the loop, or call it outside.
+            Write what `g` computes into the loop, or call it outside. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(pure(g))`.
 
             ---
 
@@ -247,6 +247,8 @@ fn explain() {
             - *the loop is not counted* (`while`, `break`, a bound that changes): write it as `for (i = a; i < b; i += c)` with fixed
               parts.
             - *two pointers may overlap and this cannot be tested*: declare them `restrict` if they do not.
+            - *only you can know it*: promise it, `// warpwright: assume(injective(idx))`. The message has the comment, the light bulb writes it;
+              what can be promised is in `docs/promises.md`.
             - *the limit of counted steps*: save the file, or wait a moment, for the limit that `warpwright analyze` has; the editor's command
               Analyze Fully goes on until it is done or called off.
 

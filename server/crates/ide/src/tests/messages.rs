@@ -102,7 +102,7 @@ fn unknown_call() {
     check(
         "int g(int);\nvoid f(int n, int *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = g(i);\n}\n",
         expect![[r#"
-            3:5 information[unknown-loop] Unknown whether loop iterations are independent: `g`, called on line 4, may read or write anything. Write what `g` computes into the loop, or call it outside.
+            3:5 information[unknown-loop] Unknown whether loop iterations are independent: `g`, called on line 4, may read or write anything. Write what `g` computes into the loop, or call it outside. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(pure(g))`.
               4:16 `g`, called on line 4, may read or write anything
         "#]],
     );
@@ -113,7 +113,7 @@ fn indirect_subscript() {
     check(
         "void f(int n, const int *restrict idx, int *restrict a) {\n    for (int i = 0; i < n; i++)\n        a[idx[i]] = i;\n}\n",
         expect![[r#"
-            2:5 information[unknown-loop] Unknown whether loop iterations are independent: the subscript `idx[i]` on line 3 comes out of memory and may have the same value twice. It would be parallel if no two iterations have the same `idx[i]`; that cannot be seen from the text.
+            2:5 information[unknown-loop] Unknown whether loop iterations are independent: the subscript `idx[i]` on line 3 comes out of memory and may have the same value twice. It would be parallel if no two iterations have the same `idx[i]`; that cannot be seen from the text. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(injective(idx))`.
               3:11 The subscript `idx[i]` on line 3 comes out of memory and may have the same value twice
         "#]],
     );

@@ -10,7 +10,8 @@ use super::effort::{of_bytes, Share};
 use super::rounding::Sums;
 use super::sides::Sides;
 use super::{
-    alone, bodies, inputs, native, runtime, too_large, Trial, VerifyCase, VerifyOptions, GENTLE_SIZES, SIZES,
+    alone, bodies, inputs, native, promised, runtime, too_large, Trial, VerifyCase, VerifyOptions,
+    GENTLE_SIZES, SIZES,
 };
 use crate::check::LoopFinding;
 use crate::function_view::FunctionView;
@@ -48,16 +49,20 @@ pub(crate) fn run_cases(
                 && view.body().walk(root).any(|t| t == l.term)
     });
     let sums = Sums::of(view.body(), summed);
-    let both = Both { doc, view, rewritten, device, sums, options, share, cancel };
+    let both =
+        Both { doc, view, rewritten, device, sums, options, share, cancel, broken: Default::default() };
     let failed = match share.known_failure(&view.body().name) {
         Some(known) => known,
-        None => match both.whole((host, kernels), cases) {
-            Ok(done) => return Ok(done),
+        None => match both.whole(finding.id, (host, kernels), cases) {
+            Ok((trial, stood_in)) => return Ok((trial, both.with_broken(stood_in))),
             Err(failed) => failed,
         },
     };
     if failed.is_of_function {
         share.remember_failure(&view.body().name, &failed);
+    }
+    if let Some(broken) = both.broken.take() {
+        return Err(format!("{broken} {}", failed.why));
     }
     let Some(because) = &failed.because else { return Err(failed.why) };
     cases.clear();
@@ -104,9 +109,20 @@ struct Both<'a> {
     options: &'a VerifyOptions,
     share: &'a Share,
     cancel: &'a CancelToken,
+    /// Which promise a run of the original did not keep, a sentence.
+    broken: std::cell::RefCell<Option<String>>,
 }
 
 impl Both<'_> {
+    /// What is said besides, with the promise that is not kept before it.
+    fn with_broken(&self, said: String) -> String {
+        match self.broken.take() {
+            Some(broken) if said.is_empty() => broken,
+            Some(broken) => format!("{broken} {said}"),
+            None => said,
+        }
+    }
+
     /// Both programs with what is tried of them, within so many steps of all runs.
     fn sides<'s>(
         &'s self,
@@ -134,6 +150,7 @@ impl Both<'_> {
     /// The function as a whole.
     fn whole(
         &self,
+        id: analysis::LoopId,
         texts: (&str, &[&str]),
         cases: &mut Vec<VerifyCase>,
     ) -> Result<(Option<Trial>, String), Failed> {
@@ -155,7 +172,10 @@ impl Both<'_> {
         let left = share.budget.left();
         let allowed = options.steps.saturating_mul(ALL_RUNS).min(left - left / 4);
         let total = Budget::with_cancel(allowed, cancel.clone());
-        let mut tried = Tried { doc, options, cancel, total: &total, cases, failed: None, uncompared: false };
+        let watched = promised::Watched::of(self.view, id);
+        let watched = watched.as_ref().map(|w| (w, &self.broken));
+        let mut tried =
+            Tried { doc, options, cancel, total: &total, cases, failed: None, uncompared: false, watched };
         let mut sides = self.sides(original, offloaded, &signature, &total);
         let mut collector = native::Collector::new(body, &signature);
         let may_overlap = signature.may_overlap();
@@ -274,8 +294,16 @@ impl Both<'_> {
         let original = Program::of(original);
         let offloaded = Program::of(rewritten.chain(self.device.iter().flat_map(bodies)));
         let sides = Sides { options: &options, ..self.sides(original, offloaded, &parts.signature, &total) };
-        let mut tried =
-            Tried { doc, options: &options, cancel, total: &total, cases, failed: None, uncompared: false };
+        let mut tried = Tried {
+            doc,
+            options: &options,
+            cancel,
+            total: &total,
+            cases,
+            failed: None,
+            uncompared: false,
+            watched: None,
+        };
         // what was made before the loop lies apart
         tried.plain(&sides, false, None)?;
         if !tried.is_enough() {
@@ -368,6 +396,8 @@ struct Tried<'a, 'c> {
     failed: Option<String>,
     /// Whether a kernel ran and what was left cannot be compared.
     uncompared: bool,
+    /// Promises that runs of the original are held to, and what was found.
+    watched: Option<(&'a promised::Watched, &'a std::cell::RefCell<Option<String>>)>,
 }
 
 /// What is said where a kernel ran, and never on an input of which it can be told whether the same is left.
@@ -473,6 +503,11 @@ impl Tried<'_, '_> {
                 return Ok(true);
             }
         };
+        if let Some((watched, broken)) = self.watched.filter(|w| w.1.borrow().is_none()) {
+            let budget = Budget::with_cancel(steps, self.cancel.clone());
+            *broken.borrow_mut() = watched.broken(sides, &input, &budget);
+            let _ = self.total.spend((steps - budget.left()).min(self.total.left()));
+        }
         let (difference, counted) = sides.compare(&input, case);
         if let (Ok(None), Some(collector)) = (&difference, collector) {
             collector.add(

@@ -13,6 +13,7 @@ mod stand_ins;
 mod tests;
 
 pub(crate) use layout::Layout;
+pub(super) use promised::{number_of, Number};
 pub(super) use signature::{signature, Global, Parameter, Signature};
 pub(super) use stand_ins::stand_ins;
 

@@ -8,6 +8,7 @@ mod effort;
 mod inputs;
 mod left;
 mod native;
+mod promised;
 mod rounding;
 mod runtime;
 mod sides;

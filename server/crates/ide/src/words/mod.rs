@@ -19,6 +19,7 @@ use rustc_hash::FxHashSet;
 use crate::function_view::FunctionView;
 use crate::lints::parallel_inside;
 use crate::plans::NOT_FROM_C;
+use crate::promises;
 use crate::Related;
 
 pub(crate) use conditions::condition;
@@ -166,9 +167,23 @@ pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
     }
     text.push(' ');
     text.push_str(&words.remedy);
+    text.push_str(&promise_hint(view, id));
     text.push_str(&recurrences(view, id));
     text.push_str(&inner_hint(view, id));
     text
+}
+
+/// The promise that would settle it: a sentence.
+pub(crate) fn promise_hint(view: &FunctionView, id: LoopId) -> String {
+    match promises::settling(view, id) {
+        Some(promise) if view.can_offload() => {
+            let comment = promises::comment(view.doc, &promise);
+            format!(
+                " If you know that it does no harm, promise so in a comment before the loop: `{comment}`."
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 /// Where parallelism is, if not here.

@@ -127,6 +127,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 &format!("Use `{name}` as an array, `{name}[i]`, and do not move it inside the loop."),
             )
         }
+        ObstacleKind::Unsized(symbol) => {
+            let name = view.symbol(*symbol);
+            words(
+                "unsized",
+                format!("how many elements `{name}` (line {line}) has is not said"),
+                &format!("Promise it in a comment before the loop: `// warpwright: assume(size({name}) = …)`."),
+            )
+        }
         ObstacleKind::MayAlias(a, b) => {
             let (a, b) = (view.object(a), view.object(b));
             words(

@@ -176,6 +176,18 @@ impl<'a> Case<'a> {
     /// Whether the claim's run-time conditions hold for an execution; `None`: cannot be told.
     fn conditions(&self, trace: &Trace, l: &LoopFacts, values: &Values) -> Option<bool> {
         let mut known = Some(true);
+        // what the inputs were made to keep
+        for c in l.conditions.iter().filter(|c| c.met_by == MetBy::Assumed) {
+            let holds = match &c.kind {
+                ConditionKind::NoAlias(a, b) => self.apart(trace, a.symbol, b.symbol),
+                kind => super::promised::is_kept(self.body, kind, &self.moved),
+            };
+            match holds {
+                Some(false) => return Some(false),
+                None => known = None,
+                Some(true) => {}
+            }
+        }
         for c in l.conditions.iter().filter(|c| c.met_by == MetBy::RunTimeCheck) {
             let holds = match (&c.kind, &c.check) {
                 (ConditionKind::NoAlias(a, b), _) => self.apart(trace, a.symbol, b.symbol),

@@ -9,7 +9,7 @@ use simulate::{ElementKind, Heap, ObjectId, Program, Trace, Value, Variable};
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind, Types};
 
 use super::case::{Case, Given};
-use super::Stats;
+use super::{promised, Stats};
 use crate::fixture::{Analyzed, Expected};
 use crate::rng::Rng;
 
@@ -298,7 +298,9 @@ fn call(body: &Body, seed: u64, size: i128, given: &[Option<i128>], how: How<'_>
         let Op::Declare(s) = *body.op(p) else { continue };
         args.push(m.parameter(s, size, given.get(n).copied().flatten())?);
     }
-    let sizes = args.iter().map(|v| if let Value::Int(v) = v { Some(*v) } else { None }).collect();
+    let sizes: Vec<Option<i128>> =
+        args.iter().map(|v| if let Value::Int(v) = v { Some(*v) } else { None }).collect();
+    promised::keep(body, &mut m.heap, &args, &sizes, seed);
     Ok(Given { sizes, words: m.words.join(", "), heap: m.heap, args })
 }
 

@@ -136,7 +136,14 @@ impl Source<'_> {
             (_, None) => None,
         };
         let mut out = "1".to_owned();
-        for c in conditions.iter().filter(|c| c.met_by == MetBy::RunTimeCheck) {
+        // of what the user promises, inputs keep nothing but what they always do
+        let kept = |c: &&Condition| matches!(c.kind, ConditionKind::Size { .. } | ConditionKind::Pure(_));
+        let counts = |c: &&Condition| match c.met_by {
+            MetBy::RunTimeCheck => true,
+            MetBy::Assumed => !kept(c),
+            MetBy::Proof | MetBy::User => false,
+        };
+        for c in conditions.iter().filter(counts) {
             out = format!("ww_and({out}, {})", one(c).unwrap_or_else(|| "2".to_owned()));
         }
         out

@@ -37,7 +37,7 @@ fn bad_mark(ask: &Ask) -> Vec<(Span, Message)> {
                 "Mark with `collapse({n})`: a CUDA grid has three dimensions. Write 1 to 3, or leave the clause out."
             ),
             DirectiveKind::Other(name, _) if !KNOWN.contains(&&**name) => format!(
-                "Unknown request `{}`: it is ignored. Known are `offload(name) collapse(n)` and `ignore[code]`.",
+                "Unknown request `{}`: it is ignored. Known are `offload(name) collapse(n)`, `assume(promise)` and `ignore[code]`.",
                 crate::function_view::one_line(name)
             ),
             _ => continue,

@@ -2,9 +2,12 @@
 
 mod bad_directive;
 mod bad_mark;
+mod bad_promise;
+mod refuted_promise;
 mod thread_dependence;
 mod thread_race;
 pub(super) mod unused_ignore;
+mod unused_promise;
 mod wrong_clause;
 
 use crate::lints::Lint;
@@ -13,8 +16,11 @@ use crate::lints::Lint;
 pub(super) const LINTS: &[Lint] = &[
     bad_directive::LINT,
     bad_mark::LINT,
+    bad_promise::LINT,
+    refuted_promise::LINT,
     thread_dependence::LINT,
     thread_race::LINT,
     unused_ignore::LINT,
+    unused_promise::LINT,
     wrong_clause::LINT,
 ];

@@ -36,14 +36,29 @@ pub(in crate::verify) struct PromisedEnd {
     reason: Arc<str>,
 }
 
-/// The promises of a function's parameters.
-pub(super) fn kept(body: &Body) -> Vec<Kept> {
+/// A number that a function is given, or that is made of such; nothing where it changes what it is given.
+pub(in crate::verify) fn number_of(body: &Body, t: TermId) -> Option<Number> {
+    let moved = |s: SymbolId| {
+        let changes = |x: TermId| body.op(x).is_write() || *body.op(x) == Op::AddrOf;
+        body.walk(body.root)
+            .any(|x| changes(x) && body.args(x).first().and_then(|&p| body.as_symbol(p)) == Some(s))
+    };
+    let steady = body.walk(t).filter_map(|x| body.as_symbol(x)).all(|s| !moved(s));
+    steady.then(|| number(body, &parameters(body), t, 0)).flatten()
+}
+
+fn parameters(body: &Body) -> Vec<SymbolId> {
     let list = body.args(body.root).first().copied();
     let declared = list.iter().flat_map(|&l| body.args(l)).filter_map(|&p| match *body.op(p) {
         Op::Declare(s) => Some(s),
         _ => None,
     });
-    let parameters: Vec<SymbolId> = declared.collect();
+    declared.collect()
+}
+
+/// The promises of a function's parameters.
+pub(super) fn kept(body: &Body) -> Vec<Kept> {
+    let parameters = parameters(body);
     let place = |t: TermId| parameters.iter().position(|&s| body.as_symbol(t) == Some(s));
     let number = |t: TermId| number(body, &parameters, t, 0);
     let one = |says: &Promised| {
@@ -80,7 +95,7 @@ fn number(body: &Body, parameters: &[SymbolId], t: TermId, depth: u32) -> Option
 }
 
 impl Number {
-    fn value(&self, given: &[Given]) -> Option<i128> {
+    pub(in crate::verify) fn value(&self, given: &[Given]) -> Option<i128> {
         match self {
             Number::Int(v) => Some(*v),
             Number::Parameter(k) => match given.get(*k)? {

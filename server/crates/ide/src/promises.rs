@@ -1,0 +1,166 @@
+//! The user's promises as they stand in the text: where each is written, and which would settle what is not known.
+
+use analysis::{ConditionKind, LoopFacts, LoopId, Obstacle, ObstacleKind, Verdict};
+use base::Span;
+use front::{speaks_of, DirectiveKind, Item};
+use term::{Op, Promise, Promised, Storage, SymbolId, TermId, TypeKind};
+
+use crate::function_view::FunctionView;
+use crate::limits::promises::MOST_PROMISES;
+use crate::Doc;
+
+/// A promise where it is written: its place, and its own text. The place is the whole comment where it is the only one in it.
+pub(crate) struct Written {
+    pub span: Span,
+    pub text: String,
+}
+
+/// Where a promise of a function is written.
+pub(crate) fn written(doc: &Doc, item: &Item, promise: &Promise) -> Option<Written> {
+    let start = item.span.start;
+    let target = promise.of.map_or(start, |l| start + item.body.span(l).start);
+    let directives = &doc.unit().directives;
+    let mut number = promise.number as usize;
+    for (k, d) in directives.iter().enumerate() {
+        let DirectiveKind::Assume(promises) = &d.kind else { continue };
+        if speaks_of(directives, k) != target {
+            continue;
+        }
+        if let Some(p) = promises.get(number) {
+            let at = (d.span.start + p.at) as usize;
+            let span = if promises.len() == 1 { d.span } else { Span::new(at, at + p.text.len()) };
+            return Some(Written { span, text: p.text.to_string() });
+        }
+        number -= promises.len();
+    }
+    None
+}
+
+/// Likewise, where what is said of a function can stand: a comment before it is no part of it, so that is said of its name.
+pub(crate) fn written_inside(view: &FunctionView, promise: &Promise) -> Option<Written> {
+    let mut found = written(view.doc, view.item, promise)?;
+    if promise.of.is_none() {
+        let body = view.body();
+        let Op::Function(f) = *body.op(body.root) else { return None };
+        found.span = view.absolute(body.symbols[f].span?);
+    }
+    Some(found)
+}
+
+/// The promises, as one writes them, that would leave nothing unknown of a loop: one for each obstacle. Nothing where some
+/// obstacle needs other code, or where an array has no name before the loop.
+pub(crate) fn settling(view: &FunctionView, id: LoopId) -> Option<String> {
+    let l = view.of(id);
+    if l.verdict != Verdict::Unknown || l.obstacles.is_empty() {
+        return None;
+    }
+    let mut all: Vec<String> = Vec::new();
+    for o in &l.obstacles {
+        let promise = of_obstacle(view, l, o)?;
+        if !all.contains(&promise) {
+            all.push(promise);
+        }
+    }
+    (all.len() <= MOST_PROMISES).then(|| all.join(", "))
+}
+
+/// A sentence on the sizes that would let arrays be copied; nothing where some array has no name before the loop.
+pub(crate) fn sizes(view: &FunctionView, of: TermId, arrays: &[SymbolId]) -> String {
+    let one = |&s: &SymbolId| Some(format!("size({}) = …", symbol_text(view, of, s)?));
+    match arrays.iter().map(one).collect::<Option<Vec<String>>>() {
+        Some(all) if !all.is_empty() && all.len() <= MOST_PROMISES => {
+            let comment = comment(view.doc, &all.join(", "));
+            format!(" Or promise what is there, in a comment before the loop: `{comment}`.")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The promise that speaks of what an obstacle says.
+fn of_obstacle(view: &FunctionView, l: &LoopFacts, o: &Obstacle) -> Option<String> {
+    let (body, of) = (view.body(), l.term);
+    match &o.kind {
+        ObstacleKind::IndirectSubscript(load) => {
+            let array = loaded_from(view, of, *load)?;
+            // it says nothing of a cell that is reached without it
+            let has = |t: TermId| {
+                body.walk(t).any(|x| loaded_from(view, of, x).is_some_and(|a| body.same(a, array)))
+            };
+            let settles = l.dependences.iter().all(|d| has(d.source) == has(d.sink));
+            let is_promised = body.promises(of).any(|(_, p)| match p.says {
+                Promised::Injective(a) => body.same(a, array),
+                _ => false,
+            });
+            (settles && !is_promised)
+                .then(|| array_text(view, of, array).map(|a| format!("injective({a})")))
+                .flatten()
+        }
+        ObstacleKind::MayAlias(a, b) if a.fields.is_empty() && b.fields.is_empty() => {
+            let of_symbol = |s: SymbolId| symbol_text(view, of, s);
+            Some(format!("no-alias({}, {})", of_symbol(a.symbol)?, of_symbol(b.symbol)?))
+        }
+        ObstacleKind::NeedsPromise(ConditionKind::DistinctRows(rows)) => {
+            let row = body.path_term(rows.symbol)?;
+            Some(format!("distinct-rows({})", array_text(view, of, *body.args(row).first()?)?))
+        }
+        ObstacleKind::UnknownCall(f) => {
+            let symbol = &body.symbols[*f];
+            let is_declared = symbol.storage == Storage::Function && !body.library.contains(f);
+            let gives_number = match body.types.kind(symbol.ty) {
+                TypeKind::Function { ret, .. } => body.types.is_arithmetic(*ret),
+                _ => false,
+            };
+            (is_declared && gives_number).then(|| format!("pure({})", symbol.name))
+        }
+        _ => None,
+    }
+}
+
+/// The array that an integer comes out of: `idx` of `idx[i]`, and of `k` where the loop declares `int k = idx[i]`.
+fn loaded_from(view: &FunctionView, of: TermId, t: TermId) -> Option<TermId> {
+    let body = view.body();
+    body.types.as_int(body.ty(t))?;
+    match (body.op(t), body.args(t)) {
+        (Op::Index, &[array, _]) => Some(array),
+        (Op::Sym(s), _) => {
+            let declared = body.walk(of).find(|&d| *body.op(d) == Op::Declare(*s))?;
+            let &[value] = body.args(declared) else { return None };
+            match (body.op(value), body.args(value)) {
+                (Op::Index, &[array, _]) => Some(array),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn symbol_text(view: &FunctionView, of: TermId, s: SymbolId) -> Option<String> {
+    let body = view.body();
+    match body.path_term(s).filter(|_| body.symbols[s].storage == Storage::Path) {
+        Some(path) => array_text(view, of, path),
+        None => is_named_before(view, of, s).then(|| view.symbol(s).to_owned()),
+    }
+}
+
+/// An array's text, where it means the same before the loop.
+fn array_text(view: &FunctionView, of: TermId, array: TermId) -> Option<String> {
+    let body = view.body();
+    let plain = body.walk(array).all(|t| match body.op(t) {
+        Op::Sym(s) => is_named_before(view, of, *s),
+        Op::Member { .. } | Op::Deref => true,
+        _ => false,
+    });
+    plain.then(|| view.text(array))
+}
+
+fn is_named_before(view: &FunctionView, of: TermId, s: SymbolId) -> bool {
+    let body = view.body();
+    let is_variable =
+        !matches!(body.symbols[s].storage, Storage::Path | Storage::Function | Storage::Builtin);
+    is_variable && body.walk(of).all(|t| *body.op(t) != Op::Declare(s))
+}
+
+/// The comment that makes a promise.
+pub(crate) fn comment(doc: &Doc, promise: &str) -> String {
+    format!("{} warpwright: assume({promise})", doc.language().comments.line)
+}
