@@ -124,9 +124,10 @@ pub(crate) fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
         RegionTroubleKind::NotUnderstood => "a part of it was not understood".to_owned(),
         RegionTroubleKind::HostReads(s) => format!("{} is read between the kernels", of(s)),
         RegionTroubleKind::HostWrites(s) => format!("{} is written between the kernels", of(s)),
-        RegionTroubleKind::Call(Some(f)) => {
-            format!("what `{}` does cannot be taken back or done over", name(f))
-        }
+        RegionTroubleKind::Call(Some(f)) => match view.doc.program().body(view.symbol(*f)).is_some() {
+            true => format!("`{}`, which is called in between, is a function of its own", name(f)),
+            false => format!("what `{}` does cannot be taken back or done over", name(f)),
+        },
         RegionTroubleKind::Call(None) => "a call through a pointer may do anything".to_owned(),
         RegionTroubleKind::Leaves => "it may be left before its end".to_owned(),
         RegionTroubleKind::Statement => "a statement of this kind is not written between kernels".to_owned(),

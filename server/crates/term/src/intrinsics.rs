@@ -54,6 +54,34 @@ const UNARY: [&str; 30] = [
 ];
 const BINARY: [&str; 8] = ["pow", "fmod", "atan2", "hypot", "fmin", "fmax", "fdim", "copysign"];
 
+/// Functions of floating numbers whose results are exact or correctly rounded everywhere (IEEE 754-2008, 5.3 to 5.5; CUDA C++
+/// Programming Guide, Mathematical Functions: 0 ulp), without the letter for the type.
+const EXACT: [&str; 12] = [
+    "sqrt",
+    "fabs",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "rint",
+    "nearbyint",
+    "fmod",
+    "fmin",
+    "fmax",
+    "copysign",
+];
+
+/// Whether a known pure function gives the same bits wherever it is computed: its result is exact, correctly rounded, or no
+/// floating number.
+pub fn is_correctly_rounded(name: &str) -> bool {
+    let of_double = name.strip_suffix('f').unwrap_or(name);
+    match intrinsic(name) {
+        Some(Intrinsic::Float { .. }) => EXACT.contains(&name) || EXACT.contains(&of_double),
+        Some(Intrinsic::FloatInt { .. }) | None => false,
+        Some(Intrinsic::Int { .. } | Intrinsic::Classify | Intrinsic::ToInt { .. }) => true,
+    }
+}
+
 /// The known pure function of this name, if there is one. `tgamma`, `lgamma` (writes `signgam`), `frexp`, `modf`
 /// (write through pointers) and `rand` are not here on purpose.
 pub fn intrinsic(name: &str) -> Option<Intrinsic> {

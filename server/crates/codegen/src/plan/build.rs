@@ -424,14 +424,17 @@ impl<'i, 'a> Builder<'i, 'a> {
     fn notes(&self, reductions: &[ReductionPlan], support: &Support<'_>) -> Vec<Note> {
         let types = &self.body.types;
         let mut notes: Vec<Note> = Vec::new();
-        for r in reductions.iter().filter(|r| types.as_float(r.ty).is_some()) {
+        // the least and the greatest are what they are in any order
+        let regroups = |op| matches!(op, analysis::ReductionOp::Add | analysis::ReductionOp::Mul);
+        for r in reductions.iter().filter(|r| types.as_float(r.ty).is_some() && regroups(r.op)) {
             notes.push(Note::Regrouped { symbol: r.symbol, op: r.op, ty: r.ty });
         }
         let of_cells = self.input.offload.reductions.iter().filter(|r| r.cells == Cells::Many);
         for r in of_cells.filter(|r| types.as_float(r.ty).is_some()) {
             notes.push(Note::AnyOrder { symbol: r.object.symbol, op: r.op, ty: r.ty });
         }
-        notes.extend(support.calls.iter().map(|&f| Note::MathLibrary(f)));
+        let rounds_alike = |f: &SymbolId| term::is_correctly_rounded(&self.body.symbols[*f].name);
+        notes.extend(support.calls.iter().filter(|f| !rounds_alike(f)).map(|&f| Note::MathLibrary(f)));
         notes
     }
 

@@ -122,3 +122,38 @@ fn marked_loops_of_a_function_share_their_data() {
     each_is(&copies(&reports[0], |c| c.to_device), 1);
     each_is(&copies(&reports[0], |c| c.from_device), 2);
 }
+
+/// A field that is read, written elsewhere, and written back in a later nest, with the largest change of a round.
+const FIELD: &str = "#include <math.h>\ndouble field[64], next[64];\ndouble f(int steps)\n{\n    double worst = 0;\n    \
+    for (int s = 0; s < steps; s++) {\n        for (int i = 1; i < 63; i++)\n            next[i] = field[i - 1] + field[i + 1];\n        \
+    worst = 0;\n        for (int i = 1; i < 63; i++) {\n            double d = fabs(next[i] - field[i]);\n            \
+    if (d > worst)\n                worst = d;\n        }\n        for (int i = 1; i < 63; i++)\n            field[i] = next[i];\n    \
+    }\n    return worst;\n}\n";
+
+#[test]
+fn a_copy_is_not_advised_where_later_iterations_read_what_is_written() {
+    // large enough that a run to the read of what was written is not followed
+    let code = "double field[40][48], next[40][48], dt = 0.1;\nvoid f(int steps)\n{\n    \
+        for (int s = 0; s < steps; s++) {\n        for (int j = 1; j < 39; j++)\n            for (int i = 1; i < 47; i++)\n                \
+        next[j][i] = field[j][i] + dt * (field[j][i + 1] - 2 * field[j][i] + field[j][i - 1] + field[j + 1][i]\n                    \
+        + field[j - 1][i]);\n        for (int j = 1; j < 39; j++)\n            for (int i = 1; i < 47; i++)\n                \
+        field[j][i] = next[j][i];\n    }\n}\n";
+    let doc = open(code);
+    let findings = full(&doc);
+    let l = findings.on_line(4).expect("a loop");
+    let view = findings.view(&crate::Ask::thorough(&doc), l.item).map(|v| crate::words::remedy(&v, l.id));
+    let said = view.expect("a function");
+    assert!(said.contains("a copy of it would not be enough") || said.contains("recurrence"), "{said}");
+    assert!(!said.contains("the dependence is gone"), "{said}");
+}
+
+#[test]
+fn what_is_the_same_to_the_bit_has_no_note() {
+    let doc = open(FIELD);
+    let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(6)).expect("offloaded");
+    assert_eq!(done.notes, Vec::<String>::new());
+    let sum = FIELD.replace("if (d > worst)\n                worst = d;", "worst += exp(d);");
+    let doc = open(&sum);
+    let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(6)).expect("offloaded");
+    assert!(done.notes.len() == 2 && done.notes[1].contains("`exp`"), "{:?}", done.notes);
+}

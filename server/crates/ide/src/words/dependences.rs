@@ -131,6 +131,11 @@ pub(crate) fn remedy(view: &FunctionView, id: LoopId) -> String {
     }
 }
 
+/// Whether the variable of a dependence may be read after the loop.
+fn is_read_after(view: &FunctionView, id: LoopId, d: &Dependence) -> bool {
+    analysis::live_out(view.body(), view.doc.program(), &view.facts, id).contains(&d.object.symbol)
+}
+
 /// What would remove one of a loop's dependences: a sentence.
 pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> String {
     let all = &view.of(id).dependences;
@@ -139,6 +144,8 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
     let scalar = view.body().as_symbol(first.source).is_some();
     let flow = (first.kind == DependenceKind::Flow).then_some(first);
     let anti = all.iter().any(|d| d.kind == DependenceKind::Anti && d.object == first.object);
+    // what a copy, or a variable of its own, would not take away
+    let later = all.iter().find(|d| d.kind == DependenceKind::Flow && d.object == first.object);
     match (flow, scalar) {
         (Some(_), true) => format!(
             "If `{name}` only accumulates, write it as `{name} = {name} + …` (or `*`, min, max) and use it for nothing else \
@@ -156,7 +163,15 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
                 view.object(&d.object)
             ),
         },
+        (None, true) if later.is_some() || is_read_after(view, id, first) => {
+            format!("Give every iteration a variable of its own in place of `{name}`, and set `{name}` after the loop.")
+        }
         (None, true) => format!("Declare `{name}` inside the loop, so that every iteration has its own."),
+        (None, false) if later.is_some() => format!(
+            "Later iterations may read what is written to `{name}` on line {}, so a copy of it would not be enough: offload another \
+             loop of the nest.",
+            view.line(later.map_or(first.source, |d| d.source))
+        ),
         (None, false) if anti => format!("Read from a copy of `{name}` made before the loop, and the dependence is gone."),
         (None, false) => format!(
             "Give every iteration its own cell of `{name}`, or write only in the last iteration that counts."
