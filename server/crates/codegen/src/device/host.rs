@@ -23,7 +23,7 @@ use term::{BinOp, TypeKind};
 
 use self::checks::test;
 use self::given::{has_type, Given, Givens};
-pub(crate) use self::given::{First, Steps};
+pub(crate) use self::given::{First, Room, Steps};
 use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
@@ -461,6 +461,18 @@ impl<'p> Host<'p> {
         }
         let most: i128 = kernel.most_blocks.iter().take(kernel.dims.len()).map(|&m| i128::from(m)).product();
         for Left { ty, partial, device } in left_by_blocks(plan, kernel) {
+            if let Some(steps) = self.steps {
+                // taken once, by who runs the steps
+                let own = partial.strip_prefix(&plan.prefix).unwrap_or(partial);
+                let name = format!("{}{}_{own}", steps.outer.prefix, plan.name);
+                let room = Room { name, ty: ty.to_owned(), most };
+                let given = self.given.room(room, device);
+                debug_assert_eq!(given, device);
+                let parts =
+                    [Term::name(partial), Term::name(ty), Term::Int(most), Term::Name(given), self.blocks()];
+                out.push(Term::head("_PartsAt", parts.to_vec()));
+                continue;
+            }
             let (ty, to) = (Term::name(ty), Term::Name(format!("{ty}*")));
             let (partial, device) = (Term::name(partial), Term::name(device));
             out.push(Term::head("_Parts", vec![partial, ty, Term::Int(most), device, to, self.blocks()]));

@@ -63,6 +63,18 @@ pub(crate) struct Steps<'p> {
     pub(crate) fixed: std::cell::RefCell<Vec<FixedNumber>>,
     /// Arrays that may grow, in the order of their table.
     pub(crate) growing: Vec<SymbolId>,
+    /// Memory on the device that kernels leave results in, taken once for all rounds.
+    pub(crate) rooms: std::cell::RefCell<Vec<Room>>,
+}
+
+/// Memory on the device for what blocks leave.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// As it is called where it is taken, and in between.
+    pub(crate) name: String,
+    pub(crate) ty: String,
+    /// Elements.
+    pub(crate) most: i128,
 }
 
 /// The first element of an array that a region has on the device.
@@ -278,6 +290,15 @@ impl<'p> Givens<'p> {
         };
         let late = path.is_some_and(|t| leads_through_memory(plan.body, t));
         self.pointer(key, &wish, symbol.ty, (place, has_address || !is_result), [is_read, late])
+    }
+
+    /// Memory for results, which the caller has.
+    pub(crate) fn room(&mut self, room: Room, wish: &str) -> String {
+        let (ty, value) = (format!("{}*", room.ty), room.name.clone());
+        if let Some(steps) = self.steps {
+            steps.rooms.borrow_mut().push(room);
+        }
+        self.add(Key::Text(ty.clone(), value.clone()), wish, [&ty, &ty], value, false)
     }
 
     /// The table of arrays that may grow, which the caller has.

@@ -30,7 +30,7 @@ pub(crate) fn text(
     let outer = &plan.outer;
     let Some(names) = outer.kernels.first() else { return Ok(None) };
     let growing = outer.buffers.iter().filter(|b| b.part.is_some()).map(|b| b.symbol).collect();
-    let given_on = Steps { outer, fixed: Default::default(), growing };
+    let given_on = Steps { outer, fixed: Default::default(), growing, rooms: Default::default() };
     let mut whole = Host::new(outer, names, None, &outer.name);
     let (mut launches, mut lines) = (Vec::new(), Vec::new());
     for nest in &plan.nests {
@@ -163,8 +163,16 @@ impl Host<'_> {
             given.push(Term::Name(self.table_name()));
             self.table(&mut tests);
         }
+        let mut arrays = self.arrays();
+        for room in given_on.rooms.borrow().iter() {
+            let size = Term::head("SizeOfType", vec![Term::name(&room.ty)]);
+            let bytes = Term::binary(BinOp::Mul, Term::Int(room.most), size);
+            let (name, ty) = (Term::name(&room.name), Term::Name(format!("{}*", room.ty)));
+            given.push(name.clone());
+            arrays.push(Term::head("_Array", vec![Term::Int(0), name, ty, bytes, Term::name("none")]));
+        }
         let call = Term::call(&steps.name, given);
-        let arrays = Term::List(self.arrays());
+        let arrays = Term::List(arrays);
         let results = Term::head("_Results", vec![Term::List(Vec::new()), Term::List(results)]);
         Term::head("_CallCudaSteps", vec![call, arrays, Term::List(tests), results])
     }
@@ -342,6 +350,9 @@ impl StepsText {
         }
         if !given_on.growing.is_empty() {
             parameters.push(format!("struct {0}_array *{1}arrays", outer.name, outer.prefix));
+        }
+        for room in given_on.rooms.borrow().iter() {
+            parameters.push(format!("{} *{}", room.ty, room.name));
         }
         let mut out = Lines::new("    ");
         let name = names.name.clone();
