@@ -11,6 +11,7 @@ use crate::actions::mark_removal;
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
+use crate::lints::is_parallel;
 use crate::plans::{with_plan_at, NoKernel, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::region_plan::with_region;
 use crate::units::{units, Unit};
@@ -221,7 +222,9 @@ impl<'a> Work<'a> {
                 let outer = &plan.outer;
                 (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer))
             });
-            together.map_err(|other| other.unwrap_or(why))
+            // of a loop that is parallel its own reason says more
+            let own = is_parallel(view.of(finding.id));
+            together.map_err(|other| other.filter(|_| !own).unwrap_or(why))
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
         let output = output.map_err(Refused::Because)?;

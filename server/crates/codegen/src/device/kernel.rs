@@ -396,7 +396,10 @@ fn is_named(exprs: &Exprs<'_>, d: &Dim) -> bool {
     let body = exprs.plan.body;
     let names = |t| body.walk(t).any(|x| body.as_symbol(x) == Some(d.index));
     let dims = &exprs.kernel.dims;
-    names(exprs.kernel.body) || dims.iter().any(|o| names(o.lower) || o.bound.is_some_and(names))
+    // what the host computes is not written here
+    let lower = |o: &Dim| !o.lower_on_host && names(o.lower);
+    let bound = |o: &Dim| !o.rectangular && o.bound.is_some_and(names);
+    names(exprs.kernel.body) || dims.iter().any(|o| lower(o) || bound(o))
 }
 
 /// Whether the index is the thread's number.
