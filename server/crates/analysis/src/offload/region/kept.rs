@@ -12,10 +12,13 @@ use crate::{Buffer, Exchanged, Expr, RegionArray, RegionScalar, RegionTroubleKin
 
 impl<'a> Walk<'a> {
     /// The variables that the statements use, and what becomes of them.
-    pub(super) fn scalars(&self, statements: &[TermId]) -> Found<Vec<RegionScalar>> {
+    pub(super) fn scalars(
+        &self,
+        statements: &[TermId],
+        live: &liveness::Liveness,
+    ) -> Found<Vec<RegionScalar>> {
         let body = self.body;
         let exposed = liveness::exposed_reads(body, statements, self.budget);
-        let live = liveness::Liveness::new(body, self.budget);
         let surely = self.surely_set(statements);
         let mut out: Vec<RegionScalar> = Vec::new();
         for t in statements.iter().flat_map(|&t| body.walk(t)) {
@@ -30,7 +33,7 @@ impl<'a> Walk<'a> {
             if set && !symbol.is_own_scalar() {
                 return trouble(RegionTroubleKind::Reachable(s), t);
             }
-            let kept = set && self.is_live_after(&live, statements, s);
+            let kept = set && self.is_live_after(live, statements, s);
             let exposed = exposed.as_ref().is_none_or(|e| e.contains(&s));
             let begins = !set || exposed || kept && !surely.contains(&s);
             if begins && symbol.is_own_scalar() && live.may_be_unset(body, s) {
@@ -73,15 +76,17 @@ impl<'a> Walk<'a> {
     }
 
     /// The pointers that are assigned, and what becomes of them.
-    pub(super) fn exchanged(&self, statements: &[TermId]) -> Found<Vec<Exchanged>> {
-        let body = self.body;
-        let live = liveness::Liveness::new(body, self.budget);
+    pub(super) fn exchanged(
+        &self,
+        statements: &[TermId],
+        live: &liveness::Liveness,
+    ) -> Found<Vec<Exchanged>> {
         let mut out = Vec::new();
         for &symbol in &self.exchanged {
             let declared = self.declared.contains(&symbol);
             let is_array = self.uses.contains_key(&symbol);
             let kept =
-                !declared && self.written.contains(&symbol) && self.is_live_after(&live, statements, symbol);
+                !declared && self.written.contains(&symbol) && self.is_live_after(live, statements, symbol);
             if kept && !is_array && !self.holds_array(statements, symbol) {
                 return trouble(RegionTroubleKind::Pointer(symbol), statements[0]);
             }

@@ -16,6 +16,7 @@ use rustc_hash::FxHashSet;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::effects::Effects;
+use crate::flow::liveness::Liveness;
 use crate::{
     Buffer, Condition, Expr, Facts, LoopId, Offload, Param, Program, Region, RegionTrouble,
     RegionTroubleKind, Surely,
@@ -73,8 +74,9 @@ pub(crate) fn region(
         return trouble(RegionTroubleKind::DeclaresFor(s), t);
     }
     let arrays = walk.arrays(statements, &wanted)?;
-    let scalars = walk.scalars(statements)?;
-    let exchanged = walk.exchanged(statements)?;
+    let live = Liveness::new(body, budget);
+    let scalars = walk.scalars(statements, &live)?;
+    let exchanged = walk.exchanged(statements, &live)?;
     Ok(Region {
         statements: statements.to_vec(),
         nests: nests.iter().map(|n| n.0).collect(),
