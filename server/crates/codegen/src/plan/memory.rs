@@ -94,6 +94,7 @@ impl<'a> Builder<'_, 'a> {
                 read: b.read,
                 written: b.written,
                 copy_in: b.read || !b.wholly_written,
+                own: false,
                 staged: b.read && b.written,
                 on_device: true,
                 extent: b
