@@ -176,8 +176,13 @@ impl LanguageServer for Backend {
 
     async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
         let is_page = |c: &lsp::FileEvent| edits::local_path(&c.uri).is_some_and(|p| rule_pages::is_page(&p));
+        let is_program = |c: &lsp::FileEvent| {
+            edits::local_path(&c.uri).is_some_and(|p| p.extension().is_some_and(|e| e == "c"))
+        };
         let pages = params.changes.iter().any(is_page);
-        self.host.send(Message::FilesChanged { sources: !params.changes.iter().all(is_page), pages });
+        let programs = params.changes.iter().any(is_program);
+        let sources = !params.changes.iter().all(|c| is_page(c) || is_program(c));
+        self.host.send(Message::FilesChanged { sources, programs, pages });
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {

@@ -1,0 +1,219 @@
+//! The project index: the other files of a document's program, as far as the document reaches them.
+//!
+//! Of every file around a document it is known what it may define, by the look of its text, and that is remembered until the file
+//! changes; only files that may define what the document names, directly or through others, are read. A text that is open in the
+//! editor stands for its file. What was read is remembered until its text, its options or a header changes, and shared by all
+//! documents. Nothing here runs where somebody types. Which files are around a document: [`around`].
+
+mod around;
+mod names;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::CancelToken;
+use text::Text;
+
+use crate::includes::{absolute, Disk, Given};
+use crate::limits::project::{FILE_BYTES, KEPT, READ_BYTES, READ_FILES};
+use around::{around, Around};
+use names::Names;
+
+/// The project index of a session.
+#[derive(Debug)]
+pub struct Projects {
+    disk: Arc<Disk>,
+    names: Names,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    roots: Vec<PathBuf>,
+    read: HashMap<PathBuf, Read>,
+    /// Counts the uses, so that files know when they were used last.
+    uses: u64,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+struct Read {
+    file: Arc<ide::ProjectFile>,
+    /// What it depends on besides its text.
+    surroundings: String,
+    used: u64,
+}
+
+impl Projects {
+    /// An index of what is on this disk.
+    pub fn new(disk: Arc<Disk>) -> Projects {
+        Projects { disk, names: Names::of_user(), state: Mutex::default() }
+    }
+
+    /// Folders that are asked about: each is the source root of the documents in it.
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = PathBuf>) {
+        self.lock().roots = roots.into_iter().filter_map(|r| absolute(&r)).collect();
+    }
+
+    /// The files that a document reaches; `None` where it is of no language that has them, or is no file of a program (a header),
+    /// and when it is called off.
+    pub fn of(
+        &self,
+        doc: &ide::Doc,
+        path: &Path,
+        given: &Given,
+        cancel: &CancelToken,
+    ) -> Option<ide::Project> {
+        let is_c = path.extension().is_some_and(|e| e == "c") && doc.language() == ide::Language::C;
+        let path = absolute(path).filter(|_| is_c)?;
+        let roots = self.lock().roots.clone();
+        let around = around(&self.disk, &path, &roots)?;
+        let mut search =
+            Search { projects: self, around: &around, given, cancel, read: BTreeMap::new(), bytes: 0 };
+        let mut open = doc.names_wanted();
+        open.extend(search.watchers());
+        let mut seen: std::collections::HashSet<Arc<str>> = open.iter().cloned().collect();
+        while let Some(name) = open.pop() {
+            let needed = search.name(&name);
+            open.extend(needed.into_iter().filter(|n| seen.insert(n.clone())));
+        }
+        self.names.save();
+        // where nothing is left to others nothing is said of them
+        if cancel.is_cancelled() || seen.is_empty() {
+            return None;
+        }
+        let of = |files: &[PathBuf]| files.iter().filter_map(|f| search.read.get(f)?.clone()).collect();
+        Some(ide::Project::of(of(&around.near), of(&around.far), &around.searched))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // every change is one insertion: after a panic elsewhere all is still right
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A file, read now if it or what it depends on changed.
+    fn file(
+        &self,
+        path: &Path,
+        root: &Path,
+        given: &Given,
+        cancel: &CancelToken,
+    ) -> Option<Arc<ide::ProjectFile>> {
+        let text = self.text(path)?;
+        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+        let options = self.disk.options(Some(path), ide::Language::C, given);
+        let surroundings = format!(
+            "{name} {} {:?} {:?} {:?} {:?} {:?}",
+            self.disk.changes(),
+            options.defines,
+            options.undefines,
+            options.includes,
+            given.includes,
+            options.compiler.as_ref().map(Arc::as_ptr),
+        );
+        {
+            let mut state = self.lock();
+            state.uses += 1;
+            let now = state.uses;
+            if let Some(known) = state.read.get_mut(path).filter(|r| r.surroundings == surroundings) {
+                if known.file.text().hash() == text.hash() {
+                    known.used = now;
+                    return Some(known.file.clone());
+                }
+            }
+        }
+        // read without the lock: others go on
+        let read = ide::ProjectFile::read(
+            ide::Language::C,
+            (&name, &path.to_string_lossy()),
+            text,
+            options,
+            cancel,
+        )?;
+        let file = Arc::new(read);
+        let mut state = self.lock();
+        if state.read.len() >= KEPT {
+            let oldest = state.read.iter().min_by_key(|(_, r)| r.used).map(|(path, _)| path.clone());
+            oldest.and_then(|path| state.read.remove(&path));
+        }
+        let used = state.uses;
+        state.read.insert(path.to_owned(), Read { file: file.clone(), surroundings, used });
+        Some(file)
+    }
+
+    /// The text of a file, or the one that is open in its place.
+    fn text(&self, path: &Path) -> Option<Text> {
+        match self.disk.open_text(path) {
+            Some(text) => Some(text),
+            None => names::read(path).and_then(|text| Text::new(&text).ok()),
+        }
+    }
+}
+
+/// The files of one document's program, read as they are needed.
+struct Search<'a> {
+    projects: &'a Projects,
+    around: &'a Around,
+    given: &'a Given,
+    cancel: &'a CancelToken,
+    read: BTreeMap<PathBuf, Option<Arc<ide::ProjectFile>>>,
+    bytes: u64,
+}
+
+impl Search<'_> {
+    /// Reads the files that may define a name: those of the document's folder, and the others where none of them does. The names that the
+    /// definitions need.
+    fn name(&mut self, name: &str) -> Vec<Arc<str>> {
+        let around = self.around;
+        let mut out = Vec::new();
+        for files in [&around.near, &around.far] {
+            for path in files {
+                if self.cancel.is_cancelled() || !self.names_of(path).may_define(name) {
+                    continue;
+                }
+                let file = self.file(path);
+                out.extend(file.filter(|f| f.defines(name)).map(|f| f.needs(name)));
+            }
+            if !out.is_empty() {
+                break;
+            }
+        }
+        out.concat()
+    }
+
+    /// Reads the files that may look at what functions of others leave behind. The names that they need.
+    fn watchers(&mut self) -> Vec<Arc<str>> {
+        let around = self.around;
+        let mut out = Vec::new();
+        for path in around.near.iter().chain(&around.far) {
+            if !self.cancel.is_cancelled() && self.names_of(path).watches() {
+                out.extend(self.file(path).map(|f| f.all_needs()).unwrap_or_default());
+            }
+        }
+        out
+    }
+
+    fn names_of(&self, path: &Path) -> Arc<ide::FileNames> {
+        match self.projects.disk.open_text(path) {
+            Some(text) => self.projects.names.of_open(path, &text),
+            None => self.projects.names.of_file(path),
+        }
+    }
+
+    fn file(&mut self, path: &Path) -> Option<Arc<ide::ProjectFile>> {
+        if let Some(known) = self.read.get(path) {
+            return known.clone();
+        }
+        // beyond the limits a name is one that no file defines
+        let length = std::fs::metadata(path).map_or(0, |m| m.len()).min(FILE_BYTES);
+        let is_beyond = self.read.len() >= READ_FILES || self.bytes + length > READ_BYTES;
+        let file = match is_beyond {
+            true => None,
+            false => self.projects.file(path, &self.around.root, self.given, self.cancel),
+        };
+        self.bytes += length;
+        self.read.insert(path.to_owned(), file.clone());
+        file
+    }
+}
