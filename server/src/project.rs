@@ -17,7 +17,7 @@ use text::Text;
 
 use crate::includes::{absolute, Disk, Given};
 use crate::limits::project::{FILE_BYTES, KEPT, READ_BYTES, READ_FILES};
-use around::{around, Around};
+use around::around;
 use names::Names;
 
 /// The project index of a session.
@@ -26,11 +26,15 @@ pub struct Projects {
     disk: Arc<Disk>,
     names: Names,
     state: Mutex<State>,
+    /// Nothing on disk changes while it is used.
+    is_fixed: bool,
 }
 
 #[derive(Debug, Default)]
 struct State {
     roots: Vec<PathBuf>,
+    /// The files below source roots, where nothing changes.
+    listed: HashMap<PathBuf, Vec<PathBuf>>,
     read: HashMap<PathBuf, Read>,
     /// Counts the uses, so that files know when they were used last.
     uses: u64,
@@ -48,7 +52,12 @@ struct Read {
 impl Projects {
     /// An index of what is on this disk.
     pub fn new(disk: Arc<Disk>) -> Projects {
-        Projects { disk, names: Names::of_user(), state: Mutex::default() }
+        Projects { disk, names: Names::of_user(false), state: Mutex::default(), is_fixed: false }
+    }
+
+    /// Likewise, while nothing there changes.
+    pub fn fixed(disk: Arc<Disk>) -> Projects {
+        Projects { disk, names: Names::of_user(true), state: Mutex::default(), is_fixed: true }
     }
 
     /// Folders that are asked about: each is the source root of the documents in it.
@@ -68,9 +77,19 @@ impl Projects {
         let is_c = path.extension().is_some_and(|e| e == "c") && doc.language() == ide::Language::C;
         let path = absolute(path).filter(|_| is_c)?;
         let roots = self.lock().roots.clone();
-        let around = around(&self.disk, &path, &roots)?;
-        let mut search =
-            Search { projects: self, around: &around, given, cancel, read: BTreeMap::new(), bytes: 0 };
+        let around = around(&self.disk, &path, &roots, |root| self.below(root))?;
+        let names = |files: &[PathBuf]| -> Vec<(PathBuf, Arc<ide::FileNames>)> {
+            files.iter().map(|f| (f.clone(), self.names_of(f))).collect()
+        };
+        let mut search = Search {
+            projects: self,
+            files: [names(&around.near), names(&around.far)],
+            root: &around.root,
+            given,
+            cancel,
+            read: BTreeMap::new(),
+            bytes: 0,
+        };
         let mut open = doc.names_wanted();
         open.extend(search.watchers());
         let mut seen: std::collections::HashSet<Arc<str>> = open.iter().cloned().collect();
@@ -85,6 +104,27 @@ impl Projects {
         }
         let of = |files: &[PathBuf]| files.iter().filter_map(|f| search.read.get(f)?.clone()).collect();
         Some(ide::Project::of(of(&around.near), of(&around.far), &around.searched))
+    }
+
+    /// The C files below a source root.
+    fn below(&self, root: &Path) -> Vec<PathBuf> {
+        if !self.is_fixed {
+            return around::below(root);
+        }
+        if let Some(known) = self.lock().listed.get(root) {
+            return known.clone();
+        }
+        let found = around::below(root);
+        self.lock().listed.insert(root.to_owned(), found.clone());
+        found
+    }
+
+    /// What a file may define, or the text that is open in its place.
+    fn names_of(&self, path: &Path) -> Arc<ide::FileNames> {
+        match self.disk.open_text(path) {
+            Some(text) => self.names.of_open(path, &text),
+            None => self.names.of_file(path),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -154,7 +194,9 @@ impl Projects {
 /// The files of one document's program, read as they are needed.
 struct Search<'a> {
     projects: &'a Projects,
-    around: &'a Around,
+    /// Those of the document's folder, and others, with what they may define.
+    files: [Vec<(PathBuf, Arc<ide::FileNames>)>; 2],
+    root: &'a Path,
     given: &'a Given,
     cancel: &'a CancelToken,
     read: BTreeMap<PathBuf, Option<Arc<ide::ProjectFile>>>,
@@ -165,14 +207,10 @@ impl Search<'_> {
     /// Reads the files that may define a name: those of the document's folder, and the others where none of them does. The names that the
     /// definitions need.
     fn name(&mut self, name: &str) -> Vec<Arc<str>> {
-        let around = self.around;
         let mut out = Vec::new();
-        for files in [&around.near, &around.far] {
-            for path in files {
-                if self.cancel.is_cancelled() || !self.names_of(path).may_define(name) {
-                    continue;
-                }
-                let file = self.file(path);
+        for near_or_far in 0..self.files.len() {
+            for path in self.those(near_or_far, |names| names.may_define(name)) {
+                let file = self.file(&path);
                 out.extend(file.filter(|f| f.defines(name)).map(|f| f.needs(name)));
             }
             if !out.is_empty() {
@@ -184,33 +222,29 @@ impl Search<'_> {
 
     /// Reads the files that may look at what functions of others leave behind. The names that they need.
     fn watchers(&mut self) -> Vec<Arc<str>> {
-        let around = self.around;
-        let mut out = Vec::new();
-        for path in around.near.iter().chain(&around.far) {
-            if !self.cancel.is_cancelled() && self.names_of(path).watches() {
-                out.extend(self.file(path).map(|f| f.all_needs()).unwrap_or_default());
-            }
-        }
-        out
+        let all = (0..self.files.len()).flat_map(|k| self.those(k, ide::FileNames::watches));
+        let all: Vec<PathBuf> = all.collect();
+        all.iter().filter_map(|path| self.file(path)).flat_map(|f| f.all_needs()).collect()
     }
 
-    fn names_of(&self, path: &Path) -> Arc<ide::FileNames> {
-        match self.projects.disk.open_text(path) {
-            Some(text) => self.projects.names.of_open(path, &text),
-            None => self.projects.names.of_file(path),
-        }
+    fn those(&self, near_or_far: usize, fits: impl Fn(&ide::FileNames) -> bool) -> Vec<PathBuf> {
+        let files = self.files.get(near_or_far).into_iter().flatten();
+        files.filter(|(_, names)| fits(names)).map(|(path, _)| path.clone()).collect()
     }
 
     fn file(&mut self, path: &Path) -> Option<Arc<ide::ProjectFile>> {
         if let Some(known) = self.read.get(path) {
             return known.clone();
         }
+        if self.cancel.is_cancelled() {
+            return None;
+        }
         // beyond the limits a name is one that no file defines
         let length = std::fs::metadata(path).map_or(0, |m| m.len()).min(FILE_BYTES);
         let is_beyond = self.read.len() >= READ_FILES || self.bytes + length > READ_BYTES;
         let file = match is_beyond {
             true => None,
-            false => self.projects.file(path, &self.around.root, self.given, self.cancel),
+            false => self.projects.file(path, self.root, self.given, self.cancel),
         };
         self.bytes += length;
         self.read.insert(path.to_owned(), file.clone());

@@ -67,7 +67,7 @@ pub struct Reader {
 impl Reader {
     /// Folders among `files` are source roots.
     pub fn new(disk: Arc<Disk>, given: Given, files: &[PathBuf]) -> Reader {
-        let projects = Projects::new(disk.clone());
+        let projects = Projects::fixed(disk.clone());
         projects.set_roots(files.iter().filter(|f| f.is_dir()).cloned());
         Reader { disk, projects, given }
     }

@@ -38,8 +38,13 @@ const SIGNS: [&str; 8] = [
 /// Folders in which there are no sources of the program, or others' copies of them.
 const NO_SOURCES: [&str; 5] = ["build", "node_modules", "target", "third_party", "warpwright-out"];
 
-/// The files around a document; `roots`: folders that were asked about.
-pub fn around(disk: &Disk, document: &Path, roots: &[PathBuf]) -> Option<Around> {
+/// The files around a document; `roots`: folders that were asked about; `below`: the C files below a source root.
+pub fn around(
+    disk: &Disk,
+    document: &Path,
+    roots: &[PathBuf],
+    below: impl FnOnce(&Path) -> Vec<PathBuf>,
+) -> Option<Around> {
     let folder = document.parent()?;
     let root = root(folder, roots);
     let (mut files, searched) = match disk.compiled_with(document) {
@@ -49,8 +54,7 @@ pub fn around(disk: &Disk, document: &Path, roots: &[PathBuf]) -> Option<Around>
             (listed, format!("the {count} files that `compile_commands.json` lists"))
         }
         None => {
-            let mut files = Vec::new();
-            below(&root, 0, &mut files);
+            let mut files = below(&root);
             // the document's own folder comes first where there are too many
             let mut own: Vec<PathBuf> = children(folder).into_iter().filter(|f| is_c(f)).collect();
             own.append(&mut files);
@@ -87,7 +91,13 @@ fn root(folder: &Path, roots: &[PathBuf]) -> PathBuf {
 }
 
 /// The C files below a folder, in order.
-fn below(folder: &Path, depth: usize, out: &mut Vec<PathBuf>) {
+pub fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    add(folder, 0, &mut out);
+    out
+}
+
+fn add(folder: &Path, depth: usize, out: &mut Vec<PathBuf>) {
     for path in children(folder) {
         if out.len() >= FILES {
             return;
@@ -97,7 +107,7 @@ fn below(folder: &Path, depth: usize, out: &mut Vec<PathBuf>) {
         // a link may lead in a circle
         if kind.is_dir() {
             if depth < DEPTH && !name.starts_with('.') && !NO_SOURCES.contains(&&*name) {
-                below(&path, depth + 1, out);
+                add(&path, depth + 1, out);
             }
         } else if is_c(&path) {
             out.push(path);
@@ -128,7 +138,7 @@ mod tests {
             let below = |f: &PathBuf| f.strip_prefix(&root).unwrap_or(f).to_string_lossy().into_owned();
             files.iter().map(below).collect()
         };
-        let found = |roots: &[PathBuf]| around(&disk, &document, roots).expect("a folder");
+        let found = |roots: &[PathBuf]| around(&disk, &document, roots, below).expect("a folder");
         let alone = found(&[]);
         assert_eq!((names(&alone.near), names(&alone.far)), (vec!["src/b.c".to_owned()], vec![]));
         assert_eq!(alone.searched, "the C files below the folder `src`");

@@ -24,6 +24,8 @@ pub struct Names {
     state: Mutex<State>,
     /// Where they are kept; `None`: nowhere.
     folder: Option<PathBuf>,
+    /// Files do not change while they are looked at.
+    is_fixed: bool,
 }
 
 #[derive(Debug, Default)]
@@ -60,12 +62,15 @@ struct Cache {
 
 impl Names {
     /// Those that are kept in the user's folder for caches.
-    pub fn of_user() -> Names {
-        Names { folder: user_folder(), ..Names::default() }
+    pub fn of_user(is_fixed: bool) -> Names {
+        Names { folder: user_folder(), is_fixed, ..Names::default() }
     }
 
     /// Those of a file on disk; none where it cannot be read.
     pub fn of_file(&self, path: &Path) -> Arc<ide::FileNames> {
+        if let Some((_, known)) = self.lock().by_path.get(path).filter(|_| self.is_fixed) {
+            return known.clone();
+        }
         let Ok(metadata) = std::fs::metadata(path) else { return Arc::default() };
         let stamp = Stamp::File(metadata.len(), metadata.modified().ok());
         self.get(path, stamp, || {

@@ -63,6 +63,8 @@ pub(super) struct OtherFunction {
     pub(super) names: Arc<[Arc<str>]>,
     /// What it takes for the library's.
     pub(super) library: Arc<[Arc<str>]>,
+    /// Whether other files may have definitions of their own.
+    is_inline: bool,
     /// Whether there are two of the name in the file, or another may take its place.
     doubtful: bool,
 }
@@ -105,8 +107,9 @@ impl OtherFile {
             let names = names_of_others(body);
             let library = body.library.iter().map(|&s| body.symbols[s].name.clone()).collect();
             let doubtful = is_weak || out.functions.contains_key(&f.name);
-            let name = f.name.clone();
-            out.functions.insert(name, OtherFunction { function: Arc::new(f), names, library, doubtful });
+            let (name, is_inline) = (f.name.clone(), part.linkage == Linkage::Inline);
+            let function = Arc::new(f);
+            out.functions.insert(name, OtherFunction { function, names, library, is_inline, doubtful });
         }
         let functions = out.functions.values().map(|f| Some(&*f.function).filter(|_| !f.doubtful));
         let constants = constants_beside(functions, &bodies.iter().collect::<Vec<_>>());
@@ -193,12 +196,11 @@ impl OtherFile {
             || self.variables.get(name).is_some_and(|v| v.doubtful)
     }
 
-    /// Names of what it defines for all files: functions, and variables with a value.
-    pub(super) fn definitions(&self) -> impl Iterator<Item = (&Arc<str>, u64)> {
-        let functions = self.functions.iter().map(|(n, f)| (n, f.function.body.hash));
-        let variables = self.variables.iter().filter(|(_, v)| v.is_initialised);
-        let all = functions.chain(variables.map(|(n, v)| (n, v.declared.hash)));
-        all.filter(|(n, _)| !n.contains(MARK))
+    /// The names of which a program has no other definition than the file's: those of functions, and of variables with a value.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &Arc<str>> {
+        let functions = self.functions.iter().filter(|(_, f)| !f.is_inline).map(|(n, _)| n);
+        let variables = self.variables.iter().filter(|(_, v)| v.is_initialised).map(|(n, _)| n);
+        functions.chain(variables).filter(|n| !n.contains(MARK))
     }
 
     /// The variable's first value, where it keeps it, and the names of others that this needs.
@@ -213,7 +215,7 @@ impl OtherFile {
 pub enum Unlinked {
     /// These define it differently.
     Twice(Arc<str>, Arc<str>),
-    /// The first defines it, and so does the file that asks the other name: they are of different programs.
+    /// The first defines it, and the other name like the file that asks: they are of different programs (C11 6.9p5).
     OtherProgram(Arc<str>, Arc<str>),
     /// The first defines it, and the other name means something else there than where it is asked.
     OtherMeaning(Arc<str>, Arc<str>),

@@ -1,7 +1,7 @@
 //! Which definition a name means: the file's own, or another file's where that is certain.
 //!
 //! A function of another file is taken for what a name means if it is the only one, if its file can be of one program with the
-//! file that asks (they do not define a name differently: C11 6.9p5), and if no name in it means something else where it is asked.
+//! file that asks (they do not both define a name: C11 6.9p5), and if no name in it means something else where it is asked.
 //! What is not certain is a name of which nothing is known, with the reason ([`Unlinked`]).
 
 use std::sync::Arc;
@@ -41,16 +41,16 @@ impl<'a> OwnFile<'a> {
         self.parts.iter().map(|p| p.linkage).collect()
     }
 
-    /// What it defines for all files, each with a hash that equal definitions share.
-    fn definitions(&self) -> FxHashMap<Arc<str>, u64> {
-        let functions = self.parts.iter().filter(|p| p.linkage != Linkage::Internal);
-        let functions = functions.filter_map(|p| Some((defined_name(p.body)?.clone(), p.body.hash)));
+    /// The names of which a program has no other definition than the file's.
+    fn definitions(&self) -> FxHashSet<Arc<str>> {
+        let functions = self.parts.iter().filter(|p| p.linkage == Linkage::External);
+        let functions = functions.filter_map(|p| defined_name(p.body));
         let variables = self.parts.iter().flat_map(|p| {
             let external = |s: &term::Symbol| matches!(s.storage, Storage::Global { internal: false, .. });
             let with_value = defined_variables(p.body).filter(move |(s, value)| *value && external(s));
-            with_value.map(|(s, _)| (s.name.clone(), p.body.hash))
+            with_value.map(|(s, _)| &s.name)
         });
-        functions.chain(variables).collect()
+        functions.chain(variables).cloned().collect()
     }
 }
 
@@ -59,8 +59,8 @@ pub(super) struct Link<'a> {
     own: &'a OwnFile<'a>,
     others: &'a OtherFiles,
     internal: FxHashSet<Arc<str>>,
-    defined: FxHashMap<Arc<str>, u64>,
-    /// Of files, by number: a name that they and the asking file define differently.
+    defined: FxHashSet<Arc<str>>,
+    /// Of files, by number: a name that both they and the asking file define.
     clashes: FxHashMap<usize, Option<Arc<str>>>,
     reached: Vec<Arc<Body>>,
 }
@@ -72,7 +72,7 @@ impl<'a> Link<'a> {
             own,
             others,
             internal: FxHashSet::default(),
-            defined: FxHashMap::default(),
+            defined: FxHashSet::default(),
             clashes,
             reached: Vec::new(),
         };
@@ -148,7 +148,7 @@ impl<'a> Link<'a> {
         if let Some(clash) = self.clash(number) {
             return Some(Err(Unlinked::OtherProgram(named(number), clash)));
         }
-        let elsewhere = |n: &Arc<str>| self.defined.contains_key(n) || others.define(n);
+        let elsewhere = |n: &Arc<str>| self.defined.contains(n) || others.define(n);
         let own = found.names.iter().filter(|n| self.internal.contains(*n));
         let library = found.library.iter().filter(|n| elsewhere(n));
         if let Some(other) = own.chain(library).min() {
@@ -157,14 +157,10 @@ impl<'a> Link<'a> {
         Some(Ok(found))
     }
 
-    /// A name that the file of this number and the asking one define differently.
+    /// A name that both the file of this number and the asking one define.
     fn clash(&mut self, number: usize) -> Option<Arc<str>> {
         let (others, defined) = (self.others, &self.defined);
-        let find = || {
-            let all = others.file(number)?.definitions();
-            let clashes = all.filter(|(n, hash)| defined.get(*n).is_some_and(|own| own != hash));
-            clashes.map(|(n, _)| n.clone()).min()
-        };
+        let find = || others.file(number)?.definitions().filter(|n| defined.contains(*n)).min().cloned();
         self.clashes.entry(number).or_insert_with(find).clone()
     }
 

@@ -38,7 +38,7 @@ fn unlinked(name: &str, why: &Unlinked) -> String {
     match why {
         Unlinked::Twice(a, b) => format!("`{a}` and `{b}` define it differently"),
         Unlinked::OtherProgram(file, other) => format!(
-            "`{file}`, which defines it, defines `{other}` as well, otherwise than this file, and so is of another program"
+            "`{file}`, which defines it, defines `{other}`, as this file does, and so is of another program"
         ),
         Unlinked::OtherMeaning(file, other) => format!(
             "`{file}` defines it with a name, `{}`, that means something else in this file",

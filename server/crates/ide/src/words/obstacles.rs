@@ -78,8 +78,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             words(
                 "unknown-call",
                 format!(
-                    "{}, called on line {line}, may read or write anything{}",
-                    called(view, name),
+                    "`{name}`, called on line {line}, may read or write anything{}",
                     why_unknown(view, name)
                 ),
                 &format!("Write what `{name}` computes into the loop, or call it outside."),
@@ -315,6 +314,7 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
     let by = called(view, function);
     let who = match name {
         "" => format!("{by}, called on line {line},"),
+        _ if why == TroubleKind::UnknownCall => format!("`{name}`, called from {by} on line {line},"),
         _ => format!("{}, called from {by} on line {line},", called(view, name)),
     };
     let variable = format!("`{}`, which {by} uses (called on line {line}),", analysis::plain_name(name));
